@@ -1,0 +1,37 @@
+# DPMC Lab: `make run` opens the app, `make test` checks everything. Both make their own .venv from nothing.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: run test lint format bench clean
+
+run: $(VENV)/.run-ready
+	$(BIN)/streamlit run app.py
+
+test: $(VENV)/.dev-ready
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+format: $(VENV)/.dev-ready
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(VENV)/.dev-ready
+	$(BIN)/python -m dpmc_core bench
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+$(BIN)/python:
+	$(PYTHON) -c "import sys; sys.exit(0 if (3, 11) <= sys.version_info[:2] <= (3, 13) else 'DPMC Lab needs Python 3.11, 3.12 or 3.13; choose one with: make PYTHON=python3.12 ...')"
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.run-ready: requirements.txt | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --upgrade -r requirements.txt
+	touch $@
+
+$(VENV)/.dev-ready: requirements.txt requirements-dev.txt | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --upgrade -r requirements-dev.txt
+	touch $@ $(VENV)/.run-ready

@@ -1,0 +1,22 @@
+"""Matrix completion: one algorithm per file over one batched kernel.
+
+Lives here: solvers as generators of steps, and the trivial predictors. Does not live here: data (``datasets``), what a
+run's releases mean (``privacy``), or the path from a spec to a result (``experiments``).
+"""
+
+from dpmc_core.completion.als import ALSConfig, als
+from dpmc_core.completion.irls import IRLSConfig, irls
+from dpmc_core.completion.step import FactorModel, Step
+from dpmc_core.completion.trivial import TRIVIAL, TrivialPredictor, trivial_predictors
+
+__all__ = [
+    "TRIVIAL",
+    "ALSConfig",
+    "FactorModel",
+    "IRLSConfig",
+    "Step",
+    "TrivialPredictor",
+    "als",
+    "irls",
+    "trivial_predictors",
+]

@@ -1,0 +1,308 @@
+"""The batched least-squares kernel that every alternating solver shares.
+
+Lives here: grouping of a sparse side into padded blocks, and one half-sweep over them: for every row i with ratings y_i
+of columns Ω_i, solve (AᵀWA + λI)θ = AᵀWy + t, where A is the other side's factors restricted to Ω_i. Does not live
+here: noise (callers pass t), iterations, or what the rows mean.
+
+How it is fast: rows are sorted by their number of ratings and gathered into blocks of nearly equal length (≤ 12 %
+padding), so that one batched GEMM and one run of small Cholesky solves serve a whole block. Rows with fewer ratings
+than factors are solved in their own (dual) dimension: θ = Aᵀ(AAᵀ + λI)⁻¹y costs n² r instead of n r². Blocks are shared
+by a few threads with BLAS at one thread each; memory beyond data and factors is bounded by the block size.
+"""
+
+import os
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import ThreadpoolController
+
+from dpmc_core.completion.lapack import solve_spd
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int32]
+
+__all__ = ["Block", "Side", "Workers", "group_rows", "half_sweep", "single_blas_thread"]
+
+_MAX_PADDING = 1.12
+# Bytes of gathered factors per block and per gather: enough to amortise numpy's calls, few enough for the cache. Small
+# ranks do little arithmetic per call and want larger blocks.
+_BLOCK_BYTES, _BLOCK_BYTES_SMALL_RANK, _GATHER_BYTES = 3_000_000, 12_000_000, 3_000_000
+_SMALL_RANK = 40  # up to here general GEMM beats SYRK on blocks of this shape
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Rows of nearly equal length: ``rows`` (B,), ``columns`` (B×n, padded with n_columns), ``values`` (B×n, padded with 0)."""
+
+    rows: NDArray[np.intp]
+    columns: IntArray
+    values: FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One side of the ratings, grouped: the rows to solve for, given factors of the ``n_columns`` columns."""
+
+    n_rows: int
+    n_columns: int
+    n_ratings: int
+    blocks: tuple[Block, ...]
+    empty_rows: NDArray[np.intp]
+
+
+def group_rows(rows: IntArray, columns: IntArray, values: FloatArray, n_rows: int, n_columns: int, rank: int) -> Side:
+    """Group coordinate-format ratings by row into padded blocks, longest rows first.
+
+    ``rank`` only sets the block size. Cost: one stable sort of the ratings. Rows without ratings are in ``empty_rows``.
+    """
+    target = max(256, (_BLOCK_BYTES_SMALL_RANK if rank <= _SMALL_RANK else _BLOCK_BYTES) // (8 * rank))
+    order = np.argsort(rows, kind="stable")
+    columns, values = columns[order], values[order]
+    lengths = np.bincount(rows, minlength=n_rows)
+    starts = np.concatenate([[0], np.cumsum(lengths)])
+    by_length = np.argsort(-lengths, kind="stable")
+    by_length = by_length[lengths[by_length] > 0]
+    blocks, at = [], 0
+    while at < by_length.size:
+        longest = int(lengths[by_length[at]])
+        candidates = by_length[at : at + max(1, target // longest)]
+        filled = np.cumsum(lengths[candidates])
+        padded = longest * np.arange(1, candidates.size + 1)
+        fits = (padded <= _MAX_PADDING * filled) | (padded - filled < 64)
+        taken = candidates if fits.all() else candidates[: max(1, int(np.argmin(fits)))]
+        inside = np.arange(longest) < lengths[taken][:, None]
+        position = np.where(inside, starts[taken][:, None] + np.arange(longest), 0)
+        blocks.append(
+            Block(
+                rows=taken,
+                columns=np.where(inside, columns[position], n_columns).astype(np.int32),
+                values=np.where(inside, values[position], 0.0),
+            )
+        )
+        at += taken.size
+    return Side(n_rows, n_columns, int(values.size), tuple(blocks), np.flatnonzero(lengths == 0))
+
+
+class Workers:
+    """A few threads, each with scratch memory of its own that lives as long as they do.
+
+    Used as a context manager: ``with Workers(2) as workers``. ``count`` defaults to the processors we may use.
+    """
+
+    def __init__(self, count: int | None = None) -> None:
+        self.count = count or available_processors()
+        self._pool = ThreadPoolExecutor(self.count, thread_name_prefix="dpmc-kernel")
+        self._local = threading.local()
+
+    def __enter__(self) -> "Workers":
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._pool.shutdown(wait=True, cancel_futures=True)
+
+    def map(self, work: Callable[[Block], float], blocks: Sequence[Block]) -> float:
+        """Run ``work`` on every block, in order of the list but shared by the threads; returns the sum of its results.
+
+        Results are added in the order of the blocks, so the sum does not depend on the number of threads. The first
+        exception of any block is raised after all threads have stopped.
+        """
+        results = [0.0] * len(blocks)
+        remaining = iter(range(len(blocks)))
+        lock = threading.Lock()
+
+        def loop() -> None:
+            while True:
+                with lock:
+                    k = next(remaining, None)
+                if k is None:
+                    return
+                results[k] = work(blocks[k])
+
+        if self.count == 1 or len(blocks) < 2:
+            loop()
+        else:
+            futures = [self._pool.submit(loop) for _ in range(min(self.count, len(blocks)))]
+            errors = [future.exception() for future in futures]
+            for error in errors:
+                if error is not None:
+                    raise error
+        return float(sum(results))
+
+    def scratch(self, name: str, shape: tuple[int, ...]) -> FloatArray:
+        """An uninitialised array of this thread's own, reused by later calls with the same name."""
+        size = int(np.prod(shape))
+        memory: FloatArray | None = getattr(self._local, name, None)
+        if memory is None or memory.size < size:
+            memory = np.empty(size)
+            setattr(self._local, name, memory)
+        return memory[:size].reshape(shape)
+
+
+def available_processors() -> int:
+    """Processors this process may run on."""
+    try:
+        return max(1, len(os.sched_getaffinity(0)))
+    except AttributeError:  # not on macOS or Windows
+        return max(1, os.cpu_count() or 1)
+
+
+@cache
+def _controller() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
+@contextmanager
+def single_blas_thread() -> Iterator[None]:
+    """BLAS at one thread: our own threads share the blocks, and two levels of threads would fight."""
+    with _controller().limit(limits=1, user_api="blas"):
+        yield
+
+
+Update = Callable[[FloatArray, FloatArray, NDArray[np.intp], "BlockSolver"], FloatArray]
+
+
+def half_sweep(
+    side: Side,
+    factors: FloatArray,
+    reg: float,
+    workers: Workers,
+    *,
+    noise: FloatArray | None = None,
+    update: Update | None = None,
+    measure: bool = False,
+) -> tuple[FloatArray, float]:
+    """New factors (n_rows×r) for every row of ``side``, given the other side's ``factors`` (n_columns×r).
+
+    Solves (AᵀA + λI)θ = Aᵀy + t per row, λ = ``reg`` > 0 and t the row of ``noise`` (n_rows×r, or None for 0); or, with
+    ``update(A, y, rows, solver)`` (A is B×n×r with zero rows as padding), whatever it returns (B×r). Returns the new
+    factors and, if asked to ``measure``, the sum of squared residuals over all ratings (else 0). Raises ``numpy.linalg.LinAlgError`` if a system is
+    singular to rounding.
+    """
+    rank = factors.shape[1]
+    padded = np.vstack([factors, np.zeros(rank)])  # the padding's column gathers a zero row
+    out = np.zeros((side.n_rows, rank))
+    if noise is not None and update is None:
+        out[side.empty_rows] = noise[side.empty_rows] / reg
+
+    def work(block: Block) -> float:
+        count, length = block.columns.shape
+        if update is None and length >= rank:
+            given = None if noise is None else noise[block.rows]
+            theta, squares = _plain_primal(block, padded, reg, given, workers)
+            out[block.rows] = theta
+            return squares
+        gathered = workers.scratch("gathered", (count, length, rank))
+        np.take(padded, block.columns, axis=0, out=gathered, mode="clip")
+        solver = BlockSolver(gathered, reg, workers)
+        if update is None:
+            theta = solver.solve(block.values, None, None if noise is None else noise[block.rows])
+        else:
+            theta = update(gathered, block.values, block.rows, solver)
+        out[block.rows] = theta
+        if not measure:
+            return 0.0
+        residual = block.values - np.matmul(gathered, theta[..., None])[..., 0]
+        return float(np.vdot(residual, residual))
+
+    with single_blas_thread():
+        squares = workers.map(work, side.blocks)
+    return out, squares
+
+
+def _plain_primal(
+    block: Block, padded: FloatArray, reg: float, noise: FloatArray | None, workers: Workers
+) -> tuple[FloatArray, float]:
+    """Ridge solutions of a block without weights, gathered a cache-sized piece at a time, and Σ residual².
+
+    With (G + λI)θ = b + t the residuals' squares are Σy² − 2θ·b + θ·Gθ = Σy² − θ·b + θ·t − λ‖θ‖², no second pass.
+    """
+    count, length = block.columns.shape
+    rank = padded.shape[1]
+    gram, right = workers.scratch("gram", (count, rank, rank)), workers.scratch("right", (count, 1, rank))
+    step = max(1, _GATHER_BYTES // (8 * rank * length))
+    buffer = workers.scratch("gathered", (min(step, count), length, rank))
+    for at in range(0, count, step):
+        piece = slice(at, at + step)
+        a = buffer[: min(step, count - at)]
+        np.take(padded, block.columns[piece], axis=0, out=a, mode="clip")
+        _gram(a, gram[piece])
+        np.matmul(block.values[piece, None, :], a, out=right[piece])
+    gram.reshape(count, -1)[:, :: rank + 1] += reg
+    b = right[:, 0]
+    theta = solve_spd(gram, b if noise is None else b + noise)
+    moved = b if noise is None else b - noise
+    squares = np.vdot(block.values, block.values) - np.vdot(theta, moved) - reg * np.vdot(theta, theta)
+    return theta, float(squares)
+
+
+def _gram(a: FloatArray, out: FloatArray) -> None:
+    """AᵀA for each of a batch. numpy sends it to SYRK, which small ranks lose by: column ranges keep those on GEMM."""
+    rank = a.shape[2]
+    transposed = a.transpose(0, 2, 1)
+    half = rank if rank > _SMALL_RANK else (rank + 1) // 2
+    np.matmul(transposed[:, :half], a, out=out[:, :half])
+    if half < rank:
+        np.matmul(transposed[:, half:], a, out=out[:, half:])
+
+
+class BlockSolver:
+    """Ridge solutions for one gathered block A (B×n×r), with any weights and noise; keeps AAᵀ between calls."""
+
+    def __init__(self, gathered: FloatArray, reg: float, workers: Workers) -> None:
+        self._a, self._reg, self._workers = gathered, reg, workers
+        self._dual = gathered.shape[1] < gathered.shape[2]
+        self._outer: FloatArray | None = None
+
+    def solve(self, values: FloatArray, weights: FloatArray | None, noise: FloatArray | None) -> FloatArray:
+        """θ (B×r) with (AᵀWA + λI)θ = AᵀW·values + noise, W = diag(``weights``) (B×n, in (0, 1]; None for 1)."""
+        return self._solve_dual(values, weights, noise) if self._dual else self._solve_primal(values, weights, noise)
+
+    def _solve_primal(self, values: FloatArray, weights: FloatArray | None, noise: FloatArray | None) -> FloatArray:
+        a, scratch = self._a, self._workers.scratch
+        count, _, rank = a.shape
+        gram = scratch("gram", (count, rank, rank))
+        if weights is None:
+            left, target = a, values
+            _gram(a, gram)
+        elif rank <= _SMALL_RANK:
+            left, target = np.multiply(a, weights[..., None], out=scratch("weighted", a.shape)), values
+            np.matmul(left.transpose(0, 2, 1), a, out=gram)
+        else:  # √W on both sides keeps the product symmetric, which SYRK needs
+            root = np.sqrt(weights)
+            left, target = np.multiply(a, root[..., None], out=scratch("weighted", a.shape)), root * values
+            _gram(left, gram)
+        gram.reshape(count, -1)[:, :: rank + 1] += self._reg
+        right = np.matmul(target[:, None, :], left)[:, 0]
+        if noise is not None:
+            right += noise
+        return solve_spd(gram, right)
+
+    def _solve_dual(self, values: FloatArray, weights: FloatArray | None, noise: FloatArray | None) -> FloatArray:
+        """With B = √W·A: θ = Bᵀ(BBᵀ + λI)⁻¹√W·y + (t − Bᵀ(BBᵀ + λI)⁻¹Bt)/λ (Woodbury)."""
+        a, scratch = self._a, self._workers.scratch
+        count, length, _ = a.shape
+        if self._outer is None:
+            self._outer = np.matmul(a, a.transpose(0, 2, 1), out=scratch("outer", (count, length, length)))
+        kernel = scratch("kernel", (count, length, length))
+        if weights is None:
+            np.copyto(kernel, self._outer)
+            root: Any = 1.0
+        else:
+            root = np.sqrt(weights)
+            np.multiply(self._outer, root[:, :, None], out=kernel)
+            kernel *= root[:, None, :]
+        kernel.reshape(count, -1)[:, :: length + 1] += self._reg
+        if noise is None:
+            z = solve_spd(kernel, root * values)
+            return np.matmul((root * z)[:, None, :], a)[:, 0]
+        moved = np.matmul(a, noise[..., None])[..., 0]
+        z = solve_spd(kernel, np.stack([root * values, root * moved], axis=1))
+        back = np.matmul((np.expand_dims(root, 1) if weights is not None else 1.0) * z, a)
+        return back[:, 0] + (noise - back[:, 1]) / self._reg

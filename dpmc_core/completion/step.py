@@ -1,0 +1,121 @@
+"""What every completion solver yields and takes.
+
+Lives here: the factor model, the ``Step``, and the nominal release that the Huber paper's algorithms make.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpmc_core import limits
+from dpmc_core.completion.kernel import Side, group_rows
+from dpmc_core.datasets.ratings import Ratings
+from dpmc_core.errors import ParameterError
+from dpmc_core.mechanisms import Mechanism
+from dpmc_core.privacy.ledger import Release, draw
+
+FloatArray = NDArray[np.float64]
+
+__all__ = ["FactorModel", "Sides", "Step", "check_rank", "draw_item_noise", "start_item_factors"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FactorModel:
+    """X ≈ UVᵀ with ``user_factors`` U (m×r) and ``item_factors`` V (n×r)."""
+
+    user_factors: FloatArray
+    item_factors: FloatArray
+
+    def predict(self, users: NDArray[np.integer], items: NDArray[np.integer]) -> FloatArray:
+        """u_i·v_j for each pair (same length), in pieces of a million so that memory stays bounded."""
+        out = np.empty(len(users))
+        for start in range(0, len(users), 1_000_000):
+            part = slice(start, start + 1_000_000)
+            out[part] = np.einsum("kr,kr->k", self.user_factors[users[part]], self.item_factors[items[part]])
+        return out
+
+    def block(self, users: slice | NDArray[np.integer]) -> FloatArray:
+        """Predictions for these users and all items."""
+        return self.user_factors[users] @ self.item_factors.T
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Step:
+    """State after one outer iteration (counted from 1): the model, Σ residual² over the training ratings, the
+    objective, and the releases made *in this step*."""
+
+    iteration: int
+    model: FactorModel
+    squared_residuals: float
+    objective: float
+    releases: tuple[Release, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sides:
+    """The training ratings grouped by user and by item, made once per run."""
+
+    by_user: Side
+    by_item: Side
+
+    @classmethod
+    def of(cls, ratings: Ratings, rank: int) -> "Sides":
+        """Group ``ratings`` both ways, in blocks sized for ``rank``."""
+        users, items, values = ratings.users, ratings.items, ratings.values
+        return cls(
+            group_rows(users, items, values, ratings.n_users, ratings.n_items, rank),
+            group_rows(items, users, values, ratings.n_items, ratings.n_users, rank),
+        )
+
+
+def check_rank(ratings: Ratings, rank: int) -> None:
+    """Raise ``ParameterError`` when ``rank`` exceeds the smaller side of the matrix."""
+    limits.check_int("rank", rank)
+    smaller = min(ratings.n_users, ratings.n_items)
+    if rank > smaller:
+        raise ParameterError(
+            "rank", rank, f"at most {smaller}, the smaller side of the {ratings.n_users} × {ratings.n_items} matrix"
+        )
+
+
+def start_item_factors(n_items: int, rank: int, rng: np.random.Generator) -> FloatArray:
+    """Random start for V (n_items×rank), entries uniform on (0, 1); it does not depend on the ratings.
+
+    The papers say "random entries" and no more; uniform is how the thesis draws its synthetic factors (section 5.2).
+    The choice matters at λ = 0.5 and T = 20 on MovieLens 100K: from N(0, 1/r) the scale of U and V is still settling,
+    and noise of variance 2 *raises* the test RMSE, where from U(0, 1) or N(0, 1) it lowers it. At λ = 10 it does not
+    matter. U needs no start: the first half-sweep computes it.
+    """
+    return rng.random((n_items, rank))
+
+
+def draw_item_noise(
+    mechanism: Mechanism | None,
+    n_items: int,
+    rank: int,
+    inner: int,
+    sensitivity: float,
+    rng: np.random.Generator,
+) -> tuple[FloatArray | None, tuple[Release, ...]]:
+    """Noise for the right-hand sides of one item pass (inner×n_items×r) and its release, or (None, ()) without noise.
+
+    One draw per inner iteration, added to Σ_i w_ij x_ij u_i of every item (huber-paper Alg. 1 line 8; Alg. 3 line 5).
+    The sensitivity is the papers' assumption Δ₁ = Δ₂ = Δ, not a derived bound, hence ``sound=False``.
+    """
+    if mechanism is None:
+        return None, ()
+    noise, release = draw(
+        mechanism,
+        (inner, n_items, rank),
+        rng,
+        what="right-hand sides Σ x·u of all items, one vector of r numbers each",
+        l1_sensitivity=sensitivity,
+        l2_sensitivity=sensitivity,
+        unit="rating",
+        neighbours="replace-one",
+        sound=False,
+        source="huber-paper, Theorem 2.1 with Δ = width of the rating range (section 2.2)",
+        count=inner,
+    )
+    return noise, (release,)

@@ -1,0 +1,155 @@
+"""Fetching a dataset from its publisher, only when a person asks.
+
+Lives here: download with checksum and progress (pooch), and unpacking that cannot leave the target folder. A download
+is all or nothing: it goes to a temporary name and replaces the target only when its checksum is right, so a broken one
+is simply tried again. Does not live here: reading the files (``loaders``).
+"""
+
+import os
+import shutil
+import stat
+import tempfile
+import zipfile
+from collections.abc import Callable
+from pathlib import Path, PurePosixPath
+
+import pooch
+import requests
+
+from dpmc_core.datasets.catalogue import Entry, data_dir, entry
+from dpmc_core.errors import DownloadError, ParameterError
+
+__all__ = ["Cancelled", "fetch", "unpack"]
+
+Progress = Callable[[int, int], None]
+_UNPACKED_LIMIT = 2 * 1024**3  # bytes; the largest set unpacks to 0.9 GiB
+
+
+class Cancelled(DownloadError):
+    """The person who asked for the download called it off."""
+
+
+def fetch(name: str, progress: Progress | None = None, cancelled: Callable[[], bool] = lambda: False) -> Path:
+    """Download, check and unpack the dataset ``name``; returns its folder.
+
+    ``progress(done, total)`` is told bytes (total 0 while unknown). Raises ``DownloadError`` (a sentence) without
+    network, for a wrong or truncated file, a folder that cannot be written or an archive that tries to leave it, and
+    ``Cancelled`` when ``cancelled()`` turns true. Whatever was there before stays unless the new set is complete.
+    """
+    known = entry(name)
+    if known.synthetic:
+        raise ParameterError("dataset", name, "a set with files; synthetic sets are made here and need no download")
+    root = data_dir()
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=f".{known.folder}-", dir=root) as temporary:
+            archive = _download(known, Path(temporary), progress, cancelled)
+            fresh = Path(temporary) / "unpacked"
+            if archive.suffix == ".zip":
+                unpack(archive, fresh)
+            else:
+                fresh.mkdir()
+                shutil.copy(archive, fresh / known.files[0])
+            missing = [file for file in known.files if not (fresh / file).is_file()]
+            if missing:
+                raise DownloadError(f"{known.title}: the archive holds no {missing[0]}; nothing was changed.")
+            _replace(fresh, known.path(), Path(temporary) / "old")
+    except PermissionError as error:
+        raise DownloadError(
+            f"{known.title} cannot be stored: {root} is read-only. Point DPMC_DATA_DIR at a folder you may write to."
+        ) from error
+    except OSError as error:
+        if isinstance(error, DownloadError):
+            raise
+        raise DownloadError(f"{known.title} cannot be stored in {root}: {error.strerror or error}.") from error
+    return known.path()
+
+
+class _Meter:
+    """What pooch wants of a progress bar; calls ``progress`` and stops the download when ``cancelled`` says so."""
+
+    def __init__(self, title: str, progress: Progress | None, cancelled: Callable[[], bool]) -> None:
+        self.total, self.done = 0, 0
+        self._title, self._progress, self._cancelled = title, progress, cancelled
+
+    def update(self, n: int) -> None:
+        self.done += n
+        if self._cancelled():
+            raise Cancelled(f"{self._title}: download cancelled; nothing was changed.")
+        if self._progress:
+            self._progress(self.done, int(self.total))
+
+    def reset(self) -> None:
+        # pooch resets a bar at the end of a download and refills it in one go
+        self.done = 0
+
+    def close(self) -> None:
+        """Nothing to close."""
+
+
+def _download(known: Entry, folder: Path, progress: Progress | None, cancelled: Callable[[], bool]) -> Path:
+    name = PurePosixPath(known.url).name
+    meter = _Meter(known.title, progress, cancelled)
+    downloader = pooch.HTTPDownloader(progressbar=meter, timeout=30, headers={"User-Agent": "dpmc-lab"})
+    try:
+        pooch.get_logger().setLevel("WARNING")
+        found = pooch.retrieve(known.url, known_hash=known.checksum, fname=name, path=folder, downloader=downloader)
+    except requests.exceptions.RequestException as error:
+        kind = "the connection was lost" if meter.done else "no connection"
+        raise DownloadError(
+            f"{known.title} could not be fetched from {known.url} ({kind}). Nothing was changed; try again with a "
+            "network, or use a synthetic set."
+        ) from error
+    except ValueError as error:  # pooch's word for a wrong checksum
+        raise DownloadError(
+            f"{known.title}: what came from {known.url} is not the published file (wrong checksum: truncated or "
+            "altered). Nothing was changed; try again."
+        ) from error
+    return Path(found)
+
+
+def unpack(archive: Path, target: Path) -> None:
+    """Unpack a zip into ``target``, dropping the archive's own top folder if all members share one.
+
+    Raises ``DownloadError`` for a damaged archive and for any member that is absolute, climbs out with "..", is a
+    symbolic link, or would make the whole larger than 2 GiB.
+    """
+    target.mkdir(parents=True)
+    root = target.resolve()
+    try:
+        with zipfile.ZipFile(archive) as zipped:
+            members = [m for m in zipped.infolist() if not m.is_dir()]
+            if sum(m.file_size for m in members) > _UNPACKED_LIMIT:
+                raise DownloadError(f"{archive.name} would unpack to more than 2 GiB; it was not unpacked.")
+            tops = {PurePosixPath(m.filename).parts[0] for m in members if len(PurePosixPath(m.filename).parts) > 1}
+            flat = any(len(PurePosixPath(m.filename).parts) == 1 for m in members)
+            drop = 1 if len(tops) == 1 and not flat else 0
+            for member in members:
+                inside = PurePosixPath(member.filename.replace("\\", "/"))
+                linked = stat.S_ISLNK(member.external_attr >> 16)
+                if linked or inside.is_absolute() or ".." in inside.parts or ":" in inside.parts[0]:
+                    raise DownloadError(
+                        f"{archive.name} holds an unsafe member, {member.filename!r}; nothing was kept."
+                    )
+                place = root.joinpath(*inside.parts[drop:])
+                if not place.resolve().is_relative_to(root):
+                    raise DownloadError(
+                        f"{archive.name} holds an unsafe member, {member.filename!r}; nothing was kept."
+                    )
+                place.parent.mkdir(parents=True, exist_ok=True)
+                with zipped.open(member) as source, place.open("wb") as sink:
+                    shutil.copyfileobj(source, sink)
+    except zipfile.BadZipFile as error:
+        raise DownloadError(f"{archive.name} is not a complete zip archive ({error}); try again.") from error
+
+
+def _replace(fresh: Path, place: Path, aside: Path) -> None:
+    """Put ``fresh`` at ``place``; what was there goes aside first and comes back if that fails."""
+    if place.exists():
+        os.replace(place, aside)
+    try:
+        os.replace(fresh, place)
+    except OSError:
+        if aside.exists():
+            os.replace(aside, place)
+        raise

@@ -1,0 +1,199 @@
+"""Reading the ratings files of the catalogue.
+
+Lives here: one reader per file format, from a folder to checked ``Ratings``, and the published u1 split. Does not live
+here: finding or fetching the folder (``catalogue``, ``download``).
+"""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from dpmc_core.datasets.catalogue import Entry, entry
+from dpmc_core.datasets.ratings import Ratings, Split
+from dpmc_core.errors import DataError, DatasetMissingError, ParameterError
+
+__all__ = ["load", "published_split"]
+
+ZEROS = ("missing", "rating")
+
+
+def load(name: str, zeros: str = "missing") -> Ratings:
+    """The ratings of a file-based dataset.
+
+    ``zeros`` matters for SweetRS only: "missing" drops the 0s (default, as its authors do), "rating" keeps them as the
+    lowest rating of a 0–5 scale. Raises ``DatasetMissingError`` when its files are not here, ``DataError`` when they
+    are damaged or of another size than the catalogue says, ``ParameterError`` for an unknown name.
+    """
+    if zeros not in ZEROS:
+        raise ParameterError("zeros", zeros, "one of " + ", ".join(ZEROS))
+    known = entry(name)
+    if known.synthetic:
+        raise ParameterError("dataset", name, "a dataset with files; synthetic sets are generated")
+    _require(known)
+    folder = known.path()
+    try:
+        ratings = _READERS[name](known, folder, zeros)
+    except (OSError, UnicodeDecodeError, ValueError, KeyError, IndexError) as error:
+        if isinstance(error, DataError):
+            raise
+        raise DataError(
+            f"{known.title}: a file in {folder} cannot be read ({error}); fetch the dataset again."
+        ) from error
+    expected = known.ratings
+    if name != "sweetrs" and len(ratings) != expected:
+        raise DataError(
+            f"{known.title}: {len(ratings):,} ratings were read where {expected:,} are expected; the file in {folder} "
+            "is cut short or of another version. Fetch the dataset again."
+        )
+    return ratings
+
+
+def published_split(name: str) -> Split:
+    """The u1 split that MovieLens 100K ships: 80,000 training and 20,000 held-out ratings."""
+    if name != "ml-100k":
+        raise ParameterError("split", "u1", "random for every dataset but ml-100k, which alone ships a u1 split")
+    known = entry(name)
+    whole = load(name)
+    parts = []
+    for file in ("u1.base", "u1.test"):
+        path = known.path() / file
+        if not path.is_file():
+            raise DatasetMissingError(f"{known.title}: {file} is not in {known.path()}; fetch the dataset again.")
+        rows = _table(path, sep="\t").to_numpy()
+        part = Ratings.checked(
+            rows[:, 0] - 1,
+            rows[:, 1] - 1,
+            rows[:, 2],
+            n_users=whole.n_users,
+            n_items=whole.n_items,
+            low=whole.low,
+            high=whole.high,
+            name=whole.name,
+            item_labels=whole.item_labels,
+        )
+        parts.append(part)
+    return Split(parts[0], parts[1], "published u1 split of MovieLens 100K")
+
+
+def _require(known: Entry) -> None:
+    if known.present():
+        return
+    raise DatasetMissingError(
+        f"{known.title} is not on this machine (looked in {known.path()}). Fetch it on the Datasets page or with "
+        f"'python -m dpmc_core datasets fetch {known.name}', or use a synthetic set, which needs no network."
+    )
+
+
+def _table(path: Path, sep: str, columns: tuple[int, int, int] = (0, 1, 2)) -> pd.DataFrame:
+    frame = pd.read_csv(path, sep=sep, header=None, usecols=list(columns), engine="c")
+    frame.columns = ["user", "item", "value"]
+    if frame.isna().to_numpy().any():
+        line = int(frame.isna().any(axis=1).to_numpy().argmax()) + 1
+        raise DataError(f"{path.name}: line {line} is incomplete; the file is cut short. Fetch the dataset again.")
+    return frame
+
+
+def _compact(ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    kept, numbers = np.unique(ids, return_inverse=True)
+    return kept, numbers
+
+
+def _ratings(known: Entry, frame: pd.DataFrame, titles: dict[int, str]) -> Ratings:
+    """Renumber users and items from 0 without gaps, in order of their ids."""
+    _, users = _compact(frame["user"].to_numpy())
+    item_ids, items = _compact(frame["item"].to_numpy())
+    low, high = known.scale
+    return Ratings.checked(
+        users,
+        items,
+        frame["value"].to_numpy(dtype=np.float64),
+        low=low,
+        high=high,
+        name=known.title,
+        item_labels=tuple(titles.get(int(k), f"item {k}") for k in item_ids) if titles else (),
+    )
+
+
+def _ml_100k(known: Entry, folder: Path, zeros: str) -> Ratings:
+    del zeros
+    rows = _table(folder / "u.data", sep="\t")
+    titles: tuple[str, ...] = ()
+    if (folder / "u.item").is_file():
+        lines = (folder / "u.item").read_text(encoding="latin-1").splitlines()
+        titles = tuple(line.split("|")[1] for line in lines if line)
+    return Ratings.checked(
+        rows["user"].to_numpy() - 1,
+        rows["item"].to_numpy() - 1,
+        rows["value"].to_numpy(),
+        n_users=known.users,
+        n_items=known.items,
+        low=known.scale[0],
+        high=known.scale[1],
+        name=known.title,
+        item_labels=titles,
+    )
+
+
+def _ml_double_colon(known: Entry, folder: Path, zeros: str) -> Ratings:
+    """ML-1M and ML-10M: user::item::rating::time. Read with ':' as separator, which leaves empty columns between."""
+    del zeros
+    frame = _table(folder / "ratings.dat", sep=":", columns=(0, 2, 4))
+    titles = {}
+    if (folder / "movies.dat").is_file():
+        raw = (folder / "movies.dat").read_bytes()
+        try:
+            text = raw.decode("utf-8")  # ML-10M
+        except UnicodeDecodeError:
+            text = raw.decode("latin-1")  # ML-1M
+        for line in text.splitlines():
+            number, title, *_ = line.split("::")
+            titles[int(number)] = title
+    return _ratings(known, frame, titles)
+
+
+def _ml_20m(known: Entry, folder: Path, zeros: str) -> Ratings:
+    del zeros
+    frame = pd.read_csv(folder / "ratings.csv", usecols=["userId", "movieId", "rating"])
+    frame.columns = ["user", "item", "value"]
+    titles = {}
+    if (folder / "movies.csv").is_file():
+        movies = pd.read_csv(folder / "movies.csv")
+        titles = dict(zip(movies["movieId"], movies["title"], strict=True))
+    return _ratings(known, frame, titles)
+
+
+def _sweetrs(known: Entry, folder: Path, zeros: str) -> Ratings:
+    """Users and products are numbered from the whole file, so both readings of 0 give one matrix shape. A pair that
+    occurs twice (50 do) counts once, with its later row."""
+    frame = pd.read_csv(folder / "ratings-final.csv")
+    if len(frame) != known.ratings:
+        raise DataError(
+            f"{known.title}: {len(frame):,} rows were read where {known.ratings:,} are expected; fetch the dataset again."
+        )
+    _, users = _compact(frame["user"].to_numpy())
+    products, items = _compact(frame["product"].to_numpy(dtype=str))
+    values = frame["value"].to_numpy(dtype=np.float64)
+    keep = ~pd.DataFrame({"u": users, "i": items}).duplicated(keep="last").to_numpy()
+    if zeros == "missing":
+        keep &= values > 0
+    return Ratings.checked(
+        users[keep],
+        items[keep],
+        values[keep],
+        n_users=known.users,
+        n_items=known.items,
+        low=1.0 if zeros == "missing" else 0.0,
+        high=5.0,
+        name=f"{known.title} (0 as {'missing' if zeros == 'missing' else 'a rating'})",
+        item_labels=tuple(str(p) for p in products),
+    )
+
+
+_READERS = {
+    "ml-100k": _ml_100k,
+    "ml-1m": _ml_double_colon,
+    "ml-10m": _ml_double_colon,
+    "ml-20m": _ml_20m,
+    "sweetrs": _sweetrs,
+}

@@ -1,0 +1,172 @@
+"""Ratings in coordinate form, checked once.
+
+Lives here: the ``Ratings`` table that every loader returns and every solver takes, the ground truth of synthetic data,
+and splits. Does not live here: files (``loaders``), downloads (``download``), generation (``synthetic``).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpmc_core import limits
+from dpmc_core.errors import DataError
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int32]
+
+__all__ = ["Ratings", "Split", "Truth", "random_split"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Truth:
+    """The matrix behind synthetic ratings, M = left·rightᵀ (left n_users×k, right n_items×k), without rating noise.
+
+    ``noise_floor`` is the standard deviation of the rating noise: no predictor's expected held-out RMSE is below it.
+    """
+
+    left: FloatArray
+    right: FloatArray
+    noise_floor: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ratings:
+    """``values[k]`` is what user ``users[k]`` gave item ``items[k]``; every pair at most once.
+
+    ``low`` and ``high`` bound the rating scale (predictions may be clipped to it). Labels are optional and parallel to
+    the item or user numbers. ``Ratings.checked`` validates; the plain constructor trusts its caller.
+    """
+
+    users: IntArray
+    items: IntArray
+    values: FloatArray
+    n_users: int
+    n_items: int
+    low: float
+    high: float
+    name: str = "ratings"
+    item_labels: Sequence[str] = field(default=())
+    user_labels: Sequence[str] = field(default=())
+    truth: Truth | None = None
+
+    def __len__(self) -> int:
+        return int(self.values.size)
+
+    @property
+    def density(self) -> float:
+        """Share of the matrix that is observed."""
+        return len(self) / (self.n_users * self.n_items)
+
+    def item_label(self, item: int) -> str:
+        """The item's title, or "item 7" where there is none."""
+        return self.item_labels[item] if item < len(self.item_labels) else f"item {item + 1}"
+
+    def user_label(self, user: int) -> str:
+        """The user's label, or "user 7" where there is none."""
+        return self.user_labels[user] if user < len(self.user_labels) else f"user {user + 1}"
+
+    def take(self, index: NDArray[np.intp] | NDArray[np.bool_]) -> "Ratings":
+        """The ratings at ``index``, in the same matrix."""
+        return Ratings(
+            self.users[index],
+            self.items[index],
+            self.values[index],
+            self.n_users,
+            self.n_items,
+            self.low,
+            self.high,
+            self.name,
+            self.item_labels,
+            self.user_labels,
+            self.truth,
+        )
+
+    @classmethod
+    def checked(
+        cls,
+        users: NDArray[np.integer],
+        items: NDArray[np.integer],
+        values: NDArray[np.floating] | NDArray[np.integer],
+        *,
+        n_users: int | None = None,
+        n_items: int | None = None,
+        low: float | None = None,
+        high: float | None = None,
+        name: str = "ratings",
+        item_labels: Sequence[str] = (),
+        user_labels: Sequence[str] = (),
+        truth: Truth | None = None,
+    ) -> "Ratings":
+        """Validated ratings; sizes default to the largest number + 1, the scale to the smallest and largest value.
+
+        Raises ``DataError``, naming the first offending rating, for: arrays of unequal length, no rating at all, NaN
+        or infinite values, negative or too large user or item numbers, a pair rated twice.
+        """
+        users, items = np.asarray(users), np.asarray(items)
+        values = np.asarray(values, dtype=np.float64)
+        if not users.shape == items.shape == values.shape or users.ndim != 1:
+            raise DataError(
+                f"{name}: users, items and values must be lists of one length, not {users.shape}, {items.shape} and "
+                f"{values.shape}."
+            )
+        if values.size == 0:
+            raise DataError(f"{name}: there is no rating in it; at least one is needed.")
+        bad = ~np.isfinite(values)
+        if bad.any():
+            k = int(np.argmax(bad))
+            raise DataError(
+                f"{name}: rating number {k + 1} (user {users[k]}, item {items[k]}) is {values[k]}; ratings must be "
+                "finite numbers."
+            )
+        n_users = int(users.max()) + 1 if n_users is None else n_users
+        n_items = int(items.max()) + 1 if n_items is None else n_items
+        for what, numbers, count in (("user", users, n_users), ("item", items, n_items)):
+            wrong = (numbers < 0) | (numbers >= count)
+            if wrong.any():
+                k = int(np.argmax(wrong))
+                raise DataError(f"{name}: rating number {k + 1} has {what} {numbers[k]}; allowed are 0 to {count - 1}.")
+        pairs = np.sort(users.astype(np.int64) * n_items + items)
+        twice = pairs[1:] == pairs[:-1]
+        if twice.any():
+            user, item = divmod(int(pairs[int(np.argmax(twice))]), n_items)
+            raise DataError(f"{name}: user {user} rates item {item} more than once; each pair may occur once.")
+        return cls(
+            users.astype(np.int32),
+            items.astype(np.int32),
+            values,
+            n_users,
+            n_items,
+            float(values.min()) if low is None else low,
+            float(values.max()) if high is None else high,
+            name,
+            item_labels,
+            user_labels,
+            truth,
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Split:
+    """Training and held-out ratings of one matrix, and how they were parted."""
+
+    train: Ratings
+    test: Ratings
+    how: str
+
+
+def random_split(ratings: Ratings, test_fraction: float, seed: int) -> Split:
+    """Hold out ⌊n·fraction⌋ ratings (at least one, and one stays) chosen uniformly without replacement.
+
+    Raises ``DataError`` when there are fewer than two ratings.
+    """
+    fraction = limits.check("test_fraction", test_fraction)
+    n = len(ratings)
+    if n < 2:
+        raise DataError(f"{ratings.name}: one rating cannot be split into training and test; at least two are needed.")
+    order = np.random.default_rng(np.random.SeedSequence([seed, 0x5917])).permutation(n)
+    n_test = min(max(1, int(n * fraction)), n - 1)
+    test = np.zeros(n, dtype=bool)
+    test[order[:n_test]] = True
+    return Split(ratings.take(~test), ratings.take(test), f"random {1 - fraction:.0%}/{fraction:.0%}, seed {seed}")

@@ -1,0 +1,10 @@
+"""Experiments: the one path from a spec to a result.
+
+Lives here: ``RunSpec``, what its names mean, its data, running it, and named presets. Does not live here: pages or
+charts; solvers (``completion``) or datasets.
+"""
+
+from dpmc_core.experiments.run import RunResult, StepMetrics, run, steps
+from dpmc_core.experiments.spec import RunSpec
+
+__all__ = ["RunResult", "RunSpec", "StepMetrics", "run", "steps"]

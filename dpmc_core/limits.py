@@ -1,0 +1,142 @@
+"""The one table of allowed ranges, used by the core, the widgets, the URL and the command line.
+
+Lives here: names, ranges, units and one-line meanings of every numeric parameter, and the functions that check or
+parse a value against them. Does not live here: choices that are names (mechanisms, algorithms: ``experiments.registry``).
+"""
+
+import math
+from dataclasses import dataclass
+from typing import SupportsFloat, cast
+
+from dpmc_core.errors import ParameterError
+
+__all__ = ["LIMITS", "Limit", "check", "check_int", "parse"]
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """The range of one parameter: ``low``–``high``, open at an end where ``open_low``/``open_high`` says so."""
+
+    name: str
+    low: float
+    high: float
+    meaning: str
+    default: float
+    integer: bool = False
+    open_low: bool = False
+    open_high: bool = False
+    unit: str = ""
+
+    @property
+    def allowed(self) -> str:
+        """The range in words, as error messages and help texts give it."""
+        kind = "a whole number" if self.integer else "a number"
+        low, high = f"{self.low:g}", f"{self.high:g}"
+        if self.integer:
+            low, high = f"{int(self.low)}", f"{int(self.high)}"
+        if math.isinf(self.high):
+            bound = "above" if self.open_low else "at least"
+            return f"{kind} {bound} {low}"
+        if self.open_low or self.open_high:
+            start = f"above {low}" if self.open_low else f"at least {low}"
+            end = f"below {high}" if self.open_high else f"at most {high}"
+            return f"{kind} {start} and {end}"
+        return f"{kind} from {low} to {high}"
+
+    def check(self, value: object) -> float:
+        """``value`` as a float inside the range; raises ``ParameterError`` naming parameter, value and range."""
+        if isinstance(value, bool) or not isinstance(value, SupportsFloat) or isinstance(value, (str, bytes)):
+            raise ParameterError(self.name, value, self.allowed)
+        number = float(value)
+        if not math.isfinite(number) or (self.integer and number != int(number)):
+            raise ParameterError(self.name, value, self.allowed)
+        too_low = number <= self.low if self.open_low else number < self.low
+        too_high = number >= self.high if self.open_high else number > self.high
+        if too_low or too_high:
+            raise ParameterError(self.name, value, self.allowed)
+        return number
+
+
+INF = math.inf
+LIMITS: dict[str, Limit] = {
+    limit.name: limit
+    for limit in (
+        # mechanisms
+        Limit(
+            "alpha", 0.01, 20, "transition parameter of the Huber noise: Gaussian inside ±α, exponential outside", 1.5
+        ),
+        Limit("scale", 0, INF, "scale of the noise, in units of the released number", 1, open_low=True),
+        Limit("variance", 0, INF, "variance of the noise, in squared units of the released number", 2, open_low=True),
+        Limit("epsilon", 0, INF, "privacy loss ε", 1, open_low=True),
+        Limit("epsilon_or_zero", 0, INF, "privacy loss ε at which δ is read", 1),
+        Limit("delta", 0, 1, "probability δ with which the ε bound may fail", 1e-5, open_low=True, open_high=True),
+        Limit("sensitivity", 0, INF, "most that one person's data can move the released number", 1, open_low=True),
+        Limit("order", 1, INF, "order of the Rényi divergence", 2),
+        Limit("gamma", 0, 1, "step position of the staircase noise", 0.5),
+        # matrix completion
+        Limit("rank", 1, 256, "number of latent factors r", 32, integer=True),
+        Limit("reg", 1e-3, 1e4, "ridge penalty λ on both factor matrices", 10),
+        Limit("iterations", 1, 500, "outer iterations T (one user pass and one item pass each)", 20, integer=True),
+        Limit("inner", 1, 100, "inner reweighting iterations K of IRLS per item pass", 10, integer=True),
+        Limit("loss_alpha", 0.01, 20, "transition parameter of the Huber loss in IRLS, in rating units", 1.076),
+        Limit("noise_variance", 0, 1e6, "variance of the noise added to each number released", 2, open_low=True),
+        Limit("noise_epsilon", 1e-3, 1e6, "nominal ε of one draw, at sensitivity Δ", 5),
+        Limit(
+            "nominal_sensitivity",
+            0,
+            1e6,
+            "sensitivity Δ that the papers assume: the width of the rating range",
+            5,
+            open_low=True,
+        ),
+        Limit("seed", 0, 2**32 - 1, "seed of every random choice", 0, integer=True),
+        # data
+        Limit("test_fraction", 0.01, 0.9, "share of the ratings held out for testing", 0.2),
+        Limit("n_users", 2, 200_000, "number of users (rows)", 300, integer=True),
+        Limit("n_items", 2, 200_000, "number of items (columns)", 300, integer=True),
+        Limit("n_ratings", 1, 25_000_000, "number of observed ratings", 20_000, integer=True),
+        Limit("true_rank", 1, 64, "rank of the matrix that generates the data", 5, integer=True),
+        Limit("observed", 1e-4, 1, "share of the matrix's entries that are observed", 0.1),
+        Limit("value_scale", 1e-3, 1e3, "scale c in M = c·UVᵀ", 1),
+        Limit("noise_floor", 0, 10, "standard deviation of the rating noise that no model can predict", 0.5),
+        Limit("popularity", 0, 3, "power-law exponent of item popularity: 0 is even, 1 is Zipf", 0.9),
+        Limit("data_seed", 0, 2**32 - 1, "seed of the synthetic data", 0, integer=True),
+    )
+}
+
+
+def check(name: str, value: object) -> float:
+    """``value`` checked against the range called ``name``.
+
+    >>> check("alpha", 1.5)
+    1.5
+    >>> check("alpha", 50)
+    Traceback (most recent call last):
+    dpmc_core.errors.ParameterError: alpha = 50 is not allowed: it must be a number from 0.01 to 20.
+    """
+    return LIMITS[name].check(value)
+
+
+def check_int(name: str, value: object) -> int:
+    """As ``check``, returning an ``int``; a fraction is refused, never rounded."""
+    return int(LIMITS[name].check(value))
+
+
+def parse(name: str, text: object) -> float:
+    """A number typed by a person (URL, command line, text box), checked against the range called ``name``.
+
+    >>> parse("rank", "32")
+    32.0
+    >>> parse("rank", "many")
+    Traceback (most recent call last):
+    dpmc_core.errors.ParameterError: rank = 'many' is not allowed: it must be a whole number from 1 to 256.
+    """
+    limit = LIMITS[name]
+    try:
+        number = float(cast("str", text))
+    except (TypeError, ValueError):
+        raise ParameterError(limit.name, text, limit.allowed) from None
+    try:
+        return limit.check(number)
+    except ParameterError:
+        raise ParameterError(limit.name, text if isinstance(text, str) else number, limit.allowed) from None

@@ -1,0 +1,24 @@
+"""Additive-noise mechanisms, one family per file, behind one contract (``base.Mechanism``).
+
+Lives here: noise for one number, its law, its sampler and its exact scalar privacy. Does not live here: what a whole
+run spends (``dpmc_core.privacy``).
+"""
+
+from dpmc_core.mechanisms.base import Mechanism
+from dpmc_core.mechanisms.gaussian import Gaussian, textbook_gaussian_epsilon
+from dpmc_core.mechanisms.huber import Huber, alpha_with_variance
+from dpmc_core.mechanisms.laplace import Laplace
+from dpmc_core.mechanisms.staircase import Staircase
+
+FAMILIES: dict[str, type[Mechanism]] = {c.name: c for c in (Huber, Laplace, Gaussian, Staircase)}
+
+__all__ = [
+    "FAMILIES",
+    "Gaussian",
+    "Huber",
+    "Laplace",
+    "Mechanism",
+    "Staircase",
+    "alpha_with_variance",
+    "textbook_gaussian_epsilon",
+]

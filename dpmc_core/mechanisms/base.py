@@ -1,0 +1,139 @@
+"""The contract that every additive-noise mechanism keeps.
+
+Lives here: the abstract ``Mechanism`` and what follows from symmetry alone. Each family fills it in its own file.
+Does not live here: composition over many releases (``dpmc_core.privacy``), or floating-point-safe release samplers:
+``sample`` is a *teaching* sampler, exact in real arithmetic; naive floating-point noise can leak through low-order
+bits (Mironov 2012), so it is not for publishing numbers about real people.
+"""
+
+import math
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import optimize
+
+from dpmc_core import limits
+from dpmc_core.errors import ParameterError
+
+FloatArray = NDArray[np.float64]
+Size = int | tuple[int, ...] | None
+
+__all__ = ["Mechanism", "Size", "as_array", "solve_decreasing"]
+
+
+def as_array(x: ArrayLike) -> FloatArray:
+    """``x`` as a float64 array (a copy only when needed)."""
+    return np.asarray(x, dtype=np.float64)
+
+
+def solve_decreasing(f: Any, target: float, low: float, high: float) -> float:
+    """The root of ``log f(x) = log target`` for positive, decreasing ``f`` on ``[low, high]``, to the last bits."""
+    goal = math.log(target)
+    return float(optimize.brentq(lambda x: math.log(f(x)) - goal, low, high, xtol=1e-300, rtol=8.9e-16, maxiter=500))
+
+
+class Mechanism(ABC):
+    """Symmetric noise of mean zero, added to one real number (or to each coordinate of a vector independently).
+
+    Subclasses are frozen dataclasses with keyword-only fields in the units of the released number.
+    ``pdf, logpdf, cdf, sf, ppf, isf`` take and return arrays (a Python float or 0-d input gives a numpy float).
+    Privacy methods speak of a *scalar* release whose value moves by at most ``sensitivity`` between neighbours.
+    """
+
+    name: ClassVar[str]
+
+    @abstractmethod
+    def logpdf(self, x: ArrayLike) -> Any:
+        """Natural logarithm of the density at ``x``."""
+
+    @abstractmethod
+    def cdf(self, x: ArrayLike) -> Any:
+        """P(noise ≤ x), right to about 1e-14 relative in the left tail."""
+
+    @abstractmethod
+    def ppf(self, q: ArrayLike) -> Any:
+        """Inverse of ``cdf``; −inf at 0, inf at 1, NaN outside [0, 1]."""
+
+    @abstractmethod
+    def sample(self, size: Size, rng: np.random.Generator) -> Any:
+        """``size`` independent draws (a float for ``None``) from the teaching sampler; see the module docstring."""
+
+    @property
+    @abstractmethod
+    def variance(self) -> float:
+        """Variance of the noise, in squared units of the released number."""
+
+    @property
+    @abstractmethod
+    def fisher_information(self) -> float:
+        """Fisher information about location, ∫ p′²/p (inf where the density jumps)."""
+
+    @abstractmethod
+    def epsilon(self, l1_sensitivity: float) -> float:
+        """Pure ε of one release at this ℓ1 sensitivity (coordinates independent); inf for Gaussian noise."""
+
+    @abstractmethod
+    def delta(self, epsilon: ArrayLike, sensitivity: float) -> Any:
+        """Exact privacy profile of a scalar release: the least δ with which it is (ε, δ)-DP, for each ε ≥ 0."""
+
+    @abstractmethod
+    def rdp(self, order: float, sensitivity: float) -> float:
+        """Rényi divergence of ``order`` ≥ 1 between the noise and the noise shifted by ``sensitivity``, in nats."""
+
+    @classmethod
+    @abstractmethod
+    def with_variance(cls, variance: float, **shape: float) -> "Mechanism":
+        """The member of the family with this variance (``shape``: what the family needs besides)."""
+
+    @classmethod
+    @abstractmethod
+    def with_epsilon(cls, epsilon: float, sensitivity: float, **shape: float) -> "Mechanism":
+        """The member with the least noise for this ε at this sensitivity (``shape``: what the family needs besides)."""
+
+    def pdf(self, x: ArrayLike) -> Any:
+        """Density at ``x``."""
+        return np.exp(self.logpdf(x))
+
+    def sf(self, x: ArrayLike) -> Any:
+        """P(noise > x); by symmetry ``cdf(−x)``, so right in the far right tail too."""
+        return self.cdf(-as_array(x))
+
+    def isf(self, q: ArrayLike) -> Any:
+        """Inverse of ``sf``."""
+        return -self.ppf(q)
+
+    @property
+    def std(self) -> float:
+        """Standard deviation of the noise, in units of the released number."""
+        return math.sqrt(self.variance)
+
+    def epsilon_at_delta(self, delta: float, sensitivity: float) -> float:
+        """The least ε ≥ 0 at which one scalar release is (ε, δ)-DP, by inverting ``delta``.
+
+        Raises ``ParameterError`` unless 0 < δ < 1 and sensitivity > 0.
+        """
+        delta = limits.check("delta", delta)
+        sensitivity = limits.check("sensitivity", sensitivity)
+        if float(self.delta(0.0, sensitivity)) <= delta:
+            return 0.0
+        high = self.epsilon(sensitivity)
+        if math.isinf(high):
+            high = 1.0
+            while float(self.delta(high, sensitivity)) > delta:
+                high *= 2
+                if high > 1e300:
+                    raise ParameterError("delta", delta, "large enough for some finite ε at this sensitivity")
+        if float(self.delta(high, sensitivity)) > delta:  # pragma: no cover - a profile is 0 at its pure ε
+            return high
+        return float(
+            optimize.brentq(lambda e: float(self.delta(e, sensitivity)) - delta, 0.0, high, xtol=1e-14, rtol=8.9e-16)
+        )
+
+    def _check_privacy_arguments(self, epsilon: ArrayLike, sensitivity: float) -> tuple[FloatArray, float]:
+        eps = as_array(epsilon)
+        if np.any(~(eps >= 0)):
+            bad = float(eps.flat[int(np.argmax(~(eps >= 0)))])
+            raise ParameterError("epsilon", bad, limits.LIMITS["epsilon_or_zero"].allowed)
+        return eps, limits.check("sensitivity", sensitivity)

@@ -1,0 +1,118 @@
+"""Gaussian noise and its exact privacy profile (Balle & Wang 2018).
+
+Lives here: the normal law and its exact scalar privacy. It has no finite pure ε.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import special
+
+from dpmc_core import limits
+from dpmc_core.errors import ParameterError
+from dpmc_core.mechanisms.base import Mechanism, Size, as_array, solve_decreasing
+
+__all__ = ["Gaussian", "textbook_gaussian_epsilon"]
+
+LOG_SQRT_2PI = 0.5 * math.log(2 * math.pi)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gaussian(Mechanism):
+    """Gaussian noise with standard deviation σ (``scale``).
+
+    >>> round(Gaussian(scale=1.0).epsilon_at_delta(1e-5, 5), 2)
+    33.1
+    """
+
+    scale: float
+    name: ClassVar[str] = "gaussian"
+
+    def __post_init__(self) -> None:
+        limits.check("scale", self.scale)
+
+    def logpdf(self, x: ArrayLike) -> Any:
+        return -0.5 * (as_array(x) / self.scale) ** 2 - LOG_SQRT_2PI - math.log(self.scale)
+
+    def cdf(self, x: ArrayLike) -> Any:
+        return special.ndtr(as_array(x) / self.scale)
+
+    def ppf(self, q: ArrayLike) -> Any:
+        return self.scale * special.ndtri(as_array(q))
+
+    def sample(self, size: Size, rng: np.random.Generator) -> Any:
+        return rng.normal(0.0, self.scale, size)
+
+    @property
+    def variance(self) -> float:
+        return self.scale**2
+
+    @property
+    def fisher_information(self) -> float:
+        return 1 / self.scale**2
+
+    def epsilon(self, l1_sensitivity: float) -> float:
+        """Infinity: the density ratio of two shifted normals is unbounded."""
+        limits.check("sensitivity", l1_sensitivity)
+        return math.inf
+
+    def delta(self, epsilon: ArrayLike, sensitivity: float) -> Any:
+        """Φ(a) − e^ε Φ(b), a = d/2 − ε/d, b = −d/2 − ε/d, d = Δ/σ (Balle & Wang 2018, Theorem 5).
+
+        For a < 0 both terms carry the factor φ(a) (because b² = a² + 2ε), so their difference is taken between
+        scaled Mills ratios; for a ≥ 0 it is rearranged into terms of like size.
+        """
+        eps, shift = self._check_privacy_arguments(epsilon, sensitivity)
+        d = shift / self.scale
+        a, b = d / 2 - eps / d, -d / 2 - eps / d
+        root2 = math.sqrt(2.0)
+        below = np.minimum(a, 0.0)
+        mills = special.erfcx(-below / root2) - special.erfcx(np.maximum(-b, 0.0) / root2)
+        tail = 0.5 * np.exp(-0.5 * below**2) * mills
+        with np.errstate(over="ignore", invalid="ignore"):
+            central = 0.5 * (special.erf(np.maximum(a, 0.0) / root2) - special.erf(b / root2)) - np.expm1(
+                np.where(a >= 0, eps, 0.0)
+            ) * special.ndtr(b)
+        return np.where(a >= 0, central, tail)[()]
+
+    def rdp(self, order: float, sensitivity: float) -> float:
+        """order·d²/2 (Mironov 2017, Proposition 7)."""
+        return limits.check("order", order) * (limits.check("sensitivity", sensitivity) / self.scale) ** 2 / 2
+
+    @classmethod
+    def with_variance(cls, variance: float, **shape: float) -> "Gaussian":
+        return cls(scale=math.sqrt(limits.check("variance", variance)), **shape)
+
+    @classmethod
+    def with_epsilon(cls, epsilon: float, sensitivity: float, **shape: float) -> "Gaussian":
+        """The least σ that is exactly (ε, δ)-DP at ``delta`` (default 1e-5), by inverting ``delta(ε)``."""
+        epsilon = limits.check("epsilon", epsilon)
+        sensitivity = limits.check("sensitivity", sensitivity)
+        delta = limits.check("delta", shape.pop("delta", 1e-5))
+        if shape:
+            raise ParameterError("Gaussian.with_epsilon argument", ", ".join(shape), "delta")
+
+        def profile(sigma: float) -> float:
+            return max(float(cls(scale=sigma).delta(epsilon, sensitivity)), 1e-320)
+
+        low = high = sensitivity
+        while profile(high) > delta:
+            high *= 2
+        while profile(low) < delta:
+            low /= 2
+        return cls(scale=solve_decreasing(profile, delta, low, high) if low < high else low)
+
+
+def textbook_gaussian_epsilon(variance: float, sensitivity: float, delta: float, base10: bool = False) -> float:
+    """Δ·√(2 ln(1.25/δ))/σ: the textbook formula, proved only for ε < 1 (Dwork & Roth 2014, Theorem A.1).
+
+    ``base10`` uses the base-10 logarithm, which reproduces Table 1 of the Huber paper as printed.
+
+    >>> round(textbook_gaussian_epsilon(1, 5, 1e-5, base10=True), 3), round(textbook_gaussian_epsilon(1, 5, 1e-5), 2)
+    (15.964, 24.22)
+    """
+    log = math.log10 if base10 else math.log
+    return float(sensitivity * math.sqrt(2 * log(1.25 / delta) / variance))

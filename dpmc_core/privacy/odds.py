@@ -1,0 +1,39 @@
+"""ε in odds: how well the best attacker can guess whether a person is in.
+
+Lives here: the bound on a guess and the sentence that says it. Odds were the clearest of the explanations compared by
+Nanayakkara et al. (USENIX Security 2023).
+"""
+
+import math
+
+__all__ = ["guess_bound", "odds_sentence"]
+
+
+def guess_bound(epsilon: float, delta: float = 0.0) -> float:
+    """The best probability of guessing right which of two neighbouring datasets was used, each having had chance 1/2.
+
+    (e^ε + δ)/(1 + e^ε), from the region of attainable errors (Kairouz, Oh & Viswanath 2015, Theorem 2.1: an
+    (ε, δ)-DP release gives an attacker at most (e^ε − 1 + 2δ)/(e^ε + 1) over chance).
+
+    >>> round(guess_bound(1.0), 3)
+    0.731
+    """
+    if epsilon > 700:
+        return 1.0
+    odds = math.exp(epsilon)
+    return min((odds + delta) / (1 + odds), 1.0)
+
+
+def odds_sentence(epsilon: float, delta: float = 0.0, subject: str = "you are in the data") -> str:
+    """The same in words, for a person.
+
+    >>> odds_sentence(1.0)
+    "An attacker's chance to tell whether you are in the data rises from 50 in 100 to at most 73 in 100."
+    """
+    if math.isinf(epsilon):
+        return f"No bound: an attacker may be certain whether {subject}."
+    chance = 100 * guess_bound(epsilon, delta)
+    if chance > 99.99:
+        return f"An attacker may be all but certain whether {subject} (more than 99.99 in 100)."
+    shown = f"{chance:.0f}" if chance < 98.5 else f"{chance:.1f}" if chance < 99.85 else f"{chance:.2f}"
+    return f"An attacker's chance to tell whether {subject} rises from 50 in 100 to at most {shown} in 100."

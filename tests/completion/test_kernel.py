@@ -1,0 +1,118 @@
+"""The batched kernel against dense normal equations, row by row."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpmc_core.completion import kernel, lapack
+from dpmc_core.completion.kernel import Workers, group_rows, half_sweep
+
+
+def problem(n_rows: int, n_columns: int, density: float, seed: int):
+    rng = np.random.default_rng(seed)
+    mask = rng.random((n_rows, n_columns)) < density
+    mask[rng.integers(n_rows)] = False  # one empty row
+    rows, columns = np.nonzero(mask)
+    order = rng.permutation(rows.size)
+    values = rng.normal(3, 1, rows.size)
+    return rows[order].astype(np.int32), columns[order].astype(np.int32), values, rng
+
+
+def dense_reference(rows, columns, values, factors, reg, noise, n_rows):
+    """θ_i = (Σ v vᵀ + λI)⁻¹(Σ y v + t), one row at a time, from the definition."""
+    rank = factors.shape[1]
+    out = np.zeros((n_rows, rank))
+    for i in range(n_rows):
+        a, y = factors[columns[rows == i]], values[rows == i]
+        t = np.zeros(rank) if noise is None else noise[i]
+        out[i] = np.linalg.solve(a.T @ a + reg * np.eye(rank), a.T @ y + t)
+    return out
+
+
+@given(
+    n_rows=st.integers(1, 60),
+    n_columns=st.integers(1, 60),
+    density=st.floats(0.02, 1.0),
+    rank=st.sampled_from([1, 2, 5, 31, 32, 33, 41, 64]),
+    reg=st.sampled_from([1e-3, 0.5, 10.0]),
+    noisy=st.booleans(),
+    seed=st.integers(0, 10_000),
+)
+@settings(max_examples=60, deadline=None)
+def test_half_sweep_solves_every_row(n_rows, n_columns, density, rank, reg, noisy, seed) -> None:
+    rows, columns, values, rng = problem(n_rows, n_columns, density, seed)
+    if rows.size == 0:
+        return
+    factors = rng.normal(0, 1, (n_columns, rank))
+    noise = rng.normal(0, 1, (n_rows, rank)) if noisy else None
+    side = group_rows(rows, columns, values, n_rows, n_columns, rank)
+    with Workers(2) as workers:
+        found, squares = half_sweep(side, factors, reg, workers, noise=noise, measure=True)
+    expected = dense_reference(rows, columns, values, factors, reg, noise, n_rows)
+    # conditioning: cond ≤ ‖A‖²/λ + 1 ≤ 60·(√60+√64)²/1e-3, times a few ulp of the largest entry
+    scale = np.abs(expected).max() + 1
+    np.testing.assert_allclose(found, expected, atol=1e-7 * scale if reg == 1e-3 else 1e-10 * scale)
+    residuals = values - np.einsum("kr,kr->k", found[rows], factors[columns])
+    assert squares == pytest.approx(float(residuals @ residuals), rel=1e-6, abs=1e-6 * float(values @ values))
+
+
+def test_grouping_keeps_every_rating_once_and_pads_little() -> None:
+    rng = np.random.default_rng(1)
+    lengths = np.minimum((rng.pareto(1.0, 800) * 10).astype(int) + 1, 900)
+    rows = np.repeat(np.arange(800), lengths).astype(np.int32)
+    columns = np.concatenate([rng.choice(1000, n, replace=False) for n in lengths]).astype(np.int32)
+    values = rng.random(rows.size)
+    side = group_rows(rows, columns, values, 820, 1000, 32)
+    assert list(side.empty_rows) == list(range(800, 820))
+    got = []
+    padded = 0
+    for block in side.blocks:
+        inside = block.columns < 1000
+        padded += inside.size
+        assert (block.values[~inside] == 0).all()
+        for row, cols, vals, ok in zip(block.rows, block.columns, block.values, inside, strict=True):
+            got += [(row, c, v) for c, v in zip(cols[ok], vals[ok], strict=True)]
+    assert sorted(got) == sorted(zip(rows, columns, values, strict=True))
+    assert padded <= 1.15 * rows.size
+
+
+@pytest.mark.parametrize("rank", [8, 64])
+def test_result_does_not_depend_on_the_number_of_threads(rank: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernel, "_BLOCK_BYTES", 20_000)
+    monkeypatch.setattr(kernel, "_BLOCK_BYTES_SMALL_RANK", 20_000)
+    monkeypatch.setattr(kernel, "_GATHER_BYTES", 9_000)
+    rows, columns, values, rng = problem(150, 120, 0.3, 5)
+    side = group_rows(rows, columns, values, 150, 120, rank)
+    assert len(side.blocks) > 4
+    factors = rng.normal(0, 1, (120, rank))
+    results = []
+    for count in (1, 2, 5):
+        with Workers(count) as workers:
+            results.append(half_sweep(side, factors, 0.5, workers, measure=True))
+    for found, squares in results[1:]:
+        assert np.array_equal(found, results[0][0])
+        assert squares == results[0][1]
+    expected = dense_reference(rows, columns, values, factors, 0.5, None, 150)
+    np.testing.assert_allclose(results[0][0], expected, atol=1e-10)
+
+
+def test_fallback_solver_agrees() -> None:
+    rng = np.random.default_rng(0)
+    a = rng.normal(0, 1, (7, 30, 12))
+    spd = np.matmul(a.transpose(0, 2, 1), a) + np.eye(12)
+    for right in (rng.normal(0, 1, (7, 12)), rng.normal(0, 1, (7, 2, 12))):
+        np.testing.assert_allclose(lapack.solve_spd(spd.copy(), right), lapack._solve_lu(spd, right), rtol=1e-10)
+    assert lapack._DPOSV is not None  # this SciPy exports the pointer; if not, the fallback above is what runs
+
+
+def test_singular_system_is_an_error_not_a_number() -> None:
+    with pytest.raises(np.linalg.LinAlgError, match="not positive definite"):
+        lapack.solve_spd(np.zeros((1, 3, 3)), np.ones((1, 3)))
+
+
+def test_an_error_in_one_block_reaches_the_caller() -> None:
+    rows, columns, values, rng = problem(50, 40, 0.4, 9)
+    side = group_rows(rows, columns, values, 50, 40, 4)
+    with Workers(2) as workers, pytest.raises(ZeroDivisionError):
+        half_sweep(side, rng.normal(0, 1, (40, 4)), 1.0, workers, update=lambda *_: 1 / 0)

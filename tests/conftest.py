@@ -1,0 +1,21 @@
+"""Shared by all tests: where the real data is, and the markers of the SciPy checks that we borrow."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    # scipy.stats.tests, whose generic distribution checks we run, uses SciPy's own markers
+    for marker in ("thread_unsafe", "slow", "xslow", "xfail_on_32bit", "parallel_threads_limit", "fail_slow"):
+        config.addinivalue_line("markers", f"{marker}: used by the borrowed SciPy checks only")
+
+
+@pytest.fixture(scope="session")
+def data_dir() -> Path:
+    """The folder with the real datasets, or a skip that says what is missing."""
+    folder = os.environ.get("DPMC_DATA_DIR")
+    if not folder or not (Path(folder) / "ml-100k" / "u.data").exists():
+        pytest.skip("needs DPMC_DATA_DIR with ml-100k, ml-1m and sweetrs (see data/README.md)")
+    return Path(folder)

@@ -1,0 +1,241 @@
+"""Every mechanism against numbers computed elsewhere with 40 digits, and against mpmath in the far tails."""
+
+import itertools
+import json
+import math
+from pathlib import Path
+
+import mpmath as mp
+import numpy as np
+import pytest
+
+from dpmc_core.mechanisms import Gaussian, Huber, Laplace, Mechanism, Staircase, alpha_with_variance
+from dpmc_core.mechanisms.gaussian import textbook_gaussian_epsilon
+
+ORACLES = json.loads((Path(__file__).parent / "oracles.json").read_text())
+mp.mp.dps = 40
+
+
+def build(oracle: dict) -> Mechanism:
+    if oracle["mechanism"] == "huber":
+        return Huber(alpha=oracle["alpha"], scale=oracle["scale"])
+    if oracle["mechanism"] == "gaussian":
+        return Gaussian(scale=oracle["sigma"])
+    return Laplace(scale=oracle["b"])
+
+
+@pytest.mark.parametrize(
+    "oracle", ORACLES, ids=lambda o: f"{o['mechanism']}-{o.get('alpha', o.get('sigma', o.get('b')))}"
+)
+def test_oracle(oracle: dict) -> None:
+    mechanism = build(oracle)
+    for method in ("pdf", "cdf", "ppf"):
+        for x, expected in oracle.get(method, []):
+            assert float(getattr(mechanism, method)(x)) == pytest.approx(expected, rel=1e-12, abs=1e-30)
+    if "variance" in oracle:
+        assert mechanism.variance == pytest.approx(oracle["variance"], rel=1e-12)
+        assert mechanism.fisher_information == pytest.approx(oracle["fisher"], rel=1e-12)
+    for epsilon, sensitivity, expected in oracle.get("delta", []):
+        assert float(mechanism.delta(epsilon, sensitivity)) == pytest.approx(expected, rel=1e-9, abs=0)
+    for order, sensitivity, expected in oracle.get("rdp", []):
+        assert mechanism.rdp(order, sensitivity) == pytest.approx(expected, rel=1e-9)
+
+
+# --- independent references, written from the definition p(t) = exp(-rho(t)) / Z and nothing else ---
+
+
+def mp_density(t, alpha):
+    t = abs(mp.mpf(t))
+    return mp.exp(-(t * t / 2 if t <= alpha else alpha * (t - alpha / 2)))
+
+
+def mp_cdf(x, alpha):
+    """F(x) for x <= 0 by quadrature of the density, tail in closed form only beyond 60 decay lengths."""
+    alpha, x = mp.mpf(alpha), mp.mpf(x)
+    z = 2 * (mp.quad(lambda t: mp_density(t, alpha), mp.linspace(0, alpha, 9)) + mp.exp(-alpha * alpha / 2) / alpha)
+    if x <= -alpha:
+        return mp.exp(alpha * (x + alpha / 2)) / alpha / z
+    return (mp.exp(-alpha * alpha / 2) / alpha + mp.quad(lambda t: mp_density(t, alpha), mp.linspace(-alpha, x, 9))) / z
+
+
+@pytest.mark.parametrize("alpha", [0.01, 0.05, 0.3, 0.7, 1.0, 1.5, 3.0, 8.0, 20.0])
+@pytest.mark.parametrize("x", [-300, -40, -21, -8.1, -3, -1, -0.2, -0.01, -1e-5])
+def test_cdf_and_sf_in_the_tails(alpha: float, x: float) -> None:
+    expected = mp_cdf(x, alpha)
+    if expected > mp.mpf("1e-300"):
+        assert float(Huber(alpha=alpha).cdf(x)) == pytest.approx(float(expected), rel=1e-12)
+        assert float(Huber(alpha=alpha).sf(-x)) == pytest.approx(float(expected), rel=1e-12)
+    assert float(Huber(alpha=alpha).logpdf(x)) == pytest.approx(
+        float(mp.log(mp_density(x, mp.mpf(alpha)) / _z(alpha))), rel=1e-12
+    )
+
+
+def _z(alpha):
+    alpha = mp.mpf(alpha)
+    return 2 / alpha * mp.exp(-alpha * alpha / 2) + mp.sqrt(2 * mp.pi) * mp.erf(alpha / mp.sqrt(2))
+
+
+@pytest.mark.parametrize("alpha", [0.01, 0.05, 0.3, 0.69, 0.71, 1.0, 1.5, 3.0, 8.0, 20.0])
+@pytest.mark.parametrize(
+    "q", [1e-300, 1e-100, 1e-12, 1e-3, 0.1, 0.2499999, 0.25, 0.2500001, 0.4, 0.49, 0.4999, 0.5 - 1e-9]
+)
+def test_ppf_is_the_exact_inverse(alpha: float, q: float) -> None:
+    """Solve F(x) = q with 40 digits for the float q itself, and compare to 1e-12 relative."""
+    a, z = mp.mpf(alpha), _z(alpha)
+    q_exact = mp.mpf(q)
+    edge = mp.exp(-a * a / 2) / (a * z)
+    if q_exact < edge:
+        expected = mp.log(a * z * q_exact) / a - a / 2
+    else:
+        expected = -mp.sqrt(2) * mp.erfinv((mp.mpf("0.5") - q_exact) * z / mp.sqrt(mp.pi / 2))
+    assert float(Huber(alpha=alpha).ppf(q)) == pytest.approx(float(expected), rel=1e-12)
+    if q > 1e-3:
+        upper = 1 - q
+        expected_upper = Huber(alpha=alpha).ppf(1 - upper)
+        assert float(Huber(alpha=alpha).ppf(upper)) == -float(expected_upper)
+    assert float(Huber(alpha=alpha).isf(q)) == -float(Huber(alpha=alpha).ppf(q))
+
+
+@pytest.mark.parametrize("alpha", [0.01, 0.05, 0.5, 1.0, 2.0, 5.0, 20.0])
+def test_variance_and_fisher_by_integration(alpha: float) -> None:
+    a, z = mp.mpf(alpha), _z(alpha)
+    inside = 2 * mp.quad(lambda t: t * t * mp.exp(-t * t / 2), mp.linspace(0, a, 9))
+    outside = 2 * mp.exp(-a * a / 2) * mp.quad(lambda u: (u / a + a) ** 2 * mp.exp(-u) / a, [0, 5, 20, 80, 200])
+    mass = 2 * mp.quad(lambda t: mp.exp(-t * t / 2), mp.linspace(0, a, 9))
+    assert Huber(alpha=alpha).variance == pytest.approx(float((inside + outside) / z), rel=1e-12)
+    assert Huber(alpha=alpha, scale=2.5).fisher_information == pytest.approx(float(mass / z) / 6.25, rel=1e-12)
+
+
+def mp_rho(t, a):
+    t = abs(t)
+    return t * t / 2 if t <= a else a * (t - a / 2)
+
+
+@pytest.mark.parametrize(
+    ("alpha", "shift", "epsilon"),
+    [
+        (1.5, 1.0, 1.499),
+        (20.0, 0.01, 0.1999),
+        (20.0, 1e-4, 1.5e-3),
+        (8.0, 2.0, 15.0),
+        (0.05, 300.0, 10.0),
+        (0.3, 40.0, 11.999),
+        (3.0, 0.001, 0.0029),
+        (0.01, 5.0, 0.02),
+        (3.0, 6.5, 1.0),
+        (1.0, 2.0, 0.0),
+    ],
+)
+def test_profile_where_it_nearly_cancels(alpha: float, shift: float, epsilon: float) -> None:
+    a, d, e = mp.mpf(alpha), mp.mpf(shift), mp.mpf(epsilon)
+
+    def excess(x):
+        return mp.exp(-mp_rho(x, a)) - mp.exp(e - mp_rho(x + d, a))
+
+    start = (
+        mp.findroot(lambda x: mp_rho(x + d, a) - mp_rho(x, a) - e, (-d / 2, a), solver="anderson", tol=1e-35)
+        if e > 0
+        else -d / 2
+    )
+    knots = sorted({start, *[k for k in (-a, a - d, a) if k > start]})
+    points = []
+    for low, high in itertools.pairwise(knots):
+        points += list(mp.linspace(low, high, 12))[:-1]
+    points.append(knots[-1])
+    total = mp.quad(excess, points) if len(points) > 1 else mp.mpf(0)
+    beyond = max(start, a)
+    total += mp.exp(-a * (beyond - a / 2)) / a * (1 - mp.exp(e - a * d))
+    assert float(Huber(alpha=alpha).delta(epsilon, shift)) == pytest.approx(float(total / _z(alpha)), rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("alpha", "shift", "order"),
+    [
+        (1.5, 1e-4, 2.0),
+        (1.5, 1e-6, 32.0),
+        (0.05, 30.0, 300.0),
+        (8.0, 40.0, 1.05),
+        (3.0, 2.0, 1.0),
+        (20.0, 0.01, 1000.0),
+        (0.3, 5.0, 2.5),
+        (1.0, 9.0, 1.0),
+    ],
+)
+def test_renyi_divergence_by_integration(alpha: float, shift: float, order: float) -> None:
+    a, d, o = mp.mpf(alpha), mp.mpf(shift), mp.mpf(order)
+    z = _z(alpha)
+    knots = sorted({-a, a, d - a, d + a})
+    # fine equal pieces; 40-digit quadrature needs no cleverness
+    points = []
+    for low, high in itertools.pairwise(knots):
+        points += list(mp.linspace(low, high, 60))[:-1]
+    points.append(knots[-1])
+
+    def log_p(x):
+        return -mp_rho(x, a)
+
+    def log_q(x):
+        return -mp_rho(x - d, a)
+
+    tail = mp.exp(-a * a / 2) / a
+    if order == 1:
+        inner = mp.quad(lambda x: mp.exp(log_p(x)) * (log_p(x) - log_q(x)), points)
+        right = mp.exp(-a * d) * tail  # mass of p beyond d + a
+        expected = (inner + tail * a * d - right * a * d) / z
+    else:
+        inner = mp.quad(lambda x: mp.exp(o * log_p(x) + (1 - o) * log_q(x)), points)
+        total = (inner + tail * mp.exp((o - 1) * a * d) + tail * mp.exp(-o * a * d)) / z
+        expected = mp.log(total) / (o - 1)
+    assert Huber(alpha=alpha).rdp(order, shift) == pytest.approx(float(expected), rel=1e-9)
+
+
+@pytest.mark.parametrize("sigma", [0.3, 1.0, 4.0])
+@pytest.mark.parametrize("epsilon", [0.0, 1e-6, 1e-3, 0.1, 1.0, 5.0])
+@pytest.mark.parametrize("shift", [1e-3, 0.1, 1.0, 8.0])
+def test_gaussian_profile_to_nine_digits(sigma: float, epsilon: float, shift: float) -> None:
+    d, e = mp.mpf(shift) / mp.mpf(sigma), mp.mpf(epsilon)
+    expected = mp.ncdf(d / 2 - e / d) - mp.exp(e) * mp.ncdf(-d / 2 - e / d)
+    if expected > mp.mpf("1e-290"):
+        assert float(Gaussian(scale=sigma).delta(epsilon, shift)) == pytest.approx(float(expected), rel=1e-9)
+
+
+@pytest.mark.parametrize("order", [1.0, 1.5, 2.0, 30.0])
+@pytest.mark.parametrize("shift", [1e-6, 0.1, 3.0, 50.0])
+def test_laplace_renyi_to_nine_digits(order: float, shift: float) -> None:
+    a, d = mp.mpf(order), mp.mpf(shift)
+    if order == 1:
+        expected = d - 1 + mp.exp(-d)
+    else:
+        expected = mp.log(a / (2 * a - 1) * mp.exp((a - 1) * d) + (a - 1) / (2 * a - 1) * mp.exp(-a * d)) / (a - 1)
+    assert Laplace(scale=1.0).rdp(order, shift) == pytest.approx(float(expected), rel=1e-9)
+
+
+def test_table_1_as_checked() -> None:
+    """Findings 1 and 2: printed, textbook and exact Gaussian values, and the Huber column."""
+    printed = [15.964, 11.288, 9.217, 7.982]
+    textbook = [24.22, 17.13, 13.99, 12.11]
+    exact = [33.10, 20.68, 15.87, 13.21]
+    for variance, p, t, e in zip((1, 2, 3, 4), printed, textbook, exact, strict=True):
+        assert textbook_gaussian_epsilon(variance, 5, 1e-5, base10=True) == pytest.approx(p, abs=6e-4)
+        assert textbook_gaussian_epsilon(variance, 5, 1e-5) == pytest.approx(t, abs=6e-3)
+        assert Gaussian.with_variance(variance).epsilon_at_delta(1e-5, 5) == pytest.approx(e, abs=6e-3)
+    assert [round(5 * alpha_with_variance(v), 3) for v in (2, 3, 4)] == [5.380, 4.216, 3.601]
+    assert Huber(alpha=3).variance == pytest.approx(1.0036, abs=5e-5)
+
+
+def test_findings_3_and_4() -> None:
+    """At equal pure epsilon Huber noise is never smaller than Laplace; I·variance falls from 2 to 1."""
+    for alpha in np.geomspace(0.01, 20, 60):
+        assert Huber.with_epsilon(1, 1, alpha=alpha).variance >= Laplace.with_epsilon(1, 1).variance
+    for alpha, price in [(0.3, 1.889), (0.72, 1.529), (1.076, 1.267), (1.5, 1.096), (3, 1.0006)]:
+        h = Huber(alpha=alpha)
+        assert h.fisher_information * h.variance == pytest.approx(price, abs=6e-4)
+
+
+def test_staircase_gamma_minimises_the_variance() -> None:
+    for epsilon in (1e-4, 0.1, 1.0, 4.0, 12.0):
+        best = Staircase(epsilon=epsilon, sensitivity=1.0)
+        for other in np.linspace(0.001, 1, 400):
+            assert Staircase(epsilon=epsilon, sensitivity=1.0, gamma=other).variance >= best.variance * (1 - 1e-12)
+    assert Staircase(epsilon=1e-4, sensitivity=1).variance < Laplace.with_epsilon(1e-4, 1).variance
+    assert math.isinf(Staircase(epsilon=1, sensitivity=1).fisher_information)

@@ -1,0 +1,63 @@
+"""SciPy's own generic distribution checks, run on our Huber law."""
+
+import warnings
+
+import numpy as np
+import numpy.testing as npt
+import pytest
+from scipy import stats
+
+from dpmc_core.mechanisms import Huber
+from dpmc_core.mechanisms.scipy_huber import huber
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    checks = pytest.importorskip("scipy.stats.tests.test_continuous_basic")
+
+
+@pytest.mark.parametrize("alpha", [0.3, 1.5, 4.0])
+@pytest.mark.filterwarnings("ignore")
+def test_generic_checks(alpha: float) -> None:
+    arg = (alpha,)
+    name = "huber"
+    rvs = huber.rvs(size=1000, *arg, random_state=np.random.default_rng(765456))  # noqa: B026
+    checks.check_normalization(huber, arg, name)
+    checks.check_cdf_ppf(huber, arg, name)
+    checks.check_sf_isf(huber, arg, name)
+    checks.check_cdf_sf(huber, arg, name)
+    checks.check_ppf_isf(huber, arg, name)
+    checks.check_pdf(huber, arg, name)
+    checks.check_pdf_logpdf(huber, arg, name)
+    checks.check_pdf_logpdf_at_endpoints(huber, arg, name)
+    checks.check_cdf_logcdf(huber, arg, name)
+    checks.check_sf_logsf(huber, arg, name)
+    checks.check_ppf_broadcast(huber, arg, name)
+    assert stats.kstest(rvs, huber.cdf, args=arg).pvalue > 0.01
+    methods = [huber.pdf, huber.logpdf, huber.cdf, huber.logcdf, huber.sf, huber.logsf]
+    checks.check_named_args(huber, rvs[0], arg, (0, 1), methods)
+    checks.check_random_state_property(huber, arg)
+    checks.check_pickling(huber, arg)
+    checks.check_freezing(huber, arg)
+    checks.check_entropy(huber, arg, name)
+    checks.check_private_entropy(huber, arg, stats.rv_continuous)
+    checks.check_edge_support(huber, arg)
+    checks.check_retrieving_support(huber, arg)
+    checks.check_loc_scale(huber, arg, *huber.stats(*arg), name)
+    m, v, s, k = huber.stats(*arg, moments="mvsk")
+    checks.check_mean_expect(huber, arg, m, name)
+    checks.check_var_expect(huber, arg, m, v, name)
+    checks.check_skew_expect(huber, arg, m, v, s, name)
+    checks.check_kurt_expect(huber, arg, m, v, k, name)
+    checks.check_moment(huber, arg, m, v, name)
+    checks.check_rvs_broadcast(
+        huber, name, [np.array([[0.5], [2.0]]), np.array([0.0, 1.0]), np.array([1.0])], (2, 2), False, "d"
+    )
+
+
+def test_agrees_with_the_mechanism() -> None:
+    x = np.linspace(-9, 9, 41)
+    mechanism, law = Huber(alpha=1.5, scale=2.0), huber(1.5, scale=2.0)
+    npt.assert_allclose(law.pdf(x), mechanism.pdf(x), rtol=1e-13)
+    npt.assert_allclose(law.cdf(x), mechanism.cdf(x), rtol=1e-13)
+    assert law.var() == pytest.approx(mechanism.variance, rel=1e-13)
+    npt.assert_allclose(huber.pdf(0.0, [0.5, 1.5]), [Huber(alpha=0.5).pdf(0.0), Huber(alpha=1.5).pdf(0.0)])
