@@ -1,0 +1,40 @@
+"""Entrance of DPMC Lab: page configuration and navigation, nothing else. Run with ``streamlit run app.py``."""
+
+import streamlit as st
+
+st.set_page_config(
+    page_title="DPMC Lab",
+    page_icon=":material/shield_lock:",
+    layout="wide",
+    menu_items={"About": "DPMC Lab: differential privacy in matrix completion, live and honestly counted."},
+)
+
+st.navigation(
+    [
+        st.Page(
+            "pages/home.py",
+            title="Home",
+            icon=":material/home:",
+            default=True,
+            help="What is protected, what ε means in odds, and one picture that degrades as noise grows.",
+        ),
+        st.Page(
+            "pages/mechanisms.py",
+            title="Mechanisms",
+            icon=":material/ssid_chart:",
+            help="Huber, Laplace, Gaussian and staircase noise side by side: densities, variance, privacy profiles.",
+        ),
+        st.Page(
+            "pages/completion.py",
+            title="Completion",
+            icon=":material/grid_on:",
+            help="Complete a matrix of ratings live, with up to three configurations side by side.",
+        ),
+        st.Page(
+            "pages/datasets.py",
+            title="Datasets",
+            icon=":material/database:",
+            help="What data is here, what can be fetched, its shape, popularity and terms.",
+        ),
+    ]
+).run()

@@ -1,0 +1,389 @@
+"""Completion: up to three configurations side by side on one dataset, run live."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from dpmc_core.completion import TRIVIAL
+from dpmc_core.datasets import catalogue, entry
+from dpmc_core.errors import DPMCError
+from dpmc_core.experiments import RunResult, RunSpec, run
+from dpmc_core.experiments.presets import PRESETS, WELL_REGULARISED, preset
+from dpmc_core.experiments.registry import ALGORITHMS
+from dpmc_core.privacy import odds_sentence
+from pages.parts import controls, jobs, run_charts, texts
+from pages.parts.run_charts import Named
+from pages.parts.style import IDENTITY, chart_config, show
+
+LETTERS = ("A", "B", "C")
+STARTING = {"A": ("als", "none"), "B": ("als", "huber"), "C": ("irls", "huber")}
+NOISES = {name: IDENTITY[name].title for name in ("none", "huber", "laplace", "gaussian")}
+
+
+def use_preset(name: str) -> None:
+    """Put a preset's numbers for the chosen dataset into the widgets."""
+    st.session_state.update(preset(name, st.session_state["dataset"]))
+
+
+def data_controls() -> dict[str, Any]:
+    """Dataset and split."""
+    known = catalogue()
+    fields: dict[str, Any] = {}
+    name = controls.choice(
+        "Dataset",
+        "dataset",
+        list(known),
+        "low-rank",
+        titles={k: v.title if v.present() else f"{v.title} (to fetch)" for k, v in known.items()},
+        then=lambda: use_preset(WELL_REGULARISED),
+    )
+    fields["dataset"] = name
+    if name == "sweetrs":
+        fields["zeros"] = controls.segments(
+            "A 0 in the file is",
+            "zeros",
+            ["missing", "rating"],
+            "missing",
+            titles={"missing": "missing", "rating": "a rating"},
+        )
+    if known[name].synthetic:
+        with st.expander("Shape of the synthetic data"):
+            fields["n_users"] = controls.number("Users", "n_users", "n_users", 300)
+            fields["n_items"] = controls.number("Items", "n_items", "n_items", 300)
+            fields["true_rank"] = controls.number("True rank", "true_rank", "true_rank", 5)
+            if name == "low-rank":
+                fields["observed"] = controls.number("Observed share", "observed", "observed", 0.1, step=0.01)
+                fields["value_scale"] = controls.number("Scale c", "value_scale", "value_scale", 1.0, step=0.1)
+            else:
+                fields["n_ratings"] = controls.number("Ratings", "n_ratings", "n_ratings", 20_000, step=1000)
+                fields["popularity"] = controls.number("Popularity exponent", "popularity", "popularity", 0.9, step=0.1)
+                fields["noise_floor"] = controls.number("Noise floor", "noise_floor", "noise_floor", 0.5, step=0.05)
+            fields["data_seed"] = controls.number("Data seed", "data_seed", "data_seed", 0)
+    return fields
+
+
+def method_controls(dataset: str) -> dict[str, Any]:
+    """Presets and the knobs that all configurations share."""
+    usual = preset(WELL_REGULARISED, dataset)
+    for name, meaning in PRESETS.items():
+        st.button(
+            name.capitalize(), on_click=use_preset, args=(name,), help=meaning, width="stretch", key=f"preset-{name}"
+        )
+    fields: dict[str, Any] = {
+        "rank": controls.number("Rank r", "rank", "rank", usual["rank"]),
+        "reg": controls.number("Regularisation λ", "reg", "reg", usual["reg"], step=0.5),
+        "iterations": controls.number("Iterations T", "iterations", "iterations", usual["iterations"]),
+    }
+    with st.expander("More"):
+        fields["inner"] = controls.number("IRLS inner iterations K", "inner", "inner", usual["inner"])
+        fields["loss_alpha"] = controls.number("IRLS loss α", "loss_alpha", "loss_alpha", 1.076, step=0.1)
+        if dataset == "ml-100k":
+            fields["split"] = controls.segments(
+                "Split", "split", ["random", "u1"], "random", titles={"random": "random", "u1": "published u1"}
+            )
+        fields["test_fraction"] = controls.number("Held-out share", "test_fraction", "test_fraction", 0.2, step=0.05)
+        fields["sensitivity"] = controls.number(
+            "Nominal sensitivity Δ", "sensitivity", "nominal_sensitivity", 5.0, step=0.5
+        )
+        fields["delta"] = controls.number("δ", "delta", "delta", 1e-5, step=1e-6, format="%.1e")
+    return fields
+
+
+def configuration(letter: str) -> dict[str, Any]:
+    """Algorithm and noise of one configuration."""
+    algorithm, noise = STARTING[letter]
+    low = letter.lower()
+    fields: dict[str, Any] = {
+        "algorithm": controls.choice(
+            f"{letter}: algorithm",
+            f"{low}_algorithm",
+            list(ALGORITHMS),
+            algorithm,
+            titles={k: v.title for k, v in ALGORITHMS.items()},
+        ),
+        "mechanism": controls.choice(f"{letter}: noise", f"{low}_noise", list(NOISES), noise, titles=NOISES),
+    }
+    if fields["mechanism"] == "none":
+        return fields
+    by = controls.segments(
+        f"{letter}: amount by",
+        f"{low}_by",
+        ["variance", "epsilon"],
+        "variance",
+        titles={"variance": "variance", "epsilon": "nominal ε"},
+    )
+    if by == "variance":
+        fields["variance"] = controls.number(f"{letter}: variance", f"{low}_variance", "noise_variance", 2.0, step=0.5)
+    else:
+        fields["epsilon"] = controls.number(
+            f"{letter}: nominal ε of one draw", f"{low}_epsilon", "noise_epsilon", 5.0, step=0.5
+        )
+    if fields["mechanism"] == "huber" and controls.switch(
+        f"{letter}: choose α",
+        f"{low}_own_alpha",
+        help="Otherwise the papers' rule: unit scale, and the α with that variance.",
+    ):
+        fields["alpha"] = controls.number(f"{letter}: α", f"{low}_alpha", "alpha", 1.5, step=0.1)
+    return fields
+
+
+def title_of(spec: RunSpec) -> str:
+    """What a configuration is called: algorithm and noise."""
+    name = ALGORITHMS[spec.algorithm].title
+    if spec.mechanism == "none":
+        return f"{name}, no noise"
+    amount = (
+        f"ε {texts.three(spec.epsilon)}"
+        if spec.epsilon is not None
+        else f"variance {texts.three(spec.variance or 2.0)}"
+    )
+    return f"{name} + {NOISES[spec.mechanism]}, {amount}"
+
+
+def named(results: Sequence[RunResult | None]) -> list[Named]:
+    """The results that exist, with their letters."""
+    return [Named(letter, title_of(r.spec), r) for letter, r in zip(LETTERS, results, strict=False) if r is not None]
+
+
+@st.cache_resource(max_entries=4, show_spinner=False)
+def example(specs: tuple[RunSpec, ...]) -> list[RunResult]:
+    """Finished results of a few small specs."""
+    return [run(spec) for spec in specs]
+
+
+def main_figure(results: list[Named], clip: bool) -> None:
+    """RMSE per iteration, with its alt text and numbers."""
+    figure, numbers = run_charts.rmse_curves(results, clip)
+    said = "; ".join(f"{n.label}: {texts.three(n.result.final.test_rmse)}" for n in results)
+    show(figure, "rmse", f"Held-out RMSE per iteration. At the end: {said}.", numbers)
+    st.caption(
+        " · ".join(n.label for n in results) + ". Bands: 95 % over the choice of held-out ratings, one noise draw each."
+    )
+
+
+def watch(job: jobs.Job, clip: bool) -> None:
+    """Progress, Cancel, and the curves so far, refreshed twice a second until the job ends."""
+
+    @st.fragment(run_every=0.5)
+    def live() -> None:
+        if not job.active:
+            st.rerun()
+        done, total = job.progress
+        left = job.remaining()
+        text = f"iteration {done} of {total}" + (
+            f", about {max(left, 0.1):.0f} s left" if left is not None and left >= 1 else ""
+        )
+        bar, button = st.columns([5, 1], vertical_alignment="center")
+        bar.progress(
+            done / total if total else 0.0, text="waiting for a free place…" if job.state == "waiting" else text
+        )
+        if button.button("Cancel", icon=":material/stop_circle:", key="cancel", width="stretch"):
+            job.cancel()
+            st.rerun()
+        so_far = named(job.results)
+        if so_far:
+            figure, _ = run_charts.rmse_curves(so_far, clip)
+            st.plotly_chart(
+                figure, key="live-rmse", config=chart_config("rmse"), alt="Held-out RMSE per iteration so far."
+            )
+        else:
+            st.caption("Reading the data and preparing the first iteration…")
+
+    live()
+
+
+def account(item: Named) -> None:
+    """One configuration's numbers: error, trivial predictors, and what it protects."""
+    result, final, statement = item.result, item.result.final, item.result.statement
+    with st.container(border=True):
+        st.markdown(f"**{item.label}**")
+        st.metric(
+            "held-out RMSE (rating units)",
+            f"{final.test_rmse:.4g} ± {final.test_half_width:.2g}",
+            help=texts.DEFINITIONS["rmse"] + " ± is half of a 95 % interval over the choice of held-out ratings.",
+        )
+        lines = [f"clipped to the scale {final.test_rmse_clipped:.4g} · training {final.train_rmse:.4g}"]
+        if final.truth_rmse is not None:
+            lines.append(f"whole true matrix {final.truth_rmse:.4g}")
+        won = sum(result.beats_trivial.values())
+        lines.append(f"beats {won} of {len(TRIVIAL)} trivial predictors (clipped)")
+        st.caption("  \n".join(lines))
+        st.markdown(f":material/shield: {statement.label}")
+        if statement.private:
+            st.caption(f"Unit: one {statement.unit}; neighbours: {statement.neighbours}. {statement.how}.")
+            st.caption(
+                "If the nominal ε of one draw were all: "
+                + odds_sentence(statement.epsilon_per_draw, statement.delta, "one rating is in")
+            )
+            with st.popover("What this count leaves out", icon=":material/warning:"):
+                for caveat in statement.caveats:
+                    st.markdown(f"- {caveat}")
+        else:
+            st.caption("These results could reveal the ratings they were made from.")
+
+
+def details(results: list[Named]) -> None:
+    """Everything below the main figure."""
+    st.markdown("**What to notice**")
+    for sentence in texts.notice_runs(results):
+        st.markdown(f"- {sentence}")
+    for column, item in zip(st.columns(len(results)), results, strict=True):
+        with column:
+            account(item)
+    trivial = results[0].result.trivial
+    st.caption(
+        "Trivial predictors (held-out RMSE): "
+        + " · ".join(f"{name} {texts.three(v)}" for name, v in trivial.items())
+        + f". Split: {results[0].result.split.how}."
+    )
+    picture = run_charts.completed(results)
+    if picture is not None:
+        st.subheader("The truth and what was completed", anchor=False)
+        st.plotly_chart(
+            picture,
+            key="completed",
+            config=chart_config("completed"),
+            alt="The first 40 users and items: the truth beside each completed matrix.",
+        )
+        st.caption("First 40 users and items, one colour scale. What is not known was filled in from the known share.")
+    left, right = st.columns(2)
+    with left:
+        st.subheader("Predicted against actual", anchor=False)
+        figure, numbers = run_charts.actual_vs_predicted(results)
+        show(
+            figure,
+            "predicted",
+            "Mean predictions lie between the actual rating and the overall mean: all models shrink.",
+            numbers,
+        )
+    with right:
+        st.subheader("How large are the errors?", anchor=False)
+        figure, numbers = run_charts.errors(results)
+        show(figure, "errors", "Distribution of held-out errors of each configuration.", numbers)
+    st.subheader("One user's top ten", anchor=False)
+    train = results[0].result.split.train
+    user = (
+        int(st.number_input("User", 1, train.n_users, 1, key="user", bind="query-params", help=f"1 to {train.n_users}"))
+        - 1
+    )
+    user = min(user, train.n_users - 1)
+    seen = int((train.users == user).sum())
+    st.dataframe(
+        run_charts.top_ten(results, user),
+        hide_index=True,
+        width="stretch",
+        alt=f"Ten best items for user {user + 1} by each configuration.",
+    )
+    st.caption(
+        f"{train.user_label(user)} rated {seen} items in the training data; those are left out. In brackets the predicted rating, clipped to the scale."
+    )
+    export(results)
+
+
+def export(results: list[Named]) -> None:
+    """Downloads and the same run elsewhere."""
+    with st.expander("Take it with you", icon=":material/download:", on_change="rerun", key="take-away") as fold:
+        if not fold.open:
+            return
+        st.download_button(
+            "Results with ledgers (JSON)",
+            data=lambda: json.dumps([r.result.summary() for r in results], indent=1),
+            file_name="dpmc-runs.json",
+            mime="application/json",
+            on_click="ignore",
+        )
+        st.download_button(
+            "Errors per iteration (CSV)",
+            data=lambda: pd.concat(
+                [pd.DataFrame(r.result.summary()["steps"]).assign(configuration=r.label) for r in results]
+            ).to_csv(index=False),
+            file_name="dpmc-runs.csv",
+            mime="text/csv",
+            on_click="ignore",
+        )
+        for item in results:
+            st.markdown(f"**{item.label}** on the command line, and in Python:")
+            st.code(item.result.spec.command(), language="bash")
+            st.code(item.result.spec.python(), language="python")
+
+
+with st.sidebar:
+    st.subheader("Data")
+    shared = data_controls()
+    st.subheader("Method")
+    shared |= method_controls(shared["dataset"])
+    st.subheader("Privacy")
+    count = int(controls.segments("Configurations", "n", ["1", "2", "3"], "2"))
+    configurations = [configuration(letter) for letter in LETTERS[:count]]
+    st.subheader("Seed")
+    shared["seed"] = controls.number("Seed", "seed", "seed", 0)
+
+st.title("What does noise cost a recommender?")
+st.markdown(
+    "Fill in a matrix of ratings from the few that are known, with and without noise, and compare the error on ratings that were "
+    "held out. The dotted lines are **trivial predictors**: a run above them has learned nothing useful."
+)
+controls.link_problems()
+
+specs: tuple[RunSpec, ...] = ()
+problem = ""
+try:
+    specs = tuple(RunSpec(**shared, **fields) for fields in configurations)
+    if not entry(shared["dataset"]).present():
+        problem = f"{entry(shared['dataset']).title} is not on this machine yet: fetch it on the Datasets page, or choose a synthetic set."
+except DPMCError as error:
+    problem = str(error)
+
+job = jobs.current()
+run_column, clip_column = st.columns([1, 2], vertical_alignment="center")
+pressed = run_column.button(
+    "Run", type="primary", icon=":material/play_arrow:", disabled=bool(problem), width="stretch", key="go"
+)
+with clip_column:
+    clip = controls.switch(
+        "Clip predictions to the rating scale",
+        "clip",
+        help="A prediction of 6 stars becomes 5; the papers probably do this.",
+    )
+if problem:
+    st.error(problem, icon=":material/error:")
+linked = st.query_params.get("run") == "1" and "linked" not in st.session_state
+if linked:
+    st.session_state["linked"] = True
+if (pressed or linked) and specs and not problem:
+    st.session_state["linked"] = True
+    st.query_params["run"] = "1"
+    try:
+        job = jobs.start(specs)
+    except DPMCError as error:
+        st.error(str(error))
+
+if job is not None and not job.specs:
+    job = None  # the visitor's latest job is a download
+if job is None:
+    st.caption(
+        ":material/info: **Example**, computed with the usual settings on synthetic data. Choose yours in the sidebar and press *Run*."
+    )
+    usual = preset(WELL_REGULARISED, "low-rank")
+    shown = named(example((RunSpec(**usual), RunSpec(**usual, mechanism="huber", variance=2.0))))
+    main_figure(shown, clip)
+    details(shown)
+elif job.active:
+    watch(job, clip)
+else:
+    shown = named(job.results)
+    if job.state == "failed":
+        st.error(job.error + " Results up to there are below." * bool(shown), icon=":material/error:")
+    if job.state == "cancelled":
+        done, total = job.progress
+        st.info(
+            f"Cancelled after {done} of {total} iterations; what was computed is below.", icon=":material/stop_circle:"
+        )
+    if specs and job.specs != specs:
+        st.info("The settings have changed since this run; press *Run* to compute with them.", icon=":material/update:")
+    if shown:
+        main_figure(shown, clip)
+        details(shown)

@@ -1,0 +1,145 @@
+"""Datasets: what is here, what can be fetched, shape, sparsity, popularity and terms."""
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from dpmc_core.datasets import Entry, catalogue, data_dir, download, entry
+from dpmc_core.errors import DPMCError
+from dpmc_core.experiments import RunSpec
+from dpmc_core.experiments.data import dataset_of, forget
+from pages.parts import controls, jobs, run_charts, texts
+from pages.parts.style import show
+
+st.title("What data is here, and what may it be used for?")
+st.markdown(
+    "Synthetic sets need no network. The others are fetched from their publishers, only when you ask, after you saw their terms."
+)
+
+known = catalogue()
+with st.sidebar:
+    name = controls.choice("Dataset", "d_name", list(known), "low-rank", titles={k: v.title for k, v in known.items()})
+    zeros = "missing"
+    if name == "sweetrs":
+        zeros = controls.segments(
+            "A 0 in the file is",
+            "d_zeros",
+            ["missing", "rating"],
+            "missing",
+            titles={"missing": "missing", "rating": "a rating"},
+        )
+controls.link_problems()
+
+st.dataframe(
+    pd.DataFrame(
+        [
+            {
+                "dataset": e.title,
+                "here": "yes" if e.present() else "to fetch",
+                "users": e.users or None,
+                "items": e.items or None,
+                "ratings": e.ratings or None,
+                "MB to fetch": e.megabytes or None,
+                "terms": e.terms,
+            }
+            for e in known.values()
+        ]
+    ),
+    hide_index=True,
+    width="stretch",
+    alt="The datasets, whether they are on this machine, their sizes and terms.",
+)
+
+
+def fetching(wanted: Entry) -> None:
+    """The fetch button with terms before it, and the progress of a download."""
+
+    def work(job: jobs.Job) -> None:
+        def progress(done: int, total: int) -> None:
+            job.progress = (done, total)
+
+        download.fetch(wanted.name, progress, lambda: job.stopped)
+        forget()
+
+    st.info(f"{wanted.title} is not on this machine (looked in {wanted.path()}).", icon=":material/cloud_download:")
+    job = st.session_state.get("d_job")
+    if job is not None and job.active:
+
+        @st.fragment(run_every=0.5)
+        def watch() -> None:
+            done, total = job.progress
+            st.progress(min(done / total, 1.0) if total else 0.0, text=f"{done / 1e6:.1f} of {total / 1e6:.1f} MB")
+            if st.button("Cancel the download", icon=":material/stop_circle:"):
+                job.cancel()
+            if not job.active:
+                st.rerun()
+
+        watch()
+        return
+    if job is not None and job.state in ("failed", "cancelled") and st.session_state.get("d_job_name") == wanted.name:
+        st.error(job.error or "The download was cancelled; nothing was changed.")
+    accepted = st.checkbox(f"I have read the terms: {wanted.terms}", key=f"d_terms_{wanted.name}")
+    if st.button(f"Fetch {wanted.title} ({wanted.megabytes:g} MB)", disabled=not accepted, type="primary"):
+        try:
+            st.session_state["d_job"] = jobs.start_task(work)
+            st.session_state["d_job_name"] = wanted.name
+            st.rerun()
+        except DPMCError as error:
+            st.error(str(error))
+    st.caption(f"From {wanted.url}, checked by {wanted.checksum}. Unpacked into {data_dir()}.")
+
+
+chosen = entry(name)
+st.subheader(chosen.title, anchor=False)
+st.markdown(chosen.summary)
+if not chosen.present():
+    fetching(chosen)
+else:
+    try:
+        with st.spinner("Reading…"):
+            ratings = dataset_of(RunSpec(dataset=name, zeros=zeros))
+    except DPMCError as error:
+        st.error(str(error))
+        ratings = None
+    if ratings is not None:
+        per_item = np.bincount(ratings.items, minlength=ratings.n_items)
+        per_user = np.bincount(ratings.users, minlength=ratings.n_users)
+        for cell, (title, value) in zip(
+            st.columns(5),
+            {
+                "users": f"{ratings.n_users:,}",
+                "items": f"{ratings.n_items:,}",
+                "ratings": f"{len(ratings):,}",
+                "of the matrix seen": f"{100 * ratings.density:.2f} %",
+                "mean rating": f"{ratings.values.mean():.3g} of {ratings.low:g}–{ratings.high:.3g}",
+            }.items(),
+            strict=True,
+        ):
+            cell.metric(title, value)
+        left, right = st.columns(2)
+        with left:
+            st.markdown("**How popular are items, how active are users?**")
+            figure, numbers = run_charts.popularity(ratings)
+            top = 100 * np.sort(per_item)[::-1][: max(1, ratings.n_items // 10)].sum() / len(ratings)
+            show(
+                figure,
+                f"popularity-{name}",
+                f"The most rated tenth of the items holds {top:.0f} % of the ratings.",
+                numbers,
+            )
+        with right:
+            st.markdown("**Which part of the matrix is seen?**")
+            show(
+                run_charts.sparsity(ratings),
+                f"sparsity-{name}",
+                f"{100 * ratings.density:.2f} % of the matrix is observed, most of it for popular items and active users.",
+            )
+        st.markdown("**What to notice**")
+        st.markdown(
+            f"- The most rated tenth of the items holds {top:.0f} % of the ratings; the median item has {np.median(per_item):.0f}, "
+            f"the median user {np.median(per_user):.0f}.\n"
+            f"- Guessing everybody's mean errs by {texts.three(float(ratings.values.std()))} (the standard deviation): any model must beat that."
+        )
+        if ratings.truth is not None:
+            st.markdown(f"- No model can do better than the noise floor: {texts.three(ratings.truth.noise_floor)}.")
+st.caption(f"Terms: {chosen.terms} Cite: {chosen.citation}")

@@ -1,0 +1,139 @@
+"""Home: what is protected, ε in odds, three densities, and one picture that degrades."""
+
+import numpy as np
+import streamlit as st
+
+from dpmc_core.experiments import RunSpec, run
+from dpmc_core.mechanisms import Gaussian, Huber, Laplace
+from dpmc_core.privacy import guess_bound, odds_sentence
+from pages.parts import charts, controls, texts
+from pages.parts.style import show
+
+EPSILONS = [0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 7.0, 10.0]
+SIZE = 40
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def completed_matrix(
+    mechanism: str, epsilon: float, seed: int
+) -> tuple[np.ndarray, np.ndarray, float, float, float, str]:
+    """Truth and completed slice of one small run, its RMSE, that of the best trivial predictor, noise sd, statement."""
+    noise = {} if mechanism == "none" else {"mechanism": mechanism, "epsilon": epsilon}
+    spec = RunSpec(
+        n_users=150, n_items=150, true_rank=4, observed=0.3, rank=4, reg=0.5, iterations=15, seed=seed, **noise
+    )
+    result = run(spec)
+    truth = result.split.test.truth
+    sd = result.ledger.releases[0].mechanism.std if result.ledger.private else 0.0
+    return (
+        truth.left[:SIZE] @ truth.right[:SIZE].T,
+        result.model.user_factors[:SIZE] @ result.model.item_factors[:SIZE].T,
+        result.final.test_rmse,
+        min(result.trivial.values()),
+        sd,
+        result.statement.label,
+    )
+
+
+with st.sidebar:
+    st.subheader("Privacy")
+    epsilon = float(
+        st.select_slider(
+            "ε: more private ← → more accurate",
+            EPSILONS,
+            value=1.0,
+            key="home_epsilon",
+            bind="query-params",
+            help=texts.DEFINITIONS["epsilon"],
+        )
+    )
+    mechanism = controls.choice(
+        "Noise in the picture",
+        "home_noise",
+        ["huber", "laplace", "gaussian"],
+        "huber",
+        titles={"huber": "Huber", "laplace": "Laplace", "gaussian": "Gaussian"},
+    )
+    seed = int(controls.number("Seed", "home_seed", "seed", 0))
+    st.button(
+        "Draw again",
+        icon=":material/casino:",
+        on_click=lambda: st.session_state.update(home_seed=int(st.session_state.home_seed) + 1),
+        help="New noise: the next seed.",
+    )
+
+st.title("How much noise hides one person?")
+st.markdown(
+    "People rate films; a service learns from the ratings and publishes what it learned. **Differential privacy** adds noise, "
+    "so that nobody can tell from what is published whether *you* were in the data. The noise has a price: the picture below "
+    "degrades. Move **ε** in the sidebar and watch both."
+)
+controls.link_problems()
+
+chance = guess_bound(epsilon)
+st.subheader(odds_sentence(epsilon), anchor=False)
+left, right = st.columns(2)
+with left:
+    st.plotly_chart(
+        charts.icon_array(0.5, "Without any release: right 50 times in 100"),
+        key="icons-before",
+        config={"displayModeBar": False},
+        alt="Without a release an attacker guesses right 50 times in 100.",
+    )
+with right:
+    st.plotly_chart(
+        charts.icon_array(chance, f"After the release: right at most {100 * chance:.0f} times in 100"),
+        key="icons-after",
+        config={"displayModeBar": False},
+        alt=f"After a release with ε = {epsilon:g} an attacker guesses right at most {100 * chance:.0f} times in 100.",
+    )
+
+truth, clean, clean_rmse, trivial, _, _ = completed_matrix("none", 1.0, seed)
+_, noisy, noisy_rmse, _, sd, label = completed_matrix(mechanism, epsilon, seed)
+st.subheader("One picture that degrades", anchor=False)
+panels = [("the truth", truth), ("completed, no noise", clean), (f"completed, ε = {epsilon:g}", noisy)]
+st.plotly_chart(
+    charts.heat_map(panels, float(truth.min()), float(truth.max())),
+    key="home-picture",
+    alt=f"Three matrices of ratings: the truth, completed without noise (RMSE {clean_rmse:.2f}), and completed with noise at "
+    f"nominal ε = {epsilon:g} (RMSE {noisy_rmse:.2f}).",
+)
+verdict = "still beats" if noisy_rmse < trivial else "no longer beats"
+st.markdown(
+    f"30 % of a 150 × 150 matrix of ratings is known; the rest is completed. Held-out error (RMSE) without noise "
+    f"**{texts.three(clean_rmse)}**, with noise of standard deviation {texts.three(sd)} **{texts.three(noisy_rmse)}**. "
+    f"That {verdict} the best trivial predictor ({texts.three(trivial)})."
+)
+st.caption(
+    f"Counted: {label}. *Nominal* means counted as the Huber paper counts, one draw at an assumed sensitivity of 5; it is not "
+    "a guarantee. The Completion page says what the count leaves out."
+)
+
+st.subheader("The three kinds of noise at this ε", anchor=False)
+trio = [
+    Huber.with_epsilon(epsilon, 1.0),
+    Laplace.with_epsilon(epsilon, 1.0),
+    Gaussian.with_epsilon(epsilon, 1.0, delta=1e-5),
+]
+figure, numbers = charts.densities(trio)
+sds = ", ".join(f"{m.name} {texts.three(m.std)}" for m in trio)
+show(figure, "home-densities", f"Densities at ε = {epsilon:g} and sensitivity 1. Standard deviations: {sds}.", numbers)
+st.caption(
+    f"One number whose value moves by at most 1 when one person changes. Huber (α = 1.5) and Laplace hold ε = {epsilon:g} "
+    f"always; Gaussian only up to a failure probability δ = 10⁻⁵. Standard deviations: {sds}."
+)
+
+st.subheader("Try this", anchor=False)
+st.markdown(
+    "- Pull ε from 10 down to 0.1: at which ε does the completed matrix stop looking like the truth, and what are the odds there?\n"
+    "- Press *Draw again*: how much of what you see is luck?\n"
+    "- Copy the address of this page: it holds every setting, the seed included."
+)
+one, two, three = st.columns(3)
+one.page_link("pages/mechanisms.py", label="Compare the mechanisms", icon=":material/ssid_chart:")
+two.page_link("pages/completion.py", label="Run a completion", icon=":material/grid_on:")
+three.page_link("pages/datasets.py", label="See the data", icon=":material/database:")
+st.caption(
+    "The noise here comes from a teaching sampler: exact in theory, but floating-point numbers can leak through their last "
+    "digits (Mironov 2012). Do not publish numbers about real people with it."
+)

@@ -1,0 +1,287 @@
+"""From mechanisms to figures.
+
+Lives here: the charts of the *Mechanisms* and *Home* pages, each a pure function of its inputs that returns a figure and
+the numbers in it. Charts of completion runs are in ``run_charts``.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+from plotly.subplots import make_subplots
+
+from dpmc_core.mechanisms import FAMILIES, Gaussian, Huber, Mechanism, alpha_with_variance, textbook_gaussian_epsilon
+from dpmc_core.mechanisms.huber_law import variance as unit_variance
+from pages.parts.style import IDENTITY, figure, label_end
+
+Drawn = tuple[go.Figure, pd.DataFrame]
+
+__all__ = ["densities", "icon_array", "privacy_loss", "privacy_profile", "sampled", "table_1", "variance_curve"]
+
+VIEWS: dict[str, tuple[str, str]] = {
+    "density": ("density (1 / unit of the number)", "pdf"),
+    "log-density": ("density, log scale (1 / unit of the number)", "pdf"),
+    "cdf": ("P(noise ≤ x)", "cdf"),
+}
+
+
+def densities(mechanisms: Sequence[Mechanism], view: str = "density") -> Drawn:
+    """Density, log-density or distribution function of each mechanism over ±5 of the widest standard deviation."""
+    title, method = VIEWS[view]
+    reach = 5 * max(m.std for m in mechanisms) if view != "log-density" else 8 * max(m.std for m in mechanisms)
+    x = np.linspace(-reach, reach, 601)
+    fig = figure("noise x (units of the released number)", title, log_y=view == "log-density")
+    numbers = {"x": x}
+    ends = []
+    for m in mechanisms:
+        y = np.asarray(getattr(m, method)(x))
+        if view == "log-density":
+            y = np.maximum(y, 1e-12)
+        numbers[m.name] = y
+        look = IDENTITY[m.name]
+        shape = "hv" if m.name == "staircase" else "linear"
+        fig.add_scatter(
+            x=x,
+            y=y,
+            name=look.title,
+            mode="lines",
+            line={"color": look.colour, "dash": look.dash, "width": 2.5, "shape": shape},
+        )
+        # a marker every so often: identity is colour + dash + marker
+        spots = np.arange(20 + 12 * len(ends), x.size, 100)
+        fig.add_scatter(
+            x=x[spots],
+            y=y[spots],
+            mode="markers",
+            marker={"symbol": look.marker, "color": look.colour, "size": 8},
+            hoverinfo="skip",
+            name=look.title,
+        )
+        ends.append((m, y))
+    _label_peaks(fig, x, ends, view)
+    return fig, pd.DataFrame(numbers)
+
+
+def _label_peaks(fig: go.Figure, x: NDArray[np.float64], ends: list[tuple[Mechanism, Any]], view: str) -> None:
+    """Name each curve beside it: at a point on its right flank, spread so that names do not collide."""
+    for k, (m, y) in enumerate(ends):
+        if view == "cdf":
+            i = int(np.searchsorted(y, 0.62 + 0.09 * k))
+        elif view == "log-density":
+            i = x.size - 1
+        else:
+            top = float(y.max())
+            i = x.size // 2 + int(np.argmax(y[x.size // 2 :] < top * (0.8 - 0.2 * k)))
+        i = min(i, x.size - 1)
+        label_end(
+            fig,
+            float(x[i]),
+            float(y[i]),
+            IDENTITY[m.name].title,
+            log_y=view == "log-density",
+            shift=(len(ends) - k) * 3,
+        )
+
+
+def variance_curve(current: Huber) -> Drawn:
+    """σ²(α) of unit-scale Huber noise (thesis figure 4.4) with its two limits and the current α."""
+    alpha = np.geomspace(0.05, 20, 300)
+    value = np.asarray(unit_variance(alpha))
+    look = IDENTITY["huber"]
+    fig = figure(
+        "transition parameter α (log scale)", "variance at scale 1 (log scale)", log_x=True, log_y=True, height=360
+    )
+    fig.add_scatter(x=alpha, y=value, mode="lines", name="Huber, scale 1", line={"color": look.colour, "width": 2.5})
+    tail = alpha[alpha < 1.2]
+    fig.add_scatter(
+        x=tail,
+        y=2 / tail**2,
+        mode="lines",
+        name="Laplace with the same tails, 2/α²",
+        line={"color": IDENTITY["laplace"].colour, "dash": IDENTITY["laplace"].dash, "width": 1.5},
+    )
+    fig.add_scatter(
+        x=alpha[[0, -1]],
+        y=[1, 1],
+        mode="lines",
+        name="Gaussian, 1",
+        line={"color": IDENTITY["gaussian"].colour, "dash": IDENTITY["gaussian"].dash, "width": 1.5},
+    )
+    here = float(unit_variance(current.alpha))
+    fig.add_scatter(
+        x=[current.alpha],
+        y=[here],
+        mode="markers",
+        name=f"α = {current.alpha:g}",
+        marker={"color": look.colour, "size": 13, "symbol": look.marker, "line": {"width": 2, "color": "white"}},
+    )
+    label_end(fig, current.alpha, here, f"α = {current.alpha:g}: {here:.3g}", log_x=True, log_y=True, shift=14)
+    label_end(fig, 0.06, 300, "Laplace limit 2/α²", log_x=True, log_y=True, shift=26)
+    label_end(fig, 6, 1, "Gaussian limit 1", log_x=True, log_y=True, shift=12)
+    return fig, pd.DataFrame({"alpha": alpha, "variance": value})
+
+
+def sampled(mechanism: Mechanism, samples: NDArray[np.float64]) -> Drawn:
+    """Histogram of samples under their density (thesis figure 4.3), with ±1.96 standard errors of each bar."""
+    reach = 5 * mechanism.std
+    edges = np.linspace(-reach, reach, 81)
+    counts, _ = np.histogram(samples, edges)
+    width = edges[1] - edges[0]
+    height = counts / samples.size / width
+    half = 1.96 * np.sqrt(counts * (1 - counts / samples.size)) / samples.size / width
+    middle = (edges[:-1] + edges[1:]) / 2
+    look = IDENTITY[mechanism.name]
+    fig = figure("noise x (units of the released number)", "density (1 / unit)", height=360)
+    fig.add_bar(
+        x=middle,
+        y=height,
+        width=width,
+        name="samples",
+        marker={"color": look.colour, "opacity": 0.35},
+        error_y={"type": "data", "array": half, "thickness": 1, "width": 0, "color": "rgba(128,128,128,0.8)"},
+    )
+    x = np.linspace(-reach, reach, 401)
+    fig.add_scatter(x=x, y=mechanism.pdf(x), mode="lines", name="density", line={"color": look.colour, "width": 2.5})
+    label_end(fig, float(x[225]), float(mechanism.pdf(x[225])), f"{look.title} density", shift=8)
+    return fig, pd.DataFrame({"x": middle, "sampled": height, "half_width_95": half, "density": mechanism.pdf(middle)})
+
+
+def privacy_loss(mechanisms: Sequence[Mechanism], sensitivity: float) -> Drawn:
+    """Privacy loss log p(x)/p(x + Δ) of each mechanism, with Huber's bound ±αΔ/s (huber-paper, appendix A)."""
+    reach = sensitivity + 3.5 * max(m.std for m in mechanisms)
+    x = np.linspace(-reach, reach, 401)
+    fig = figure("noise drawn, x (units of the released number)", "privacy loss log p(x)/p(x+Δ) (nats)", height=380)
+    numbers: dict[str, Any] = {"x": x}
+    for k, m in enumerate(mechanisms):
+        y = np.asarray(m.logpdf(x)) - np.asarray(m.logpdf(x + sensitivity))
+        numbers[m.name] = y
+        look = IDENTITY[m.name]
+        fig.add_scatter(
+            x=x, y=y, mode="lines", name=look.title, line={"color": look.colour, "dash": look.dash, "width": 2.5}
+        )
+        label_end(fig, float(x[-1]), float(y[-1]), look.title, shift=(k - 1) * 4)
+        bound = m.epsilon(sensitivity)
+        if m.name == "huber":
+            for sign in (-1, 1):
+                fig.add_scatter(
+                    x=x[[0, -1]],
+                    y=[sign * bound] * 2,
+                    mode="lines",
+                    name="bound ±αΔ/s",
+                    line={"color": look.colour, "width": 1, "dash": "dot"},
+                )
+            label_end(fig, float(x[0]), bound, f"αΔ/s = {bound:.3g}", shift=11)
+    return fig, pd.DataFrame(numbers)
+
+
+def privacy_profile(mechanisms: Sequence[Mechanism], sensitivity: float) -> Drawn:
+    """Exact δ(ε) of one scalar release for each mechanism, δ on a log scale down to 1e-12."""
+    finite = [m.epsilon(sensitivity) for m in mechanisms if np.isfinite(m.epsilon(sensitivity))]
+    top = 1.15 * max([*finite, 2.0])
+    epsilon = np.linspace(0, top, 301)
+    fig = figure("ε (nats)", "least δ at that ε (probability, log scale)", log_y=True, height=380)
+    numbers: dict[str, Any] = {"epsilon": epsilon}
+    for k, m in enumerate(mechanisms):
+        delta = np.asarray(m.delta(epsilon, sensitivity))
+        numbers[m.name] = delta
+        look = IDENTITY[m.name]
+        seen = delta > 1e-12
+        fig.add_scatter(
+            x=epsilon[seen],
+            y=delta[seen],
+            mode="lines",
+            name=look.title,
+            line={"color": look.colour, "dash": look.dash, "width": 2.5},
+        )
+        if seen.any():
+            last = int(np.flatnonzero(seen)[-1])
+            label_end(fig, float(epsilon[last]), float(delta[last]), look.title, log_y=True, shift=(k % 2) * 14)
+    fig.update_yaxes(range=[-12, 0.1], dtick=2, exponentformat="power")
+    return fig, pd.DataFrame(numbers)
+
+
+def table_1() -> pd.DataFrame:
+    """Table 1 of the Huber paper (Δ = 5, δ = 1e-5): as printed, by the textbook formula, and exact."""
+    printed = {
+        1: (15.964, 7.071, 15.000),
+        2: (11.288, 5.000, 5.382),
+        3: (9.217, 4.082, 4.235),
+        4: (7.982, 3.536, 3.602),
+    }
+    rows = []
+    for variance, (gaussian, laplace, huber) in printed.items():
+        paper_huber = Huber(alpha=3.0) if variance == 1 else Huber(alpha=alpha_with_variance(float(variance)))
+        rows.append(
+            {
+                "noise variance": variance,
+                "Gaussian printed": gaussian,
+                "Gaussian textbook": textbook_gaussian_epsilon(variance, 5, 1e-5),
+                "Gaussian exact": Gaussian.with_variance(variance).epsilon_at_delta(1e-5, 5),
+                "Laplace printed": laplace,
+                "Laplace exact": FAMILIES["laplace"].with_variance(variance).epsilon(5),
+                "Huber printed": huber,
+                "Huber exact": paper_huber.epsilon(5),
+                "Huber at δ=1e-5": paper_huber.epsilon_at_delta(1e-5, 5),
+                "Huber α": paper_huber.alpha,
+                "Huber variance": paper_huber.variance,
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def icon_array(chance: float, title: str) -> go.Figure:
+    """100 dots, as many filled as the attacker is right out of 100 tries."""
+    filled = round(100 * chance)
+    k = np.arange(100)
+    fig = go.Figure(
+        layout={
+            "height": 200,
+            "margin": {"l": 4, "r": 4, "t": 34, "b": 4},
+            "title": {"text": title, "font": {"size": 14}, "x": 0.02},
+            "xaxis": {"visible": False, "range": [-0.7, 19.7], "fixedrange": True},
+            "yaxis": {"visible": False, "range": [4.7, -0.7], "fixedrange": True},
+            "showlegend": False,
+        }
+    )
+    for name, chosen, colour, symbol in (
+        ("guesses right", k < filled, "#0072B2", "circle"),
+        ("guesses wrong", k >= filled, "rgba(128,128,128,0.55)", "circle-open"),
+    ):
+        fig.add_scatter(
+            x=(k % 20)[chosen],
+            y=(k // 20)[chosen],
+            mode="markers",
+            name=name,
+            hoverinfo="name",
+            marker={"size": 11, "color": colour, "symbol": symbol},
+        )
+    return fig
+
+
+def heat_map(
+    panels: Sequence[tuple[str, NDArray[np.float64]]], low: float, high: float, height: int = 330
+) -> go.Figure:
+    """Matrices side by side on one colour scale (Cividis), rows users, columns items."""
+    fig = make_subplots(
+        1, len(panels), subplot_titles=[name for name, _ in panels], horizontal_spacing=0.03, shared_yaxes=True
+    )
+    for k, (_, matrix) in enumerate(panels):
+        fig.add_heatmap(
+            z=np.round(matrix, 3),
+            row=1,
+            col=k + 1,
+            coloraxis="coloraxis",
+            hovertemplate="user %{y}, item %{x}: %{z:.2f}<extra></extra>",
+        )
+    fig.update_layout(
+        height=height,
+        margin={"l": 10, "r": 10, "t": 40, "b": 10},
+        coloraxis={"colorscale": "Cividis", "cmin": low, "cmax": high, "colorbar": {"title": {"text": "rating"}}},
+    )
+    fig.update_xaxes(title_text="items", showticklabels=False)
+    fig.update_yaxes(showticklabels=False, autorange="reversed")
+    fig.update_yaxes(title_text="users", col=1)
+    return fig

@@ -1,0 +1,164 @@
+"""Background runs.
+
+Lives here: a job (a thread that draws results from ``experiments.steps`` and stops when told), the one bounded pool for
+all visitors, and each visitor's current job. Does not live here: anything drawn; worker threads never call ``st``.
+"""
+
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+import streamlit as st
+
+from dpmc_core.errors import DPMCError
+from dpmc_core.experiments import RunResult, RunSpec, steps
+
+__all__ = ["Job", "TooManyJobs", "current", "start", "start_task"]
+
+_AT_ONCE = 2  # jobs that compute at the same time; each uses the kernel's own threads
+_WAITING = 8  # jobs that may wait for a turn
+
+
+class TooManyJobs(DPMCError):
+    """The pool is full; the message says what to do."""
+
+
+@dataclass
+class Job:
+    """A running or finished piece of work. The page reads it; only its own thread writes ``results`` and ``error``.
+
+    ``results[k]`` is the latest result of the k-th spec (None before its first iteration). ``state`` is "waiting",
+    "running", "done", "cancelled" or "failed"; partial results stay in every case.
+    """
+
+    specs: tuple[RunSpec, ...] = ()
+    results: list[RunResult | None] = field(default_factory=list)
+    state: str = "waiting"
+    error: str = ""
+    started: float = field(default_factory=time.monotonic)
+    seconds: float = 0.0
+    progress: tuple[int, int] = (0, 0)
+    _stop: threading.Event = field(default_factory=threading.Event)
+
+    @property
+    def active(self) -> bool:
+        """Whether it still has work to do."""
+        return self.state in ("waiting", "running")
+
+    def cancel(self) -> None:
+        """Stop at the next iteration; the page sees it at once."""
+        if self.active:
+            self.state = "cancelled"
+        self._stop.set()
+
+    @property
+    def stopped(self) -> bool:
+        """Whether somebody asked it to stop."""
+        return self._stop.is_set()
+
+    def remaining(self) -> float | None:
+        """Seconds left, from the pace of the iterations so far; None before the first."""
+        done, total = self.progress
+        if not done or not total:
+            return None
+        return (time.monotonic() - self.started) / done * (total - done)
+
+
+def start(specs: tuple[RunSpec, ...]) -> Job:
+    """Run ``specs`` one after the other in the pool; replaces (and cancels) the visitor's former job."""
+    job = Job(specs=specs, results=[None] * len(specs), progress=(0, sum(s.iterations for s in specs)))
+    return _submit(job, lambda: _complete(job))
+
+
+def start_task(work: Callable[[Job], None]) -> Job:
+    """Run any other work (a download) in the pool; ``work`` reports through ``job.progress`` and heeds ``job.stopped``."""
+    job = Job()
+    return _submit(job, lambda: work(job))
+
+
+def current() -> Job | None:
+    """The visitor's latest job."""
+    return _box().job
+
+
+def _complete(job: Job) -> None:
+    for k, spec in enumerate(job.specs):
+        for result in steps(spec):
+            job.results[k] = result
+            job.progress = (job.progress[0] + 1, job.progress[1])
+            if job.stopped:
+                return
+
+
+def _submit(job: Job, work: Callable[[], None]) -> Job:
+    box = _box()
+    box.cancel()
+    pool = _pool()
+    if not pool.admit():
+        raise TooManyJobs(
+            "The lab is busy: ten runs are going on or waiting. Try again in a minute; your settings are kept."
+        )
+
+    def body() -> None:
+        try:
+            if job.stopped:
+                return
+            job.state, job.started = "running", time.monotonic()
+            work()
+            if not job.stopped:
+                job.state = "done"
+        except DPMCError as error:
+            job.error, job.state = str(error), "cancelled" if job.stopped else "failed"
+        except MemoryError:
+            job.error, job.state = "There is not enough memory for this run; a smaller rank or dataset fits.", "failed"
+        except Exception as error:  # noqa: BLE001 - one failure must never take the app down; the page shows it
+            job.error, job.state = f"The run stopped unexpectedly ({type(error).__name__}: {error}).", "failed"
+        finally:
+            job.seconds = time.monotonic() - job.started
+            pool.leave()
+
+    box.job = job
+    pool.threads.submit(body)
+    return job
+
+
+class _Pool:
+    """A bounded number of threads and a bounded queue before them."""
+
+    def __init__(self) -> None:
+        self.threads = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="dpmc-job")
+        self._lock, self._inside = threading.Lock(), 0
+
+    def admit(self) -> bool:
+        with self._lock:
+            if self._inside >= _AT_ONCE + _WAITING:
+                return False
+            self._inside += 1
+            return True
+
+    def leave(self) -> None:
+        with self._lock:
+            self._inside -= 1
+
+
+class _Box:
+    """One visitor's current job."""
+
+    def __init__(self) -> None:
+        self.job: Job | None = None
+
+    def cancel(self) -> None:
+        if self.job is not None:
+            self.job.cancel()
+
+
+@st.cache_resource(show_spinner=False)
+def _pool() -> _Pool:
+    return _Pool()
+
+
+@st.cache_resource(scope="session", on_release=lambda box: box.cancel(), show_spinner=False)
+def _box() -> _Box:
+    return _Box()

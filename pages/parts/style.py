@@ -1,0 +1,113 @@
+"""One look for every chart.
+
+Lives here: the identity of each mechanism (colour + dash + marker), chart layout, and ``show``, which puts a figure on a
+page together with its alt text, its numbers and its downloads.
+"""
+
+import math
+from dataclasses import dataclass
+
+import pandas as pd
+import plotly.graph_objects as go
+import streamlit as st
+
+__all__ = ["IDENTITY", "Identity", "chart_config", "figure", "label_end", "show"]
+
+MAGNITUDE = "Cividis"
+
+
+@dataclass(frozen=True)
+class Identity:
+    """How one mechanism looks everywhere."""
+
+    title: str
+    colour: str
+    dash: str
+    marker: str
+
+
+IDENTITY: dict[str, Identity] = {
+    "huber": Identity("Huber", "#0072B2", "solid", "circle"),
+    "laplace": Identity("Laplace", "#D55E00", "dash", "square"),
+    "gaussian": Identity("Gaussian", "#009E73", "dot", "diamond"),
+    "none": Identity("no noise", "#666666", "longdash", "cross"),
+    "staircase": Identity("Staircase", "#CC79A7", "dashdot", "triangle-up"),
+}
+
+_GRID = "rgba(128,128,128,0.18)"
+_TEXT_SIZE = 14
+
+
+def figure(x_title: str, y_title: str, *, height: int = 400, log_x: bool = False, log_y: bool = False) -> go.Figure:
+    """An empty figure in the house style; axis titles carry their units."""
+    axis = {"gridcolor": _GRID, "zeroline": False, "automargin": True}
+    return go.Figure(
+        layout={
+            "height": height,
+            "margin": {"l": 10, "r": 90, "t": 16, "b": 10},
+            "showlegend": False,
+            "hovermode": "x unified",
+            "font": {"size": _TEXT_SIZE},
+            "xaxis": {**axis, "title": {"text": x_title}, "type": "log" if log_x else "linear"},
+            "yaxis": {**axis, "title": {"text": y_title}, "type": "log" if log_y else "linear"},
+        }
+    )
+
+
+def label_end(
+    fig: go.Figure, x: float, y: float, text: str, *, log_x: bool = False, log_y: bool = False, shift: int = 0
+) -> None:
+    """Write a line's name where it ends, in the page's text colour (readable in light and dark)."""
+    fig.add_annotation(
+        x=math.log10(x) if log_x else x,
+        y=math.log10(y) if log_y else y,
+        text=text,
+        showarrow=False,
+        xanchor="left",
+        xshift=6,
+        yshift=shift,
+        font={"size": 13},
+    )
+
+
+def chart_config(name: str) -> dict[str, object]:
+    """Plotly's own toolbar: PNG download only, nothing that sends the chart elsewhere."""
+    return {
+        "displaylogo": False,
+        "showSendToCloud": False,
+        "modeBarButtonsToRemove": ["lasso2d", "select2d", "autoScale2d", "zoomIn2d", "zoomOut2d"],
+        "toImageButtonOptions": {"format": "png", "filename": name, "scale": 2},
+    }
+
+
+def show(fig: go.Figure, name: str, alt: str, numbers: pd.DataFrame | None = None) -> None:
+    """Draw ``fig`` with ``alt`` (the takeaway, for screen readers), then its numbers and downloads, folded away.
+
+    ``name`` is unique on its page and becomes the file name. Files are made only when somebody asks for one.
+    """
+    st.plotly_chart(fig, key=f"chart-{name}", config=chart_config(name), alt=alt, width="stretch")
+    if numbers is None:
+        return
+    with st.expander("Show the numbers", on_change="rerun", key=f"numbers-{name}") as fold:
+        if fold.open:
+            st.caption(alt)
+            st.dataframe(numbers, hide_index=True, width="stretch", height=min(38 + 35 * len(numbers), 320))
+            left, right = st.columns(2)
+            left.download_button(
+                "Numbers (CSV)",
+                data=lambda: numbers.to_csv(index=False),
+                file_name=f"dpmc-{name}.csv",
+                mime="text/csv",
+                key=f"csv-{name}",
+                icon=":material/download:",
+                on_click="ignore",
+            )
+            right.download_button(
+                "Figure (HTML)",
+                data=lambda: fig.to_html(include_plotlyjs=True, config=chart_config(name)),
+                file_name=f"dpmc-{name}.html",
+                mime="text/html",
+                key=f"html-{name}",
+                icon=":material/download:",
+                on_click="ignore",
+            )
