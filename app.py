@@ -12,26 +12,26 @@ st.set_page_config(
 st.navigation(
     [
         st.Page(
-            "pages/home.py",
+            "app_pages/home.py",
             title="Home",
             icon=":material/home:",
             default=True,
             help="What is protected, what ε means in odds, and one picture that degrades as noise grows.",
         ),
         st.Page(
-            "pages/mechanisms.py",
+            "app_pages/mechanisms.py",
             title="Mechanisms",
             icon=":material/ssid_chart:",
             help="Huber, Laplace, Gaussian and staircase noise side by side: densities, variance, privacy profiles.",
         ),
         st.Page(
-            "pages/completion.py",
+            "app_pages/completion.py",
             title="Completion",
             icon=":material/grid_on:",
             help="Complete a matrix of ratings live, with up to three configurations side by side.",
         ),
         st.Page(
-            "pages/datasets.py",
+            "app_pages/datasets.py",
             title="Datasets",
             icon=":material/database:",
             help="What data is here, what can be fetched, its shape, popularity and terms.",

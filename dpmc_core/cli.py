@@ -59,7 +59,7 @@ def _build() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
 
     def add(name: str, summary: str, run: Callable[[argparse.Namespace], dict[str, Any]]) -> argparse.ArgumentParser:
-        sub = commands.add_parser(name, help=summary, description=summary)
+        sub = commands.add_parser(name, help=summary, description=summary, allow_abbrev=False)
         sub.add_argument("--json", action="store_true", help="end with one JSON object on standard output")
         sub.set_defaults(command=run)
         return sub

@@ -34,7 +34,7 @@ def load(name: str, zeros: str = "missing") -> Ratings:
     folder = known.path()
     try:
         ratings = _READERS[name](known, folder, zeros)
-    except (OSError, UnicodeDecodeError, ValueError, KeyError, IndexError) as error:
+    except (OSError, UnicodeDecodeError, ValueError, KeyError, IndexError, TypeError) as error:
         if isinstance(error, DataError):
             raise
         raise DataError(

@@ -52,7 +52,9 @@ class Statement:
             return "not private: no noise was added"
         kind = "nominal" if self.nominal else "sound"
         at = f" at δ = {self.delta:g}" if self.delta else ""
-        return f"{kind} ε = {self.epsilon_per_draw:.3g} per draw, {self.epsilon:.3g} over {self.draws:,} draws{at}"
+        return (
+            f"{kind} ε = {_three(self.epsilon_per_draw)} per draw, {_three(self.epsilon)} over {self.draws:,} draws{at}"
+        )
 
     def as_dict(self) -> dict[str, Any]:
         """A JSON-able copy; an infinite ε becomes None."""
@@ -113,6 +115,11 @@ def nominal_statement(ledger: Ledger, delta: float = 1e-5) -> Statement:
         nominal=nominal,
         caveats=(over, *NOMINAL_CAVEATS) if nominal else (),
     )
+
+
+def _three(value: float) -> str:
+    """Three significant digits, without an exponent for large numbers."""
+    return f"{value:.3g}" if value < 1000 else f"{value:,.0f}"
 
 
 def _gaussian_epsilon(release: Release, count: int, delta: float) -> float:

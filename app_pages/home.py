@@ -3,11 +3,11 @@
 import numpy as np
 import streamlit as st
 
+from app_pages.parts import charts, controls, texts
+from app_pages.parts.style import draw, show
 from dpmc_core.experiments import RunSpec, run
 from dpmc_core.mechanisms import Gaussian, Huber, Laplace
 from dpmc_core.privacy import guess_bound, odds_sentence
-from pages.parts import charts, controls, texts
-from pages.parts.style import show
 
 EPSILONS = [0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 7.0, 10.0]
 SIZE = 40
@@ -35,6 +35,7 @@ def completed_matrix(
     )
 
 
+controls.on_page("app_pages/home.py")
 with st.sidebar:
     st.subheader("Privacy")
     epsilon = float(
@@ -74,35 +75,35 @@ chance = guess_bound(epsilon)
 st.subheader(odds_sentence(epsilon), anchor=False)
 left, right = st.columns(2)
 with left:
-    st.plotly_chart(
+    draw(
         charts.icon_array(0.5, "Without any release: right 50 times in 100"),
-        key="icons-before",
-        config={"displayModeBar": False},
-        alt="Without a release an attacker guesses right 50 times in 100.",
+        "icons-before",
+        "Without a release an attacker guesses right 50 times in 100.",
+        toolbar=False,
     )
 with right:
-    st.plotly_chart(
+    draw(
         charts.icon_array(chance, f"After the release: right at most {100 * chance:.0f} times in 100"),
-        key="icons-after",
-        config={"displayModeBar": False},
-        alt=f"After a release with ε = {epsilon:g} an attacker guesses right at most {100 * chance:.0f} times in 100.",
+        "icons-after",
+        f"After a release with ε = {epsilon:g} an attacker guesses right at most {100 * chance:.0f} times in 100.",
+        toolbar=False,
     )
 
 truth, clean, clean_rmse, trivial, _, _ = completed_matrix("none", 1.0, seed)
 _, noisy, noisy_rmse, _, sd, label = completed_matrix(mechanism, epsilon, seed)
 st.subheader("One picture that degrades", anchor=False)
-panels = [("the truth", truth), ("completed, no noise", clean), (f"completed, ε = {epsilon:g}", noisy)]
-st.plotly_chart(
+panels = [("the truth", truth), ("no noise", clean), (f"ε = {epsilon:g}", noisy)]
+draw(
     charts.heat_map(panels, float(truth.min()), float(truth.max())),
-    key="home-picture",
-    alt=f"Three matrices of ratings: the truth, completed without noise (RMSE {clean_rmse:.2f}), and completed with noise at "
+    "home-picture",
+    f"Three matrices of ratings: the truth, completed without noise (RMSE {clean_rmse:.2f}), and completed with noise at "
     f"nominal ε = {epsilon:g} (RMSE {noisy_rmse:.2f}).",
 )
 verdict = "still beats" if noisy_rmse < trivial else "no longer beats"
 st.markdown(
-    f"30 % of a 150 × 150 matrix of ratings is known; the rest is completed. Held-out error (RMSE) without noise "
-    f"**{texts.three(clean_rmse)}**, with noise of standard deviation {texts.three(sd)} **{texts.three(noisy_rmse)}**. "
-    f"That {verdict} the best trivial predictor ({texts.three(trivial)})."
+    f"30 % of a 150 × 150 matrix of ratings is known; the rest is completed. Without noise the held-out error (RMSE) is "
+    f"**{texts.three(clean_rmse)}** rating units; noise with standard deviation {texts.three(sd)} makes it "
+    f"**{texts.three(noisy_rmse)}**, which {verdict} the best trivial predictor ({texts.three(trivial)})."
 )
 st.caption(
     f"Counted: {label}. *Nominal* means counted as the Huber paper counts, one draw at an assumed sensitivity of 5; it is not "
@@ -130,9 +131,9 @@ st.markdown(
     "- Copy the address of this page: it holds every setting, the seed included."
 )
 one, two, three = st.columns(3)
-one.page_link("pages/mechanisms.py", label="Compare the mechanisms", icon=":material/ssid_chart:")
-two.page_link("pages/completion.py", label="Run a completion", icon=":material/grid_on:")
-three.page_link("pages/datasets.py", label="See the data", icon=":material/database:")
+one.page_link("app_pages/mechanisms.py", label="Compare the mechanisms", icon=":material/ssid_chart:")
+two.page_link("app_pages/completion.py", label="Run a completion", icon=":material/grid_on:")
+three.page_link("app_pages/datasets.py", label="See the data", icon=":material/database:")
 st.caption(
     "The noise here comes from a teaching sampler: exact in theory, but floating-point numbers can leak through their last "
     "digits (Mironov 2012). Do not publish numbers about real people with it."

@@ -6,13 +6,14 @@ pure functions. Does not live here: numbers (``dpmc_core``).
 
 import math
 from collections.abc import Sequence
+from dataclasses import fields
 
+from app_pages.parts.run_charts import Named
+from app_pages.parts.style import IDENTITY
 from dpmc_core.mechanisms import Mechanism
 from dpmc_core.privacy import guess_bound
-from pages.parts.run_charts import Named
-from pages.parts.style import IDENTITY
 
-__all__ = ["DEFINITIONS", "beaten_sentence", "notice_mechanisms", "notice_runs", "three"]
+__all__ = ["DEFINITIONS", "beaten_sentence", "describe", "notice_mechanisms", "notice_runs", "three"]
 
 DEFINITIONS = {
     "epsilon": "ε (epsilon) bounds how much more likely any output becomes when one person's data changes: by a factor "
@@ -38,6 +39,20 @@ def three(value: float) -> str:
         digits = len(str(int(abs(value)))) - 3
         return f"{round(value, -digits):,.0f}"
     return f"{value:.3g}"
+
+
+def describe(mechanism: Mechanism) -> str:
+    """A mechanism and its parameters in a few words.
+
+    >>> from dpmc_core.mechanisms import Huber
+    >>> describe(Huber(alpha=1.07597, scale=1.0))
+    'Huber noise, α = 1.08, scale = 1'
+    """
+    names = {"alpha": "α", "epsilon_design": "ε", "gamma": "γ", "sensitivity": "Δ"}
+    parameters = ", ".join(
+        f"{names.get(f.name, f.name)} = {three(getattr(mechanism, f.name))}" for f in fields(mechanism)
+    )
+    return f"{IDENTITY[mechanism.name].title} noise, {parameters}"
 
 
 def notice_mechanisms(mechanisms: Sequence[Mechanism], sensitivity: float, delta: float) -> list[str]:

@@ -3,23 +3,24 @@
 import numpy as np
 import streamlit as st
 
+from app_pages.parts import charts, controls, texts
+from app_pages.parts.style import IDENTITY, show
 from dpmc_core.errors import DPMCError
 from dpmc_core.limits import LIMITS
 from dpmc_core.mechanisms import Gaussian, Huber, Laplace, Mechanism, Staircase
 from dpmc_core.privacy import odds_sentence
-from pages.parts import charts, controls, texts
-from pages.parts.style import IDENTITY, show
 
 TITLES = {name: look.title for name, look in IDENTITY.items()}
 
+controls.on_page("app_pages/mechanisms.py")
 with st.sidebar:
-    st.subheader("Compare at")
+    st.subheader("Compare at equal")
     compare = controls.segments(
         "Compare at",
         "m_by",
         ["variance", "epsilon", "free"],
         "variance",
-        titles={"variance": "equal variance", "epsilon": "equal ε", "free": "free"},
+        titles={"variance": "variance", "epsilon": "ε", "free": "free"},
         label_visibility="collapsed",
     )
     alpha = controls.slider("Huber's α", "m_alpha", "alpha", 1.5, step=0.01)
@@ -118,8 +119,8 @@ for cell, m in zip(cells, mechanisms, strict=True):
         at = pure if np.isfinite(pure) else m.epsilon_at_delta(delta, sensitivity)
         st.caption(odds_sentence(at, 0.0 if np.isfinite(pure) else delta))
 st.caption(
-    "All for one release of one number that one person can move by at most Δ; exact, no composition. "
-    "[Fisher information times variance is the price of a draw when many add up: 2 for Laplace, 1 for Gaussian.]"
+    "All for one release of one number that one person can move by at most Δ: exact, no composition. Fisher information times "
+    "variance is the price of a draw when many add up: 2 for Laplace, 1 for Gaussian (checked numerically for Huber, not proved)."
 )
 
 huber = next(m for m in mechanisms if isinstance(m, Huber))

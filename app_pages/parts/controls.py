@@ -13,9 +13,15 @@ import streamlit as st
 from dpmc_core import limits
 from dpmc_core.errors import ParameterError
 
-__all__ = ["choice", "link_problems", "number", "segments", "slider", "switch"]
+__all__ = ["choice", "link_problems", "number", "on_page", "segments", "slider", "switch"]
 
 _PROBLEMS = "url-problems"
+_PAGE = "current-page"
+
+
+def on_page(path: str) -> None:
+    """Say which page is being drawn (its file under the app's folder); call before any other control."""
+    st.session_state[_PAGE] = path
 
 
 def number(
@@ -124,6 +130,10 @@ def _chosen(
             raise ParameterError(label, text, "one of " + ", ".join(shown.values()))
 
     _check_link(label, key, check)
+    linked = st.query_params.get(key)
+    if linked in shown and linked != shown[linked] and key not in st.session_state:
+        # Streamlit keeps an option's title in the address; a link may say its name, as the command line does
+        st.switch_page(st.session_state[_PAGE], query_params={**st.query_params.to_dict(), key: shown[linked]})
     picked = widget(
         label,
         list(names),

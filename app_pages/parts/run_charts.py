@@ -4,6 +4,7 @@ Lives here: the charts of the *Completion* and *Datasets* pages, each a pure fun
 running anything, or page layout.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -12,11 +13,11 @@ import pandas as pd
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
+from app_pages.parts.charts import Drawn, heat_map
+from app_pages.parts.style import IDENTITY, Label, figure, label_end, label_ends
 from dpmc_core.datasets import Ratings
 from dpmc_core.experiments import RunResult
 from dpmc_core.metrics import clipped, top_items
-from pages.parts.charts import Drawn, heat_map
-from pages.parts.style import IDENTITY, figure, label_end
 
 __all__ = ["Named", "actual_vs_predicted", "completed", "errors", "popularity", "rmse_curves", "sparsity", "top_ten"]
 
@@ -42,6 +43,7 @@ def rmse_curves(results: Sequence[Named], clip: bool) -> Drawn:
     """Held-out RMSE per iteration with 95 % bands over the held-out ratings; trivial predictors as horizontal lines."""
     fig = figure("iteration", "held-out RMSE (rating units)", height=430)
     rows = []
+    ends: list[tuple[float, float, str]] = []
     last, top = 1, 0.0
     for k, named in enumerate(results):
         look = IDENTITY[named.result.spec.mechanism]
@@ -67,7 +69,7 @@ def rmse_curves(results: Sequence[Named], clip: bool) -> Drawn:
             line={"color": look.colour, "dash": look.dash, "width": _WIDTHS[k % 3]},
             marker={"symbol": look.marker, "size": 7},
         )
-        label_end(fig, float(x[-1]), float(y[-1]), named.letter, shift=(1 - k) * 9)
+        ends.append((float(x[-1]), float(y[-1]), named.letter))
         last, top = max(last, int(x[-1])), max(top, float(y[-1] + half[-1]))
         rows += [
             {
@@ -88,8 +90,8 @@ def rmse_curves(results: Sequence[Named], clip: bool) -> Drawn:
             fig.add_hline(
                 y=value,
                 line={"width": 1, "dash": "dot", "color": "rgba(128,128,128,0.9)"},
-                annotation={"text": name, "font": {"size": 11}, "xanchor": "left", "x": 1.0, "yanchor": "middle"},
             )
+            ends.append((math.inf, value, name))
             top = max(top, value)
         # the first iterations of a random start can be far off: keep the eye on where it settles
         low = min(
@@ -99,7 +101,9 @@ def rmse_curves(results: Sequence[Named], clip: bool) -> Drawn:
                 *(r["test_rmse_clipped"] for r in rows),
             ]
         )
-        fig.update_yaxes(range=[max(0.0, low * 0.93), top * 1.08])
+        shown = (max(0.0, low * 0.93), top * 1.08)
+        fig.update_yaxes(range=shown)
+        label_ends(fig, [Label(min(x, last), y, text) for x, y, text in ends], shown)
     fig.update_xaxes(range=[0.8, last + 0.4])
     return fig, pd.DataFrame(rows)
 
@@ -113,7 +117,7 @@ def completed(results: Sequence[Named], size: int = 40) -> go.Figure | None:
     panels = [("the truth", truth)]
     for named in results:
         model = named.result.model
-        panels.append((named.label, model.user_factors[:size] @ model.item_factors[:size].T))
+        panels.append((named.letter, model.user_factors[:size] @ model.item_factors[:size].T))
     return heat_map(panels, float(truth.min()), float(truth.max()))
 
 
@@ -121,6 +125,7 @@ def actual_vs_predicted(results: Sequence[Named]) -> Drawn:
     """Mean prediction with the middle 80 % for each actual rating (rounded to halves), clipped predictions."""
     fig = figure("actual rating", "predicted rating (mean, middle 80 %)", height=380)
     rows = []
+    ends: list[Label] = []
     for k, named in enumerate(results):
         test = named.result.split.test
         predicted = clipped(named.result.model.predict(test.users, test.items), test)
@@ -146,14 +151,19 @@ def actual_vs_predicted(results: Sequence[Named]) -> Drawn:
                 "width": 3,
             },
         )
-        label_end(fig, float(x[-1]), float(means.iloc[-1]), named.letter, shift=(1 - k) * 9)
+        ends.append(Label(float(x[-1]), float(means.iloc[-1]), named.letter))
         rows += [
-            {"configuration": named.label, "actual": a, "mean": m, "p10": low, "p90": high}
-            for a, m, low, high in zip(means.index, means, table[0.1], table[0.9], strict=True)
+            {"configuration": named.label, "actual": a, "mean": m, "p10": p10, "p90": p90}
+            for a, m, p10, p90 in zip(means.index, means, table[0.1], table[0.9], strict=True)
         ]
-    ends = [float(results[0].result.split.test.low), float(results[0].result.split.test.high)]
+    low, high = float(results[0].result.split.test.low), float(results[0].result.split.test.high)
+    label_ends(fig, ends, (low, high))
     fig.add_scatter(
-        x=ends, y=ends, mode="lines", name="perfect", line={"color": "rgba(128,128,128,0.8)", "width": 1, "dash": "dot"}
+        x=[low, high],
+        y=[low, high],
+        mode="lines",
+        name="perfect",
+        line={"color": "rgba(128,128,128,0.8)", "width": 1, "dash": "dot"},
     )
     return fig, pd.DataFrame(rows)
 

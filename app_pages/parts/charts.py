@@ -13,9 +13,9 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
+from app_pages.parts.style import IDENTITY, Label, figure, label_end, label_ends
 from dpmc_core.mechanisms import FAMILIES, Gaussian, Huber, Mechanism, alpha_with_variance, textbook_gaussian_epsilon
 from dpmc_core.mechanisms.huber_law import variance as unit_variance
-from pages.parts.style import IDENTITY, figure, label_end
 
 Drawn = tuple[go.Figure, pd.DataFrame]
 
@@ -155,14 +155,15 @@ def privacy_loss(mechanisms: Sequence[Mechanism], sensitivity: float) -> Drawn:
     x = np.linspace(-reach, reach, 401)
     fig = figure("noise drawn, x (units of the released number)", "privacy loss log p(x)/p(x+Δ) (nats)", height=380)
     numbers: dict[str, Any] = {"x": x}
-    for k, m in enumerate(mechanisms):
+    labels: list[Label] = []
+    for m in mechanisms:
         y = np.asarray(m.logpdf(x)) - np.asarray(m.logpdf(x + sensitivity))
         numbers[m.name] = y
         look = IDENTITY[m.name]
         fig.add_scatter(
             x=x, y=y, mode="lines", name=look.title, line={"color": look.colour, "dash": look.dash, "width": 2.5}
         )
-        label_end(fig, float(x[-1]), float(y[-1]), look.title, shift=(k - 1) * 4)
+        labels.append(Label(float(x[-1]), float(y[-1]), look.title))
         bound = m.epsilon(sensitivity)
         if m.name == "huber":
             for sign in (-1, 1):
@@ -174,21 +175,27 @@ def privacy_loss(mechanisms: Sequence[Mechanism], sensitivity: float) -> Drawn:
                     line={"color": look.colour, "width": 1, "dash": "dot"},
                 )
             label_end(fig, float(x[0]), bound, f"αΔ/s = {bound:.3g}", shift=11)
+    every = np.concatenate([numbers[m.name] for m in mechanisms])
+    label_ends(fig, labels, (float(every.min()), float(every.max())))
     return fig, pd.DataFrame(numbers)
 
 
 def privacy_profile(mechanisms: Sequence[Mechanism], sensitivity: float) -> Drawn:
-    """Exact δ(ε) of one scalar release for each mechanism, δ on a log scale down to 1e-12."""
+    """Exact δ(ε) of one scalar release for each mechanism, δ on a log scale down to 1e-9."""
     finite = [m.epsilon(sensitivity) for m in mechanisms if np.isfinite(m.epsilon(sensitivity))]
-    top = 1.15 * max([*finite, 2.0])
-    epsilon = np.linspace(0, top, 301)
+    unbounded = [m.epsilon_at_delta(1e-7, sensitivity) for m in mechanisms if not np.isfinite(m.epsilon(sensitivity))]
+    top = max(1.1 * max([*finite, 0.1]), *unbounded, 0.1)
+    # near its pure ε a profile drops to 0 faster than any even grid shows
+    close = np.concatenate([e * (1 - np.geomspace(1e-6, 0.2, 40)) for e in finite]) if finite else np.empty(0)
+    epsilon = np.unique(np.concatenate([np.linspace(0, top, 241), close]))
     fig = figure("ε (nats)", "least δ at that ε (probability, log scale)", log_y=True, height=380)
     numbers: dict[str, Any] = {"epsilon": epsilon}
-    for k, m in enumerate(mechanisms):
+    labels: list[Label] = []
+    for m in mechanisms:
         delta = np.asarray(m.delta(epsilon, sensitivity))
         numbers[m.name] = delta
         look = IDENTITY[m.name]
-        seen = delta > 1e-12
+        seen = delta > 1e-9
         fig.add_scatter(
             x=epsilon[seen],
             y=delta[seen],
@@ -198,8 +205,9 @@ def privacy_profile(mechanisms: Sequence[Mechanism], sensitivity: float) -> Draw
         )
         if seen.any():
             last = int(np.flatnonzero(seen)[-1])
-            label_end(fig, float(epsilon[last]), float(delta[last]), look.title, log_y=True, shift=(k % 2) * 14)
-    fig.update_yaxes(range=[-12, 0.1], dtick=2, exponentformat="power")
+            labels.append(Label(float(epsilon[last]), float(delta[last]), look.title))
+    label_ends(fig, labels, (-9, 0.1), log_y=True)
+    fig.update_yaxes(range=[-9, 0.1], dtick=2, exponentformat="power")
     return fig, pd.DataFrame(numbers)
 
 
@@ -224,9 +232,6 @@ def table_1() -> pd.DataFrame:
                 "Laplace exact": FAMILIES["laplace"].with_variance(variance).epsilon(5),
                 "Huber printed": huber,
                 "Huber exact": paper_huber.epsilon(5),
-                "Huber at δ=1e-5": paper_huber.epsilon_at_delta(1e-5, 5),
-                "Huber α": paper_huber.alpha,
-                "Huber variance": paper_huber.variance,
             }
         )
     return pd.DataFrame(rows)

@@ -7,6 +7,9 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from app_pages.parts import controls, jobs, run_charts, texts
+from app_pages.parts.run_charts import Named
+from app_pages.parts.style import IDENTITY, draw, show
 from dpmc_core.completion import TRIVIAL
 from dpmc_core.datasets import catalogue, entry
 from dpmc_core.errors import DPMCError
@@ -14,9 +17,6 @@ from dpmc_core.experiments import RunResult, RunSpec, run
 from dpmc_core.experiments.presets import PRESETS, WELL_REGULARISED, preset
 from dpmc_core.experiments.registry import ALGORITHMS
 from dpmc_core.privacy import odds_sentence
-from pages.parts import controls, jobs, run_charts, texts
-from pages.parts.run_charts import Named
-from pages.parts.style import IDENTITY, chart_config, show
 
 LETTERS = ("A", "B", "C")
 STARTING = {"A": ("als", "none"), "B": ("als", "huber"), "C": ("irls", "huber")}
@@ -37,7 +37,7 @@ def data_controls() -> dict[str, Any]:
         "dataset",
         list(known),
         "low-rank",
-        titles={k: v.title if v.present() else f"{v.title} (to fetch)" for k, v in known.items()},
+        titles={k: v.title for k, v in known.items()},
         then=lambda: use_preset(WELL_REGULARISED),
     )
     fields["dataset"] = name
@@ -186,9 +186,7 @@ def watch(job: jobs.Job, clip: bool) -> None:
         so_far = named(job.results)
         if so_far:
             figure, _ = run_charts.rmse_curves(so_far, clip)
-            st.plotly_chart(
-                figure, key="live-rmse", config=chart_config("rmse"), alt="Held-out RMSE per iteration so far."
-            )
+            draw(figure, "live-rmse", "Held-out RMSE per iteration so far.")
         else:
             st.caption("Reading the data and preparing the first iteration…")
 
@@ -202,10 +200,11 @@ def account(item: Named) -> None:
         st.markdown(f"**{item.label}**")
         st.metric(
             "held-out RMSE (rating units)",
-            f"{final.test_rmse:.4g} ± {final.test_half_width:.2g}",
+            f"{final.test_rmse:.4g}",
             help=texts.DEFINITIONS["rmse"] + " ± is half of a 95 % interval over the choice of held-out ratings.",
         )
-        lines = [f"clipped to the scale {final.test_rmse_clipped:.4g} · training {final.train_rmse:.4g}"]
+        lines = [f"± {final.test_half_width:.2g} (95 %, over held-out ratings)"]
+        lines.append(f"clipped to the scale {final.test_rmse_clipped:.4g} · training {final.train_rmse:.4g}")
         if final.truth_rmse is not None:
             lines.append(f"whole true matrix {final.truth_rmse:.4g}")
         won = sum(result.beats_trivial.values())
@@ -213,6 +212,8 @@ def account(item: Named) -> None:
         st.caption("  \n".join(lines))
         st.markdown(f":material/shield: {statement.label}")
         if statement.private:
+            noise = result.ledger.releases[0].mechanism
+            st.caption(f"{texts.describe(noise)}, standard deviation {texts.three(noise.std)}.")
             st.caption(f"Unit: one {statement.unit}; neighbours: {statement.neighbours}. {statement.how}.")
             st.caption(
                 "If the nominal ε of one draw were all: "
@@ -242,12 +243,7 @@ def details(results: list[Named]) -> None:
     picture = run_charts.completed(results)
     if picture is not None:
         st.subheader("The truth and what was completed", anchor=False)
-        st.plotly_chart(
-            picture,
-            key="completed",
-            config=chart_config("completed"),
-            alt="The first 40 users and items: the truth beside each completed matrix.",
-        )
+        draw(picture, "completed", "The first 40 users and items: the truth beside each completed matrix.")
         st.caption("First 40 users and items, one colour scale. What is not known was filled in from the known share.")
     left, right = st.columns(2)
     with left:
@@ -256,7 +252,7 @@ def details(results: list[Named]) -> None:
         show(
             figure,
             "predicted",
-            "Mean predictions lie between the actual rating and the overall mean: all models shrink.",
+            "Mean prediction for each actual rating, with the middle 80 % of predictions.",
             numbers,
         )
     with right:
@@ -310,6 +306,7 @@ def export(results: list[Named]) -> None:
             st.code(item.result.spec.python(), language="python")
 
 
+controls.on_page("app_pages/completion.py")
 with st.sidebar:
     st.subheader("Data")
     shared = data_controls()
@@ -339,9 +336,7 @@ except DPMCError as error:
 
 job = jobs.current()
 run_column, clip_column = st.columns([1, 2], vertical_alignment="center")
-pressed = run_column.button(
-    "Run", type="primary", icon=":material/play_arrow:", disabled=bool(problem), width="stretch", key="go"
-)
+pressed = run_column.button("**Run**", icon=":material/play_arrow:", disabled=bool(problem), width="stretch", key="go")
 with clip_column:
     clip = controls.switch(
         "Clip predictions to the rating scale",

@@ -5,13 +5,14 @@ page together with its alt text, its numbers and its downloads.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-__all__ = ["IDENTITY", "Identity", "chart_config", "figure", "label_end", "show"]
+__all__ = ["IDENTITY", "Identity", "Label", "chart_config", "draw", "figure", "label_end", "label_ends", "show"]
 
 MAGNITUDE = "Cividis"
 
@@ -36,6 +37,7 @@ IDENTITY: dict[str, Identity] = {
 
 _GRID = "rgba(128,128,128,0.18)"
 _TEXT_SIZE = 14
+_LINE_PIXELS = 15
 
 
 def figure(x_title: str, y_title: str, *, height: int = 400, log_x: bool = False, log_y: bool = False) -> go.Figure:
@@ -54,10 +56,55 @@ def figure(x_title: str, y_title: str, *, height: int = 400, log_x: bool = False
     )
 
 
+@dataclass(frozen=True)
+class Label:
+    """A name to be written to the right of (``x``, ``y``)."""
+
+    x: float
+    y: float
+    text: str
+
+
+def label_ends(
+    fig: go.Figure, labels: Sequence[Label], y_range: tuple[float, float], *, log_x: bool = False, log_y: bool = False
+) -> None:
+    """Write each line's name where it ends, in the page's text colour, moved apart where names would overlap.
+
+    ``y_range`` is what the axis shows (its logarithms for ``log_y``); it turns heights into pixels.
+    """
+    height = float(fig.layout.height) - 80
+    low, high = y_range
+    wanted = [((math.log10(la.y) if log_y else la.y) - low) / (high - low or 1.0) * height for la in labels]
+    order = sorted(range(len(labels)), key=lambda k: wanted[k])
+    placed = dict(zip(order, _apart([wanted[k] for k in order], _LINE_PIXELS), strict=True))
+    for k, label in enumerate(labels):
+        fig.add_annotation(
+            x=math.log10(label.x) if log_x else label.x,
+            y=math.log10(label.y) if log_y else label.y,
+            text=label.text,
+            showarrow=False,
+            xanchor="left",
+            xshift=6,
+            yshift=placed[k] - wanted[k],
+            font={"size": 12},
+        )
+
+
+def _apart(heights: list[float], gap: float) -> list[float]:
+    """Sorted ``heights`` moved as little as needed so that neighbours are ``gap`` apart (pooled around their means)."""
+    groups: list[tuple[float, int]] = []  # centre and number of members
+    for height in heights:
+        groups.append((height, 1))
+        while len(groups) > 1 and groups[-1][0] - groups[-2][0] < gap * (groups[-1][1] + groups[-2][1]) / 2:
+            (a, n), (b, m) = groups[-2:]
+            groups[-2:] = [((a * n + b * m) / (n + m), n + m)]
+    return [centre + gap * (k - (n - 1) / 2) for centre, n in groups for k in range(n)]
+
+
 def label_end(
     fig: go.Figure, x: float, y: float, text: str, *, log_x: bool = False, log_y: bool = False, shift: int = 0
 ) -> None:
-    """Write a line's name where it ends, in the page's text colour (readable in light and dark)."""
+    """Write one name beside a point, ``shift`` pixels higher."""
     fig.add_annotation(
         x=math.log10(x) if log_x else x,
         y=math.log10(y) if log_y else y,
@@ -66,7 +113,7 @@ def label_end(
         xanchor="left",
         xshift=6,
         yshift=shift,
-        font={"size": 13},
+        font={"size": 12},
     )
 
 
@@ -80,12 +127,25 @@ def chart_config(name: str) -> dict[str, object]:
     }
 
 
+def draw(fig: go.Figure, name: str, alt: str, *, toolbar: bool = True) -> None:
+    """Put ``fig`` on the page in the theme's text colour; ``alt`` is the takeaway, for screen readers."""
+    colour = "#D5DDE4" if st.context.theme.type == "dark" else "#2B3741"
+    fig.update_layout(font={"color": colour}, title={"font": {"color": colour}})
+    fig.update_annotations(font={"color": colour})
+    fig.update_xaxes(tickfont={"color": colour}, title={"font": {"color": colour}})
+    fig.update_yaxes(tickfont={"color": colour}, title={"font": {"color": colour}})
+    if fig.layout.coloraxis.colorbar is not None:
+        fig.update_coloraxes(colorbar={"tickfont": {"color": colour}, "title": {"font": {"color": colour}}})
+    config = chart_config(name) if toolbar else {"displayModeBar": False}
+    st.plotly_chart(fig, key=f"chart-{name}", config=config, alt=alt, width="stretch")
+
+
 def show(fig: go.Figure, name: str, alt: str, numbers: pd.DataFrame | None = None) -> None:
     """Draw ``fig`` with ``alt`` (the takeaway, for screen readers), then its numbers and downloads, folded away.
 
     ``name`` is unique on its page and becomes the file name. Files are made only when somebody asks for one.
     """
-    st.plotly_chart(fig, key=f"chart-{name}", config=chart_config(name), alt=alt, width="stretch")
+    draw(fig, name, alt)
     if numbers is None:
         return
     with st.expander("Show the numbers", on_change="rerun", key=f"numbers-{name}") as fold:

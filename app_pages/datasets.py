@@ -4,13 +4,14 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from dpmc_core.datasets import Entry, catalogue, data_dir, download, entry
+from app_pages.parts import controls, jobs, run_charts, texts
+from app_pages.parts.style import show
+from dpmc_core.datasets import Entry, catalogue, download, entry
 from dpmc_core.errors import DPMCError
 from dpmc_core.experiments import RunSpec
 from dpmc_core.experiments.data import dataset_of, forget
-from pages.parts import controls, jobs, run_charts, texts
-from pages.parts.style import show
 
+controls.on_page("app_pages/datasets.py")
 st.title("What data is here, and what may it be used for?")
 st.markdown(
     "Synthetic sets need no network. The others are fetched from their publishers, only when you ask, after you saw their terms."
@@ -36,10 +37,10 @@ st.dataframe(
             {
                 "dataset": e.title,
                 "here": "yes" if e.present() else "to fetch",
-                "users": e.users or None,
-                "items": e.items or None,
-                "ratings": e.ratings or None,
-                "MB to fetch": e.megabytes or None,
+                "users": f"{e.users:,}" if e.users else "you choose",
+                "items": f"{e.items:,}" if e.items else "you choose",
+                "ratings": f"{e.ratings:,}" if e.ratings else "you choose",
+                "MB to fetch": f"{e.megabytes:g}" if e.megabytes else "none",
                 "terms": e.terms,
             }
             for e in known.values()
@@ -61,7 +62,7 @@ def fetching(wanted: Entry) -> None:
         download.fetch(wanted.name, progress, lambda: job.stopped)
         forget()
 
-    st.info(f"{wanted.title} is not on this machine (looked in {wanted.path()}).", icon=":material/cloud_download:")
+    st.info(f"{wanted.title} is not on this machine yet.", icon=":material/cloud_download:")
     job = st.session_state.get("d_job")
     if job is not None and job.active:
 
@@ -79,14 +80,14 @@ def fetching(wanted: Entry) -> None:
     if job is not None and job.state in ("failed", "cancelled") and st.session_state.get("d_job_name") == wanted.name:
         st.error(job.error or "The download was cancelled; nothing was changed.")
     accepted = st.checkbox(f"I have read the terms: {wanted.terms}", key=f"d_terms_{wanted.name}")
-    if st.button(f"Fetch {wanted.title} ({wanted.megabytes:g} MB)", disabled=not accepted, type="primary"):
+    if st.button(f"Fetch {wanted.title} ({wanted.megabytes:g} MB)", disabled=not accepted):
         try:
             st.session_state["d_job"] = jobs.start_task(work)
             st.session_state["d_job_name"] = wanted.name
             st.rerun()
         except DPMCError as error:
             st.error(str(error))
-    st.caption(f"From {wanted.url}, checked by {wanted.checksum}. Unpacked into {data_dir()}.")
+    st.caption(f"From {wanted.url}, checked by {wanted.checksum}.")
 
 
 chosen = entry(name)

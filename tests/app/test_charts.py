@@ -1,0 +1,114 @@
+"""Figures hold the numbers they claim to: the builders are pure, so they are tested without a page."""
+
+import numpy as np
+import pytest
+
+from app_pages.parts import charts, run_charts, style, texts
+from app_pages.parts.run_charts import Named
+from dpmc_core.experiments import RunSpec, run
+from dpmc_core.mechanisms import Gaussian, Huber, Laplace, Staircase
+
+TRIO = [Huber(alpha=1.5), Laplace(scale=1.0), Gaussian(scale=1.0), Staircase(epsilon=1.0, sensitivity=1.0)]
+
+
+@pytest.fixture(scope="module")
+def results() -> list[Named]:
+    base = RunSpec(n_users=60, n_items=50, observed=0.4, iterations=4)
+    return [
+        Named("A", "ALS, no noise", run(base)),
+        Named("B", "ALS + Huber", run(base.but(mechanism="huber", variance=2.0))),
+        Named("C", "IRLS + Gaussian", run(base.but(algorithm="irls-2", mechanism="gaussian", epsilon=3.0))),
+    ]
+
+
+def test_densities_draw_what_the_mechanism_says() -> None:
+    for view, (_, method) in charts.VIEWS.items():
+        _, numbers = charts.densities(TRIO, view)
+        for m in TRIO:
+            expected = np.asarray(getattr(m, method)(numbers["x"].to_numpy()))
+            np.testing.assert_allclose(
+                numbers[m.name], np.maximum(expected, 1e-12) if view == "log-density" else expected
+            )
+
+
+def test_each_mechanism_keeps_its_colour_dash_and_marker() -> None:
+    assert len({(i.colour, i.dash, i.marker) for i in style.IDENTITY.values()}) == 5
+    for each in ("colour", "dash", "marker"):
+        assert len({getattr(i, each) for i in style.IDENTITY.values()}) == 5
+    fig, _ = charts.densities(TRIO)
+    lines = {t.name: (t.line.color, t.line.dash) for t in fig.data if t.mode == "lines"}
+    assert lines["Huber"] == ("#0072B2", "solid")
+    assert lines["Laplace"] == ("#D55E00", "dash")
+
+
+def test_profile_reaches_zero_at_pure_epsilon() -> None:
+    _, numbers = charts.privacy_profile(TRIO, 2.0)
+    assert (np.diff(numbers["huber"]) <= 1e-15).all()
+    assert numbers.loc[numbers["epsilon"] >= 3.0, "huber"].abs().max() == 0
+
+
+def test_privacy_loss_stays_within_its_bound() -> None:
+    _, numbers = charts.privacy_loss(TRIO[:3], 2.0)
+    assert numbers["huber"].abs().max() <= 3.0 * (1 + 1e-12)
+
+
+def test_table_1_values() -> None:
+    table = charts.table_1()
+    assert table["Gaussian printed"].tolist() == [15.964, 11.288, 9.217, 7.982]
+    np.testing.assert_allclose(table["Gaussian exact"], [33.10, 20.68, 15.87, 13.21], atol=6e-3)
+    np.testing.assert_allclose(table["Huber exact"], [15.0, 5.380, 4.216, 3.601], atol=6e-4)
+
+
+def test_rmse_chart_has_every_run_and_every_trivial_predictor(results: list[Named]) -> None:
+    fig, numbers = run_charts.rmse_curves(results, clip=False)
+    assert len(numbers) == 12
+    assert numbers.query("configuration == 'B · ALS + Huber'")["test_rmse"].tolist() == [
+        m.test_rmse for m in results[1].result.metrics
+    ]
+    written = [a.text for a in fig.layout.annotations]
+    for text in ("A", "B", "C", "global mean", "user mean", "item mean", "user + item"):
+        assert text in written
+    clipped, _ = run_charts.rmse_curves(results, clip=True)
+    assert clipped.data[1].y[-1] == results[0].result.final.test_rmse_clipped
+
+
+def test_labels_never_overlap() -> None:
+    moved = style._apart([0.0, 1.0, 2.0, 50.0, 51.0], 15)
+    assert np.diff(moved).min() >= 15 - 1e-9
+    assert sum(moved) == pytest.approx(sum([0.0, 1.0, 2.0, 50.0, 51.0]))
+
+
+def test_completed_matrices_and_top_ten(results: list[Named]) -> None:
+    fig = run_charts.completed(results, size=20)
+    assert fig is not None
+    assert len(fig.data) == 4
+    table = run_charts.top_ten(results, 3)
+    assert len(table) == 10
+    train = results[0].result.split.train
+    seen = {train.item_label(int(j)) for j in train.items[train.users == 3]}
+    assert not any(cell.split("  (")[0] in seen for cell in table.iloc[:, 1])
+
+
+def test_other_run_charts(results: list[Named]) -> None:
+    _, numbers = run_charts.actual_vs_predicted(results)
+    assert (numbers["p10"] <= numbers["mean"]).mean() > 0.9
+    _, numbers = run_charts.errors(results)
+    width = numbers["error"].diff().iloc[1]
+    np.testing.assert_allclose(numbers.iloc[:, 1:].sum() * width, 1, atol=1e-6)
+    ratings = results[0].result.split.train
+    _, numbers = run_charts.popularity(ratings)
+    assert numbers["ratings"].max() == max(np.bincount(ratings.items).max(), np.bincount(ratings.users).max())
+    share = run_charts.sparsity(ratings).data[0].z
+    assert np.mean(share) == pytest.approx(100 * ratings.density, rel=1e-3)
+
+
+def test_words_match_the_numbers(results: list[Named]) -> None:
+    said = texts.notice_runs(results)
+    assert any("nominal" in s and "4 draws" in s for s in said)
+    for named, sentence in zip(results, said, strict=False):
+        won = all(named.result.beats_trivial.values())
+        assert ("beats every trivial predictor" in sentence) == won
+    out = texts.notice_mechanisms([Huber.with_variance(2, alpha=1.5), Laplace.with_variance(2)], 1.0, 1e-5)
+    assert any("instead of 2" in s and "1.1" in s for s in out)
+    out = texts.notice_mechanisms([Huber.with_epsilon(1, 1, alpha=1.5), Laplace.with_epsilon(1, 1)], 1.0, 1e-5)
+    assert any("1.48" in s for s in out)

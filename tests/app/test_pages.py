@@ -1,0 +1,227 @@
+"""Every page in-process: it draws, its controls work, bad links are named, runs and failures behave."""
+
+import time
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from app_pages.parts import jobs
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = ["home", "mechanisms", "completion", "datasets"]
+
+
+def open_page(name: str, **params: str) -> AppTest:
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    app.run()
+    if name != "home":
+        app.switch_page(f"app_pages/{name}.py")
+    for key, value in params.items():
+        app.query_params[key] = value
+    app.run()
+    assert not app.exception
+    return app
+
+
+def by_label(elements, label: str):
+    (found,) = [e for e in elements if e.label == label]
+    return found
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_page_draws_something_with_alt_texts(name: str) -> None:
+    app = open_page(name)
+    assert app.title
+    assert not app.error
+    charts = app.get("plotly_chart")
+    assert charts
+    assert all(chart.proto.alt for chart in charts)
+
+
+def test_home_follows_epsilon() -> None:
+    app = open_page("home")
+    assert any("at most 73 in 100" in s.value for s in app.subheader)
+    app.select_slider(key="home_epsilon").set_value(0.1).run()
+    assert any("at most 52 in 100" in s.value for s in app.subheader)
+    seed = app.number_input(key="home_seed").value
+    app.button[0].click().run()
+    assert app.number_input(key="home_seed").value == seed + 1
+    assert not app.exception
+
+
+@pytest.mark.parametrize("by", ["variance", "epsilon", "free"])
+@pytest.mark.parametrize("view", ["density", "log-density", "cdf"])
+def test_mechanisms_in_every_mode(by: str, view: str) -> None:
+    app = open_page("mechanisms")
+    app.get("button_group")
+    app.session_state["m_by"] = by
+    app.session_state["m_view"] = view
+    app.session_state["m_staircase"] = True
+    app.run()
+    assert not app.exception
+    assert not app.error
+    assert len(app.get("plotly_chart")) == 5
+
+
+@pytest.mark.parametrize("alpha", [0.01, 0.5, 20.0])
+@pytest.mark.parametrize("sensitivity", [0.1, 10.0])
+def test_mechanisms_at_the_ends_of_the_sliders(alpha: float, sensitivity: float) -> None:
+    app = open_page("mechanisms")
+    app.slider(key="m_alpha").set_value(alpha)
+    app.slider(key="m_sensitivity").set_value(sensitivity)
+    app.slider(key="m_variance").set_value(0.1).run()
+    assert not app.exception
+
+
+def test_bad_links_are_named_and_the_usual_value_is_used() -> None:
+    app = open_page("mechanisms", m_alpha="99", m_delta="tiny")
+    said = " ".join(w.value for w in app.warning)
+    assert "Huber's α = '99' is not allowed: it must be a number from 0.01 to 20." in said
+    assert "δ = 'tiny'" in said
+    assert app.slider(key="m_alpha").value == 1.5
+    app.slider(key="m_alpha").set_value(2.0).run()
+    assert "Huber's α" not in " ".join(w.value for w in app.warning)  # the sentence goes once the value is changed
+
+
+def test_good_links_set_the_controls() -> None:
+    app = open_page("completion", rank="7", reg="2.5", seed="11", n="3")
+    assert app.number_input(key="rank").value == 7
+    assert app.number_input(key="reg").value == 2.5
+    assert app.number_input(key="seed").value == 11
+    assert app.number_input(key="c_variance").value == 2.0
+
+
+def finish(app: AppTest, seconds: float = 60) -> AppTest:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        app.run()
+        if not any(b.label == "Cancel" for b in app.button):
+            return app
+        time.sleep(0.1)
+    raise AssertionError("the run did not finish")
+
+
+def test_run_shows_results_and_keeps_them_while_settings_change() -> None:
+    app = open_page("completion")
+    assert any("Example" in c.value for c in app.caption)
+    app.number_input(key="iterations").set_value(4).run()
+    app.button(key="go").click().run()
+    finish(app)
+    assert not any("Example" in c.value for c in app.caption)
+    assert len(app.metric) == 2
+    before = [m.value for m in app.metric]
+    app.number_input(key="rank").set_value(3).run()
+    assert any("settings have changed" in i.value for i in app.info)
+    assert [m.value for m in app.metric] == before
+
+
+def test_presets_fill_in_the_papers_numbers() -> None:
+    app = open_page("completion")
+    app.button(key="preset-as published").click().run()
+    assert app.number_input(key="iterations").value == 50
+    assert app.number_input(key="reg").value == 0.5
+
+
+def test_rank_above_the_matrix_is_refused_in_a_sentence_and_earlier_results_stay() -> None:
+    app = open_page("completion")
+    app.number_input(key="iterations").set_value(2).run()
+    app.button(key="go").click().run()
+    finish(app)
+    kept = [m.value for m in app.metric]
+    app.number_input(key="n_users").set_value(10).run()
+    app.number_input(key="rank").set_value(50).run()
+    app.button(key="go").click().run()
+    finish(app)
+    assert any("rank = 50" in e.value and "at most 10" in e.value for e in app.error)
+    assert not app.exception
+    app.number_input(key="n_users").set_value(300).run()
+    app.number_input(key="rank").set_value(5).run()
+    app.button(key="go").click().run()
+    finish(app)
+    assert [m.value for m in app.metric] == kept
+
+
+def test_missing_dataset_disables_run_and_says_where_to_get_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("DPMC_DATA_DIR", str(tmp_path))
+    app = open_page("completion")
+    app.selectbox(key="dataset").set_value("ml-1m").run()
+    assert any("Datasets page" in e.value for e in app.error)
+    assert app.button(key="go").disabled
+    page = open_page("datasets")
+    page.selectbox(key="d_name").set_value("ml-1m").run()
+    fetch = by_label(page.button, "Fetch MovieLens 1M (5.9 MB)")
+    assert fetch.disabled
+    page.checkbox[0].check().run()
+    assert not by_label(page.button, "Fetch MovieLens 1M (5.9 MB)").disabled
+
+
+@pytest.mark.data
+def test_real_ratings_show_titles(data_dir: Path) -> None:
+    app = open_page("completion")
+    app.selectbox(key="dataset").set_value("ml-100k").run()
+    assert app.number_input(key="reg").value == 10
+    app.number_input(key="iterations").set_value(2).run()
+    app.button(key="go").click().run()
+    finish(app)
+    table = app.dataframe[-1].value
+    assert table.iloc[:, 1].str.contains(r"\(19\d\d\)").all()
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("name", ["ml-100k", "ml-1m", "sweetrs", "skewed"])
+def test_datasets_page_shows_real_sets(name: str, data_dir: Path) -> None:
+    app = open_page("datasets")
+    app.selectbox(key="d_name").set_value(name).run()
+    assert not app.exception
+    assert not app.error
+    assert len(app.get("plotly_chart")) == 2
+
+
+class TestJobs:
+    """The background runner without a page: the visitor's box is a plain one."""
+
+    @pytest.fixture(autouse=True)
+    def box(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        mine = jobs._Box()
+        monkeypatch.setattr(jobs, "_box", lambda: mine)
+
+    def wait(self, job: jobs.Job) -> jobs.Job:
+        end = time.monotonic() + 30
+        while job.active and time.monotonic() < end:
+            time.sleep(0.02)
+        assert not job.active
+        return job
+
+    def test_a_failure_is_a_sentence(self) -> None:
+        def work(job: jobs.Job) -> None:
+            raise RuntimeError("disk on fire")
+
+        job = self.wait(jobs.start_task(work))
+        assert job.state == "failed"
+        assert "RuntimeError: disk on fire" in job.error
+        self.wait(jobs.start_task(lambda job: None))
+
+    def test_cancel_stops_at_once_for_the_page(self) -> None:
+        def work(job: jobs.Job) -> None:
+            while not job.stopped:
+                time.sleep(0.01)
+
+        job = jobs.start_task(work)
+        time.sleep(0.1)
+        assert job.state == "running"
+        job.cancel()
+        assert job.state == "cancelled"
+        time.sleep(0.2)
+        assert job.state == "cancelled"
+
+    def test_a_new_job_replaces_the_old_and_the_queue_is_bounded(self) -> None:
+        first = jobs.start_task(lambda job: job._stop.wait(20) and None)
+        second = jobs.start_task(lambda job: None)
+        assert first.state == "cancelled"
+        self.wait(second)
+        pool = jobs._Pool()
+        assert all(pool.admit() for _ in range(10))
+        assert not pool.admit()
+        pool.leave()
+        assert pool.admit()

@@ -1,0 +1,131 @@
+"""The app as a visitor meets it: run, cancel, copy the link, go back."""
+
+import os
+import re
+import time
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+pytestmark = pytest.mark.browser
+
+PAGES = {
+    "/": "How much noise hides one person?",
+    "/mechanisms": "Which noise, and how much?",
+    "/completion": "What does noise cost a recommender?",
+    "/datasets": "What data is here, and what may it be used for?",
+}
+METRIC = '[data-testid="stMetricValue"]'
+
+
+def ready(page: Page) -> None:
+    """Wait until the script has stopped running."""
+    page.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]')
+
+
+@pytest.mark.parametrize("size", [(1440, 900), (390, 844)])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_page_opens_without_error(browser: Browser, app_url: str, size: tuple[int, int], scheme: str) -> None:
+    context = browser.new_context(viewport={"width": size[0], "height": size[1]}, color_scheme=scheme)
+    page = context.new_page()
+    problems: list[str] = []
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    for path, title in PAGES.items():
+        page.goto(app_url + path)
+        expect(page.get_by_role("heading", name=title)).to_be_visible(timeout=30_000)
+        ready(page)
+        assert page.locator('[data-testid="stException"]').count() == 0
+        assert page.evaluate("document.documentElement.scrollWidth - window.innerWidth") <= 0
+        page.locator("svg.main-svg, canvas").first.wait_for(state="attached")  # no page is without a picture or table
+    assert problems == []
+    context.close()
+
+
+def test_run_als_with_huber_noise_then_reload_the_copied_link(browser: Browser, page: Page, app_url: str) -> None:
+    folder = os.environ.get("DPMC_DATA_DIR")
+    real = bool(folder) and (Path(str(folder)) / "ml-100k" / "u.data").exists()
+    query = "?dataset=ml-100k&rank=16&iterations=8&seed=3" if real else "?rank=6&iterations=8&seed=3"
+    page.goto(f"{app_url}/completion{query}")
+    page.get_by_role("button", name="Run").click()
+    expect(page.get_by_text("Example", exact=True)).to_have_count(0)
+    ready(page)
+    expect(page.get_by_text("B · ALS + Huber, variance 2").first).to_be_visible()
+    expect(page.get_by_text("nominal ε = 5.38 per draw, 43 over 8 draws").first).to_be_visible()
+    shown = page.locator(METRIC).all_inner_texts()
+    assert len(shown) == 2
+    assert shown[0] != shown[1]
+    link = page.url
+    assert "seed=3" in link
+    assert "run=1" in link
+    if real:
+        expect(page.get_by_text("Toy Story (1995)").or_(page.get_by_text("random 80%/20%")).first).to_be_visible()
+        assert re.search("dataset=(ml-100k|MovieLens)", link)
+    context = browser.new_context(viewport={"width": 1440, "height": 900})
+    again = context.new_page()
+    again.goto(link)
+    expect(again.get_by_text("nominal ε = 5.38 per draw, 43 over 8 draws").first).to_be_visible(timeout=30_000)
+    ready(again)
+    assert again.locator(METRIC).all_inner_texts() == shown
+    context.close()
+
+
+def test_cancel_keeps_what_was_computed_and_the_app_lives_on(page: Page, app_url: str) -> None:
+    slow = "dataset=skewed&n_users=2500&n_items=1500&n_ratings=300000&rank=64&iterations=500"
+    page.goto(f"{app_url}/completion?{slow}")
+    ready(page)
+    page.get_by_role("button", name="Run").click()
+    expect(page.get_by_text(re.compile(r"iteration [1-9]\d* of 1000"))).to_be_visible(timeout=30_000)
+    start = time.monotonic()
+    page.get_by_role("button", name="Cancel").click()
+    expect(page.get_by_text(re.compile("Cancelled after"))).to_be_visible(timeout=5_000)
+    assert time.monotonic() - start < 4  # the click, a rerun and the drawing of all details on a busy machine
+    ready(page)
+    assert page.locator(METRIC).count() >= 1
+    page.get_by_role("link", name="Mechanisms").first.click()
+    expect(page.get_by_role("heading", name=PAGES["/mechanisms"])).to_be_visible()
+    page.get_by_role("link", name="Completion").first.click()
+    expect(page.get_by_text(re.compile("Cancelled after"))).to_be_visible()  # earlier results still stand
+
+
+def test_bad_values_in_a_link_are_named(page: Page, app_url: str) -> None:
+    page.goto(f"{app_url}/mechanisms?m_alpha=99&m_variance=lots")
+    expect(page.get_by_text(re.compile("Huber's α = '99' is not allowed"))).to_be_visible()
+    expect(page.get_by_text(re.compile("Variance of every noise = 'lots' is not allowed"))).to_be_visible()
+    page.goto(f"{app_url}/completion?dataset=netflix&rank=5000")
+    expect(page.get_by_text(re.compile("Dataset = 'netflix' is not allowed"))).to_be_visible()
+    expect(
+        page.get_by_text(re.compile("Rank r = '5000' is not allowed: it must be a whole number from 1 to 256"))
+    ).to_be_visible()
+    page.goto(f"{app_url}/completion?n_users=20&n_items=20&rank=30")
+    page.get_by_role("button", name="Run").click()
+    expect(page.get_by_text(re.compile("rank = 30 is not allowed: it must be at most 20"))).to_be_visible()
+
+
+def test_settings_survive_in_the_address(page: Page, app_url: str) -> None:
+    page.goto(f"{app_url}/mechanisms?m_alpha=0.72&m_by=epsilon")
+    ready(page)
+    expect(page.get_by_text("At equal pure ε Huber's variance").first).to_be_visible()
+    page.get_by_text("Log-densities").click()
+    expect(page).to_have_url(re.compile("m_view=Log-densities"))
+    assert "m_alpha=0.72" in page.url
+    page.reload()
+    expect(page.get_by_text("At equal pure ε Huber's variance").first).to_be_visible()
+
+
+def test_keyboard_reaches_the_run_button(page: Page, app_url: str) -> None:
+    page.goto(f"{app_url}/completion?iterations=3")
+    ready(page)
+    button = page.get_by_role("button", name="Run")
+    button.focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("over 3 draws").first).to_be_visible()
+
+
+def test_fetching_without_a_network_ends_in_a_sentence(page: Page, app_url: str) -> None:
+    page.goto(f"{app_url}/datasets?d_name=ml-10m")
+    ready(page)
+    fetch = page.get_by_role("button", name=re.compile("Fetch MovieLens 10M"))
+    expect(fetch).to_be_disabled()
+    page.get_by_text("I have read the terms").click()
+    expect(fetch).to_be_enabled()

@@ -1,0 +1,271 @@
+"""Specs, the one path to a result, and the command line."""
+
+import dataclasses
+import json
+import math
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpmc_core import cli, limits
+from dpmc_core.datasets.ratings import Ratings, Split
+from dpmc_core.errors import DataError, ParameterError
+from dpmc_core.experiments import RunSpec, run, steps
+from dpmc_core.experiments.presets import PRESETS, preset
+from dpmc_core.experiments.registry import build_mechanism
+from dpmc_core.experiments.spec import NUMERIC
+from dpmc_core.mechanisms import Gaussian, Huber, Laplace
+from dpmc_core.privacy import Ledger, nominal_statement
+from dpmc_core.privacy.odds import guess_bound, odds_sentence
+
+SMALL = RunSpec(n_users=50, n_items=40, observed=0.4, iterations=3)
+
+
+@given(
+    st.sampled_from(["none", "huber", "laplace", "gaussian"]),
+    st.floats(0.1, 50),
+    st.integers(1, 256),
+    st.floats(1e-3, 1e4),
+    st.integers(0, 2**32 - 1),
+)
+def test_json_and_command_line_round_trips(mechanism: str, variance: float, rank: int, reg: float, seed: int) -> None:
+    spec = RunSpec(mechanism=mechanism, variance=variance, rank=rank, reg=reg, seed=seed)
+    assert RunSpec.from_json(spec.to_json()) == spec
+    parsed = cli._build().parse_args(spec.command().split()[3:])
+    again = {
+        f.name: cli._number(f.name, getattr(parsed, f.name)) if f.name in NUMERIC else getattr(parsed, f.name)
+        for f in dataclasses.fields(RunSpec)
+        if f.name != "version" and getattr(parsed, f.name) is not None
+    }
+    rebuilt = RunSpec(**again)
+    assert dataclasses.replace(rebuilt, variance=variance, reg=reg) == spec
+    assert rebuilt.reg == pytest.approx(reg, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"rank": 0}, "rank = 0"),
+        ({"rank": 2.5}, "rank = 2.5"),
+        ({"rank": "8"}, "rank = '8'"),
+        ({"reg": -1}, "reg = -1"),
+        ({"iterations": 501}, "iterations = 501"),
+        ({"alpha": 0.001}, "alpha = 0.001"),
+        ({"dataset": "netflix"}, "dataset = 'netflix'"),
+        ({"algorithm": "svd"}, "algorithm = 'svd'"),
+        ({"mechanism": "cauchy"}, "mechanism = 'cauchy'"),
+        ({"variance": 2, "epsilon": 1}, "epsilon = 1"),
+        ({"split": "u1"}, "split = 'u1'"),
+        ({"version": 2}, "version = 2"),
+        ({"mechanism": "huber", "variance": 1e5}, "variance = 100000"),
+        ({"seed": -1}, "seed = -1"),
+        ({"observed": math.nan}, "observed = nan"),
+    ],
+)
+def test_bad_specs_are_named(fields: dict, words: str) -> None:
+    with pytest.raises(ParameterError) as caught:
+        RunSpec(**fields)
+    assert words in str(caught.value)
+    assert "must be" in str(caught.value)
+
+
+def test_json_refuses_strangers() -> None:
+    for text in ("[]", "{", '{"colour": 3}', '"x"'):
+        with pytest.raises(ParameterError):
+            RunSpec.from_json(text)
+
+
+def test_the_papers_rule_for_huber_noise() -> None:
+    assert build_mechanism(RunSpec(mechanism="huber", variance=1)) == Huber(alpha=3.0)
+    two = build_mechanism(RunSpec(mechanism="huber", variance=2))
+    assert (round(two.alpha, 4), two.scale) == (1.076, 1.0)
+    assert build_mechanism(RunSpec(mechanism="huber", variance=0.5)).variance == pytest.approx(0.5)
+    assert build_mechanism(RunSpec(mechanism="huber", variance=2, alpha=1.5)).variance == pytest.approx(2)
+    assert build_mechanism(RunSpec(mechanism="laplace", epsilon=2)).epsilon(5) == pytest.approx(2)
+    assert build_mechanism(RunSpec(mechanism="gaussian", epsilon=2)).epsilon_at_delta(1e-5, 5) == pytest.approx(2)
+
+
+def test_steps_yield_partial_results_and_run_gives_the_last() -> None:
+    seen = list(steps(SMALL.but(mechanism="huber", variance=2)))
+    assert [len(r.metrics) for r in seen] == [1, 2, 3]
+    assert [r.finished for r in seen] == [False, False, True]
+    assert [r.statement.draws for r in seen] == [1, 2, 3]
+    assert seen[-1].final.test_rmse == run(SMALL.but(mechanism="huber", variance=2)).final.test_rmse
+    different = run(SMALL.but(mechanism="huber", variance=2, seed=1))
+    assert different.final.test_rmse != seen[-1].final.test_rmse
+
+
+def test_metrics_are_what_they_say() -> None:
+    result = run(SMALL)
+    test = result.split.test
+    predicted = result.model.predict(test.users, test.items)
+    assert result.final.test_rmse == pytest.approx(math.sqrt(np.mean((predicted - test.values) ** 2)), rel=1e-12)
+    clip = np.clip(predicted, test.low, test.high)
+    assert result.final.test_rmse_clipped == pytest.approx(math.sqrt(np.mean((clip - test.values) ** 2)), rel=1e-12)
+    truth = test.truth.left @ test.truth.right.T
+    whole = result.model.block(slice(None))
+    assert result.final.truth_rmse == pytest.approx(math.sqrt(np.mean((whole - truth) ** 2)), rel=1e-9)
+    clipped = np.clip(whole, test.low, test.high)
+    assert result.final.truth_rmse_clipped == pytest.approx(math.sqrt(np.mean((clipped - truth) ** 2)), rel=1e-9)
+    mean = result.split.train.values.mean()
+    assert result.trivial["global mean"] == pytest.approx(math.sqrt(np.mean((test.values - mean) ** 2)), rel=1e-12)
+
+
+def test_interval_covers_as_often_as_it_says() -> None:
+    """Split the same predictions' errors at random many times: the half-width must match the spread of the RMSE."""
+    from dpmc_core.experiments.run import _half_width
+
+    rng = np.random.default_rng(0)
+    errors = rng.standard_t(6, 400_000)
+    centre = math.sqrt(np.mean(errors**2))
+    hits = 0
+    for k in range(400):
+        part = errors[k * 1000 : (k + 1) * 1000]
+        value = math.sqrt(np.mean(part**2))
+        hits += abs(value - centre) <= _half_width(part, np.zeros(1000), value)
+    # 400 trials at 95 %: sd 1.09 %, so 90–100 % is beyond four standard deviations
+    assert 0.90 <= hits / 400 <= 1.0
+
+
+def test_statement_counts_every_draw() -> None:
+    als_run = run(SMALL.but(mechanism="laplace", variance=2, iterations=4))
+    assert als_run.statement.epsilon_per_draw == pytest.approx(5.0)
+    assert als_run.statement.epsilon == pytest.approx(20.0)
+    assert als_run.statement.nominal
+    irls_run = run(SMALL.but(algorithm="irls", inner=5, mechanism="huber", variance=2))
+    assert irls_run.statement.draws == 15
+    assert irls_run.statement.epsilon == pytest.approx(15 * irls_run.statement.epsilon_per_draw)
+    two = run(SMALL.but(algorithm="irls-2", inner=9, mechanism="huber", variance=2))
+    assert two.statement.draws == 6
+    gauss = run(SMALL.but(mechanism="gaussian", variance=2, iterations=4)).statement
+    assert gauss.delta == 1e-5
+    assert gauss.epsilon == pytest.approx(Gaussian(scale=math.sqrt(2)).epsilon_at_delta(1e-5, 5 * math.sqrt(4)))
+    quiet = run(SMALL).statement
+    assert not quiet.private
+    assert quiet.as_dict()["epsilon"] is None
+
+
+def test_statement_of_mixed_noise_is_refused() -> None:
+    first = run(SMALL.but(mechanism="gaussian", variance=1, iterations=1)).ledger
+    second = run(SMALL.but(mechanism="laplace", variance=1, iterations=1)).ledger
+    with pytest.raises(ValueError, match="one kind of noise"):
+        nominal_statement(Ledger(first.releases + second.releases))
+
+
+def test_odds() -> None:
+    assert guess_bound(0) == 0.5
+    assert guess_bound(1) == pytest.approx(math.e / (1 + math.e))
+    assert guess_bound(1e6) == 1
+    # the bound is attained: Laplace at its pure ε, shift 1, guessed by likelihood
+    noise = Laplace.with_epsilon(1.3, 1.0)
+    total_variation = float(noise.delta(0.0, 1.0))
+    assert (1 + total_variation) / 2 <= guess_bound(1.3)
+    assert "73 in 100" in odds_sentence(1.0)
+    assert "No bound" in odds_sentence(math.inf)
+
+
+def test_own_data_and_its_trouble() -> None:
+    train = Ratings.checked(np.arange(6), np.array([0, 1, 2, 0, 1, 2]), np.linspace(1, 5, 6))
+    test = Ratings.checked(np.array([0]), np.array([1]), np.array([3.0]), n_users=6, n_items=3)
+    result = run(RunSpec(rank=2, iterations=2), split=Split(train, test, "by hand"))
+    assert math.isfinite(result.final.test_rmse)
+    assert result.final.test_half_width == 0
+    with pytest.raises(ParameterError, match="at most 3"):
+        run(RunSpec(rank=5), split=Split(train, test, "by hand"))
+    huge = Ratings.checked(np.arange(6), np.array([0, 1, 2, 0, 1, 2]), np.full(6, 1e200))
+    with pytest.raises(DataError, match="overflowed"), np.errstate(all="ignore"):
+        run(
+            RunSpec(rank=2, iterations=40, reg=1e-3, mechanism="gaussian", variance=1),
+            split=Split(huge, test, "by hand"),
+        )
+
+
+def test_every_preset_is_a_valid_spec() -> None:
+    for name in PRESETS:
+        for dataset in ("low-rank", "skewed", "ml-100k", "ml-1m", "sweetrs"):
+            RunSpec(dataset=dataset, **preset(name, dataset))
+    assert preset("as published", "ml-100k") == {"rank": 32, "reg": 0.5, "iterations": 20, "inner": 10}
+
+
+def test_exports_are_runnable() -> None:
+    spec = SMALL.but(mechanism="huber", variance=2.0)
+    scope: dict[str, object] = {}
+    exec(spec.python().partition("print(")[0], scope)
+    assert scope["result"].final.test_rmse == run(spec).final.test_rmse
+
+
+def command(*words: str) -> subprocess.CompletedProcess[str]:
+    root = Path(__file__).resolve().parents[2]
+    return subprocess.run(
+        [sys.executable, "-m", "dpmc_core", *words], cwd=root, capture_output=True, text=True, timeout=120, check=False
+    )
+
+
+def test_command_line_complete() -> None:
+    done = command(*SMALL.but(mechanism="huber", variance=2.0).command().split()[3:], "--json")
+    assert done.returncode == 0, done.stderr
+    out = json.loads(done.stdout.splitlines()[-1])
+    assert out["rmse"] == run(SMALL.but(mechanism="huber", variance=2.0)).final.test_rmse
+    assert set(out) >= {"rmse", "trivial", "seconds", "statement", "ledger"}
+    assert "iteration 3/3" in done.stderr
+    plain = command("complete", "--iterations", "2", "--n-users", "30", "--n-items", "30")
+    assert "not private" in plain.stdout
+    assert "NOT beaten" in plain.stdout or "beaten" in plain.stdout
+
+
+def test_command_line_mechanism_and_datasets() -> None:
+    words = ["mechanism", "huber", "--alpha", "1.5", "--scale", "1", "--sensitivity", "5", "--delta", "1e-5", "--json"]
+    out = json.loads(command(*words).stdout.splitlines()[-1])
+    assert out["epsilon"] == 7.5
+    assert out["epsilon_at_delta"] == pytest.approx(Huber(alpha=1.5).epsilon_at_delta(1e-5, 5))
+    assert json.loads(command("mechanism", "gaussian", "--json").stdout)["epsilon"] is None
+    names = [d["name"] for d in json.loads(command("datasets", "--json").stdout)["datasets"]]
+    assert names[:3] == ["low-rank", "skewed", "ml-100k"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("complete --rank many", "rank = 'many'"),
+        ("complete --alpha 50", "alpha = '50' is not allowed: it must be a number from 0.01 to 20"),
+        ("complete --variance 2 --epsilon 1 --mechanism huber", "epsilon"),
+        ("complete --colour red", "nrecognized arguments"),
+        ("complete --iter 3", "nrecognized arguments"),
+        ("mechanism huber --scale 0", "scale = '0'"),
+        ("mechanism laplace --alpha 2", "laplace, which has no alpha"),
+        ("mechanism cauchy", "invalid choice"),
+        ("mechanism huber --samples -3", "samples = '-3'"),
+        ("datasets fetch netflix", "dataset = 'netflix'"),
+        ("datasets fetch", "one of low-rank"),
+        ("complete --spec {", "spec = '{'"),
+        ("", "required"),
+    ],
+)
+def test_command_line_mistakes_are_one_sentence(words: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(words.split()) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert said in captured.err
+    assert captured.err.startswith("error: ")
+    assert captured.err.count("\n") == 1
+
+
+def test_bench_quick_reports_ratios() -> None:
+    out = json.loads(command("bench", "--quick", "--json").stdout.splitlines()[-1])
+    assert out["small-r128"]["share_of_dgemm"] > 0
+    assert out["samples_per_second_million"]["huber α=1.5"] > 0
+
+
+def test_limits_describe_themselves() -> None:
+    for limit in limits.LIMITS.values():
+        assert limit.check(limit.default) == limit.default
+        assert limit.allowed.startswith(("a number", "a whole number"))
+        with pytest.raises(ParameterError, match="not allowed"):
+            limit.check(math.nan)
+        with pytest.raises(ParameterError, match="not allowed"):
+            limit.check(True)

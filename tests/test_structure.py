@@ -1,0 +1,64 @@
+"""The plan of the house: which room may import which, and how Streamlit must find the pages."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+# room -> rooms of the core that it may import (besides itself, errors and limits)
+ALLOWED = {
+    "mechanisms": set(),
+    "datasets": set(),
+    "metrics": {"datasets"},
+    "privacy": {"mechanisms"},
+    "completion": {"privacy", "mechanisms", "datasets"},
+    "experiments": {"completion", "privacy", "mechanisms", "datasets", "metrics"},
+    "bench": {"experiments", "completion", "privacy", "mechanisms", "datasets", "metrics"},
+}
+
+
+def imports(path: Path) -> set[str]:
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found |= {node.module} | {f"{node.module}.{alias.name}" for alias in node.names}
+    return found
+
+
+CORE = sorted((ROOT / "dpmc_core").rglob("*.py"))
+
+
+@pytest.mark.parametrize("path", CORE, ids=lambda p: str(p.relative_to(ROOT)))
+def test_the_core_draws_nothing_and_looks_down_only(path: Path) -> None:
+    room = path.relative_to(ROOT / "dpmc_core").parts[0]
+    for name in imports(path):
+        assert not name.startswith(("streamlit", "plotly", "app_pages")), name
+        parts = name.split(".")
+        if parts[0] == "dpmc_core" and len(parts) > 1 and room in ALLOWED:
+            assert parts[1] in ALLOWED[room] | {room, "errors", "limits", "__version__"}, f"{path.name} imports {name}"
+
+
+def test_parts_do_not_import_pages() -> None:
+    for path in (ROOT / "app_pages" / "parts").glob("*.py"):
+        assert all(not n.startswith("app_pages.") or n.startswith("app_pages.parts") for n in imports(path)), path
+
+
+def test_every_module_says_what_lives_in_it() -> None:
+    for path in [*CORE, *(ROOT / "app_pages" / "parts").glob("*.py")]:
+        assert ast.get_docstring(ast.parse(path.read_text())), path
+    for room in ALLOWED:
+        text = ast.get_docstring(ast.parse((ROOT / "dpmc_core" / room / "__init__.py").read_text())) or ""
+        assert "Lives here" in text, room
+
+
+def test_no_room_outgrows_itself() -> None:
+    for path in [*CORE, *(ROOT / "app_pages").rglob("*.py")]:
+        assert len(path.read_text().splitlines()) <= 420, f"{path} is two rooms"
+
+
+def test_there_is_no_folder_called_pages() -> None:
+    """Beside such a folder Streamlit ignores app.py for the first visitor of a server who follows a link to a page."""
+    assert not (ROOT / "pages").exists()
