@@ -34,7 +34,9 @@ _MAX_PADDING = 1.12
 # Bytes of gathered factors per block and per gather: enough to amortise numpy's calls, few enough for the cache. Small
 # ranks do little arithmetic per call and want larger blocks.
 _BLOCK_BYTES, _BLOCK_BYTES_SMALL_RANK, _GATHER_BYTES = 3_000_000, 12_000_000, 3_000_000
-_SMALL_RANK = 40  # up to here general GEMM beats SYRK on blocks of this shape
+# Where column panels beat one product, and how wide they are best (measured with OpenBLAS on AVX-512).
+_SMALL_RANK, _SMALL_PANEL = 40, 8
+_PANEL, _PANELS_BELOW = 16, 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +234,7 @@ def _plain_primal(
         piece = slice(at, at + step)
         a = buffer[: min(step, count - at)]
         np.take(padded, block.columns[piece], axis=0, out=a, mode="clip")
-        _gram(a, gram[piece])
+        _gram(a, a, gram[piece])
         np.matmul(block.values[piece, None, :], a, out=right[piece])
     gram.reshape(count, -1)[:, :: rank + 1] += reg
     b = right[:, 0]
@@ -242,14 +244,26 @@ def _plain_primal(
     return theta, float(squares)
 
 
-def _gram(a: FloatArray, out: FloatArray) -> None:
-    """AᵀA for each of a batch. numpy sends it to SYRK, which small ranks lose by: column ranges keep those on GEMM."""
-    rank = a.shape[2]
-    transposed = a.transpose(0, 2, 1)
-    half = rank if rank > _SMALL_RANK else (rank + 1) // 2
-    np.matmul(transposed[:, :half], a, out=out[:, :half])
-    if half < rank:
-        np.matmul(transposed[:, half:], a, out=out[:, half:])
+def _gram(left: FloatArray, right: FloatArray, out: FloatArray) -> None:
+    """The upper triangle of leftᵀ·right (a symmetric product) for each of a batch; the rest of ``out`` is arbitrary.
+
+    Small products by column panels: they skip most of the lower triangle and keep to the sizes that GEMM does best.
+    Large ones are left whole, which numpy sends to SYRK when ``left`` is ``right``.
+    """
+    length, rank = left.shape[1:]
+    transposed = left.transpose(0, 2, 1)
+    if rank > _SMALL_RANK:
+        panel = _PANEL if length < _PANELS_BELOW else rank
+        for k in range(0, rank, panel):
+            np.matmul(transposed[:, k : k + panel], right[:, :, k:], out=out[:, k : k + panel, k:])
+        return
+    half = rank // 2
+    for k in range(0, half, _SMALL_PANEL):
+        end = min(k + _SMALL_PANEL, half)
+        np.matmul(transposed[:, k:end], right[:, :, k:], out=out[:, k:end, k:])
+    for k in range(half, rank, _SMALL_PANEL):
+        end = k + _SMALL_PANEL
+        np.matmul(transposed[:, half:], right[:, :, k:end], out=out[:, half:, k:end])
 
 
 class BlockSolver:
@@ -270,14 +284,14 @@ class BlockSolver:
         gram = scratch("gram", (count, rank, rank))
         if weights is None:
             left, target = a, values
-            _gram(a, gram)
+            _gram(a, a, gram)
         elif rank <= _SMALL_RANK:
             left, target = np.multiply(a, weights[..., None], out=scratch("weighted", a.shape)), values
-            np.matmul(left.transpose(0, 2, 1), a, out=gram)
+            _gram(left, a, gram)
         else:  # √W on both sides keeps the product symmetric, which SYRK needs
             root = np.sqrt(weights)
             left, target = np.multiply(a, root[..., None], out=scratch("weighted", a.shape)), root * values
-            _gram(left, gram)
+            _gram(left, left, gram)
         gram.reshape(count, -1)[:, :: rank + 1] += self._reg
         right = np.matmul(target[:, None, :], left)[:, 0]
         if noise is not None:

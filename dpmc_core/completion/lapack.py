@@ -39,7 +39,7 @@ _DPOSV = _find_dposv()
 
 
 def solve_spd(matrices: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Solve A_k x_k = b_k for symmetric positive definite A_k.
+    """Solve A_k x_k = b_k for symmetric positive definite A_k, of which only the upper triangles are read.
 
     ``matrices`` (B×r×r, C-contiguous) is overwritten; ``right`` (B×r, or B×m×r for m right-hand sides each, one per
     row) is not. Returns an array of the shape of ``right``. Raises ``numpy.linalg.LinAlgError`` for a singular A_k.
@@ -50,7 +50,7 @@ def solve_spd(matrices: NDArray[np.float64], right: NDArray[np.float64]) -> NDAr
     count, size = matrices.shape[0], matrices.shape[-1]
     many = x.shape[1] if x.ndim == 3 else 1
     integers = (ctypes.c_int * 3)(size, many, 0)
-    lower = ctypes.c_char(b"L")
+    lower = ctypes.c_char(b"L")  # in Fortran's order, which is the upper triangle in ours
     n, nrhs = ctypes.addressof(integers), ctypes.addressof(integers) + ctypes.sizeof(ctypes.c_int)
     info, uplo = nrhs + ctypes.sizeof(ctypes.c_int), ctypes.addressof(lower)
     a, b = matrices.ctypes.data, x.ctypes.data
@@ -64,6 +64,8 @@ def solve_spd(matrices: NDArray[np.float64], right: NDArray[np.float64]) -> NDAr
 
 
 def _solve_lu(matrices: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
+    upper = np.triu(matrices)
+    matrices = upper + np.triu(upper, 1).transpose(0, 2, 1)
     if right.ndim == 2:
         return np.asarray(np.linalg.solve(matrices, right[..., None])[..., 0], dtype=np.float64)
     return np.asarray(np.linalg.solve(matrices, right.transpose(0, 2, 1)).transpose(0, 2, 1), dtype=np.float64)
