@@ -356,11 +356,10 @@ if (pressed or linked) and specs and not problem:
     except DPMCError as error:
         st.error(str(error))
 
-if job is not None and not job.specs:
-    job = None  # the visitor's latest job is a download
 if job is None:
     st.caption(
-        ":material/info: **Example**, computed with the usual settings on synthetic data. Choose yours in the sidebar and press *Run*."
+        ":material/info: **Example**, computed with the usual settings on synthetic data. Choose yours in the sidebar and "
+        "press *Run*."
     )
     usual = preset(WELL_REGULARISED, "low-rank")
     shown = named(example((RunSpec(**usual), RunSpec(**usual, mechanism="huber", variance=2.0))))
@@ -369,16 +368,19 @@ if job is None:
 elif job.active:
     watch(job, clip)
 else:
-    shown = named(job.results)
+    standing = jobs.standing()
     if job.state == "failed":
-        st.error(job.error + " Results up to there are below." * bool(shown), icon=":material/error:")
+        st.error(job.error + (" Earlier results are below." if standing else ""), icon=":material/error:")
     if job.state == "cancelled":
         done, total = job.progress
         st.info(
             f"Cancelled after {done} of {total} iterations; what was computed is below.", icon=":material/stop_circle:"
         )
-    if specs and job.specs != specs:
-        st.info("The settings have changed since this run; press *Run* to compute with them.", icon=":material/update:")
-    if shown:
+    if standing is not None:
+        if specs and standing.specs != specs:
+            st.info(
+                "The settings have changed since this run; press *Run* to compute with them.", icon=":material/update:"
+            )
+        shown = named(standing.results)
         main_figure(shown, clip)
         details(shown)

@@ -89,6 +89,11 @@ with right:
         toolbar=False,
     )
 
+st.caption(
+    f"True of any release that really has ε = {epsilon:g}. The dots are the best any attacker can do, whatever else they know about "
+    "the other people."
+)
+
 truth, clean, clean_rmse, trivial, _, _ = completed_matrix("none", 1.0, seed)
 _, noisy, noisy_rmse, _, sd, label = completed_matrix(mechanism, epsilon, seed)
 st.subheader("One picture that degrades", anchor=False)

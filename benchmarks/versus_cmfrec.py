@@ -92,7 +92,7 @@ def main() -> None:
     if arguments.ratings in ("ml-10m-shaped", "all"):
         data = synthetic.skewed(69_878, 10_677, 10_000_054)
         for rank in arguments.ranks:
-            print(compare("ML-10M-shaped", data, rank, 1, 4 if rank < 100 else 2, 3 if rank < 100 else 2), flush=True)
+            print(compare("ML-10M-shaped", data, rank, 1, 4 if rank < 100 else 2, 3 if rank < 100 else 1), flush=True)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ import streamlit as st
 from dpmc_core.errors import DPMCError
 from dpmc_core.experiments import RunResult, RunSpec, steps
 
-__all__ = ["Job", "TooManyJobs", "current", "start", "start_task"]
+__all__ = ["Job", "TooManyJobs", "current", "standing", "start", "start_task"]
 
 _AT_ONCE = 2  # jobs that compute at the same time; each uses the kernel's own threads
 _WAITING = 8  # jobs that may wait for a turn
@@ -67,7 +67,7 @@ class Job:
 
 
 def start(specs: tuple[RunSpec, ...]) -> Job:
-    """Run ``specs`` one after the other in the pool; replaces (and cancels) the visitor's former job."""
+    """Run ``specs`` one after the other in the pool; replaces (and cancels) the visitor's former run."""
     job = Job(specs=specs, results=[None] * len(specs), progress=(0, sum(s.iterations for s in specs)))
     return _submit(job, lambda: _complete(job))
 
@@ -79,8 +79,14 @@ def start_task(work: Callable[[Job], None]) -> Job:
 
 
 def current() -> Job | None:
-    """The visitor's latest job."""
+    """The visitor's latest run, which may be going on; None before the first."""
     return _box().job
+
+
+def standing() -> Job | None:
+    """The visitor's latest run that has results to show: a run that fails at once takes nothing away."""
+    box = _box()
+    return box.job if box.job is not None and any(box.job.results) else box.former
 
 
 def _complete(job: Job) -> None:
@@ -94,7 +100,6 @@ def _complete(job: Job) -> None:
 
 def _submit(job: Job, work: Callable[[], None]) -> Job:
     box = _box()
-    box.cancel()
     pool = _pool()
     if not pool.admit():
         raise TooManyJobs(
@@ -107,19 +112,20 @@ def _submit(job: Job, work: Callable[[], None]) -> Job:
                 return
             job.state, job.started = "running", time.monotonic()
             work()
-            if not job.stopped:
-                job.state = "done"
+            job.state = "done"
         except DPMCError as error:
-            job.error, job.state = str(error), "cancelled" if job.stopped else "failed"
+            job.error, job.state = str(error), "failed"
         except MemoryError:
             job.error, job.state = "There is not enough memory for this run; a smaller rank or dataset fits.", "failed"
         except Exception as error:  # noqa: BLE001 - one failure must never take the app down; the page shows it
             job.error, job.state = f"The run stopped unexpectedly ({type(error).__name__}: {error}).", "failed"
         finally:
+            if job.stopped:
+                job.state = "cancelled"
             job.seconds = time.monotonic() - job.started
             pool.leave()
 
-    box.job = job
+    box.replace(job)
     pool.threads.submit(body)
     return job
 
@@ -144,14 +150,30 @@ class _Pool:
 
 
 class _Box:
-    """One visitor's current job."""
+    """One visitor's current run, the former one that had results, and a task (a download) beside them."""
 
     def __init__(self) -> None:
         self.job: Job | None = None
+        self.former: Job | None = None
+        self.task: Job | None = None
 
-    def cancel(self) -> None:
+    def replace(self, job: Job) -> None:
+        """Make ``job`` the current run or task; the one it replaces is cancelled."""
+        if not job.specs:
+            if self.task is not None:
+                self.task.cancel()
+            self.task = job
+            return
         if self.job is not None:
             self.job.cancel()
+            if any(self.job.results):
+                self.former = self.job
+        self.job = job
+
+    def cancel(self) -> None:
+        for job in (self.job, self.task):
+            if job is not None:
+                job.cancel()
 
 
 @st.cache_resource(show_spinner=False)

@@ -7,6 +7,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from app_pages.parts import jobs
+from dpmc_core.experiments import RunSpec
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ["home", "mechanisms", "completion", "datasets"]
@@ -134,6 +135,7 @@ def test_rank_above_the_matrix_is_refused_in_a_sentence_and_earlier_results_stay
     app.button(key="go").click().run()
     finish(app)
     assert any("rank = 50" in e.value and "at most 10" in e.value for e in app.error)
+    assert [m.value for m in app.metric] == kept  # the failed run takes nothing away
     assert not app.exception
     app.number_input(key="n_users").set_value(300).run()
     app.number_input(key="rank").set_value(5).run()
@@ -220,6 +222,15 @@ class TestJobs:
         second = jobs.start_task(lambda job: None)
         assert first.state == "cancelled"
         self.wait(second)
+        slow = jobs.start((RunSpec(iterations=500, n_users=600, n_items=600, rank=20),))
+        download = jobs.start_task(lambda job: None)
+        assert slow.active  # a download does not stop a run
+        fast = jobs.start((RunSpec(iterations=2),))
+        assert slow.state == "cancelled"
+        assert self.wait(fast).state == "done"
+        assert self.wait(download).state == "done"
+        broken = self.wait(jobs.start((RunSpec(n_users=10, n_items=10, rank=50),)))
+        assert (broken.state, jobs.current(), jobs.standing()) == ("failed", broken, fast)
         pool = jobs._Pool()
         assert all(pool.admit() for _ in range(10))
         assert not pool.admit()
