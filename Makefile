@@ -26,7 +26,7 @@ clean:
 
 $(BIN)/python:
 	$(PYTHON) -c "import sys; sys.exit(0 if (3, 11) <= sys.version_info[:2] <= (3, 13) else 'DPMC Lab needs Python 3.11, 3.12 or 3.13; choose one with: make PYTHON=python3.12 ...')"
-	$(PYTHON) -m venv $(VENV)
+	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); echo "On Debian and Ubuntu: apt-get install python3-venv"; exit 1; }
 
 $(VENV)/.run-ready: requirements.txt | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --upgrade -r requirements.txt

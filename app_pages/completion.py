@@ -21,6 +21,19 @@ from dpmc_core.privacy import odds_sentence
 LETTERS = ("A", "B", "C")
 STARTING = {"A": ("als", "none"), "B": ("als", "huber"), "C": ("irls", "huber")}
 NOISES = {name: IDENTITY[name].title for name in ("none", "huber", "laplace", "gaussian")}
+DATASETS = {name: known.title for name, known in catalogue().items()}
+ALGORITHM_TITLES = {name: algorithm.title for name, algorithm in ALGORITHMS.items()}
+ZEROS = {"missing": "missing", "rating": "a rating"}
+SPLITS = {"random": "random", "u1": "published u1"}
+AMOUNTS = {"variance": "variance", "epsilon": "nominal ε"}
+LINK_TITLES = {
+    "dataset": DATASETS,
+    "zeros": ZEROS,
+    "split": SPLITS,
+    **{f"{x}_algorithm": ALGORITHM_TITLES for x in "abc"},
+    **{f"{x}_noise": NOISES for x in "abc"},
+    **{f"{x}_by": AMOUNTS for x in "abc"},
+}
 
 
 def use_preset(name: str) -> None:
@@ -30,26 +43,12 @@ def use_preset(name: str) -> None:
 
 def data_controls() -> dict[str, Any]:
     """Dataset and split."""
-    known = catalogue()
     fields: dict[str, Any] = {}
-    name = controls.choice(
-        "Dataset",
-        "dataset",
-        list(known),
-        "low-rank",
-        titles={k: v.title for k, v in known.items()},
-        then=lambda: use_preset(WELL_REGULARISED),
-    )
+    name = controls.choice("Dataset", "dataset", DATASETS, "low-rank", then=lambda: use_preset(WELL_REGULARISED))
     fields["dataset"] = name
     if name == "sweetrs":
-        fields["zeros"] = controls.segments(
-            "A 0 in the file is",
-            "zeros",
-            ["missing", "rating"],
-            "missing",
-            titles={"missing": "missing", "rating": "a rating"},
-        )
-    if known[name].synthetic:
+        fields["zeros"] = controls.segments("A 0 in the file is", "zeros", ZEROS, "missing")
+    if entry(name).synthetic:
         with st.expander("Shape of the synthetic data"):
             fields["n_users"] = controls.number("Users", "n_users", "n_users", 300)
             fields["n_items"] = controls.number("Items", "n_items", "n_items", 300)
@@ -69,8 +68,15 @@ def method_controls(dataset: str) -> dict[str, Any]:
     """Presets and the knobs that all configurations share."""
     usual = preset(WELL_REGULARISED, dataset)
     for name, meaning in PRESETS.items():
+        published = bool(preset(name, dataset))
         st.button(
-            name.capitalize(), on_click=use_preset, args=(name,), help=meaning, width="stretch", key=f"preset-{name}"
+            name.capitalize(),
+            on_click=use_preset,
+            args=(name,),
+            help=meaning if published else "The papers report nothing on this dataset.",
+            disabled=not published,
+            width="stretch",
+            key=f"preset-{name}",
         )
     fields: dict[str, Any] = {
         "rank": controls.number("Rank r", "rank", "rank", usual["rank"]),
@@ -81,9 +87,7 @@ def method_controls(dataset: str) -> dict[str, Any]:
         fields["inner"] = controls.number("IRLS inner iterations K", "inner", "inner", usual["inner"])
         fields["loss_alpha"] = controls.number("IRLS loss α", "loss_alpha", "loss_alpha", 1.076, step=0.1)
         if dataset == "ml-100k":
-            fields["split"] = controls.segments(
-                "Split", "split", ["random", "u1"], "random", titles={"random": "random", "u1": "published u1"}
-            )
+            fields["split"] = controls.segments("Split", "split", SPLITS, "random")
         fields["test_fraction"] = controls.number("Held-out share", "test_fraction", "test_fraction", 0.2, step=0.05)
         fields["sensitivity"] = controls.number(
             "Nominal sensitivity Δ", "sensitivity", "nominal_sensitivity", 5.0, step=0.5
@@ -100,21 +104,15 @@ def configuration(letter: str) -> dict[str, Any]:
         "algorithm": controls.choice(
             f"{letter}: algorithm",
             f"{low}_algorithm",
-            list(ALGORITHMS),
+            ALGORITHM_TITLES,
             algorithm,
-            titles={k: v.title for k, v in ALGORITHMS.items()},
+            help="  \n".join(f"**{a.title}** {a.summary} ({a.source})" for a in ALGORITHMS.values()),
         ),
-        "mechanism": controls.choice(f"{letter}: noise", f"{low}_noise", list(NOISES), noise, titles=NOISES),
+        "mechanism": controls.choice(f"{letter}: noise", f"{low}_noise", NOISES, noise),
     }
     if fields["mechanism"] == "none":
         return fields
-    by = controls.segments(
-        f"{letter}: amount by",
-        f"{low}_by",
-        ["variance", "epsilon"],
-        "variance",
-        titles={"variance": "variance", "epsilon": "nominal ε"},
-    )
+    by = controls.segments(f"{letter}: amount by", f"{low}_by", AMOUNTS, "variance", help=texts.DEFINITIONS["nominal"])
     if by == "variance":
         fields["variance"] = controls.number(f"{letter}: variance", f"{low}_variance", "noise_variance", 2.0, step=0.5)
     else:
@@ -160,7 +158,8 @@ def main_figure(results: list[Named], clip: bool) -> None:
     said = "; ".join(f"{n.label}: {texts.three(n.result.final.test_rmse)}" for n in results)
     show(figure, "rmse", f"Held-out RMSE per iteration. At the end: {said}.", numbers)
     st.caption(
-        " · ".join(n.label for n in results) + ". Bands: 95 % over the choice of held-out ratings, one noise draw each."
+        " · ".join(n.label for n in results)
+        + ". Bands: 95 % over the choice of held-out ratings. Each curve is one draw of noise and start; another seed shows how much they matter."
     )
 
 
@@ -208,7 +207,7 @@ def account(item: Named) -> None:
         if final.truth_rmse is not None:
             lines.append(f"whole true matrix {final.truth_rmse:.4g}")
         won = sum(result.beats_trivial.values())
-        lines.append(f"beats {won} of {len(TRIVIAL)} trivial predictors (clipped)")
+        lines.append(f"beats {won} of {len(TRIVIAL)} trivial predictors (all clipped)")
         st.caption("  \n".join(lines))
         st.markdown(f":material/shield: {statement.label}")
         if statement.private:
@@ -217,7 +216,7 @@ def account(item: Named) -> None:
             st.caption(f"Unit: one {statement.unit}; neighbours: {statement.neighbours}. {statement.how}.")
             st.caption(
                 "If the nominal ε of one draw were all: "
-                + odds_sentence(statement.epsilon_per_draw, statement.delta, "one rating is in")
+                + odds_sentence(statement.epsilon_per_draw, statement.delta, "a rating had this value or another")
             )
             with st.popover("What this count leaves out", icon=":material/warning:"):
                 for caveat in statement.caveats:
@@ -261,11 +260,7 @@ def details(results: list[Named]) -> None:
         show(figure, "errors", "Distribution of held-out errors of each configuration.", numbers)
     st.subheader("One user's top ten", anchor=False)
     train = results[0].result.split.train
-    user = (
-        int(st.number_input("User", 1, train.n_users, 1, key="user", bind="query-params", help=f"1 to {train.n_users}"))
-        - 1
-    )
-    user = min(user, train.n_users - 1)
+    user = controls.whole("User", "user", 1, train.n_users, 1) - 1
     seen = int((train.users == user).sum())
     st.dataframe(
         run_charts.top_ten(results, user),
@@ -306,14 +301,14 @@ def export(results: list[Named]) -> None:
             st.code(item.result.spec.python(), language="python")
 
 
-controls.on_page("app_pages/completion.py")
+controls.on_page("app_pages/completion.py", LINK_TITLES)
 with st.sidebar:
     st.subheader("Data")
     shared = data_controls()
     st.subheader("Method")
     shared |= method_controls(shared["dataset"])
     st.subheader("Privacy")
-    count = int(controls.segments("Configurations", "n", ["1", "2", "3"], "2"))
+    count = int(controls.segments("Configurations", "n", {"1": "1", "2": "2", "3": "3"}, "2"))
     configurations = [configuration(letter) for letter in LETTERS[:count]]
     st.subheader("Seed")
     shared["seed"] = controls.number("Seed", "seed", "seed", 0)
@@ -323,7 +318,7 @@ st.markdown(
     "Fill in a matrix of ratings from the few that are known, with and without noise, and compare the error on ratings that were "
     "held out. The dotted lines are **trivial predictors**: a run above them has learned nothing useful."
 )
-controls.link_problems()
+problems = st.container()  # filled last, when every control has been drawn
 
 specs: tuple[RunSpec, ...] = ()
 problem = ""
@@ -344,7 +339,7 @@ with clip_column:
         help="A prediction of 6 stars becomes 5; the papers probably do this.",
     )
 if problem:
-    st.error(problem, icon=":material/error:")
+    st.error(controls.plain(problem), icon=":material/error:")
 linked = st.query_params.get("run") == "1" and "linked" not in st.session_state
 if linked:
     st.session_state["linked"] = True
@@ -354,9 +349,11 @@ if (pressed or linked) and specs and not problem:
     try:
         job = jobs.start(specs)
     except DPMCError as error:
-        st.error(str(error))
+        st.error(controls.plain(str(error)))
 
-if job is None:
+
+def show_example() -> None:
+    """A finished run of the usual settings, labelled as what it is."""
     st.caption(
         ":material/info: **Example**, computed with the usual settings on synthetic data. Choose yours in the sidebar and "
         "press *Run*."
@@ -365,18 +362,23 @@ if job is None:
     shown = named(example((RunSpec(**usual), RunSpec(**usual, mechanism="huber", variance=2.0))))
     main_figure(shown, clip)
     details(shown)
+
+
+if job is None:
+    show_example()
 elif job.active:
     watch(job, clip)
 else:
     standing = jobs.standing()
+    below = "What it computed is below." if standing is job else "Earlier results are below." if standing else ""
     if job.state == "failed":
-        st.error(job.error + (" Earlier results are below." if standing else ""), icon=":material/error:")
+        st.error(f"{controls.plain(job.error)} {below}", icon=":material/error:")
     if job.state == "cancelled":
         done, total = job.progress
-        st.info(
-            f"Cancelled after {done} of {total} iterations; what was computed is below.", icon=":material/stop_circle:"
-        )
-    if standing is not None:
+        st.info(f"Cancelled after {done} of {total} iterations. {below}", icon=":material/stop_circle:")
+    if standing is None:
+        show_example()
+    else:
         if specs and standing.specs != specs:
             st.info(
                 "The settings have changed since this run; press *Run* to compute with them.", icon=":material/update:"
@@ -384,3 +386,6 @@ else:
         shown = named(standing.results)
         main_figure(shown, clip)
         details(shown)
+
+with problems:
+    controls.link_problems()

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+import plotly.graph_objects as go
 import streamlit as st
 
 from app_pages.parts import controls, jobs, run_charts, texts
@@ -11,24 +12,19 @@ from dpmc_core.errors import DPMCError
 from dpmc_core.experiments import RunSpec
 from dpmc_core.experiments.data import dataset_of, forget
 
-controls.on_page("app_pages/datasets.py")
+known = catalogue()
+DATASETS = {k: v.title for k, v in known.items()}
+ZEROS = {"missing": "missing", "rating": "a rating"}
+
+controls.on_page("app_pages/datasets.py", {"d_name": DATASETS, "d_zeros": ZEROS})
 st.title("What data is here, and what may it be used for?")
 st.markdown(
     "Synthetic sets need no network. The others are fetched from their publishers, only when you ask, after you saw their terms."
 )
 
-known = catalogue()
 with st.sidebar:
-    name = controls.choice("Dataset", "d_name", list(known), "low-rank", titles={k: v.title for k, v in known.items()})
-    zeros = "missing"
-    if name == "sweetrs":
-        zeros = controls.segments(
-            "A 0 in the file is",
-            "d_zeros",
-            ["missing", "rating"],
-            "missing",
-            titles={"missing": "missing", "rating": "a rating"},
-        )
+    name = controls.choice("Dataset", "d_name", DATASETS, "low-rank")
+    zeros = controls.segments("A 0 in the file is", "d_zeros", ZEROS, "missing") if name == "sweetrs" else "missing"
 controls.link_problems()
 
 st.dataframe(
@@ -52,6 +48,13 @@ st.dataframe(
 )
 
 
+@st.cache_resource(max_entries=8, show_spinner=False)
+def pictures(name: str, zeros: str) -> tuple[go.Figure, pd.DataFrame, go.Figure]:
+    """Popularity with its numbers, and sparsity: drawn once per dataset."""
+    ratings = dataset_of(RunSpec(dataset=name, zeros=zeros))
+    return (*run_charts.popularity(ratings), run_charts.sparsity(ratings))
+
+
 def fetching(wanted: Entry) -> None:
     """The fetch button with terms before it, and the progress of a download."""
 
@@ -61,9 +64,14 @@ def fetching(wanted: Entry) -> None:
 
         download.fetch(wanted.name, progress, lambda: job.stopped)
         forget()
+        pictures.clear()
 
     st.info(f"{wanted.title} is not on this machine yet.", icon=":material/cloud_download:")
     job = st.session_state.get("d_job")
+    mine = st.session_state.get("d_job_name") == wanted.name
+    if job is not None and job.active and not mine:
+        st.info("Another download is going on; this one can start when it has ended.")
+        return
     if job is not None and job.active:
 
         @st.fragment(run_every=0.5)
@@ -77,8 +85,8 @@ def fetching(wanted: Entry) -> None:
 
         watch()
         return
-    if job is not None and job.state in ("failed", "cancelled") and st.session_state.get("d_job_name") == wanted.name:
-        st.error(job.error or "The download was cancelled; nothing was changed.")
+    if job is not None and job.state in ("failed", "cancelled") and mine:
+        st.error(controls.plain(job.error) or "The download was cancelled; nothing was changed.")
     accepted = st.checkbox(f"I have read the terms: {wanted.terms}", key=f"d_terms_{wanted.name}")
     if st.button(f"Fetch {wanted.title} ({wanted.megabytes:g} MB)", disabled=not accepted):
         try:
@@ -86,7 +94,7 @@ def fetching(wanted: Entry) -> None:
             st.session_state["d_job_name"] = wanted.name
             st.rerun()
         except DPMCError as error:
-            st.error(str(error))
+            st.error(controls.plain(str(error)))
     st.caption(f"From {wanted.url}, checked by {wanted.checksum}.")
 
 
@@ -100,7 +108,7 @@ else:
         with st.spinner("Reading…"):
             ratings = dataset_of(RunSpec(dataset=name, zeros=zeros))
     except DPMCError as error:
-        st.error(str(error))
+        st.error(controls.plain(str(error)))
         ratings = None
     if ratings is not None:
         per_item = np.bincount(ratings.items, minlength=ratings.n_items)
@@ -120,7 +128,7 @@ else:
         left, right = st.columns(2)
         with left:
             st.markdown("**How popular are items, how active are users?**")
-            figure, numbers = run_charts.popularity(ratings)
+            figure, numbers, picture = pictures(name, zeros)
             top = 100 * np.sort(per_item)[::-1][: max(1, ratings.n_items // 10)].sum() / len(ratings)
             show(
                 figure,
@@ -131,7 +139,7 @@ else:
         with right:
             st.markdown("**Which part of the matrix is seen?**")
             show(
-                run_charts.sparsity(ratings),
+                picture,
                 f"sparsity-{name}",
                 f"{100 * ratings.density:.2f} % of the matrix is observed, most of it for popular items and active users.",
             )
@@ -141,6 +149,8 @@ else:
             f"the median user {np.median(per_user):.0f}.\n"
             f"- Guessing everybody's mean errs by {texts.three(float(ratings.values.std()))} (the standard deviation): any model must beat that."
         )
-        if ratings.truth is not None:
-            st.markdown(f"- No model can do better than the noise floor: {texts.three(ratings.truth.noise_floor)}.")
+        if ratings.truth is not None and ratings.truth.noise_floor:
+            st.markdown(
+                f"- No model can be expected to do better than the noise floor: {texts.three(ratings.truth.noise_floor)}."
+            )
 st.caption(f"Terms: {chosen.terms} Cite: {chosen.citation}")

@@ -28,33 +28,22 @@ def completed_matrix(
     return (
         truth.left[:SIZE] @ truth.right[:SIZE].T,
         result.model.user_factors[:SIZE] @ result.model.item_factors[:SIZE].T,
-        result.final.test_rmse,
+        result.final.test_rmse_clipped,
         min(result.trivial.values()),
         sd,
         result.statement.label,
     )
 
 
-controls.on_page("app_pages/home.py")
+NOISES = {"huber": "Huber", "laplace": "Laplace", "gaussian": "Gaussian"}
+
+controls.on_page("app_pages/home.py", {"home_noise": NOISES})
 with st.sidebar:
     st.subheader("Privacy")
-    epsilon = float(
-        st.select_slider(
-            "ε: more private ← → more accurate",
-            EPSILONS,
-            value=1.0,
-            key="home_epsilon",
-            bind="query-params",
-            help=texts.DEFINITIONS["epsilon"],
-        )
+    epsilon = controls.steps_slider(
+        "ε: more private ← → more accurate", "home_epsilon", EPSILONS, 1.0, help=texts.DEFINITIONS["epsilon"]
     )
-    mechanism = controls.choice(
-        "Noise in the picture",
-        "home_noise",
-        ["huber", "laplace", "gaussian"],
-        "huber",
-        titles={"huber": "Huber", "laplace": "Laplace", "gaussian": "Gaussian"},
-    )
+    mechanism = controls.choice("Noise in the picture", "home_noise", NOISES, "huber")
     seed = int(controls.number("Seed", "home_seed", "seed", 0))
     st.button(
         "Draw again",
@@ -66,7 +55,7 @@ with st.sidebar:
 st.title("How much noise hides one person?")
 st.markdown(
     "People rate films; a service learns from the ratings and publishes what it learned. **Differential privacy** adds noise, "
-    "so that nobody can tell from what is published whether *you* were in the data. The noise has a price: the picture below "
+    "so that what is published says little about whether *you* were in the data: how little, the odds below bound. The noise has a price: the picture below "
     "degrades. Move **ε** in the sidebar and watch both."
 )
 controls.link_problems()
@@ -90,14 +79,14 @@ with right:
     )
 
 st.caption(
-    f"True of any release that really has ε = {epsilon:g}. The dots are the best any attacker can do, whatever else they know about "
-    "the other people."
+    f"True of any release that really has ε = {epsilon:g}: no attacker can do better, whatever else they know about the other "
+    "people, and most noises allow less (the Mechanisms page gives exact figures)."
 )
 
 truth, clean, clean_rmse, trivial, _, _ = completed_matrix("none", 1.0, seed)
 _, noisy, noisy_rmse, _, sd, label = completed_matrix(mechanism, epsilon, seed)
 st.subheader("One picture that degrades", anchor=False)
-panels = [("the truth", truth), ("no noise", clean), (f"ε = {epsilon:g}", noisy)]
+panels = [("the truth", truth), ("no noise", clean), (f"noise, nominal ε {epsilon:g}", noisy)]
 draw(
     charts.heat_map(panels, float(truth.min()), float(truth.max())),
     "home-picture",
@@ -106,13 +95,13 @@ draw(
 )
 verdict = "still beats" if noisy_rmse < trivial else "no longer beats"
 st.markdown(
-    f"30 % of a 150 × 150 matrix of ratings is known; the rest is completed. Without noise the held-out error (RMSE) is "
+    f"30 % of a 150 × 150 matrix of ratings is known; the rest is completed. Without noise the held-out error (RMSE, clipped to the scale) is "
     f"**{texts.three(clean_rmse)}** rating units; noise with standard deviation {texts.three(sd)} makes it "
     f"**{texts.three(noisy_rmse)}**, which {verdict} the best trivial predictor ({texts.three(trivial)})."
 )
 st.caption(
-    f"Counted: {label}. *Nominal* means counted as the Huber paper counts, one draw at an assumed sensitivity of 5; it is not "
-    "a guarantee. The Completion page says what the count leaves out."
+    f"Counted: {label}. *Nominal* means counted as the Huber paper counts: per rating, at an assumed sensitivity of 5. The odds "
+    "above are **not** those of this picture, whose true loss is larger; the Completion page says what the count leaves out."
 )
 
 st.subheader("The three kinds of noise at this ε", anchor=False)
@@ -131,7 +120,7 @@ st.caption(
 
 st.subheader("Try this", anchor=False)
 st.markdown(
-    "- Pull ε from 10 down to 0.1: at which ε does the completed matrix stop looking like the truth, and what are the odds there?\n"
+    "- Pull ε from 10 down to 0.1: at which ε does the completed matrix stop looking like the truth, and does it still beat the trivial predictor?\n"
     "- Press *Draw again*: how much of what you see is luck?\n"
     "- Copy the address of this page: it holds every setting, the seed included."
 )

@@ -8,21 +8,16 @@ from app_pages.parts.style import IDENTITY, show
 from dpmc_core.errors import DPMCError
 from dpmc_core.limits import LIMITS
 from dpmc_core.mechanisms import Gaussian, Huber, Laplace, Mechanism, Staircase
-from dpmc_core.privacy import odds_sentence
 
 TITLES = {name: look.title for name, look in IDENTITY.items()}
 
-controls.on_page("app_pages/mechanisms.py")
+MODES = {"variance": "variance", "epsilon": "ε", "free": "free"}
+VIEWS = {"density": "Densities", "log-density": "Log-densities", "cdf": "Distribution functions"}
+
+controls.on_page("app_pages/mechanisms.py", {"m_by": MODES, "m_view": VIEWS})
 with st.sidebar:
     st.subheader("Compare at equal")
-    compare = controls.segments(
-        "Compare at",
-        "m_by",
-        ["variance", "epsilon", "free"],
-        "variance",
-        titles={"variance": "variance", "epsilon": "ε", "free": "free"},
-        label_visibility="collapsed",
-    )
+    compare = controls.segments("Compare at equal", "m_by", MODES, "variance", label_visibility="collapsed")
     alpha = controls.slider("Huber's α", "m_alpha", "alpha", 1.5, step=0.01)
     variance = epsilon = 1.0
     scales = {"huber": 1.0, "laplace": 1.0, "gaussian": 1.0}
@@ -44,13 +39,7 @@ with st.sidebar:
     with st.expander("More"):
         delta = controls.number("δ", "m_delta", "delta", 1e-5, step=1e-6, format="%.1e")
         samples = int(
-            st.select_slider(
-                "Samples in the histogram",
-                [1_000, 10_000, 100_000, 1_000_000],
-                value=100_000,
-                key="m_samples",
-                bind="query-params",
-            )
+            controls.steps_slider("Samples in the histogram", "m_samples", [1_000, 10_000, 100_000, 1_000_000], 100_000)
         )
         seed = int(controls.number("Seed", "m_seed", "seed", 0))
 
@@ -88,17 +77,10 @@ controls.link_problems()
 try:
     mechanisms = build()
 except DPMCError as error:
-    st.error(str(error))
+    st.error(controls.plain(str(error)))
     st.stop()
 
-view = controls.segments(
-    "View",
-    "m_view",
-    list(charts.VIEWS),
-    "density",
-    titles={"density": "Densities", "log-density": "Log-densities", "cdf": "Distribution functions"},
-    label_visibility="collapsed",
-)
+view = controls.segments("View", "m_view", VIEWS, "density", label_visibility="collapsed")
 figure, numbers = charts.densities(mechanisms, view)
 facts = "; ".join(f"{TITLES[m.name]} standard deviation {texts.three(m.std)}" for m in mechanisms)
 show(figure, f"mechanisms-{view}", f"{view} of each noise. {facts}.", numbers)
@@ -116,11 +98,12 @@ for cell, m in zip(cells, mechanisms, strict=True):
             f"variance {texts.three(m.variance)} · pure ε {texts.three(pure)} · ε at δ = {delta:g}: "
             f"{texts.three(m.epsilon_at_delta(delta, sensitivity))} · Fisher information {texts.three(m.fisher_information)}"
         )
-        at = pure if np.isfinite(pure) else m.epsilon_at_delta(delta, sensitivity)
-        st.caption(odds_sentence(at, 0.0 if np.isfinite(pure) else delta))
+        st.caption(
+            f"The best attacker guesses right {100 * m.best_guess(sensitivity):.1f} times in 100 (exact, one release; 50 is chance)."
+        )
 st.caption(
-    "All for one release of one number that one person can move by at most Δ: exact, no composition. Fisher information times "
-    "variance is the price of a draw when many add up: 2 for Laplace, 1 for Gaussian (checked numerically for Huber, not proved)."
+    "All for one release of one number that one person can move by at most Δ: exact, no composition. Pure ε bounds the worst "
+    "outcome, the guess counts them all, δ(ε) below is the whole story."
 )
 
 huber = next(m for m in mechanisms if isinstance(m, Huber))
@@ -192,8 +175,9 @@ st.dataframe(
 )
 st.markdown(
     "ε at equal variance, Δ = 5, δ = 10⁻⁵. The printed Gaussian column uses a base-10 logarithm where the textbook formula has "
-    "the natural one, and that formula is proved only for ε < 1; the exact values (Balle & Wang 2018) are higher at variance 1 and 2 "
-    'than even the correct formula gives. The Huber column is right but for rounding; its "variance 1" row has variance 1.0036.'
+    "the natural one, and that formula is proved only for ε < 1; the exact values (Balle & Wang 2018) are higher than both in every "
+    "row. The Huber column is right to rounding except at variance 3, where 4.235 is printed and 4.216 is the value; its "
+    '"variance 1" row has variance 1.0036.'
 )
 with st.expander("The formulas"):
     st.latex(

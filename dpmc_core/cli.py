@@ -48,6 +48,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("stopped", file=sys.stderr)
         return 130
+    except (ArithmeticError, MemoryError, RecursionError) as error:
+        print(f"error: these values cannot be computed with ({type(error).__name__}: {error}).", file=sys.stderr)
+        return 2
     if arguments.json:
         print(json.dumps(_finite(result)))
     return 0
@@ -158,6 +161,10 @@ def _build_noise(family: str, given: dict[str, float], sensitivity: float, delta
         if "variance" in given and "epsilon" in given:
             raise ParameterError(
                 "epsilon", given["epsilon"], "left out when variance is given (one of them sets the noise)"
+            )
+        if "variance" in given and "gamma" in given:
+            raise ParameterError(
+                "gamma", given["gamma"], "left out with variance, which takes the least-variance gamma"
             )
         if "variance" in given:
             return kind.with_variance(given["variance"], sensitivity=sensitivity)

@@ -25,7 +25,6 @@ class Limit:
     integer: bool = False
     open_low: bool = False
     open_high: bool = False
-    unit: str = ""
 
     @property
     def allowed(self) -> str:
@@ -45,9 +44,12 @@ class Limit:
 
     def check(self, value: object) -> float:
         """``value`` as a float inside the range; raises ``ParameterError`` naming parameter, value and range."""
-        if isinstance(value, bool) or not isinstance(value, SupportsFloat) or isinstance(value, (str, bytes)):
+        if isinstance(value, (bool, str, bytes)) or not isinstance(value, SupportsFloat):
             raise ParameterError(self.name, value, self.allowed)
-        number = float(value)
+        try:
+            number = float(value)
+        except (TypeError, ValueError, OverflowError):
+            raise ParameterError(self.name, value, self.allowed) from None
         if not math.isfinite(number) or (self.integer and number != int(number)):
             raise ParameterError(self.name, value, self.allowed)
         too_low = number <= self.low if self.open_low else number < self.low
@@ -65,13 +67,13 @@ LIMITS: dict[str, Limit] = {
         Limit(
             "alpha", 0.01, 20, "transition parameter of the Huber noise: Gaussian inside ±α, exponential outside", 1.5
         ),
-        Limit("scale", 0, INF, "scale of the noise, in units of the released number", 1, open_low=True),
-        Limit("variance", 0, INF, "variance of the noise, in squared units of the released number", 2, open_low=True),
-        Limit("epsilon", 0, INF, "privacy loss ε", 1, open_low=True),
+        Limit("scale", 1e-100, 1e100, "scale of the noise, in units of the released number", 1),
+        Limit("variance", 1e-200, 1e200, "variance of the noise, in squared units of the released number", 2),
+        Limit("epsilon", 0, 1e12, "privacy loss ε", 1, open_low=True),
         Limit("epsilon_or_zero", 0, INF, "privacy loss ε at which δ is read", 1),
         Limit("delta", 0, 1, "probability δ with which the ε bound may fail", 1e-5, open_low=True, open_high=True),
-        Limit("sensitivity", 0, INF, "most that one person's data can move the released number", 1, open_low=True),
-        Limit("order", 1, INF, "order of the Rényi divergence", 2),
+        Limit("sensitivity", 1e-100, 1e100, "most that one person's data can move the released number", 1),
+        Limit("order", 1, 1e9, "order of the Rényi divergence", 2),
         Limit("gamma", 0, 1, "step position of the staircase noise", 0.5),
         # matrix completion
         Limit("rank", 1, 256, "number of latent factors r", 32, integer=True),
@@ -85,7 +87,7 @@ LIMITS: dict[str, Limit] = {
             "nominal_sensitivity",
             0,
             1e6,
-            "sensitivity Δ that the papers assume: the width of the rating range",
+            "sensitivity Δ that is assumed, not derived; the papers take 5 for all their data",
             5,
             open_low=True,
         ),

@@ -1,6 +1,7 @@
 """The plan of the house: which room may import which, and how Streamlit must find the pages."""
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -38,7 +39,9 @@ def test_the_core_draws_nothing_and_looks_down_only(path: Path) -> None:
         assert not name.startswith(("streamlit", "plotly", "app_pages")), name
         parts = name.split(".")
         if parts[0] == "dpmc_core" and len(parts) > 1 and room in ALLOWED:
-            assert parts[1] in ALLOWED[room] | {room, "errors", "limits", "__version__"}, f"{path.name} imports {name}"
+            assert parts[1] in ALLOWED[room] | {room, "errors", "limits", "wording", "__version__"}, (
+                f"{path.name} imports {name}"
+            )
 
 
 def test_parts_do_not_import_pages() -> None:
@@ -62,3 +65,17 @@ def test_no_room_outgrows_itself() -> None:
 def test_there_is_no_folder_called_pages() -> None:
     """Beside such a folder Streamlit ignores app.py for the first visitor of a server who follows a link to a page."""
     assert not (ROOT / "pages").exists()
+
+
+def test_bound_widgets_are_made_in_one_place() -> None:
+    """Elsewhere a bad value in a link would be dropped without a word."""
+    for path in (ROOT / "app_pages").rglob("*.py"):
+        if path.name != "controls.py":
+            assert "bind=" not in path.read_text(), path
+
+
+@pytest.mark.parametrize("path", sorted(p for p in ROOT.rglob("*.md") if ".venv" not in p.parts), ids=lambda p: p.name)
+def test_links_of_the_documents_lead_somewhere(path: Path) -> None:
+    for target in re.findall(r"\]\(([^)#]+)\)", path.read_text()):
+        if "://" not in target:
+            assert (path.parent / target).exists(), target

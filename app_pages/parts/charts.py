@@ -38,9 +38,9 @@ def densities(mechanisms: Sequence[Mechanism], view: str = "density") -> Drawn:
     ends = []
     for m in mechanisms:
         y = np.asarray(getattr(m, method)(x))
-        if view == "log-density":
-            y = np.maximum(y, 1e-12)
         numbers[m.name] = y
+        if view == "log-density":
+            y = np.maximum(y, 1e-12)  # for the picture only: the axis ends there
         look = IDENTITY[m.name]
         shape = "hv" if m.name == "staircase" else "linear"
         fig.add_scatter(
@@ -157,7 +157,7 @@ def privacy_loss(mechanisms: Sequence[Mechanism], sensitivity: float) -> Drawn:
     numbers: dict[str, Any] = {"x": x}
     labels: list[Label] = []
     for m in mechanisms:
-        y = np.asarray(m.logpdf(x)) - np.asarray(m.logpdf(x + sensitivity))
+        y = np.asarray(m.privacy_loss(x, sensitivity))
         numbers[m.name] = y
         look = IDENTITY[m.name]
         fig.add_scatter(

@@ -1,11 +1,11 @@
 """Widgets bound to the address of the page.
 
 Lives here: number, choice and switch widgets whose value is in the URL, checked against ``dpmc_core.limits`` as if
-typed. A value in a link that is out of range is not used, and a sentence says so. Does not live here: what the values
-mean.
+typed. A value in a link that cannot be used is not used, and a sentence says so. Does not live here: what the values
+mean. Every bound widget of the app is made here (``tests/test_structure.py`` holds this).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import streamlit as st
@@ -13,161 +13,228 @@ import streamlit as st
 from dpmc_core import limits
 from dpmc_core.errors import ParameterError
 
-__all__ = ["choice", "link_problems", "number", "on_page", "segments", "slider", "switch"]
+__all__ = [
+    "choice",
+    "link_problems",
+    "number",
+    "on_page",
+    "plain",
+    "segments",
+    "slider",
+    "steps_slider",
+    "switch",
+    "whole",
+]
 
-_PROBLEMS = "url-problems"
-_PAGE = "current-page"
+_PROBLEMS, _PAGE, _DRAWN = "url-problems", "current-page", "drawn-here"
+_SMALLEST = 1e-9  # the smallest step away from an open end of a range that a widget offers
+Titles = Mapping[str, str]
 
 
-def on_page(path: str) -> None:
-    """Say which page is being drawn (its file under the app's folder); call before any other control."""
+def on_page(path: str, titles: Mapping[str, Titles] | None = None) -> None:
+    """Say which page is being drawn (its file under the app's folder); call before any other control.
+
+    Streamlit keeps an option's *title* in the address. With ``titles`` (key -> name -> title) a link may also say the
+    *name*, as the command line does: all of them are translated at once, before any widget is bound.
+    """
     st.session_state[_PAGE] = path
+    st.session_state[_DRAWN] = set()
+    translated = {
+        key: by_name[st.query_params[key]]
+        for key, by_name in (titles or {}).items()
+        if key in st.query_params and by_name.get(st.query_params[key], st.query_params[key]) != st.query_params[key]
+    }
+    if translated:
+        st.switch_page(path, query_params={**st.query_params.to_dict(), **translated})
+
+
+def plain(text: str) -> str:
+    """``text`` with everything escaped that Streamlit would read as Markdown: it may hold a stranger's words."""
+    return "".join(f"\\{c}" if c in "\\`*_[]()!<>#$~|{}" else c for c in text)
 
 
 def number(
     label: str, key: str, limit: str, default: float | None = None, *, step: float | None = None, **options: Any
 ) -> float:
     """A number box in the range called ``limit``; returns an int for whole-number parameters."""
-    return _numeric(st.number_input, label, key, limit, default, step, options)
+    return _numeric(st.number_input, label, key, limits.LIMITS[limit], default, step, options)
 
 
 def slider(
     label: str,
     key: str,
     limit: str,
-    default: float | None = None,
+    default: float,
     *,
     low: float | None = None,
     high: float | None = None,
     step: float,
-    **options: Any,
 ) -> float:
-    """A slider over ``low``–``high`` (within the range called ``limit``)."""
-    return _numeric(st.slider, label, key, limit, default, step, options, low, high)
+    """A slider over ``low``–``high``, within the range called ``limit`` and by default all of it."""
+    known = limits.LIMITS[limit]
+    narrow = limits.Limit(
+        known.name, known.low if low is None else low, known.high if high is None else high, known.meaning, default
+    )
+    return _numeric(st.slider, label, key, narrow, default, step, {})
+
+
+def whole(label: str, key: str, low: int, high: int, default: int) -> int:
+    """A number box for a whole number whose range is known only here (a user of this dataset)."""
+    limit = limits.Limit(label, low, high, label, default, integer=True)
+    return int(_numeric(st.number_input, label, key, limit, default, 1, {}))
 
 
 def _numeric(
     widget: Callable[..., Any],
     label: str,
     key: str,
-    limit: str,
+    limit: limits.Limit,
     default: float | None,
     step: float | None,
     options: dict[str, Any],
-    low: float | None = None,
-    high: float | None = None,
 ) -> float:
-    known = limits.LIMITS[limit]
-    kind: type = int if known.integer else float
-    low = known.low if low is None else low
-    high = known.high if high is None else high
-    if known.open_low and low == known.low:
-        low = step or 1e-6
-    value = known.default if default is None else default
-    step = step or (1 if known.integer else None)
-    _check_link(label, key, lambda text: _in_range(label, limits.parse(limit, text), low, high))
+    kind: type = int if limit.integer else float
+    low = limit.low + _SMALLEST if limit.open_low else limit.low
+    high = limit.high - _SMALLEST if limit.open_high else limit.high
+    value = limit.default if default is None else default
+    step = step or (1 if limit.integer else None)
+
+    def check(text: str) -> None:
+        try:
+            given = float(text)
+        except ValueError:
+            raise ParameterError(label, text, limit.allowed) from None
+        limit.check(given)
+
+    _check_link(label, key, check)
     given = widget(
         label,
         min_value=kind(low),
-        max_value=None if high == float("inf") else kind(high),
+        max_value=kind(high),
         value=kind(value),
         step=None if step is None else kind(step),
         key=key,
         bind="query-params",
-        help=options.pop("help", None) or f"{known.meaning[0].upper()}{known.meaning[1:]}; {known.allowed}.",
+        help=options.pop("help", None) or f"{limit.meaning[0].upper()}{limit.meaning[1:]}; {limit.allowed}.",
         on_change=_forget,
         args=(key,),
         **options,
     )
-    return kind(limits.check(limit, given))
-
-
-def _in_range(label: str, value: float, low: float, high: float) -> None:
-    if not low <= value <= high:
-        raise ParameterError(label, f"{value:g}", f"a number from {low:g} to {high:g} here")
+    try:
+        return kind(limit.check(given))
+    except ParameterError as error:
+        _remember(key, str(ParameterError(label, given, error.allowed)))
+        return kind(value)
 
 
 def choice(
     label: str,
     key: str,
-    names: Sequence[str],
+    titles: Titles,
     default: str,
     *,
-    titles: dict[str, str] | None = None,
     then: Callable[[], None] | None = None,
     **options: Any,
 ) -> str:
-    """A select box over ``names``, shown by ``titles``; ``then`` is called when the visitor picks another."""
-    options["then"] = then
-    return _chosen(st.selectbox, label, key, names, titles, {"index": list(names).index(default), **options})
+    """A select box over the names in ``titles``, shown by their titles; ``then`` is called when another is picked."""
+    return str(_chosen(st.selectbox, label, key, titles, {"index": list(titles).index(default), **options}, then))
 
 
-def segments(
-    label: str, key: str, names: Sequence[str], default: str, *, titles: dict[str, str] | None = None, **options: Any
-) -> str:
+def segments(label: str, key: str, titles: Titles, default: str, **options: Any) -> str:
     """A row of buttons, one of which is on."""
-    return _chosen(st.segmented_control, label, key, names, titles, {"default": default, "required": True, **options})
+    return str(_chosen(st.segmented_control, label, key, titles, {"default": default, "required": True, **options}))
+
+
+def steps_slider(label: str, key: str, values: Sequence[float], default: float, **options: Any) -> float:
+    """A slider over listed values."""
+    shown = {value: f"{value:,g}" for value in values}
+
+    def check(text: str) -> None:
+        if text not in shown.values():
+            raise ParameterError(label, text, "one of " + ", ".join(shown.values()))
+
+    _check_link(label, key, check)
+    picked = st.select_slider(
+        label,
+        list(values),
+        value=default,
+        format_func=lambda value: shown[value],
+        key=key,
+        bind="query-params",
+        on_change=_forget,
+        args=(key,),
+        **options,
+    )
+    return float(picked)
+
+
+def switch(label: str, key: str, default: bool = False, **options: Any) -> bool:
+    """An on/off switch."""
+
+    def check(text: str) -> None:
+        if text.lower() not in ("true", "false"):
+            raise ParameterError(label, text, "true or false")
+
+    _check_link(label, key, check)
+    return bool(
+        st.toggle(label, value=default, key=key, bind="query-params", on_change=_forget, args=(key,), **options)
+    )
 
 
 def _chosen(
     widget: Callable[..., Any],
     label: str,
     key: str,
-    names: Sequence[str],
-    titles: dict[str, str] | None,
+    titles: Titles,
     options: dict[str, Any],
-) -> str:
-    shown = {name: (titles or {}).get(name, name) for name in names}
-    then = options.pop("then", None)
-
+    then: Callable[[], None] | None = None,
+) -> Any:
     def changed() -> None:
         _forget(key)
         if then is not None:
             then()
 
     def check(text: str) -> None:
-        if text not in shown and text not in shown.values():
-            raise ParameterError(label, text, "one of " + ", ".join(shown.values()))
+        if text not in titles.values():
+            raise ParameterError(label, text, "one of " + ", ".join(titles.values()))
 
     _check_link(label, key, check)
-    linked = st.query_params.get(key)
-    if linked in shown and linked != shown[linked] and key not in st.session_state:
-        # Streamlit keeps an option's title in the address; a link may say its name, as the command line does
-        st.switch_page(st.session_state[_PAGE], query_params={**st.query_params.to_dict(), key: shown[linked]})
-    picked = widget(
+    return widget(
         label,
-        list(names),
+        list(titles),
         key=key,
         bind="query-params",
-        format_func=lambda name: shown[name],
+        format_func=lambda name: titles[name],
         on_change=changed,
         **options,
     )
-    return str(picked)
-
-
-def switch(label: str, key: str, default: bool = False, **options: Any) -> bool:
-    """An on/off switch."""
-    return bool(st.toggle(label, value=default, key=key, bind="query-params", **options))
 
 
 def _check_link(label: str, key: str, check: Callable[[str], None]) -> None:
     """Remember a sentence about a value in the address that cannot be used; Streamlit itself drops it silently."""
+    st.session_state.setdefault(_DRAWN, set()).add(key)
     text = st.query_params.get(key)
     if text is None or key in st.session_state:
         return
     try:
         check(text)
     except ParameterError as error:
-        shown = ParameterError(label, text, error.allowed)
-        st.session_state.setdefault(_PROBLEMS, {})[key] = f"From the address: {shown} The usual value is used instead."
+        _remember(
+            key, f"From the address: {ParameterError(label, text, error.allowed)} The usual value is used instead."
+        )
+
+
+def _remember(key: str, sentence: str) -> None:
+    st.session_state.setdefault(_PROBLEMS, {})[key] = sentence
 
 
 def _forget(key: str) -> None:
     st.session_state.get(_PROBLEMS, {}).pop(key, None)
 
 
-def link_problems(place: Any = None) -> None:
-    """Show what was wrong with the values in the address, if anything. Call after all controls."""
-    for sentence in st.session_state.get(_PROBLEMS, {}).values():
-        (place or st).warning(sentence, icon=":material/link_off:")
+def link_problems() -> None:
+    """Show what was wrong with the values of this page's controls, if anything. Call after all controls."""
+    drawn = st.session_state.get(_DRAWN, set())
+    for key, sentence in st.session_state.get(_PROBLEMS, {}).items():
+        if key in drawn:
+            st.warning(plain(sentence), icon=":material/link_off:")

@@ -41,6 +41,7 @@ class Job:
     seconds: float = 0.0
     progress: tuple[int, int] = (0, 0)
     _stop: threading.Event = field(default_factory=threading.Event)
+    _leave: Callable[[], None] = lambda: None
 
     @property
     def active(self) -> bool:
@@ -49,9 +50,10 @@ class Job:
 
     def cancel(self) -> None:
         """Stop at the next iteration; the page sees it at once."""
+        self._stop.set()
         if self.active:
             self.state = "cancelled"
-        self._stop.set()
+        self._leave()
 
     @property
     def stopped(self) -> bool:
@@ -69,13 +71,13 @@ class Job:
 def start(specs: tuple[RunSpec, ...]) -> Job:
     """Run ``specs`` one after the other in the pool; replaces (and cancels) the visitor's former run."""
     job = Job(specs=specs, results=[None] * len(specs), progress=(0, sum(s.iterations for s in specs)))
-    return _submit(job, lambda: _complete(job))
+    return _submit(job, lambda: _complete(job), _pool())
 
 
 def start_task(work: Callable[[Job], None]) -> Job:
     """Run any other work (a download) in the pool; ``work`` reports through ``job.progress`` and heeds ``job.stopped``."""
     job = Job()
-    return _submit(job, lambda: work(job))
+    return _submit(job, lambda: work(job), _task_pool())
 
 
 def current() -> Job | None:
@@ -98,9 +100,8 @@ def _complete(job: Job) -> None:
                 return
 
 
-def _submit(job: Job, work: Callable[[], None]) -> Job:
+def _submit(job: Job, work: Callable[[], None], pool: "_Pool") -> Job:
     box = _box()
-    pool = _pool()
     if not pool.admit():
         raise TooManyJobs(
             "The lab is busy: ten runs are going on or waiting. Try again in a minute; your settings are kept."
@@ -126,7 +127,13 @@ def _submit(job: Job, work: Callable[[], None]) -> Job:
             pool.leave()
 
     box.replace(job)
-    pool.threads.submit(body)
+    future = pool.threads.submit(body)
+
+    def leave() -> None:
+        if future.cancel():  # it was still waiting: its place is free at once
+            pool.leave()
+
+    job._leave = leave
     return job
 
 
@@ -178,6 +185,12 @@ class _Box:
 
 @st.cache_resource(show_spinner=False)
 def _pool() -> _Pool:
+    return _Pool()
+
+
+@st.cache_resource(show_spinner=False)
+def _task_pool() -> _Pool:
+    """For downloads: they wait for a network, not for a processor."""
     return _Pool()
 
 

@@ -50,7 +50,7 @@ def rmse_curves(results: Sequence[Named], clip: bool) -> Drawn:
         metrics = named.result.metrics
         x = np.array([m.iteration for m in metrics])
         y = np.array([m.test_rmse_clipped if clip else m.test_rmse for m in metrics])
-        half = np.array([m.test_half_width for m in metrics])
+        half = np.array([m.test_half_width_clipped if clip else m.test_half_width for m in metrics])
         colour = _rgba(look.colour, 0.14)
         fig.add_scatter(
             x=np.concatenate([x, x[::-1]]),
@@ -78,6 +78,7 @@ def rmse_curves(results: Sequence[Named], clip: bool) -> Drawn:
                 "test_rmse": m.test_rmse,
                 "half_width_95": m.test_half_width,
                 "test_rmse_clipped": m.test_rmse_clipped,
+                "half_width_95_clipped": m.test_half_width_clipped,
                 "train_rmse": m.train_rmse,
                 "truth_rmse": m.truth_rmse,
                 "objective": m.objective,

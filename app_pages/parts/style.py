@@ -14,8 +14,6 @@ import streamlit as st
 
 __all__ = ["IDENTITY", "Identity", "Label", "chart_config", "draw", "figure", "label_end", "label_ends", "show"]
 
-MAGNITUDE = "Cividis"
-
 
 @dataclass(frozen=True)
 class Identity:

@@ -11,34 +11,17 @@ from dataclasses import fields
 from app_pages.parts.run_charts import Named
 from app_pages.parts.style import IDENTITY
 from dpmc_core.mechanisms import Mechanism
-from dpmc_core.privacy import guess_bound
+from dpmc_core.wording import three
 
-__all__ = ["DEFINITIONS", "beaten_sentence", "describe", "notice_mechanisms", "notice_runs", "three"]
+__all__ = ["DEFINITIONS", "beaten_sentence", "describe", "noise_sentence", "notice_mechanisms", "notice_runs", "three"]
 
 DEFINITIONS = {
     "epsilon": "ε (epsilon) bounds how much more likely any output becomes when one person's data changes: by a factor "
     "of at most e^ε. Smaller is more private.",
-    "delta": "δ (delta) is a small probability with which the ε bound may fail.",
-    "sensitivity": "The most that one person's data can move the released number.",
-    "alpha": "α: Huber noise looks Gaussian within ±α scales of zero and exponential (like Laplace) beyond.",
     "rmse": "Root mean squared error: the typical distance between prediction and rating, in rating units.",
     "nominal": "Nominal: counted as the paper counts, with an assumed sensitivity. It is not a guarantee.",
     "trivial": "A trivial predictor uses no factors and no noise, for example everybody's mean rating.",
 }
-
-
-def three(value: float) -> str:
-    """Three significant digits.
-
-    >>> three(0.12345), three(1234.5), three(float("inf"))
-    ('0.123', '1,230', '∞')
-    """
-    if math.isinf(value):
-        return "∞"
-    if value and abs(value) >= 1000:
-        digits = len(str(int(abs(value)))) - 3
-        return f"{round(value, -digits):,.0f}"
-    return f"{value:.3g}"
 
 
 def describe(mechanism: Mechanism) -> str:
@@ -67,21 +50,31 @@ def notice_mechanisms(mechanisms: Sequence[Mechanism], sensitivity: float, delta
     if "gaussian" in by_name:
         exact = by_name["gaussian"].epsilon_at_delta(delta, sensitivity)
         out.append(
-            f"Gaussian noise reaches ε = {three(exact)} only if the bound may fail with probability δ = {delta:g}: an "
-            f"attacker is right at most {100 * guess_bound(exact, delta):.1f} times in 100."
+            f"Gaussian noise reaches ε = {three(exact)} only if the bound may fail with probability δ = {delta:g}."
         )
+    guesses = ", ".join(f"{IDENTITY[m.name].title} {100 * m.best_guess(sensitivity):.1f}" for m in mechanisms)
+    out.append(
+        f"One release, exactly: the best attacker guesses right {guesses} times in 100. ε looks only at the worst outcome, which is "
+        "why it can rank the noises the other way round."
+    )
     if "huber" in by_name and "laplace" in by_name:
         h, la = by_name["huber"], by_name["laplace"]
         if abs(h.variance / la.variance - 1) < 1e-6:
             out.append(
-                f"At equal variance Huber's pure ε is {three(pure['huber'] / pure['laplace'])} times Laplace's, but one "
-                f"draw costs {three(h.fisher_information * h.variance)} instead of 2 where many draws add up (1 is Gaussian)."
+                f"At equal variance Huber's pure ε is {three(pure['huber'] / pure['laplace'])} times Laplace's. When many draws add up, "
+                f"a draw at this Δ costs {_cost(h, sensitivity)} (Huber), {_cost(la, sensitivity)} (Laplace) and 1 (Gaussian); for small "
+                f"shifts that tends to {three(h.fisher_information * h.variance)}, 2 and 1."
             )
         elif abs(pure["huber"] / pure["laplace"] - 1) < 1e-6:
             out.append(
                 f"At equal pure ε Huber's variance is {three(h.variance / la.variance)} times Laplace's; it is never below 1."
             )
     return out
+
+
+def _cost(mechanism: Mechanism, sensitivity: float) -> str:
+    """Kullback–Leibler divergence of one draw relative to Gaussian noise of the same variance."""
+    return three(mechanism.rdp(1.0, sensitivity) * 2 * mechanism.variance / sensitivity**2)
 
 
 def beaten_sentence(named: Named) -> str:
@@ -96,25 +89,37 @@ def beaten_sentence(named: Named) -> str:
     return f"{named.label} ({three(value)} clipped) does not beat: {names}. The best of them, {best[0]}, has {three(best[1])}."
 
 
+def noise_sentence(quiet: Named, noisy: Named) -> str:
+    """What noise did to the held-out error, by the paired difference on the same ratings."""
+    tests = [n.result.split.test for n in (quiet, noisy)]
+    before, after = (
+        (n.result.model.predict(t.users, t.items) - t.values) ** 2 for n, t in zip((quiet, noisy), tests, strict=True)
+    )
+    change = noisy.result.final.test_rmse - quiet.result.final.test_rmse
+    # delta method on √mean: each rating moves the two RMSEs by e²/(2·RMSE)
+    pulls = after / (2 * noisy.result.final.test_rmse) - before / (2 * quiet.result.final.test_rmse)
+    half = 1.96 * float(pulls.std(ddof=1)) / math.sqrt(pulls.size) if pulls.size > 1 else math.inf
+    which = f"Noise ({noisy.label} against {quiet.label})"
+    if abs(change) <= half:
+        return f"{which} changes the held-out RMSE by {three(change)} ± {three(half)}: not told apart from nothing by these ratings."
+    verb = "raises" if change > 0 else "lowers"
+    why = "" if change > 0 else " Noise can help where there is too little regularisation: try a larger λ."
+    return f"{which} {verb} the held-out RMSE by {three(abs(change))} ± {three(half)}, in this one draw of noise.{why}"
+
+
 def notice_runs(results: Sequence[Named]) -> list[str]:
     """What the finished runs on screen show."""
     out = [beaten_sentence(named) for named in results]
-    quiet = [n for n in results if not n.result.statement.private]
-    noisy = [n for n in results if n.result.statement.private]
-    if quiet and noisy:
-        a, b = quiet[0].result.final, noisy[0].result.final
-        change = b.test_rmse - a.test_rmse
-        if abs(change) <= a.test_half_width:
-            verb = "changes the held-out RMSE by less than its interval"
-        else:
-            verb = f"{'raises' if change > 0 else 'lowers'} the held-out RMSE by {three(abs(change))}"
-            if change < 0:
-                verb += ": noise that helps is a sign of too little regularisation"
-        out.append(f"Noise ({noisy[0].label} against {quiet[0].label}) {verb}.")
-    if noisy:
-        s = noisy[0].result.statement
+    for noisy in results:
+        if not noisy.result.statement.private:
+            continue
+        bare = noisy.result.spec.but(mechanism="none", variance=None, epsilon=None, alpha=None)
+        for quiet in results:
+            if quiet.result.spec == bare and len(quiet.result.metrics) == len(noisy.result.metrics):
+                out.append(noise_sentence(quiet, noisy))
+        s = noisy.result.statement
         out.append(
-            f"{noisy[0].label}: the papers would print ε = {three(s.epsilon_per_draw)}; the same count over all "
-            f"{s.draws:,} draws is {three(s.epsilon)}. Both are nominal, not guarantees."
+            f"{noisy.label}: one draw counts as nominal ε = {three(s.epsilon_per_draw)}; over all {s.draws:,} draws the same count gives "
+            f"{three(s.epsilon)}. Neither is a guarantee."
         )
     return out

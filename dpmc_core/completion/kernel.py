@@ -160,11 +160,31 @@ def _controller() -> ThreadpoolController:
     return ThreadpoolController()
 
 
+class _BlasLimit:
+    """How many of our callers want BLAS at one thread; the first sets it, the last restores what was there."""
+
+    lock = threading.Lock()
+    wanted = 0
+    limiter: Any = None
+
+
 @contextmanager
 def single_blas_thread() -> Iterator[None]:
-    """BLAS at one thread: our own threads share the blocks, and two levels of threads would fight."""
-    with _controller().limit(limits=1, user_api="blas"):
+    """BLAS at one thread: our own threads share the blocks, and two levels of threads would fight.
+
+    The setting belongs to the whole process, so overlapping runs share it and only the last one to leave restores it.
+    """
+    with _BlasLimit.lock:
+        if _BlasLimit.wanted == 0:
+            _BlasLimit.limiter = _controller().limit(limits=1, user_api="blas")
+        _BlasLimit.wanted += 1
+    try:
         yield
+    finally:
+        with _BlasLimit.lock:
+            _BlasLimit.wanted -= 1
+            if _BlasLimit.wanted == 0:
+                _BlasLimit.limiter.restore_original_limits()
 
 
 Update = Callable[[FloatArray, FloatArray, NDArray[np.intp], "BlockSolver"], FloatArray]
@@ -200,18 +220,25 @@ def half_sweep(
             theta, squares = _plain_primal(block, padded, reg, given, workers)
             out[block.rows] = theta
             return squares
-        gathered = workers.scratch("gathered", (count, length, rank))
-        np.take(padded, block.columns, axis=0, out=gathered, mode="clip")
-        solver = BlockSolver(gathered, reg, workers)
-        if update is None:
-            theta = solver.solve(block.values, None, None if noise is None else noise[block.rows])
-        else:
-            theta = update(gathered, block.values, block.rows, solver)
-        out[block.rows] = theta
-        if not measure:
-            return 0.0
-        residual = block.values - np.matmul(gathered, theta[..., None])[..., 0]
-        return float(np.vdot(residual, residual))
+        # a piece at a time, so that what is gathered stays in the cache for every use that ``update`` makes of it
+        step = max(1, _GATHER_BYTES // (8 * rank * length))
+        buffer = workers.scratch("gathered", (min(step, count), length, rank))
+        squares = 0.0
+        for at in range(0, count, step):
+            piece = slice(at, at + step)
+            rows, values = block.rows[piece], block.values[piece]
+            gathered = buffer[: rows.size]
+            np.take(padded, block.columns[piece], axis=0, out=gathered, mode="clip")
+            solver = BlockSolver(gathered, reg, workers)
+            if update is None:
+                theta = solver.solve(values, None, None if noise is None else noise[rows])
+            else:
+                theta = update(gathered, values, rows, solver)
+            out[rows] = theta
+            if measure:
+                residual = values - np.matmul(gathered, theta[..., None])[..., 0]
+                squares += float(np.vdot(residual, residual))
+        return squares
 
     with single_blas_thread():
         squares = workers.map(work, side.blocks)
@@ -234,7 +261,7 @@ def _plain_primal(
         piece = slice(at, at + step)
         a = buffer[: min(step, count - at)]
         np.take(padded, block.columns[piece], axis=0, out=a, mode="clip")
-        _gram(a, a, gram[piece])
+        _gram(a, gram[piece])
         np.matmul(block.values[piece, None, :], a, out=right[piece])
     gram.reshape(count, -1)[:, :: rank + 1] += reg
     b = right[:, 0]
@@ -244,26 +271,26 @@ def _plain_primal(
     return theta, float(squares)
 
 
-def _gram(left: FloatArray, right: FloatArray, out: FloatArray) -> None:
-    """The upper triangle of leftᵀ·right (a symmetric product) for each of a batch; the rest of ``out`` is arbitrary.
+def _gram(a: FloatArray, out: FloatArray) -> None:
+    """The upper triangle of AᵀA for each of a batch; the rest of ``out`` is arbitrary.
 
     Small products by column panels: they skip most of the lower triangle and keep to the sizes that GEMM does best.
-    Large ones are left whole, which numpy sends to SYRK when ``left`` is ``right``.
+    Large ones are left whole, which numpy sends to SYRK.
     """
-    length, rank = left.shape[1:]
-    transposed = left.transpose(0, 2, 1)
+    length, rank = a.shape[1:]
+    transposed = a.transpose(0, 2, 1)
     if rank > _SMALL_RANK:
         panel = _PANEL if length < _PANELS_BELOW else rank
         for k in range(0, rank, panel):
-            np.matmul(transposed[:, k : k + panel], right[:, :, k:], out=out[:, k : k + panel, k:])
+            np.matmul(transposed[:, k : k + panel], a[:, :, k:], out=out[:, k : k + panel, k:])
         return
     half = rank // 2
     for k in range(0, half, _SMALL_PANEL):
         end = min(k + _SMALL_PANEL, half)
-        np.matmul(transposed[:, k:end], right[:, :, k:], out=out[:, k:end, k:])
+        np.matmul(transposed[:, k:end], a[:, :, k:], out=out[:, k:end, k:])
     for k in range(half, rank, _SMALL_PANEL):
         end = k + _SMALL_PANEL
-        np.matmul(transposed[:, half:], right[:, :, k:end], out=out[:, half:, k:end])
+        np.matmul(transposed[:, half:], a[:, :, k:end], out=out[:, half:, k:end])
 
 
 class BlockSolver:
@@ -282,16 +309,11 @@ class BlockSolver:
         a, scratch = self._a, self._workers.scratch
         count, _, rank = a.shape
         gram = scratch("gram", (count, rank, rank))
-        if weights is None:
-            left, target = a, values
-            _gram(a, a, gram)
-        elif rank <= _SMALL_RANK:
-            left, target = np.multiply(a, weights[..., None], out=scratch("weighted", a.shape)), values
-            _gram(left, a, gram)
-        else:  # √W on both sides keeps the product symmetric, which SYRK needs
+        left, target = a, values
+        if weights is not None:  # √W on both sides: one array to read, and a symmetric product
             root = np.sqrt(weights)
             left, target = np.multiply(a, root[..., None], out=scratch("weighted", a.shape)), root * values
-            _gram(left, left, gram)
+        _gram(left, gram)
         gram.reshape(count, -1)[:, :: rank + 1] += self._reg
         right = np.matmul(target[:, None, :], left)[:, 0]
         if noise is not None:

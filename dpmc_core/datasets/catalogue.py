@@ -13,10 +13,9 @@ from typing import Any
 
 from dpmc_core.errors import ParameterError
 
-__all__ = ["DEFAULT_DATASET", "Entry", "catalogue", "data_dir", "entry"]
+__all__ = ["Entry", "catalogue", "data_dir", "entry"]
 
 _ROOT = Path(__file__).resolve().parents[2]
-DEFAULT_DATASET = "low-rank"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,6 +71,6 @@ def catalogue() -> dict[str, Entry]:
 
 def entry(name: str) -> Entry:
     """The dataset called ``name``; raises ``ParameterError`` that lists the names."""
-    if name not in catalogue():
+    if not isinstance(name, str) or name not in catalogue():
         raise ParameterError("dataset", name, "one of " + ", ".join(catalogue()))
     return catalogue()[name]

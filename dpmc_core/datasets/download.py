@@ -10,6 +10,7 @@ import shutil
 import stat
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 
@@ -53,6 +54,8 @@ def fetch(name: str, progress: Progress | None = None, cancelled: Callable[[], b
             missing = [file for file in known.files if not (fresh / file).is_file()]
             if missing:
                 raise DownloadError(f"{known.title}: the archive holds no {missing[0]}; nothing was changed.")
+            if cancelled():
+                raise Cancelled(f"{known.title}: download cancelled; nothing was changed.")
             _replace(fresh, known.path(), Path(temporary) / "old")
     except PermissionError as error:
         raise DownloadError(
@@ -139,7 +142,7 @@ def unpack(archive: Path, target: Path) -> None:
                 place.parent.mkdir(parents=True, exist_ok=True)
                 with zipped.open(member) as source, place.open("wb") as sink:
                     shutil.copyfileobj(source, sink)
-    except zipfile.BadZipFile as error:
+    except (zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError, IndexError) as error:
         raise DownloadError(f"{archive.name} is not a complete zip archive ({error}); try again.") from error
 
 

@@ -60,7 +60,12 @@ def published_split(name: str) -> Split:
         path = known.path() / file
         if not path.is_file():
             raise DatasetMissingError(f"{known.title}: {file} is not in {known.path()}; fetch the dataset again.")
-        rows = _table(path, sep="\t").to_numpy()
+        try:
+            rows = _table(path, sep="\t").to_numpy(dtype=np.int64)
+        except (OSError, UnicodeDecodeError, ValueError, KeyError, IndexError, TypeError) as error:
+            if isinstance(error, DataError):
+                raise
+            raise DataError(f"{known.title}: {file} cannot be read ({error}); fetch the dataset again.") from error
         part = Ratings.checked(
             rows[:, 0] - 1,
             rows[:, 1] - 1,
@@ -73,6 +78,12 @@ def published_split(name: str) -> Split:
             item_labels=whole.item_labels,
         )
         parts.append(part)
+    cells = [part.users.astype(np.int64) * part.n_items + part.items for part in (*parts, whole)]
+    if not np.array_equal(np.sort(np.concatenate(cells[:2])), np.sort(cells[2])):
+        raise DataError(
+            f"{known.title}: u1.base and u1.test hold {len(parts[0]):,} and {len(parts[1]):,} ratings, which are not those of "
+            "u.data; the files are cut short or of another version. Fetch the dataset again."
+        )
     return Split(parts[0], parts[1], "published u1 split of MovieLens 100K")
 
 

@@ -30,7 +30,10 @@ def low_rank(
     _check_count(n)
     rng = np.random.default_rng(seed)
     left, right = scale * rng.random((n_users, rank)), rng.random((n_items, rank))
-    chosen = np.sort(rng.choice(cells, n, replace=False, shuffle=False))
+    if observed <= 0.5 and cells > 20_000_000:  # choosing from all cells would hold them all in memory
+        chosen = _distinct_pairs(np.ones(n_users), np.ones(n_items), n, rng)
+    else:
+        chosen = np.sort(rng.choice(cells, n, replace=False, shuffle=False))
     users, items = np.divmod(chosen, n_items)
     values = np.einsum("kr,kr->k", left[users], right[items])
     return Ratings.checked(

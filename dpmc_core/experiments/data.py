@@ -23,7 +23,7 @@ def dataset_of(spec: RunSpec) -> Ratings:
 def split_of(spec: RunSpec) -> Split:
     """Training and held-out ratings: the published u1 split, or a random one by ``test_fraction`` and ``seed``."""
     if spec.split == "u1":
-        return loaders.published_split(spec.dataset)
+        return _published(spec.dataset)
     return _split(_data_key(spec), spec.test_fraction, spec.seed)
 
 
@@ -31,6 +31,7 @@ def forget() -> None:
     """Drop cached data, after a dataset was fetched or replaced."""
     _load.cache_clear()
     _split.cache_clear()
+    _published.cache_clear()
 
 
 def _data_key(spec: RunSpec) -> Key:
@@ -50,7 +51,7 @@ def _data_key(spec: RunSpec) -> Key:
     return (spec.dataset, spec.zeros if spec.dataset == "sweetrs" else "")
 
 
-@lru_cache(maxsize=3)
+@lru_cache(maxsize=2)
 def _load(key: Key) -> Ratings:
     name, *rest = key
     if name == "low-rank":
@@ -77,6 +78,11 @@ def _load(key: Key) -> Ratings:
     return loaders.load(str(name), zeros=str(rest[0]) or "missing")
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=1)
+def _published(name: str) -> Split:
+    return loaders.published_split(name)
+
+
+@lru_cache(maxsize=2)
 def _split(key: Key, test_fraction: float, seed: int) -> Split:
     return random_split(_load(key), test_fraction, seed)

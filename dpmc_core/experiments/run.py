@@ -30,7 +30,8 @@ __all__ = ["RunResult", "StepMetrics", "run", "steps"]
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StepMetrics:
     """Errors after one iteration, in rating units. ``test_half_width`` is half of a 95 % interval for ``test_rmse`` over
-    the choice of held-out ratings (not over noise draws: for those, repeat with other seeds). ``truth_*`` compare with
+    the choice of held-out ratings (not over noise draws: for those, repeat with other seeds). ``clipped`` means that
+    predictions were moved into the rating scale. ``truth_*`` compare with
     the whole noiseless matrix of synthetic data, else None."""
 
     iteration: int
@@ -38,6 +39,7 @@ class StepMetrics:
     test_rmse: float
     test_half_width: float
     test_rmse_clipped: float
+    test_half_width_clipped: float
     truth_rmse: float | None
     truth_rmse_clipped: float | None
     objective: float
@@ -47,7 +49,7 @@ class StepMetrics:
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RunResult:
     """A run so far: ``metrics`` per iteration, the ``model``, what it released and what that means, and how the trivial
-    predictors do on the same held-out ratings (``trivial``: name → RMSE). ``finished`` is False while it runs."""
+    predictors do on the same held-out ratings (``trivial``: name → RMSE, their predictions clipped to the scale). ``finished`` is False while it runs."""
 
     spec: RunSpec
     metrics: tuple[StepMetrics, ...]
@@ -103,7 +105,7 @@ def steps(spec: RunSpec, *, workers: int | None = None, split: Split | None = No
     split = split_of(spec) if split is None else split
     train, test = split.train, split.test
     trivial = {
-        predictor.name: rmse(predictor.predict(test.users, test.items), test.values)
+        predictor.name: rmse(clipped(predictor.predict(test.users, test.items), test), test.values)
         for predictor in trivial_predictors(train)
     }
     metrics: tuple[StepMetrics, ...] = ()
@@ -122,7 +124,7 @@ def steps(spec: RunSpec, *, workers: int | None = None, split: Split | None = No
                 metrics=metrics,
                 model=step.model,
                 ledger=ledger,
-                statement=nominal_statement(ledger, spec.delta),
+                statement=nominal_statement(ledger, spec.delta, train.high - train.low),
                 trivial=trivial,
                 split=split,
                 seconds=time.perf_counter() - started,
@@ -169,7 +171,8 @@ def _measure(
     started: float,
 ) -> StepMetrics:
     predicted = model.predict(test.users, test.items)
-    value = rmse(predicted, test.values)
+    inside = clipped(predicted, test)
+    value, value_clipped = rmse(predicted, test.values), rmse(inside, test.values)
     whole = clipped_whole = None
     if test.truth is not None:
         left, right = model.user_factors, model.item_factors
@@ -180,7 +183,8 @@ def _measure(
         train_rmse=float(np.sqrt(max(squared_residuals, 0.0) / len(train))),
         test_rmse=value,
         test_half_width=_half_width(predicted, test.values, value),
-        test_rmse_clipped=rmse(clipped(predicted, test), test.values),
+        test_rmse_clipped=value_clipped,
+        test_half_width_clipped=_half_width(inside, test.values, value_clipped),
         truth_rmse=whole,
         truth_rmse_clipped=clipped_whole,
         objective=objective,

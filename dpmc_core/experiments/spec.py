@@ -89,7 +89,7 @@ class RunSpec:
             raise ParameterError("version", self.version, f"{SPEC_VERSION}, the only version this release reads")
         entry(self.dataset)
         for name, choices in registry.CHOICES.items():
-            if getattr(self, name) not in choices:
+            if not isinstance(getattr(self, name), str) or getattr(self, name) not in choices:
                 raise ParameterError(name, getattr(self, name), "one of " + ", ".join(choices))
         for name, limit in NUMERIC.items():
             value = getattr(self, name)
@@ -100,6 +100,15 @@ class RunSpec:
             except ParameterError as error:
                 raise ParameterError(name, value, error.allowed) from None
             object.__setattr__(self, name, int(number) if limits.LIMITS[limit].integer else number)
+        for name in OPTIONAL:
+            if getattr(self, name) is not None and self.mechanism == "none":
+                raise ParameterError(name, getattr(self, name), "left out without noise; choose a mechanism to use it")
+        if self.alpha is not None and self.mechanism != "huber":
+            raise ParameterError("alpha", self.alpha, f"left out for {self.mechanism} noise, which has no alpha")
+        if self.zeros != "missing" and self.dataset != "sweetrs":
+            raise ParameterError(
+                "zeros", self.zeros, "missing for every dataset but sweetrs, the only one that writes zeros"
+            )
         if self.variance is not None and self.epsilon is not None:
             raise ParameterError(
                 "epsilon", self.epsilon, "left out when variance is given (one of the two sets the noise)"

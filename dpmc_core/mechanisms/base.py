@@ -20,7 +20,7 @@ from dpmc_core.errors import ParameterError
 FloatArray = NDArray[np.float64]
 Size = int | tuple[int, ...] | None
 
-__all__ = ["Mechanism", "Size", "as_array", "solve_decreasing"]
+__all__ = ["Mechanism", "Size", "as_array", "no_shape", "solve_decreasing"]
 
 
 def as_array(x: ArrayLike) -> FloatArray:
@@ -32,6 +32,12 @@ def solve_decreasing(f: Any, target: float, low: float, high: float) -> float:
     """The root of ``log f(x) = log target`` for positive, decreasing ``f`` on ``[low, high]``, to the last bits."""
     goal = math.log(target)
     return float(optimize.brentq(lambda x: math.log(f(x)) - goal, low, high, xtol=1e-300, rtol=8.9e-16, maxiter=500))
+
+
+def no_shape(call: str, shape: dict[str, float]) -> None:
+    """Refuse shape arguments that a family does not have, rather than ignore them."""
+    for name, value in shape.items():
+        raise ParameterError(f"{name} in {call}", value, "left out: this family has no such parameter")
 
 
 class Mechanism(ABC):
@@ -100,6 +106,17 @@ class Mechanism(ABC):
         """P(noise > x); by symmetry ``cdf(−x)``, so right in the far right tail too."""
         return self.cdf(-as_array(x))
 
+    def privacy_loss(self, x: ArrayLike, sensitivity: float) -> Any:
+        """log p(x)/p(x + Δ) in nats: how strongly the noise value x speaks for one dataset over its neighbour."""
+        return self.logpdf(x) - self.logpdf(as_array(x) + limits.check("sensitivity", sensitivity))
+
+    def best_guess(self, sensitivity: float) -> float:
+        """The exact best probability of guessing which of two neighbours (chance 1/2 each) gave one scalar release.
+
+        (1 + δ(0))/2: δ(0) is the total variation distance. Never above what ε alone allows (``privacy.guess_bound``).
+        """
+        return (1 + float(self.delta(0.0, sensitivity))) / 2
+
     def isf(self, q: ArrayLike) -> Any:
         """Inverse of ``sf``."""
         return -self.ppf(q)
@@ -128,7 +145,9 @@ class Mechanism(ABC):
         if float(self.delta(high, sensitivity)) > delta:  # pragma: no cover - a profile is 0 at its pure ε
             return high
         return float(
-            optimize.brentq(lambda e: float(self.delta(e, sensitivity)) - delta, 0.0, high, xtol=1e-14, rtol=8.9e-16)
+            optimize.brentq(
+                lambda e: float(self.delta(e, sensitivity)) - delta, 0.0, high, xtol=1e-300, rtol=8.9e-16, maxiter=500
+            )
         )
 
     def _check_privacy_arguments(self, epsilon: ArrayLike, sensitivity: float) -> tuple[FloatArray, float]:

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from dpmc_core import limits
-from dpmc_core.errors import ParameterError
-from dpmc_core.mechanisms.base import Mechanism, Size, as_array, solve_decreasing
+from dpmc_core.mechanisms.base import Mechanism, Size, as_array, no_shape, solve_decreasing
 
 __all__ = ["Gaussian", "textbook_gaussian_epsilon"]
 
+FloatArray = NDArray[np.float64]
 LOG_SQRT_2PI = 0.5 * math.log(2 * math.pi)
 
 
@@ -62,21 +62,23 @@ class Gaussian(Mechanism):
     def delta(self, epsilon: ArrayLike, sensitivity: float) -> Any:
         """Φ(a) − e^ε Φ(b), a = d/2 − ε/d, b = −d/2 − ε/d, d = Δ/σ (Balle & Wang 2018, Theorem 5).
 
-        For a < 0 both terms carry the factor φ(a) (because b² = a² + 2ε), so their difference is taken between
-        scaled Mills ratios; for a ≥ 0 it is rearranged into terms of like size.
+        Because b² = a² + 2ε, e^ε Φ(b) = e^{−a²/2}·erfcx(−b/√2)/2, which never overflows. For a < 0 both terms carry the
+        factor φ(a), so their difference is taken between scaled Mills ratios; for a ≥ 0 and ε < 1, where they may be
+        close, it is rearranged into terms of like size.
         """
         eps, shift = self._check_privacy_arguments(epsilon, sensitivity)
         d = shift / self.scale
         a, b = d / 2 - eps / d, -d / 2 - eps / d
         root2 = math.sqrt(2.0)
         below = np.minimum(a, 0.0)
-        mills = special.erfcx(-below / root2) - special.erfcx(np.maximum(-b, 0.0) / root2)
-        tail = 0.5 * np.exp(-0.5 * below**2) * mills
-        with np.errstate(over="ignore", invalid="ignore"):
-            central = 0.5 * (special.erf(np.maximum(a, 0.0) / root2) - special.erf(b / root2)) - np.expm1(
-                np.where(a >= 0, eps, 0.0)
-            ) * special.ndtr(b)
-        return np.where(a >= 0, central, tail)[()]
+        shifted = special.erfcx(-b / root2)
+        tail = 0.5 * np.exp(-0.5 * below**2) * _erfcx_drop(-below / root2, d / root2)
+        above = np.maximum(a, 0.0)
+        large = special.ndtr(above) - 0.5 * np.exp(-0.5 * above**2) * shifted
+        small = 0.5 * (special.erf(above / root2) - special.erf(b / root2)) - np.expm1(
+            np.minimum(eps, 1.0)
+        ) * special.ndtr(b)
+        return np.where(a < 0, tail, np.where(eps < 1, small, large))[()]
 
     def rdp(self, order: float, sensitivity: float) -> float:
         """order·d²/2 (Mironov 2017, Proposition 7)."""
@@ -84,7 +86,8 @@ class Gaussian(Mechanism):
 
     @classmethod
     def with_variance(cls, variance: float, **shape: float) -> "Gaussian":
-        return cls(scale=math.sqrt(limits.check("variance", variance)), **shape)
+        no_shape("Gaussian.with_variance", shape)
+        return cls(scale=math.sqrt(limits.check("variance", variance)))
 
     @classmethod
     def with_epsilon(cls, epsilon: float, sensitivity: float, **shape: float) -> "Gaussian":
@@ -92,8 +95,7 @@ class Gaussian(Mechanism):
         epsilon = limits.check("epsilon", epsilon)
         sensitivity = limits.check("sensitivity", sensitivity)
         delta = limits.check("delta", shape.pop("delta", 1e-5))
-        if shape:
-            raise ParameterError("Gaussian.with_epsilon argument", ", ".join(shape), "delta")
+        no_shape("Gaussian.with_epsilon", shape)
 
         def profile(sigma: float) -> float:
             return max(float(cls(scale=sigma).delta(epsilon, sensitivity)), 1e-320)
@@ -104,6 +106,15 @@ class Gaussian(Mechanism):
         while profile(low) < delta:
             low /= 2
         return cls(scale=solve_decreasing(profile, delta, low, high) if low < high else low)
+
+
+def _erfcx_drop(x: FloatArray, step: float) -> FloatArray:
+    """erfcx(x) − erfcx(x + step) for x ≥ 0, step > 0; for a small step as the integral of −erfcx′(t) = 2/√π − 2t·erfcx(t)."""
+    if step > 1e-2:
+        return np.asarray(special.erfcx(x) - special.erfcx(x + step))
+    nodes, weights = np.polynomial.legendre.leggauss(6)
+    t = x[..., None] + step * (1 + nodes) / 2
+    return np.asarray(step / 2 * np.sum(weights * (2 / math.sqrt(math.pi) - 2 * t * special.erfcx(t)), axis=-1))
 
 
 def textbook_gaussian_epsilon(variance: float, sensitivity: float, delta: float, base10: bool = False) -> float:

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from dpmc_core import limits
 from dpmc_core.errors import ParameterError
 from dpmc_core.mechanisms import huber_law, huber_privacy
-from dpmc_core.mechanisms.base import Mechanism, Size, as_array, solve_decreasing
+from dpmc_core.mechanisms.base import Mechanism, Size, as_array, no_shape, solve_decreasing
 
 __all__ = ["Huber", "alpha_with_variance"]
 
@@ -102,14 +102,17 @@ class Huber(Mechanism):
     def with_variance(cls, variance: float, **shape: float) -> "Huber":
         """With ``alpha``: the scale that gives the variance. Without: the paper's unit-scale noise with that variance."""
         variance = limits.check("variance", variance)
-        if "alpha" not in shape:
+        given = shape.pop("alpha", None)
+        no_shape("Huber.with_variance", shape)
+        if given is None:
             return cls(alpha=alpha_with_variance(variance))
-        alpha = limits.check("alpha", shape.pop("alpha"))
-        return cls(alpha=alpha, scale=math.sqrt(variance / float(huber_law.variance(alpha))), **shape)
+        alpha = limits.check("alpha", given)
+        return cls(alpha=alpha, scale=math.sqrt(variance / float(huber_law.variance(alpha))))
 
     @classmethod
     def with_epsilon(cls, epsilon: float, sensitivity: float, **shape: float) -> "Huber":
         """Scale αΔ/ε for the given ``alpha`` (default 1.5). Least variance is at α → 0, which is Laplace (findings 3)."""
         epsilon = limits.check("epsilon", epsilon)
         alpha = limits.check("alpha", shape.pop("alpha", limits.LIMITS["alpha"].default))
-        return cls(alpha=alpha, scale=alpha * limits.check("sensitivity", sensitivity) / epsilon, **shape)
+        no_shape("Huber.with_epsilon", shape)
+        return cls(alpha=alpha, scale=alpha * limits.check("sensitivity", sensitivity) / epsilon)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmc_core.mechanisms import huber_law
-from dpmc_core.mechanisms.series import bernoulli_gap
+from dpmc_core.mechanisms.series import renyi_of_pieces
 
 FloatArray = NDArray[np.float64]
 
@@ -87,11 +87,14 @@ def _delta_by_quadrature(epsilon: float, start: float, alpha: float, shift: floa
 def rdp(order: float, alpha: float, shift: float) -> float:
     """Rényi divergence of ``order`` ≥ 1 between H(α) and H(α) shifted by d; the KL divergence at order 1.
 
-    D_a = log(∫ p^a q^{1−a})/(a − 1). When the integral is near 1 it is taken as 1 + ∫ q·(r^a − 1 − a(r − 1)) with
-    r = p/q, whose integrand is non-negative (∫ q(r − 1) = 0), else as a log-sum-exp.
+    Beyond d = 2α + 200/α, q lies in its left tail wherever p has mass above e^{−200}, so a larger shift only adds α to
+    every privacy loss: D(d + t) = D(d) + αt.
     """
+    far = 2 * alpha + 200 / alpha
+    if shift > far:
+        return rdp(order, alpha, far) + alpha * (shift - far)
     a, d = order, shift
-    tail_mass = float(huber_law.cdf(-alpha, alpha))  # of q beyond its own corners, and of p beyond p's
+    tail_mass = float(huber_law.cdf(-alpha, alpha))
     edges = np.unique([-alpha, alpha, d - alpha, d + alpha])
 
     def log_p(x: FloatArray) -> Any:
@@ -105,31 +108,9 @@ def rdp(order: float, alpha: float, shift: float) -> float:
 
     nodes, weights = _panels(edges, (log_p, log_q, log_integrand))
     # Left of −α both densities are in their left tails, where p/q = e^{αd}; right of d + α it is e^{−αd}.
-    left, right = tail_mass * math.exp(-alpha * d), tail_mass  # masses of q there
-    ratio = log_p(nodes) - log_q(nodes)
-    if a == 1:
-        with np.errstate(under="ignore"):
-            gap = ratio * np.exp(ratio) - np.expm1(ratio)
-        inner = float(np.sum(weights * np.exp(log_q(nodes)) * gap))
-        x = alpha * d
-        # q·(r log r − r + 1) on the left, written with p's mass there to avoid overflow
-        outer = tail_mass * (x + math.expm1(-x)) + right * (-x * math.exp(-x) - math.expm1(-x))
-        return inner + outer
-    # The left tail's share of ∫ p^a q^{1−a} is q-mass · e^{aαd} = tail_mass · e^{(a−1)αd}.
-    exponents = np.concatenate(
-        [
-            log_integrand(nodes) + np.log(weights),
-            [math.log(tail_mass) + (a - 1) * alpha * d, math.log(tail_mass) - a * alpha * d],
-        ]
-    )
-    top = float(np.max(exponents))
-    log_total = top + math.log(float(np.sum(np.exp(exponents - top))))
-    if log_total > 0.5:
-        return log_total / (a - 1)
-    excess = float(np.sum(weights * np.exp(log_q(nodes)) * bernoulli_gap(a, ratio)))
-    ends = bernoulli_gap(a, np.array([alpha * d, -alpha * d]))
-    excess += left * float(ends[0]) + right * float(ends[1])
-    return math.log1p(excess) / (a - 1)
+    masses = np.concatenate([log_p(nodes) + np.log(weights), [math.log(tail_mass), math.log(tail_mass) - alpha * d]])
+    losses = np.concatenate([log_p(nodes) - log_q(nodes), [alpha * d, -alpha * d]])
+    return renyi_of_pieces(a, masses, losses)
 
 
 def _panels(edges: FloatArray, logs: tuple[Callable[[FloatArray], Any], ...]) -> tuple[FloatArray, FloatArray]:

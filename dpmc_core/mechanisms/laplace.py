@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dpmc_core import limits
-from dpmc_core.mechanisms.base import Mechanism, Size, as_array
+from dpmc_core.mechanisms.base import Mechanism, Size, as_array, no_shape
 from dpmc_core.mechanisms.series import exp_minus_linear
 
 __all__ = ["Laplace"]
@@ -77,13 +77,15 @@ class Laplace(Mechanism):
             # log of a weighted sum of exponentials, the larger one factored out
             small = (a - 1) / a * math.exp(-(2 * a - 1) * d)
             return ((a - 1) * d + math.log(a / (2 * a - 1)) + math.log1p(small)) / (a - 1)
-        excess = (a * exp_minus_linear((a - 1) * d) + (a - 1) * exp_minus_linear(-a * d)) / (2 * a - 1)
-        return float(math.log1p(excess) / (a - 1))
+        excess = float(a * exp_minus_linear((a - 1) * d) + (a - 1) * exp_minus_linear(-a * d)) / (2 * a - 1)
+        return math.log1p(excess) / (a - 1)
 
     @classmethod
     def with_variance(cls, variance: float, **shape: float) -> "Laplace":
-        return cls(scale=math.sqrt(limits.check("variance", variance) / 2), **shape)
+        no_shape("Laplace.with_variance", shape)
+        return cls(scale=math.sqrt(limits.check("variance", variance) / 2))
 
     @classmethod
     def with_epsilon(cls, epsilon: float, sensitivity: float, **shape: float) -> "Laplace":
-        return cls(scale=limits.check("sensitivity", sensitivity) / limits.check("epsilon", epsilon), **shape)
+        no_shape("Laplace.with_epsilon", shape)
+        return cls(scale=limits.check("sensitivity", sensitivity) / limits.check("epsilon", epsilon))

@@ -1,6 +1,7 @@
-"""Two small functions that must not cancel, shared by the mechanisms' Rényi divergences.
+"""Rényi divergence from pieces, without cancellation; shared by the mechanisms.
 
-Lives here: expressions that are tiny differences of large terms near zero, written so that they keep their digits.
+Lives here: eˣ − 1 − x and the one formula that turns masses and privacy losses into a divergence. Does not live here:
+where the pieces come from (quadrature nodes, steps of a staircase).
 """
 
 import math
@@ -9,45 +10,53 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["bernoulli_gap", "exp_minus_linear"]
+FloatArray = NDArray[np.float64]
 
-_TERMS = 24
+__all__ = ["exp_minus_linear", "renyi_of_pieces"]
+
+_TERMS = 22
 
 
-def exp_minus_linear(x: float) -> float:
+def exp_minus_linear(x: Any) -> Any:
     """eˣ − 1 − x ≥ 0, by its power series where subtraction would cancel.
 
-    >>> exp_minus_linear(1e-9)
+    >>> float(exp_minus_linear(1e-9))
     5.000000001666667e-19
     """
-    if abs(x) > 0.5:
-        return math.expm1(x) - x
-    total, term = 0.0, x
+    x = np.asarray(x, dtype=np.float64)
+    near = np.where(np.abs(x) <= 0.5, x, 0.0)
+    term = near.copy()
+    total = np.zeros_like(near)
     for k in range(2, _TERMS):
-        term *= x / k
-        total += term
-    return total
+        term = term * near / k
+        total = total + term
+    far = np.where(np.abs(x) <= 0.5, 1.0, x)
+    return np.where(np.abs(x) <= 0.5, total, np.expm1(far) - far)[()]
 
 
-def bernoulli_gap(order: float, loss: NDArray[np.float64]) -> Any:
-    """e^{aℓ} − 1 − a(e^ℓ − 1) ≥ 0 for a ≥ 1: what q must be integrated against to give E_q[(p/q)^a] − 1.
+def renyi_of_pieces(order: float, log_p: FloatArray, loss: FloatArray) -> float:
+    """D_a(p‖q) in nats from pieces of p with masses e^{``log_p``} on which log p/q is ``loss``; order a ≥ 1.
 
-    ``loss`` is ℓ = log(p/q). Non-negative by Bernoulli's inequality, and of second order in ℓ, hence the series.
+    With h = a − 1 and e₂(x) = eˣ − 1 − x, ∫ p^a q^{1−a} = ∫ p e^{hℓ} = 1 + ∫ p·[e₂(hℓ) + h·e₂(−ℓ)], because
+    ∫ p(e^{−ℓ} − 1) = ∫ (q − p) = 0. Both terms are non-negative, so D = log1p(h·S)/h with S = ∫ p·[e₂(hℓ)/h + e₂(−ℓ)]
+    keeps its digits for small shifts and orders near 1, and is the KL divergence at a = 1. A large integral is taken as
+    a log-sum-exp instead.
     """
-    a = order
-    x = a * loss
-    big = np.abs(x) > 0.25
-    safe = np.where(big, x, 0.0)
-    direct = np.expm1(safe) - a * np.expm1(np.where(big, loss, 0.0))
-    small = np.where(big, 0.0, loss)
-    # Σ_{k≥2} ℓ^k (a^k − a)/k!: all but the sign of ℓ^k positive, and |aℓ| ≤ 1/4 makes it converge fast
-    total = np.zeros_like(small)
-    power = small.copy()
-    a_power = a
-    for k in range(2, _TERMS):
-        power = power * small / k
-        a_power *= a
-        total += power * (a_power - a) if math.isfinite(a_power) else 0.0
-        if k > 2 and float(np.max(np.abs(power))) * a_power < 1e-40:
-            break
-    return np.where(big, direct, total)
+    h = order - 1
+    if h > 0:
+        exponents = log_p + h * loss
+        top = float(np.max(exponents))
+        log_total = top + math.log(float(np.sum(np.exp(exponents - top))))
+        if log_total > 0.5:
+            return log_total / h
+    # p·e₂(−ℓ), where −ℓ is large as q − p(1 − ℓ), which does not overflow
+    deep = loss < -1
+    shallow = np.where(deep, 0.0, loss)
+    with np.errstate(under="ignore"):
+        p = np.exp(log_p)
+        gap = np.where(deep, np.exp(log_p - loss) - p * (1 - loss), p * exp_minus_linear(-shallow))
+        total = float(np.sum(gap))
+        if h > 0:
+            total += float(np.sum(p * exp_minus_linear(np.minimum(h * loss, 700.0)))) / h
+            return math.log1p(h * total) / h
+    return total

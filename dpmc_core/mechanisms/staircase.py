@@ -12,9 +12,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpmc_core import limits
-from dpmc_core.mechanisms.base import Mechanism, Size, as_array, solve_decreasing
+from dpmc_core.errors import ParameterError
+from dpmc_core.mechanisms.base import Mechanism, Size, as_array, no_shape, solve_decreasing
+from dpmc_core.mechanisms.series import renyi_of_pieces
 
 __all__ = ["Staircase", "variance_optimal_gamma"]
+
+_MOST_EPSILON = 700.0
 
 
 def variance_optimal_gamma(epsilon: float) -> float:
@@ -48,6 +52,8 @@ class Staircase(Mechanism):
 
     def __init__(self, *, epsilon: float, sensitivity: float, gamma: float | None = None) -> None:
         epsilon = limits.check("epsilon", epsilon)
+        if epsilon > _MOST_EPSILON:
+            raise ParameterError("epsilon", epsilon, f"at most {_MOST_EPSILON:g} for staircase noise")
         if gamma is None:
             gamma = variance_optimal_gamma(epsilon)
         object.__setattr__(self, "epsilon_design", epsilon)
@@ -135,8 +141,8 @@ class Staircase(Mechanism):
         ratio = limits.check("sensitivity", l1_sensitivity) / self.sensitivity
         return self.epsilon_design * max(1, math.ceil(ratio * (1 - 1e-14)))
 
-    def _pieces(self, shift: float) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        """Constant pieces of p(x) and q(x) = p(x − shift): masses of p, masses of q, and log(p/q) on each.
+    def _pieces(self, shift: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Constant pieces of p(x) and q(x) = p(x − shift): logarithms of p's masses, and log(p/q) on each.
 
         Left of 0 and right of ``shift`` both densities repeat with factor e^{-ε} per period, so one period of
         each is kept with its geometric sum 1/(1 − e^{-ε}).
@@ -148,36 +154,38 @@ class Staircase(Mechanism):
         edges = np.concatenate([falls, falls + shift, [low, 0.0, shift, high]])
         edges = np.unique(edges[(edges >= low) & (edges <= high)])
         width = np.diff(edges)
-        keep = width > 1e-12 * d  # two edges that coincide but for rounding are one
+        # two edges that coincide but for rounding (a shift of whole periods) are one; a tiny shift itself is kept
+        keep = width > 1e-12 * min(d, shift)
         middle, width = (edges[:-1] + edges[1:])[keep] / 2, width[keep]
         log_p, log_q = self.logpdf(middle), self.logpdf(middle - shift)
         outside = (middle < 0) | (middle > shift)
         weight = width * np.where(outside, 1 / -math.expm1(-e), 1.0)
-        return weight * np.exp(log_p), weight * np.exp(log_q), log_p - log_q
+        return np.log(weight) + log_p, log_p - log_q
 
     def delta(self, epsilon: ArrayLike, sensitivity: float) -> Any:
         """Σ over pieces of p·max(0, 1 − e^{ε − log p/q}): a finite sum of non-negative terms, hence exact."""
         eps, shift = self._check_privacy_arguments(epsilon, sensitivity)
-        p, _, loss = self._pieces(shift)
+        log_p, loss = self._pieces(shift)
         gap = eps[..., None] - loss
         gap = np.where(gap > -1e-12 * self.epsilon_design, 0.0, gap)  # equal steps, not a sliver of loss
-        return np.sum(p * -np.expm1(gap), axis=-1)[()]
+        return np.sum(np.exp(log_p) * -np.expm1(gap), axis=-1)[()]
 
     def rdp(self, order: float, sensitivity: float) -> float:
-        """log Σ q (p/q)^a / (a − 1) over the pieces, in the non-cancelling form (see ``series.bernoulli_gap``)."""
+        """Exact sum over the constant pieces (``series.renyi_of_pieces``)."""
         a = limits.check("order", order)
-        p, q, loss = self._pieces(limits.check("sensitivity", sensitivity))
-        if a == 1:
-            return float(np.sum(p * loss))
-        exponent = a * loss + np.log(q)
-        top = float(np.max(exponent))
-        return float((top + math.log(float(np.sum(np.exp(exponent - top))))) / (a - 1))
+        log_p, loss = self._pieces(limits.check("sensitivity", sensitivity))
+        return renyi_of_pieces(a, log_p, loss)
 
     @classmethod
     def with_variance(cls, variance: float, **shape: float) -> "Staircase":
         """The least-variance staircase at ``sensitivity`` (default 1) whose variance is this, by solving for ε."""
         variance = limits.check("variance", variance)
-        sensitivity = limits.check("sensitivity", shape.get("sensitivity", 1.0))
+        sensitivity = limits.check("sensitivity", shape.pop("sensitivity", 1.0))
+        no_shape("Staircase.with_variance", shape)
+        # at ε = 700 the variance is below 1e-100 Δ²; beyond, e^{-ε} is no longer a number
+        floor = cls(epsilon=_MOST_EPSILON, sensitivity=sensitivity).variance
+        if variance < floor:
+            raise ParameterError("variance", variance, f"at least {floor:.3g} for staircase noise at this sensitivity")
 
         def of(e: float) -> float:
             return cls(epsilon=e, sensitivity=sensitivity).variance
@@ -192,4 +200,6 @@ class Staircase(Mechanism):
 
     @classmethod
     def with_epsilon(cls, epsilon: float, sensitivity: float, **shape: float) -> "Staircase":
-        return cls(epsilon=epsilon, sensitivity=sensitivity, **shape)
+        gamma = shape.pop("gamma", None)
+        no_shape("Staircase.with_epsilon", shape)
+        return cls(epsilon=epsilon, sensitivity=sensitivity, gamma=gamma)

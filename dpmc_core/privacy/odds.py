@@ -1,4 +1,4 @@
-"""ε in odds: how well the best attacker can guess whether a person is in.
+"""ε in odds: how well an attacker can guess whether a person is in.
 
 Lives here: the bound on a guess and the sentence that says it. Odds were the clearest of the explanations compared by
 Nanayakkara et al. (USENIX Security 2023).
@@ -28,7 +28,7 @@ def odds_sentence(epsilon: float, delta: float = 0.0, subject: str = "you are in
     """The same in words, for a person.
 
     >>> odds_sentence(1.0)
-    "An attacker's chance to tell whether you are in the data rises from 50 in 100 to at most 73 in 100."
+    "An attacker's chance to tell whether you are in the data rises from 50 in 100 to at most about 73 in 100."
     """
     if math.isinf(epsilon):
         return f"No bound: an attacker may be certain whether {subject}."
@@ -36,4 +36,4 @@ def odds_sentence(epsilon: float, delta: float = 0.0, subject: str = "you are in
     if chance > 99.99:
         return f"An attacker may be all but certain whether {subject} (more than 99.99 in 100)."
     shown = f"{chance:.0f}" if chance < 98.5 else f"{chance:.1f}" if chance < 99.85 else f"{chance:.2f}"
-    return f"An attacker's chance to tell whether {subject} rises from 50 in 100 to at most {shown} in 100."
+    return f"An attacker's chance to tell whether {subject} rises from 50 in 100 to at most about {shown} in 100."

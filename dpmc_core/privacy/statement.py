@@ -9,14 +9,17 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from dpmc_core.mechanisms import Gaussian
-from dpmc_core.privacy.ledger import Ledger, Release
+from dpmc_core.privacy.ledger import Ledger
+from dpmc_core.wording import three
 
 __all__ = ["NOMINAL_CAVEATS", "Statement", "nominal_statement"]
 
 NOMINAL_CAVEATS = (
-    "The sensitivity is assumed to be the width of the rating range; the released sum Σ x·u also scales with the length "
-    "of the factor vectors u, which nothing bounds.",
-    "The matrix Σ u·uᵀ enters the same update without any noise.",
+    "The released sum Σ x·u scales with the length of the factor vectors u, which nothing bounds: no Δ is derived.",
+    "The user factors U are computed from the ratings without noise, and so is everything shown that uses them: the "
+    "completed matrix, predictions, top tens and errors. Who sees those can recover ratings whatever the noise on V.",
+    "The matrix Σ u·uᵀ enters the item update without any noise.",
+    "Which items a user rated is not hidden at all, and one Δ is used for ℓ1 and ℓ2 alike.",
     "Changing one rating moves that user's factors, hence every item the user rated, not only one.",
 )
 
@@ -25,7 +28,7 @@ NOMINAL_CAVEATS = (
 class Statement:
     """What a run protects and how that was counted.
 
-    ``epsilon_per_draw`` is what the papers print; ``epsilon`` is the same count composed over all releases (pure
+    ``epsilon_per_draw`` is counted as the papers do (their printed Gaussian values use another formula, findings 1); ``epsilon`` is the same count composed over all releases (pure
     composition for finite ε, the exact Gaussian profile otherwise), at ``delta``. ``nominal`` is True when any
     sensitivity is assumed: then it is not a guarantee. Infinite ε is None in ``as_dict``.
     """
@@ -53,7 +56,7 @@ class Statement:
         kind = "nominal" if self.nominal else "sound"
         at = f" at δ = {self.delta:g}" if self.delta else ""
         return (
-            f"{kind} ε = {_three(self.epsilon_per_draw)} per draw, {_three(self.epsilon)} over {self.draws:,} draws{at}"
+            f"{kind} ε = {three(self.epsilon_per_draw)} per draw, {three(self.epsilon)} over {self.draws:,} draws{at}"
         )
 
     def as_dict(self) -> dict[str, Any]:
@@ -66,13 +69,13 @@ class Statement:
         return out
 
 
-def nominal_statement(ledger: Ledger, delta: float = 1e-5) -> Statement:
+def nominal_statement(ledger: Ledger, delta: float = 1e-5, rating_width: float | None = None) -> Statement:
     """The statement of a ledger as the Huber paper counts, plus the same count composed.
 
     Per draw: ε = αΔ/s (Theorem 2.1), Δ/b, or the exact Gaussian ε at ``delta`` (Balle & Wang 2018). Composed: ε adds
     up over draws of finite ε; k Gaussian draws equal one of sensitivity √k·Δ (their joint density ratio depends on
     one Gaussian of that shift), hence the exact profile there. Each coordinate vector is counted as one draw, as the
-    papers do. Raises ``ValueError`` for a ledger that mixes Gaussian and pure releases.
+    papers do. ``rating_width`` is the width of the data's rating scale, told beside the assumed Δ. Raises ``ValueError`` for a ledger that mixes Gaussian and pure releases.
     """
     if not ledger.private:
         return Statement(
@@ -92,7 +95,7 @@ def nominal_statement(ledger: Ledger, delta: float = 1e-5) -> Statement:
     if any(gaussian) and not all(gaussian):
         raise ValueError("a nominal statement is defined for one kind of noise at a time")
     if all(gaussian):
-        per_draw = max(_gaussian_epsilon(release, 1, delta) for release in ledger.releases)
+        per_draw = max(r.mechanism.epsilon_at_delta(delta, r.l2_sensitivity) for r in ledger.releases)
         ratio = math.sqrt(sum(r.count * (r.l2_sensitivity / r.mechanism.std) ** 2 for r in ledger.releases))
         composed = Gaussian(scale=1.0).epsilon_at_delta(delta, ratio)
         how = "exact Gaussian profile of all draws together, each counted at the assumed sensitivity"
@@ -103,6 +106,11 @@ def nominal_statement(ledger: Ledger, delta: float = 1e-5) -> Statement:
         composed = sum(e * release.count for e, release in zip(each, ledger.releases, strict=True))
         how = "ε of each draw at the assumed sensitivity, added up over the draws"
     nominal = not all(release.sound for release in ledger.releases)
+    width = "" if rating_width is None else f" Ratings here span {three(rating_width)}."
+    assumed = (
+        f"The sensitivity is taken to be Δ = {three(first.l1_sensitivity)}, as the papers assume for all their data "
+        f"(about the width of the rating range).{width}"
+    )
     over = f"Printed ε in the papers count one draw; this run made {draws:,}."
     return Statement(
         unit=first.unit,
@@ -113,14 +121,5 @@ def nominal_statement(ledger: Ledger, delta: float = 1e-5) -> Statement:
         draws=draws,
         how=how,
         nominal=nominal,
-        caveats=(over, *NOMINAL_CAVEATS) if nominal else (),
+        caveats=(over, assumed, *NOMINAL_CAVEATS) if nominal else (),
     )
-
-
-def _three(value: float) -> str:
-    """Three significant digits, without an exponent for large numbers."""
-    return f"{value:.3g}" if value < 1000 else f"{value:,.0f}"
-
-
-def _gaussian_epsilon(release: Release, count: int, delta: float) -> float:
-    return release.mechanism.epsilon_at_delta(delta, math.sqrt(count) * release.l2_sensitivity)

@@ -26,9 +26,7 @@ def test_densities_draw_what_the_mechanism_says() -> None:
         _, numbers = charts.densities(TRIO, view)
         for m in TRIO:
             expected = np.asarray(getattr(m, method)(numbers["x"].to_numpy()))
-            np.testing.assert_allclose(
-                numbers[m.name], np.maximum(expected, 1e-12) if view == "log-density" else expected
-            )
+            np.testing.assert_allclose(numbers[m.name], expected)
 
 
 def test_each_mechanism_keeps_its_colour_dash_and_marker() -> None:
@@ -109,6 +107,24 @@ def test_words_match_the_numbers(results: list[Named]) -> None:
         won = all(named.result.beats_trivial.values())
         assert ("beats every trivial predictor" in sentence) == won
     out = texts.notice_mechanisms([Huber.with_variance(2, alpha=1.5), Laplace.with_variance(2)], 1.0, 1e-5)
-    assert any("instead of 2" in s and "1.1" in s for s in out)
+    assert any("tends to 1.1, 2 and 1" in s and "costs 1.07 (Huber), 1.47 (Laplace)" in s for s in out)
     out = texts.notice_mechanisms([Huber.with_epsilon(1, 1, alpha=1.5), Laplace.with_epsilon(1, 1)], 1.0, 1e-5)
     assert any("1.48" in s for s in out)
+    out = texts.notice_mechanisms([Laplace.with_variance(2), Gaussian.with_variance(2)], 1.0, 1e-5)
+    assert any("Laplace 69.7, Gaussian 63.8 times" in s for s in out)
+
+
+def test_noise_is_judged_by_paired_differences_and_only_like_with_like(results: list[Named]) -> None:
+    quiet, noisy, other = results
+    said = texts.notice_runs([quiet, noisy, other])
+    judged = [s for s in said if s.startswith("Noise (")]
+    assert len(judged) == 1  # C differs in its algorithm too, so its difference is not called noise
+    test = quiet.result.split.test
+    errors = [n.result.model.predict(test.users, test.items) - test.values for n in (quiet, noisy)]
+    rng = np.random.default_rng(0)
+    draws = []
+    for _ in range(4000):
+        k = rng.integers(0, len(test), len(test))
+        draws.append(np.sqrt(np.mean(errors[1][k] ** 2)) - np.sqrt(np.mean(errors[0][k] ** 2)))
+    half = float(judged[0].split("±")[1].split(",")[0].split(":")[0])
+    assert half == pytest.approx(1.96 * np.std(draws), rel=0.1)  # the bootstrap of the same difference

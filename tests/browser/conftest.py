@@ -42,8 +42,15 @@ def app_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         "--server.address",
         "127.0.0.1",
     ]
+    # nothing may leave this machine: a download ends at a closed port
+    environment = {
+        **os.environ,
+        "HTTPS_PROXY": "http://127.0.0.1:9",
+        "HTTP_PROXY": "http://127.0.0.1:9",
+        "NO_PROXY": "127.0.0.1",
+    }
     with log.open("w") as sink:
-        server = subprocess.Popen(command, cwd=ROOT, stdout=sink, stderr=subprocess.STDOUT, env=os.environ.copy())
+        server = subprocess.Popen(command, cwd=ROOT, stdout=sink, stderr=subprocess.STDOUT, env=environment)
     url = f"http://127.0.0.1:{port}"
     try:
         for _ in range(120):

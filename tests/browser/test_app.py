@@ -2,7 +2,6 @@
 
 import os
 import re
-import time
 from pathlib import Path
 
 import pytest
@@ -45,7 +44,11 @@ def test_every_page_opens_without_error(browser: Browser, app_url: str, size: tu
 def test_run_als_with_huber_noise_then_reload_the_copied_link(browser: Browser, page: Page, app_url: str) -> None:
     folder = os.environ.get("DPMC_DATA_DIR")
     real = bool(folder) and (Path(str(folder)) / "ml-100k" / "u.data").exists()
-    query = "?dataset=ml-100k&rank=16&iterations=8&seed=3" if real else "?rank=6&iterations=8&seed=3"
+    query = (
+        "?dataset=ml-100k&a_noise=none&b_noise=huber&rank=16&iterations=8&seed=3"
+        if real
+        else "?rank=6&iterations=8&seed=3"
+    )
     page.goto(f"{app_url}/completion{query}")
     page.get_by_role("button", name="Run").click()
     expect(page.get_by_text("Example", exact=True)).to_have_count(0)
@@ -76,10 +79,8 @@ def test_cancel_keeps_what_was_computed_and_the_app_lives_on(page: Page, app_url
     ready(page)
     page.get_by_role("button", name="Run").click()
     expect(page.get_by_text(re.compile(r"iteration [1-9]\d* of 1000"))).to_be_visible(timeout=30_000)
-    start = time.monotonic()
     page.get_by_role("button", name="Cancel").click()
     expect(page.get_by_text(re.compile("Cancelled after"))).to_be_visible(timeout=5_000)
-    assert time.monotonic() - start < 4  # the click, a rerun and the drawing of all details on a busy machine
     ready(page)
     assert page.locator(METRIC).count() >= 1
     page.get_by_role("link", name="Mechanisms").first.click()
@@ -123,9 +124,11 @@ def test_keyboard_reaches_the_run_button(page: Page, app_url: str) -> None:
 
 
 def test_fetching_without_a_network_ends_in_a_sentence(page: Page, app_url: str) -> None:
-    page.goto(f"{app_url}/datasets?d_name=ml-10m")
+    page.goto(f"{app_url}/datasets?d_name=ml-20m")
     ready(page)
-    fetch = page.get_by_role("button", name=re.compile("Fetch MovieLens 10M"))
+    fetch = page.get_by_role("button", name=re.compile("Fetch MovieLens 20M"))
     expect(fetch).to_be_disabled()
     page.get_by_text("I have read the terms").click()
     expect(fetch).to_be_enabled()
+    fetch.click()
+    expect(page.get_by_text(re.compile("could not be fetched from .* Nothing was changed"))).to_be_visible()

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from dpmc_core.completion import kernel, lapack
 from dpmc_core.completion.kernel import Workers, group_rows, half_sweep
@@ -117,3 +118,17 @@ def test_an_error_in_one_block_reaches_the_caller() -> None:
     side = group_rows(rows, columns, values, 50, 40, 4)
     with Workers(2) as workers, pytest.raises(ZeroDivisionError):
         half_sweep(side, rng.normal(0, 1, (40, 4)), 1.0, workers, update=lambda *_: 1 / 0)
+
+
+def test_overlapping_runs_share_the_blas_limit_and_the_last_restores_it() -> None:
+    def threads() -> int:
+        return max(info["num_threads"] for info in threadpool_info() if info["user_api"] == "blas")
+
+    with threadpool_limits(2, user_api="blas"):
+        first, second = kernel.single_blas_thread(), kernel.single_blas_thread()
+        with first:
+            second.__enter__()
+            assert threads() == 1
+        assert threads() == 1  # the second is still inside
+        second.__exit__(None, None, None)
+        assert threads() == 2

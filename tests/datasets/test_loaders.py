@@ -51,6 +51,20 @@ def test_published_split(data_dir: Path) -> None:
 
 
 @pytest.mark.data
+@pytest.mark.parametrize(("keep", "words"), [(40_000, "hold 40,000 and 20,000"), (0, "cannot be read")])
+def test_truncated_published_split(
+    data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, keep: int, words: str
+) -> None:
+    monkeypatch.setenv("DPMC_DATA_DIR", str(tmp_path))
+    (tmp_path / "ml-100k").mkdir()
+    for name in ("u.data", "u1.base", "u1.test"):
+        lines = (data_dir / "ml-100k" / name).read_text().splitlines(keepends=True)
+        (tmp_path / "ml-100k" / name).write_text("".join(lines[:keep] if name == "u1.base" else lines))
+    with pytest.raises(DataError, match=words):
+        loaders.published_split("ml-100k")
+
+
+@pytest.mark.data
 def test_damaged_files_are_named(data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DPMC_DATA_DIR", str(tmp_path))
     (tmp_path / "ml-100k").mkdir()

@@ -19,7 +19,7 @@ from dpmc_core.experiments import RunSpec, run, steps
 from dpmc_core.experiments.presets import PRESETS, preset
 from dpmc_core.experiments.registry import build_mechanism
 from dpmc_core.experiments.spec import NUMERIC
-from dpmc_core.mechanisms import Gaussian, Huber, Laplace
+from dpmc_core.mechanisms import Gaussian, Huber, Laplace, Staircase
 from dpmc_core.privacy import Ledger, nominal_statement
 from dpmc_core.privacy.odds import guess_bound, odds_sentence
 
@@ -34,7 +34,8 @@ SMALL = RunSpec(n_users=50, n_items=40, observed=0.4, iterations=3)
     st.integers(0, 2**32 - 1),
 )
 def test_json_and_command_line_round_trips(mechanism: str, variance: float, rank: int, reg: float, seed: int) -> None:
-    spec = RunSpec(mechanism=mechanism, variance=variance, rank=rank, reg=reg, seed=seed)
+    noise = {} if mechanism == "none" else {"variance": variance}
+    spec = RunSpec(mechanism=mechanism, rank=rank, reg=reg, seed=seed, **noise)
     assert RunSpec.from_json(spec.to_json()) == spec
     parsed = cli._build().parse_args(spec.command().split()[3:])
     again = {
@@ -43,8 +44,7 @@ def test_json_and_command_line_round_trips(mechanism: str, variance: float, rank
         if f.name != "version" and getattr(parsed, f.name) is not None
     }
     rebuilt = RunSpec(**again)
-    assert dataclasses.replace(rebuilt, variance=variance, reg=reg) == spec
-    assert rebuilt.reg == pytest.approx(reg, rel=1e-5)
+    assert rebuilt == spec
 
 
 @pytest.mark.parametrize(
@@ -59,12 +59,18 @@ def test_json_and_command_line_round_trips(mechanism: str, variance: float, rank
         ({"dataset": "netflix"}, "dataset = 'netflix'"),
         ({"algorithm": "svd"}, "algorithm = 'svd'"),
         ({"mechanism": "cauchy"}, "mechanism = 'cauchy'"),
-        ({"variance": 2, "epsilon": 1}, "epsilon = 1"),
+        ({"mechanism": "laplace", "variance": 2, "epsilon": 1}, "epsilon = 1"),
         ({"split": "u1"}, "split = 'u1'"),
         ({"version": 2}, "version = 2"),
         ({"mechanism": "huber", "variance": 1e5}, "variance = 100000"),
         ({"seed": -1}, "seed = -1"),
         ({"observed": math.nan}, "observed = nan"),
+        ({"variance": 2}, "variance = 2"),
+        ({"mechanism": "laplace", "alpha": 2}, "alpha = 2"),
+        ({"zeros": "rating"}, "zeros = 'rating'"),
+        ({"dataset": []}, "dataset = []"),
+        ({"algorithm": ["als"]}, "algorithm = ['als']"),
+        ({"seed": 10**400}, "seed = "),
     ],
 )
 def test_bad_specs_are_named(fields: dict, words: str) -> None:
@@ -150,6 +156,20 @@ def test_statement_counts_every_draw() -> None:
     assert quiet.as_dict()["epsilon"] is None
 
 
+@pytest.mark.parametrize("mechanism", ["huber", "laplace", "gaussian"])
+def test_every_allowed_amount_of_noise_can_be_stated(mechanism: str) -> None:
+    """The corners of the table of limits, over as many draws as a run can make."""
+    release = run(SMALL.but(mechanism=mechanism, variance=2.0, iterations=1)).ledger.releases[0]
+    for amount in ({"variance": 1e-6}, {"variance": 1e4}, {"epsilon": 1e-3}, {"epsilon": 1e6}):
+        noise = build_mechanism(RunSpec(mechanism=mechanism, **amount))
+        for draws in (1, 50_000):
+            ledger = Ledger((dataclasses.replace(release, mechanism=noise, count=draws),))
+            statement = nominal_statement(ledger)
+            assert 0 < statement.epsilon_per_draw <= statement.epsilon < math.inf
+            assert "span" not in statement.caveats[1]
+    assert "Ratings here span 4" in nominal_statement(ledger, rating_width=4.0).caveats[1]
+
+
 def test_statement_of_mixed_noise_is_refused() -> None:
     first = run(SMALL.but(mechanism="gaussian", variance=1, iterations=1)).ledger
     second = run(SMALL.but(mechanism="laplace", variance=1, iterations=1)).ledger
@@ -161,10 +181,19 @@ def test_odds() -> None:
     assert guess_bound(0) == 0.5
     assert guess_bound(1) == pytest.approx(math.e / (1 + math.e))
     assert guess_bound(1e6) == 1
-    # the bound is attained: Laplace at its pure ε, shift 1, guessed by likelihood
-    noise = Laplace.with_epsilon(1.3, 1.0)
-    total_variation = float(noise.delta(0.0, 1.0))
-    assert (1 + total_variation) / 2 <= guess_bound(1.3)
+    # attained by randomised response, P(truth) = e^ε/(1 + e^ε), which tells everything with probability δ besides
+    for epsilon, delta in ((1.3, 0.0), (0.4, 0.2)):
+        keep = math.exp(epsilon) / (1 + math.exp(epsilon))
+        assert guess_bound(epsilon, delta) == pytest.approx(delta + (1 - delta) * keep)
+    # and never exceeded by a mechanism with that ε
+    for noise in (
+        Laplace.with_epsilon(1.3, 1.0),
+        Huber.with_epsilon(1.3, 1.0, alpha=0.05),
+        Staircase.with_epsilon(1.3, 1.0),
+    ):
+        assert 0.5 < noise.best_guess(1.0) <= guess_bound(1.3)
+    gauss = Gaussian.with_epsilon(1.3, 1.0, delta=1e-3)
+    assert gauss.best_guess(1.0) <= guess_bound(1.3, 1e-3)
     assert "73 in 100" in odds_sentence(1.0)
     assert "No bound" in odds_sentence(math.inf)
 
@@ -189,7 +218,12 @@ def test_every_preset_is_a_valid_spec() -> None:
     for name in PRESETS:
         for dataset in ("low-rank", "skewed", "ml-100k", "ml-1m", "sweetrs"):
             RunSpec(dataset=dataset, **preset(name, dataset))
-    assert preset("as published", "ml-100k") == {"rank": 32, "reg": 0.5, "iterations": 20, "inner": 10}
+    published = {"rank": 32, "reg": 0.5, "iterations": 20, "inner": 10, "test_fraction": 0.2}
+    assert preset("as published", "ml-100k") == published
+    assert preset("as published", "ml-1m") == {}
+    sweets = preset("as published", "sweetrs")
+    assert (1 - sweets["test_fraction"]) * 0.3919 == pytest.approx(0.15, abs=0.002)
+    assert sweets["zeros"] == "rating"
 
 
 def test_exports_are_runnable() -> None:
@@ -244,6 +278,10 @@ def test_command_line_mechanism_and_datasets() -> None:
         ("datasets fetch", "one of low-rank"),
         ("complete --spec {", "spec = '{'"),
         ("", "required"),
+        ("mechanism staircase --epsilon 800", "at most 700"),
+        ("mechanism staircase --variance 2 --gamma 0.5", "gamma"),
+        ("mechanism gaussian --scale 1e200", "scale = '1e200'"),
+        ("complete --variance 2", "choose a mechanism"),
     ],
 )
 def test_command_line_mistakes_are_one_sentence(words: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:

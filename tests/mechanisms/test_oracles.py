@@ -239,3 +239,57 @@ def test_staircase_gamma_minimises_the_variance() -> None:
             assert Staircase(epsilon=epsilon, sensitivity=1.0, gamma=other).variance >= best.variance * (1 - 1e-12)
     assert Staircase(epsilon=1e-4, sensitivity=1).variance < Laplace.with_epsilon(1e-4, 1).variance
     assert math.isinf(Staircase(epsilon=1, sensitivity=1).fisher_information)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "shift"),
+    [(800.0, 45.0), (1024.0, 100.0), (4900.0, 100.0), (5e5, 1000.0), (1e-9, 1e-10), (0.0, 1e-12), (1.0, 1.5)],
+)
+def test_gaussian_profile_at_its_ends(epsilon: float, shift: float) -> None:
+    with mp.workdps(60):
+        d, e = mp.mpf(shift), mp.mpf(epsilon)
+        expected = mp.ncdf(d / 2 - e / d) - mp.exp(e) * mp.ncdf(-d / 2 - e / d)
+    assert float(Gaussian(scale=1.0).delta(epsilon, shift)) == pytest.approx(float(expected), rel=1e-9)
+
+
+def test_gaussian_calibration_at_its_ends() -> None:
+    for shift in (1e-10, 1e-3, 40.0, 1e3):
+        noise = Gaussian(scale=1.0)
+        epsilon = noise.epsilon_at_delta(1e-12, shift)
+        assert float(noise.delta(epsilon, shift)) == pytest.approx(1e-12, rel=1e-6)
+    assert float(Gaussian.with_epsilon(1e4, 5.0).delta(1e4, 5.0)) == pytest.approx(1e-5, rel=1e-6)
+
+
+def test_renyi_near_order_one_is_the_kl_divergence() -> None:
+    """D_a − D_1 = (a − 1)·Var(loss)/2 to first order, so the ratio tends to 1 as fast as a does."""
+    for noise in (Huber(alpha=1.5), Huber(alpha=20.0), Laplace(scale=1.0), Staircase(epsilon=1.0, sensitivity=1.0)):
+        for shift in (1e-6, 0.7, 100.0):
+            kl = noise.rdp(1.0, shift)
+            for excess in (1e-14, 1e-12, 1e-9):
+                assert noise.rdp(1 + excess, shift) == pytest.approx(kl, rel=1e-5 if excess == 1e-9 else 1e-8)
+    # far beyond the shift, only the tails' slope counts
+    assert Huber(alpha=1.5).rdp(2.0, 1e60) == pytest.approx(1.5e60)
+    assert Huber(alpha=20.0).rdp(1.0, 100.0) == pytest.approx(20 * 100 - 200 - 0.5, abs=1e-3)
+
+
+@pytest.mark.parametrize("shift", [0.3, 1.0, 1.7, 2.0])
+def test_staircase_privacy_piece_by_piece(shift: float) -> None:
+    """Sum over every constant piece out to 80 periods, found here from the density's own jumps."""
+    noise = Staircase(epsilon=0.9, sensitivity=1.0, gamma=0.37)
+    jumps = [s * (k + 0.37) for s in (-1, 1) for k in range(80)]
+    edges = sorted({round(x, 12) for x in [*jumps, *[j + shift for j in jumps]]})
+    p_mass, q_mass = [], []
+    for low, high in itertools.pairwise(edges):
+        middle = (low + high) / 2
+        p_mass.append((high - low) * float(noise.pdf(middle)))
+        q_mass.append((high - low) * float(noise.pdf(middle - shift)))
+    p, q = np.array(p_mass), np.array(q_mass)
+    for epsilon in (0.0, 0.4, 0.9, 1.3):
+        assert float(noise.delta(epsilon, shift)) == pytest.approx(
+            float(np.maximum(p - math.exp(epsilon) * q, 0).sum()), abs=1e-11
+        )
+    for order in (1.5, 3.0):
+        assert noise.rdp(order, shift) == pytest.approx(
+            math.log(float((p**order * q ** (1 - order)).sum())) / (order - 1), rel=1e-9
+        )
+    assert noise.rdp(1.0, shift) == pytest.approx(float((p * np.log(p / q)).sum()), rel=1e-9)
