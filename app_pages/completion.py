@@ -199,7 +199,7 @@ def account(item: Named) -> None:
         st.markdown(f"**{item.label}**")
         st.metric(
             "held-out RMSE (rating units)",
-            f"{final.test_rmse:.4g}",
+            f"{final.test_rmse:.4f}",
             help=texts.DEFINITIONS["rmse"] + " ± is half of a 95 % interval over the choice of held-out ratings.",
         )
         lines = [f"± {final.test_half_width:.2g} (95 %, over held-out ratings)"]
@@ -237,12 +237,18 @@ def details(results: list[Named]) -> None:
     st.caption(
         "Trivial predictors (held-out RMSE): "
         + " · ".join(f"{name} {texts.three(v)}" for name, v in trivial.items())
-        + f". Split: {results[0].result.split.how}."
+        + f". Split: {results[0].result.split.how}.",
+        help=texts.DEFINITIONS["trivial"],
     )
     picture = run_charts.completed(results)
     if picture is not None:
         st.subheader("The truth and what was completed", anchor=False)
-        draw(picture, "completed", "The first 40 users and items: the truth beside each completed matrix.")
+        show(
+            picture[0],
+            "completed",
+            "The first 40 users and items: the truth beside each completed matrix.",
+            picture[1],
+        )
         st.caption("First 40 users and items, one colour scale. What is not known was filled in from the known share.")
     left, right = st.columns(2)
     with left:

@@ -2,10 +2,9 @@
 
 import numpy as np
 import pandas as pd
-import plotly.graph_objects as go
 import streamlit as st
 
-from app_pages.parts import controls, jobs, run_charts, texts
+from app_pages.parts import charts, controls, jobs, run_charts, texts
 from app_pages.parts.style import show
 from dpmc_core.datasets import Entry, catalogue, download, entry
 from dpmc_core.errors import DPMCError
@@ -49,10 +48,10 @@ st.dataframe(
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
-def pictures(name: str, zeros: str) -> tuple[go.Figure, pd.DataFrame, go.Figure]:
+def pictures(name: str, zeros: str) -> tuple[charts.Drawn, charts.Drawn]:
     """Popularity with its numbers, and sparsity: drawn once per dataset."""
     ratings = dataset_of(RunSpec(dataset=name, zeros=zeros))
-    return (*run_charts.popularity(ratings), run_charts.sparsity(ratings))
+    return run_charts.popularity(ratings), run_charts.sparsity(ratings)
 
 
 def fetching(wanted: Entry) -> None:
@@ -128,7 +127,7 @@ else:
         left, right = st.columns(2)
         with left:
             st.markdown("**How popular are items, how active are users?**")
-            figure, numbers, picture = pictures(name, zeros)
+            (figure, numbers), (picture, cells) = pictures(name, zeros)
             top = 100 * np.sort(per_item)[::-1][: max(1, ratings.n_items // 10)].sum() / len(ratings)
             show(
                 figure,
@@ -142,6 +141,7 @@ else:
                 picture,
                 f"sparsity-{name}",
                 f"{100 * ratings.density:.2f} % of the matrix is observed, most of it for popular items and active users.",
+                cells,
             )
         st.markdown("**What to notice**")
         st.markdown(

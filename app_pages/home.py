@@ -72,7 +72,7 @@ with left:
     )
 with right:
     draw(
-        charts.icon_array(chance, f"After the release: right at most {100 * chance:.0f} times in 100"),
+        charts.icon_array(chance, f"After the release: right at most about {100 * chance:.0f} times in 100"),
         "icons-after",
         f"After a release with ε = {epsilon:g} an attacker guesses right at most {100 * chance:.0f} times in 100.",
         toolbar=False,
@@ -87,11 +87,13 @@ truth, clean, clean_rmse, trivial, _, _ = completed_matrix("none", 1.0, seed)
 _, noisy, noisy_rmse, _, sd, label = completed_matrix(mechanism, epsilon, seed)
 st.subheader("One picture that degrades", anchor=False)
 panels = [("the truth", truth), ("no noise", clean), (f"noise, nominal ε {epsilon:g}", noisy)]
-draw(
-    charts.heat_map(panels, float(truth.min()), float(truth.max())),
+figure, numbers = charts.heat_map(panels, float(truth.min()), float(truth.max()))
+show(
+    figure,
     "home-picture",
     f"Three matrices of ratings: the truth, completed without noise (RMSE {clean_rmse:.2f}), and completed with noise at "
     f"nominal ε = {epsilon:g} (RMSE {noisy_rmse:.2f}).",
+    numbers,
 )
 verdict = "still beats" if noisy_rmse < trivial else "no longer beats"
 st.markdown(

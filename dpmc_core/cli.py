@@ -22,7 +22,6 @@ from dpmc_core.experiments import RunResult, RunSpec, registry, steps
 from dpmc_core.experiments.data import forget
 from dpmc_core.experiments.spec import NUMERIC
 from dpmc_core.mechanisms import FAMILIES, Mechanism
-from dpmc_core.privacy import odds_sentence
 
 __all__ = ["main"]
 
@@ -126,9 +125,7 @@ def _mechanism(arguments: argparse.Namespace) -> dict[str, Any]:
         "epsilon": pure,
         "delta": delta,
         "epsilon_at_delta": noise.epsilon_at_delta(delta, sensitivity),
-        "odds": odds_sentence(pure)
-        if math.isfinite(pure)
-        else odds_sentence(noise.epsilon_at_delta(delta, sensitivity), delta),
+        "best_guess": noise.best_guess(sensitivity),
         "protects": "one scalar release whose value moves by at most the sensitivity between neighbours; exact",
     }
     if count:
@@ -138,7 +135,9 @@ def _mechanism(arguments: argparse.Namespace) -> dict[str, Any]:
         print(f"variance {noise.variance:.6g}, Fisher information {noise.fisher_information:.6g}")
         print(f"pure ε at sensitivity {sensitivity:g}: {pure:.6g}")
         print(f"exact ε at δ = {delta:g}: {result['epsilon_at_delta']:.6g}")
-        print(result["odds"])
+        print(
+            f"the best attacker guesses right {100 * result['best_guess']:.2f} times in 100 (exact, one release; 50 is chance)"
+        )
         for x in result.get("samples", []):
             print(f"{x:.17g}")
     return result

@@ -266,10 +266,8 @@ def icon_array(chance: float, title: str) -> go.Figure:
     return fig
 
 
-def heat_map(
-    panels: Sequence[tuple[str, NDArray[np.float64]]], low: float, high: float, height: int = 330
-) -> go.Figure:
-    """Matrices side by side on one colour scale (Cividis), rows users, columns items."""
+def heat_map(panels: Sequence[tuple[str, NDArray[np.float64]]], low: float, high: float, height: int = 330) -> Drawn:
+    """Matrices side by side on one colour scale (Cividis), rows users, columns items; and every cell as numbers."""
     fig = make_subplots(
         1, len(panels), subplot_titles=[name for name, _ in panels], horizontal_spacing=0.03, shared_yaxes=True
     )
@@ -289,4 +287,6 @@ def heat_map(
     fig.update_xaxes(title_text="items", showticklabels=False)
     fig.update_yaxes(showticklabels=False, autorange="reversed")
     fig.update_yaxes(title_text="users", col=1)
-    return fig
+    users, items = np.indices(panels[0][1].shape)
+    numbers = {"user": users.ravel() + 1, "item": items.ravel() + 1, **{name: m.ravel() for name, m in panels}}
+    return fig, pd.DataFrame(numbers)

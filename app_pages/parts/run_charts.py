@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from app_pages.parts.charts import Drawn, heat_map
@@ -109,7 +108,7 @@ def rmse_curves(results: Sequence[Named], clip: bool) -> Drawn:
     return fig, pd.DataFrame(rows)
 
 
-def completed(results: Sequence[Named], size: int = 40) -> go.Figure | None:
+def completed(results: Sequence[Named], size: int = 40) -> Drawn | None:
     """Truth beside each completed matrix, for synthetic data: the first ``size`` users and items. None without truth."""
     ratings = results[0].result.split.test
     if ratings.truth is None:
@@ -232,7 +231,7 @@ def popularity(ratings: Ratings) -> Drawn:
     return fig, pd.DataFrame(rows)
 
 
-def sparsity(ratings: Ratings, bins: int = 120) -> go.Figure:
+def sparsity(ratings: Ratings, bins: int = 120) -> Drawn:
     """Share of observed cells, users and items sorted by their number of ratings and pooled into at most 120 bins."""
     places = []
     for numbers, count in ((ratings.users, ratings.n_users), (ratings.items, ratings.n_items)):
@@ -252,7 +251,9 @@ def sparsity(ratings: Ratings, bins: int = 120) -> go.Figure:
     fig.update_layout(height=360, margin={"l": 10, "r": 10, "t": 16, "b": 10})
     fig.update_xaxes(title_text="items, most rated first", showticklabels=False)
     fig.update_yaxes(title_text="users, most active first", showticklabels=False, autorange="reversed")
-    return fig
+    row, column = np.indices(share.shape)
+    numbers = {"user bin": row.ravel() + 1, "item bin": column.ravel() + 1, "percent observed": share.ravel()}
+    return fig, pd.DataFrame(numbers)
 
 
 def _rounded(ratings: Ratings) -> np.ndarray:

@@ -59,8 +59,11 @@ def sweep_seconds(ratings: Ratings, rank: int, reg: float, threads: int, repeats
         return median_seconds(work, repeats)
 
 
-def irls_inner_ratio(ratings: Ratings, rank: int, threads: int, repeats: int) -> float:
-    """Seconds of one IRLS inner iteration over seconds of one ALS half-sweep, both on the item side."""
+def irls_inner_ratio(ratings: Ratings, rank: int, threads: int, repeats: int, extra: int = 10) -> float:
+    """Seconds of one IRLS inner iteration over seconds of one ALS half-sweep, both on the item side.
+
+    The inner iteration's time is the slope between 1 and 1 + ``extra`` of them.
+    """
     sides = Sides.of(ratings, rank)
     users = np.random.default_rng(0).random((ratings.n_users, rank))
     theta = np.random.default_rng(1).standard_normal((ratings.n_items, rank))
@@ -71,7 +74,7 @@ def irls_inner_ratio(ratings: Ratings, rank: int, threads: int, repeats: int) ->
             return lambda: half_sweep(sides.by_item, users, 1.0, workers, update=update)
 
         plain = median_seconds(lambda: half_sweep(sides.by_item, users, 1.0, workers), repeats)
-        slope = (median_seconds(inner(11), repeats) - median_seconds(inner(1), repeats)) / 10
+        slope = (median_seconds(inner(1 + extra), repeats) - median_seconds(inner(1), repeats)) / extra
     return slope / plain
 
 

@@ -9,6 +9,7 @@ import os
 import shutil
 import stat
 import tempfile
+import time
 import zipfile
 import zlib
 from collections.abc import Callable
@@ -23,6 +24,7 @@ from dpmc_core.errors import DownloadError, ParameterError
 __all__ = ["Cancelled", "fetch", "unpack"]
 
 Progress = Callable[[int, int], None]
+_LEFTOVER_SECONDS = 24 * 3600
 _UNPACKED_LIMIT = 2 * 1024**3  # bytes; the largest set unpacks to 0.9 GiB
 
 
@@ -43,6 +45,9 @@ def fetch(name: str, progress: Progress | None = None, cancelled: Callable[[], b
     root = data_dir()
     try:
         root.mkdir(parents=True, exist_ok=True)
+        for leftover in root.glob(f".{known.folder}-*"):  # of a fetch that was killed
+            if time.time() - leftover.stat().st_mtime > _LEFTOVER_SECONDS:
+                shutil.rmtree(leftover, ignore_errors=True)
         with tempfile.TemporaryDirectory(prefix=f".{known.folder}-", dir=root) as temporary:
             archive = _download(known, Path(temporary), progress, cancelled)
             fresh = Path(temporary) / "unpacked"

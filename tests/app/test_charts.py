@@ -77,9 +77,13 @@ def test_labels_never_overlap() -> None:
 
 
 def test_completed_matrices_and_top_ten(results: list[Named]) -> None:
-    fig = run_charts.completed(results, size=20)
-    assert fig is not None
+    drawn = run_charts.completed(results, size=20)
+    assert drawn is not None
+    fig, numbers = drawn
     assert len(fig.data) == 4
+    assert numbers.shape == (400, 6)
+    truth = results[0].result.split.test.truth
+    assert numbers["the truth"].iloc[21] == truth.left[1] @ truth.right[1]
     table = run_charts.top_ten(results, 3)
     assert len(table) == 10
     train = results[0].result.split.train
@@ -96,7 +100,7 @@ def test_other_run_charts(results: list[Named]) -> None:
     ratings = results[0].result.split.train
     _, numbers = run_charts.popularity(ratings)
     assert numbers["ratings"].max() == max(np.bincount(ratings.items).max(), np.bincount(ratings.users).max())
-    share = run_charts.sparsity(ratings).data[0].z
+    share = run_charts.sparsity(ratings)[0].data[0].z
     assert np.mean(share) == pytest.approx(100 * ratings.density, rel=1e-3)
 
 

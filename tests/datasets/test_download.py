@@ -3,6 +3,7 @@
 import dataclasses
 import hashlib
 import io
+import os
 import stat
 import threading
 import zipfile
@@ -93,6 +94,17 @@ def test_a_second_download_replaces_the_first_only_when_complete(place) -> None:
     download.fetch("ml-100k")
     assert not (folder / "mark").exists()
     assert (folder / "u.data").exists()
+
+
+def test_leftovers_of_a_killed_fetch_are_cleared_after_a_day(place) -> None:
+    folder = place(GOOD)
+    old, fresh = folder.parent / ".ml-100k-old", folder.parent / ".ml-100k-fresh"
+    for leftover in (old, fresh):
+        leftover.mkdir(parents=True)
+    os.utime(old, (1, 1))
+    download.fetch("ml-100k")
+    assert not old.exists()
+    assert fresh.exists()  # another fetch may be using it
 
 
 def test_connection_cut_short(place) -> None:
