@@ -35,7 +35,7 @@ def run_all(*, quick: bool, threads: int, tell: Callable[[str], None]) -> dict[s
             repeats = 9 if len(ratings) < 5e6 else 3
             seconds = kernel.sweep_seconds(ratings, rank, 10.0, threads, repeats)
             share = 4 * len(ratings) * rank**2 / seconds / 1e9 / rate
-            ratio = kernel.irls_inner_ratio(ratings, rank, threads, repeats)
+            ratio = kernel.irls_inner_ratio(ratings, rank, threads, repeats, extra=10 if repeats > 3 else 3)
             found[f"{name}-r{rank}"] = {"sweep_seconds": seconds, "share_of_dgemm": share, "irls_inner_ratio": ratio}
             tell(
                 f"{name}, rank {rank}: {seconds:.3f} s per ALS sweep, {share:.0%} of DGEMM; an IRLS inner iteration costs "
@@ -44,8 +44,8 @@ def run_all(*, quick: bool, threads: int, tell: Callable[[str], None]) -> dict[s
         if not quick:
             half = ratings.take(np.random.default_rng(0).random(len(ratings)) < 0.5)
             growth = {
-                rank: kernel.sweep_seconds(ratings, rank, 10.0, threads, 5)
-                / kernel.sweep_seconds(half, rank, 10.0, threads, 5)
+                rank: kernel.sweep_seconds(ratings, rank, 10.0, threads, 7 if len(ratings) < 5e6 else 2)
+                / kernel.sweep_seconds(half, rank, 10.0, threads, 7 if len(ratings) < 5e6 else 2)
                 for rank in (32, 128)
             }
             found[f"{name}-growth"] = growth
