@@ -80,7 +80,7 @@ def method_controls(dataset: str) -> dict[str, Any]:
         )
     fields: dict[str, Any] = {
         "rank": controls.number("Rank r", "rank", "rank", usual["rank"]),
-        "reg": controls.number("Regularisation λ", "reg", "reg", usual["reg"], step=0.5),
+        "reg": controls.number("Regularisation λ", "reg", "reg", usual["reg"], step=0.1),
         "iterations": controls.number("Iterations T", "iterations", "iterations", usual["iterations"]),
     }
     with st.expander("More"):
@@ -159,7 +159,7 @@ def main_figure(results: list[Named], clip: bool) -> None:
     show(figure, "rmse", f"Held-out RMSE per iteration. At the end: {said}.", numbers)
     st.caption(
         " · ".join(n.label for n in results)
-        + ". Bands: 95 % over the choice of held-out ratings. Each curve is one draw of noise and start; another seed shows how much they matter."
+        + ". Bands: 95 % over the choice of held-out ratings. Each curve is one draw of noise and start; another seed shows how much they matter. Points above the frame are first iterations from a random start."
     )
 
 
@@ -198,12 +198,14 @@ def account(item: Named) -> None:
     with st.container(border=True):
         st.markdown(f"**{item.label}**")
         st.metric(
-            "held-out RMSE (rating units)",
-            f"{final.test_rmse:.4f}",
+            f"held-out RMSE{', clipped' if clip else ''} (rating units)",
+            f"{final.test_rmse_clipped if clip else final.test_rmse:.4f}",
             help=texts.DEFINITIONS["rmse"] + " ± is half of a 95 % interval over the choice of held-out ratings.",
         )
-        lines = [f"± {final.test_half_width:.2g} (95 %, over held-out ratings)"]
-        lines.append(f"clipped to the scale {final.test_rmse_clipped:.4g} · training {final.train_rmse:.4g}")
+        half = final.test_half_width_clipped if clip else final.test_half_width
+        lines = [f"± {half:.2g} (95 %, over held-out ratings)"]
+        other = f"not clipped {final.test_rmse:.4f}" if clip else f"clipped to the scale {final.test_rmse_clipped:.4f}"
+        lines.append(f"{other} · training {final.train_rmse:.4f}")
         if final.truth_rmse is not None:
             lines.append(f"whole true matrix {final.truth_rmse:.4g}")
         won = sum(result.beats_trivial.values())
@@ -346,6 +348,8 @@ with clip_column:
     )
 if problem:
     st.error(controls.plain(problem), icon=":material/error:")
+    if not entry(shared["dataset"]).present():
+        st.page_link("app_pages/datasets.py", label="Go to the Datasets page", icon=":material/database:")
 linked = st.query_params.get("run") == "1" and "linked" not in st.session_state
 if linked:
     st.session_state["linked"] = True
@@ -386,6 +390,8 @@ else:
         show_example()
     else:
         if specs and standing.specs != specs:
+            # the address shows settings that have not been run: who gets it sees them and presses Run
+            st.query_params.pop("run", None)
             st.info(
                 "The settings have changed since this run; press *Run* to compute with them.", icon=":material/update:"
             )

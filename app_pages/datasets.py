@@ -119,11 +119,16 @@ else:
                 "items": f"{ratings.n_items:,}",
                 "ratings": f"{len(ratings):,}",
                 "of the matrix seen": f"{100 * ratings.density:.2f} %",
-                "mean rating": f"{ratings.values.mean():.3g} of {ratings.low:g}–{ratings.high:.3g}",
+                f"mean rating ({ratings.low:.3g} to {ratings.high:.3g})": f"{ratings.values.mean():.3g}",
             }.items(),
             strict=True,
         ):
             cell.metric(title, value)
+        if chosen.ratings and len(ratings) != chosen.ratings:
+            st.caption(
+                f"The file has {chosen.ratings:,} rows; {len(ratings):,} count as ratings here (zeros as chosen in the sidebar, and a "
+                "pair that occurs twice counts once)."
+            )
         left, right = st.columns(2)
         with left:
             st.markdown("**How popular are items, how active are users?**")

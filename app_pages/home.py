@@ -4,7 +4,7 @@ import numpy as np
 import streamlit as st
 
 from app_pages.parts import charts, controls, texts
-from app_pages.parts.style import draw, show
+from app_pages.parts.style import IDENTITY, draw, show
 from dpmc_core.experiments import RunSpec, run
 from dpmc_core.mechanisms import Gaussian, Huber, Laplace
 from dpmc_core.privacy import guess_bound, odds_sentence
@@ -85,8 +85,8 @@ st.caption(
 
 truth, clean, clean_rmse, trivial, _, _ = completed_matrix("none", 1.0, seed)
 _, noisy, noisy_rmse, _, sd, label = completed_matrix(mechanism, epsilon, seed)
-st.subheader("One picture that degrades", anchor=False)
-panels = [("the truth", truth), ("no noise", clean), (f"noise, nominal ε {epsilon:g}", noisy)]
+st.subheader(f"One picture that degrades (nominal ε = {epsilon:g} per draw: not the odds above)", anchor=False)
+panels = [("the truth", truth), ("no noise", clean), ("with noise", noisy)]
 figure, numbers = charts.heat_map(panels, float(truth.min()), float(truth.max()))
 show(
     figure,
@@ -113,7 +113,7 @@ trio = [
     Gaussian.with_epsilon(epsilon, 1.0, delta=1e-5),
 ]
 figure, numbers = charts.densities(trio)
-sds = ", ".join(f"{m.name} {texts.three(m.std)}" for m in trio)
+sds = ", ".join(f"{IDENTITY[m.name].title} {texts.three(m.std)}" for m in trio)
 show(figure, "home-densities", f"Densities at ε = {epsilon:g} and sensitivity 1. Standard deviations: {sds}.", numbers)
 st.caption(
     f"One number whose value moves by at most 1 when one person changes. Huber (α = 1.5) and Laplace hold ε = {epsilon:g} "

@@ -96,7 +96,7 @@ for cell, m in zip(cells, mechanisms, strict=True):
         st.markdown(f"**{TITLES[m.name]}**")
         st.caption(
             f"variance {texts.three(m.variance)} · pure ε {texts.three(pure)} · ε at δ = {delta:g}: "
-            f"{texts.three(m.epsilon_at_delta(delta, sensitivity))} · Fisher information {texts.three(m.fisher_information)}"
+            f"{texts.three(m.epsilon_at_delta(delta, sensitivity))} · Fisher information {texts.three(m.fisher_information)} (how sharply many draws locate the value)"
         )
         st.caption(
             f"The best attacker guesses right {100 * m.best_guess(sensitivity):.1f} times in 100 (exact, one release; 50 is chance)."

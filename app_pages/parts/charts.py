@@ -19,6 +19,8 @@ from dpmc_core.mechanisms.huber_law import variance as unit_variance
 
 Drawn = tuple[go.Figure, pd.DataFrame]
 
+_LOWEST_DENSITY = 1e-12
+
 __all__ = ["densities", "icon_array", "privacy_loss", "privacy_profile", "sampled", "table_1", "variance_curve"]
 
 VIEWS: dict[str, tuple[str, str]] = {
@@ -40,7 +42,7 @@ def densities(mechanisms: Sequence[Mechanism], view: str = "density") -> Drawn:
         y = np.asarray(getattr(m, method)(x))
         numbers[m.name] = y
         if view == "log-density":
-            y = np.maximum(y, 1e-12)  # for the picture only: the axis ends there
+            y = np.where(y < _LOWEST_DENSITY, np.nan, y)  # the picture ends there; the numbers go on
         look = IDENTITY[m.name]
         shape = "hv" if m.name == "staircase" else "linear"
         fig.add_scatter(
@@ -62,6 +64,8 @@ def densities(mechanisms: Sequence[Mechanism], view: str = "density") -> Drawn:
         )
         ends.append((m, y))
     _label_peaks(fig, x, ends, view)
+    if view == "log-density":
+        fig.update_yaxes(exponentformat="power", dtick=2)
     return fig, pd.DataFrame(numbers)
 
 
@@ -71,7 +75,8 @@ def _label_peaks(fig: go.Figure, x: NDArray[np.float64], ends: list[tuple[Mechan
         if view == "cdf":
             i = int(np.searchsorted(y, 0.62 + 0.09 * k))
         elif view == "log-density":
-            i = x.size - 1
+            drawn = np.flatnonzero(np.isfinite(y) & (x > 0))
+            i = int(drawn[int((0.55 + 0.12 * k) * (drawn.size - 1))])
         else:
             top = float(y.max())
             i = x.size // 2 + int(np.argmax(y[x.size // 2 :] < top * (0.8 - 0.2 * k)))
@@ -88,7 +93,7 @@ def _label_peaks(fig: go.Figure, x: NDArray[np.float64], ends: list[tuple[Mechan
 
 def variance_curve(current: Huber) -> Drawn:
     """σ²(α) of unit-scale Huber noise (thesis figure 4.4) with its two limits and the current α."""
-    alpha = np.geomspace(0.05, 20, 300)
+    alpha = np.geomspace(0.01, 20, 300)
     value = np.asarray(unit_variance(alpha))
     look = IDENTITY["huber"]
     fig = figure(
@@ -119,8 +124,8 @@ def variance_curve(current: Huber) -> Drawn:
         marker={"color": look.colour, "size": 13, "symbol": look.marker, "line": {"width": 2, "color": "white"}},
     )
     label_end(fig, current.alpha, here, f"α = {current.alpha:g}: {here:.3g}", log_x=True, log_y=True, shift=14)
-    label_end(fig, 0.06, 300, "Laplace limit 2/α²", log_x=True, log_y=True, shift=26)
-    label_end(fig, 6, 1, "Gaussian limit 1", log_x=True, log_y=True, shift=12)
+    label_end(fig, 0.012, 6000, "Laplace limit 2/α²", log_x=True, log_y=True, shift=30)
+    label_end(fig, 0.012, 1, "Gaussian limit 1", log_x=True, log_y=True, shift=10)
     return fig, pd.DataFrame({"alpha": alpha, "variance": value})
 
 

@@ -98,6 +98,8 @@ def _numeric(
     high = limit.high - _SMALLEST if limit.open_high else limit.high
     value = limit.default if default is None else default
     step = step or (1 if limit.integer else None)
+    if widget is st.number_input and not limit.integer:
+        options.setdefault("format", "%g")
 
     def check(text: str) -> None:
         try:

@@ -22,6 +22,13 @@ __all__ = ["Named", "actual_vs_predicted", "completed", "errors", "popularity", 
 
 # one line style per configuration, so that two configurations with the same noise stay apart
 _WIDTHS = (3.0, 2.0, 1.5)
+_MARKERS = ("", "-open", "-dot")
+
+
+def _marker(named: "Named", k: int) -> dict[str, object]:
+    """The mechanism's marker, filled, open or dotted for the first, second and third configuration."""
+    look = IDENTITY[named.result.spec.mechanism]
+    return {"symbol": look.marker + _MARKERS[k % 3], "size": 8, "color": look.colour}
 
 
 @dataclass(frozen=True)
@@ -40,7 +47,7 @@ class Named:
 
 def rmse_curves(results: Sequence[Named], clip: bool) -> Drawn:
     """Held-out RMSE per iteration with 95 % bands over the held-out ratings; trivial predictors as horizontal lines."""
-    fig = figure("iteration", "held-out RMSE (rating units)", height=430)
+    fig = figure("iteration", f"held-out RMSE{', clipped' if clip else ''} (rating units)", height=430)
     rows = []
     ends: list[tuple[float, float, str]] = []
     last, top = 1, 0.0
@@ -66,7 +73,7 @@ def rmse_curves(results: Sequence[Named], clip: bool) -> Drawn:
             mode="lines+markers",
             name=named.label,
             line={"color": look.colour, "dash": look.dash, "width": _WIDTHS[k % 3]},
-            marker={"symbol": look.marker, "size": 7},
+            marker=_marker(named, k),
         )
         ends.append((float(x[-1]), float(y[-1]), named.letter))
         last, top = max(last, int(x[-1])), max(top, float(y[-1] + half[-1]))
@@ -123,7 +130,7 @@ def completed(results: Sequence[Named], size: int = 40) -> Drawn | None:
 
 def actual_vs_predicted(results: Sequence[Named]) -> Drawn:
     """Mean prediction with the middle 80 % for each actual rating (rounded to halves), clipped predictions."""
-    fig = figure("actual rating", "predicted rating (mean, middle 80 %)", height=380)
+    fig = figure("actual rating", "predicted, clipped (mean, middle 80 %)", height=380)
     rows = []
     ends: list[Label] = []
     for k, named in enumerate(results):
@@ -141,7 +148,7 @@ def actual_vs_predicted(results: Sequence[Named]) -> Drawn:
             mode="lines+markers",
             name=named.label,
             line={"color": look.colour, "dash": look.dash, "width": _WIDTHS[k % 3]},
-            marker={"symbol": look.marker, "size": 9},
+            marker=_marker(named, k),
             error_y={
                 "type": "data",
                 "symmetric": False,
@@ -170,7 +177,7 @@ def actual_vs_predicted(results: Sequence[Named]) -> Drawn:
 
 def errors(results: Sequence[Named]) -> Drawn:
     """Distribution of held-out errors (prediction − rating, clipped predictions) of each configuration."""
-    fig = figure("error, prediction − rating (rating units)", "share of held-out ratings per unit", height=380)
+    fig = figure("error, clipped prediction − rating (rating units)", "share of held-out ratings per unit", height=380)
     rows: dict[str, object] = {}
     tests = [named.result.split.test for named in results]
     reach = max(t.high - t.low for t in tests)
@@ -189,6 +196,15 @@ def errors(results: Sequence[Named]) -> Drawn:
             mode="lines",
             name=named.label,
             line={"color": look.colour, "dash": look.dash, "width": _WIDTHS[k % 3], "shape": "hvh"},
+        )
+        spots = np.arange(4 + 3 * k, 80, 9)
+        fig.add_scatter(
+            x=middle[spots],
+            y=height[spots],
+            mode="markers",
+            name=named.label,
+            hoverinfo="skip",
+            marker=_marker(named, k),
         )
         i = int(np.argmax(height)) + 4 + 3 * k
         label_end(fig, float(middle[min(i, 79)]), float(height[min(i, 79)]), named.letter, shift=4)

@@ -54,20 +54,20 @@ def notice_mechanisms(mechanisms: Sequence[Mechanism], sensitivity: float, delta
         )
     guesses = ", ".join(f"{IDENTITY[m.name].title} {100 * m.best_guess(sensitivity):.1f}" for m in mechanisms)
     out.append(
-        f"One release, exactly: the best attacker guesses right {guesses} times in 100. ε looks only at the worst outcome, which is "
-        "why it can rank the noises the other way round."
+        f"One release, exactly: the best attacker guesses right {guesses} times in 100. ε looks only at the worst outcome, "
+        "the guess at all of them."
     )
     if "huber" in by_name and "laplace" in by_name:
         h, la = by_name["huber"], by_name["laplace"]
         if abs(h.variance / la.variance - 1) < 1e-6:
             out.append(
                 f"At equal variance Huber's pure ε is {three(pure['huber'] / pure['laplace'])} times Laplace's. When many draws add up, "
-                f"a draw at this Δ costs {_cost(h, sensitivity)} (Huber), {_cost(la, sensitivity)} (Laplace) and 1 (Gaussian); for small "
+                f"a draw at this Δ costs {_cost(h, sensitivity)} (Huber), {_cost(la, sensitivity)} (Laplace) and 1 (Gaussian) in privacy loss; for small "
                 f"shifts that tends to {three(h.fisher_information * h.variance)}, 2 and 1."
             )
         elif abs(pure["huber"] / pure["laplace"] - 1) < 1e-6:
             out.append(
-                f"At equal pure ε Huber's variance is {three(h.variance / la.variance)} times Laplace's; it is never below 1."
+                f"At equal pure ε Huber's variance is {three(h.variance / la.variance)} times Laplace's; that ratio is never below 1."
             )
     return out
 
@@ -101,10 +101,10 @@ def noise_sentence(quiet: Named, noisy: Named) -> str:
     half = 1.96 * float(pulls.std(ddof=1)) / math.sqrt(pulls.size) if pulls.size > 1 else math.inf
     which = f"Noise ({noisy.label} against {quiet.label})"
     if abs(change) <= half:
-        return f"{which} changes the held-out RMSE by {three(change)} ± {three(half)}: not told apart from nothing by these ratings."
+        return f"{which} changes the unclipped held-out RMSE by {three(change)} ± {three(half)}: not told apart from nothing by these ratings."
     verb = "raises" if change > 0 else "lowers"
     why = "" if change > 0 else " Noise can help where there is too little regularisation: try a larger λ."
-    return f"{which} {verb} the held-out RMSE by {three(abs(change))} ± {three(half)}, in this one draw of noise.{why}"
+    return f"{which} {verb} the unclipped held-out RMSE by {three(abs(change))} ± {three(half)}, in this one draw of noise.{why}"
 
 
 def notice_runs(results: Sequence[Named]) -> list[str]:

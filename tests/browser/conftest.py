@@ -11,9 +11,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 ROOT = Path(__file__).resolve().parents[2]
+expect.set_options(timeout=30_000)  # a busy machine is not a broken page
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
