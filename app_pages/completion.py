@@ -92,7 +92,7 @@ def method_controls(dataset: str) -> dict[str, Any]:
         fields["sensitivity"] = controls.number(
             "Nominal sensitivity Δ", "sensitivity", "nominal_sensitivity", 5.0, step=0.5
         )
-        fields["delta"] = controls.number("δ", "delta", "delta", 1e-5, step=1e-6, format="%.1e")
+        fields["delta"] = controls.number("δ", "delta", "account_delta", 1e-5, step=1e-6, format="%.1e")
     return fields
 
 

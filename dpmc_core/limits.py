@@ -75,6 +75,10 @@ LIMITS: dict[str, Limit] = {
         Limit("sensitivity", 1e-100, 1e100, "most that one person's data can move the released number", 1),
         Limit("order", 1, 1e9, "order of the Rényi divergence", 2),
         Limit("gamma", 0, 1, "step position of the staircase noise", 0.5),
+        # releases and accounts
+        Limit("count", 1, 10**7, "how many times a vector of this kind was released", 1, integer=True),
+        Limit("coordinates", 1, 10**15, "length of the released vector", 1, integer=True),
+        Limit("account_delta", 1e-15, 1, "probability δ with which the composed bound may fail", 1e-5, open_high=True),
         # matrix completion
         Limit("rank", 1, 256, "number of latent factors r", 32, integer=True),
         Limit("reg", 1e-3, 1e4, "ridge penalty λ on both factor matrices", 10),

@@ -8,6 +8,7 @@ import platform
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from dpmc_core.experiments import registry
 from dpmc_core.experiments.data import split_of
 from dpmc_core.experiments.spec import RunSpec
 from dpmc_core.metrics.ratings import clipped, rmse, truth_rmse, truth_rmse_clipped
-from dpmc_core.privacy import Ledger, Statement, nominal_statement
+from dpmc_core.privacy import Ledger, Statement, state
 
 __all__ = ["RunResult", "StepMetrics", "run", "steps"]
 
@@ -55,7 +56,6 @@ class RunResult:
     metrics: tuple[StepMetrics, ...]
     model: FactorModel
     ledger: Ledger
-    statement: Statement
     trivial: dict[str, float]
     split: Split
     seconds: float
@@ -66,6 +66,11 @@ class RunResult:
     def final(self) -> StepMetrics:
         """The metrics of the last iteration made."""
         return self.metrics[-1]
+
+    @cached_property
+    def statement(self) -> Statement:
+        """What the run protects; composed when first asked for, since a privacy loss distribution takes a moment."""
+        return state(self.ledger, self.spec.delta, self.split.train.high - self.split.train.low)
 
     @property
     def beats_trivial(self) -> dict[str, bool]:
@@ -124,7 +129,6 @@ def steps(spec: RunSpec, *, workers: int | None = None, split: Split | None = No
                 metrics=metrics,
                 model=step.model,
                 ledger=ledger,
-                statement=nominal_statement(ledger, spec.delta, train.high - train.low),
                 trivial=trivial,
                 split=split,
                 seconds=time.perf_counter() - started,

@@ -24,7 +24,7 @@ NUMERIC: dict[str, str] = {
     "epsilon": "noise_epsilon",
     "alpha": "alpha",
     "sensitivity": "nominal_sensitivity",
-    "delta": "delta",
+    "delta": "account_delta",
     "rank": "rank",
     "reg": "reg",
     "iterations": "iterations",

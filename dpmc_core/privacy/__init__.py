@@ -1,11 +1,28 @@
 """What a run releases and what can be said about it.
 
-Lives here: the ledger (releases, written by the line that draws the noise), statements, and ε in odds. Does not live
-here: the noise laws (``dpmc_core.mechanisms``) or any algorithm.
+Lives here: the ledger (releases, written by the line that draws the noise), accountants that read it, calibration,
+statements, audits, and ε in odds. Does not live here: the noise laws (``dpmc_core.mechanisms``) or any algorithm.
 """
 
+from dpmc_core.privacy.account import Account, account, best
+from dpmc_core.privacy.calibrate import least_noise
 from dpmc_core.privacy.ledger import Ledger, Release, draw
+from dpmc_core.privacy.ledger_file import ledger_from_text, read_ledger
 from dpmc_core.privacy.odds import guess_bound, odds_sentence
-from dpmc_core.privacy.statement import Statement, nominal_statement
+from dpmc_core.privacy.statement import Statement, state
 
-__all__ = ["Ledger", "Release", "Statement", "draw", "guess_bound", "nominal_statement", "odds_sentence"]
+__all__ = [
+    "Account",
+    "Ledger",
+    "Release",
+    "Statement",
+    "account",
+    "best",
+    "draw",
+    "guess_bound",
+    "least_noise",
+    "ledger_from_text",
+    "odds_sentence",
+    "read_ledger",
+    "state",
+]

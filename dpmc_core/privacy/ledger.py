@@ -1,30 +1,41 @@
 """Releases and the ledger of a run.
 
 Lives here: ``draw``, the one function that solvers call for noise; it returns the noise *and* the release, so the count
-cannot drift from the algorithm. Does not live here: what the releases add up to (``statement``).
+cannot drift from the algorithm. Does not live here: what the releases add up to (``account``, ``statement``) or reading
+a ledger from a file (``ledger_file``).
 """
 
+import math
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmc_core.mechanisms import Mechanism
+from dpmc_core import limits
+from dpmc_core.errors import ParameterError
+from dpmc_core.mechanisms import Mechanism, Staircase
 
-__all__ = ["Ledger", "Release", "draw", "merge"]
+__all__ = ["NEIGHBOURS", "UNITS", "Ledger", "Release", "draw", "merge"]
 
-Unit = Literal["rating", "user", "document", "image"]
+Unit = Literal["rating", "user", "document", "image", "record"]
 Neighbours = Literal["replace-one", "add/remove-one"]
+UNITS: tuple[str, ...] = get_args(Unit)
+NEIGHBOURS: tuple[str, ...] = get_args(Neighbours)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Release:
     """One noisy vector that leaves the curator, and how often it did.
 
-    ``l1_sensitivity`` and ``l2_sensitivity`` are in units of the released number; ``sound`` says whether they are
-    derived (a guarantee) or assumed (*nominal*, as a paper counts). ``coordinates`` is the length of the vector,
-    ``count`` how many times a vector of this kind was released.
+    Between neighbours (``neighbours``, in data of one ``unit``) the vector moves by at most ``l1_sensitivity`` in the ℓ1
+    norm and ``l2_sensitivity`` in the ℓ2 norm, both in units of the released number; ``sound`` says whether they are
+    derived (a guarantee) or assumed (*nominal*, as a paper counts). ``coordinates`` is the length d of the vector,
+    ``count`` how many times a vector of this kind was released, ``mechanism`` the noise on each coordinate, ``source``
+    where the sensitivities come from.
+
+    Raises ``ParameterError`` when a number is out of range, or when ℓ2 ≤ ℓ1 ≤ √d·ℓ2, which holds for every vector, does
+    not hold. Staircase noise is accounted for single numbers only.
     """
 
     what: str
@@ -37,6 +48,24 @@ class Release:
     count: int
     sound: bool
     source: str
+
+    def __post_init__(self) -> None:
+        l1, l2 = (limits.check("sensitivity", x) for x in (self.l1_sensitivity, self.l2_sensitivity))
+        coordinates = limits.check_int("coordinates", self.coordinates)
+        limits.check_int("count", self.count)
+        for name, allowed in (("unit", UNITS), ("neighbours", NEIGHBOURS)):
+            if getattr(self, name) not in allowed:
+                raise ParameterError(name, getattr(self, name), "one of " + ", ".join(allowed))
+        if l2 > l1 * (1 + 1e-9):
+            raise ParameterError("l2_sensitivity", l2, f"at most the l1_sensitivity, {l1:g}: no vector has ℓ2 above ℓ1")
+        if l1 > math.sqrt(coordinates) * l2 * (1 + 1e-9):
+            raise ParameterError(
+                "l1_sensitivity",
+                l1,
+                f"at most √coordinates times the l2_sensitivity, {math.sqrt(coordinates) * l2:g}: no vector exceeds it",
+            )
+        if isinstance(self.mechanism, Staircase) and coordinates > 1:
+            raise ParameterError("coordinates", coordinates, "1 for staircase noise, whose ε is derived for one number")
 
     def as_dict(self) -> dict[str, Any]:
         """A JSON-able copy; the mechanism becomes its name and parameters."""
@@ -62,6 +91,16 @@ class Ledger:
         """Whether noise was drawn at all."""
         return bool(self.releases)
 
+    @property
+    def draws(self) -> int:
+        """How many vectors were released in all."""
+        return sum(release.count for release in self.releases)
+
+    @property
+    def sound(self) -> bool:
+        """Whether every sensitivity is derived, so that what is counted from it is a guarantee."""
+        return all(release.sound for release in self.releases)
+
     def as_dict(self) -> dict[str, Any]:
         """A JSON-able copy."""
         return {"version": 1, "releases": [release.as_dict() for release in self.releases]}
@@ -71,7 +110,7 @@ def merge(releases: tuple[Release, ...]) -> tuple[Release, ...]:
     """Releases that differ only in ``count`` become one."""
     merged: dict[Release, int] = {}
     for release in releases:
-        key = replace(release, count=0)
+        key = replace(release, count=1)
         merged[key] = merged.get(key, 0) + release.count
     return tuple(replace(key, count=count) for key, count in merged.items())
 

@@ -1,18 +1,20 @@
 """Statements: what can honestly be said about a ledger.
 
-Lives here: the nominal statement of the papers' algorithms, with its caveats (findings 5). Every release of those
-algorithms is *nominal*: its sensitivity is assumed, not derived. Does not live here: sound accountants.
+Lives here: who is protected, against what, how much and how that was counted; and the caveats of the papers' algorithms
+(findings 5), whose sensitivities are assumed, not derived. Does not live here: the counting (``account``).
 """
 
 import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from dpmc_core.errors import ParameterError
 from dpmc_core.mechanisms import Gaussian
-from dpmc_core.privacy.ledger import Ledger
+from dpmc_core.privacy.account import HOUSE_PROOF, Account, account, best, best_published
+from dpmc_core.privacy.ledger import Ledger, Release
 from dpmc_core.wording import three
 
-__all__ = ["NOMINAL_CAVEATS", "Statement", "nominal_statement"]
+__all__ = ["NOMINAL_CAVEATS", "Statement", "state"]
 
 NOMINAL_CAVEATS = (
     "The released sum Σ x·u scales with the length of the factor vectors u, which nothing bounds: no Δ is derived.",
@@ -26,11 +28,13 @@ NOMINAL_CAVEATS = (
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Statement:
-    """What a run protects and how that was counted.
+    """What a run protects and how that was counted: one ε at one δ, by the tightest valid method, the others beside it.
 
-    ``epsilon_per_draw`` is counted as the papers do (their printed Gaussian values use another formula, findings 1); ``epsilon`` is the same count composed over all releases (pure
-    composition for finite ε, the exact Gaussian profile otherwise), at ``delta``. ``nominal`` is True when any
-    sensitivity is assumed: then it is not a guarantee. Infinite ε is None in ``as_dict``.
+    ``epsilon`` holds for everything released together, at ``delta`` (0 where adding up ε is tightest);
+    ``epsilon_per_draw`` is one draw counted as the papers do (their printed Gaussian values use another formula, findings
+    1). ``epsilon_published`` follows from published results alone; it differs from ``epsilon`` only where that rests on
+    this project's own proof. ``nominal`` is True when any sensitivity is assumed: then nothing here is a guarantee.
+    Infinite ε is None in ``as_dict``.
     """
 
     unit: str
@@ -38,9 +42,11 @@ class Statement:
     epsilon: float
     delta: float
     epsilon_per_draw: float
+    epsilon_published: float
     draws: int
     how: str
     nominal: bool
+    accounts: tuple[Account, ...]
     caveats: tuple[str, ...]
 
     @property
@@ -55,6 +61,8 @@ class Statement:
             return "not private: no noise was added"
         kind = "nominal" if self.nominal else "sound"
         at = f" at δ = {self.delta:g}" if self.delta else ""
+        if self.draws == 1:
+            return f"{kind} ε = {three(self.epsilon)} for one draw{at}"
         return (
             f"{kind} ε = {three(self.epsilon_per_draw)} per draw, {three(self.epsilon)} over {self.draws:,} draws{at}"
         )
@@ -62,20 +70,21 @@ class Statement:
     def as_dict(self) -> dict[str, Any]:
         """A JSON-able copy; an infinite ε becomes None."""
         out = asdict(self)
-        for key in ("epsilon", "epsilon_per_draw"):
-            out[key] = None if math.isinf(out[key]) else out[key]
+        for row in (out, *out["accounts"]):
+            for key in ("epsilon", "epsilon_per_draw", "epsilon_published"):
+                if key in row and math.isinf(row[key]):
+                    row[key] = None
+        out["accounts"] = list(out["accounts"])
         out["caveats"] = list(self.caveats)
         out["label"] = self.label
         return out
 
 
-def nominal_statement(ledger: Ledger, delta: float = 1e-5, rating_width: float | None = None) -> Statement:
-    """The statement of a ledger as the Huber paper counts, plus the same count composed.
+def state(ledger: Ledger, delta: float = 1e-5, rating_width: float | None = None) -> Statement:
+    """The statement of a ledger at ``delta``.
 
-    Per draw: ε = αΔ/s (Theorem 2.1), Δ/b, or the exact Gaussian ε at ``delta`` (Balle & Wang 2018). Composed: ε adds
-    up over draws of finite ε; k Gaussian draws equal one of sensitivity √k·Δ (their joint density ratio depends on
-    one Gaussian of that shift), hence the exact profile there. Each coordinate vector is counted as one draw, as the
-    papers do. ``rating_width`` is the width of the data's rating scale, told beside the assumed Δ. Raises ``ValueError`` for a ledger that mixes Gaussian and pure releases.
+    ``rating_width`` is the width of the data's rating scale, told beside an assumed Δ. Raises ``ParameterError`` for δ out
+    of range, or a ledger that mixes units or neighbours: one ε cannot speak of both.
     """
     if not ledger.private:
         return Statement(
@@ -84,42 +93,59 @@ def nominal_statement(ledger: Ledger, delta: float = 1e-5, rating_width: float |
             epsilon=math.inf,
             delta=0.0,
             epsilon_per_draw=math.inf,
+            epsilon_published=math.inf,
             draws=0,
             how="no noise was drawn, so nothing is protected",
             nominal=False,
+            accounts=(),
             caveats=(),
         )
     first = ledger.releases[0]
-    draws = sum(release.count for release in ledger.releases)
-    gaussian = [isinstance(release.mechanism, Gaussian) for release in ledger.releases]
-    if any(gaussian) and not all(gaussian):
-        raise ValueError("a nominal statement is defined for one kind of noise at a time")
-    if all(gaussian):
-        per_draw = max(r.mechanism.epsilon_at_delta(delta, r.l2_sensitivity) for r in ledger.releases)
-        ratio = math.sqrt(sum(r.count * (r.l2_sensitivity / r.mechanism.std) ** 2 for r in ledger.releases))
-        composed = Gaussian(scale=1.0).epsilon_at_delta(delta, ratio)
-        how = "exact Gaussian profile of all draws together, each counted at the assumed sensitivity"
-    else:
-        delta = 0.0
-        each = [release.mechanism.epsilon(release.l1_sensitivity) for release in ledger.releases]
-        per_draw = max(each)
-        composed = sum(e * release.count for e, release in zip(each, ledger.releases, strict=True))
-        how = "ε of each draw at the assumed sensitivity, added up over the draws"
-    nominal = not all(release.sound for release in ledger.releases)
-    width = "" if rating_width is None else f" Ratings here span {three(rating_width)}."
-    assumed = (
-        f"The sensitivity is taken to be Δ = {three(first.l1_sensitivity)}, as the papers assume for all their data "
-        f"(about the width of the rating range).{width}"
+    for field in ("unit", "neighbours"):
+        named = sorted({getattr(release, field) for release in ledger.releases})
+        if len(named) > 1:
+            raise ParameterError(field, " and ".join(named), "the same for all releases of a ledger")
+    answers = account(ledger, delta)
+    tight, published = best(answers), best_published(answers)
+    proof = (
+        "" if tight.published else f"; this {HOUSE_PROOF}. By published results alone ε = {three(published.epsilon)}"
     )
-    over = f"Printed ε in the papers count one draw; this run made {draws:,}."
     return Statement(
         unit=first.unit,
         neighbours=first.neighbours,
-        epsilon=composed,
-        delta=delta,
-        epsilon_per_draw=per_draw,
-        draws=draws,
-        how=how,
-        nominal=nominal,
-        caveats=(over, assumed, *NOMINAL_CAVEATS) if nominal else (),
+        epsilon=tight.epsilon,
+        delta=tight.delta,
+        epsilon_per_draw=max(_one_draw(release, delta) for release in ledger.releases),
+        epsilon_published=published.epsilon,
+        draws=ledger.draws,
+        how=f"{tight.title}: {tight.how[0].lower()}{tight.how[1:].rstrip('.')}{proof}",
+        nominal=not ledger.sound,
+        accounts=answers,
+        caveats=_caveats(ledger, rating_width),
+    )
+
+
+def _one_draw(release: Release, delta: float) -> float:
+    """ε of one draw as the papers count it: αΔ/s (huber-paper Theorem 2.1), Δ/b, or the exact Gaussian ε at δ."""
+    if isinstance(release.mechanism, Gaussian):
+        return release.mechanism.epsilon_at_delta(delta, release.l2_sensitivity)
+    return release.mechanism.epsilon(release.l1_sensitivity)
+
+
+def _caveats(ledger: Ledger, rating_width: float | None) -> tuple[str, ...]:
+    """What an assumed sensitivity leaves out; nothing for a sound ledger."""
+    if ledger.sound:
+        return ()
+    from_paper = [r for r in ledger.releases if r.source.startswith("huber-paper")]
+    if not from_paper:
+        return (
+            "The sensitivity is assumed, not derived: whoever gave it must show why nobody can move the release more.",
+        )
+    width = "" if rating_width is None else f" Ratings here span {three(rating_width)}."
+    return (
+        f"Printed ε in the papers count one draw; this run made {ledger.draws:,}.",
+        f"The sensitivity is taken to be Δ = {three(from_paper[0].l1_sensitivity)}, as the papers assume for all their data "
+        f"(about the width of the rating range).{width}",
+        "Each draw is counted as if one number moved by Δ; changing one rating moves many numbers.",
+        *NOMINAL_CAVEATS,
     )

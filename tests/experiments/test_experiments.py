@@ -20,7 +20,7 @@ from dpmc_core.experiments.presets import PRESETS, preset
 from dpmc_core.experiments.registry import build_mechanism
 from dpmc_core.experiments.spec import NUMERIC
 from dpmc_core.mechanisms import Gaussian, Huber, Laplace, Staircase
-from dpmc_core.privacy import Ledger, nominal_statement
+from dpmc_core.privacy import Ledger, state
 from dpmc_core.privacy.odds import guess_bound, odds_sentence
 
 SMALL = RunSpec(n_users=50, n_items=40, observed=0.4, iterations=3)
@@ -141,11 +141,15 @@ def test_interval_covers_as_often_as_it_says() -> None:
 def test_statement_counts_every_draw() -> None:
     als_run = run(SMALL.but(mechanism="laplace", variance=2, iterations=4))
     assert als_run.statement.epsilon_per_draw == pytest.approx(5.0)
-    assert als_run.statement.epsilon == pytest.approx(20.0)
+    pure, *_ = als_run.statement.accounts
+    assert (pure.method, pure.delta) == ("pure", 0.0)
+    assert pure.epsilon == pytest.approx(20.0)
+    assert 19.9 < als_run.statement.epsilon <= pure.epsilon
     assert als_run.statement.nominal
     irls_run = run(SMALL.but(algorithm="irls", inner=5, mechanism="huber", variance=2))
     assert irls_run.statement.draws == 15
-    assert irls_run.statement.epsilon == pytest.approx(15 * irls_run.statement.epsilon_per_draw)
+    assert irls_run.statement.accounts[0].epsilon == pytest.approx(15 * irls_run.statement.epsilon_per_draw)
+    assert irls_run.statement.epsilon < irls_run.statement.accounts[0].epsilon
     two = run(SMALL.but(algorithm="irls-2", inner=9, mechanism="huber", variance=2))
     assert two.statement.draws == 6
     gauss = run(SMALL.but(mechanism="gaussian", variance=2, iterations=4)).statement
@@ -164,17 +168,21 @@ def test_every_allowed_amount_of_noise_can_be_stated(mechanism: str) -> None:
         noise = build_mechanism(RunSpec(mechanism=mechanism, **amount))
         for draws in (1, 50_000):
             ledger = Ledger((dataclasses.replace(release, mechanism=noise, count=draws),))
-            statement = nominal_statement(ledger)
-            assert 0 < statement.epsilon_per_draw <= statement.epsilon < math.inf
+            statement = state(ledger)
+            assert 0 <= statement.epsilon < math.inf
+            assert statement.epsilon <= statement.accounts[0].epsilon
+            assert statement.epsilon_per_draw > 0
             assert "span" not in statement.caveats[1]
-    assert "Ratings here span 4" in nominal_statement(ledger, rating_width=4.0).caveats[1]
+    assert "Ratings here span 4" in state(ledger, rating_width=4.0).caveats[1]
 
 
-def test_statement_of_mixed_noise_is_refused() -> None:
-    first = run(SMALL.but(mechanism="gaussian", variance=1, iterations=1)).ledger
-    second = run(SMALL.but(mechanism="laplace", variance=1, iterations=1)).ledger
-    with pytest.raises(ValueError, match="one kind of noise"):
-        nominal_statement(Ledger(first.releases + second.releases))
+def test_statement_of_mixed_noise_is_composed() -> None:
+    first = run(SMALL.but(mechanism="gaussian", variance=1, iterations=1))
+    second = run(SMALL.but(mechanism="laplace", variance=1, iterations=1))
+    both = state(Ledger(first.ledger.releases + second.ledger.releases))
+    assert max(first.statement.epsilon, second.statement.epsilon) < both.epsilon
+    assert both.epsilon < first.statement.epsilon + second.statement.epsilon
+    assert math.isinf(both.accounts[0].epsilon)  # Gaussian noise has no pure ε
 
 
 def test_odds() -> None:

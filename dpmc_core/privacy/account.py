@@ -1,0 +1,220 @@
+"""What a ledger spends: every method that holds, and the tightest of them.
+
+Lives here: which accounting method is valid for which ledger, what each rests on, and one table of answers. Does not live
+here: the methods (``rdp``, ``pld``, dp-accounting), or who is protected and how soundly (``statement``).
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from dpmc_core import limits
+from dpmc_core.errors import ParameterError
+from dpmc_core.mechanisms import Gaussian, Huber
+from dpmc_core.privacy.ledger import Ledger
+from dpmc_core.privacy.rdp import ORDERS, release_rdp
+
+__all__ = [
+    "HOUSE_PROOF",
+    "METHODS",
+    "Account",
+    "account",
+    "best",
+    "best_published",
+    "checked_delta",
+    "gaussian_equivalent",
+    "tightest",
+]
+
+HOUSE_PROOF = (
+    "rests on a proof in this project (docs/huber-composition.md) that has not been peer-reviewed; each of its steps is "
+    "also checked numerically"
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Account:
+    """One method's answer for a whole ledger: it is (``epsilon``, ``delta``)-DP if the sensitivities are right.
+
+    ``method`` is a key of ``METHODS``; ``published`` is False where the answer needs ``HOUSE_PROOF``. A method that does not
+    apply has ε = ∞ and says why in ``note``.
+    """
+
+    method: str
+    epsilon: float
+    delta: float
+    published: bool
+    note: str = ""
+
+    @property
+    def title(self) -> str:
+        """What the method is called."""
+        return METHODS[self.method][0]
+
+    @property
+    def how(self) -> str:
+        """What the method does, in one sentence."""
+        return METHODS[self.method][1]
+
+
+METHODS: dict[str, tuple[str, str]] = {
+    "pure": ("Adding up ε", "The pure ε of every release, added up; it never fails (δ = 0)."),
+    "advanced": (
+        "Optimal composition",
+        "The best that can be said if only each release's ε is known (Kairouz, Oh & Viswanath 2015), by dp-accounting.",
+    ),
+    "renyi-published": (
+        "Rényi, published bounds",
+        "Rényi divergences added up, Huber noise on vectors counted as ε²/2-zCDP (Bun & Steinke 2016); converted by dp-accounting.",
+    ),
+    "renyi": (
+        "Rényi",
+        "Rényi divergences added up, each release by the smallest bound that holds; converted by dp-accounting.",
+    ),
+    "pld": (
+        "Privacy loss distribution",
+        "The distribution of the whole privacy loss, by convolution (dp-accounting, pessimistic discretisation).",
+    ),
+    "exact": ("Exact", "The exact privacy profile, with nothing lost: one release, or Gaussian noise throughout."),
+}
+
+
+def account(ledger: Ledger, delta: float) -> tuple[Account, ...]:
+    """The answers of all ``METHODS`` for ``ledger`` at ``delta``, in that order; cached.
+
+    Every answer with finite ε is valid on its own (for adaptively chosen releases too). Raises ``ParameterError`` unless
+    1e-15 ≤ δ < 1. An empty ledger has no account: it released nothing with noise.
+    """
+    return _account(ledger, checked_delta(delta))
+
+
+def checked_delta(delta: float) -> float:
+    """``delta`` if a composed ε can be read at it; raises ``ParameterError`` unless 1e-15 ≤ δ < 1."""
+    try:
+        return limits.check("account_delta", delta)
+    except ParameterError as error:
+        raise ParameterError("delta", delta, error.allowed) from None
+
+
+def best(accounts: tuple[Account, ...]) -> Account:
+    """The tightest answer; of equal ones the first, so that δ = 0 wins."""
+    return min(accounts, key=lambda answer: answer.epsilon)
+
+
+def best_published(accounts: tuple[Account, ...]) -> Account:
+    """The tightest answer that follows from published results alone."""
+    return best(tuple(answer for answer in accounts if answer.published))
+
+
+def tightest(ledger: Ledger, delta: float) -> float:
+    """ε of the tightest method, without the answers of methods that cannot be it; for curves and searches."""
+    delta = checked_delta(delta)
+    if gaussian_equivalent(ledger) is not None:
+        return _exact(ledger, delta)[0]
+    answers = [_pure(ledger, delta)[0]]
+    methods = (_renyi_house, _pld) if _vector_by_l1(ledger) else (_pld,)
+    try:
+        answers += [method(ledger, delta)[0] for method in methods]
+    except (ValueError, ArithmeticError):
+        return best(account(ledger, delta)).epsilon
+    return min(answers)
+
+
+def gaussian_equivalent(ledger: Ledger) -> Gaussian | None:
+    """The one Gaussian release of sensitivity 1 that a ledger of Gaussian releases equals, or None for other noise.
+
+    k Gaussian releases with shifts Δᵢ/σᵢ have the likelihood ratio of one with shift √Σ(Δᵢ/σᵢ)² (Dong, Roth & Su 2022,
+    Corollary 3.3, adaptive choices included).
+    """
+    square = 0.0
+    for release in ledger.releases:
+        if not isinstance(release.mechanism, Gaussian):
+            return None
+        square += release.count * (release.l2_sensitivity / release.mechanism.scale) ** 2
+    return Gaussian(scale=1 / math.sqrt(square)) if square else None
+
+
+@lru_cache(maxsize=1024)
+def _account(ledger: Ledger, delta: float) -> tuple[Account, ...]:
+    if not ledger.private:
+        raise ValueError("an empty ledger has no account: nothing was released with noise")
+    answers = []
+    for method, run in _RUN.items():
+        zero = delta if method != "pure" else 0.0
+        try:
+            epsilon, published, note = run(ledger, delta)
+        except (ValueError, ArithmeticError) as error:
+            epsilon, published, note = math.inf, True, f"not available here: {error}"
+        answers.append(Account(method=method, epsilon=epsilon, delta=zero, published=published, note=note))
+    return tuple(answers)
+
+
+Answer = tuple[float, bool, str]
+
+
+def _pure(ledger: Ledger, delta: float) -> Answer:
+    total = sum(release.count * release.mechanism.epsilon(release.l1_sensitivity) for release in ledger.releases)
+    return total, True, "not available here: Gaussian noise has no pure ε" if math.isinf(total) else ""
+
+
+def _advanced(ledger: Ledger, delta: float) -> Answer:
+    from dpmc_core.privacy.pld import optimal_composition_epsilon
+
+    return optimal_composition_epsilon(ledger, delta), True, ""
+
+
+def _renyi(ledger: Ledger, delta: float, *, published: bool) -> Answer:
+    from dp_accounting.rdp import compute_epsilon
+
+    total = np.zeros_like(ORDERS)
+    for release in ledger.releases:
+        total += release.count * release_rdp(release, published=published)
+    epsilon, order = compute_epsilon(ORDERS, total, delta)
+    return float(epsilon), published or not _needs_house_proof(ledger), f"at order {float(order):.3g}"
+
+
+def _renyi_house(ledger: Ledger, delta: float) -> Answer:
+    return _renyi(ledger, delta, published=False)
+
+
+def _renyi_published(ledger: Ledger, delta: float) -> Answer:
+    return _renyi(ledger, delta, published=True)
+
+
+def _pld(ledger: Ledger, delta: float) -> Answer:
+    from dpmc_core.privacy.pld import pld_epsilon
+
+    return pld_epsilon(ledger, delta), not _vector_by_l1(ledger), ""
+
+
+def _exact(ledger: Ledger, delta: float) -> Answer:
+    equivalent = gaussian_equivalent(ledger)
+    if equivalent is not None:
+        return equivalent.epsilon_at_delta(delta, 1.0), True, "all noise is Gaussian"
+    if ledger.draws > 1:
+        raise ValueError("more than one release, not all Gaussian")
+    (release,) = ledger.releases
+    if release.coordinates > 1:
+        raise ValueError("a vector, not one number")
+    return release.mechanism.epsilon_at_delta(delta, release.l1_sensitivity), True, "one release of one number"
+
+
+def _needs_house_proof(ledger: Ledger) -> bool:
+    return any(isinstance(r.mechanism, Huber) and r.coordinates > 1 for r in ledger.releases)
+
+
+def _vector_by_l1(ledger: Ledger) -> bool:
+    return any(not isinstance(r.mechanism, Gaussian) and r.coordinates > 1 for r in ledger.releases)
+
+
+_RUN: dict[str, Callable[[Ledger, float], Answer]] = {
+    "pure": _pure,
+    "advanced": _advanced,
+    "renyi-published": _renyi_published,
+    "renyi": _renyi_house,
+    "pld": _pld,
+    "exact": _exact,
+}

@@ -1,0 +1,142 @@
+"""Ledgers as files: what a run exported, read back and checked.
+
+Lives here: from JSON text to a ``Ledger``, with one clear sentence for everything that is wrong with a file; nothing is
+read halfway. Does not live here: writing (``Ledger.as_dict``) or accounting (``account``).
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from dpmc_core import limits
+from dpmc_core.errors import DataError, ParameterError
+from dpmc_core.mechanisms import FAMILIES, Mechanism, Staircase
+from dpmc_core.privacy.ledger import Ledger, Release, merge
+
+__all__ = ["MOST_BYTES", "MOST_RELEASES", "ledger_from_dict", "ledger_from_text", "read_ledger"]
+
+MOST_BYTES = 2_000_000
+MOST_RELEASES = 1_000  # of different kinds; how often each was made does not matter
+_FORM = 'a JSON object {"version": 1, "releases": [...]}, as the app exports it'
+_TEXTS = {"what": "a released vector", "source": "given in a file"}
+_NAMES = {"unit": "record", "neighbours": "add/remove-one"}
+
+
+def read_ledger(path: str | Path) -> Ledger:
+    """The ledger in the file at ``path``. Raises ``DataError`` for a file that cannot be read, is larger than
+    ``MOST_BYTES`` or is not JSON, and ``ParameterError`` for what is wrong inside."""
+    path = Path(path)
+    try:
+        size = path.stat().st_size
+        if size > MOST_BYTES:
+            raise DataError(_too_large(path.name, size))
+        text = path.read_bytes()
+    except OSError as error:
+        raise DataError(f"The ledger file {path.name!r} cannot be read: {error.strerror or error}.") from None
+    return ledger_from_text(text, path.name)
+
+
+def ledger_from_text(text: bytes | str, name: str = "ledger") -> Ledger:
+    """The ledger in JSON ``text``: a ledger, a run's exported result, or a list with exactly one of these.
+
+    Raises as ``read_ledger``; ``name`` is what messages call it.
+    """
+    if len(text) > MOST_BYTES:
+        raise DataError(_too_large(name, len(text)))
+    try:
+        raw = json.loads(text, parse_constant=_no_constant)
+    except (ValueError, RecursionError):
+        raise DataError(f"{name!r} is not a ledger file: it must be {_FORM}.") from None
+    if isinstance(raw, list):
+        if len(raw) != 1:
+            raise DataError(f"{name!r} holds {len(raw)} results: export the ledger of one of them.")
+        raw = raw[0]
+    if isinstance(raw, Mapping) and isinstance(raw.get("ledger"), Mapping):
+        raw = raw["ledger"]
+    return ledger_from_dict(raw)
+
+
+def ledger_from_dict(raw: object) -> Ledger:
+    """The ledger that ``Ledger.as_dict`` wrote.
+
+    Of the two sensitivities one may be missing: ℓ2 is then at most ℓ1, and ℓ1 at most √coordinates·ℓ2. ``count`` and
+    ``coordinates`` default to 1, ``sound`` to false: what a file does not say is not a guarantee.
+    """
+    if not isinstance(raw, Mapping) or not isinstance(raw.get("releases"), list):
+        raise DataError(f"This is not a ledger: it must be {_FORM}.")
+    if raw.get("version", 1) != 1:
+        raise ParameterError("version", raw.get("version"), "1, the only version this release reads")
+    releases = raw["releases"]
+    if not 1 <= len(releases) <= MOST_RELEASES:
+        raise ParameterError("releases", f"{len(releases)} entries", f"from 1 to {MOST_RELEASES:,} kinds of release")
+    made = []
+    for k, entry in enumerate(releases, start=1):
+        try:
+            made.append(_release(entry))
+        except ParameterError as error:
+            raise ParameterError(f"release {k}: {error.name}", error.value, error.allowed) from None
+    return Ledger(merge(tuple(made)))
+
+
+def _release(raw: object) -> Release:
+    if not isinstance(raw, Mapping):
+        raise ParameterError("entry", raw, "a JSON object")
+    known = {f.name for f in fields(Release)}
+    for name in raw:
+        if name not in known:
+            raise ParameterError("field", str(name), "one of " + ", ".join(sorted(known)))
+    coordinates = limits.check_int("coordinates", raw.get("coordinates", 1))
+    l1, l2 = raw.get("l1_sensitivity"), raw.get("l2_sensitivity")
+    if l1 is None and l2 is None:
+        raise ParameterError("l1_sensitivity", "missing", "given, or l2_sensitivity: without either nothing is bounded")
+    if l1 is None:
+        l1 = coordinates**0.5 * limits.check("sensitivity", l2)
+    if l2 is None:
+        l2 = limits.check("sensitivity", l1)
+    sound = raw.get("sound", False)
+    if not isinstance(sound, bool):
+        raise ParameterError("sound", sound, "true or false")
+    texts = {name: raw.get(name, default) for name, default in {**_TEXTS, **_NAMES}.items()}
+    for name, value in texts.items():
+        if not isinstance(value, str):
+            raise ParameterError(name, value, "a text")
+    return Release(
+        mechanism=_mechanism(raw.get("mechanism")),
+        l1_sensitivity=limits.check("sensitivity", l1),
+        l2_sensitivity=limits.check("sensitivity", l2),
+        coordinates=coordinates,
+        count=limits.check_int("count", raw.get("count", 1)),
+        sound=sound,
+        what=texts["what"][:300],
+        source=texts["source"][:300],
+        unit=texts["unit"],
+        neighbours=texts["neighbours"],
+    )
+
+
+def _mechanism(raw: object) -> Mechanism:
+    name = raw.get("name") if isinstance(raw, Mapping) else raw
+    if not isinstance(raw, Mapping) or not isinstance(name, str) or name not in FAMILIES:
+        raise ParameterError("mechanism", "missing" if name is None else name, "one of " + ", ".join(FAMILIES))
+    family = FAMILIES[raw["name"]]
+    parameters: dict[str, Any] = {key: value for key, value in raw.items() if key != "name"}
+    if family is Staircase:
+        parameters = {("epsilon" if key == "epsilon_design" else key): value for key, value in parameters.items()}
+    allowed = {"epsilon", "sensitivity", "gamma"} if family is Staircase else {f.name for f in fields(family)}  # type: ignore[arg-type]
+    required = allowed - ({"gamma"} if family is Staircase else {"scale"} if raw["name"] == "huber" else set())
+    for key in parameters:
+        if key not in allowed:
+            raise ParameterError(f"{raw['name']} parameter", str(key), "one of " + ", ".join(sorted(allowed)))
+    for key in sorted(required - set(parameters)):
+        raise ParameterError(f"{raw['name']} {key}", "missing", limits.LIMITS[key].allowed)
+    return family(**parameters)
+
+
+def _no_constant(name: str) -> float:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _too_large(name: str, size: int) -> str:
+    return f"The ledger file {name!r} has {size / 1e6:,.1f} MB: it must be at most {MOST_BYTES / 1e6:g} MB."
