@@ -149,8 +149,8 @@ def optimal_composition_epsilon(ledger: Ledger, delta: float) -> float:
     if largest > 700:
         raise ValueError(f"ε = {largest:g} of one release is too large for randomised response")
     same = all(epsilon == largest for epsilon, _ in costs)
-    # for equal releases the losses ±ε lie on the grid exactly (the factor keeps rounding from adding a step)
-    interval = largest * (1 + 1e-12) if same else _interval([(epsilon, epsilon, count) for epsilon, count in costs])
+    # for equal releases the losses ±ε lie on the grid exactly: nothing is rounded
+    interval = largest if same else _interval([(epsilon, epsilon, count) for epsilon, count in costs])
     total = None
     for epsilon, count in costs:
         single = privacy_loss_distribution.from_privacy_parameters(

@@ -1,0 +1,350 @@
+"""Accountants against dp-accounting's own, against direct convolution, and their properties."""
+
+import math
+
+import numpy as np
+import pytest
+from dp_accounting import GaussianDpEvent, LaplaceDpEvent, SelfComposedDpEvent, get_epsilon_gaussian
+from dp_accounting.pld import PLDAccountant, accountant, common, privacy_loss_distribution
+from dp_accounting.pld.privacy_loss_mechanism import AdjacencyType
+from dp_accounting.rdp import RdpAccountant
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from scipy import special
+
+from dpmc_core.errors import ParameterError
+from dpmc_core.mechanisms import Gaussian, Huber, Laplace, Mechanism, Staircase
+from dpmc_core.privacy import Ledger, account, best, least_noise, state
+from dpmc_core.privacy.account import METHODS, best_published, gaussian_equivalent, tightest
+from dpmc_core.privacy.pld import HuberPrivacyLoss, optimal_composition_epsilon, pld_delta, pld_epsilon
+from dpmc_core.privacy.rdp import ORDERS, release_rdp, zcdp
+
+from .helpers import ledger, release
+
+DELTA = 1e-5
+FAMILIES: list[Mechanism] = [Huber(alpha=1.5, scale=2.0), Laplace(scale=2.0), Gaussian(scale=2.0)]
+
+
+def by_method(book: Ledger, delta: float = DELTA) -> dict[str, float]:
+    return {answer.method: answer.epsilon for answer in account(book, delta)}
+
+
+# ---- against dp-accounting -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("count", [1, 7, 100])
+@pytest.mark.parametrize("delta", [1e-3, 1e-5, 1e-8])
+@pytest.mark.parametrize("scale", [0.7, 3.0, 20.0])
+def test_gaussian_and_laplace_agree_with_dp_accounting(count: int, delta: float, scale: float) -> None:
+    for noise, event in (
+        (Gaussian(scale=scale), GaussianDpEvent(scale)),
+        (Laplace(scale=scale), LaplaceDpEvent(scale)),
+    ):
+        ours = by_method(ledger(noise, count), delta)
+        step = 1e-4 if count * scale < 50 else 1e-3
+        theirs = (
+            PLDAccountant(value_discretization_interval=step)
+            .compose(SelfComposedDpEvent(event, count))
+            .get_epsilon(delta)
+        )
+        # both are pessimistic; a step of 1e-4 per release adds at most about step²·count/8 of variance, far below 1e-3
+        assert ours["pld"] == pytest.approx(theirs, rel=1e-3, abs=1e-4)
+        renyi = RdpAccountant(list(ORDERS)).compose(SelfComposedDpEvent(event, count)).get_epsilon(delta)
+        assert ours["renyi"] == pytest.approx(renyi, rel=1e-6)
+        assert ours["renyi"] >= ours["pld"] * (1 - 1e-6)
+    exact = get_epsilon_gaussian(scale / math.sqrt(count), delta)
+    assert by_method(ledger(Gaussian(scale=scale), count), delta)["exact"] == pytest.approx(exact, rel=1e-8, abs=1e-9)
+
+
+@pytest.mark.parametrize("count", [2, 10, 60])
+@pytest.mark.parametrize("epsilon", [0.05, 0.5, 2.0])
+def test_optimal_composition_agrees_with_the_theorem(count: int, epsilon: float) -> None:
+    """dp-accounting's Theorem 3.3 answers on the grid ε(k − 2i); ours is between the right grid point and the one below."""
+    ours = optimal_composition_epsilon(ledger(Laplace(scale=1 / epsilon), count), DELTA)
+    theirs = accountant.advanced_composition(common.DifferentialPrivacyParameters(epsilon, 0), count, DELTA)
+    assert theirs - 2 * epsilon <= ours <= theirs * (1 + 1e-6)
+
+
+def test_optimal_composition_of_different_releases_is_between_all_small_and_all_large() -> None:
+    small, large = (optimal_composition_epsilon(ledger(Laplace(scale=s), 40), DELTA) for s in (4.0, 2.0))
+    mixed = Ledger((release(Laplace(scale=4.0), 20), release(Laplace(scale=2.0), 20)))
+    assert small < optimal_composition_epsilon(mixed, DELTA) < large
+
+
+@pytest.mark.parametrize("adjacency", [AdjacencyType.ADD, AdjacencyType.REMOVE])
+@pytest.mark.parametrize(
+    ("alpha", "scale", "shift"), [(1.5, 1.0, 1.0), (0.4, 2.0, 3.0), (3.0, 0.7, 0.2), (1.0, 1.0, 4.0)]
+)
+def test_huber_keeps_the_contract_of_an_additive_noise(
+    alpha: float, scale: float, shift: float, adjacency: AdjacencyType
+) -> None:
+    noise = Huber(alpha=alpha, scale=scale)
+    loss = HuberPrivacyLoss(noise, shift, adjacency)
+    top = noise.epsilon(shift)
+    for x in np.linspace(-8 * scale, 8 * scale, 33):
+        upper, lower = (x, x - shift) if adjacency is AdjacencyType.ADD else (x + shift, x)
+        assert loss.privacy_loss(x) == pytest.approx(float(noise.logpdf(upper) - noise.logpdf(lower)), abs=1e-12)
+        assert loss.noise_log_cdf(x) == pytest.approx(math.log(float(noise.cdf(x))), rel=1e-12)
+    for value in np.linspace(-0.99 * top, 0.99 * top, 23):
+        assert loss.privacy_loss(loss.inverse_privacy_loss(value)) == pytest.approx(value, abs=1e-10)
+    assert loss.inverse_privacy_loss(1.01 * top) == -math.inf
+    assert loss.inverse_privacy_loss(-1.01 * top) == math.inf
+    eps = np.linspace(0, 1.1 * top, 30)
+    assert loss.get_delta_for_epsilon(eps) == pytest.approx(np.asarray(noise.delta(eps, shift)), abs=1e-14)
+    # the parent's own formula, from the same cumulative distribution functions, for both signs of ε
+    both = np.linspace(-1.2 * top, 1.2 * top, 41)
+    assert loss.get_delta_for_epsilon(both) == pytest.approx(
+        super(HuberPrivacyLoss, loss).get_delta_for_epsilon(both), abs=1e-12
+    )
+
+
+def test_our_huber_distribution_is_what_dp_accounting_makes_of_the_class() -> None:
+    """Its private constructor, both discretisations: connect-the-dots equal to ours, buckets above it."""
+    noise = Huber(alpha=1.5)
+    made = {
+        dots: privacy_loss_distribution.PrivacyLossDistribution(
+            privacy_loss_distribution._create_pld_pmf_from_monotone_privacy_loss(
+                HuberPrivacyLoss(noise, 1.0), value_discretization_interval=1e-3, use_connect_dots=dots
+            )
+        )
+        for dots in (True, False)
+    }
+    for epsilon in (0.3, 0.9, 1.4):
+        exact = float(noise.delta(epsilon, 1.0))
+        assert made[True].get_delta_for_epsilon(epsilon) == pytest.approx(exact, rel=1e-6)
+        assert exact <= made[False].get_delta_for_epsilon(epsilon) <= exact + 1e-3
+    assert pld_epsilon(ledger(noise, 20), DELTA) == pytest.approx(
+        made[True].self_compose(20).get_epsilon_for_delta(DELTA), rel=1e-5
+    )
+    assert (
+        HuberPrivacyLoss.from_privacy_guarantee(
+            common.DifferentialPrivacyParameters(0.7, 0), 2.0
+        ).get_delta_for_epsilon(0.7)
+        <= 1e-15
+    )
+
+
+# ---- against direct convolution --------------------------------------------------------------------------------------
+
+
+def huber_cdf(x: NDArray, alpha: float) -> NDArray:
+    """Written here from the density alone."""
+    z = 2 / alpha * math.exp(-(alpha**2) / 2) + math.sqrt(2 * math.pi) * math.erf(alpha / math.sqrt(2))
+    tail = np.exp(-alpha * np.maximum(np.abs(x), alpha) + alpha**2 / 2) / (alpha * z)
+    centre = 0.5 + math.sqrt(math.pi / 2) * special.erf(np.clip(x, -alpha, alpha) / math.sqrt(2)) / z
+    return np.where(x < -alpha, tail, np.where(x > alpha, 1 - tail, centre))
+
+
+def rounded_losses(alpha: float, shift: float, step: float) -> tuple[NDArray, NDArray, int]:
+    """Masses of the loss log p(x)/p(x + d) on a grid, rounded down and up: two bounds on the truth; and the top index."""
+    top = alpha * shift
+    n = math.ceil(top / step)
+
+    def rho(x: NDArray) -> NDArray:
+        return np.where(np.abs(x) <= alpha, x * x / 2, alpha * np.abs(x) - alpha**2 / 2)
+
+    x = np.linspace(-alpha - shift, alpha, 400_001)
+    mass = np.diff(huber_cdf(x, alpha))
+    g = rho(x + shift) - rho(x)  # increases
+    down, up = np.zeros(2 * n + 2), np.zeros(2 * n + 2)
+    np.add.at(down, np.floor(g[:-1] / step).astype(int) + n, mass)
+    np.add.at(up, np.minimum(np.ceil(g[1:] / step).astype(int), n) + n, mass)
+    for masses, index in ((down, math.floor(top / step)), (up, n)):
+        masses[n - n] += huber_cdf(np.array([x[0]]), alpha)[0]
+        masses[index + n] += 1 - huber_cdf(np.array([x[-1]]), alpha)[0]
+    return down, up, n
+
+
+def profile(masses: NDArray, lowest: int, step: float, epsilon: float) -> float:
+    losses = (np.arange(masses.size) + lowest) * step
+    over = losses > epsilon
+    return float(masses[over] @ -np.expm1(epsilon - losses[over]))
+
+
+@pytest.mark.parametrize(("alpha", "shift"), [(1.5, 1.0), (0.6, 2.5), (3.0, 0.8)])
+def test_composed_huber_lies_between_the_bounds_of_direct_convolution(alpha: float, shift: float) -> None:
+    step = alpha * shift / 500
+    down, up, n = rounded_losses(alpha, shift, step)
+    low, high = down, up
+    for count in range(2, 9):
+        low, high = np.convolve(low, down), np.convolve(high, up)
+        book = ledger(Huber(alpha=alpha), count, shift)
+        for part in (0.1, 0.4, 0.7, 0.9):
+            epsilon = part * count * alpha * shift
+            least, most = (profile(m, -n * count, step, epsilon) for m in (low, high))
+            assert least <= pld_delta(book, epsilon) <= most + 1e-12
+            # the two bounds differ by at most δ's slope times what rounding can move: count steps
+            assert most <= least + 2 * count * step
+
+
+def test_twofold_huber_agrees_with_integration() -> None:
+    from .test_proofs import profile_of_two
+
+    noise = Huber(alpha=1.5)
+    for epsilon in (0.2, 1.0, 2.0, 2.7):
+        exact = profile_of_two(noise, 1.0, 1.0, epsilon)
+        assert pld_delta(ledger(noise, 2), epsilon) == pytest.approx(exact, rel=1e-6, abs=1e-9)
+
+
+# ---- properties ------------------------------------------------------------------------------------------------------
+
+mechanisms = st.one_of(
+    st.builds(Huber, alpha=st.floats(0.05, 8), scale=st.floats(0.5, 30)),
+    st.builds(Laplace, scale=st.floats(0.5, 30)),
+    st.builds(Gaussian, scale=st.floats(0.5, 30)),
+)
+SLACK = 1e-3  # relative: discretisation (at most 5e-4 for 50 steps to a standard deviation) in either of two ledgers
+
+
+@settings(max_examples=40)
+@given(mechanisms, st.integers(1, 200), st.integers(1, 200), st.floats(0.1, 3))
+def test_epsilon_grows_with_count(noise: Mechanism, count: int, more: int, shift: float) -> None:
+    assert tightest(ledger(noise, count, shift), DELTA) <= tightest(ledger(noise, count + more, shift), DELTA) * (
+        1 + SLACK
+    )
+
+
+@settings(max_examples=40)
+@given(mechanisms, st.integers(1, 100), st.floats(0.1, 3), st.floats(1, 3))
+def test_epsilon_grows_with_shift_and_falls_with_noise(
+    noise: Mechanism, count: int, shift: float, factor: float
+) -> None:
+    less = tightest(ledger(noise, count, shift), DELTA)
+    assert less <= tightest(ledger(noise, count, shift * factor), DELTA) * (1 + SLACK)
+    from dpmc_core.privacy.calibrate import scaled
+
+    assert tightest(ledger(scaled(noise, factor), count, shift), DELTA) <= less * (1 + SLACK)
+
+
+@settings(max_examples=40)
+@given(mechanisms, mechanisms, st.integers(1, 60), st.floats(0.2, 2), st.integers(1, 9))
+def test_every_order_between_methods_holds(
+    first: Mechanism, second: Mechanism, count: int, l2: float, many: int
+) -> None:
+    book = Ledger((release(first, count, l2 * math.sqrt(many), l2, many), release(second, 1, l2)))
+    answers = account(book, DELTA)
+    found = {a.method: a.epsilon for a in answers}
+    assert best(answers).epsilon <= found["pure"]
+    assert found["renyi"] <= found["renyi-published"]
+    assert best(answers).epsilon <= best_published(answers).epsilon
+    assert tightest(book, DELTA) == pytest.approx(best(answers).epsilon, rel=SLACK)
+    assert 0 <= best(answers).epsilon < math.inf
+    assert [a.method for a in answers] == list(METHODS)
+
+
+@pytest.mark.parametrize("shift", [0.1, 1.0, 5.0])
+def test_huber_tends_to_laplace_and_to_gaussian(shift: float) -> None:
+    nearly_laplace, laplace = Huber(alpha=0.01, scale=0.01), Laplace(scale=1.0)
+    # ρ_α(x/s) differs from |x|/b by at most α²/2 = 5e-5 in the exponent: RDP of order a moves by at most 2·(2a−1)/(a−1)·5e-5
+    orders = (ORDERS > 1.5) & (ORDERS < 1e4)
+    difference = (
+        release_rdp(release(nearly_laplace, 1, shift))[orders] - release_rdp(release(laplace, 1, shift))[orders]
+    )
+    assert np.all(np.abs(difference) <= 2 * (2 * ORDERS[orders] - 1) / (ORDERS[orders] - 1) * 5e-5 + 1e-12)
+    nearly_gaussian, gaussian = Huber(alpha=20.0), Gaussian(scale=1.0)
+    # they differ beyond 20 standard deviations only; the tilted Gaussian of order a sits at −(a−1)d
+    orders = (ORDERS - 1) * shift < 10
+    assert release_rdp(release(nearly_gaussian, 1, shift))[orders] == pytest.approx(
+        release_rdp(release(gaussian, 1, shift))[orders], rel=1e-9
+    )
+
+
+@pytest.mark.parametrize("noise", FAMILIES, ids=str)
+def test_rdp_of_a_vector(noise: Mechanism) -> None:
+    """With ℓ1 = ℓ2 it is the scalar's; with many coordinates never above adding them up one by one, nor below their sum."""
+    exact = np.array([noise.rdp(float(a), 1.0) for a in ORDERS])
+    assert release_rdp(release(noise, 1, 1.0, 1.0, 50)) == pytest.approx(exact, rel=1e-12)
+    parts = 16 * np.array([noise.rdp(float(a), 0.25) for a in ORDERS])  # the shift (¼, …, ¼): ℓ1 = 4, ℓ2 = 1
+    bound = release_rdp(release(noise, 1, 4.0, 1.0, 16))
+    assert np.all(parts <= bound * (1 + 1e-9))
+    assert zcdp(release(noise)) == pytest.approx(noise.rdp(1.0, 1.0))
+    assert zcdp(release(Staircase(epsilon=2.0, sensitivity=1.0))) == 2.0
+
+
+def test_what_rests_on_our_own_proof_says_so() -> None:
+    vector = account(ledger(Huber(alpha=2.0), 50, 3.0, 1.0, 9), DELTA)
+    assert not best(vector).published
+    assert best_published(vector).epsilon > best(vector).epsilon
+    said = state(ledger(Huber(alpha=2.0), 50, 3.0, 1.0, 9), DELTA)
+    assert "not been peer-reviewed" in said.how
+    assert "By published results alone" in said.how
+    number = account(ledger(Huber(alpha=2.0), 50), DELTA)
+    assert all(answer.published for answer in number)
+    assert "peer" not in state(ledger(Huber(alpha=2.0), 50), DELTA).how
+
+
+def test_gaussian_ledgers_are_one_gaussian() -> None:
+    book = Ledger((release(Gaussian(scale=3.0), 5, 2.0), release(Gaussian(scale=1.0), 2, 0.5)))
+    equal = gaussian_equivalent(book)
+    assert equal is not None
+    assert 1 / equal.scale**2 == pytest.approx(5 * 4 / 9 + 2 * 0.25)
+    assert by_method(book)["exact"] == pytest.approx(by_method(book)["pld"], rel=1e-5)
+    assert gaussian_equivalent(ledger(Laplace(scale=1.0))) is None
+
+
+def test_a_mixed_ledger_is_composed_once() -> None:
+    book = Ledger(
+        (release(Huber(alpha=1.5), 400, 0.3), release(Laplace(scale=3.0), 300), release(Gaussian(scale=2.0), 300))
+    )
+    first = account(book, DELTA)
+    assert account(book, DELTA) is first  # cached; seconds are in benchmarks/results.md
+    assert best(first).method == "pld"
+
+
+# ---- the other way ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("noise", FAMILIES, ids=str)
+@pytest.mark.parametrize(("epsilon", "delta", "count"), [(0.1, 1e-6, 1), (1.0, 1e-5, 50), (8.0, 1e-5, 1000)])
+def test_least_noise_meets_the_budget_and_no_less_noise_does(
+    noise: Mechanism, epsilon: float, delta: float, count: int
+) -> None:
+    found = least_noise(ledger(noise, count, 2.0), epsilon, delta)
+    assert epsilon * (1 - 1e-3) <= tightest(found, delta) <= epsilon
+    assert best(account(found, delta)).epsilon <= epsilon
+    from dpmc_core.privacy.calibrate import scaled
+
+    (made,) = found.releases
+    less = Ledger((release(scaled(made.mechanism, 0.99), count, 2.0),))
+    assert tightest(less, delta) > epsilon
+
+
+def test_least_noise_of_gaussian_is_the_analytic_one() -> None:
+    (made,) = least_noise(ledger(Gaussian(scale=1.0), 1, 5.0), 0.7, 1e-6).releases
+    assert made.mechanism.scale == pytest.approx(Gaussian.with_epsilon(0.7, 5.0, delta=1e-6).scale, rel=2e-6)
+
+
+def test_least_noise_scales_staircase_too() -> None:
+    (made,) = least_noise(ledger(Staircase(epsilon=1.0, sensitivity=1.0)), 0.5, 1e-5).releases
+    assert made.mechanism.epsilon(1.0) <= 0.5 or best(account(Ledger((made,)), 1e-5)).epsilon <= 0.5
+
+
+# ---- bad input -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("delta", [0.0, 1.0, -0.1, math.nan, 1e-20])
+def test_bad_delta(delta: float) -> None:
+    with pytest.raises(ParameterError, match=r"^delta = "):
+        account(ledger(Laplace(scale=1.0)), delta)
+    with pytest.raises(ParameterError, match=r"^delta = "):
+        least_noise(ledger(Laplace(scale=1.0)), 1.0, delta)
+
+
+@pytest.mark.parametrize("epsilon", [0.0, -1.0, math.inf, math.nan])
+def test_bad_epsilon(epsilon: float) -> None:
+    with pytest.raises(ParameterError, match=r"^epsilon = "):
+        least_noise(ledger(Laplace(scale=1.0)), epsilon, 1e-5)
+
+
+def test_tiny_delta_falls_back_to_methods_that_hold() -> None:
+    answers = {a.method: a for a in account(ledger(Huber(alpha=1.5), 30), 1e-14)}
+    assert math.isinf(answers["pld"].epsilon)
+    assert "too small" in answers["pld"].note
+    assert tightest(ledger(Huber(alpha=1.5), 30), 1e-14) == min(a.epsilon for a in answers.values())
+
+
+def test_nothing_released_has_no_account() -> None:
+    with pytest.raises(ValueError, match="empty ledger"):
+        account(Ledger(), DELTA)
+    assert not state(Ledger()).private

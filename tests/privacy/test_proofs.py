@@ -1,0 +1,124 @@
+"""Every step of docs/huber-composition.md, computed with formulas written here."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy import integrate
+
+from dpmc_core.mechanisms import Huber, Laplace
+
+ALPHAS = (0.05, 0.3, 1.0, 1.5, 3.0, 8.0)
+SHIFTS = (0.05, 0.5, 1.0, 2.5, 6.0, 20.0)
+
+
+def rho(x: NDArray, alpha: float) -> NDArray:
+    return np.where(np.abs(x) <= alpha, x * x / 2, alpha * np.abs(x) - alpha**2 / 2)
+
+
+def psi(x: NDArray, alpha: float) -> NDArray:
+    return np.clip(x, -alpha, alpha)
+
+
+def grid(alpha: float, shift: float) -> tuple[NDArray, NDArray]:
+    """Trapezoid nodes and weights that reach far into both tails, with every kink on a node."""
+    reach = alpha + shift + 60 / alpha
+    edges = np.unique([-reach, -alpha, alpha, shift - alpha, shift + alpha, reach])
+    nodes = np.concatenate(
+        [np.linspace(a, b, 20_001)[:-1] for a, b in itertools.pairwise(edges)] + [edges[-1:]]
+    )
+    widths = np.diff(nodes)
+    weights = np.zeros_like(nodes)
+    weights[:-1] += widths / 2
+    weights[1:] += widths / 2
+    return nodes, weights
+
+
+def tilted_mean(alpha: float, shift: float, order: float) -> float:
+    """E_π[ψ(x) − ψ(x − d)] for π ∝ p^a p_d^{1−a}."""
+    x, w = grid(alpha, shift)
+    logs = -order * rho(x, alpha) + (order - 1) * rho(x - shift, alpha)
+    mass = w * np.exp(logs - logs.max())
+    return float(mass @ (psi(x, alpha) - psi(x - shift, alpha)) / mass.sum())
+
+
+@pytest.mark.parametrize("alpha", ALPHAS)
+def test_the_divergence_is_convex_in_the_shift(alpha: float) -> None:
+    shifts = np.linspace(0.02, 4 * alpha + 10, 80)
+    for order in (1.0, 1.5, 2.0, 8.0, 64.0):
+        d = np.array([0.0] + [Huber(alpha=alpha).rdp(order, float(s)) for s in shifts])
+        steps = np.diff(d) / np.diff([0.0, *shifts])
+        assert np.all(np.diff(steps) >= -1e-9 * steps.max()), (order, np.diff(steps).min())
+
+
+@pytest.mark.parametrize("alpha", ALPHAS)
+@pytest.mark.parametrize("shift", SHIFTS)
+def test_the_divergence_is_at_most_order_times_its_limit_and_the_fisher_bound(alpha: float, shift: float) -> None:
+    noise = Huber(alpha=alpha)
+    kl = noise.rdp(1.0, shift)
+    assert kl <= noise.fisher_information * shift**2 / 2 * (1 + 1e-12)
+    for order in (1.001, 1.05, 1.5, 2.0, 5.0, 30.0, 300.0, 1e4):
+        value = noise.rdp(order, shift)
+        assert value <= order * kl * (1 + 1e-12)
+        assert value <= alpha * shift * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("alpha", ALPHAS)
+@pytest.mark.parametrize("shift", SHIFTS)
+def test_step_1_the_derivative_is_the_tilted_mean(alpha: float, shift: float) -> None:
+    noise, h = Huber(alpha=alpha), 1e-4 * shift
+    for order in (1.5, 3.0, 10.0):
+        slope = (noise.rdp(order, shift + h) - noise.rdp(order, shift - h)) / (2 * h)
+        # central difference: error h²/6·D‴, and the trapezoid's (panel)²; both far below 1e-4 of the slope here
+        assert slope == pytest.approx(order * tilted_mean(alpha, shift, order), rel=1e-4)
+
+
+@pytest.mark.parametrize("alpha", ALPHAS)
+@pytest.mark.parametrize("shift", SHIFTS)
+def test_step_2_the_tilted_mean_falls_with_the_order(alpha: float, shift: float) -> None:
+    means = [tilted_mean(alpha, shift, order) for order in (1.0, 1.2, 2.0, 5.0, 20.0, 100.0)]
+    assert all(later <= earlier * (1 + 1e-6) for earlier, later in itertools.pairwise(means)), means
+
+
+@pytest.mark.parametrize("alpha", ALPHAS)
+def test_step_5_no_window_holds_more_than_the_central_one(alpha: float) -> None:
+    noise = Huber(alpha=alpha)
+    windows = [float(noise.cdf(s + alpha) - noise.cdf(s - alpha)) for s in np.linspace(0, 5 * alpha, 60)]
+    assert max(windows) == windows[0]
+    assert windows[0] == pytest.approx(noise.fisher_information, rel=1e-12)
+
+
+def profile_of_two(noise: Huber | Laplace, s: float, t: float, epsilon: float) -> float:
+    """δ(ε) of two coordinates that moved by s and t, by integrating the profile of one over the loss of the other."""
+
+    def single(eps: float) -> float:
+        if eps >= 0:
+            return float(noise.delta(eps, t))
+        return -math.expm1(eps) + math.exp(eps) * float(noise.delta(-eps, t))
+
+    def integrand(x: float) -> float:
+        return float(noise.pdf(x)) * single(epsilon - float(noise.privacy_loss(x, s)))
+
+    unit = getattr(noise, "alpha", 0.0) * noise.scale
+    kinks = sorted({-unit - s, unit - s, -unit, unit, -s, 0.0})
+    reach = 50 * noise.scale / max(getattr(noise, "alpha", 1.0), 0.05)
+    edges = [-reach, *kinks, reach]
+    return sum(
+        integrate.quad(integrand, a, b, limit=200, epsabs=1e-12)[0] for a, b in itertools.pairwise(edges)
+    )
+
+
+@pytest.mark.parametrize("noise", [Huber(alpha=0.5), Huber(alpha=1.5), Huber(alpha=4.0), Laplace(scale=1.0)], ids=str)
+@pytest.mark.parametrize(("s", "t"), [(0.5, 0.5), (0.3, 1.5), (2.0, 1.0)])
+def test_two_coordinates_are_no_worse_than_one_that_moved_by_the_sum(
+    noise: Huber | Laplace, s: float, t: float
+) -> None:
+    top = noise.epsilon(s + t)
+    strictly = 0
+    for epsilon in np.linspace(0, 0.95 * top, 6):
+        two, one = profile_of_two(noise, s, t, float(epsilon)), float(noise.delta(epsilon, s + t))
+        assert two <= one + 1e-9
+        strictly += two < 0.999 * one
+    assert strictly  # a real difference, not an identity
