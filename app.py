@@ -25,10 +25,22 @@ st.navigation(
             help="Huber, Laplace, Gaussian and staircase noise side by side: densities, variance, privacy profiles.",
         ),
         st.Page(
+            "app_pages/budget.py",
+            title="Budget",
+            icon=":material/account_balance_wallet:",
+            help="What many releases add up to, by every accounting method that holds, and how much noise a budget asks for.",
+        ),
+        st.Page(
             "app_pages/completion.py",
             title="Completion",
             icon=":material/grid_on:",
             help="Complete a matrix of ratings live, with up to three configurations side by side.",
+        ),
+        st.Page(
+            "app_pages/audit.py",
+            title="Audit",
+            icon=":material/search_insights:",
+            help="Attack a release with and without one person: what can be proved about its ε, and a game against it.",
         ),
         st.Page(
             "app_pages/datasets.py",

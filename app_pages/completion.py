@@ -1,13 +1,14 @@
 """Completion: up to three configurations side by side on one dataset, run live."""
 
 import json
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
-from app_pages.parts import controls, jobs, run_charts, texts
+from app_pages.parts import controls, jobs, live, run_charts, texts
 from app_pages.parts.run_charts import Named
 from app_pages.parts.style import IDENTITY, draw, show
 from dpmc_core.completion import TRIVIAL
@@ -164,32 +165,16 @@ def main_figure(results: list[Named], clip: bool) -> None:
 
 
 def watch(job: jobs.Job, clip: bool) -> None:
-    """Progress, Cancel, and the curves so far, refreshed twice a second until the job ends."""
+    """The running job with its curves so far."""
 
-    @st.fragment(run_every=0.5)
-    def live() -> None:
-        if not job.active:
-            st.rerun()
-        done, total = job.progress
-        left = job.remaining()
-        text = f"iteration {done} of {total}" + (
-            f", about {max(left, 0.1):.0f} s left" if left is not None and left >= 1 else ""
-        )
-        bar, button = st.columns([5, 1], vertical_alignment="center")
-        bar.progress(
-            done / total if total else 0.0, text="waiting for a free place…" if job.state == "waiting" else text
-        )
-        if button.button("Cancel", icon=":material/stop_circle:", key="cancel", width="stretch"):
-            job.cancel()
-            st.rerun()
-        so_far = named(job.results)
-        if so_far:
-            figure, _ = run_charts.rmse_curves(so_far, clip)
+    def so_far() -> bool:
+        shown = named(job.results)
+        if shown:
+            figure, _ = run_charts.rmse_curves(shown, clip)
             draw(figure, "live-rmse", "Held-out RMSE per iteration so far.")
-        else:
-            st.caption("Reading the data and preparing the first iteration…")
+        return bool(shown)
 
-    live()
+    live.watch(job, "iteration", so_far)
 
 
 def account(item: Named) -> None:
@@ -214,12 +199,20 @@ def account(item: Named) -> None:
         st.markdown(f":material/shield: {statement.label}")
         if statement.private:
             noise = result.ledger.releases[0].mechanism
+            one_draw_delta = result.spec.delta if noise.name == "gaussian" else 0.0
             st.caption(f"{texts.describe(noise)}, standard deviation {texts.three(noise.std)}.")
-            st.caption(f"Unit: one {statement.unit}; neighbours: {statement.neighbours}. {statement.how}.")
+            st.caption(f"Unit: one {statement.unit}; neighbours: {statement.neighbours}. Counted by {statement.how}.")
             st.caption(
                 "If the nominal ε of one draw were all: "
-                + odds_sentence(statement.epsilon_per_draw, statement.delta, "a rating had this value or another")
+                + odds_sentence(statement.epsilon_per_draw, one_draw_delta, "a rating had this value or another")
             )
+            with st.popover("Counted by other methods", icon=":material/calculate:"):
+                for answer in statement.accounts:
+                    value = "does not apply" if math.isinf(answer.epsilon) else f"ε = {texts.three(answer.epsilon)}"
+                    st.markdown(f"- **{answer.title}**: {value}. {answer.how}")
+                st.page_link(
+                    "app_pages/budget.py", label="More on the Budget page", icon=":material/account_balance_wallet:"
+                )
             with st.popover("What this count leaves out", icon=":material/warning:"):
                 for caveat in statement.caveats:
                     st.markdown(f"- {caveat}")
@@ -294,6 +287,16 @@ def export(results: list[Named]) -> None:
             mime="application/json",
             on_click="ignore",
         )
+        for item in results:
+            if item.result.ledger.private:
+                st.download_button(
+                    f"Ledger of {item.label} (JSON)",
+                    data=lambda result=item.result: json.dumps(result.ledger.as_dict(), indent=1),
+                    file_name=f"dpmc-ledger-{item.letter.lower()}.json",
+                    mime="application/json",
+                    key=f"ledger-{item.letter}",
+                    on_click="ignore",
+                )
         st.download_button(
             "Errors per iteration (CSV)",
             data=lambda: pd.concat(

@@ -15,17 +15,18 @@ from typing import Any
 
 import numpy as np
 
-from dpmc_core import __version__, limits
+from dpmc_core import __version__, cli_privacy, limits
 from dpmc_core.datasets import catalogue, download, entry
 from dpmc_core.errors import DPMCError, ParameterError
 from dpmc_core.experiments import RunResult, RunSpec, registry, steps
 from dpmc_core.experiments.data import forget
 from dpmc_core.experiments.spec import NUMERIC
 from dpmc_core.mechanisms import FAMILIES, Mechanism
+from dpmc_core.mechanisms.grid import release_on_grid
 
 __all__ = ["main"]
 
-MAIN_HELP = "Differential privacy in matrix completion: mechanisms, runs, datasets."
+MAIN_HELP = "Differential privacy in matrix completion: mechanisms, runs, accounts, audits, datasets."
 
 
 class _Parser(argparse.ArgumentParser):
@@ -79,6 +80,9 @@ def _build() -> argparse.ArgumentParser:
     ):
         mechanism.add_argument(f"--{name}", metavar="X", help=f"{meaning}; {limits.LIMITS[limit].allowed}")
     mechanism.add_argument("--seed", default="0", help="seed of the printed samples")
+    mechanism.add_argument(
+        "--release", metavar="VALUE", help="publish this number with noise sampled exactly on a grid (not repeatable)"
+    )
     mechanism.add_argument("--samples", default="0", help="how many noise samples to print (at most 1000)")
 
     complete = add("complete", "Complete a matrix of ratings, with or without noise.", _complete)
@@ -95,6 +99,15 @@ def _build() -> argparse.ArgumentParser:
         else:
             limit_of = limits.LIMITS[NUMERIC[field.name]]
             complete.add_argument(option, metavar="X", help=f"{limit_of.meaning}; {limit_of.allowed} ({field.default})")
+
+    cli_privacy.add_account(
+        add(
+            "account", "What a ledger of releases spends in all, and the least noise for a budget.", cli_privacy.account
+        )
+    )
+    cli_privacy.add_audit(
+        add("audit", "Attack a release with and without one person, and bound its ε from below.", cli_privacy.audit)
+    )
 
     datasets = add("datasets", "List the datasets, or fetch one.", _datasets)
     datasets.add_argument("action", nargs="?", choices=["list", "fetch"], default="list")
@@ -130,6 +143,14 @@ def _mechanism(arguments: argparse.Namespace) -> dict[str, Any]:
     }
     if count:
         result["samples"] = [float(x) for x in noise.sample(count, rng)]
+    released = None
+    if arguments.release is not None:
+        try:
+            value = float(arguments.release)
+        except ValueError:
+            raise ParameterError("release", arguments.release, "a finite number") from None
+        released = release_on_grid(value, noise, sensitivity)
+        result["release"] = asdict(released)
     if not arguments.json:
         print(f"{noise}")
         print(f"variance {noise.variance:.6g}, Fisher information {noise.fisher_information:.6g}")
@@ -140,6 +161,11 @@ def _mechanism(arguments: argparse.Namespace) -> dict[str, Any]:
         )
         for x in result.get("samples", []):
             print(f"{x:.17g}")
+        if released is not None:
+            print(
+                f"released {released.value:.17g}, on a grid of {released.step:g}; sensitivity after rounding {released.sensitivity:g}, "
+                f"pure ε {released.epsilon:.6g}, zCDP ρ {released.rho:.6g}"
+            )
     return result
 
 

@@ -78,7 +78,13 @@ LIMITS: dict[str, Limit] = {
         # releases and accounts
         Limit("count", 1, 10**7, "how many times a vector of this kind was released", 1, integer=True),
         Limit("coordinates", 1, 10**15, "length of the released vector", 1, integer=True),
-        Limit("confidence", 0.5, 1, "probability with which an audit's bound holds", 0.999, open_low=True, open_high=True),
+        Limit(
+            "confidence", 0.5, 1, "probability with which an audit's bound holds", 0.999, open_low=True, open_high=True
+        ),
+        Limit(
+            "audit_runs", 100, 10**7, "how many outputs of each of the two datasets are drawn", 100_000, integer=True
+        ),
+        Limit("audit_rank", 1, 8, "number of latent factors r on the audit's small table", 2, integer=True),
         Limit("account_delta", 1e-15, 1, "probability δ with which the composed bound may fail", 1e-5, open_high=True),
         # matrix completion
         Limit("rank", 1, 256, "number of latent factors r", 32, integer=True),

@@ -1,21 +1,24 @@
 """Background runs.
 
-Lives here: a job (a thread that draws results from ``experiments.steps`` and stops when told), the one bounded pool for
-all visitors, and each visitor's current job. Does not live here: anything drawn; worker threads never call ``st``.
+Lives here: a job (a thread that draws results from a generator of steps and stops when told), the one bounded pool for
+all visitors, and each visitor's current job of each kind (a completion run, an audit, a download). Does not live here: anything
+drawn; worker threads never call ``st``.
 """
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from typing import Any
 
 import streamlit as st
 
 from dpmc_core.errors import DPMCError
-from dpmc_core.experiments import RunResult, RunSpec, steps
+from dpmc_core.experiments import RunSpec, steps
+from dpmc_core.experiments.audits import AuditSpec, audit_steps
 
-__all__ = ["Job", "TooManyJobs", "current", "standing", "start", "start_task"]
+__all__ = ["Job", "TooManyJobs", "current", "standing", "start", "start_audit", "start_task"]
 
 _AT_ONCE = 2  # jobs that compute at the same time; each uses the kernel's own threads
 _WAITING = 8  # jobs that may wait for a turn
@@ -29,12 +32,13 @@ class TooManyJobs(DPMCError):
 class Job:
     """A running or finished piece of work. The page reads it; only its own thread writes ``results`` and ``error``.
 
-    ``results[k]`` is the latest result of the k-th spec (None before its first iteration). ``state`` is "waiting",
+    ``kind`` is "run", "audit" or "task"; a visitor has at most one of each. ``results[k]`` is the latest result of the k-th spec (None before its first iteration). ``state`` is "waiting",
     "running", "done", "cancelled" or "failed"; partial results stay in every case.
     """
 
-    specs: tuple[RunSpec, ...] = ()
-    results: list[RunResult | None] = field(default_factory=list)
+    kind: str = "task"
+    specs: tuple[Any, ...] = ()
+    results: list[Any] = field(default_factory=list)
     state: str = "waiting"
     error: str = ""
     started: float = field(default_factory=time.monotonic)
@@ -70,30 +74,37 @@ class Job:
 
 def start(specs: tuple[RunSpec, ...]) -> Job:
     """Run ``specs`` one after the other in the pool; replaces (and cancels) the visitor's former run."""
-    job = Job(specs=specs, results=[None] * len(specs), progress=(0, sum(s.iterations for s in specs)))
-    return _submit(job, lambda: _complete(job), _pool())
+    job = Job(kind="run", specs=specs, results=[None] * len(specs), progress=(0, sum(s.iterations for s in specs)))
+    return _submit(job, lambda: _follow(job, steps), _pool())
+
+
+def start_audit(spec: AuditSpec) -> Job:
+    """Audit ``spec`` in the same pool; replaces (and cancels) the visitor's former audit."""
+    job = Job(kind="audit", specs=(spec,), results=[None], progress=(0, spec.total))
+    return _submit(job, lambda: _follow(job, audit_steps), _pool())
 
 
 def start_task(work: Callable[[Job], None]) -> Job:
-    """Run any other work (a download) in the pool; ``work`` reports through ``job.progress`` and heeds ``job.stopped``."""
+    """Run any other work (a download) in a pool of its own; ``work`` reports through ``job.progress`` and heeds ``job.stopped``."""
     job = Job()
     return _submit(job, lambda: work(job), _task_pool())
 
 
-def current() -> Job | None:
-    """The visitor's latest run, which may be going on; None before the first."""
-    return _box().job
+def current(kind: str = "run") -> Job | None:
+    """The visitor's latest job of this kind, which may be going on; None before the first."""
+    return _box().jobs.get(kind)
 
 
-def standing() -> Job | None:
-    """The visitor's latest run that has results to show: a run that fails at once takes nothing away."""
+def standing(kind: str = "run") -> Job | None:
+    """The visitor's latest job of this kind that has results to show: one that fails at once takes nothing away."""
     box = _box()
-    return box.job if box.job is not None and any(box.job.results) else box.former
+    job = box.jobs.get(kind)
+    return job if job is not None and any(job.results) else box.former.get(kind)
 
 
-def _complete(job: Job) -> None:
+def _follow(job: Job, run: Callable[[Any], Iterator[Any]]) -> None:
     for k, spec in enumerate(job.specs):
-        for result in steps(spec):
+        for result in run(spec):
             job.results[k] = result
             job.progress = (job.progress[0] + 1, job.progress[1])
             if job.stopped:
@@ -157,30 +168,24 @@ class _Pool:
 
 
 class _Box:
-    """One visitor's current run, the former one that had results, and a task (a download) beside them."""
+    """One visitor's current job of each kind, and the former ones that had results."""
 
     def __init__(self) -> None:
-        self.job: Job | None = None
-        self.former: Job | None = None
-        self.task: Job | None = None
+        self.jobs: dict[str, Job] = {}
+        self.former: dict[str, Job] = {}
 
     def replace(self, job: Job) -> None:
-        """Make ``job`` the current run or task; the one it replaces is cancelled."""
-        if not job.specs:
-            if self.task is not None:
-                self.task.cancel()
-            self.task = job
-            return
-        if self.job is not None:
-            self.job.cancel()
-            if any(self.job.results):
-                self.former = self.job
-        self.job = job
+        """Make ``job`` the current one of its kind; the one it replaces is cancelled."""
+        old = self.jobs.get(job.kind)
+        if old is not None:
+            old.cancel()
+            if any(old.results):
+                self.former[job.kind] = old
+        self.jobs[job.kind] = job
 
     def cancel(self) -> None:
-        for job in (self.job, self.task):
-            if job is not None:
-                job.cancel()
+        for job in self.jobs.values():
+            job.cancel()
 
 
 @st.cache_resource(show_spinner=False)

@@ -11,6 +11,7 @@ from dataclasses import fields
 from app_pages.parts.run_charts import Named
 from app_pages.parts.style import IDENTITY
 from dpmc_core.mechanisms import Mechanism
+from dpmc_core.privacy.compare import price
 from dpmc_core.wording import three
 
 __all__ = ["DEFINITIONS", "beaten_sentence", "describe", "noise_sentence", "notice_mechanisms", "notice_runs", "three"]
@@ -73,8 +74,7 @@ def notice_mechanisms(mechanisms: Sequence[Mechanism], sensitivity: float, delta
 
 
 def _cost(mechanism: Mechanism, sensitivity: float) -> str:
-    """Kullback–Leibler divergence of one draw relative to Gaussian noise of the same variance."""
-    return three(mechanism.rdp(1.0, sensitivity) * 2 * mechanism.variance / sensitivity**2)
+    return three(price(mechanism, sensitivity))
 
 
 def beaten_sentence(named: Named) -> str:

@@ -20,7 +20,7 @@ from scipy import special
 from dpmc_core import limits
 from dpmc_core.errors import DataError, ParameterError
 
-__all__ = ["Bound", "clopper_pearson", "linear_scores", "lower_bound", "proves_at_most"]
+__all__ = ["Attack", "Bound", "attack", "clopper_pearson", "linear_scores", "lower_bound", "proves_at_most"]
 
 FloatArray = NDArray[np.float64]
 _CANDIDATES = 400  # thresholds that the choosing half compares
@@ -33,8 +33,9 @@ class Bound:
 
     The event is "score > ``threshold``" (``above``) or "score ≤ ``threshold``"; it was seen ``hits_likely`` times in
     ``runs_likely`` outputs of the dataset that makes it likely (the one with the person in it if ``likely_in``), and ``hits_unlikely``
-    times in ``runs_unlikely`` of its neighbour. ``accuracy`` is the share of held-out outputs that the rule attributes correctly, both
-    datasets weighing the same; ``accuracy_low`` and ``accuracy_high`` are a Clopper–Pearson interval at the same confidence.
+    times in ``runs_unlikely`` of its neighbour. ``accuracy`` is the share of held-out outputs that a rule chosen for that (not the event
+    above) attributes correctly, both datasets weighing the same; ``accuracy_low`` and ``accuracy_high`` are a
+    Clopper–Pearson interval at the same confidence.
     """
 
     epsilon: float
@@ -50,6 +51,15 @@ class Bound:
     accuracy: float
     accuracy_low: float
     accuracy_high: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Attack:
+    """A finished attack: what it proves, and the scores of the held-out outputs (one number each) for a picture."""
+
+    bound: Bound
+    scores_in: FloatArray
+    scores_out: FloatArray
 
 
 def clopper_pearson(hits: NDArray[np.integer] | int, runs: int, error: float) -> tuple[FloatArray, FloatArray]:
@@ -76,7 +86,12 @@ def proves_at_most(runs: int, confidence: float, delta: float = 0.0) -> float:
 def lower_bound(
     outputs_in: FloatArray, outputs_out: FloatArray, *, delta: float = 0.0, confidence: float = 0.999
 ) -> Bound:
-    """The largest ε that these outputs disprove, of all smaller ones, at ``confidence``.
+    """What ``attack`` proves: the true ε at ``delta`` is at least ``Bound.epsilon``, with this ``confidence``."""
+    return attack(outputs_in, outputs_out, delta=delta, confidence=confidence).bound
+
+
+def attack(outputs_in: FloatArray, outputs_out: FloatArray, *, delta: float = 0.0, confidence: float = 0.999) -> Attack:
+    """Choose a rule on half of the outputs, count it on the other half, and bound ε from below.
 
     ``outputs_in`` (n×d or n) were released from the dataset with the person, ``outputs_out`` from its neighbour, all
     independently. Raises ``DataError`` for fewer than 8 outputs of either or different widths, ``ParameterError`` for δ outside [0, 1) or
@@ -96,7 +111,9 @@ def lower_bound(
         raise DataError("Some released outputs are not finite numbers: nothing can be told from them.")
     chosen, counted = zip(*((x[: len(x) // 2], x[len(x) // 2 :]) for x in (with_person, without)), strict=True)
     if with_person.shape[1] > 1:
-        fits, picks = zip(*((x[: int(_FIT_SHARE * len(x))], x[int(_FIT_SHARE * len(x)) :]) for x in chosen), strict=True)
+        fits, picks = zip(
+            *((x[: int(_FIT_SHARE * len(x))], x[int(_FIT_SHARE * len(x)) :]) for x in chosen), strict=True
+        )
         weights = linear_scores(fits[0], fits[1])
         chosen, counted = tuple(x @ weights for x in picks), tuple(x @ weights for x in counted)
     else:
@@ -105,12 +122,18 @@ def lower_bound(
     threshold, above, likely_in = _choose_rule(chosen[0], chosen[1], delta, error)
     hits_in, hits_out = (int(np.count_nonzero((s > threshold) == above)) for s in counted)
     runs_in, runs_out = (len(s) for s in counted)
-    likely, unlikely = ((hits_in, runs_in), (hits_out, runs_out)) if likely_in else ((hits_out, runs_out), (hits_in, runs_in))
+    likely, unlikely = (
+        ((hits_in, runs_in), (hits_out, runs_out)) if likely_in else ((hits_out, runs_out), (hits_in, runs_in))
+    )
     low, high = float(clopper_pearson(*likely, error)[0]), float(clopper_pearson(*unlikely, error)[1])
-    right = (likely[0] / likely[1] + 1 - unlikely[0] / unlikely[1]) / 2
+    cut, in_above = _most_accurate(*chosen)
+    right = [
+        int(np.count_nonzero((s > cut) == (in_above == inside)))
+        for s, inside in zip(counted, (True, False), strict=True)
+    ]
     # each of the four bounds errs with probability error/2, so both ends together with 1 − confidence
-    spread = [clopper_pearson(*pair, error / 2) for pair in (likely, unlikely)]
-    return Bound(
+    spread = [clopper_pearson(hits, len(s), error / 2) for hits, s in zip(right, counted, strict=True)]
+    bound = Bound(
         epsilon=max(math.log(max(low - delta, 1e-300) / high), 0.0),
         delta=delta,
         confidence=confidence,
@@ -121,10 +144,11 @@ def lower_bound(
         runs_likely=likely[1],
         hits_unlikely=unlikely[0],
         runs_unlikely=unlikely[1],
-        accuracy=right,
-        accuracy_low=float((spread[0][0] + 1 - spread[1][1]) / 2),
-        accuracy_high=float((spread[0][1] + 1 - spread[1][0]) / 2),
+        accuracy=(right[0] / runs_in + right[1] / runs_out) / 2,
+        accuracy_low=float(spread[0][0] + spread[1][0]) / 2,
+        accuracy_high=float(spread[0][1] + spread[1][1]) / 2,
     )
+    return Attack(bound=bound, scores_in=counted[0], scores_out=counted[1])
 
 
 def linear_scores(outputs_in: FloatArray, outputs_out: FloatArray) -> FloatArray:
@@ -139,6 +163,15 @@ def linear_scores(outputs_in: FloatArray, outputs_out: FloatArray) -> FloatArray
     if ridge == 0:  # no noise at all: any direction in which the two differ
         return np.asarray(centre_in - centre_out)
     return np.asarray(np.linalg.solve(scatter + ridge * np.eye(len(scatter)), centre_in - centre_out))
+
+
+def _most_accurate(scores_in: FloatArray, scores_out: FloatArray) -> tuple[float, bool]:
+    """The threshold, and whether "in" lies above it, that attribute these outputs best."""
+    cuts = np.unique(np.quantile(np.concatenate([scores_in, scores_out]), np.linspace(0, 1, 201)))
+    below_in, below_out = (np.searchsorted(np.sort(s), cuts, side="right") / len(s) for s in (scores_in, scores_out))
+    gain = below_out - below_in
+    k = int(np.argmax(np.abs(gain)))
+    return float(cuts[k]), bool(gain[k] >= 0)
 
 
 def _choose_rule(scores_in: FloatArray, scores_out: FloatArray, delta: float, error: float) -> tuple[float, bool, bool]:

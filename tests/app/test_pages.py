@@ -10,7 +10,7 @@ from app_pages.parts import controls, jobs
 from dpmc_core.experiments import RunSpec
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = ["home", "mechanisms", "completion", "datasets"]
+PAGES = ["home", "mechanisms", "budget", "completion", "audit", "datasets"]
 
 
 @pytest.fixture(autouse=True)
@@ -193,7 +193,7 @@ def test_run_shows_results_and_keeps_them_while_settings_change() -> None:
 def test_cancelled_before_the_first_iteration_is_not_an_empty_page() -> None:
     app = open_page("completion")
     box = jobs._box()
-    box.job = jobs.Job(specs=(RunSpec(),), results=[None], state="cancelled")
+    box.jobs["run"] = jobs.Job(kind="run", specs=(RunSpec(),), results=[None], state="cancelled")
     app.run()
     assert any("Cancelled after" in i.value for i in app.info)
     assert any("Example" in c.value for c in app.caption)

@@ -26,9 +26,7 @@ def grid(alpha: float, shift: float) -> tuple[NDArray, NDArray]:
     """Trapezoid nodes and weights that reach far into both tails, with every kink on a node."""
     reach = alpha + shift + 60 / alpha
     edges = np.unique([-reach, -alpha, alpha, shift - alpha, shift + alpha, reach])
-    nodes = np.concatenate(
-        [np.linspace(a, b, 20_001)[:-1] for a, b in itertools.pairwise(edges)] + [edges[-1:]]
-    )
+    nodes = np.concatenate([np.linspace(a, b, 20_001)[:-1] for a, b in itertools.pairwise(edges)] + [edges[-1:]])
     widths = np.diff(nodes)
     weights = np.zeros_like(nodes)
     weights[:-1] += widths / 2
@@ -105,9 +103,7 @@ def profile_of_two(noise: Huber | Laplace, s: float, t: float, epsilon: float) -
     kinks = sorted({-unit - s, unit - s, -unit, unit, -s, 0.0})
     reach = 50 * noise.scale / max(getattr(noise, "alpha", 1.0), 0.05)
     edges = [-reach, *kinks, reach]
-    return sum(
-        integrate.quad(integrand, a, b, limit=200, epsabs=1e-12)[0] for a, b in itertools.pairwise(edges)
-    )
+    return sum(integrate.quad(integrand, a, b, limit=200, epsabs=1e-12)[0] for a, b in itertools.pairwise(edges))
 
 
 @pytest.mark.parametrize("noise", [Huber(alpha=0.5), Huber(alpha=1.5), Huber(alpha=4.0), Laplace(scale=1.0)], ids=str)

@@ -1,0 +1,245 @@
+"""Audit: attack a release with and without Alice, and play against it."""
+
+import json
+from typing import Any
+
+import streamlit as st
+
+from app_pages.parts import audit_charts, controls, game, jobs, live, texts
+from app_pages.parts.style import IDENTITY, draw, show
+from dpmc_core.errors import DPMCError
+from dpmc_core.experiments.audits import (
+    CASES,
+    NEIGHBOURS,
+    VIEWS,
+    AuditResult,
+    AuditSpec,
+    audit,
+    neighbours,
+    true_counts,
+)
+from dpmc_core.experiments.registry import ALGORITHMS
+from dpmc_core.privacy import odds_sentence
+from dpmc_core.privacy.audit import proves_at_most
+
+TARGETS = {"number": "One published number", **{name: f"{a.title}, as published" for name, a in ALGORITHMS.items()}}
+NOISES = {name: IDENTITY[name].title for name in ("laplace", "huber", "gaussian")}
+CASE_TITLES = {
+    "as-claimed": "as claimed",
+    "half-noise": "broken: half the noise",
+    "unclipped": "broken: input not clipped",
+    "low-bits": "floating-point noise, last bits read",
+    "on-grid": "noise on a grid, last bits read",
+}
+NEIGHBOUR_TITLES = {"rating": "one of her ratings", "user": "all of her ratings"}
+VIEW_TITLES = {"matrix": "whole completed matrix", "others": "everybody else's rows", "items": "item factors"}
+
+controls.on_page(
+    "app_pages/audit.py",
+    {
+        "x_target": TARGETS,
+        "x_noise": NOISES,
+        "x_case": CASE_TITLES,
+        "x_neighbours": NEIGHBOUR_TITLES,
+        "x_view": VIEW_TITLES,
+    },
+)
+fields: dict[str, Any] = {}
+with st.sidebar:
+    st.subheader("What is attacked")
+    fields["target"] = controls.choice("Target", "x_target", TARGETS, "number")
+    if fields["target"] == "number":
+        fields["case"] = controls.choice(
+            "The mechanism is",
+            "x_case",
+            CASE_TITLES,
+            "as-claimed",
+            help="  \n".join(f"**{CASE_TITLES[k]}** {v}" for k, v in CASES.items()),
+        )
+    else:
+        fields["neighbours"] = controls.choice(
+            "The two datasets differ in Alice's",
+            "x_neighbours",
+            NEIGHBOUR_TITLES,
+            "rating",
+            help="  \n".join(NEIGHBOURS.values()),
+        )
+        fields["view"] = controls.choice(
+            "The attacker sees",
+            "x_view",
+            VIEW_TITLES,
+            "matrix",
+            help="  \n".join(f"**{VIEW_TITLES[k]}**: {v}" for k, v in VIEWS.items()),
+        )
+    st.subheader("Privacy")
+    fields["mechanism"] = controls.choice("Noise", "x_noise", NOISES, "laplace")
+    claim = "Claimed ε" if fields["target"] == "number" else "Nominal ε of one draw"
+    fields["epsilon"] = controls.number(claim, "x_epsilon", "noise_epsilon", 1.0, step=0.5)
+    if fields["target"] != "number":
+        fields["iterations"] = int(controls.number("Iterations T", "x_iterations", "iterations", 2))
+    runs = [1000, 10_000, 100_000, 1_000_000] if fields["target"] == "number" else [200, 500, 1000, 3000, 10_000]
+    key = "x_runs" if fields["target"] == "number" else "x_algorithm_runs"
+    fields["runs"] = int(
+        controls.steps_slider("Outputs of each dataset", key, runs, 100_000 if fields["target"] == "number" else 1000)
+    )
+    with st.expander("More"):
+        if fields["mechanism"] == "huber":
+            fields["alpha"] = controls.number("Huber's α", "x_alpha", "alpha", 1.5, step=0.1)
+        if fields["target"] in ("irls",):
+            fields["inner"] = int(controls.number("Inner iterations K", "x_inner", "inner", 2))
+        fields["delta"] = controls.number("δ", "x_delta", "account_delta", 1e-5, step=1e-6, format="%.1e")
+        fields["confidence"] = controls.number(
+            "Confidence", "x_confidence", "confidence", 0.999, step=0.001, format="%.4f"
+        )
+        fields["seed"] = int(controls.number("Seed", "x_seed", "seed", 0))
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def example(spec: AuditSpec) -> AuditResult:
+    """A finished audit of the usual settings."""
+    return audit(spec)
+
+
+def show_result(result: AuditResult) -> None:
+    """Verdict, scores, and how it was counted."""
+    bound = result.attack.bound
+    (st.error if any(result.beaten.values()) else st.info)(
+        controls.plain(result.verdict),
+        icon=":material/gavel:" if any(result.beaten.values()) else ":material/verified_user:",
+    )
+    figure, numbers = audit_charts.scores(result.attack, audit_charts.axis_of(result))
+    show(figure, "scores", f"Scores with Alice in and out, as far as they can be told apart. {result.verdict}", numbers)
+    st.markdown("**What to notice**")
+    ceiling = proves_at_most(result.runs - result.runs // 2, bound.confidence, bound.delta)
+    who = "the dataset with Alice" if bound.likely_in else "its neighbour"
+    for sentence in (
+        f"The event “score {'above' if bound.above else 'at or below'} {texts.three(bound.threshold)}”, chosen on the other half of the outputs, occurred in "
+        f"{bound.hits_likely:,} of {bound.runs_likely:,} held-out outputs of {who} and in {bound.hits_unlikely:,} of {bound.runs_unlikely:,} of the other dataset's.",
+        f"A rule chosen for it attributes {100 * bound.accuracy:.1f} of 100 outputs correctly ({100 * bound.accuracy_low:.1f} to "
+        f"{100 * bound.accuracy_high:.1f} with {100 * bound.confidence:g} % confidence; 50 is chance).",
+        f"So many outputs could prove at most ε = {texts.three(ceiling)}, if the attack never erred: a low bound is no proof of privacy.",
+    ):
+        st.markdown(f"- {sentence}")
+    for name, epsilon in result.claims.items():
+        said = result.statement
+        subject = "a rating had this value or another" if said.unit == "rating" else "Alice is in the data"
+        st.caption(
+            f"**{name[0].upper()}{name[1:]} ε = {texts.three(epsilon)}**{f' at δ = {said.delta:g}' if said.delta else ''}, for one {said.unit} "
+            f"({said.neighbours}): {odds_sentence(epsilon, said.delta, subject)}"
+        )
+    st.caption(
+        f"{result.runs:,} outputs of each dataset, seed {result.spec.seed}, {result.seconds:.1f} s. Clopper–Pearson bounds on held-out outputs; with "
+        f"probability at most {1 - bound.confidence:.2g} the bound is too high. {'' if result.finished else 'Stopped early: choosing when to stop by looking at the bound weakens that figure. '}"
+        "A tighter attack may exist; an audit never proves that a mechanism is private."
+    )
+    with st.expander("Take it with you", icon=":material/download:", on_change="rerun", key="x_take") as fold:
+        if fold.open:
+            st.download_button(
+                "Audit (JSON)",
+                data=lambda: json.dumps(result.summary(), indent=1, default=float),
+                file_name="dpmc-audit.json",
+                mime="application/json",
+                on_click="ignore",
+            )
+            st.code(result.spec.command(), language="bash")
+
+
+st.title("Can an attacker tell whether Alice is in?")
+st.markdown(
+    "Two datasets differ only in Alice. The attacker sees what is published from one of them, many times over, and learns to tell them apart. How well that works "
+    "on fresh outputs *proves* a lower bound on ε: if a claim is below it, the claim is wrong."
+)
+problems = st.container()
+spec: AuditSpec | None = None
+problem = ""
+try:
+    spec = AuditSpec(**fields)
+except DPMCError as error:
+    problem = str(error)
+    st.error(controls.plain(problem), icon=":material/error:")
+
+if fields["target"] == "number":
+    with_alice, without = true_counts()
+    if fields["case"] in ("low-bits", "on-grid"):
+        with_alice, without = 1, 0
+    st.markdown(
+        f"**Attacked:** the number of people in the data, published once with noise. It is **{with_alice}** with Alice and **{without}** without her. "
+        f"{CASES[fields['case']]}"
+    )
+else:
+    st.markdown(
+        f"**Attacked:** {ALGORITHMS[fields['target']].title} as published, on the left or the right table. The attacker knows both and sees "
+        f"{VIEWS[fields['view']]}."
+    )
+    with st.expander("The two tables of ratings", icon=":material/table_chart:"):
+        pair = neighbours(fields["neighbours"])
+        names = (
+            ("Alice's film C: 5", "Alice's film C: 1")
+            if fields["neighbours"] == "rating"
+            else ("with Alice", "without Alice")
+        )
+        figure, numbers = audit_charts.two_tables(pair, names)
+        show(figure, "tables", f"Two tables of ratings, {names[0]} and {names[1]}; all else is equal.", numbers)
+
+job = jobs.current("audit")
+pressed = st.button("**Attack**", icon=":material/play_arrow:", disabled=bool(problem), key="x_go", width="content")
+linked = st.query_params.get("audit") == "1" and "audit-linked" not in st.session_state
+if (pressed or linked) and spec is not None:
+    st.session_state["audit-linked"] = True
+    st.query_params["audit"] = "1"
+    try:
+        job = jobs.start_audit(spec)
+    except DPMCError as error:
+        st.error(controls.plain(str(error)))
+
+
+def show_example() -> None:
+    """A finished audit of the usual settings, labelled as what it is."""
+    st.caption(
+        ":material/info: **Example**, computed with the usual settings. Choose yours in the sidebar and press *Attack*."
+    )
+    show_result(example(AuditSpec(runs=20_000)))
+
+
+if job is None:
+    show_example()
+elif job.active:
+    running: AuditSpec = job.specs[0]
+    trail: list[tuple[int, float]] = st.session_state.setdefault("audit-trail", [])
+    if job.progress[0] == 0:
+        trail.clear()
+
+    def so_far() -> bool:
+        """The bound after each batch seen."""
+        result: AuditResult | None = job.results[0]
+        if result is None:
+            return False
+        if not trail or trail[-1][0] < result.runs:
+            trail.append((result.runs, result.attack.bound.epsilon))
+        ceiling = proves_at_most(max(running.runs // 2, 8), running.confidence, result.attack.bound.delta)
+        figure, _ = audit_charts.bound_so_far(trail, result.claims, ceiling, max(running.runs, result.runs))
+        draw(figure, "live-bound", "The proved lower bound on ε so far, against what is claimed.")
+        return True
+
+    live.watch(job, "batch", so_far)
+else:
+    standing = jobs.standing("audit")
+    if job.state == "failed":
+        st.error(controls.plain(job.error), icon=":material/error:")
+    if job.state == "cancelled":
+        st.info(f"Cancelled after {job.progress[0]} of {job.progress[1]} batches.", icon=":material/stop_circle:")
+    if standing is None:
+        show_example()
+    else:
+        if spec is not None and standing.specs != (spec,):
+            st.query_params.pop("audit", None)
+            st.info(
+                "The settings have changed since this attack; press *Attack* to use them.", icon=":material/update:"
+            )
+        show_result(standing.results[0])
+
+if spec is not None:
+    st.subheader("Your turn: is Alice in the data?", anchor=False)
+    game.play(spec)
+with problems:
+    controls.link_problems()

@@ -1,0 +1,229 @@
+"""Budget: what many releases add up to, by every accounting method that holds, and how much noise a budget asks for."""
+
+import json
+import math
+from dataclasses import replace
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from app_pages.parts import budget_charts, controls, stories, texts
+from app_pages.parts.style import IDENTITY, show
+from dpmc_core.errors import DPMCError
+from dpmc_core.mechanisms import Mechanism
+from dpmc_core.privacy import Ledger, Release, Statement, least_noise, ledger_from_text, odds_sentence, state
+from dpmc_core.privacy.compare import epsilon_curve, price
+from dpmc_core.privacy.ledger_file import MOST_BYTES
+
+RUNS = {"irls": "Huber paper: IRLS, T = 50 × K = 20", "als": "Huber paper: ALS, T = 50", "own": "your own"}
+MODES = {"variance": "variance", "epsilon": "ε of one release"}
+
+controls.on_page("app_pages/budget.py", {"u_run": RUNS, "u_by": MODES})
+with st.sidebar:
+    st.subheader("What is released")
+    run = controls.choice("A run like", "u_run", RUNS, "irls")
+    if run == "own":
+        count = int(controls.number("Releases T", "u_count", "releases_shown", 1000))
+        sensitivity = controls.number("Sensitivity Δ (ℓ1)", "u_sensitivity", "nominal_sensitivity", 1.0, step=0.5)
+        spread = int(
+            controls.number(
+                "Numbers that one person moves",
+                "u_moved",
+                "moved",
+                1,
+                help="With ℓ1 sensitivity Δ spread evenly over m numbers, the ℓ2 sensitivity is Δ/√m.",
+            )
+        )
+    else:
+        count, sensitivity, spread = {"irls": 1000, "als": 50}[run], 5.0, 1
+    st.subheader("Compare at equal")
+    compare = controls.segments("Compare at equal", "u_by", MODES, "variance", label_visibility="collapsed")
+    if compare == "variance":
+        amount = controls.slider(
+            "Variance of every noise", "u_variance", "variance", 2.0, low=0.5, high=200.0, step=0.5
+        )
+    else:
+        amount = controls.slider("ε of one release", "u_epsilon", "epsilon", 0.1, low=0.01, high=5.0, step=0.01)
+    alpha = controls.slider("Huber's α", "u_alpha", "alpha", 1.5, low=0.05, high=6.0, step=0.01)
+    st.subheader("Budget")
+    target = controls.number("ε for everything together", "u_target", "noise_epsilon", 1.0, step=0.5)
+    with st.expander("More"):
+        delta = controls.number("δ", "u_delta", "account_delta", 1e-5, step=1e-6, format="%.1e")
+
+
+def release_of(noise: Mechanism) -> Release:
+    """One release of the chosen run with this noise."""
+    return Release(
+        what="right-hand sides of all items" if run != "own" else "a vector",
+        mechanism=noise,
+        l1_sensitivity=sensitivity,
+        l2_sensitivity=sensitivity / math.sqrt(spread),
+        unit="rating" if run != "own" else "record",
+        neighbours="replace-one" if run != "own" else "add/remove-one",
+        coordinates=spread,
+        count=1,
+        sound=False,
+        source="huber-paper, Theorem 2.1 with Δ = 5 (assumed)" if run != "own" else "typed on the Budget page",
+    )
+
+
+@st.cache_data(max_entries=256, show_spinner=False)
+def curve_of(release: Release, counts: tuple[int, ...], delta: float) -> list[float]:
+    """Tightest ε per count."""
+    return epsilon_curve(release, counts, delta)
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def noise_for(ledger: Ledger, epsilon: float, delta: float) -> Ledger:
+    """The ledger with the least noise for the budget."""
+    return least_noise(ledger, epsilon, delta)
+
+
+def statement_card(title: str, said: Statement) -> None:
+    """One statement: what it protects, how counted, in odds."""
+    with st.container(border=True):
+        st.markdown(f"**{title}**")
+        at = f"at δ = {said.delta:g}" if said.delta else "that never fails (δ = 0)"
+        st.metric(f"{'nominal' if said.nominal else 'sound'} ε of {said.draws:,} draws {at}", texts.three(said.epsilon))
+        st.caption(f"One draw alone, as the papers count it: ε = {texts.three(said.epsilon_per_draw)}.")
+        st.caption(odds_sentence(said.epsilon, said.delta, "one person's value is in the data"))
+        st.caption(f"Unit: one {said.unit}; neighbours: {said.neighbours}. {said.how}.")
+
+
+st.title("What does a whole run spend?")
+st.markdown(
+    "One noisy answer costs some privacy, **ε**. An algorithm gives many answers, and the costs add up: less than one by one, if one counts "
+    "well. Here every counting method that holds is applied to the same releases."
+)
+controls.link_problems()
+try:
+    mechanisms = budget_charts.at_equal(compare, amount, alpha, sensitivity, delta)
+    releases = [release_of(noise) for noise in mechanisms]
+    with st.spinner("Composing the privacy losses…"):
+        curves = [curve_of(release, budget_charts.COUNTS, delta) for release in releases]
+        statements = [state(Ledger((replace(release, count=count),)), delta) for release in releases]
+except DPMCError as error:
+    st.error(controls.plain(str(error)))
+    st.stop()
+titles = [IDENTITY[noise.name].title for noise in mechanisms]
+by_name = dict(zip((noise.name for noise in mechanisms), statements, strict=True))
+
+figure, numbers = budget_charts.composition(
+    mechanisms, curves, budget_charts.COUNTS, [noise.epsilon(sensitivity) for noise in mechanisms], count, delta
+)
+said = ", ".join(f"{title} {texts.three(s.epsilon)}" for title, s in zip(titles, statements, strict=True))
+show(figure, "composition", f"ε of all releases grows with their number. After {count:,} releases: {said}.", numbers)
+st.caption(
+    f"Thick: the tightest method, at δ = {delta:g}. Thin: ε added up, which never fails (δ = 0); Gaussian noise has none. "
+    f"Sensitivity Δ = {texts.three(sensitivity)}, "
+    + (f"spread over {spread} numbers, " if spread > 1 else "")
+    + f"at equal {MODES[compare]}: "
+    + "; ".join(f"{texts.describe(noise)} (sd {texts.three(noise.std)})" for noise in mechanisms)
+    + "."
+)
+st.markdown("**What to notice**")
+for sentence in stories.notice_budget(statements, mechanisms, sensitivity):
+    st.markdown(f"- {sentence}")
+
+for column, title, statement in zip(st.columns(3), titles, statements, strict=True):
+    with column:
+        statement_card(title, statement)
+st.subheader("Every method, on the same releases", anchor=False)
+st.dataframe(
+    budget_charts.methods_table(titles, [s.accounts for s in statements]),
+    hide_index=True,
+    width="stretch",
+    alt="ε of the whole run by each accounting method and noise; the tightest is marked.",
+)
+if any(not answer.published for s in statements for answer in s.accounts):
+    st.caption(
+        "\\* rests on a proof in this project (docs/huber-composition.md) that has not been peer-reviewed. By published results alone: "
+        + ", ".join(f"{t} {texts.three(s.epsilon_published)}" for t, s in zip(titles, statements, strict=True))
+        + "."
+    )
+for caveat in statements[0].caveats[:1] if run == "own" else statements[0].caveats[1:3]:
+    st.caption(f":material/warning: {caveat}")
+
+left, right = st.columns(2)
+with left:
+    st.subheader("The price of Huber's shape", anchor=False)
+    shift = sensitivity / mechanisms[0].std
+    figure, numbers = budget_charts.price_curve(alpha, shift)
+    at_alpha = mechanisms[0].fisher_information * mechanisms[0].variance
+    show(
+        figure,
+        "price",
+        f"At equal variance Huber noise with α = {alpha:g} costs {texts.three(at_alpha)} times Gaussian noise per small shift, and "
+        f"{texts.three(price(mechanisms[0], sensitivity))} times at the chosen Δ.",
+        numbers,
+    )
+    st.caption(
+        "What one release adds to a long composition, relative to Gaussian noise of equal variance (Kullback–Leibler divergence). "
+        "For small shifts it is I(α)·σ²(α), I the Fisher information; for shifts of a standard deviation and more the order can turn."
+    )
+with right:
+    st.subheader(f"How much noise buys ε = {texts.three(target)}?", anchor=False)
+    rows: list[dict[str, Any]] = []
+    with st.spinner("Searching the least noise…"):
+        for title, release in zip(titles, releases, strict=True):
+            try:
+                (made,) = noise_for(Ledger((replace(release, count=count),)), target, delta).releases
+            except DPMCError as error:
+                st.warning(controls.plain(str(error)))
+                continue
+            rows.append({"noise": title, "standard deviation": made.mechanism.std, "variance": made.mechanism.variance})
+    if rows:
+        least = min(row["variance"] for row in rows)
+        for row in rows:
+            row["times the least variance"] = row["variance"] / least
+        st.dataframe(
+            pd.DataFrame(rows),
+            hide_index=True,
+            width="stretch",
+            column_config={c: st.column_config.NumberColumn(format="%.4g") for c in list(rows[0])[1:]},
+            alt=f"Least noise of each family for ε = {target:g} at δ = {delta:g} over {count:,} releases.",
+        )
+        st.caption(
+            f"The least noise with which {count:,} releases at Δ = {texts.three(sensitivity)} together have ε ≤ {texts.three(target)} at "
+            f"δ = {delta:g}, Huber's α = {alpha:g} kept. Right to 1e-6, on the safe side."
+        )
+
+st.subheader("Where the papers count otherwise", anchor=False)
+stories.tell(by_name, amount if compare == "variance" else 2.0, alpha, sensitivity, delta)
+
+st.subheader("A ledger of yours", anchor=False)
+st.markdown(
+    "*Completion* exports the ledger of a run, and so does the command line. Put one here to have it counted by all methods; it "
+    "stays in this session."
+)
+given = st.file_uploader(
+    "A ledger file (JSON)", type=["json"], max_upload_size=max(MOST_BYTES // 1_000_000, 1), key="u_file"
+)
+if given is not None:
+    try:
+        ledger = ledger_from_text(given.getvalue(), given.name)
+        yours = state(ledger, delta)
+        statement_card(given.name, yours)
+        st.dataframe(
+            budget_charts.methods_table(["ε"], [yours.accounts]),
+            hide_index=True,
+            width="stretch",
+            alt="ε of your ledger by each method.",
+        )
+        for caveat in yours.caveats:
+            st.caption(f":material/warning: {caveat}")
+    except DPMCError as error:
+        st.error(controls.plain(str(error)), icon=":material/error:")
+with st.expander("Take it with you", icon=":material/download:", on_change="rerun", key="u_take") as fold:
+    if fold.open:
+        for title, release in zip(titles, releases, strict=True):
+            st.download_button(
+                f"Ledger, {title} (JSON)",
+                data=json.dumps(Ledger((replace(release, count=count),)).as_dict(), indent=1),
+                file_name=f"dpmc-ledger-{title.lower()}.json",
+                mime="application/json",
+                on_click="ignore",
+            )
+        st.markdown("On the command line:")
+        st.code("python -m dpmc_core account --ledger dpmc-ledger-huber.json --delta " + f"{delta:g}", language="bash")

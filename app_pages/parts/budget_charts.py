@@ -1,0 +1,189 @@
+"""Charts and tables of the *Budget* page.
+
+Lives here: pure functions from ledgers, accounts and curves to figures and the numbers in them.
+"""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from app_pages.parts.charts import Drawn
+from app_pages.parts.style import IDENTITY, Label, figure, label_end, label_ends
+from dpmc_core.mechanisms import Gaussian, Huber, Laplace, Mechanism
+from dpmc_core.privacy.account import METHODS, Account
+from dpmc_core.privacy.compare import DpalsCount, price
+from dpmc_core.wording import three
+
+__all__ = ["COUNTS", "composition", "dpals_table", "methods_table", "price_curve"]
+
+COUNTS = (1, 2, 5, 10, 30, 100, 300, 1000, 3000, 10_000)
+
+
+def composition(
+    mechanisms: Sequence[Mechanism],
+    curves: Sequence[Sequence[float]],
+    counts: Sequence[int],
+    pure: Sequence[float],
+    chosen: int,
+    delta: float,
+) -> Drawn:
+    """Tightest ε against the number of releases, one line per mechanism, and thin lines where ε is merely added up.
+
+    ``curves[k]`` belongs to ``mechanisms[k]`` at ``counts``; ``pure[k]`` is its ε of one release (∞: none is drawn); ``chosen`` is
+    marked.
+    """
+    fig = figure(
+        "number of releases T (log scale)",
+        f"ε of all releases together (log scale), δ = {delta:g}",
+        height=440,
+        log_x=True,
+        log_y=True,
+    )
+    numbers: dict[str, object] = {"releases": list(counts)}
+    ends = []
+    for noise, curve, single in zip(mechanisms, curves, pure, strict=True):
+        look = IDENTITY[noise.name]
+        shown = [value if value > 0 else math.nan for value in curve]
+        fig.add_scatter(
+            x=list(counts),
+            y=shown,
+            name=look.title,
+            mode="lines+markers",
+            line={"color": look.colour, "dash": look.dash, "width": 2.5},
+            marker={"symbol": look.marker, "size": 8},
+            hovertemplate="%{y:.3g}",
+        )
+        numbers[f"{look.title} ε at δ = {delta:g}"] = list(curve)
+        ends.append(Label(counts[-1], curve[-1], look.title))
+        if math.isfinite(single):
+            added = [single * count for count in counts]
+            fig.add_scatter(
+                x=list(counts),
+                y=added,
+                name=f"{look.title}, added up",
+                mode="lines",
+                line={"color": look.colour, "dash": look.dash, "width": 1},
+                opacity=0.6,
+                hovertemplate="%{y:.3g}",
+            )
+            numbers[f"{look.title} ε added up (δ = 0)"] = added
+            ends.append(Label(counts[-1], added[-1], f"{look.title}, added up"))
+    values = [v for curve in curves for v in curve if v > 0] + [
+        s * c for s in pure if math.isfinite(s) for c in (counts[0], counts[-1])
+    ]
+    low, high = math.log10(min(values)) - 0.1, math.log10(max(values)) + 0.1
+    fig.update_yaxes(range=[low, high])
+    fig.update_layout(margin={"r": 150})
+    label_ends(fig, ends, (low, high), log_x=True, log_y=True)
+    fig.add_vline(x=chosen, line={"color": "rgba(128,128,128,0.7)", "width": 1})
+    fig.add_annotation(
+        x=math.log10(chosen),
+        y=1,
+        yref="paper",
+        text=f"T = {chosen:,}",
+        showarrow=False,
+        xanchor="right",
+        xshift=-4,
+        font={"size": 12},
+    )
+    return fig, pd.DataFrame(numbers)
+
+
+def price_curve(alpha: float, shift_in_sd: float) -> Drawn:
+    """The price of Huber noise in a long composition against α, at equal variance; Gaussian noise is 1, Laplace noise 2.
+
+    The thick line is the small-shift limit I(α)·σ²(α); the thin one is exact for a shift of ``shift_in_sd`` standard deviations.
+    """
+    alphas = np.geomspace(0.05, 6, 90)
+    limit, exact = [], []
+    for a in alphas:
+        noise = Huber(alpha=float(a))
+        limit.append(noise.fisher_information * noise.variance)
+        exact.append(price(noise, shift_in_sd * noise.std))
+    look = IDENTITY["huber"]
+    fig = figure("Huber's α (log scale)", "price of one release (Gaussian noise of equal variance = 1)", log_x=True)
+    fig.add_scatter(
+        x=alphas,
+        y=limit,
+        name="small shifts: I·σ²",
+        mode="lines",
+        line={"color": look.colour, "width": 2.5},
+        hovertemplate="%{y:.3f}",
+    )
+    fig.add_scatter(
+        x=alphas,
+        y=exact,
+        name="at the chosen Δ",
+        mode="lines",
+        line={"color": look.colour, "width": 1.2, "dash": "dash"},
+        hovertemplate="%{y:.3f}",
+    )
+    chosen = Huber(alpha=alpha)
+    fig.add_scatter(
+        x=[alpha],
+        y=[chosen.fisher_information * chosen.variance],
+        mode="markers",
+        marker={"color": look.colour, "symbol": look.marker, "size": 11},
+        name=f"α = {alpha:g}",
+        hovertemplate="%{y:.3f}",
+    )
+    everything = [*limit, *exact, 1.0, 2.0]
+    low, high = min(everything) - 0.08, max(everything) + 0.08
+    for name, value in (("laplace", 2.0), ("gaussian", 1.0)):
+        fig.add_hline(y=value, line={"color": IDENTITY[name].colour, "dash": IDENTITY[name].dash, "width": 1.5})
+        label_end(fig, 0.055, value, f"{IDENTITY[name].title}, small shifts", log_x=True, shift=9)
+    fig.update_yaxes(range=[low, high])
+    fig.update_layout(margin={"r": 130})
+    label_ends(
+        fig,
+        [
+            Label(float(alphas[-1]), limit[-1], "small shifts"),
+            Label(float(alphas[-1]), exact[-1], f"Δ = {shift_in_sd:.2g} sd"),
+        ],
+        (low, high),
+        log_x=True,
+    )
+    return fig, pd.DataFrame({"alpha": alphas, "price, small shifts": limit, f"price at {shift_in_sd:.3g} sd": exact})
+
+
+def methods_table(names: Sequence[str], accounts: Sequence[Sequence[Account]]) -> pd.DataFrame:
+    """One row per accounting method, one column per ledger: its ε, or why there is none; the tightest is marked ◀."""
+    rows: list[dict[str, str]] = []
+    least = [min(answer.epsilon for answer in answers) for answers in accounts]
+    for k, method in enumerate(METHODS):
+        row = {"counted by": METHODS[method][0]}
+        for name, answers, best in zip(names, accounts, least, strict=True):
+            epsilon = answers[k].epsilon
+            mark = " ◀" if epsilon == best else ""
+            proof = "" if answers[k].published or math.isinf(epsilon) else " *"
+            row[name] = "does not apply" if math.isinf(epsilon) else f"{three(epsilon)}{proof}{mark}"
+        row["δ"] = "0 (never fails)" if method == "pure" else f"{accounts[0][k].delta:g}"
+        row["what it does"] = METHODS[method][1]
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def dpals_table(counts: Sequence[DpalsCount]) -> pd.DataFrame:
+    """Findings 9 as a table."""
+    return pd.DataFrame(
+        {
+            "data": [c.dataset for c in counts],
+            "printed ε": [c.printed for c in counts],
+            "Theorem 1: one of two releases": [c.theorem for c in counts],
+            "both releases, the paper's conversion": [c.both for c in counts],
+            "both releases, exact": [c.exact for c in counts],
+        }
+    )
+
+
+def at_equal(by: str, value: float, alpha: float, sensitivity: float, delta: float) -> list[Mechanism]:
+    """Huber, Laplace and Gaussian noise of equal ``by``: variance, or ε of one release at ``sensitivity``."""
+    if by == "variance":
+        return [Huber.with_variance(value, alpha=alpha), Laplace.with_variance(value), Gaussian.with_variance(value)]
+    return [
+        Huber.with_epsilon(value, sensitivity, alpha=alpha),
+        Laplace.with_epsilon(value, sensitivity),
+        Gaussian.with_epsilon(value, sensitivity, delta=delta),
+    ]

@@ -1,0 +1,120 @@
+"""Comparisons that the pages draw: ε against how often one releases, prices, and the papers' own counts re-done.
+
+Lives here: curves and tables made of ledgers and accounts. Does not live here: accounting (``account``) or pictures.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from dpmc_core.mechanisms import Gaussian, Mechanism
+from dpmc_core.privacy.account import tightest
+from dpmc_core.privacy.ledger import Ledger, Release
+
+__all__ = ["DpalsCount", "dpals_counts", "dpals_ledger", "epsilon_curve", "price"]
+
+
+def price(mechanism: Mechanism, sensitivity: float) -> float:
+    """What one release costs in a long composition, relative to Gaussian noise of the same variance (1 = the same).
+
+    D₁·2σ²/Δ², the Kullback–Leibler divergence at this shift against the Gaussian's Δ²/2σ². For small shifts it tends to
+    I·σ²: 2 for Laplace, between 1 and 2 for Huber noise (findings 4).
+
+    >>> from dpmc_core.mechanisms import Laplace
+    >>> round(price(Laplace(scale=1.0), 1e-3), 2)
+    2.0
+    """
+    return mechanism.rdp(1.0, sensitivity) * 2 * mechanism.variance / sensitivity**2
+
+
+def epsilon_curve(release: Release, counts: Sequence[int], delta: float) -> list[float]:
+    """The tightest ε at ``delta`` when ``release`` is made so many times, for each of ``counts``."""
+    return [tightest(Ledger((replace(release, count=count),)), delta) for count in counts]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DpalsCount:
+    """One setting of Table 4 of the DPALS paper and four ways to count it, all at δ = 1e-5, one user added or removed.
+
+    ``printed`` is the paper's target; ``theorem`` counts one of the two releases of a step, as its Theorem 1 does, plus
+    pre-processing; ``both`` counts both, with the paper's conversion; ``exact`` counts both, exactly.
+    """
+
+    dataset: str
+    printed: float
+    theorem: float
+    both: float
+    exact: float
+
+
+# dpals-paper, Table 4: printed ε, k items per user, σ_G, σ_g, σ_p; T = 2 in all of them
+_TABLE_4 = (
+    ("ML-10M, 400 most rated", 0.8, 40, 126.9, 63.4, 200.0),
+    ("ML-10M, 400 most rated", 4.0, 50, 29.0, 14.5, 200.0),
+    ("ML-10M, 400 most rated", 8.0, 50, 11.3, 11.3, 20.0),
+    ("ML-10M, 400 most rated", 16.0, 50, 5.86, 5.86, 20.0),
+    ("ML-10M", 1.0, 50, 125.9, 63.0, 100.0),
+    ("ML-10M", 5.0, 50, 27.8, 13.9, 20.0),
+    ("ML-10M", 10.0, 50, 15.5, 7.7, 10.0),
+    ("ML-10M", 20.0, 50, 7.5, 3.8, 10.0),
+)
+_ROUNDS, _DELTA = 2, 1e-5
+
+
+def dpals_ledger(items: int, sigma_gram: float, sigma_right: float, sigma_pre: float, rounds: int = _ROUNDS) -> Ledger:
+    """What DPALS releases (dpals-paper, Algorithms 1 and 3), with sensitivities in units of its clipping norms.
+
+    A user is in ``items`` k items' statistics, whose parts of norm ≤ 1 add up to a vector of ℓ2 norm √k: once per step in the Gram
+    matrices with noise σ_G and once in the right-hand sides with σ_g. Pre-processing costs (k + 1)/σ_p² (findings 9), hence a shift of √(2(k + 1)).
+    """
+
+    def release(what: str, sigma: float, shift: float, count: int) -> Release:
+        return Release(
+            what=what,
+            mechanism=Gaussian(scale=sigma),
+            l1_sensitivity=shift,
+            l2_sensitivity=shift,
+            unit="user",
+            neighbours="add/remove-one",
+            coordinates=1,
+            count=count,
+            sound=False,
+            source="dpals-paper, Appendix A and C, with both releases of a step counted (findings 9)",
+        )
+
+    root = math.sqrt(items)
+    return Ledger(
+        (
+            release("Gram matrices of all items", sigma_gram, root, rounds),
+            release("right-hand sides of all items", sigma_right, root, rounds),
+            release("pre-processing: item counts and means", sigma_pre, math.sqrt(2 * (items + 1)), 1),
+        )
+    )
+
+
+def dpals_counts() -> list[DpalsCount]:
+    """Table 4 of the DPALS paper, counted four ways (findings 9).
+
+    >>> row = dpals_counts()[4]
+    >>> row.printed, round(row.both, 3)
+    (1.0, 1.001)
+    """
+    out = []
+    for dataset, printed, items, gram, right, pre in _TABLE_4:
+        before = (items + 1) / pre**2
+        both = items * _ROUNDS / 2 * (1 / gram**2 + 1 / right**2) + before
+        out.append(
+            DpalsCount(
+                dataset=dataset,
+                printed=printed,
+                theorem=_paper_conversion(items * _ROUNDS / (2 * right**2) + before),
+                both=_paper_conversion(both),
+                exact=tightest(dpals_ledger(items, gram, right, pre), _DELTA),
+            )
+        )
+    return out
+
+
+def _paper_conversion(rho: float) -> float:
+    """ε = ρ + 2√(ρ·log 1/δ) (dpals-paper, Appendix A, from Mironov 2017, Proposition 3)."""
+    return rho + 2 * math.sqrt(rho * math.log(1 / _DELTA))
