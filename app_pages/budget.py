@@ -13,16 +13,22 @@ from app_pages.parts.style import IDENTITY, show
 from dpmc_core.errors import DPMCError
 from dpmc_core.mechanisms import Mechanism
 from dpmc_core.privacy import Ledger, Release, Statement, least_noise, ledger_from_text, odds_sentence, state
-from dpmc_core.privacy.compare import epsilon_curve, price
+from dpmc_core.privacy.compare import epsilon_curve, price, variance_curve
 from dpmc_core.privacy.ledger_file import MOST_BYTES
 
-RUNS = {"irls": "Huber paper: IRLS, T = 50 × K = 20", "als": "Huber paper: ALS, T = 50", "own": "your own"}
+RUNS = {"own": "your own", "irls": "Huber paper: IRLS, T = 50 × K = 20", "als": "Huber paper: ALS, T = 50"}
 MODES = {"variance": "variance", "epsilon": "ε of one release"}
+
+
+def usual_variance() -> None:
+    """The papers' variance for their runs; one that shows small shifts for your own."""
+    st.session_state["u_variance"] = 100.0 if st.session_state["u_run"] == "own" else 2.0
+
 
 controls.on_page("app_pages/budget.py", {"u_run": RUNS, "u_by": MODES})
 with st.sidebar:
     st.subheader("What is released")
-    run = controls.choice("A run like", "u_run", RUNS, "irls")
+    run = controls.choice("A run like", "u_run", RUNS, "own", then=usual_variance)
     if run == "own":
         count = int(controls.number("Releases T", "u_count", "releases_shown", 1000))
         sensitivity = controls.number("Sensitivity Δ (ℓ1)", "u_sensitivity", "nominal_sensitivity", 1.0, step=0.5)
@@ -41,7 +47,7 @@ with st.sidebar:
     compare = controls.segments("Compare at equal", "u_by", MODES, "variance", label_visibility="collapsed")
     if compare == "variance":
         amount = controls.slider(
-            "Variance of every noise", "u_variance", "variance", 2.0, low=0.5, high=200.0, step=0.5
+            "Variance of every noise", "u_variance", "variance", 100.0, low=0.5, high=200.0, step=0.5
         )
     else:
         amount = controls.slider("ε of one release", "u_epsilon", "epsilon", 0.1, low=0.01, high=5.0, step=0.01)
@@ -77,7 +83,13 @@ def curve_of(release: Release, counts: tuple[int, ...], delta: float) -> list[fl
 @st.cache_data(max_entries=64, show_spinner=False)
 def noise_for(ledger: Ledger, epsilon: float, delta: float) -> Ledger:
     """The ledger with the least noise for the budget."""
-    return least_noise(ledger, epsilon, delta)
+    return least_noise(ledger, epsilon, delta, tolerance=1e-4)
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def variances_of(release: Release, epsilon: float, delta: float) -> list[float]:
+    """Least variance per count."""
+    return variance_curve(release, budget_charts.NEEDED_COUNTS, epsilon, delta)
 
 
 def statement_card(title: str, said: Statement) -> None:
@@ -163,31 +175,44 @@ with left:
         "For small shifts it is I(α)·σ²(α), I the Fisher information; for shifts of a standard deviation and more the order can turn."
     )
 with right:
-    st.subheader(f"How much noise buys ε = {texts.three(target)}?", anchor=False)
-    rows: list[dict[str, Any]] = []
-    with st.spinner("Searching the least noise…"):
-        for title, release in zip(titles, releases, strict=True):
-            try:
-                (made,) = noise_for(Ledger((replace(release, count=count),)), target, delta).releases
-            except DPMCError as error:
-                st.warning(controls.plain(str(error)))
-                continue
-            rows.append({"noise": title, "standard deviation": made.mechanism.std, "variance": made.mechanism.variance})
-    if rows:
-        least = min(row["variance"] for row in rows)
-        for row in rows:
-            row["times the least variance"] = row["variance"] / least
-        st.dataframe(
-            pd.DataFrame(rows),
-            hide_index=True,
-            width="stretch",
-            column_config={c: st.column_config.NumberColumn(format="%.4g") for c in list(rows[0])[1:]},
-            alt=f"Least noise of each family for ε = {target:g} at δ = {delta:g} over {count:,} releases.",
-        )
+    st.subheader(f"Which noise is least for ε = {texts.three(target)}?", anchor=False)
+    try:
+        with st.spinner("Searching the least noise for each number of releases…"):
+            variances = [variances_of(release, target, delta) for release in releases]
+        figure, numbers = budget_charts.needed(variances, mechanisms, target)
+        winners = stories.least_by_count(variances, mechanisms)
+        show(figure, "needed", f"Variance that each noise needs for the budget. {winners}", numbers)
         st.caption(
-            f"The least noise with which {count:,} releases at Δ = {texts.three(sensitivity)} together have ε ≤ {texts.three(target)} at "
-            f"δ = {delta:g}, Huber's α = {alpha:g} kept. Right to 1e-6, on the safe side."
+            f"{winners} Shape kept (Huber's α = {alpha:g}), sensitivity as chosen, δ = {delta:g}, tightest count for each, right to 0.2 %."
         )
+    except DPMCError as error:
+        st.warning(controls.plain(str(error)))
+
+st.subheader(f"How much noise buys ε = {texts.three(target)} for {count:,} releases?", anchor=False)
+rows: list[dict[str, Any]] = []
+with st.spinner("Searching the least noise…"):
+    for title, release in zip(titles, releases, strict=True):
+        try:
+            (made,) = noise_for(Ledger((replace(release, count=count),)), target, delta).releases
+        except DPMCError as error:
+            st.warning(controls.plain(str(error)))
+            continue
+        rows.append({"noise": title, "standard deviation": made.mechanism.std, "variance": made.mechanism.variance})
+if rows:
+    least = min(row["variance"] for row in rows)
+    for row in rows:
+        row["times the least variance"] = row["variance"] / least
+    st.dataframe(
+        pd.DataFrame(rows),
+        hide_index=True,
+        width="stretch",
+        column_config={c: st.column_config.NumberColumn(format="%.4g") for c in list(rows[0])[1:]},
+        alt=f"Least noise of each family for ε = {target:g} at δ = {delta:g} over {count:,} releases.",
+    )
+    st.caption(
+        f"The least noise with which {count:,} releases at Δ = {texts.three(sensitivity)} together have ε ≤ {texts.three(target)} at "
+        f"δ = {delta:g}, Huber's α = {alpha:g} kept. Right to 0.01 %, on the safe side."
+    )
 
 st.subheader("Where the papers count otherwise", anchor=False)
 stories.tell(by_name, amount if compare == "variance" else 2.0, alpha, sensitivity, delta)

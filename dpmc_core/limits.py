@@ -77,6 +77,8 @@ LIMITS: dict[str, Limit] = {
         Limit("gamma", 0, 1, "step position of the staircase noise", 0.5),
         # releases and accounts
         Limit("count", 1, 10**7, "how many times a vector of this kind was released", 1, integer=True),
+        Limit("releases_shown", 1, 10_000, "how many times the vector is released", 1000, integer=True),
+        Limit("moved", 1, 10_000, "how many numbers of the released vector one person moves", 1, integer=True),
         Limit("coordinates", 1, 10**15, "length of the released vector", 1, integer=True),
         Limit(
             "confidence", 0.5, 1, "probability with which an audit's bound holds", 0.999, open_low=True, open_high=True

@@ -16,8 +16,9 @@ from dpmc_core.privacy.account import METHODS, Account
 from dpmc_core.privacy.compare import DpalsCount, price
 from dpmc_core.wording import three
 
-__all__ = ["COUNTS", "composition", "dpals_table", "methods_table", "price_curve"]
+__all__ = ["COUNTS", "NEEDED_COUNTS", "composition", "dpals_table", "methods_table", "needed", "price_curve"]
 
+NEEDED_COUNTS = (1, 3, 6, 10, 15, 25, 50, 100, 300)
 COUNTS = (1, 2, 5, 10, 30, 100, 300, 1000, 3000, 10_000)
 
 
@@ -73,7 +74,7 @@ def composition(
     values = [v for curve in curves for v in curve if v > 0] + [
         s * c for s in pure if math.isfinite(s) for c in (counts[0], counts[-1])
     ]
-    low, high = math.log10(min(values)) - 0.1, math.log10(max(values)) + 0.1
+    low, high = math.log10(min(values)) - 0.1, math.log10(max(values)) + 0.25
     fig.update_yaxes(range=[low, high])
     fig.update_layout(margin={"r": 150})
     label_ends(fig, ends, (low, high), log_x=True, log_y=True)
@@ -146,6 +147,41 @@ def price_curve(alpha: float, shift_in_sd: float) -> Drawn:
         log_x=True,
     )
     return fig, pd.DataFrame({"alpha": alphas, "price, small shifts": limit, f"price at {shift_in_sd:.3g} sd": exact})
+
+
+def needed(variances: Sequence[Sequence[float]], mechanisms: Sequence[Mechanism], target: float) -> Drawn:
+    """The variance each noise needs for the budget, relative to Gaussian noise's, against the number of releases.
+
+    ``variances[k]`` belongs to ``mechanisms[k]`` at ``NEEDED_COUNTS``.
+    """
+    by_name = {m.name: np.asarray(v) for m, v in zip(mechanisms, variances, strict=True)}
+    fig = figure(
+        "number of releases T (log scale)",
+        f"variance needed for ε = {target:g} (Gaussian = 1, log scale)",
+        log_x=True,
+        log_y=True,
+    )
+    numbers: dict[str, object] = {"releases": list(NEEDED_COUNTS)}
+    ends, everything = [], []
+    for noise in mechanisms:
+        look, ratio = IDENTITY[noise.name], by_name[noise.name] / by_name["gaussian"]
+        fig.add_scatter(
+            x=list(NEEDED_COUNTS),
+            y=ratio,
+            name=look.title,
+            mode="lines+markers",
+            line={"color": look.colour, "dash": look.dash, "width": 2.5},
+            marker={"symbol": look.marker, "size": 8},
+            hovertemplate="%{y:.3f}",
+        )
+        numbers[f"{look.title} variance"] = by_name[noise.name]
+        numbers[f"{look.title} relative"] = ratio
+        ends.append(Label(NEEDED_COUNTS[-1], float(ratio[-1]), look.title))
+        everything += list(ratio)
+    low, high = math.log10(min(everything)) - 0.05, math.log10(max(everything)) + 0.05
+    fig.update_yaxes(range=[low, high])
+    label_ends(fig, ends, (low, high), log_x=True, log_y=True)
+    return fig, pd.DataFrame(numbers)
 
 
 def methods_table(names: Sequence[str], accounts: Sequence[Sequence[Account]]) -> pd.DataFrame:

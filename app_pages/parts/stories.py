@@ -14,7 +14,7 @@ from dpmc_core.mechanisms import Gaussian, Huber, Laplace, Mechanism, textbook_g
 from dpmc_core.privacy import Ledger, Release, Statement, odds_sentence, state
 from dpmc_core.privacy.compare import dpals_counts, price
 
-__all__ = ["notice_budget", "tell"]
+__all__ = ["least_by_count", "notice_budget", "tell"]
 
 three = texts.three
 
@@ -46,6 +46,22 @@ def notice_budget(statements: Sequence[Statement], mechanisms: Sequence[Mechanis
             "releases, more noise or more people are the ways out."
         )
     return out
+
+
+def least_by_count(variances: Sequence[Sequence[float]], mechanisms: Sequence[Mechanism]) -> str:
+    """Which noise needs the least variance at which numbers of releases, in one sentence."""
+    names = [IDENTITY[m.name].title for m in mechanisms]
+    runs: list[tuple[str, int, int]] = []
+    for k, count in enumerate(budget_charts.NEEDED_COUNTS):
+        least = min(v[k] for v in variances)
+        # the curves are right to 0.2 %: closer than that is a tie
+        best = " and ".join(name for name, v in zip(names, variances, strict=True) if v[k] <= least * 1.004)
+        if runs and runs[-1][0] == best:
+            runs[-1] = (best, runs[-1][1], count)
+        else:
+            runs.append((best, count, count))
+    said = [f"{best} at T = {first}" + (f"–{last}" if last > first else "") for best, first, last in runs]
+    return "Least variance: " + ", ".join(said) + "."
 
 
 def _paper_release(noise: Mechanism, count: int) -> Ledger:

@@ -16,8 +16,6 @@ from dpmc_core.privacy.ledger import Ledger
 
 __all__ = ["least_noise", "scaled"]
 
-_TOLERANCE = 1e-6  # relative, in the scale of the noise
-
 
 def scaled(mechanism: Mechanism, factor: float) -> Mechanism:
     """The noise multiplied by ``factor`` > 0: same family, same shape.
@@ -33,11 +31,13 @@ def scaled(mechanism: Mechanism, factor: float) -> Mechanism:
     return replace(mechanism, scale=mechanism.scale * factor)  # type: ignore[type-var,attr-defined]
 
 
-def least_noise(ledger: Ledger, epsilon: float, delta: float) -> Ledger:
+def least_noise(
+    ledger: Ledger, epsilon: float, delta: float, tolerance: float = 1e-6, *, coarse: bool = False
+) -> Ledger:
     """``ledger`` with all noise multiplied by the least factor at which its tightest ε at ``delta`` is at most ``epsilon``.
 
-    The factor is right to 1e-6 relative, on the safe side: the returned ledger's ε is at most ``epsilon``. Sensitivities and
-    counts stay. Raises ``ParameterError`` for ε or δ out of range, or where no noise in range is enough.
+    The factor is right to ``tolerance`` relative, on the safe side: the returned ledger's ε is at most ``epsilon``. Sensitivities
+    and counts stay. ``coarse`` counts as ``tightest`` does. Raises ``ParameterError`` for ε or δ out of range, or where no noise in range is enough.
     """
     epsilon, delta = limits.check("epsilon", epsilon), checked_delta(delta)
 
@@ -46,7 +46,7 @@ def least_noise(ledger: Ledger, epsilon: float, delta: float) -> Ledger:
         return Ledger(tuple(replace(r, mechanism=scaled(r.mechanism, factor)) for r in ledger.releases))
 
     def gap(log_factor: float) -> float:
-        spent = tightest(at(log_factor), delta)
+        spent = tightest(at(log_factor), delta, coarse=coarse)
         return math.log(max(spent, 1e-300)) - math.log(epsilon)
 
     low = high = 0.0
@@ -58,7 +58,7 @@ def least_noise(ledger: Ledger, epsilon: float, delta: float) -> Ledger:
             high, low, step = low, low - step, 2 * step
     except ParameterError as error:
         raise ParameterError("epsilon", epsilon, f"reachable with noise of allowed {error.name}") from None
-    middle = float(optimize.brentq(gap, low, high, xtol=_TOLERANCE / 2))
+    middle = float(optimize.brentq(gap, low, high, xtol=tolerance / 2))
     while gap(middle) > 0:
-        middle += _TOLERANCE / 2
+        middle += tolerance / 2
     return at(middle)

@@ -9,9 +9,10 @@ from dataclasses import dataclass, replace
 
 from dpmc_core.mechanisms import Gaussian, Mechanism
 from dpmc_core.privacy.account import tightest
+from dpmc_core.privacy.calibrate import least_noise
 from dpmc_core.privacy.ledger import Ledger, Release
 
-__all__ = ["DpalsCount", "dpals_counts", "dpals_ledger", "epsilon_curve", "price"]
+__all__ = ["DpalsCount", "dpals_counts", "dpals_ledger", "epsilon_curve", "price", "variance_curve"]
 
 
 def price(mechanism: Mechanism, sensitivity: float) -> float:
@@ -29,7 +30,19 @@ def price(mechanism: Mechanism, sensitivity: float) -> float:
 
 def epsilon_curve(release: Release, counts: Sequence[int], delta: float) -> list[float]:
     """The tightest ε at ``delta`` when ``release`` is made so many times, for each of ``counts``."""
-    return [tightest(Ledger((replace(release, count=count),)), delta) for count in counts]
+    return [tightest(Ledger((replace(release, count=count),)), delta, coarse=True) for count in counts]
+
+
+def variance_curve(release: Release, counts: Sequence[int], epsilon: float, delta: float) -> list[float]:
+    """The least variance of ``release``'s noise, shape kept, with which so many of it have at most ``epsilon`` at ``delta``.
+
+    Right to 0.2 %, for pictures; ``calibrate.least_noise`` is sharper.
+    """
+    made = (
+        least_noise(Ledger((replace(release, count=count),)), epsilon, delta, tolerance=1e-3, coarse=True)
+        for count in counts
+    )
+    return [ledger.releases[0].mechanism.variance for ledger in made]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -32,7 +32,10 @@ def read_ledger(path: str | Path) -> Ledger:
         size = path.stat().st_size
         if size > MOST_BYTES:
             raise DataError(_too_large(path.name, size))
-        text = path.read_bytes()
+        if not path.is_file():
+            raise DataError(f"The ledger file {path.name!r} cannot be read: it is not a file.")
+        with path.open("rb") as source:
+            text = source.read(MOST_BYTES + 1)
     except OSError as error:
         raise DataError(f"The ledger file {path.name!r} cannot be read: {error.strerror or error}.") from None
     return ledger_from_text(text, path.name)

@@ -29,10 +29,10 @@ from dpmc_core.mechanisms import Gaussian, Huber, Laplace
 from dpmc_core.mechanisms.huber_privacy import loss_inverse
 from dpmc_core.privacy.ledger import Ledger, Release
 
-__all__ = ["HuberPrivacyLoss", "optimal_composition_epsilon", "pld_delta", "pld_epsilon", "rounding"]
+__all__ = ["COARSE", "FINE", "HuberPrivacyLoss", "optimal_composition_epsilon", "pld_delta", "pld_epsilon", "rounding"]
 
 FloatArray = NDArray[np.float64]
-_POINTS = 200_000  # across the losses of the whole ledger
+FINE, COARSE = 200_000, 30_000  # grid points across the losses of a whole ledger; any number is pessimistic
 _REACH = 17.0  # standard deviations (both sides together) that hold all but 1e-15 of a sum of bounded losses
 
 
@@ -105,17 +105,17 @@ class HuberPrivacyLoss(AdditiveNoisePrivacyLoss):  # type: ignore[misc]
         return cls(Huber.with_epsilon(privacy_parameters.epsilon, sensitivity), sensitivity, adjacency_type)
 
 
-def pld_epsilon(ledger: Ledger, delta: float) -> float:
-    """The least ε with which the whole ledger is (ε, ``delta``)-DP, from its privacy loss distribution.
+def pld_epsilon(ledger: Ledger, delta: float, points: int = FINE) -> float:
+    """The least ε with which the whole ledger is (ε, ``delta``)-DP, from its privacy loss distribution on about ``points``.
 
     Raises ``ValueError`` for noise that has no distribution here (staircase) or ``delta`` too small for Fourier sums.
     """
-    return float(_distribution(ledger).get_epsilon_for_delta(delta - _set_aside(ledger, delta)))
+    return float(_distribution(ledger, points).get_epsilon_for_delta(delta - _set_aside(ledger, delta)))
 
 
-def pld_delta(ledger: Ledger, epsilon: float) -> float:
+def pld_delta(ledger: Ledger, epsilon: float, points: int = FINE) -> float:
     """The δ with which the whole ledger is (``epsilon``, δ)-DP, from its privacy loss distribution (pessimistic)."""
-    return min(float(_distribution(ledger).get_delta_for_epsilon(epsilon)) + rounding(ledger), 1.0)
+    return min(float(_distribution(ledger, points).get_delta_for_epsilon(epsilon)) + rounding(ledger), 1.0)
 
 
 def rounding(ledger: Ledger) -> float:
@@ -150,7 +150,7 @@ def optimal_composition_epsilon(ledger: Ledger, delta: float) -> float:
         raise ValueError(f"ε = {largest:g} of one release is too large for randomised response")
     same = all(epsilon == largest for epsilon, _ in costs)
     # for equal releases the losses ±ε lie on the grid exactly: nothing is rounded
-    interval = largest if same else _interval([(epsilon, epsilon, count) for epsilon, count in costs])
+    interval = largest if same else _interval([(epsilon, epsilon, count) for epsilon, count in costs], FINE)
     total = None
     for epsilon, count in costs:
         single = privacy_loss_distribution.from_privacy_parameters(
@@ -162,16 +162,16 @@ def optimal_composition_epsilon(ledger: Ledger, delta: float) -> float:
     return float(total.get_epsilon_for_delta(delta - spare))
 
 
-def _interval(sizes: Sequence[tuple[float, float, int]]) -> float:
+def _interval(sizes: Sequence[tuple[float, float, int]], points: int) -> float:
     """Grid step for releases of (standard deviation of the loss, largest loss, count).
 
-    About ``_POINTS`` across the composed losses, but at most 20,000 across one release, where rounding would tell, and at
+    About ``points`` across the composed losses, but at most a tenth of them across one release, where rounding would tell, and at
     least 50 to a standard deviation, so that little is lost to the grid.
     """
     everything = sum(2 * top * count for _, top, count in sizes)
     spread = _REACH * math.sqrt(sum(count * std**2 for std, _, count in sizes))
-    step = min(everything, spread) / _POINTS
-    step = max(step, max(top for _, top, _ in sizes) / 10_000)
+    step = min(everything, spread) / points
+    step = max(step, max(top for _, top, _ in sizes) / (points / 20))
     return min(step, max(std for std, _, _ in sizes) / 50)
 
 
@@ -206,9 +206,9 @@ def _single(release: Release, interval: float) -> Any:
 
 
 @lru_cache(maxsize=16)
-def _distribution(ledger: Ledger) -> Any:
+def _distribution(ledger: Ledger, points: int) -> Any:
     """The privacy loss distribution of all releases together."""
-    interval = _interval([_size(release) for release in ledger.releases])
+    interval = _interval([_size(release) for release in ledger.releases], points)
     total = None
     for release in ledger.releases:
         single = _single(release, interval)

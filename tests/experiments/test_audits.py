@@ -1,0 +1,232 @@
+"""Audits end to end: honest claims stand, broken ones fall, and the datasets are what the page says."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from dpmc_core.cli import main
+from dpmc_core.errors import ParameterError
+from dpmc_core.experiments.audits import (
+    ALICE,
+    FILM,
+    NEIGHBOURS,
+    VIEWS,
+    AuditResult,
+    AuditSpec,
+    audit,
+    audit_steps,
+    neighbours,
+    outputs,
+    spec_from_json,
+)
+from dpmc_core.experiments.registry import ALGORITHMS
+from dpmc_core.mechanisms import Laplace
+
+MECHANISMS = ("huber", "laplace", "gaussian")
+EPSILONS = (0.1, 0.5, 1.0, 2.0, 4.0)
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+@pytest.mark.parametrize("epsilon", EPSILONS)
+def test_an_honest_claim_is_never_beaten(mechanism: str, epsilon: float) -> None:
+    """Each bound is wrong with probability at most 0.001; 15 cases × 5 fixed seeds: 7 % that one of 75 would be."""
+    for seed in range(5):
+        result = audit(AuditSpec(mechanism=mechanism, epsilon=epsilon, runs=100_000, seed=seed))
+        assert result.statement.nominal is False
+        assert 0 <= result.attack.bound.epsilon <= epsilon, seed
+        assert "does not contradict" in result.verdict
+
+
+# Gaussian noise spends its ε in rare outputs, so a small broken ε takes more of them to show: with μ′ = 2μ the log-ratio
+# of a tail of mass p is about μ′·hazard; seven standard errors of it above ε = 0.1 need about 4 million outputs
+RUNS = {("gaussian", 0.1): 4_000_000, ("gaussian", 0.5): 400_000, ("laplace", 0.1): 200_000, ("huber", 0.1): 400_000}
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+@pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.parametrize("case", ["half-noise", "unclipped"])
+def test_a_broken_mechanism_is_caught(mechanism: str, epsilon: float, case: str) -> None:
+    runs = RUNS.get((mechanism, epsilon), 100_000)
+    result = audit(AuditSpec(mechanism=mechanism, epsilon=epsilon, case=case, runs=runs))
+    assert result.beaten == {"claimed": True}
+    assert result.attack.bound.epsilon > epsilon
+    assert "is wrong" in result.verdict
+
+
+@pytest.mark.parametrize("mechanism", ["laplace", "huber"])
+def test_last_bits_give_naive_noise_away_and_grid_noise_not(mechanism: str) -> None:
+    naive = audit(AuditSpec(mechanism=mechanism, case="low-bits", runs=20_000))
+    assert naive.attack.bound.epsilon > 5
+    assert naive.attack.bound.hits_unlikely == 0  # never with Alice: certainty, not luck
+    grid = audit(AuditSpec(mechanism=mechanism, case="on-grid", runs=2_000))
+    assert not any(grid.beaten.values())
+    again = audit(AuditSpec(mechanism=mechanism, case="on-grid", runs=2_000))
+    assert again.attack.bound == grid.attack.bound
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_no_sound_statement_is_beaten(algorithm: str) -> None:
+    """Every algorithm of the registry, attacked in every view with the neighbours its statement speaks of.
+
+    A nominal count may be beaten, and is; the day an algorithm calls itself sound, this is its test.
+    """
+    for view in VIEWS:
+        result = audit(AuditSpec(target=algorithm, epsilon=1.0, runs=300, view=view))
+        assert result.statement.nominal or not any(result.beaten.values()), (algorithm, view, result.verdict)
+
+
+def test_als_beats_its_nominal_count() -> None:
+    """Two iterations at nominal ε = 1 each: the completed matrix gives one rating away beyond the composed ε = 2."""
+    result = audit(AuditSpec(target="als", iterations=2, runs=1000))
+    assert result.beaten == {"nominal, one draw": True, "nominal, all draws": True}
+    assert result.statement.draws == 2
+    assert result.claims["nominal, all draws"] == pytest.approx(2.0, abs=0.01)
+    assert "is wrong" in result.verdict
+    user = audit(AuditSpec(target="als", iterations=1, runs=300, neighbours="user"))
+    assert user.beaten == {"nominal": True}
+    assert user.about_another_unit
+    assert "nothing at all is promised about a whole user" in user.verdict
+
+
+@pytest.mark.parametrize("kind", NEIGHBOURS)
+def test_the_neighbours_differ_in_alice_only(kind: str) -> None:
+    first, second = neighbours(kind)
+    tables = []
+    for table in (first, second):
+        grid = np.full((table.n_users, table.n_items), np.nan)
+        grid[table.users, table.items] = table.values
+        tables.append(grid)
+    others = np.arange(first.n_users) != ALICE
+    assert np.array_equal(tables[0][others], tables[1][others], equal_nan=True)
+    differs = ~np.isclose(tables[0][ALICE], tables[1][ALICE], equal_nan=True)
+    if kind == "rating":
+        assert list(np.flatnonzero(differs)) == [FILM]
+        assert (tables[0][ALICE, FILM], tables[1][ALICE, FILM]) == (5, 1)
+    else:
+        assert differs.all()
+        assert np.isnan(tables[1][ALICE]).all()
+        assert ALICE not in second.users
+
+
+def test_what_the_attacker_sees() -> None:
+    seed = np.random.SeedSequence(1)
+    people, films = 12, 8
+    for view, length in {
+        "matrix": people * films,
+        "others": (people - 1) * films,
+        "items": films * (films + 1) // 2,
+    }.items():
+        assert outputs(AuditSpec(target="als", view=view, runs=100), True, 3, seed).shape == (3, length)
+    seen = outputs(AuditSpec(target="als", runs=100), True, 5, seed)
+    assert len({row.tobytes() for row in seen}) == 5  # fresh noise each time
+    numbers = outputs(AuditSpec(), True, 50_000, seed)
+    assert numbers.mean() == pytest.approx(42, abs=5 * Laplace(scale=1.0).std / math.sqrt(50_000))
+
+
+def test_an_audit_is_repeatable_and_grows_in_tenths() -> None:
+    seen = list(audit_steps(AuditSpec(runs=1000)))
+    assert [r.runs for r in seen] == list(range(100, 1001, 100))
+    assert [r.finished for r in seen] == [False] * 9 + [True]
+    assert audit(AuditSpec(runs=1000)).attack.bound == seen[-1].attack.bound
+    assert audit(AuditSpec(runs=1000, seed=1)).attack.bound != seen[-1].attack.bound
+    summary = json.loads(json.dumps(seen[-1].summary()))
+    assert summary["claims"] == {"claimed": 1.0}
+
+
+def test_specs_as_text() -> None:
+    spec = AuditSpec(target="irls", epsilon=0.5, view="items", runs=200)
+    assert spec_from_json(json.dumps(spec.as_dict())) == spec
+    assert spec.command() == "python -m dpmc_core audit --target irls --epsilon 0.5 --view items --runs 200"
+    for text, words in {
+        "{": "JSON object",
+        "[]": "JSON object",
+        '{"colour": 1}': "one of alpha",
+        '{"epsilon": 0}': "epsilon = 0",
+        '{"case": "bad"}': "case = 'bad'",
+        '{"target": "als", "case": "unclipped", "runs": 500}': "as-claimed for algorithms",
+        '{"mechanism": "gaussian", "case": "low-bits"}': "huber or laplace",
+        '{"target": "als", "runs": 20000}': "at most 10,000",
+        '{"runs": 3}': "runs = 3",
+        '{"confidence": 1}': "confidence = 1",
+        '{"delta": 0}': "delta = 0",
+        '{"case": ["a"]}': "case = ",
+    }.items():
+        with pytest.raises(ParameterError) as caught:
+            spec_from_json(text)
+        assert words in str(caught.value)
+
+
+def json_of(capsys: pytest.CaptureFixture[str], *argv: str) -> dict:
+    assert main([*argv, "--json"]) == 0
+    return json.loads(capsys.readouterr().out.strip().splitlines()[-1])
+
+
+def test_the_audit_command(capsys: pytest.CaptureFixture[str]) -> None:
+    found = json_of(capsys, "audit", "--case", "half-noise", "--runs", "20000", "--mechanism", "huber")
+    assert found["beaten"] == {"claimed": True}
+    assert found["spec"]["runs"] == 20_000
+    assert main(["audit", "--target", "als", "--runs", "100"]) == 0
+    said = capsys.readouterr()
+    assert "nominal ε = 1" in said.out
+    assert said.err.count("outputs of each dataset") == 10
+    for argv, words in {
+        ("--epsilon", "0"): "epsilon = '0' is not allowed",
+        ("--runs", "many"): "runs = 'many'",
+        ("--case", "x"): "case = 'x'",
+        ("--target", "svd"): "target = 'svd'",
+    }.items():
+        assert main(["audit", *argv]) == 2
+        assert words in capsys.readouterr().err
+
+
+def test_the_account_command(capsys: pytest.CaptureFixture[str], tmp_path) -> None:
+    found = json_of(
+        capsys, "account", "huber", "--alpha", "1.5", "--l1", "0.5", "--count", "100", "--target-epsilon", "1"
+    )
+    answers = {a["method"]: a["epsilon"] for a in found["statement"]["accounts"]}
+    assert answers["pure"] == pytest.approx(75.0)
+    assert found["statement"]["epsilon"] == min(e for e in answers.values() if e is not None)
+    assert 0.999 < found["least_noise"]["epsilon"] <= 1
+    assert found["least_noise"]["factor"] > 1
+    path = tmp_path / "book.json"
+    path.write_text(json.dumps(found["ledger"]))
+    again = json_of(capsys, "account", "--ledger", str(path))
+    assert again["statement"]["accounts"] == found["statement"]["accounts"]
+    assert main(["account", "gaussian", "--variance", "4", "--l2", "1", "--coordinates", "9"]) == 0
+    said = capsys.readouterr().out
+    assert "Exact" in said
+    assert "assumed, not derived" in said
+    for argv, words in {
+        (): "family = '(none)' is not allowed: it must be one of huber",
+        ("laplace", "--delta", "1"): "delta = '1' is not allowed",
+        ("laplace", "--delta", "0"): "delta = '0' is not allowed",
+        ("laplace", "--target-epsilon", "-1"): "target_epsilon = '-1' is not allowed",
+        ("laplace", "--l1", "1", "--l2", "2"): "l2_sensitivity = 2",
+        ("laplace", "--count", "1.5"): "count = '1.5'",
+        ("laplace", "--alpha", "2"): "alpha = 2.0 is not allowed: it must be left out for laplace",
+        ("laplace", "--scale", "1", "--variance", "1"): "left out when scale is given",
+        ("laplace", "--ledger", "x.json"): "family = 'laplace' is not allowed: it must be left out with --ledger",
+        ("--ledger", str(tmp_path / "none.json")): "cannot be read",
+        ("staircase", "--scale", "1"): "left out for staircase",
+    }.items():
+        assert main(["account", *argv]) == 2
+        out = capsys.readouterr()
+        assert words in out.err
+        assert out.out == ""  # no partial statement
+
+
+def test_a_number_published_on_the_grid(capsys: pytest.CaptureFixture[str]) -> None:
+    found = json_of(capsys, "mechanism", "laplace", "--release", "41.7", "--sensitivity", "1")
+    assert found["release"]["step"] == 2.0**-20
+    assert found["release"]["value"] / 2.0**-20 == round(found["release"]["value"] / 2.0**-20)
+    assert main(["mechanism", "laplace", "--release", "x"]) == 2
+    assert "release = 'x'" in capsys.readouterr().err
+    assert main(["mechanism", "staircase", "--release", "1"]) == 2
+    assert main(["mechanism", "gaussian", "--release", "1"]) == 0
+    assert "on a grid" in capsys.readouterr().out
+
+
+def test_results_are_of_the_type_they_say() -> None:
+    assert isinstance(audit(AuditSpec(runs=100)), AuditResult)

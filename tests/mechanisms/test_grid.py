@@ -1,0 +1,116 @@
+"""Exact sampling on a grid: the law, the guarantee of what is released, and what is refused."""
+
+import math
+import random
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from dpmc_core.errors import ParameterError
+from dpmc_core.mechanisms import Gaussian, Huber, Laplace, Mechanism, Staircase
+from dpmc_core.mechanisms.grid import _bernoulli_exp, _law, grid_step, release_on_grid, sample_on_grid
+
+NOISES: list[Mechanism] = [
+    Huber(alpha=1.5, scale=0.7),
+    Huber(alpha=0.3),
+    Huber(alpha=8.0),
+    Laplace(scale=0.9),
+    Gaussian(scale=1.2),
+]
+
+
+def exact_law(noise: Mechanism, step: float, reach: int) -> np.ndarray:
+    """P(k) for |k| ≤ reach, from the density at the grid points alone."""
+    p = np.exp(np.asarray(noise.logpdf(np.arange(-reach, reach + 1) * step)))
+    return p / p.sum()
+
+
+@pytest.mark.parametrize("noise", NOISES, ids=str)
+@pytest.mark.parametrize("step", [0.5, 0.125])
+def test_samples_follow_the_density_at_the_grid_points(noise: Mechanism, step: float) -> None:
+    reach = 2000
+    law = exact_law(noise, step, reach)
+    draws = sample_on_grid(noise, 20_000, step, random.Random(4).randrange)
+    expected = 20_000 * law
+    # cells with at least 20 expected, the rest of each tail in one
+    inner = np.flatnonzero(expected >= 20)
+    low, high = inner[0], inner[-1]
+    seen = np.bincount(np.clip(draws + reach, low - 1, high + 1) - (low - 1), minlength=high - low + 3)
+    want = np.concatenate([[expected[:low].sum()], expected[low : high + 1], [expected[high + 1 :].sum()]])
+    keep = want > 5
+    # ten such tests in all: a false alarm in one of 10,000 runs, and the seed is fixed
+    assert stats.chisquare(seen[keep], want[keep] * seen[keep].sum() / want[keep].sum()).pvalue > 1e-5
+
+
+@pytest.mark.parametrize("gamma", [Fraction(0), Fraction(1, 7), Fraction(1), Fraction(5, 2)])
+def test_the_coin_has_probability_exp(gamma: Fraction) -> None:
+    flip = random.Random(1).randrange
+    n = 20_000
+    p = math.exp(-gamma)
+    heads = sum(_bernoulli_exp(gamma, flip) for _ in range(n))
+    assert abs(heads - n * p) <= 4.5 * math.sqrt(n * p * (1 - p)) + 1e-9
+
+
+@pytest.mark.parametrize("noise", NOISES, ids=str)
+def test_the_acceptance_probability_never_exceeds_one_and_gives_the_density(noise: Mechanism) -> None:
+    rate, excess = _law(noise, Fraction(1, 8))
+    logs = []
+    for k in range(400):
+        assert excess(k) >= 0
+        logs.append(float(-rate * k - excess(k)))
+    density = np.asarray(noise.logpdf(np.arange(400) / 8))
+    assert np.array(logs) - logs[0] == pytest.approx(density - density[0], abs=1e-9)
+
+
+@pytest.mark.parametrize("noise", NOISES[:4], ids=str)
+@pytest.mark.parametrize("sensitivity", [0.3, 1.0, 2.7])
+def test_what_is_released_keeps_its_pure_epsilon(noise: Mechanism, sensitivity: float) -> None:
+    """The exact discrete law, shifted by the most that rounding can make of the sensitivity."""
+    made = release_on_grid(10.0, noise, sensitivity, 0.25, random.Random(0).randrange)
+    steps = round(made.sensitivity / 0.25)
+    assert steps == math.ceil(sensitivity / 0.25)
+    logs = np.asarray(noise.logpdf(np.arange(-3000, 3001) * 0.25))
+    worst = float(np.max(np.abs(logs[steps:] - logs[:-steps])))
+    assert worst <= made.epsilon * (1 + 1e-12)
+    assert worst == pytest.approx(made.epsilon, rel=1e-9)  # and no smaller ε would be true
+    assert made.rho == pytest.approx(made.epsilon**2 / 2)
+
+
+def test_rounding_moves_neighbours_at_most_the_counted_steps() -> None:
+    """Values that differ by at most Δ, anywhere on the grid, halves included."""
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        value = float(rng.choice([rng.normal(), rng.integers(-9, 9) / 8, rng.integers(-9, 9) / 4 + 0.125]))
+        shift = float(rng.choice([1.0, 0.3, 0.25]))
+        both = [math.floor(Fraction(v) / Fraction(1, 4) + Fraction(1, 2)) for v in (value, value + shift)]
+        assert abs(both[1] - both[0]) <= math.ceil(Fraction(shift) / Fraction(1, 4))
+
+
+def test_every_released_number_is_a_multiple_of_the_step() -> None:
+    noise = Laplace(scale=1.0)
+    step = grid_step(noise)
+    for value in (0.0, 1.0, 41.7, -1e6):
+        made = release_on_grid(value, noise, 1.0)
+        assert Fraction(made.value) % Fraction(step) == 0
+    assert release_on_grid(0.1, Gaussian(scale=2.0), 1.0).rho == pytest.approx(1 / 8)
+    assert math.isinf(release_on_grid(0.1, Gaussian(scale=2.0), 1.0).epsilon)
+
+
+def test_huge_values_are_kept_inside_the_exact_range() -> None:
+    made = release_on_grid(1e300, Laplace(scale=1.0), 1.0, 1.0, random.Random(0).randrange)
+    assert abs(made.value - 2.0**52) < 100
+
+
+@pytest.mark.parametrize("step", [0.1, 0.0, -0.5, math.inf, math.nan, 3.0])
+def test_a_step_that_is_no_power_of_two_is_refused(step: float) -> None:
+    with pytest.raises(ParameterError, match="power of two"):
+        sample_on_grid(Laplace(scale=1.0), 1, step)
+
+
+def test_staircase_and_values_that_are_no_numbers_are_refused() -> None:
+    with pytest.raises(ParameterError, match="huber, laplace or gaussian"):
+        sample_on_grid(Staircase(epsilon=1.0, sensitivity=1.0), 1, 0.5)
+    with pytest.raises(ParameterError, match="finite"):
+        release_on_grid(math.nan, Laplace(scale=1.0), 1.0)

@@ -1,0 +1,98 @@
+"""The attack's statistics: bounds that hold, rules chosen on other data, and what it can and cannot prove."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from dpmc_core.errors import DataError, ParameterError
+from dpmc_core.mechanisms import Laplace
+from dpmc_core.privacy.audit import attack, clopper_pearson, linear_scores, lower_bound, proves_at_most
+
+
+@pytest.mark.parametrize("runs", [10, 333])
+@pytest.mark.parametrize("error", [0.0005, 0.05])
+def test_clopper_pearson_is_scipys(runs: int, error: float) -> None:
+    for hits in {0, 1, runs // 3, runs - 1, runs}:
+        low, high = clopper_pearson(hits, runs, error)
+        for side, ours, pick in (("greater", low, 0), ("less", high, 1)):
+            interval = stats.binomtest(hits, runs, alternative=side).proportion_ci(1 - error, "exact")
+            assert float(ours) == pytest.approx(interval[pick], abs=1e-10)
+
+
+def test_the_bound_holds_as_often_as_it_says() -> None:
+    """At 80 % confidence, over 600 audits of randomised response whose ε is known, at most about 20 % may exceed it."""
+    rng = np.random.default_rng(5)
+    epsilon, n = 1.0, 400
+    p = math.exp(epsilon) / (1 + math.exp(epsilon))
+    over = 0
+    for _ in range(600):
+        inside = (rng.random(n) < p).astype(float)
+        outside = (rng.random(n) < 1 - p).astype(float)
+        over += lower_bound(inside, outside, confidence=0.8).epsilon > epsilon
+    # binomial with p ≤ 0.2: mean 120, sd 9.8; four of them
+    assert over <= 120 + 4 * 9.8
+    assert over > 0  # and the bound is not idle
+
+
+def test_the_rule_is_chosen_on_outputs_that_are_not_counted() -> None:
+    """Both worlds equal, and the choosing half rigged to look separable: the counted half must prove nothing."""
+    rng = np.random.default_rng(0)
+    inside, outside = rng.normal(size=4000), rng.normal(size=4000)
+    inside[:2000] += 10
+    assert lower_bound(inside, outside).epsilon == 0.0
+    # the other way round the counted half is separable but the rule was chosen on nothing
+    inside, outside = rng.normal(size=(4000, 300)), rng.normal(size=(4000, 300))
+    assert lower_bound(inside, outside).epsilon == 0.0
+
+
+def test_perfect_separation_proves_what_the_counts_allow() -> None:
+    bound = lower_bound(np.ones(2000), np.zeros(2000), confidence=0.95)
+    assert bound.epsilon == pytest.approx(proves_at_most(1000, 0.95))
+    assert (bound.hits_likely, bound.hits_unlikely, bound.accuracy) == (1000, 0, 1.0)
+    assert bound.accuracy_low < 1 == bound.accuracy_high
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_either_direction_is_found(sign: float) -> None:
+    rng = np.random.default_rng(3)
+    noise = Laplace(scale=0.5)
+    found = attack(sign + np.asarray(noise.sample(40_000, rng)), np.asarray(noise.sample(40_000, rng)))
+    assert 1.8 < found.bound.epsilon <= 2.0
+    assert found.bound.accuracy == pytest.approx(noise.best_guess(1.0), abs=0.02)
+    assert found.scores_in.size == 20_000
+
+
+def test_delta_is_taken_off() -> None:
+    rng = np.random.default_rng(1)
+    inside, outside = (rng.random(100_000) < 0.01).astype(float), np.zeros(100_000)
+    assert lower_bound(inside, outside, delta=0.0).epsilon > 3
+    assert lower_bound(inside, outside, delta=0.02).epsilon == 0.0
+
+
+def test_a_linear_score_finds_the_direction_among_many_numbers() -> None:
+    rng = np.random.default_rng(2)
+    direction = rng.normal(size=60)
+    covariance = np.diag(rng.uniform(0.1, 9, 60))
+    inside = rng.multivariate_normal(direction, covariance, 3000)
+    outside = rng.multivariate_normal(np.zeros(60), covariance, 3000)
+    weights = linear_scores(inside, outside)
+    best = np.linalg.solve(covariance, direction)
+    assert weights @ best / np.linalg.norm(weights) / np.linalg.norm(best) > 0.95
+    same = linear_scores(np.ones((9, 3)), np.zeros((9, 3)))
+    assert np.all(same == 1)  # no noise at all
+
+
+def test_bad_input() -> None:
+    good = np.zeros(100)
+    with pytest.raises(DataError, match="at least 8"):
+        lower_bound(good[:4], good)
+    with pytest.raises(DataError, match="one length"):
+        lower_bound(np.zeros((50, 2)), np.zeros((50, 3)))
+    with pytest.raises(DataError, match="not finite"):
+        lower_bound(np.full(100, math.nan), good)
+    with pytest.raises(ParameterError, match="delta"):
+        lower_bound(good, good, delta=1.0)
+    with pytest.raises(ParameterError, match="confidence"):
+        lower_bound(good, good, confidence=1.0)

@@ -1,0 +1,149 @@
+"""Ledgers there and back, and one sentence for everything that can be wrong with a file."""
+
+import json
+import math
+import os
+from pathlib import Path
+
+import pytest
+
+from dpmc_core.errors import DataError, ParameterError
+from dpmc_core.experiments import RunSpec, run
+from dpmc_core.mechanisms import Gaussian, Huber, Laplace, Mechanism, Staircase
+from dpmc_core.privacy import Ledger, ledger_from_text, read_ledger, state
+
+from .helpers import ledger, release
+
+NOISES: list[Mechanism] = [
+    Huber(alpha=1.5, scale=2.0),
+    Laplace(scale=0.3),
+    Gaussian(scale=4.0),
+    Staircase(epsilon=1.0, sensitivity=2.0, gamma=0.3),
+]
+
+
+@pytest.mark.parametrize("noise", NOISES, ids=str)
+def test_there_and_back(noise: Mechanism) -> None:
+    book = ledger(noise, 7, 2.0)
+    assert ledger_from_text(json.dumps(book.as_dict())) == book
+
+
+def test_a_runs_result_is_read_too(tmp_path: Path) -> None:
+    result = run(RunSpec(n_users=40, n_items=30, observed=0.4, iterations=3, mechanism="huber"))
+    for name, text in {
+        "ledger": json.dumps(result.ledger.as_dict()),
+        "summary": json.dumps(result.summary()),
+        "list": json.dumps([result.summary()]),
+    }.items():
+        path = tmp_path / f"{name}.json"
+        path.write_text(text)
+        assert read_ledger(path) == result.ledger
+    assert state(read_ledger(path)).nominal
+
+
+def test_like_releases_are_merged_and_unlike_ones_kept() -> None:
+    book = (
+        Ledger()
+        .plus((release(Laplace(scale=1.0), 2),))
+        .plus((release(Laplace(scale=1.0), 3), release(Laplace(scale=2.0))))
+    )
+    assert [(r.mechanism.scale, r.count) for r in book.releases] == [(1.0, 5), (2.0, 1)]  # type: ignore[attr-defined]
+    assert book.draws == 6
+
+
+GOOD = {"mechanism": {"name": "laplace", "scale": 1.0}, "l1_sensitivity": 1.0}
+
+
+def with_(**changes: object) -> str:
+    entry = {**GOOD, **changes}
+    return json.dumps({"releases": [{k: v for k, v in entry.items() if v is not ...}]})
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "is not a ledger file"),
+        ("{", "is not a ledger file"),
+        ("[" * 50_000, "is not a ledger file"),
+        (b"\xff\xfe\x00", "is not a ledger file"),
+        ("3", "This is not a ledger"),
+        ("{}", "This is not a ledger"),
+        ("[]", "holds 0 results"),
+        ("[{}, {}]", "holds 2 results"),
+        ('{"releases": []}', "from 1 to 1,000 kinds"),
+        ('{"releases": [3]}', "release 1: entry = 3"),
+        ('{"version": 9, "releases": [1]}', "version = 9"),
+        (with_(mechanism=...), "release 1: mechanism = 'missing'"),
+        (with_(mechanism={"name": "cauchy", "scale": 1}), "'cauchy' is not allowed: it must be one of huber, laplace"),
+        (with_(mechanism={"name": ["laplace"]}), "mechanism = ['laplace']"),
+        (with_(mechanism={"name": "laplace"}), "laplace scale = 'missing'"),
+        (with_(mechanism={"name": "laplace", "scale": 1, "alpha": 2}), "laplace parameter = 'alpha'"),
+        (with_(mechanism={"name": "huber"}), "huber alpha = 'missing'"),
+        (with_(mechanism={"name": "laplace", "scale": -1}), "scale = -1 is not allowed"),
+        (with_(mechanism={"name": "laplace", "scale": "1"}), "scale = '1' is not allowed"),
+        (with_(l1_sensitivity=...), "l1_sensitivity = 'missing'"),
+        (with_(l1_sensitivity=0), "sensitivity = 0 is not allowed"),
+        (with_(l1_sensitivity=-1), "sensitivity = -1 is not allowed"),
+        (with_(l1_sensitivity=None), "l1_sensitivity = 'missing'"),
+        (with_(l2_sensitivity=2.0), "l2_sensitivity = 2.0 is not allowed"),
+        (with_(l1_sensitivity=9.0, l2_sensitivity=1.0, coordinates=4), "at most √coordinates times"),
+        (with_(count=0), "count = 0 is not allowed"),
+        (with_(count=1.5), "count = 1.5 is not allowed"),
+        (with_(unit="dog"), "unit = 'dog' is not allowed: it must be one of rating, user"),
+        (with_(unit=["user"]), "unit = ['user']"),
+        (with_(neighbours="all"), "neighbours = 'all'"),
+        (with_(sound="yes"), "sound = 'yes'"),
+        (with_(colour="red"), "field = 'colour'"),
+        (with_(l1_sensitivity=1).replace('"l1_sensitivity": 1', '"l1_sensitivity": NaN'), "is not a ledger file"),
+        (with_(l1_sensitivity=1).replace('"l1_sensitivity": 1', '"l1_sensitivity": 1e999'), "sensitivity = inf"),
+    ],
+)
+def test_bad_files_are_named_in_one_sentence(text: str | bytes, words: str) -> None:
+    with pytest.raises((DataError, ParameterError)) as caught:
+        ledger_from_text(text)
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_one_of_the_two_sensitivities_is_enough() -> None:
+    (one,) = ledger_from_text(with_(coordinates=9)).releases
+    assert (one.l1_sensitivity, one.l2_sensitivity) == (1.0, 1.0)
+    (two,) = ledger_from_text(with_(l1_sensitivity=..., l2_sensitivity=2.0, coordinates=9)).releases
+    assert two.l1_sensitivity == pytest.approx(6.0)
+    assert not one.sound  # what a file does not say is not a guarantee
+
+
+def test_a_hundred_megabytes_are_refused_unread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "large.json"
+    path.touch()
+    os.truncate(path, 100_000_000)
+
+    def never(*args: object) -> bytes:
+        raise AssertionError("the file was opened")
+
+    monkeypatch.setattr(Path, "open", never)
+    with pytest.raises(DataError, match=r"'large.json' has 100.0 MB: it must be at most 2 MB"):
+        read_ledger(path)
+    with pytest.raises(DataError, match=r"cannot be read: No such file"):
+        read_ledger(tmp_path / "absent.json")
+    with pytest.raises(DataError, match=r"cannot be read"):
+        read_ledger(tmp_path)
+    with pytest.raises(DataError, match="must be at most 2 MB"):
+        ledger_from_text("x" * 2_000_001)
+
+
+def test_units_do_not_mix_in_a_statement() -> None:
+    text = json.dumps({"releases": [{**GOOD, "unit": "user"}, {**GOOD, "unit": "rating"}]})
+    with pytest.raises(ParameterError, match="unit = 'rating and user' is not allowed: it must be the same"):
+        state(ledger_from_text(text))
+
+
+def test_a_sound_ledger_has_no_caveats_and_a_nominal_one_says_why() -> None:
+    assert state(ledger(Laplace(scale=1.0))).caveats == ()
+    assert not state(ledger(Laplace(scale=1.0))).nominal
+    (caveat,) = state(ledger_from_text(with_())).caveats
+    assert "assumed, not derived" in caveat
+    said = state(ledger(Gaussian(scale=1.0), 3)).as_dict()
+    assert said["accounts"][0]["epsilon"] is None
+    assert json.dumps(said)
+    assert math.isfinite(said["epsilon"])
