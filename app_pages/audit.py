@@ -205,9 +205,10 @@ if job is None:
     show_example()
 elif job.active:
     running: AuditSpec = job.specs[0]
-    trail: list[tuple[int, float]] = st.session_state.setdefault("audit-trail", [])
-    if job.progress[0] == 0:
-        trail.clear()
+    owner, trail = st.session_state.get("audit-trail", (None, []))
+    if owner is not job:
+        trail = []
+        st.session_state["audit-trail"] = (job, trail)
 
     def so_far() -> bool:
         """The bound after each batch seen."""

@@ -63,20 +63,20 @@ def composition(
             fig.add_scatter(
                 x=list(counts),
                 y=added,
-                name=f"{look.title}, added up",
+                name=f"{look.title}, summed",
                 mode="lines",
                 line={"color": look.colour, "dash": look.dash, "width": 1},
                 opacity=0.6,
                 hovertemplate="%{y:.3g}",
             )
             numbers[f"{look.title} ε added up (δ = 0)"] = added
-            ends.append(Label(counts[-1], added[-1], f"{look.title}, added up"))
+            ends.append(Label(counts[-1], added[-1], f"{look.title}, summed"))
     values = [v for curve in curves for v in curve if v > 0] + [
         s * c for s in pure if math.isfinite(s) for c in (counts[0], counts[-1])
     ]
     low, high = math.log10(min(values)) - 0.1, math.log10(max(values)) + 0.25
     fig.update_yaxes(range=[low, high])
-    fig.update_layout(margin={"r": 150})
+    fig.update_layout(margin={"r": 125})
     label_ends(fig, ends, (low, high), log_x=True, log_y=True)
     fig.add_vline(x=chosen, line={"color": "rgba(128,128,128,0.7)", "width": 1})
     fig.add_annotation(

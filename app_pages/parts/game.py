@@ -94,7 +94,7 @@ def _answer(spec: AuditSpec, inside: bool) -> str:
 def _picture(rounds: Rounds) -> None:
     spec, output = rounds.spec, rounds.output[0]
     if spec.target == "number":
-        value = float(output[0]) if output.ndim else float(output)
+        value = float(output[0])
         if spec.case in ("low-bits", "on-grid"):
             found = "does" if value else "does not"
             st.markdown(

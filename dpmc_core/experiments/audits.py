@@ -288,7 +288,7 @@ def audit(spec: AuditSpec) -> AuditResult:
 def outputs(spec: AuditSpec, inside: bool, size: int, seed: np.random.SeedSequence) -> FloatArray:
     """``size`` independent outputs as the attacker sees them (size×d), with Alice ``inside`` or not."""
     if spec.target == "number":
-        return _numbers(spec, inside, size, seed)
+        return _numbers(spec, inside, size, seed)[:, None]
     ratings = neighbours(spec.neighbours)[0 if inside else 1]
     look = _LOOKS[spec.view]
     rows = []

@@ -10,7 +10,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmc_core.mechanisms import Gaussian, Huber, Mechanism
+from dpmc_core.mechanisms import Gaussian, Huber, Laplace, Mechanism
 from dpmc_core.privacy.ledger import Release
 
 __all__ = ["ORDERS", "release_rdp", "zcdp"]
@@ -21,7 +21,7 @@ FloatArray = NDArray[np.float64]
 ORDERS: FloatArray = np.concatenate([[1.0], 1 + np.logspace(np.log10(0.02), 7, 240)])
 
 
-def release_rdp(release: Release, *, published: bool = False) -> FloatArray:
+def release_rdp(release: Release, *, published: bool = False, coarse: bool = False) -> FloatArray:
     """A bound on D_a of one release between neighbours, at each a in ``ORDERS``, in nats.
 
     Gaussian: a·Δ₂²/2σ², exact. Otherwise the smallest of the bounds that hold, Δ₁ and Δ₂ being the sensitivities:
@@ -39,12 +39,13 @@ def release_rdp(release: Release, *, published: bool = False) -> FloatArray:
     if isinstance(noise, Gaussian):
         return ORDERS * (l2 / noise.scale) ** 2 / 2
     pure = np.full_like(ORDERS, noise.epsilon(l1))
-    if release.coordinates == 1:
+    if release.coordinates == 1 and not (coarse and isinstance(noise, (Huber, Laplace))):
         return np.minimum(pure, scalar_rdp(noise, l1))
     if published and isinstance(noise, Huber):
         return np.minimum(pure, ORDERS * noise.epsilon(l2) ** 2 / 2)
     fisher = ORDERS * noise.fisher_information * l2**2 / 2
-    return np.minimum(np.minimum(pure, fisher), l1 / l2 * scalar_rdp(noise, l2))
+    one_moves = ORDERS * noise.rdp(1.0, l2) if coarse else scalar_rdp(noise, l2)
+    return np.minimum(np.minimum(pure, fisher), l1 / l2 * one_moves)
 
 
 @lru_cache(maxsize=512)
@@ -57,12 +58,17 @@ def scalar_rdp(noise: Mechanism, shift: float) -> FloatArray:
     return np.array(_scalar_rdp(noise, shift))
 
 
-def zcdp(release: Release) -> float:
-    """The least ρ for which one release is ρ-zCDP by what is proved: D_a ≤ ρ·a for all a.
+def zcdp(release: Release, *, published: bool = False) -> float:
+    """The least ρ for which one release is ρ-zCDP (D_a ≤ ρ·a for all a ≥ 1) by what is proved.
 
-    Gaussian: Δ₂²/2σ². Otherwise ρ = D₁, since D_a ≤ a·D₁ (docs/huber-composition.md, 2), each coordinate by the bounds
-    of ``release_rdp``. Staircase noise, which is not log-concave: ε²/2.
+    Gaussian: Δ₂²/2σ². Laplace and Huber: D₁ by the bounds of ``release_rdp``, since D_a ≤ a·D₁ (docs/huber-composition.md, 2); with
+    ``published``, Huber noise has Σ(α|s_i|/s)²/2 ≤ (αΔ₂/s)²/2. Staircase noise, which is not log-concave: ε²/2.
     """
-    if release.mechanism.name == "staircase":
-        return release.mechanism.epsilon(release.l1_sensitivity) ** 2 / 2
-    return float(release_rdp(release)[0])
+    noise = release.mechanism
+    if isinstance(noise, Gaussian):
+        return (release.l2_sensitivity / noise.scale) ** 2 / 2
+    if isinstance(noise, Huber) and published:
+        return noise.epsilon(release.l2_sensitivity) ** 2 / 2
+    if isinstance(noise, (Huber, Laplace)):
+        return float(release_rdp(release, coarse=True)[0])
+    return noise.epsilon(release.l1_sensitivity) ** 2 / 2

@@ -1,5 +1,6 @@
 """The app as a visitor meets it: run, cancel, copy the link, go back."""
 
+import json
 import os
 import re
 from pathlib import Path
@@ -12,7 +13,9 @@ pytestmark = pytest.mark.browser
 PAGES = {
     "/": "How much noise hides one person?",
     "/mechanisms": "Which noise, and how much?",
+    "/budget": "What does a whole run spend?",
     "/completion": "What does noise cost a recommender?",
+    "/audit": "Can an attacker tell whether Alice is in?",
     "/datasets": "What data is here, and what may it be used for?",
 }
 METRIC = '[data-testid="stMetricValue"]'
@@ -132,3 +135,44 @@ def test_fetching_without_a_network_ends_in_a_sentence(page: Page, app_url: str)
     expect(fetch).to_be_enabled()
     fetch.click()
     expect(page.get_by_text(re.compile("could not be fetched from .* Nothing was changed"))).to_be_visible()
+
+
+def test_attack_als_watch_it_and_share_the_link(browser: Browser, page: Page, app_url: str) -> None:
+    page.goto(f"{app_url}/audit?x_target=als&x_iterations=2&x_algorithm_runs=1,000")
+    ready(page)
+    page.get_by_role("button", name="Attack").click()
+    expect(page.get_by_text(re.compile("batch [1-9] of 10"))).to_be_visible()
+    expect(page.get_by_text(re.compile("nominal, all draws ε = 2 is wrong"))).to_be_visible()
+    ready(page)
+    verdict = page.get_by_text(re.compile("The attack proves ε ≥")).first.inner_text()
+    link = page.url
+    assert "audit=1" in link
+    context = browser.new_context(viewport={"width": 1440, "height": 900})
+    again = context.new_page()
+    again.goto(link)
+    expect(again.get_by_text(verdict)).to_be_visible()
+    context.close()
+
+
+def test_the_game_is_played_with_the_keyboard(page: Page, app_url: str) -> None:
+    page.goto(f"{app_url}/audit")
+    ready(page)
+    for k in range(1, 4):
+        button = page.get_by_role("button", name="She is in")
+        button.focus()
+        page.keyboard.press("Enter")
+        expect(page.get_by_text(re.compile(f"of {k} rounds"))).to_be_visible()
+
+
+def test_budget_reads_a_ledger_file_and_refuses_a_bad_one(page: Page, app_url: str, tmp_path: Path) -> None:
+    good, bad = tmp_path / "good.json", tmp_path / "bad.json"
+    entry = {"mechanism": {"name": "huber", "alpha": 1.5, "scale": 30.0}, "l1_sensitivity": 1.0, "count": 100}
+    good.write_text(json.dumps({"version": 1, "releases": [entry]}))
+    bad.write_text(json.dumps({"version": 1, "releases": [{**entry, "mechanism": {"name": "cauchy"}}]}))
+    page.goto(f"{app_url}/budget")
+    ready(page)
+    upload = page.locator('input[type="file"]')
+    upload.set_input_files(str(bad))
+    expect(page.get_by_text(re.compile("mechanism = 'cauchy' is not allowed: it must be one of huber"))).to_be_visible()
+    upload.set_input_files(str(good))
+    expect(page.locator(METRIC)).to_have_count(4)

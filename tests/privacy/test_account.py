@@ -348,3 +348,11 @@ def test_nothing_released_has_no_account() -> None:
     with pytest.raises(ValueError, match="empty ledger"):
         account(Ledger(), DELTA)
     assert not state(Ledger()).private
+
+
+def test_coarse_counts_are_upper_bounds_and_close() -> None:
+    for noise in FAMILIES:
+        for count, l1, l2, many in ((1, 1.0, 1.0, 1), (40, 1.0, 1.0, 1), (1000, 0.1, 0.1, 1), (50, 3.0, 0.5, 49)):
+            book = ledger(noise, count, l1, l2, many)
+            fine, rough = tightest(book, DELTA), tightest(book, DELTA, coarse=True)
+            assert fine * (1 - 1e-6) <= rough <= fine * (1.001 if many == 1 else 1.05)

@@ -1,0 +1,289 @@
+"""The Budget and Audit pages in-process: controls, results, the game, bad links and bad files."""
+
+import json
+import math
+import re
+import time
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from app_pages.parts import budget_charts, game, jobs, stories
+from app_pages.parts.game import Rounds
+from dpmc_core.experiments.audits import AuditSpec, audit
+from dpmc_core.mechanisms import Gaussian, Huber, Laplace
+from dpmc_core.privacy import Ledger, account, state
+from dpmc_core.privacy.compare import dpals_counts, epsilon_curve, price, variance_curve
+
+from ..privacy.helpers import ledger, release
+from .test_pages import fresh_visitor, open_page  # noqa: F401  (the fixture is used by name)
+
+
+def texts_of(app: AppTest) -> str:
+    return "\n".join(x.value for x in [*app.markdown, *app.caption, *app.info, *app.error, *app.warning])
+
+
+# ---- Budget ----------------------------------------------------------------------------------------------------------
+
+
+def test_budget_counts_the_papers_run_by_every_method() -> None:
+    app = open_page("budget", u_run="irls")
+    assert app.slider(key="u_variance").value == 100.0  # a link that says nothing of the variance
+    app.slider(key="u_variance").set_value(2.0).run()
+    shown = [m.value for m in app.metric]
+    said = [
+        state(ledger(noise, 1000, 5.0))
+        for noise in (Huber.with_variance(2.0, alpha=1.5), Laplace.with_variance(2.0), Gaussian.with_variance(2.0))
+    ]
+    assert shown == [f"{round(s.epsilon, -1):,.0f}" for s in said]
+    table = app.dataframe[0].value
+    assert list(table["counted by"]) == [a.title for a in said[0].accounts]
+    assert table["Gaussian"][0] == "does not apply"
+    assert sum("◀" in cell for cell in table["Huber"]) == 1
+    assert "Added up, 1,000 releases" in texts_of(app)
+    assert not app.exception
+
+
+def test_choosing_a_papers_run_sets_its_variance() -> None:
+    app = open_page("budget")
+    app.selectbox(key="u_run").set_value("als").run()
+    assert app.slider(key="u_variance").value == 2.0
+    app.selectbox(key="u_run").set_value("own").run()
+    assert app.slider(key="u_variance").value == 100.0
+    assert not app.exception
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("u_moved", 100), ("u_count", 1), ("u_count", 10_000), ("u_delta", 1e-14), ("u_target", 1e-3)]
+)
+def test_budget_at_the_ends_of_its_boxes(key: str, value: float) -> None:
+    app = open_page("budget")
+    app.number_input(key=key).set_value(value).run()
+    assert not app.exception
+    assert not app.error
+    if key == "u_moved":
+        assert "has not been peer-reviewed" in texts_of(app)
+        assert "By published results alone" in texts_of(app)
+
+
+def test_budget_at_equal_epsilon() -> None:
+    app = open_page("budget", u_by="epsilon", u_epsilon="0.5", u_alpha="0.3")
+    assert not app.exception
+    assert "ε = 0.5" in texts_of(app)
+
+
+def test_the_stories_carry_live_numbers_and_sources() -> None:
+    app = open_page("budget", u_run="als")
+    said = texts_of(app)
+    for words in (
+        "base 10",
+        "variance 1.0036",
+        "never below 1",
+        "I·σ²",
+        "a thousand leave no bound",
+        "0.742",
+        "huber-paper, Table 1",
+        "dpals-paper, Theorem 1",
+    ):
+        assert words in said, words
+    assert said.count("An attacker") >= 9
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"{", "is not a ledger file"),
+        (
+            json.dumps({"releases": [{"mechanism": {"name": "cauchy"}, "l1_sensitivity": 1}]}).encode(),
+            "must be one of huber",
+        ),
+        (
+            json.dumps({"releases": [{"mechanism": {"name": "laplace", "scale": 1}}]}).encode(),
+            "without either nothing is bounded",
+        ),
+    ],
+)
+def test_a_bad_ledger_file_is_one_sentence(content: bytes, words: str) -> None:
+    app = open_page("budget")
+    app.get("file_uploader")[0].upload("book.json", content, "application/json").run()
+    (error,) = app.error
+    assert words in error.value.replace("\\", "")
+    assert not app.exception
+    assert len(app.metric) == 3  # everything else stands
+
+
+def test_a_ledger_file_is_counted() -> None:
+    book = ledger(Huber(alpha=1.5, scale=9.0), 40)
+    app = open_page("budget")
+    app.get("file_uploader")[0].upload("book.json", json.dumps(book.as_dict()).encode(), "application/json").run()
+    assert not app.error
+    assert app.metric[3].value == f"{state(book).epsilon:.3g}"
+
+
+def test_budget_charts_hold_what_was_computed() -> None:
+    noises = [Huber.with_variance(100.0, alpha=1.5), Laplace.with_variance(100.0), Gaussian.with_variance(100.0)]
+    counts = (1, 10, 100)
+    curves = [epsilon_curve(release(noise), counts, 1e-5) for noise in noises]
+    _, numbers = budget_charts.composition(noises, curves, counts, [n.epsilon(1.0) for n in noises], 10, 1e-5)
+    assert list(numbers["Gaussian ε at δ = 1e-05"]) == curves[2]
+    assert list(numbers["Laplace ε added up (δ = 0)"]) == [c * noises[1].epsilon(1.0) for c in counts]
+    assert not any("Gaussian ε added" in name for name in numbers)
+    assert curves[1][2] == pytest.approx(state(ledger(noises[1], 100)).epsilon, rel=2e-3)
+    _, prices = budget_charts.price_curve(1.5, 0.1)
+    assert prices["price, small shifts"].iloc[0] == pytest.approx(2, abs=0.01)
+    assert prices["price, small shifts"].iloc[-1] == pytest.approx(1, abs=1e-4)
+    assert price(Laplace(scale=1.0), 1e-4) == pytest.approx(2, rel=1e-4)
+    table = budget_charts.methods_table(["x"], [account(ledger(Huber(alpha=2.0), 50, 3.0, 1.0, 9), 1e-5)])
+    assert [("*" in cell) for cell in table["x"]] == [False, False, False, True, True, False]
+    variances = [variance_curve(release(noise), budget_charts.NEEDED_COUNTS, 1.0, 1e-5) for noise in noises]
+    sentence = stories.least_by_count(variances, noises)
+    assert re.search(r"Laplace at T = 1–6, .*Huber.* at T = 10.*Gaussian at T = \d+–300\.", sentence), sentence
+
+
+def test_dpals_counts_are_the_findings() -> None:
+    """Findings 9, to the printed digits."""
+    rows = dpals_counts()
+    assert [round(r.both, 3) for r in rows] == [0.801, 4.006, 7.387, 14.871, 1.001, 5.008, 10.041, 19.824]
+    assert [round(r.theorem, 2) for r in rows if r.printed not in (8, 16)] == [0.72, 3.56, 0.92, 4.6, 9.25, 17.5]
+    assert all(r.exact < r.both for r in rows)
+
+
+# ---- Audit -----------------------------------------------------------------------------------------------------------
+
+
+def attack(app: AppTest) -> AppTest:
+    app.button(key="x_go").click().run()
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        app.run()
+        if not any(b.label == "Cancel" for b in app.button):
+            return app
+        time.sleep(0.1)
+    raise AssertionError("the audit did not finish")
+
+
+def test_an_example_stands_before_any_attack_and_an_attack_replaces_it() -> None:
+    app = open_page("audit", x_runs="10,000", x_case="half-noise")
+    assert any("Example" in c.value for c in app.caption)
+    attack(app)
+    assert not any("Example" in c.value for c in app.caption)
+    (error,) = app.error
+    assert "is wrong" in error.value
+    assert app.query_params["audit"] in ("1", ["1"])
+    app.selectbox(key="x_case").set_value("as-claimed").run()
+    assert any("settings have changed" in i.value for i in app.info)
+    assert app.error  # the result stands until another attack
+    attack(app)
+    assert not app.error
+    assert any("does not contradict" in i.value for i in app.info)
+
+
+def test_als_is_attacked_on_tables_that_can_be_seen() -> None:
+    app = open_page("audit", x_target="als", x_algorithm_runs="500", x_iterations="1")
+    assert len(app.get("plotly_chart")) >= 3  # the tables, the example's scores, the game's matrix
+    attack(app)
+    assert "nominal ε" in app.error[0].value
+    assert "replace-one" in texts_of(app)
+    app.selectbox(key="x_neighbours").set_value("user").run()
+    attack(app)
+    assert "nothing at all is promised about a whole user" in app.error[0].value
+
+
+@pytest.mark.parametrize("case", ["as-claimed", "half-noise", "unclipped", "low-bits", "on-grid"])
+def test_every_case_can_be_attacked_and_played(case: str) -> None:
+    app = open_page("audit", x_case=case, x_runs="1,000", x_noise="huber")
+    attack(app)
+    app.button(key="guess-in").click().run()
+    assert not app.exception
+    assert any(m.value.startswith(("**Right", "**Wrong")) for m in app.markdown)
+
+
+@pytest.mark.parametrize("target", ["als", "irls", "irls-2"])
+@pytest.mark.parametrize("view", ["matrix", "others", "items"])
+def test_every_view_can_be_played(target: str, view: str) -> None:
+    app = open_page("audit", x_target=target, x_view=view)
+    app.button(key="guess-out").click().run()
+    app.button(key="guess-in").click().run()
+    assert not app.exception
+    assert "of 2** rounds" in texts_of(app)
+
+
+def test_gaussian_noise_and_low_bits_do_not_go_together() -> None:
+    app = open_page("audit", x_case="low-bits", x_noise="gaussian")
+    (error,) = app.error
+    assert "huber or laplace for low-bits" in error.value.replace("\\", "")
+    assert app.button(key="x_go").disabled
+    assert not app.exception
+
+
+@pytest.mark.parametrize(
+    ("page", "key", "value", "words"),
+    [
+        ("audit", "x_epsilon", "0", "a number from 0.001"),
+        ("audit", "x_confidence", "1", "above 0.5 and below 1"),
+        ("audit", "x_case", "worse", "one of as claimed"),
+        ("audit", "x_runs", "7", "one of 1,000"),
+        ("budget", "u_delta", "0", "at least 1e-15"),
+        ("budget", "u_run", "gone", "one of your own"),
+        ("budget", "u_count", "many", "a whole number from 1 to 10000"),
+    ],
+)
+def test_bad_links_are_named(page: str, key: str, value: str, words: str) -> None:
+    app = open_page(page, **{key: value})
+    assert any(words in w.value.replace("\\", "") for w in app.warning), [w.value for w in app.warning]
+
+
+def test_the_game_keeps_score_and_the_best_rule_reaches_the_best_rate() -> None:
+    """The midpoint rule over many rounds: its rate is the mechanism's best guess, and below the bound of ε."""
+    spec = AuditSpec(epsilon=1.0)
+    rounds = Rounds(spec)
+    rounds.deal()
+    n = 4000
+    for _ in range(n):
+        rounds.guess(bool(rounds.output[0][0] > 41.5))
+    best = Laplace(scale=1.0).best_guess(1.0)
+    # real coins and noise: five standard deviations, one false alarm in two million
+    assert abs(rounds.right / n - best) < 5 * math.sqrt(best * (1 - best) / n)
+    assert rounds.played == n
+    assert rounds.last.startswith(("Right", "Wrong"))
+
+
+def test_a_new_spec_starts_a_new_game() -> None:
+    app = open_page("audit")
+    app.button(key="guess-in").click().run()
+    assert "of 1** rounds" in texts_of(app)
+    app.number_input(key="x_epsilon").set_value(2.0).run()
+    assert "of 1** rounds" not in texts_of(app)
+    app.button(key="guess-in").click().run()
+    app.button(key="guess-again").click().run()
+    assert "of 1** rounds" not in texts_of(app)
+
+
+def test_an_audit_and_a_run_do_not_disturb_each_other() -> None:
+    app = open_page("audit", x_runs="1,000")
+    attack(app)
+    kept = jobs.current("audit")
+    assert kept is not None
+    app.switch_page("app_pages/completion.py").run()
+    app.number_input(key="iterations").set_value(2).run()
+    app.button(key="go").click().run()
+    while jobs.current("run").active:  # type: ignore[union-attr]
+        time.sleep(0.05)
+    assert jobs.current("audit") is kept
+    app.switch_page("app_pages/audit.py").run()
+    assert not any("Example" in c.value for c in app.caption)
+
+
+def test_every_question_has_an_answer() -> None:
+    for spec in (AuditSpec(), AuditSpec(target="als", runs=100), AuditSpec(target="als", neighbours="user", runs=100)):
+        assert game._question(spec).endswith("?") or "Guess" in game._question(spec)
+        assert game._answer(spec, True) != game._answer(spec, False)
+
+
+def test_an_early_stop_is_said() -> None:
+    from dataclasses import replace
+
+    result = replace(audit(AuditSpec(runs=100)), finished=False)
+    assert not result.finished
+    assert isinstance(result.attack.bound.epsilon, float)
+    assert Ledger().draws == 0
