@@ -8,16 +8,9 @@ import streamlit as st
 from app_pages.parts import audit_charts, controls, game, jobs, live, texts
 from app_pages.parts.style import IDENTITY, draw, show
 from dpmc_core.errors import DPMCError
-from dpmc_core.experiments.audits import (
-    CASES,
-    NEIGHBOURS,
-    VIEWS,
-    AuditResult,
-    AuditSpec,
-    audit,
-    neighbours,
-    true_counts,
-)
+from dpmc_core.experiments.audit_spec import CASES, NEIGHBOURS, VIEWS, AuditSpec
+from dpmc_core.experiments.audit_targets import neighbours, true_counts
+from dpmc_core.experiments.audits import AuditResult, audit
 from dpmc_core.experiments.registry import ALGORITHMS
 from dpmc_core.privacy import odds_sentence
 from dpmc_core.privacy.audit import proves_at_most

@@ -5,7 +5,8 @@ Prints Markdown for results.md. Times are of one run on one machine; the first c
 
 import time
 
-from dpmc_core.experiments.audits import AuditSpec, audit
+from dpmc_core.experiments.audit_spec import AuditSpec
+from dpmc_core.experiments.audits import audit
 from dpmc_core.mechanisms import Gaussian, Huber, Laplace, Mechanism
 from dpmc_core.privacy import Ledger, Release, account
 from dpmc_core.privacy.account import tightest

@@ -11,7 +11,8 @@ from typing import Any
 
 from dpmc_core import limits
 from dpmc_core.errors import ParameterError
-from dpmc_core.experiments.audits import CASES, CHOICES, NUMERIC, AuditResult, AuditSpec, audit_steps
+from dpmc_core.experiments.audit_spec import CASES, CHOICES, NUMERIC, AuditSpec
+from dpmc_core.experiments.audits import AuditResult, audit_steps
 from dpmc_core.mechanisms import FAMILIES, Mechanism
 from dpmc_core.privacy import Ledger, Release, Statement, least_noise, odds_sentence, read_ledger, state
 from dpmc_core.wording import three

@@ -13,7 +13,8 @@ from plotly.subplots import make_subplots
 from app_pages.parts.charts import Drawn
 from app_pages.parts.style import Label, figure, label_end, label_ends
 from dpmc_core.datasets.ratings import Ratings
-from dpmc_core.experiments.audits import ALICE, AuditResult
+from dpmc_core.experiments.audit_targets import ALICE
+from dpmc_core.experiments.audits import AuditResult
 from dpmc_core.privacy.audit import Attack
 
 __all__ = ["bound_so_far", "number_line", "scores", "two_tables"]

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from app_pages.parts import audit_charts, charts, texts
 from app_pages.parts.style import draw
-from dpmc_core.experiments.audits import ALICE, AuditSpec, claimed_release, outputs, true_counts
+from dpmc_core.experiments.audit_spec import AuditSpec
+from dpmc_core.experiments.audit_targets import ALICE, claimed_release, outputs, true_counts
 from dpmc_core.privacy import guess_bound
 from dpmc_core.privacy.audit import clopper_pearson
 

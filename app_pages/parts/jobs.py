@@ -16,7 +16,8 @@ import streamlit as st
 
 from dpmc_core.errors import DPMCError
 from dpmc_core.experiments import RunSpec, steps
-from dpmc_core.experiments.audits import AuditSpec, audit_steps
+from dpmc_core.experiments.audit_spec import AuditSpec
+from dpmc_core.experiments.audits import audit_steps
 
 __all__ = ["Job", "TooManyJobs", "current", "standing", "start", "start_audit", "start_task"]
 

@@ -10,7 +10,8 @@ from streamlit.testing.v1 import AppTest
 
 from app_pages.parts import budget_charts, game, jobs, stories
 from app_pages.parts.game import Rounds
-from dpmc_core.experiments.audits import AuditSpec, audit
+from dpmc_core.experiments.audit_spec import AuditSpec
+from dpmc_core.experiments.audits import audit
 from dpmc_core.mechanisms import Gaussian, Huber, Laplace
 from dpmc_core.privacy import Ledger, account, state
 from dpmc_core.privacy.compare import dpals_counts, epsilon_curve, price, variance_curve

@@ -140,7 +140,7 @@ def test_fetching_without_a_network_ends_in_a_sentence(page: Page, app_url: str)
 def test_attack_als_watch_it_and_share_the_link(browser: Browser, page: Page, app_url: str) -> None:
     page.goto(f"{app_url}/audit?x_target=als&x_iterations=2&x_algorithm_runs=1,000")
     ready(page)
-    page.get_by_role("button", name="Attack").click()
+    page.get_by_test_id("stMainBlockContainer").get_by_role("button", name="Attack").click()
     expect(page.get_by_text(re.compile("batch [1-9] of 10"))).to_be_visible()
     expect(page.get_by_text(re.compile("nominal, all draws ε = 2 is wrong"))).to_be_visible()
     ready(page)

@@ -8,19 +8,9 @@ import pytest
 
 from dpmc_core.cli import main
 from dpmc_core.errors import ParameterError
-from dpmc_core.experiments.audits import (
-    ALICE,
-    FILM,
-    NEIGHBOURS,
-    VIEWS,
-    AuditResult,
-    AuditSpec,
-    audit,
-    audit_steps,
-    neighbours,
-    outputs,
-    spec_from_json,
-)
+from dpmc_core.experiments.audit_spec import NEIGHBOURS, VIEWS, AuditSpec, spec_from_json
+from dpmc_core.experiments.audit_targets import ALICE, FILM, neighbours, outputs
+from dpmc_core.experiments.audits import AuditResult, audit, audit_steps
 from dpmc_core.experiments.registry import ALGORITHMS
 from dpmc_core.mechanisms import Laplace
 

@@ -1,6 +1,8 @@
 """Accountants against dp-accounting's own, against direct convolution, and their properties."""
 
+import json
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -356,3 +358,24 @@ def test_coarse_counts_are_upper_bounds_and_close() -> None:
             book = ledger(noise, count, l1, l2, many)
             fine, rough = tightest(book, DELTA), tightest(book, DELTA, coarse=True)
             assert fine * (1 - 1e-6) <= rough <= fine * (1.001 if many == 1 else 1.05)
+
+
+ORACLES = [
+    (case, row)
+    for case in json.loads((Path(__file__).parents[1] / "mechanisms" / "oracles.json").read_text())
+    if case["mechanism"] == "huber"
+    for row in case["delta"]
+]
+
+
+@pytest.mark.parametrize(
+    ("case", "row"), ORACLES, ids=lambda x: f"{x['alpha']:.3g}" if isinstance(x, dict) else f"{x[0]}-{x[1]}"
+)
+def test_one_huber_release_against_the_oracles(case: dict[str, float], row: tuple[float, float, float]) -> None:
+    epsilon, shift, delta = row
+    noise = Huber(alpha=case["alpha"], scale=case["scale"])
+    assert HuberPrivacyLoss(noise, shift).get_delta_for_epsilon(epsilon) == pytest.approx(delta, abs=1e-12)
+    assert pld_delta(ledger(noise, 1, shift), epsilon) == pytest.approx(delta, rel=1e-5, abs=1e-9)
+    if delta > 0:
+        exact = {a.method: a.epsilon for a in account(ledger(noise, 1, shift), delta)}["exact"]
+        assert exact == pytest.approx(epsilon, rel=1e-9)

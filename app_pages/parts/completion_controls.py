@@ -1,0 +1,125 @@
+"""The sidebar of the *Completion* page.
+
+Lives here: its widgets, and from them to fields of ``RunSpec``. Does not live here: validation (``RunSpec``) or running.
+"""
+
+from typing import Any
+
+import streamlit as st
+
+from app_pages.parts import controls, texts
+from app_pages.parts.style import IDENTITY
+from dpmc_core.datasets import catalogue, entry
+from dpmc_core.experiments.presets import PRESETS, WELL_REGULARISED, preset
+from dpmc_core.experiments.registry import ALGORITHMS
+
+__all__ = ["LETTERS", "LINK_TITLES", "NOISES", "configuration", "data_controls", "method_controls"]
+
+LETTERS = ("A", "B", "C")
+STARTING = {"A": ("als", "none"), "B": ("als", "huber"), "C": ("irls", "huber")}
+NOISES = {name: IDENTITY[name].title for name in ("none", "huber", "laplace", "gaussian")}
+DATASETS = {name: known.title for name, known in catalogue().items()}
+ALGORITHM_TITLES = {name: algorithm.title for name, algorithm in ALGORITHMS.items()}
+ZEROS = {"missing": "missing", "rating": "a rating"}
+SPLITS = {"random": "random", "u1": "published u1"}
+AMOUNTS = {"variance": "variance", "epsilon": "nominal ε"}
+LINK_TITLES = {
+    "dataset": DATASETS,
+    "zeros": ZEROS,
+    "split": SPLITS,
+    **{f"{x}_algorithm": ALGORITHM_TITLES for x in "abc"},
+    **{f"{x}_noise": NOISES for x in "abc"},
+    **{f"{x}_by": AMOUNTS for x in "abc"},
+}
+
+
+def use_preset(name: str) -> None:
+    """Put a preset's numbers for the chosen dataset into the widgets."""
+    st.session_state.update(preset(name, st.session_state["dataset"]))
+
+
+def data_controls() -> dict[str, Any]:
+    """Dataset and split."""
+    fields: dict[str, Any] = {}
+    name = controls.choice("Dataset", "dataset", DATASETS, "low-rank", then=lambda: use_preset(WELL_REGULARISED))
+    fields["dataset"] = name
+    if name == "sweetrs":
+        fields["zeros"] = controls.segments("A 0 in the file is", "zeros", ZEROS, "missing")
+    if entry(name).synthetic:
+        with st.expander("Shape of the synthetic data"):
+            fields["n_users"] = controls.number("Users", "n_users", "n_users", 300)
+            fields["n_items"] = controls.number("Items", "n_items", "n_items", 300)
+            fields["true_rank"] = controls.number("True rank", "true_rank", "true_rank", 5)
+            if name == "low-rank":
+                fields["observed"] = controls.number("Observed share", "observed", "observed", 0.1, step=0.01)
+                fields["value_scale"] = controls.number("Scale c", "value_scale", "value_scale", 1.0, step=0.1)
+            else:
+                fields["n_ratings"] = controls.number("Ratings", "n_ratings", "n_ratings", 20_000, step=1000)
+                fields["popularity"] = controls.number("Popularity exponent", "popularity", "popularity", 0.9, step=0.1)
+                fields["noise_floor"] = controls.number("Noise floor", "noise_floor", "noise_floor", 0.5, step=0.05)
+            fields["data_seed"] = controls.number("Data seed", "data_seed", "data_seed", 0)
+    return fields
+
+
+def method_controls(dataset: str) -> dict[str, Any]:
+    """Presets and the knobs that all configurations share."""
+    usual = preset(WELL_REGULARISED, dataset)
+    for name, meaning in PRESETS.items():
+        published = bool(preset(name, dataset))
+        st.button(
+            name.capitalize(),
+            on_click=use_preset,
+            args=(name,),
+            help=meaning if published else "The papers report nothing on this dataset.",
+            disabled=not published,
+            width="stretch",
+            key=f"preset-{name}",
+        )
+    fields: dict[str, Any] = {
+        "rank": controls.number("Rank r", "rank", "rank", usual["rank"]),
+        "reg": controls.number("Regularisation λ", "reg", "reg", usual["reg"], step=0.1),
+        "iterations": controls.number("Iterations T", "iterations", "iterations", usual["iterations"]),
+    }
+    with st.expander("More"):
+        fields["inner"] = controls.number("IRLS inner iterations K", "inner", "inner", usual["inner"])
+        fields["loss_alpha"] = controls.number("IRLS loss α", "loss_alpha", "loss_alpha", 1.076, step=0.1)
+        if dataset == "ml-100k":
+            fields["split"] = controls.segments("Split", "split", SPLITS, "random")
+        fields["test_fraction"] = controls.number("Held-out share", "test_fraction", "test_fraction", 0.2, step=0.05)
+        fields["sensitivity"] = controls.number(
+            "Nominal sensitivity Δ", "sensitivity", "nominal_sensitivity", 5.0, step=0.5
+        )
+        fields["delta"] = controls.number("δ", "delta", "account_delta", 1e-5, step=1e-6, format="%.1e")
+    return fields
+
+
+def configuration(letter: str) -> dict[str, Any]:
+    """Algorithm and noise of one configuration."""
+    algorithm, noise = STARTING[letter]
+    low = letter.lower()
+    fields: dict[str, Any] = {
+        "algorithm": controls.choice(
+            f"{letter}: algorithm",
+            f"{low}_algorithm",
+            ALGORITHM_TITLES,
+            algorithm,
+            help="  \n".join(f"**{a.title}** {a.summary} ({a.source})" for a in ALGORITHMS.values()),
+        ),
+        "mechanism": controls.choice(f"{letter}: noise", f"{low}_noise", NOISES, noise),
+    }
+    if fields["mechanism"] == "none":
+        return fields
+    by = controls.segments(f"{letter}: amount by", f"{low}_by", AMOUNTS, "variance", help=texts.DEFINITIONS["nominal"])
+    if by == "variance":
+        fields["variance"] = controls.number(f"{letter}: variance", f"{low}_variance", "noise_variance", 2.0, step=0.5)
+    else:
+        fields["epsilon"] = controls.number(
+            f"{letter}: nominal ε of one draw", f"{low}_epsilon", "noise_epsilon", 5.0, step=0.5
+        )
+    if fields["mechanism"] == "huber" and controls.switch(
+        f"{letter}: choose α",
+        f"{low}_own_alpha",
+        help="Otherwise the papers' rule: unit scale, and the α with that variance.",
+    ):
+        fields["alpha"] = controls.number(f"{letter}: α", f"{low}_alpha", "alpha", 1.5, step=0.1)
+    return fields
