@@ -126,10 +126,15 @@ st.markdown(
     "- Press *Draw again*: how much of what you see is luck?\n"
     "- Copy the address of this page: it holds every setting, the seed included."
 )
-one, two, three = st.columns(3)
-one.page_link("app_pages/mechanisms.py", label="Compare the mechanisms", icon=":material/ssid_chart:")
-two.page_link("app_pages/completion.py", label="Run a completion", icon=":material/grid_on:")
-three.page_link("app_pages/datasets.py", label="See the data", icon=":material/database:")
+links = (
+    ("mechanisms", "Compare the mechanisms", ":material/ssid_chart:"),
+    ("budget", "Count a whole run", ":material/account_balance_wallet:"),
+    ("completion", "Run a completion", ":material/grid_on:"),
+    ("audit", "Attack it", ":material/search_insights:"),
+    ("datasets", "See the data", ":material/database:"),
+)
+for cell, (page, label, icon) in zip(st.columns(len(links)), links, strict=True):
+    cell.page_link(f"app_pages/{page}.py", label=label, icon=icon)
 st.caption(
     "The noise here comes from a teaching sampler: exact in theory, but floating-point numbers can leak through their last "
     "digits (Mironov 2012). Do not publish numbers about real people with it."

@@ -76,7 +76,7 @@ LIMITS: dict[str, Limit] = {
         Limit("order", 1, 1e9, "order of the Rényi divergence", 2),
         Limit("gamma", 0, 1, "step position of the staircase noise", 0.5),
         # releases and accounts
-        Limit("count", 1, 10**7, "how many times a vector of this kind was released", 1, integer=True),
+        Limit("count", 1, 10**6, "how many times a vector of this kind was released", 1, integer=True),
         Limit("releases_shown", 1, 10_000, "how many times the vector is released", 1000, integer=True),
         Limit("moved", 1, 10_000, "how many numbers of the released vector one person moves", 1, integer=True),
         Limit("coordinates", 1, 10**15, "length of the released vector", 1, integer=True),

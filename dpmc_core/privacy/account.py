@@ -13,7 +13,7 @@ import numpy as np
 
 from dpmc_core import limits
 from dpmc_core.errors import ParameterError
-from dpmc_core.mechanisms import Gaussian, Huber
+from dpmc_core.mechanisms import Gaussian, Huber, Laplace
 from dpmc_core.privacy.ledger import Ledger
 from dpmc_core.privacy.rdp import ORDERS, release_rdp, zcdp
 from dpmc_core.wording import three
@@ -160,6 +160,12 @@ def _account(ledger: Ledger, delta: float) -> tuple[Account, ...]:
 
 
 Answer = tuple[float, bool, str]
+_MANY = 12  # kinds of release: beyond this, methods that take a moment for each kind are left out or simplified
+
+
+def _few(ledger: Ledger) -> None:
+    if len(ledger.releases) > _MANY:
+        raise ValueError(f"more than {_MANY} kinds of release")
 
 
 def _pure(ledger: Ledger, delta: float) -> Answer:
@@ -170,6 +176,7 @@ def _pure(ledger: Ledger, delta: float) -> Answer:
 def _advanced(ledger: Ledger, delta: float) -> Answer:
     from dpmc_core.privacy.pld import optimal_composition_epsilon
 
+    _few(ledger)
     return optimal_composition_epsilon(ledger, delta), True, ""
 
 
@@ -177,13 +184,14 @@ def _renyi(ledger: Ledger, delta: float, *, published: bool, coarse: bool = Fals
     from dp_accounting.rdp import compute_epsilon
 
     total = np.zeros_like(ORDERS)
+    coarse = coarse or len(ledger.releases) > _MANY
     for release in ledger.releases:
         total += release.count * release_rdp(release, published=published, coarse=coarse)
     epsilon, order = compute_epsilon(ORDERS, total, delta)
     rho = sum(release.count * zcdp(release, published=published) for release in ledger.releases)
     return (
         float(epsilon),
-        published or not _needs_house_proof(ledger),
+        published or not _needs_house_proof(ledger, coarse),
         f"at order {float(order):.3g}; zCDP ρ = {three(rho)}",
     )
 
@@ -199,6 +207,7 @@ def _renyi_published(ledger: Ledger, delta: float) -> Answer:
 def _pld(ledger: Ledger, delta: float, *, coarse: bool = False) -> Answer:
     from dpmc_core.privacy.pld import COARSE, FINE, pld_epsilon
 
+    _few(ledger)
     return pld_epsilon(ledger, delta, COARSE if coarse else FINE), not _vector_by_l1(ledger), ""
 
 
@@ -214,7 +223,9 @@ def _exact(ledger: Ledger, delta: float) -> Answer:
     return release.mechanism.epsilon_at_delta(delta, release.l1_sensitivity), True, "one release of one number"
 
 
-def _needs_house_proof(ledger: Ledger) -> bool:
+def _needs_house_proof(ledger: Ledger, coarse: bool) -> bool:
+    if coarse:
+        return any(isinstance(r.mechanism, (Huber, Laplace)) for r in ledger.releases)
     return any(isinstance(r.mechanism, Huber) and r.coordinates > 1 for r in ledger.releases)
 
 

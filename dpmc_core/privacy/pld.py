@@ -33,6 +33,7 @@ __all__ = ["COARSE", "FINE", "HuberPrivacyLoss", "optimal_composition_epsilon", 
 
 FloatArray = NDArray[np.float64]
 FINE, COARSE = 200_000, 30_000  # grid points across the losses of a whole ledger; any number is pessimistic
+_MOST_DRAWS, _MOST_OPTIMAL = 200_000, 20_000  # beyond these a composition takes more than seconds
 _REACH = 17.0  # standard deviations (both sides together) that hold all but 1e-15 of a sum of bounded losses
 
 
@@ -148,6 +149,8 @@ def optimal_composition_epsilon(ledger: Ledger, delta: float) -> float:
     largest = max(epsilon for epsilon, _ in costs)
     if largest > 700:
         raise ValueError(f"ε = {largest:g} of one release is too large for randomised response")
+    if ledger.draws > _MOST_OPTIMAL:
+        raise ValueError(f"more than {_MOST_OPTIMAL:,} releases")
     same = all(epsilon == largest for epsilon, _ in costs)
     # for equal releases the losses ±ε lie on the grid exactly: nothing is rounded
     interval = largest if same else _interval([(epsilon, epsilon, count) for epsilon, count in costs], FINE)
@@ -205,9 +208,11 @@ def _single(release: Release, interval: float) -> Any:
     raise ValueError(f"no privacy loss distribution for {noise.name} noise")
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=4)
 def _distribution(ledger: Ledger, points: int) -> Any:
     """The privacy loss distribution of all releases together."""
+    if ledger.draws > _MOST_DRAWS:
+        raise ValueError(f"more than {_MOST_DRAWS:,} releases")
     interval = _interval([_size(release) for release in ledger.releases], points)
     total = None
     for release in ledger.releases:

@@ -44,6 +44,8 @@ def release_rdp(release: Release, *, published: bool = False, coarse: bool = Fal
     if published and isinstance(noise, Huber):
         return np.minimum(pure, ORDERS * noise.epsilon(l2) ** 2 / 2)
     fisher = ORDERS * noise.fisher_information * l2**2 / 2
+    if published and coarse:
+        return np.minimum(pure, fisher)
     one_moves = ORDERS * noise.rdp(1.0, l2) if coarse else scalar_rdp(noise, l2)
     return np.minimum(np.minimum(pure, fisher), l1 / l2 * one_moves)
 

@@ -70,7 +70,7 @@ def with_(**changes: object) -> str:
         ("{}", "This is not a ledger"),
         ("[]", "holds 0 results"),
         ("[{}, {}]", "holds 2 results"),
-        ('{"releases": []}', "from 1 to 1,000 kinds"),
+        ('{"releases": []}', "from 1 to 200 kinds"),
         ('{"releases": [3]}', "release 1: entry = 3"),
         ('{"version": 9, "releases": [1]}', "version = 9"),
         (with_(mechanism=...), "release 1: mechanism = 'missing'"),
