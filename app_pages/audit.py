@@ -12,7 +12,7 @@ from dpmc_core.experiments.audit_spec import CASES, NEIGHBOURS, VIEWS, AuditSpec
 from dpmc_core.experiments.audit_targets import neighbours, true_counts
 from dpmc_core.experiments.audits import AuditResult, audit
 from dpmc_core.experiments.registry import ALGORITHMS
-from dpmc_core.privacy import odds_sentence
+from dpmc_core.privacy import odds_sentence, subject
 from dpmc_core.privacy.audit import proves_at_most
 
 TARGETS = {"number": "One published number", **{name: f"{a.title}, as published" for name, a in ALGORITHMS.items()}}
@@ -71,10 +71,12 @@ with st.sidebar:
     if fields["target"] != "number":
         fields["iterations"] = int(controls.number("Iterations T", "x_iterations", "iterations", 2))
     runs = [1000, 10_000, 100_000, 1_000_000] if fields["target"] == "number" else [200, 500, 1000, 3000, 10_000]
-    key = "x_runs" if fields["target"] == "number" else "x_algorithm_runs"
-    fields["runs"] = int(
-        controls.steps_slider("Outputs of each dataset", key, runs, 100_000 if fields["target"] == "number" else 1000)
-    )
+    if fields.get("case") == "on-grid":
+        runs = [1000, 5000, 20_000]
+    key, usual = ("x_runs", 100_000) if fields["target"] == "number" else ("x_algorithm_runs", 1000)
+    if fields.get("case") == "on-grid":
+        key, usual = "x_grid_runs", 5000
+    fields["runs"] = int(controls.steps_slider("Outputs of each dataset", key, runs, usual))
     with st.expander("More"):
         if fields["mechanism"] == "huber":
             fields["alpha"] = controls.number("Huber's α", "x_alpha", "alpha", 1.5, step=0.1)
@@ -88,40 +90,52 @@ with st.sidebar:
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
-def example(spec: AuditSpec) -> AuditResult:
-    """A finished audit of the usual settings."""
+def preview(spec: AuditSpec) -> AuditResult:
+    """A finished audit of few numbers."""
     return audit(spec)
 
 
-def show_result(result: AuditResult) -> None:
+def said(spec: AuditSpec) -> str:
+    """What is attacked, in a few words."""
+    noise = f"{NOISES[spec.mechanism]} noise"
+    if spec.target == "number":
+        return f"one number, {CASE_TITLES[spec.case]}, {noise}, claimed ε = {texts.three(spec.epsilon)}"
+    return (
+        f"{TARGETS[spec.target]}, T = {spec.iterations}, {noise} at nominal ε = {texts.three(spec.epsilon)} per draw; the tables differ in "
+        f"{NEIGHBOUR_TITLES[spec.neighbours]}; the attacker sees the {VIEW_TITLES[spec.view]}"
+    )
+
+
+def show_result(result: AuditResult, title: str) -> None:
     """Verdict, scores, and how it was counted."""
     bound = result.attack.bound
-    (st.error if any(result.beaten.values()) else st.info)(
-        controls.plain(result.verdict),
-        icon=":material/gavel:" if any(result.beaten.values()) else ":material/verified_user:",
+    lost = any(result.beaten.values())
+    st.caption(f"{title}: {said(result.spec)}; {result.runs:,} outputs of each dataset, seed {result.spec.seed}.")
+    (st.error if lost else st.info)(
+        controls.plain(result.verdict), icon=":material/gavel:" if lost else ":material/info:"
     )
-    figure, numbers = audit_charts.scores(result.attack, audit_charts.axis_of(result))
-    show(figure, "scores", f"Scores with Alice in and out, as far as they can be told apart. {result.verdict}", numbers)
+    figure, numbers = audit_charts.scores(result)
+    show(figure, "scores", f"Scores in the two datasets, as far as they can be told apart. {result.verdict}", numbers)
     st.markdown("**What to notice**")
     ceiling = proves_at_most(result.runs - result.runs // 2, bound.confidence, bound.delta)
-    who = "the dataset with Alice" if bound.likely_in else "its neighbour"
+    first, second = audit_charts.worlds(result.spec)
+    likely, other = (first, second) if bound.likely_in else (second, first)
     for sentence in (
-        f"The event “score {'above' if bound.above else 'at or below'} {texts.three(bound.threshold)}”, chosen on the other half of the outputs, occurred in "
-        f"{bound.hits_likely:,} of {bound.runs_likely:,} held-out outputs of {who} and in {bound.hits_unlikely:,} of {bound.runs_unlikely:,} of the other dataset's.",
-        f"A rule chosen for it attributes {100 * bound.accuracy:.1f} of 100 outputs correctly ({100 * bound.accuracy_low:.1f} to "
+        f"The attacker looks for a score {'above' if bound.above else 'at or below'} {texts.three(bound.threshold)}, a rule chosen on the other half of the outputs. It occurred in "
+        f"{bound.hits_likely:,} of {bound.runs_likely:,} fresh outputs with “{likely}” and in {bound.hits_unlikely:,} of {bound.runs_unlikely:,} with “{other}”.",
+        f"The rule that is right most often attributes {100 * bound.accuracy:.1f} of 100 fresh outputs correctly ({100 * bound.accuracy_low:.1f} to "
         f"{100 * bound.accuracy_high:.1f} with {100 * bound.confidence:g} % confidence; 50 is chance).",
         f"So many outputs could prove at most ε = {texts.three(ceiling)}, if the attack never erred: a low bound is no proof of privacy.",
     ):
         st.markdown(f"- {sentence}")
     for name, epsilon in result.claims.items():
-        said = result.statement
-        subject = "a rating had this value or another" if said.unit == "rating" else "Alice is in the data"
+        claim = result.statement
         st.caption(
-            f"**{name[0].upper()}{name[1:]} ε = {texts.three(epsilon)}**{f' at δ = {said.delta:g}' if said.delta else ''}, for one {said.unit} "
-            f"({said.neighbours}): {odds_sentence(epsilon, said.delta, subject)}"
+            f"**{name[0].upper()}{name[1:]} ε = {texts.three(epsilon)}**{f' at δ = {claim.delta:g}' if claim.delta else ''}, for one {claim.unit} "
+            f"({claim.neighbours}): {odds_sentence(epsilon, claim.delta, subject(claim.unit))}"
         )
     st.caption(
-        f"{result.runs:,} outputs of each dataset, seed {result.spec.seed}, {result.seconds:.1f} s. Clopper–Pearson bounds on held-out outputs; with "
+        f"{result.seconds:.1f} s. Exact binomial (Clopper–Pearson) bounds on outputs that no rule was chosen on; with "
         f"probability at most {1 - bound.confidence:.2g} the bound is too high. {'' if result.finished else 'Stopped early: choosing when to stop by looking at the bound weakens that figure. '}"
         "A tighter attack may exist; an audit never proves that a mechanism is private."
     )
@@ -151,6 +165,7 @@ except DPMCError as error:
     problem = str(error)
     st.error(controls.plain(problem), icon=":material/error:")
 
+job = jobs.current("audit")
 if fields["target"] == "number":
     with_alice, without = true_counts()
     if fields["case"] in ("low-bits", "on-grid"):
@@ -164,7 +179,7 @@ else:
         f"**Attacked:** {ALGORITHMS[fields['target']].title} as published, on the left or the right table. The attacker knows both and sees "
         f"{VIEWS[fields['view']]}."
     )
-    with st.expander("The two tables of ratings", icon=":material/table_chart:"):
+    with st.expander("The two tables of ratings", icon=":material/table_chart:", expanded=job is None):
         pair = neighbours(fields["neighbours"])
         names = (
             ("Alice's film C: 5", "Alice's film C: 1")
@@ -174,7 +189,6 @@ else:
         figure, numbers = audit_charts.two_tables(pair, names)
         show(figure, "tables", f"Two tables of ratings, {names[0]} and {names[1]}; all else is equal.", numbers)
 
-job = jobs.current("audit")
 pressed = st.button("**Attack**", icon=":material/play_arrow:", disabled=bool(problem), key="x_go", width="content")
 linked = st.query_params.get("audit") == "1" and "audit-linked" not in st.session_state
 if (pressed or linked) and spec is not None:
@@ -187,11 +201,20 @@ if (pressed or linked) and spec is not None:
 
 
 def show_example() -> None:
-    """A finished audit of the usual settings, labelled as what it is."""
+    """A quick audit of the chosen number, labelled as what it is; algorithms take longer and wait for the button."""
+    if spec is None:
+        return
+    if spec.target != "number":
+        st.info(
+            "Press *Attack*: the algorithm is run on both tables, over and over, and what it publishes is compared.",
+            icon=":material/info:",
+        )
+        return
+    few = 1000 if spec.case == "on-grid" else 20_000
     st.caption(
-        ":material/info: **Example**, computed with the usual settings. Choose yours in the sidebar and press *Attack*."
+        ":material/info: **Example** with few outputs, computed on the spot. Press *Attack* for as many as the sidebar says."
     )
-    show_result(example(AuditSpec(runs=20_000)))
+    show_result(preview(spec.but(runs=few)), "Example")
 
 
 if job is None:
@@ -215,13 +238,18 @@ elif job.active:
         draw(figure, "live-bound", "The proved lower bound on ε so far, against what is claimed.")
         return True
 
-    live.watch(job, "batch", so_far)
+    if spec is not None and running != spec:
+        st.info(f"The settings have changed. The attack going on is still: {said(running)}.", icon=":material/update:")
+    live.watch(job, "output", so_far)
 else:
     standing = jobs.standing("audit")
     if job.state == "failed":
         st.error(controls.plain(job.error), icon=":material/error:")
     if job.state == "cancelled":
-        st.info(f"Cancelled after {job.progress[0]} of {job.progress[1]} batches.", icon=":material/stop_circle:")
+        st.info(
+            f"Cancelled after {job.progress[0]:,} of {job.progress[1]:,} outputs of each dataset.",
+            icon=":material/stop_circle:",
+        )
     if standing is None:
         show_example()
     else:
@@ -230,10 +258,9 @@ else:
             st.info(
                 "The settings have changed since this attack; press *Attack* to use them.", icon=":material/update:"
             )
-        show_result(standing.results[0])
+        show_result(standing.results[0], "Attacked")
 
 if spec is not None:
-    st.subheader("Your turn: is Alice in the data?", anchor=False)
     game.play(spec)
 with problems:
     controls.link_problems()

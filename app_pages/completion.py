@@ -107,7 +107,8 @@ def account(item: Named) -> None:
             with st.popover("Counted by other methods", icon=":material/calculate:"):
                 for answer in statement.accounts:
                     value = "does not apply" if math.isinf(answer.epsilon) else f"ε = {texts.three(answer.epsilon)}"
-                    st.markdown(f"- **{answer.title}**: {value}. {answer.how}")
+                    proof = "" if answer.published else " (rests on this project's own proof, not peer-reviewed)"
+                    st.markdown(f"- **{answer.title}**: {value}{proof}. {answer.how}")
                 st.page_link(
                     "app_pages/budget.py", label="More on the Budget page", icon=":material/account_balance_wallet:"
                 )

@@ -8,6 +8,7 @@ to a solver (commands call ``experiments``, ``mechanisms``, ``datasets``).
 import argparse
 import json
 import math
+import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, fields
@@ -51,6 +52,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (ArithmeticError, MemoryError, RecursionError) as error:
         print(f"error: these values cannot be computed with ({type(error).__name__}: {error}).", file=sys.stderr)
         return 2
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # whoever read has gone: nothing more to say
+        return 0
     if arguments.json:
         print(json.dumps(_finite(result)))
     return 0

@@ -5,6 +5,7 @@ rules they share (``cli``), accounting or attacking (``privacy``, ``experiments.
 """
 
 import argparse
+import math
 import sys
 from dataclasses import fields
 from typing import Any
@@ -14,12 +15,12 @@ from dpmc_core.errors import ParameterError
 from dpmc_core.experiments.audit_spec import CASES, CHOICES, NUMERIC, AuditSpec
 from dpmc_core.experiments.audits import AuditResult, audit_steps
 from dpmc_core.mechanisms import FAMILIES, Mechanism
-from dpmc_core.privacy import Ledger, Release, Statement, least_noise, odds_sentence, read_ledger, state
+from dpmc_core.privacy import Ledger, Release, Statement, least_noise, odds_sentence, read_ledger, state, subject
 from dpmc_core.wording import three
 
 __all__ = ["account", "add_account", "add_audit", "audit"]
 
-_NOISE = ("alpha", "scale", "variance", "gamma")
+_NOISE = ("alpha", "scale", "variance")
 _OTHER = {
     "l1": ("sensitivity", "most that one person moves the released vector in the ℓ1 norm"),
     "l2": ("sensitivity", "the same in the ℓ2 norm; one of the two is enough, 1 if neither is given"),
@@ -37,9 +38,16 @@ def add_account(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(f"--{name}", metavar="X", help=f"{limit.meaning}; {limit.allowed}")
     for name, (limit_name, meaning) in _OTHER.items():
         parser.add_argument(f"--{name}", metavar="X", help=f"{meaning}; {limits.LIMITS[limit_name].allowed}")
-    parser.add_argument("--delta", metavar="X", default="1e-5", help="δ at which ε is read (1e-5)")
     parser.add_argument(
-        "--target-epsilon", metavar="X", help="also find the least noise, same family and shape, with at most this ε"
+        "--delta",
+        metavar="X",
+        default="1e-5",
+        help=f"δ at which ε is read; {limits.LIMITS['account_delta'].allowed} (1e-5)",
+    )
+    parser.add_argument(
+        "--target-epsilon",
+        metavar="X",
+        help=f"also find the least noise, same family and shape, with at most this ε; {limits.LIMITS['epsilon'].allowed}",
     )
 
 
@@ -101,9 +109,8 @@ def _described(arguments: argparse.Namespace) -> Ledger:
 
 
 def _noise(family: str, given: dict[str, float], sensitivity: float) -> Mechanism:
-    for name, families in (("alpha", ("huber",)), ("gamma", ())):
-        if name in given and family not in families:
-            raise ParameterError(name, given[name], f"left out for {family}")
+    if "alpha" in given and family != "huber":
+        raise ParameterError("alpha", given["alpha"], f"left out for {family}, which has no alpha")
     if "scale" in given and "variance" in given:
         raise ParameterError("variance", given["variance"], "left out when scale is given (one of them sets the noise)")
     shape = {"alpha": given.get("alpha", limits.LIMITS["alpha"].default)} if family == "huber" else {}
@@ -126,13 +133,18 @@ def _print_account(ledger: Ledger, statement: Statement, delta: float, calibrate
     print(statement.label)
     for answer in statement.accounts:
         note = f"  ({answer.note})" if answer.note else ""
-        print(f"  {answer.title:<27} ε = {three(answer.epsilon):<10} δ = {answer.delta:g}{note}")
+        if math.isinf(answer.epsilon):
+            print(f"  {answer.title:<27} does not apply{note}")
+            continue
+        mark = "" if answer.published else "  rests on docs/huber-composition.md, not peer-reviewed"
+        print(f"  {answer.title:<27} ε = {three(answer.epsilon):<10} δ = {answer.delta:g}{note}{mark}")
     print(f"counted by {statement.how}")
-    print(odds_sentence(statement.epsilon, statement.delta))
+    print(odds_sentence(statement.epsilon, statement.delta, subject(statement.unit)))
     for caveat in statement.caveats:
         print(f"  - {caveat}")
     if calibrated is not None:
-        print(f"least noise: {', '.join(str(release.mechanism) for release in calibrated.releases)}")
+        for release in calibrated.releases:
+            print(f"least noise: {release.mechanism}, standard deviation {release.mechanism.std:.6g}")
         print(f"  with it ε = {three(state(calibrated, delta).epsilon)} at δ = {delta:g}")
 
 
@@ -155,8 +167,6 @@ def audit(arguments: argparse.Namespace) -> dict[str, Any]:
         text = getattr(arguments, field.name)
         if text is not None:
             given[field.name] = _parsed(field.name, NUMERIC[field.name], text) if field.name in NUMERIC else text
-    if given.get("target", "number") != "number":
-        given.setdefault("runs", 1000)
     spec = AuditSpec(**given)
     result: AuditResult | None = None
     try:

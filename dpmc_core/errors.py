@@ -45,3 +45,7 @@ class DownloadError(DPMCError, OSError):
     def __str__(self) -> str:
         """The sentence itself: OSError would add an errno."""
         return str(self.args[0]) if self.args else ""
+
+
+class NotApplicable(DPMCError):
+    """An accounting method does not apply to a ledger, or would take too long; the message says why. Others may apply."""

@@ -62,6 +62,18 @@ def test_no_room_outgrows_itself() -> None:
         assert len(path.read_text().splitlines()) <= 420, f"{path} is two rooms"
 
 
+def test_streamlit_caches_are_not_keyed_by_mechanisms() -> None:
+    """st.cache_data hashes a dataclass by its fields alone: it would take Laplace(scale=10) for Gaussian(scale=10)."""
+    for path in (ROOT / "app_pages").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.FunctionDef) and any("cache_" in ast.unparse(d) for d in node.decorator_list):
+                taken = {ast.unparse(a.annotation) for a in node.args.args if a.annotation is not None}
+                assert not any(word in hint for hint in taken for word in ("Mechanism", "Release", "Ledger")), (
+                    path,
+                    node.name,
+                )
+
+
 def test_there_is_no_folder_called_pages() -> None:
     """Beside such a folder Streamlit ignores app.py for the first visitor of a server who follows a link to a page."""
     assert not (ROOT / "pages").exists()

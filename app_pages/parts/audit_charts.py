@@ -8,22 +8,34 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
+from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
 from app_pages.parts.charts import Drawn
-from app_pages.parts.style import Label, figure, label_end, label_ends
+from app_pages.parts.style import Label, figure, label_ends
 from dpmc_core.datasets.ratings import Ratings
-from dpmc_core.experiments.audit_targets import ALICE
+from dpmc_core.experiments.audit_spec import AuditSpec
+from dpmc_core.experiments.audit_targets import ALICE, FILM, neighbours
 from dpmc_core.experiments.audits import AuditResult
-from dpmc_core.privacy.audit import Attack
 
-__all__ = ["bound_so_far", "number_line", "scores", "two_tables"]
+__all__ = ["axis_of", "bound_so_far", "number_line", "published_matrix", "scores", "two_tables", "worlds"]
 
 IN, OUT = "#0072B2", "#D55E00"
 
 
-def scores(attack: Attack, axis: str) -> Drawn:
-    """How often each score occurred with Alice in and out, in the held-out half, and where the attacker draws the line."""
+def worlds(spec: AuditSpec) -> tuple[str, str]:
+    """What the two datasets are called: Alice in and out, or her rating."""
+    return ("a 5", "a 1") if about_one_rating(spec) else ("Alice in", "Alice out")
+
+
+def about_one_rating(spec: AuditSpec) -> bool:
+    """Whether the datasets differ in one of Alice's ratings, not in whether she is there."""
+    return spec.target != "number" and spec.neighbours == "rating"
+
+
+def scores(result: AuditResult) -> Drawn:
+    """How often each score occurred in the two datasets, in the held-out half, and where the attacker draws the line."""
+    attack, axis, names = result.attack, axis_of(result), worlds(result.spec)
     everything = np.concatenate([attack.scores_in, attack.scores_out])
     low, high = np.quantile(everything, [0.001, 0.999])
     if low == high:
@@ -34,8 +46,8 @@ def scores(attack: Attack, axis: str) -> Drawn:
     numbers: dict[str, object] = {"score": middles}
     heights = []
     for name, values, colour, dash in (
-        ("Alice in", attack.scores_in, IN, "solid"),
-        ("Alice out", attack.scores_out, OUT, "dash"),
+        (names[0], attack.scores_in, IN, "solid"),
+        (names[1], attack.scores_out, OUT, "dash"),
     ):
         share = 100 * np.histogram(np.clip(values, low, high), edges)[0] / len(values)
         numbers[f"{name} (%)"] = share
@@ -49,10 +61,19 @@ def scores(attack: Attack, axis: str) -> Drawn:
             hovertemplate="%{y:.2f} %",
         )
     top = float(max(h.max() for h in heights))
-    for name, share, colour in (("Alice in", heights[0], IN), ("Alice out", heights[1], OUT)):
-        peak = int(np.argmax(share))
+    peaks = [int(np.argmax(h)) for h in heights]
+    right_first = peaks[0] >= peaks[1]  # each name on the outer side of its peak, so that they do not meet
+    for name, share, peak, colour, outer in zip(
+        names, heights, peaks, (IN, OUT), (right_first, not right_first), strict=True
+    ):
         fig.add_annotation(
-            x=middles[peak], y=share[peak], text=name, showarrow=False, yshift=12, font={"size": 12, "color": colour}
+            x=middles[peak],
+            y=share[peak],
+            text=name,
+            showarrow=False,
+            xanchor="left" if outer else "right",
+            xshift=8 if outer else -8,
+            font={"size": 12, "color": colour},
         )
     fig.update_yaxes(range=[0, 1.15 * top])
     if low <= attack.bound.threshold <= high:
@@ -60,7 +81,7 @@ def scores(attack: Attack, axis: str) -> Drawn:
         side = "above" if attack.bound.above else "at or below"
         fig.add_annotation(
             x=attack.bound.threshold,
-            y=1,
+            y=0.86,
             yref="paper",
             text=f"counted: {side} {attack.bound.threshold:.3g}",
             showarrow=False,
@@ -108,8 +129,7 @@ def two_tables(tables: tuple[Ratings, Ratings], titles: tuple[str, str]) -> Draw
         grid = np.full((table.n_users, table.n_items), np.nan)
         grid[table.users, table.items] = table.values
         grids.append(grid)
-    people = ["Alice" if user == ALICE else f"person {user + 1}" for user in range(tables[0].n_users)]
-    films = [f"film {chr(65 + item)}" for item in range(tables[0].n_items)]
+    people, films = people_names(), film_names()
     fig = make_subplots(1, 2, subplot_titles=titles, shared_yaxes=True, horizontal_spacing=0.06)
     differs = ~((grids[0] == grids[1]) | (np.isnan(grids[0]) & np.isnan(grids[1])))
     for column, grid in enumerate(grids, start=1):
@@ -183,9 +203,59 @@ def number_line(published: float, truths: tuple[float, float], spread: float) ->
         marker={"size": 16, "symbol": "diamond", "color": "#666666"},
         hovertemplate="%{x:.4f}<extra></extra>",
     )
-    label_end(fig, published, 0.4, f"{published:.3f}", shift=16)
+    fig.add_annotation(
+        x=published,
+        y=0.4,
+        text=f"{published:.3f}",
+        showarrow=False,
+        yshift=-20,
+        font={"size": 13},
+        bgcolor="rgba(128,128,128,0.25)",
+    )
     fig.update_layout(margin={"r": 20}, hovermode="closest")
     return fig
+
+
+def published_matrix(spec: AuditSpec, output: NDArray[np.float64]) -> Drawn:
+    """What one run published, as people × films or films × films, with names; Alice's film C framed where it is in question."""
+    films = film_names()
+    if spec.view == "items":
+        matrix = np.zeros((len(films), len(films)))
+        matrix[np.triu_indices(len(films))] = output
+        matrix, rows = matrix + np.triu(matrix, 1).T, films
+    else:
+        matrix = output.reshape(-1, len(films))
+        rows = people_names() if spec.view == "matrix" else people_names()[1:]
+    fig = figure("", "", height=380)
+    fig.add_heatmap(
+        z=matrix,
+        x=films,
+        y=rows,
+        zmin=float(np.quantile(matrix, 0.02)),
+        zmax=float(np.quantile(matrix, 0.98)),
+        colorscale="Cividis",
+        colorbar={"thickness": 12},
+        hovertemplate="%{y}, %{x}: %{z:.2f}<extra></extra>",
+    )
+    fig.update_yaxes(autorange="reversed")
+    fig.update_layout(margin={"r": 10}, hovermode="closest")
+    if spec.view == "matrix" and about_one_rating(spec):
+        fig.add_shape(
+            type="rect", x0=FILM - 0.5, x1=FILM + 0.5, y0=ALICE - 0.5, y1=ALICE + 0.5, line={"color": OUT, "width": 3}
+        )
+    return fig, pd.DataFrame(matrix, index=rows, columns=films)
+
+
+def people_names() -> list[str]:
+    """Alice and the others, in the order of the tables."""
+    table, _ = neighbours("rating")
+    return ["Alice" if user == ALICE else f"person {user + 1}" for user in range(table.n_users)]
+
+
+def film_names() -> list[str]:
+    """The films, in the order of the tables."""
+    table, _ = neighbours("rating")
+    return [f"film {chr(65 + item)}" for item in range(table.n_items)]
 
 
 def axis_of(result: AuditResult) -> str:

@@ -57,7 +57,8 @@ def composition(
             hovertemplate="%{y:.3g}",
         )
         numbers[f"{look.title} ε at δ = {delta:g}"] = list(curve)
-        ends.append(Label(counts[-1], curve[-1], look.title))
+        if curve[-1] > 0:
+            ends.append(Label(counts[-1], curve[-1], look.title))
         if math.isfinite(single):
             added = [single * count for count in counts]
             fig.add_scatter(
@@ -74,8 +75,10 @@ def composition(
     values = [v for curve in curves for v in curve if v > 0] + [
         s * c for s in pure if math.isfinite(s) for c in (counts[0], counts[-1])
     ]
+    values = values or [0.1, 1.0]  # no ε above 0 at all: at this δ nothing is spent
     low, high = math.log10(min(values)) - 0.1, math.log10(max(values)) + 0.25
-    fig.update_yaxes(range=[low, high])
+    fig.update_yaxes(range=[low, high], **_ticks(low, high))
+    fig.update_xaxes(range=[-0.08, math.log10(counts[-1]) + 0.04], **_ticks(0, math.log10(counts[-1])))
     fig.update_layout(margin={"r": 125})
     label_ends(fig, ends, (low, high), log_x=True, log_y=True)
     fig.add_vline(x=chosen, line={"color": "rgba(128,128,128,0.7)", "width": 1})
@@ -134,9 +137,10 @@ def price_curve(alpha: float, shift_in_sd: float) -> Drawn:
     low, high = min(everything) - 0.08, max(everything) + 0.08
     for name, value in (("laplace", 2.0), ("gaussian", 1.0)):
         fig.add_hline(y=value, line={"color": IDENTITY[name].colour, "dash": IDENTITY[name].dash, "width": 1.5})
-        label_end(fig, 0.055, value, f"{IDENTITY[name].title}, small shifts", log_x=True, shift=9)
+        label_end(fig, 0.05, value, IDENTITY[name].title, log_x=True, shift=9)
     fig.update_yaxes(range=[low, high])
-    fig.update_layout(margin={"r": 130})
+    fig.update_xaxes(range=[math.log10(0.045), math.log10(6.3)], **_ticks(math.log10(0.05), math.log10(6)))
+    fig.update_layout(margin={"r": 110})
     label_ends(
         fig,
         [
@@ -179,9 +183,18 @@ def needed(variances: Sequence[Sequence[float]], mechanisms: Sequence[Mechanism]
         ends.append(Label(NEEDED_COUNTS[-1], float(ratio[-1]), look.title))
         everything += list(ratio)
     low, high = math.log10(min(everything)) - 0.05, math.log10(max(everything)) + 0.05
-    fig.update_yaxes(range=[low, high])
+    fig.update_yaxes(range=[low, high], **_ticks(low, high))
+    fig.update_xaxes(range=[-0.08, math.log10(NEEDED_COUNTS[-1]) + 0.04], **_ticks(0, math.log10(NEEDED_COUNTS[-1])))
     label_ends(fig, ends, (low, high), log_x=True, log_y=True)
     return fig, pd.DataFrame(numbers)
+
+
+def _ticks(low: float, high: float) -> dict[str, object]:
+    """Ticks at 1, 2 and 5 of each decade of a log axis from 10^low to 10^high, or at the decades alone where there are many."""
+    steps = (1, 2, 5) if high - low < 2.5 else (1,)
+    values = [s * 10.0**k for k in range(math.floor(low), math.ceil(high) + 1) for s in steps]
+    shown = [v for v in values if low - 0.001 <= math.log10(v) <= high + 0.001]
+    return {"tickvals": shown, "ticktext": [three(v) for v in shown]}
 
 
 def methods_table(names: Sequence[str], accounts: Sequence[Sequence[Account]]) -> pd.DataFrame:
@@ -189,14 +202,15 @@ def methods_table(names: Sequence[str], accounts: Sequence[Sequence[Account]]) -
     rows: list[dict[str, str]] = []
     least = [min(answer.epsilon for answer in answers) for answers in accounts]
     for k, method in enumerate(METHODS):
-        row = {"counted by": METHODS[method][0]}
+        row = {
+            "counted by": METHODS[method][0],
+            "δ": "0 (never fails)" if method == "pure" else f"{accounts[0][k].delta:g}",
+        }
         for name, answers, best in zip(names, accounts, least, strict=True):
             epsilon = answers[k].epsilon
             mark = " ◀" if epsilon == best else ""
             proof = "" if answers[k].published or math.isinf(epsilon) else " *"
-            row[name] = "does not apply" if math.isinf(epsilon) else f"{three(epsilon)}{proof}{mark}"
-        row["δ"] = "0 (never fails)" if method == "pure" else f"{accounts[0][k].delta:g}"
-        row["what it does"] = METHODS[method][1]
+            row[name] = "–" if math.isinf(epsilon) else f"{three(epsilon)}{proof}{mark}"
         rows.append(row)
     return pd.DataFrame(rows)
 

@@ -11,10 +11,10 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from app_pages.parts import audit_charts, charts, texts
+from app_pages.parts import audit_charts, texts
 from app_pages.parts.style import draw
 from dpmc_core.experiments.audit_spec import AuditSpec
-from dpmc_core.experiments.audit_targets import ALICE, claimed_release, outputs, true_counts
+from dpmc_core.experiments.audit_targets import ALICE, FILM, claimed_release, outputs, true_counts
 from dpmc_core.privacy import guess_bound
 from dpmc_core.privacy.audit import clopper_pearson
 
@@ -50,14 +50,19 @@ class Rounds:
 def play(spec: AuditSpec) -> None:
     """One output, two buttons, and the score so far."""
     rounds: Rounds | None = st.session_state.get("audit-game")
-    if rounds is None or rounds.spec != spec:
-        rounds = Rounds(spec)
+    played_on = spec.but(runs=100, seed=0, confidence=0.999)  # what the rounds do not depend on
+    if rounds is None or rounds.spec != played_on:
+        rounds = Rounds(played_on)
         rounds.deal()
         st.session_state["audit-game"] = rounds
+    st.subheader(
+        "Your turn: " + ("a 5 or a 1?" if audit_charts.about_one_rating(spec) else "is Alice in the data?"),
+        anchor=False,
+    )
     st.markdown(_question(spec))
     _picture(rounds)
     yes, no, restart = st.columns([2, 2, 1])
-    titles = ("It is a 5", "It is a 1") if _about_one_rating(spec) else ("She is in", "She is out")
+    titles = ("It is a 5", "It is a 1") if audit_charts.about_one_rating(spec) else ("She is in", "She is out")
     yes.button(
         titles[0], icon=":material/person:", on_click=rounds.guess, args=(True,), key="guess-in", width="stretch"
     )
@@ -74,10 +79,6 @@ def play(spec: AuditSpec) -> None:
     _score(rounds)
 
 
-def _about_one_rating(spec: AuditSpec) -> bool:
-    return spec.target != "number" and spec.neighbours == "rating"
-
-
 def _question(spec: AuditSpec) -> str:
     if spec.target == "number":
         return "A coin decided whether Alice is in. One number was published. Guess, and see how far you get."
@@ -87,7 +88,7 @@ def _question(spec: AuditSpec) -> str:
 
 
 def _answer(spec: AuditSpec, inside: bool) -> str:
-    if _about_one_rating(spec):
+    if audit_charts.about_one_rating(spec):
         return f"she gave it a {5 if inside else 1}"
     return f"she was {'in' if inside else 'not in'}"
 
@@ -107,26 +108,13 @@ def _picture(rounds: Rounds) -> None:
         figure = audit_charts.number_line(value, (float(with_alice), float(without)), noise.std)
         draw(figure, "game-number", f"The published number is {value:.3f}.", toolbar=False)
         return
-    films = 8
-    if spec.view == "items":
-        matrix = np.zeros((films, films))
-        matrix[np.triu_indices(films)] = output
-        matrix = matrix + np.triu(matrix, 1).T
-        title = "VVᵀ of the published item factors (films × films)"
-    else:
-        matrix = output.reshape(-1, films)
-        title = (
-            "published completed matrix (people × films), Alice first"
-            if spec.view == "matrix"
-            else "published rows of everybody but Alice"
+    figure, numbers = audit_charts.published_matrix(spec, output)
+    draw(figure, "game-matrix", "What was published in this round.", toolbar=False)
+    if spec.view == "matrix" and audit_charts.about_one_rating(spec):
+        cell = numbers.iloc[ALICE, FILM]
+        st.caption(
+            f"Framed: Alice's completed rating of {numbers.columns[FILM]}, {cell:.2f}. Noise moves completed ratings outside 1–5."
         )
-    figure, _ = charts.heat_map([(title, matrix)], float(np.quantile(matrix, 0.02)), float(np.quantile(matrix, 0.98)))
-    hint = ""
-    if spec.view == "matrix":
-        hint = f" Alice's completed rating of film C is {matrix[ALICE, 2]:.2f}."
-    draw(figure, "game-matrix", f"What was published in this round.{hint}", toolbar=False)
-    if hint:
-        st.caption(hint.strip())
 
 
 def _score(rounds: Rounds) -> None:
@@ -147,7 +135,7 @@ def _score(rounds: Rounds) -> None:
         limit = guess_bound(spec.epsilon, spec.delta if np.isinf(pure) else 0.0)
         st.caption(
             f"If the claimed ε = {texts.three(spec.epsilon)} holds, nobody errs in fewer than 1/(1 + e^ε) = {100 * (1 - limit):.1f} of 100 rounds, so nobody is right in more "
-            f"than {100 * limit:.1f}. With this noise as claimed the best possible is {100 * noise.best_guess(1.0):.1f}. Luck can beat both for a while."
+            f"than {100 * limit:.1f}. With this noise as claimed the best possible is {100 * noise.best_guess(1.0):.1f}. Luck can beat both for a while, and looking after every round makes that likelier."
         )
     else:
         limit = guess_bound(spec.epsilon)

@@ -76,13 +76,13 @@ class Job:
 def start(specs: tuple[RunSpec, ...]) -> Job:
     """Run ``specs`` one after the other in the pool; replaces (and cancels) the visitor's former run."""
     job = Job(kind="run", specs=specs, results=[None] * len(specs), progress=(0, sum(s.iterations for s in specs)))
-    return _submit(job, lambda: _follow(job, steps), _pool())
+    return _submit(job, lambda: _follow(job, steps, lambda result: job.progress[0] + 1), _pool())
 
 
 def start_audit(spec: AuditSpec) -> Job:
     """Audit ``spec`` in the same pool; replaces (and cancels) the visitor's former audit."""
-    job = Job(kind="audit", specs=(spec,), results=[None], progress=(0, spec.total))
-    return _submit(job, lambda: _follow(job, audit_steps), _pool())
+    job = Job(kind="audit", specs=(spec,), results=[None], progress=(0, spec.runs))
+    return _submit(job, lambda: _follow(job, audit_steps, lambda result: result.runs), _pool())
 
 
 def start_task(work: Callable[[Job], None]) -> Job:
@@ -103,11 +103,11 @@ def standing(kind: str = "run") -> Job | None:
     return job if job is not None and any(job.results) else box.former.get(kind)
 
 
-def _follow(job: Job, run: Callable[[Any], Iterator[Any]]) -> None:
+def _follow(job: Job, run: Callable[[Any], Iterator[Any]], done: Callable[[Any], int]) -> None:
     for k, spec in enumerate(job.specs):
         for result in run(spec):
             job.results[k] = result
-            job.progress = (job.progress[0] + 1, job.progress[1])
+            job.progress = (done(result), job.progress[1])
             if job.stopped:
                 return
 
@@ -124,6 +124,8 @@ def _submit(job: Job, work: Callable[[], None], pool: "_Pool") -> Job:
             if job.stopped:
                 return
             job.state, job.started = "running", time.monotonic()
+            if job.stopped:  # cancelled between the two lines above
+                return
             work()
             job.state = "done"
         except DPMCError as error:

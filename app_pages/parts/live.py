@@ -22,7 +22,7 @@ def watch(job: Job, step: str, so_far: Callable[[], bool]) -> None:
             st.rerun()
         done, total = job.progress
         left = job.remaining()
-        text = f"{step} {done} of {total}" + (
+        text = f"{step} {done:,} of {total:,}" + (
             f", about {max(left, 0.1):.0f} s left" if left is not None and left >= 1 else ""
         )
         bar, button = st.columns([5, 1], vertical_alignment="center")

@@ -5,6 +5,7 @@ Lives here: sentences written from accounts, and one fold per finding. Does not 
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 import streamlit as st
 
@@ -35,10 +36,16 @@ def notice_budget(statements: Sequence[Statement], mechanisms: Sequence[Mechanis
         f"One release here costs, relative to Gaussian noise of its own variance: {costs}. For small shifts that tends to 2 for Laplace, "
         f"{three(huber.fisher_information * huber.variance)} for this Huber noise and 1 for Gaussian."
     )
-    out.append(
-        "Huber noise alone has both: a pure ε that never fails, and growth close to Gaussian noise's. Laplace noise has the first, "
-        "Gaussian noise the second."
-    )
+    of_huber, of_laplace = price(huber, sensitivity), price(by_name["laplace"][0], sensitivity)
+    if abs(of_huber - 1) < 0.3 and of_laplace - of_huber > 0.2:
+        out.append(
+            f"Of these three, only Huber noise has both: a pure ε that never fails, and a long composition at {three(of_huber)} times Gaussian noise's "
+            "price. Laplace noise has the first, Gaussian noise the second."
+        )
+    elif abs(of_huber - of_laplace) < 0.2:
+        out.append(
+            "At this α and Δ Huber noise composes much like Laplace noise; a larger α or more noise brings it closer to Gaussian noise."
+        )
     hopeless = [IDENTITY[m.name].title for m, s in by_name.values() if s.epsilon > 20]
     if hopeless:
         out.append(
@@ -61,7 +68,7 @@ def least_by_count(variances: Sequence[Sequence[float]], mechanisms: Sequence[Me
         else:
             runs.append((best, count, count))
     said = [f"{best} at T = {first}" + (f"–{last}" if last > first else "") for best, first, last in runs]
-    return "Least variance: " + ", ".join(said) + "."
+    return "Least variance, of the numbers of releases drawn: " + ", ".join(said) + "."
 
 
 def _paper_release(noise: Mechanism, count: int) -> Ledger:
@@ -80,7 +87,7 @@ def _paper_release(noise: Mechanism, count: int) -> Ledger:
     return Ledger((release,))
 
 
-@st.cache_data(max_entries=32, show_spinner=False)
+@lru_cache(maxsize=32)
 def _paper_statements(delta: float) -> list[tuple[str, float, float, float, float]]:
     """Variance 2, Δ = 5: noise, ε per draw, and ε of 50 and of 1,000 draws added up and tightest of 1,000."""
     rows = []
@@ -100,7 +107,7 @@ def _paper_statements(delta: float) -> list[tuple[str, float, float, float, floa
 
 def tell(by_name: Mapping[str, Statement], variance: float, alpha: float, sensitivity: float, delta: float) -> None:
     """One fold per finding, with live numbers and its source."""
-    with st.expander("1 · A base-10 logarithm makes Gaussian noise look better than it is"):
+    with st.expander("A base-10 logarithm makes Gaussian noise look better than it is"):
         printed = textbook_gaussian_epsilon(variance, sensitivity, delta, base10=True)
         natural = textbook_gaussian_epsilon(variance, sensitivity, delta)
         exact = Gaussian.with_variance(variance).epsilon_at_delta(delta, sensitivity)
@@ -111,7 +118,7 @@ def tell(by_name: Mapping[str, Statement], variance: float, alpha: float, sensit
             + odds_sentence(exact, delta)
         )
         st.caption("huber-paper, Table 1; Dwork & Roth 2014, Theorem A.1; Balle & Wang 2018, Theorem 8.")
-    with st.expander("2 · Unit-scale Huber noise of variance 1 does not exist"):
+    with st.expander("Unit-scale Huber noise of variance 1 does not exist"):
         three_ = Huber(alpha=3.0)
         st.markdown(
             f"The papers use α = 3 for “variance 1”; it has variance {three_.variance:.4f}. As α grows the variance falls to 1 and never "
@@ -120,7 +127,7 @@ def tell(by_name: Mapping[str, Statement], variance: float, alpha: float, sensit
             + odds_sentence(5 * Huber.with_variance(2.0).alpha)
         )
         st.caption("huber-paper, Table 1; huber-thesis, eq. 4.5.")
-    with st.expander("3 · At equal pure ε, Huber noise is never smaller than Laplace noise"):
+    with st.expander("At equal pure ε, Huber noise is never smaller than Laplace noise"):
         ratio = Huber(alpha=alpha).variance * alpha**2 / 2
         st.markdown(
             f"Noise of any scale s has ε = αΔ/s and variance s²σ²(α). At equal ε Huber's variance is α²σ²(α)/2 times Laplace's: "
@@ -128,13 +135,13 @@ def tell(by_name: Mapping[str, Statement], variance: float, alpha: float, sensit
             "both: " + odds_sentence(1.0)
         )
         st.caption("huber-paper, section 2; computed here.")
-    with st.expander("4 · What Huber noise does buy: a finite ε and cheap composition"):
+    with st.expander("What Huber noise does buy: a finite ε and cheap composition"):
         noise = Huber(alpha=alpha)
         said = by_name["huber"]
         st.markdown(
             f"The Rényi divergence of order a between Huber noise and itself shifted by d is at most min(a·I·d²/2, α·d), with I = P(|t| ≤ α) = "
-            f"{three(noise.fisher_information)} at α = {alpha:g}. So at equal variance composition costs "
-            f"I·σ² = **{three(noise.fisher_information * noise.variance)}** times Gaussian noise's, against 2 for Laplace noise. Neither paper says so. "
+            f"{three(noise.fisher_information)} at α = {alpha:g}. So at equal variance a long composition "
+            f"costs at most I·σ² = **{three(noise.fisher_information * noise.variance)}** times Gaussian noise's, and just that for small shifts, against 2 for Laplace noise. Neither paper says so. "
             f"For the run above: ε = {three(said.epsilon)} at δ = {said.accounts[-1].delta:g}, where adding up gives "
             f"{three(said.accounts[0].epsilon)}. " + odds_sentence(said.epsilon, said.delta)
         )
@@ -142,7 +149,7 @@ def tell(by_name: Mapping[str, Statement], variance: float, alpha: float, sensit
             "Proved in docs/huber-composition.md, not peer-reviewed; checked numerically step by step. From published results alone follows α²d²/2 per "
             "coordinate (Bun & Steinke 2016)."
         )
-    with st.expander("5 · The papers count one draw of a thousand, and three things not at all"):
+    with st.expander("The papers count one draw of a thousand, and three things not at all"):
         rows = _paper_statements(delta)
         for title, one, fifty, added, tight in rows:
             total = f"{three(added)} added up, " if math.isfinite(added) else ""
@@ -153,21 +160,19 @@ def tell(by_name: Mapping[str, Statement], variance: float, alpha: float, sensit
         st.markdown(
             f"In odds: {odds_sentence(rows[0][1], 0.0, 'a rating had this value or another')} That is one draw; a thousand leave no bound worth the name. "
             "And the sensitivity itself is assumed: the sum Σ x·u grows with the length of u, which nothing bounds; Σ u·uᵀ and the user factors "
-            "are used without noise. The Audit page beats these counts."
+            "are used without noise. At small nominal ε, such as 1 per draw, the attack of the Audit page on the completed matrix beats even the composed count."
         )
         st.caption(
             "huber-paper, Algorithms 1–3 and section 4 (T = 50, K = 20); huber-thesis, section 4.6. Nominal throughout."
         )
-    with st.expander("9 · DPALS: the theorem counts one of two releases, the printed ε counts both"):
+    with st.expander("DPALS: the theorem counts one of two releases, the printed ε counts both"):
         counts = dpals_counts()
+        table = budget_charts.dpals_table(counts)
         st.dataframe(
-            budget_charts.dpals_table(counts),
+            table,
             hide_index=True,
             width="stretch",
-            column_config={
-                name: st.column_config.NumberColumn(format="%.3f")
-                for name in budget_charts.dpals_table(counts).columns[1:]
-            },
+            column_config={name: st.column_config.NumberColumn(format="%.3f") for name in table.columns[1:]},
             alt="Printed ε of DPALS beside three ways to count the same noise.",
         )
         row = counts[4]

@@ -13,7 +13,7 @@ from dpmc_core.errors import ParameterError
 from dpmc_core.experiments import registry
 from dpmc_core.experiments.spec import RunSpec
 
-__all__ = ["BATCHES", "CASES", "CHOICES", "NEIGHBOURS", "NUMERIC", "VIEWS", "AuditSpec", "spec_from_json"]
+__all__ = ["CASES", "CHOICES", "NEIGHBOURS", "NUMERIC", "VIEWS", "AuditSpec", "spec_from_json"]
 
 # What happens to the one number of the "number" target. Only the first keeps what is claimed.
 CASES: dict[str, str] = {
@@ -21,7 +21,7 @@ CASES: dict[str, str] = {
     "half-noise": "Broken on purpose: the noise has half the scale that was promised.",
     "unclipped": "Broken on purpose: Alice adds 3 where at most 1 was promised, and nobody clips it.",
     "low-bits": "The noise that was promised, added in floating point to a count of 1 (Alice) or 0; the attacker reads the last bits.",
-    "on-grid": "The noise that was promised, sampled exactly on a grid; the same attack on the last bits.",
+    "on-grid": "The noise that was promised, sampled exactly on a grid: there are no finer bits, so the same attack has nothing to read.",
 }
 NEIGHBOURS: dict[str, str] = {
     "rating": "One of Alice's ratings is a 5 or a 1 (replace one rating).",
@@ -52,7 +52,10 @@ NUMERIC = {
     "confidence": "confidence",
     "seed": "seed",
 }
-BATCHES = 10  # an audit yields a result so far after each of them
+_USUAL_RUNS = {"number": 100_000, "on-grid": 20_000, "algorithm": 1_000}
+_MOST_RUNS = {"number": 10_000_000, "on-grid": 20_000, "algorithm": 10_000}  # exact sampling and algorithms are slow
+_MOST_WORK = 200_000  # iterations (inner ones counted) of all runs on one dataset: about three minutes
+_MOST_ITERATIONS = 500  # of one run, so that an audit can be cancelled between outputs
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -61,7 +64,8 @@ class AuditSpec:
 
     ``target`` "number" is a count of people released once with ``mechanism`` noise of claimed ``epsilon`` (at ``delta`` for
     Gaussian noise), as ``case`` says; any other target is an algorithm of the registry, run on a small table of ratings with noise of nominal
-    ``epsilon`` per draw, between ``neighbours``, the attacker seeing ``view``. ``runs`` outputs of each dataset are drawn.
+    ``epsilon`` per draw, between ``neighbours``, the attacker seeing ``view``. ``runs`` outputs of each dataset are
+    drawn, by default 100,000 numbers (20,000 on a grid) or 1,000 models.
     """
 
     target: str = "number"
@@ -76,7 +80,7 @@ class AuditSpec:
     inner: int = 2
     rank: int = 2
     reg: float = 0.5
-    runs: int = 100_000
+    runs: int = 0  # 0 in the call: the usual number for the target
     confidence: float = 0.999
     seed: int = 0
 
@@ -84,6 +88,9 @@ class AuditSpec:
         for name, choices in CHOICES.items():
             if getattr(self, name) not in choices:
                 raise ParameterError(name, getattr(self, name), "one of " + ", ".join(choices))
+        kind = "algorithm" if self.target != "number" else "on-grid" if self.case == "on-grid" else "number"
+        if isinstance(self.runs, int) and self.runs == 0:
+            object.__setattr__(self, "runs", _USUAL_RUNS[kind])
         for name, limit in NUMERIC.items():
             try:
                 number = limits.check(limit, getattr(self, name))
@@ -94,18 +101,21 @@ class AuditSpec:
             raise ParameterError("case", self.case, "as-claimed for algorithms; the others break a single number")
         if self.case in ("low-bits", "on-grid") and self.mechanism == "gaussian":
             raise ParameterError("mechanism", "gaussian", f"huber or laplace for {self.case}, whose claim is a pure ε")
-        most = 10_000 if self.target != "number" else 10_000_000
-        if self.runs > most:
-            raise ParameterError("runs", self.runs, f"at most {most:,} for {self.target}")
+        if self.runs > _MOST_RUNS[kind]:
+            raise ParameterError("runs", self.runs, f"at most {_MOST_RUNS[kind]:,} for this target")
+        if kind == "algorithm":
+            each = self.iterations * self.run_spec(0).inner_iterations
+            if each > _MOST_ITERATIONS or each * self.runs > _MOST_WORK:
+                most = min(_MOST_ITERATIONS, _MOST_WORK // self.runs)
+                raise ParameterError(
+                    "iterations",
+                    self.iterations,
+                    f"so few that each run makes at most {most} solves, with {self.runs:,} runs",
+                )
 
     @property
-    def total(self) -> int:
-        """How many results ``audit_steps`` yields."""
-        return BATCHES
-
-    @property
-    def epsilon_of_noise(self) -> dict[str, float]:
-        """Arguments that make the noise: α for Huber, δ for Gaussian."""
+    def noise_options(self) -> dict[str, float]:
+        """What the noise needs beside ε: α for Huber, δ for Gaussian."""
         return {"huber": {"alpha": self.alpha}, "gaussian": {"delta": self.delta}}.get(self.mechanism, {})
 
     def but(self, **changes: Any) -> "AuditSpec":
@@ -121,12 +131,13 @@ class AuditSpec:
 
         >>> AuditSpec(mechanism="huber", case="half-noise").command()
         'python -m dpmc_core audit --mechanism huber --case half-noise'
+        >>> AuditSpec(epsilon=1.23456789, seed=123456789).command()
+        'python -m dpmc_core audit --epsilon 1.23456789 --seed 123456789'
         """
-        changed = [f.name for f in fields(self) if getattr(self, f.name) != f.default]
-        words = [
-            f"--{name} {getattr(self, name):g}" if name in NUMERIC else f"--{name} {getattr(self, name)}"
-            for name in changed
-        ]
+        usual = AuditSpec(target=self.target, case=self.case)
+        changed = [f.name for f in fields(self) if getattr(self, f.name) != getattr(usual, f.name)]
+        changed = [name for name in ("target", "case") if getattr(self, name) != getattr(AuditSpec(), name)] + changed
+        words = [f"--{name} {getattr(self, name)}" for name in changed]
         return " ".join(["python -m dpmc_core audit", *words])
 
     def run_spec(self, seed: int) -> RunSpec:

@@ -4,7 +4,8 @@ Lives here: the neighbouring datasets that a visitor can see, what is published 
 here: the attack (``privacy.audit``), the algorithms (``completion``) or running an audit (``audits``).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from dpmc_core.mechanisms.grid import grid_step, sample_on_grid
 from dpmc_core.privacy import Release
 from dpmc_core.privacy.calibrate import scaled
 
-__all__ = ["ALICE", "FILM", "claimed_release", "neighbours", "outputs", "true_counts"]
+__all__ = ["ALICE", "FILM", "chunks", "claimed_release", "neighbours", "outputs", "true_counts"]
 
 FloatArray = NDArray[np.float64]
 ALICE, FILM = 0, 2  # Alice's row, and the film whose rating the "rating" neighbours change
@@ -29,17 +30,32 @@ def outputs(spec: AuditSpec, inside: bool, size: int, seed: np.random.SeedSequen
     """``size`` independent outputs as the attacker sees them (size×d), with Alice ``inside`` or not."""
     if spec.target == "number":
         return _numbers(spec, inside, size, seed)[:, None]
-    ratings = neighbours(spec.neighbours)[0 if inside else 1]
-    look = _LOOKS[spec.view]
-    rows = []
     first = int(seed.generate_state(1)[0])
-    for k in range(size):
-        step = None
-        for step in registry.start(ratings, spec.run_spec((first + k) % 2**32), workers=1):  # noqa: B007
-            pass
-        assert step is not None
-        rows.append(look(step.model.user_factors, step.model.item_factors))
-    return np.array(rows)
+    return np.array([_model(spec, inside, (first + k) % 2**32) for k in range(size)])
+
+
+def chunks(spec: AuditSpec) -> Iterator[tuple[FloatArray, FloatArray]]:
+    """All outputs of an audit, with Alice and without, in pieces: tenths of the numbers, or one model of each at a time.
+
+    The same spec gives the same outputs, whoever asks for them and however fast.
+    """
+    if spec.target == "number":
+        seeds = np.random.SeedSequence([spec.seed, 0xAD17]).spawn(20)
+        for k, part in enumerate(np.array_split(np.arange(spec.runs), 10)):
+            yield outputs(spec, True, len(part), seeds[2 * k]), outputs(spec, False, len(part), seeds[2 * k + 1])
+        return
+    inside, outside = (int(s.generate_state(1)[0]) for s in np.random.SeedSequence([spec.seed, 0xAD17]).spawn(2))
+    for k in range(spec.runs):
+        yield _model(spec, True, (inside + k) % 2**32)[None], _model(spec, False, (outside + k) % 2**32)[None]
+
+
+def _model(spec: AuditSpec, inside: bool, seed: int) -> FloatArray:
+    """What the attacker sees of one run of the algorithm."""
+    step = None
+    for step in registry.start(neighbours(spec.neighbours)[0 if inside else 1], spec.run_spec(seed), workers=1):  # noqa: B007
+        pass
+    assert step is not None
+    return _LOOKS[spec.view](step.model.user_factors, step.model.item_factors)
 
 
 def claimed_release(spec: AuditSpec) -> Release:
@@ -63,6 +79,7 @@ def true_counts() -> tuple[int, int]:
     return _PEOPLE + 1, _PEOPLE
 
 
+@lru_cache(maxsize=2)
 def neighbours(kind: str) -> tuple[Ratings, Ratings]:
     """The two small tables of ratings that an algorithm target is run on (12 people × 8 films, ratings 1–5), as ``NEIGHBOURS``
     says: first the one with Alice (or with her 5), then the other. They differ in nothing else."""
@@ -90,7 +107,7 @@ def neighbours(kind: str) -> tuple[Ratings, Ratings]:
 
 def _claimed_noise(spec: AuditSpec) -> Mechanism:
     family: Any = {"huber": Huber, "laplace": Laplace, "gaussian": Gaussian}[spec.mechanism]
-    made: Mechanism = family.with_epsilon(spec.epsilon, 1.0, **spec.epsilon_of_noise)
+    made: Mechanism = family.with_epsilon(spec.epsilon, 1.0, **spec.noise_options)
     return made
 
 

@@ -1,6 +1,6 @@
 """Running an audit: the one path from an ``AuditSpec`` to an ``AuditResult``, used by the page and the command line.
 
-Lives here: ``audit_steps`` (a result so far after each tenth of the outputs), ``audit`` (the last of them), and the verdict. Does not live
+Lives here: ``audit_steps`` (a result so far, again and again), ``audit`` (the last of them), and the verdict. Does not live
 here: the spec (``audit_spec``), what is released (``audit_targets``), the attack and its bound (``privacy.audit``).
 """
 
@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmc_core.experiments import registry
-from dpmc_core.experiments.audit_spec import BATCHES, AuditSpec
-from dpmc_core.experiments.audit_targets import claimed_release, neighbours, outputs
+from dpmc_core.experiments.audit_spec import VIEWS, AuditSpec
+from dpmc_core.experiments.audit_targets import chunks, claimed_release, neighbours
 from dpmc_core.experiments.run import versions
 from dpmc_core.mechanisms import Gaussian
 from dpmc_core.privacy import Ledger, Statement, state
@@ -25,7 +25,7 @@ from dpmc_core.wording import three
 __all__ = ["AuditResult", "audit", "audit_steps"]
 
 FloatArray = NDArray[np.float64]
-_GRID_RUNS = 20_000  # exact sampling is slow; more would not tell more about the last bits
+_FEWEST, _PAUSE = 8, 0.4  # outputs that an attack needs, and seconds between results while models are fitted
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -44,7 +44,7 @@ class AuditResult:
     def claims(self) -> dict[str, float]:
         """The ε that is claimed, by name; all at ``statement.delta``."""
         if self.statement.draws == 1:
-            return {"nominal" if self.statement.nominal else "claimed": self.statement.epsilon}
+            return {"nominal, one draw" if self.statement.nominal else "claimed": self.statement.epsilon}
         return {"nominal, one draw": self.statement.epsilon_per_draw, "nominal, all draws": self.statement.epsilon}
 
     @property
@@ -63,6 +63,8 @@ class AuditResult:
         bound = self.attack.bound
         proved = f"The attack proves ε ≥ {three(bound.epsilon)} with {100 * bound.confidence:g} % confidence"
         lost = [(self.claims[name], name) for name, larger in self.beaten.items() if larger]
+        if not bound.epsilon:
+            return "The attack proves nothing: these outputs do not show that they differ. That is no proof that the claim holds."
         if not lost:
             return f"{proved}. That does not contradict the claim; it does not prove it either."
         epsilon, name = max(lost)
@@ -71,6 +73,9 @@ class AuditResult:
                 f"{proved}, more than the {name} ε = {three(epsilon)}. That count speaks of one rating; nothing at all is "
                 "promised about a whole user."
             )
+        if self.statement.nominal:
+            seen = f"of {VIEWS[self.spec.view]}"
+            return f"{proved}, {seen}. The nominal ε = {three(epsilon)} ({name.removeprefix('nominal, ')}) is wrong for that."
         return f"{proved}. The {name} ε = {three(epsilon)} is wrong."
 
     def summary(self) -> dict[str, Any]:
@@ -90,29 +95,31 @@ class AuditResult:
 
 
 def audit_steps(spec: AuditSpec) -> Iterator[AuditResult]:
-    """Yield the ``AuditResult`` so far after each tenth of the runs. Stop iterating to cancel."""
-    started = time.perf_counter()
-    seeds = np.random.SeedSequence([spec.seed, 0xAD17]).spawn(2 * BATCHES)
-    runs = min(spec.runs, _GRID_RUNS) if spec.case == "on-grid" else spec.runs
-    sizes = [len(part) for part in np.array_split(np.arange(runs), BATCHES)]
+    """Yield the ``AuditResult`` so far after each tenth of the numbers, or about twice a second while models are fitted.
+
+    Stop iterating to cancel. The last result does not depend on how often one was yielded.
+    """
+    started = last = time.perf_counter()
     statement = _statement(spec)
     made: tuple[list[FloatArray], list[FloatArray]] = ([], [])
-    for k, size in enumerate(sizes):
-        for side, inside in enumerate((True, False)):
-            made[side].append(outputs(spec, inside, size, seeds[2 * k + side]))
-        found = attack(
-            np.concatenate(made[0]),
-            np.concatenate(made[1]),
-            delta=statement.delta if statement.private else 0.0,
-            confidence=spec.confidence,
-        )
+    runs = 0
+    for with_alice, without in chunks(spec):
+        made[0].append(with_alice)
+        made[1].append(without)
+        runs += len(with_alice)
+        now = time.perf_counter()
+        if runs < spec.runs and (runs < _FEWEST or (len(with_alice) == 1 and now - last < _PAUSE)):
+            continue
+        last = now
         yield AuditResult(
             spec=spec,
-            attack=found,
+            attack=attack(
+                np.concatenate(made[0]), np.concatenate(made[1]), delta=statement.delta, confidence=spec.confidence
+            ),
             statement=statement,
-            runs=sum(sizes[: k + 1]),
-            seconds=time.perf_counter() - started,
-            finished=k + 1 == BATCHES,
+            runs=runs,
+            seconds=now - started,
+            finished=runs == spec.runs,
             versions=versions(),
         )
 

@@ -7,7 +7,7 @@ the density at the grid points, drawn with random whole numbers and rational ari
 "The discrete Gaussian for differential privacy", Algorithms 1–3; Huber noise by the same rejection).
 
 Lives here: ``sample_on_grid``, ``release_on_grid`` and what the result satisfies. Documented limits: about ten thousand draws a
-second; running time depends on the noise drawn (a remote attacker who can time a draw learns something about it); Huber, Laplace and
+second; a value outside ±2⁵² steps is refused, which tells that it was outside; running time depends on the noise drawn (a remote attacker who can time a draw learns something about it); Huber, Laplace and
 Gaussian noise only; what is claimed is one release of one number.
 """
 
@@ -30,7 +30,11 @@ from dpmc_core.mechanisms.laplace import Laplace
 __all__ = ["GridRelease", "RandBelow", "grid_step", "release_on_grid", "sample_on_grid"]
 
 RandBelow = Callable[[int], int]
-_MOST_STEPS = 2**52  # a whole number of steps up to here, times a power of two, is a float without rounding
+Law = tuple[Fraction, Callable[[int], Fraction]]
+_MOST_STEPS = 2**53  # a whole number of steps up to here, times a power of two, is a float without rounding
+_FINEST = (
+    2**40
+)  # steps to a standard deviation; noise beyond the exact range is then too rare to be seen in any lifetime
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -61,18 +65,11 @@ def sample_on_grid(
     """``size`` independent draws as whole numbers k of grid steps, with P(k) ∝ the density at k·``step``, exactly.
 
     ``randbelow(n)`` gives a uniform whole number below n; the default is the operating system's source for secrets.
-    Raises ``ParameterError`` for staircase noise or a ``step`` that is not a power of two.
+    Raises ``ParameterError`` for staircase noise, or a ``step`` that is not a power of two or finer than 2⁻⁴⁰ standard deviations.
     """
-    check_step(step)
-    rate, excess = _law(mechanism, Fraction(step))
-    out = np.empty(size, dtype=np.int64)
-    for i in range(size):
-        while True:
-            k = _discrete_laplace(rate, randbelow)
-            if _bernoulli_exp(excess(abs(k)), randbelow):
-                break
-        out[i] = max(-_MOST_STEPS, min(_MOST_STEPS, k))
-    return out
+    check_step(step, mechanism)
+    law = _law(mechanism, Fraction(step))
+    return np.array([_draw(law, randbelow) for _ in range(size)], dtype=np.int64)
 
 
 def release_on_grid(
@@ -84,31 +81,45 @@ def release_on_grid(
 ) -> GridRelease:
     """``value`` plus noise, safe to publish, for a value that one person can move by at most ``sensitivity``.
 
-    The value is rounded to the grid (half up, which keeps whole-step shifts whole) and kept within ±2⁵² steps; both move neighbours apart by
-    at most ⌈Δ/step⌉ steps. On whole-step shifts the discrete laws keep the continuous pure ε, since ρ's slope is at most that of
+    The value is rounded to the grid (half up, which keeps whole-step shifts whole), which moves neighbours apart by
+    at most ⌈Δ/step⌉ steps; the noisy sum is kept within ±2⁵³ steps, which is post-processing. On whole-step shifts the discrete laws keep the continuous pure ε, since ρ's slope is at most that of
     the density everywhere: αΔ/s and Δ/b. zCDP: Δ²/2σ² for Gaussian noise (Canonne et al., Theorem 4), otherwise ε²/2 (Bun & Steinke 2016).
     """
     step = grid_step(mechanism) if step is None else step
-    check_step(step)
-    if not math.isfinite(value):
-        raise ParameterError("value", value, "a finite number")
+    check_step(step, mechanism)
+    most = _MOST_STEPS // 2 * step
+    if not (math.isfinite(value) and abs(value) <= most):
+        raise ParameterError(
+            "value", value, f"a finite number within ±{most:g}, the range of this grid (a larger step has more)"
+        )
     steps = math.ceil(Fraction(limits.check("sensitivity", sensitivity)) / Fraction(step))
     rounded = math.floor(Fraction(value) / Fraction(step) + Fraction(1, 2))
-    rounded = max(-_MOST_STEPS, min(_MOST_STEPS, rounded))
-    noise = int(sample_on_grid(mechanism, 1, step, randbelow)[0])
+    noisy = rounded + _draw(_law(mechanism, Fraction(step)), randbelow)
+    noisy = max(-_MOST_STEPS, min(_MOST_STEPS, noisy))
     moved = float(steps * Fraction(step))
     pure = mechanism.epsilon(moved)
     rho = (moved / mechanism.std) ** 2 / 2 if isinstance(mechanism, Gaussian) else pure**2 / 2
-    return GridRelease(value=(rounded + noise) * step, step=step, sensitivity=moved, epsilon=pure, rho=rho)
+    return GridRelease(value=noisy * step, step=step, sensitivity=moved, epsilon=pure, rho=rho)
 
 
-def check_step(step: float) -> None:
-    """Raise ``ParameterError`` unless ``step`` is a positive power of two, which whole numbers multiply without rounding."""
+def check_step(step: float, mechanism: Mechanism) -> None:
+    """Raise ``ParameterError`` unless ``step`` is a positive power of two, which whole numbers multiply without rounding, and at
+    least 2⁻⁴⁰ standard deviations of the noise."""
     if not (isinstance(step, float) and math.isfinite(step) and step > 0 and math.frexp(step)[0] == 0.5):
         raise ParameterError("step", step, "a positive power of two, for example 2**-20")
+    if mechanism.std / step > _FINEST:
+        raise ParameterError("step", step, "at least 2**-40 standard deviations of the noise")
 
 
-def _law(mechanism: Mechanism, step: Fraction) -> tuple[Fraction, Callable[[int], Fraction]]:
+def _draw(law: Law, randbelow: RandBelow) -> int:
+    rate, excess = law
+    while True:
+        k = _discrete_laplace(rate, randbelow)
+        if _bernoulli_exp(excess(abs(k)), randbelow):
+            return k
+
+
+def _law(mechanism: Mechanism, step: Fraction) -> Law:
     """The rate of a discrete Laplace proposal per step, and what its acceptance's −log must add for k ≥ 0.
 
     With u = k·step/scale and a tangent of slope r to ρ at u = r: ρ(u) ≥ r·u − r²/2, so e^{−ρ} is e^{−ru} times a

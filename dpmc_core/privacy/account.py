@@ -6,13 +6,14 @@ here: the methods (``rdp``, ``pld``, dp-accounting), or who is protected and how
 
 import math
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 
 from dpmc_core import limits
-from dpmc_core.errors import ParameterError
+from dpmc_core.errors import NotApplicable, ParameterError
 from dpmc_core.mechanisms import Gaussian, Huber, Laplace
 from dpmc_core.privacy.ledger import Ledger
 from dpmc_core.privacy.rdp import ORDERS, release_rdp, zcdp
@@ -64,12 +65,12 @@ class Account:
 METHODS: dict[str, tuple[str, str]] = {
     "pure": ("Adding up ε", "The pure ε of every release, added up; it never fails (δ = 0)."),
     "advanced": (
-        "Optimal composition",
-        "The best that can be said if only each release's ε is known (Kairouz, Oh & Viswanath 2015), by dp-accounting.",
+        "Knowing only each ε",
+        "The best composition there is if no more is known of a release than its ε (Kairouz, Oh & Viswanath 2015; Murtagh & Vadhan 2016), by dp-accounting.",
     ),
     "renyi-published": (
         "Rényi, published bounds",
-        "Rényi divergences added up, Huber noise on vectors counted as ε²/2-zCDP (Bun & Steinke 2016); converted by dp-accounting.",
+        "Rényi divergences added up, vectors with Huber or Laplace noise as ε²/2-zCDP per coordinate (Bun & Steinke 2016).",
     ),
     "renyi": (
         "Rényi",
@@ -122,11 +123,14 @@ def tightest(ledger: Ledger, delta: float, *, coarse: bool = False) -> float:
     answers = [_pure(ledger, delta)[0]]
     try:
         answers.append(_pld(ledger, delta, coarse=coarse)[0])
-        also_renyi = _vector_by_l1(ledger)
-    except (ValueError, ArithmeticError):
-        also_renyi = True
-    if also_renyi:
+        others: tuple[Callable[[Ledger, float], Answer], ...] = ()
+    except (NotApplicable, ArithmeticError, MemoryError):
+        others = (_exact, _advanced)
+    if others or _vector_by_l1(ledger):
         answers.append(_renyi(ledger, delta, published=False, coarse=coarse)[0])
+    for method in others:
+        with suppress(NotApplicable, ArithmeticError, MemoryError):
+            answers.append(method(ledger, delta)[0])
     return min(answers)
 
 
@@ -153,7 +157,7 @@ def _account(ledger: Ledger, delta: float) -> tuple[Account, ...]:
         zero = delta if method != "pure" else 0.0
         try:
             epsilon, published, note = run(ledger, delta)
-        except (ValueError, ArithmeticError) as error:
+        except (NotApplicable, ArithmeticError, MemoryError) as error:
             epsilon, published, note = math.inf, True, f"not available here: {error}"
         answers.append(Account(method=method, epsilon=epsilon, delta=zero, published=published, note=note))
     return tuple(answers)
@@ -165,7 +169,7 @@ _MANY = 12  # kinds of release: beyond this, methods that take a moment for each
 
 def _few(ledger: Ledger) -> None:
     if len(ledger.releases) > _MANY:
-        raise ValueError(f"more than {_MANY} kinds of release")
+        raise NotApplicable(f"more than {_MANY} kinds of release")
 
 
 def _pure(ledger: Ledger, delta: float) -> Answer:
@@ -189,10 +193,12 @@ def _renyi(ledger: Ledger, delta: float, *, published: bool, coarse: bool = Fals
         total += release.count * release_rdp(release, published=published, coarse=coarse)
     epsilon, order = compute_epsilon(ORDERS, total, delta)
     rho = sum(release.count * zcdp(release, published=published) for release in ledger.releases)
+    only_gaussian = gaussian_equivalent(ledger) is not None
+    proof = "" if published or only_gaussian else " (that ρ by our own proof)"
     return (
         float(epsilon),
         published or not _needs_house_proof(ledger, coarse),
-        f"at order {float(order):.3g}; zCDP ρ = {three(rho)}",
+        f"at order {float(order):.3g}; zCDP ρ = {three(rho)}{proof}",
     )
 
 
@@ -216,17 +222,15 @@ def _exact(ledger: Ledger, delta: float) -> Answer:
     if equivalent is not None:
         return equivalent.epsilon_at_delta(delta, 1.0), True, "all noise is Gaussian"
     if ledger.draws > 1:
-        raise ValueError("more than one release, not all Gaussian")
+        raise NotApplicable("more than one release, not all Gaussian")
     (release,) = ledger.releases
     if release.coordinates > 1:
-        raise ValueError("a vector, not one number")
+        raise NotApplicable("a vector, not one number")
     return release.mechanism.epsilon_at_delta(delta, release.l1_sensitivity), True, "one release of one number"
 
 
 def _needs_house_proof(ledger: Ledger, coarse: bool) -> bool:
-    if coarse:
-        return any(isinstance(r.mechanism, (Huber, Laplace)) for r in ledger.releases)
-    return any(isinstance(r.mechanism, Huber) and r.coordinates > 1 for r in ledger.releases)
+    return any(isinstance(r.mechanism, (Huber, Laplace)) and (coarse or r.coordinates > 1) for r in ledger.releases)
 
 
 def _vector_by_l1(ledger: Ledger) -> bool:

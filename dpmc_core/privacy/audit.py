@@ -148,7 +148,8 @@ def attack(outputs_in: FloatArray, outputs_out: FloatArray, *, delta: float = 0.
         accuracy_low=float(spread[0][0] + spread[1][0]) / 2,
         accuracy_high=float(spread[0][1] + spread[1][1]) / 2,
     )
-    return Attack(bound=bound, scores_in=counted[0], scores_out=counted[1])
+    # copies: views would keep all outputs alive
+    return Attack(bound=bound, scores_in=counted[0].copy(), scores_out=counted[1].copy())
 
 
 def linear_scores(outputs_in: FloatArray, outputs_out: FloatArray) -> FloatArray:

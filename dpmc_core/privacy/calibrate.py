@@ -5,6 +5,7 @@ Lives here: scaling the noise of a ledger until its ε at δ is what was asked. 
 
 import math
 from dataclasses import replace
+from functools import lru_cache
 
 from scipy import optimize
 
@@ -31,13 +32,14 @@ def scaled(mechanism: Mechanism, factor: float) -> Mechanism:
     return replace(mechanism, scale=mechanism.scale * factor)  # type: ignore[type-var,attr-defined]
 
 
+@lru_cache(maxsize=256)
 def least_noise(
     ledger: Ledger, epsilon: float, delta: float, tolerance: float = 1e-6, *, coarse: bool = False
 ) -> Ledger:
     """``ledger`` with all noise multiplied by the least factor at which its tightest ε at ``delta`` is at most ``epsilon``.
 
     The factor is right to ``tolerance`` relative, on the safe side: the returned ledger's ε is at most ``epsilon``. Sensitivities
-    and counts stay. ``coarse`` counts as ``tightest`` does. Raises ``ParameterError`` for ε or δ out of range, or where no noise in range is enough.
+    and counts stay. ``coarse`` counts as ``tightest`` does. Cached. Raises ``ParameterError`` for ε or δ out of range, or where no noise in range is enough.
     """
     epsilon, delta = limits.check("epsilon", epsilon), checked_delta(delta)
 

@@ -64,6 +64,17 @@ class Release:
                 l1,
                 f"at most √coordinates times the l2_sensitivity, {math.sqrt(coordinates) * l2:g}: no vector exceeds it",
             )
+        ratio = l1 / self.mechanism.std
+        if not 1e-12 <= ratio <= 1e12:
+            raise ParameterError(
+                "l1_sensitivity",
+                l1,
+                f"between 1e-12 and 1e12 standard deviations ({self.mechanism.std:g}) of the noise",
+            )
+        if isinstance(self.mechanism, Staircase) and l1 > 1e4 * self.mechanism.sensitivity:
+            raise ParameterError(
+                "l1_sensitivity", l1, f"at most 10,000 times the staircase's own, {self.mechanism.sensitivity:g}"
+            )
         if isinstance(self.mechanism, Staircase) and coordinates > 1:
             raise ParameterError("coordinates", coordinates, "1 for staircase noise, whose ε is derived for one number")
 

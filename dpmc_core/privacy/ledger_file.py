@@ -12,7 +12,7 @@ from typing import Any
 
 from dpmc_core import limits
 from dpmc_core.errors import DataError, ParameterError
-from dpmc_core.mechanisms import FAMILIES, Mechanism, Staircase
+from dpmc_core.mechanisms import FAMILIES, Gaussian, Mechanism, Staircase
 from dpmc_core.privacy.ledger import Ledger, Release, merge
 
 __all__ = ["MOST_BYTES", "MOST_RELEASES", "ledger_from_dict", "ledger_from_text", "read_ledger"]
@@ -42,7 +42,7 @@ def read_ledger(path: str | Path) -> Ledger:
 
 
 def ledger_from_text(text: bytes | str, name: str = "ledger") -> Ledger:
-    """The ledger in JSON ``text``: a ledger, a run's exported result, or a list with exactly one of these.
+    """The ledger in JSON ``text``: a ledger, a run's exported result, or a list of results of which exactly one has noise.
 
     Raises as ``read_ledger``; ``name`` is what messages call it.
     """
@@ -53,9 +53,12 @@ def ledger_from_text(text: bytes | str, name: str = "ledger") -> Ledger:
     except (ValueError, RecursionError):
         raise DataError(f"{name!r} is not a ledger file: it must be {_FORM}.") from None
     if isinstance(raw, list):
-        if len(raw) != 1:
-            raise DataError(f"{name!r} holds {len(raw)} results: export the ledger of one of them.")
-        raw = raw[0]
+        noisy = [entry for entry in raw if isinstance(entry, Mapping) and _has_releases(entry)]
+        if len(noisy) != 1:
+            raise DataError(
+                f"{name!r} holds {len(noisy)} results with noise: it must hold one; export the ledger of one configuration."
+            )
+        raw = noisy[0]
     if isinstance(raw, Mapping) and isinstance(raw.get("ledger"), Mapping):
         raw = raw["ledger"]
     return ledger_from_dict(raw)
@@ -64,8 +67,9 @@ def ledger_from_text(text: bytes | str, name: str = "ledger") -> Ledger:
 def ledger_from_dict(raw: object) -> Ledger:
     """The ledger that ``Ledger.as_dict`` wrote.
 
-    Of the two sensitivities one may be missing: ℓ2 is then at most ℓ1, and ℓ1 at most √coordinates·ℓ2. ``count`` and
-    ``coordinates`` default to 1, ``sound`` to false: what a file does not say is not a guarantee.
+    Of the two sensitivities one may be missing: ℓ2 is then at most ℓ1, and ℓ1 at most √coordinates·ℓ2, for which
+    ``coordinates`` must be given. Otherwise ``count`` and ``coordinates`` default to 1 (one number, once), ``sound`` to false: what a file
+    does not say is not a guarantee.
     """
     if not isinstance(raw, Mapping) or not isinstance(raw.get("releases"), list):
         raise DataError(f"This is not a ledger: it must be {_FORM}.")
@@ -83,6 +87,11 @@ def ledger_from_dict(raw: object) -> Ledger:
     return Ledger(merge(tuple(made)))
 
 
+def _has_releases(entry: Mapping[str, Any]) -> bool:
+    ledger = entry.get("ledger", entry)
+    return isinstance(ledger, Mapping) and bool(ledger.get("releases"))
+
+
 def _release(raw: object) -> Release:
     if not isinstance(raw, Mapping):
         raise ParameterError("entry", raw, "a JSON object")
@@ -94,6 +103,11 @@ def _release(raw: object) -> Release:
     l1, l2 = raw.get("l1_sensitivity"), raw.get("l2_sensitivity")
     if l1 is None and l2 is None:
         raise ParameterError("l1_sensitivity", "missing", "given, or l2_sensitivity: without either nothing is bounded")
+    noise = _mechanism(raw.get("mechanism"))
+    if l1 is None and "coordinates" not in raw and not isinstance(noise, Gaussian):
+        raise ParameterError(
+            "coordinates", "missing", "given when l1_sensitivity is not: ℓ1 can be √coordinates times ℓ2"
+        )
     if l1 is None:
         l1 = coordinates**0.5 * limits.check("sensitivity", l2)
     if l2 is None:
@@ -103,10 +117,12 @@ def _release(raw: object) -> Release:
         raise ParameterError("sound", sound, "true or false")
     texts = {name: raw.get(name, default) for name, default in {**_TEXTS, **_NAMES}.items()}
     for name, value in texts.items():
-        if not isinstance(value, str):
-            raise ParameterError(name, value, "a text")
+        if not isinstance(value, str) or not value.isprintable():
+            raise ParameterError(
+                name, ascii(value) if isinstance(value, str) else value, "a text of printable characters"
+            )
     return Release(
-        mechanism=_mechanism(raw.get("mechanism")),
+        mechanism=noise,
         l1_sensitivity=limits.check("sensitivity", l1),
         l2_sensitivity=limits.check("sensitivity", l2),
         coordinates=coordinates,

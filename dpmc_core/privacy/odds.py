@@ -6,7 +6,7 @@ Nanayakkara et al. (USENIX Security 2023).
 
 import math
 
-__all__ = ["guess_bound", "odds_sentence"]
+__all__ = ["guess_bound", "odds_sentence", "subject"]
 
 
 def guess_bound(epsilon: float, delta: float = 0.0) -> float:
@@ -22,6 +22,17 @@ def guess_bound(epsilon: float, delta: float = 0.0) -> float:
         return 1.0
     odds = math.exp(epsilon)
     return min((odds + delta) / (1 + odds), 1.0)
+
+
+def subject(unit: str) -> str:
+    """What the attacker tries to tell, for a unit of privacy.
+
+    >>> subject("rating")
+    'a rating had this value or another'
+    """
+    if unit == "rating":
+        return "a rating had this value or another"
+    return "one person is in the data" if unit in ("user", "record") else f"one {unit} is in the data"
 
 
 def odds_sentence(epsilon: float, delta: float = 0.0, subject: str = "you are in the data") -> str:

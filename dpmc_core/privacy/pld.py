@@ -25,6 +25,7 @@ from dp_accounting.pld.privacy_loss_mechanism import (
 )
 from numpy.typing import NDArray
 
+from dpmc_core.errors import NotApplicable
 from dpmc_core.mechanisms import Gaussian, Huber, Laplace
 from dpmc_core.mechanisms.huber_privacy import loss_inverse
 from dpmc_core.privacy.ledger import Ledger, Release
@@ -33,7 +34,11 @@ __all__ = ["COARSE", "FINE", "HuberPrivacyLoss", "optimal_composition_epsilon", 
 
 FloatArray = NDArray[np.float64]
 FINE, COARSE = 200_000, 30_000  # grid points across the losses of a whole ledger; any number is pessimistic
-_MOST_DRAWS, _MOST_OPTIMAL = 200_000, 20_000  # beyond these a composition takes more than seconds
+_MOST_DRAWS, _MOST_OPTIMAL, _MOST_POINTS = (
+    200_000,
+    20_000,
+    2_000_000,
+)  # beyond these a composition takes more than seconds
 _REACH = 17.0  # standard deviations (both sides together) that hold all but 1e-15 of a sum of bounded losses
 
 
@@ -109,7 +114,7 @@ class HuberPrivacyLoss(AdditiveNoisePrivacyLoss):  # type: ignore[misc]
 def pld_epsilon(ledger: Ledger, delta: float, points: int = FINE) -> float:
     """The least ε with which the whole ledger is (ε, ``delta``)-DP, from its privacy loss distribution on about ``points``.
 
-    Raises ``ValueError`` for noise that has no distribution here (staircase) or ``delta`` too small for Fourier sums.
+    Raises ``NotApplicable`` for noise that has no distribution here (staircase) or ``delta`` too small for Fourier sums.
     """
     return float(_distribution(ledger, points).get_epsilon_for_delta(delta - _set_aside(ledger, delta)))
 
@@ -131,26 +136,28 @@ def rounding(ledger: Ledger) -> float:
 def _set_aside(ledger: Ledger, delta: float) -> float:
     spare = rounding(ledger)
     if delta < 100 * spare:
-        raise ValueError(f"δ = {delta:g} is too small to be read from a distribution computed with Fourier transforms")
+        raise NotApplicable(
+            f"δ = {delta:g} is too small to be read from a distribution computed with Fourier transforms"
+        )
     return spare
 
 
 def optimal_composition_epsilon(ledger: Ledger, delta: float) -> float:
     """ε of the composed ledger at ``delta`` if only each release's pure ε is known.
 
-    The optimal composition theorem (Kairouz, Oh & Viswanath 2015, Theorem 3.3): the worst release with a given ε is
-    randomised response, whose privacy loss distribution dp-accounting composes. Raises ``ValueError`` when some release has
+    The worst release with a given ε is randomised response (Kairouz, Oh & Viswanath 2015, whose Theorem 3.3 is the case of equal
+    releases; Murtagh & Vadhan 2016 for unequal ones); dp-accounting composes its privacy loss distribution. Raises ``NotApplicable`` when some release has
     no pure ε.
     """
     costs = [(release.mechanism.epsilon(release.l1_sensitivity), release.count) for release in ledger.releases]
     if any(math.isinf(epsilon) for epsilon, _ in costs):
-        raise ValueError("some release has no pure ε")
+        raise NotApplicable("some release has no pure ε")
     spare = _set_aside(ledger, delta)
     largest = max(epsilon for epsilon, _ in costs)
     if largest > 700:
-        raise ValueError(f"ε = {largest:g} of one release is too large for randomised response")
+        raise NotApplicable(f"ε = {largest:g} of one release is too large for randomised response")
     if ledger.draws > _MOST_OPTIMAL:
-        raise ValueError(f"more than {_MOST_OPTIMAL:,} releases")
+        raise NotApplicable(f"more than {_MOST_OPTIMAL:,} releases")
     same = all(epsilon == largest for epsilon, _ in costs)
     # for equal releases the losses ±ε lie on the grid exactly: nothing is rounded
     interval = largest if same else _interval([(epsilon, epsilon, count) for epsilon, count in costs], FINE)
@@ -175,7 +182,10 @@ def _interval(sizes: Sequence[tuple[float, float, int]], points: int) -> float:
     spread = _REACH * math.sqrt(sum(count * std**2 for std, _, count in sizes))
     step = min(everything, spread) / points
     step = max(step, max(top for _, top, _ in sizes) / (points / 20))
-    return min(step, max(std for std, _, _ in sizes) / 50)
+    step = min(step, max(std for std, _, _ in sizes) / 50)
+    if max(2 * top for _, top, _ in sizes) > _MOST_POINTS * step or min(everything, spread) > _MOST_POINTS * step:
+        raise NotApplicable("the losses are too unlike for one grid")
+    return step
 
 
 def _size(release: Release) -> tuple[float, float, int]:
@@ -205,14 +215,14 @@ def _single(release: Release, interval: float) -> Any:
         deltas = single.get_delta_for_epsilon(np.arange(low, high + 1) * interval)
         pmf = pld_pmf.create_pmf_pessimistic_connect_dots_fixed_gap(interval, low, high, np.clip(deltas, 0, 1))
         return privacy_loss_distribution.PrivacyLossDistribution(pmf)
-    raise ValueError(f"no privacy loss distribution for {noise.name} noise")
+    raise NotApplicable(f"no privacy loss distribution for {noise.name} noise")
 
 
 @lru_cache(maxsize=4)
 def _distribution(ledger: Ledger, points: int) -> Any:
     """The privacy loss distribution of all releases together."""
     if ledger.draws > _MOST_DRAWS:
-        raise ValueError(f"more than {_MOST_DRAWS:,} releases")
+        raise NotApplicable(f"more than {_MOST_DRAWS:,} releases")
     interval = _interval([_size(release) for release in ledger.releases], points)
     total = None
     for release in ledger.releases:

@@ -17,7 +17,8 @@ __all__ = ["ORDERS", "release_rdp", "zcdp"]
 
 FloatArray = NDArray[np.float64]
 
-# dense enough that a finer grid changes ε by less than 0.1 %; one grid for all ledgers, so that ε grows with every cost
+# dense enough that a finer grid changes ε by less than 0.1 % unless ε is in the thousands, where 1.02 is not close enough
+# to 1; one grid for all ledgers, so that ε grows with every cost
 ORDERS: FloatArray = np.concatenate([[1.0], 1 + np.logspace(np.log10(0.02), 7, 240)])
 
 
@@ -31,9 +32,10 @@ def release_rdp(release: Release, *, published: bool = False, coarse: bool = Fal
     * a·I·Δ₂²/2, I the Fisher information (docs/huber-composition.md, 2; Laplace: Bun & Steinke 2016, Prop. 1.4);
     * the pure ε.
 
-    With ``published``, Huber noise on a vector is counted by published results alone: a·(αΔ₂/s)²/2, since each
-    coordinate is α|s_i|/s-DP and ε-DP implies ε²/2-zCDP (Bun & Steinke 2016, Prop. 1.4), and the pure ε. Its exact divergence is kept
-    for a single number, where it is a computation and not a theorem.
+    With ``published``, vectors are counted by published results alone: a·ε₂²/2 with ε₂ = αΔ₂/s (Laplace: Δ₂/b), since
+    coordinate i is (α|s_i|/s)-DP and ε-DP implies ε²/2-zCDP (Bun & Steinke 2016, Prop. 1.4), and the pure ε. The exact
+    divergence is kept for a single number, where it is a computation and not a theorem. ``coarse`` replaces D_a by a·D₁,
+    which is never smaller (docs/huber-composition.md, 2) and takes one divergence instead of one for each order.
     """
     noise, l1, l2 = release.mechanism, release.l1_sensitivity, release.l2_sensitivity
     if isinstance(noise, Gaussian):
@@ -41,11 +43,9 @@ def release_rdp(release: Release, *, published: bool = False, coarse: bool = Fal
     pure = np.full_like(ORDERS, noise.epsilon(l1))
     if release.coordinates == 1 and not (coarse and isinstance(noise, (Huber, Laplace))):
         return np.minimum(pure, scalar_rdp(noise, l1))
-    if published and isinstance(noise, Huber):
+    if published:
         return np.minimum(pure, ORDERS * noise.epsilon(l2) ** 2 / 2)
     fisher = ORDERS * noise.fisher_information * l2**2 / 2
-    if published and coarse:
-        return np.minimum(pure, fisher)
     one_moves = ORDERS * noise.rdp(1.0, l2) if coarse else scalar_rdp(noise, l2)
     return np.minimum(np.minimum(pure, fisher), l1 / l2 * one_moves)
 
@@ -63,13 +63,14 @@ def scalar_rdp(noise: Mechanism, shift: float) -> FloatArray:
 def zcdp(release: Release, *, published: bool = False) -> float:
     """The least ρ for which one release is ρ-zCDP (D_a ≤ ρ·a for all a ≥ 1) by what is proved.
 
-    Gaussian: Δ₂²/2σ². Laplace and Huber: D₁ by the bounds of ``release_rdp``, since D_a ≤ a·D₁ (docs/huber-composition.md, 2); with
-    ``published``, Huber noise has Σ(α|s_i|/s)²/2 ≤ (αΔ₂/s)²/2. Staircase noise, which is not log-concave: ε²/2.
+    Gaussian: Δ₂²/2σ². Laplace and Huber: D₁ by the bounds of ``release_rdp``, since D_a ≤ a·D₁ (docs/huber-composition.md,
+    2); with ``published``, (αΔ₂/s)²/2 and (Δ₂/b)²/2 (Bun & Steinke 2016, Prop. 1.4). Staircase noise, which is not
+    log-concave: ε²/2.
     """
     noise = release.mechanism
     if isinstance(noise, Gaussian):
         return (release.l2_sensitivity / noise.scale) ** 2 / 2
-    if isinstance(noise, Huber) and published:
+    if isinstance(noise, (Huber, Laplace)) and published:
         return noise.epsilon(release.l2_sensitivity) ** 2 / 2
     if isinstance(noise, (Huber, Laplace)):
         return float(release_rdp(release, coarse=True)[0])

@@ -78,14 +78,29 @@ def test_what_is_released_keeps_its_pure_epsilon(noise: Mechanism, sensitivity: 
     assert made.rho == pytest.approx(made.epsilon**2 / 2)
 
 
-def test_rounding_moves_neighbours_at_most_the_counted_steps() -> None:
-    """Values that differ by at most Δ, anywhere on the grid, halves included."""
+@pytest.mark.parametrize("sensitivity", [1.0, 0.3, 0.25])
+def test_rounding_moves_neighbours_at_most_the_counted_steps(sensitivity: float) -> None:
+    """The same noise for both, so what is left between two releases is what rounding made of their values."""
     rng = np.random.default_rng(0)
-    for _ in range(300):
+    noise = Laplace(scale=1.0)
+    for k in range(200):
         value = float(rng.choice([rng.normal(), rng.integers(-9, 9) / 8, rng.integers(-9, 9) / 4 + 0.125]))
-        shift = float(rng.choice([1.0, 0.3, 0.25]))
-        both = [math.floor(Fraction(v) / Fraction(1, 4) + Fraction(1, 2)) for v in (value, value + shift)]
-        assert abs(both[1] - both[0]) <= math.ceil(Fraction(shift) / Fraction(1, 4))
+        one, two = (
+            release_on_grid(v, noise, sensitivity, 0.25, random.Random(k).randrange)
+            for v in (value, value + sensitivity)
+        )
+        assert abs(two.value - one.value) <= one.sensitivity
+    half, next_half = (release_on_grid(v, noise, 1.0, 0.25, random.Random(1).randrange).value for v in (0.125, 0.375))
+    assert next_half - half == 0.25  # half up at both: half to even would move two steps or none
+
+
+@pytest.mark.parametrize("noise", NOISES, ids=str)
+def test_what_is_released_is_the_value_plus_the_noise(noise: Mechanism) -> None:
+    source = random.Random(2).randrange
+    made = np.array([release_on_grid(40.0, noise, 1.0, 2.0**-10, source).value for _ in range(4000)])
+    # mean and variance within five standard errors; the fourth moment of these laws is at most 6 variances²
+    assert abs(made.mean() - 40) < 5 * noise.std / math.sqrt(4000)
+    assert abs(made.var() / noise.variance - 1) < 5 * math.sqrt(5 / 4000)
 
 
 def test_every_released_number_is_a_multiple_of_the_step() -> None:
@@ -98,9 +113,12 @@ def test_every_released_number_is_a_multiple_of_the_step() -> None:
     assert math.isinf(release_on_grid(0.1, Gaussian(scale=2.0), 1.0).epsilon)
 
 
-def test_huge_values_are_kept_inside_the_exact_range() -> None:
-    made = release_on_grid(1e300, Laplace(scale=1.0), 1.0, 1.0, random.Random(0).randrange)
-    assert abs(made.value - 2.0**52) < 100
+def test_a_value_outside_the_grid_is_refused_not_cut() -> None:
+    with pytest.raises(ParameterError, match=r"within ±4.29497e\+09"):
+        release_on_grid(1e10, Laplace(scale=1.0), 1.0)
+    assert release_on_grid(4e9, Laplace(scale=1.0), 1.0).value == pytest.approx(4e9, abs=100)
+    with pytest.raises(ParameterError, match=r"at least 2\*\*-40 standard deviations"):
+        release_on_grid(0.0, Laplace(scale=1.0), 1.0, 2.0**-50)
 
 
 @pytest.mark.parametrize("step", [0.1, 0.0, -0.5, math.inf, math.nan, 3.0])

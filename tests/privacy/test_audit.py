@@ -96,3 +96,27 @@ def test_bad_input() -> None:
         lower_bound(good, good, delta=1.0)
     with pytest.raises(ParameterError, match="confidence"):
         lower_bound(good, good, confidence=1.0)
+
+
+def test_weights_and_threshold_come_from_the_choosing_half_alone() -> None:
+    """With more numbers than outputs anything separates what it was fitted on: fitted on counted outputs, it would prove a lot."""
+    rng = np.random.default_rng(4)
+    inside, outside = rng.normal(size=(400, 500)), rng.normal(size=(400, 500))
+    assert lower_bound(inside, outside, confidence=0.95).epsilon == 0.0
+    found = lower_bound(inside, outside, confidence=0.95)
+    # chance ± five standard deviations of the mean of two rates over 200 outputs each
+    assert abs(found.accuracy - 0.5) < 5 * 0.5 / math.sqrt(400)
+    assert found.accuracy_low < 0.5 < found.accuracy_high
+
+
+def test_the_accuracy_interval_covers_as_often_as_it_says() -> None:
+    rng = np.random.default_rng(6)
+    noise = Laplace(scale=1.0)
+    best, misses = noise.best_guess(1.0), 0
+    for _ in range(200):
+        found = lower_bound(
+            1 + np.asarray(noise.sample(2000, rng)), np.asarray(noise.sample(2000, rng)), confidence=0.8
+        )
+        # the chosen rule is at best the best one: only the lower end can be too high for it
+        misses += found.accuracy_low > best
+    assert misses <= 40  # 10 % each side at most; 20 expected at most, sd 4.2

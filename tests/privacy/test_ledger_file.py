@@ -33,7 +33,7 @@ def test_a_runs_result_is_read_too(tmp_path: Path) -> None:
     for name, text in {
         "ledger": json.dumps(result.ledger.as_dict()),
         "summary": json.dumps(result.summary()),
-        "list": json.dumps([result.summary()]),
+        "list": json.dumps([run(RunSpec(n_users=40, n_items=30, observed=0.4)).summary(), result.summary()]),
     }.items():
         path = tmp_path / f"{name}.json"
         path.write_text(text)
@@ -68,8 +68,9 @@ def with_(**changes: object) -> str:
         (b"\xff\xfe\x00", "is not a ledger file"),
         ("3", "This is not a ledger"),
         ("{}", "This is not a ledger"),
-        ("[]", "holds 0 results"),
-        ("[{}, {}]", "holds 2 results"),
+        ("[]", "holds 0 results with noise"),
+        ("[1, 2]", "holds 0 results with noise"),
+        (json.dumps([{"ledger": {"releases": [1]}}] * 2), "holds 2 results with noise"),
         ('{"releases": []}', "from 1 to 200 kinds"),
         ('{"releases": [3]}', "release 1: entry = 3"),
         ('{"version": 9, "releases": [1]}', "version = 9"),
@@ -90,10 +91,18 @@ def with_(**changes: object) -> str:
         (with_(count=0), "count = 0 is not allowed"),
         (with_(count=1.5), "count = 1.5 is not allowed"),
         (with_(unit="dog"), "unit = 'dog' is not allowed: it must be one of rating, user"),
-        (with_(unit=["user"]), "unit = ['user']"),
+        (with_(unit=["user"]), "unit = ['user'] is not allowed"),
         (with_(neighbours="all"), "neighbours = 'all'"),
         (with_(sound="yes"), "sound = 'yes'"),
         (with_(colour="red"), "field = 'colour'"),
+        (with_(what="\ud800"), "printable"),
+        (with_(source="\x1b[31m"), "printable"),
+        (with_(l1_sensitivity=..., l2_sensitivity=1.0), "coordinates = 'missing' is not allowed: it must be given"),
+        (with_(l1_sensitivity=1e30), "between 1e-12 and 1e12 standard deviations"),
+        (
+            with_(mechanism={"name": "staircase", "epsilon": 1, "sensitivity": 1e-8}),
+            "at most 10,000 times the staircase's own",
+        ),
         (with_(l1_sensitivity=1).replace('"l1_sensitivity": 1', '"l1_sensitivity": NaN'), "is not a ledger file"),
         (with_(l1_sensitivity=1).replace('"l1_sensitivity": 1', '"l1_sensitivity": 1e999'), "sensitivity = inf"),
     ],
