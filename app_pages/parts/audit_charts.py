@@ -237,7 +237,8 @@ def published_matrix(spec: AuditSpec, output: NDArray[np.float64]) -> Drawn:
         colorbar={"thickness": 12},
         hovertemplate="%{y}, %{x}: %{z:.2f}<extra></extra>",
     )
-    fig.update_yaxes(autorange="reversed")
+    fig.update_xaxes(type="category")
+    fig.update_yaxes(type="category", autorange="reversed")
     fig.update_layout(margin={"r": 10}, hovermode="closest")
     if spec.view == "matrix" and about_one_rating(spec):
         fig.add_shape(

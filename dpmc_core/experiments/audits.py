@@ -74,8 +74,8 @@ class AuditResult:
                 "promised about a whole user."
             )
         if self.statement.nominal:
-            seen = f"of {VIEWS[self.spec.view]}"
-            return f"{proved}, {seen}. The nominal ε = {three(epsilon)} ({name.removeprefix('nominal, ')}) is wrong for that."
+            count = name.removeprefix("nominal, ")
+            return f"{proved}, for whoever sees {VIEWS[self.spec.view]}. The nominal ε = {three(epsilon)} ({count}) is wrong there."
         return f"{proved}. The {name} ε = {three(epsilon)} is wrong."
 
     def summary(self) -> dict[str, Any]:

@@ -6,12 +6,14 @@ import re
 import time
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app_pages.parts import budget_charts, jobs, stories
+from app_pages.parts import audit_charts, budget_charts, jobs, stories
 from app_pages.parts.game import Rounds
 from dpmc_core.experiments.audit_spec import AuditSpec
+from dpmc_core.experiments.audit_targets import outputs
 from dpmc_core.experiments.audits import audit
 from dpmc_core.mechanisms import Gaussian, Huber, Laplace
 from dpmc_core.privacy import account, state
@@ -336,3 +338,15 @@ def test_attacks_that_would_take_hours_are_refused() -> None:
     app = open_page("audit", x_target="als", x_iterations="500", x_algorithm_runs="10,000")
     assert "at most 20 solves" in app.error[0].value
     assert app.button(key="x_go").disabled
+
+
+@pytest.mark.parametrize("view", ["matrix", "others", "items"])
+def test_what_is_published_is_drawn_with_names(view: str) -> None:
+    spec = AuditSpec(target="als", view=view, runs=100)
+    output = outputs(spec, True, 1, np.random.SeedSequence(0))[0]
+    figure, numbers = audit_charts.published_matrix(spec, output)
+    assert (figure.layout.xaxis.type, figure.layout.yaxis.type) == ("category", "category")
+    assert list(figure.data[0].x) == [f"film {c}" for c in "ABCDEFGH"]
+    assert next(iter(figure.data[0].y)) == {"matrix": "Alice", "others": "person 2", "items": "film A"}[view]
+    assert figure.data[0].z == pytest.approx(numbers.to_numpy())
+    assert len(figure.layout.shapes) == (view == "matrix")
