@@ -16,7 +16,7 @@ from dpmc_core.privacy import odds_sentence, subject
 from dpmc_core.privacy.audit import proves_at_most
 
 TARGETS = {"number": "One published number", **{name: f"{a.title}, as published" for name, a in ALGORITHMS.items()}}
-NOISES = {name: IDENTITY[name].title for name in ("laplace", "huber", "gaussian")}
+NOISES = {name: IDENTITY[name].title for name in ("laplace", "huber", "gaussian", "staircase")}
 CASE_TITLES = {
     "as-claimed": "as claimed",
     "half-noise": "broken: half the noise",
@@ -65,7 +65,8 @@ with st.sidebar:
             help="  \n".join(f"**{VIEW_TITLES[k]}**: {v}" for k, v in VIEWS.items()),
         )
     st.subheader("Privacy")
-    fields["mechanism"] = controls.choice("Noise", "x_noise", NOISES, "laplace")
+    noises = NOISES if fields["target"] == "number" else {k: v for k, v in NOISES.items() if k != "staircase"}
+    fields["mechanism"] = controls.choice("Noise", "x_noise", noises, "laplace")
     claim = "Claimed ε" if fields["target"] == "number" else "Nominal ε of one draw"
     fields["epsilon"] = controls.number(claim, "x_epsilon", "noise_epsilon", 1.0, step=0.5)
     if fields["target"] != "number":

@@ -106,6 +106,8 @@ st.caption(
     "outcome, the guess counts them all, δ(ε) below is the whole story."
 )
 
+st.page_link("app_pages/budget.py", label="What many releases add up to", icon=":material/account_balance_wallet:")
+
 huber = next(m for m in mechanisms if isinstance(m, Huber))
 left, right = st.columns(2)
 with left:

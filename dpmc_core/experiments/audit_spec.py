@@ -35,7 +35,7 @@ VIEWS: dict[str, str] = {
 TARGETS = ("number", *registry.ALGORITHMS)
 CHOICES: dict[str, tuple[str, ...]] = {
     "target": TARGETS,
-    "mechanism": ("huber", "laplace", "gaussian"),
+    "mechanism": ("huber", "laplace", "gaussian", "staircase"),
     "case": tuple(CASES),
     "neighbours": tuple(NEIGHBOURS),
     "view": tuple(VIEWS),
@@ -99,8 +99,10 @@ class AuditSpec:
             object.__setattr__(self, name, int(number) if limits.LIMITS[limit].integer else number)
         if self.target != "number" and self.case != "as-claimed":
             raise ParameterError("case", self.case, "as-claimed for algorithms; the others break a single number")
-        if self.case in ("low-bits", "on-grid") and self.mechanism == "gaussian":
-            raise ParameterError("mechanism", "gaussian", f"huber or laplace for {self.case}, whose claim is a pure ε")
+        if self.case in ("low-bits", "on-grid") and self.mechanism not in ("huber", "laplace"):
+            raise ParameterError("mechanism", self.mechanism, f"huber or laplace for {self.case}")
+        if self.target != "number" and self.mechanism == "staircase":
+            raise ParameterError("mechanism", "staircase", "huber, laplace or gaussian for algorithms")
         if self.runs > _MOST_RUNS[kind]:
             raise ParameterError("runs", self.runs, f"at most {_MOST_RUNS[kind]:,} for this target")
         if kind == "algorithm":

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.experiments import registry
 from dpmc_core.experiments.audit_spec import AuditSpec
-from dpmc_core.mechanisms import Gaussian, Huber, Laplace, Mechanism
+from dpmc_core.mechanisms import FAMILIES, Mechanism
 from dpmc_core.mechanisms.grid import grid_step, sample_on_grid
 from dpmc_core.privacy import Release
 from dpmc_core.privacy.calibrate import scaled
@@ -106,7 +106,7 @@ def neighbours(kind: str) -> tuple[Ratings, Ratings]:
 
 
 def _claimed_noise(spec: AuditSpec) -> Mechanism:
-    family: Any = {"huber": Huber, "laplace": Laplace, "gaussian": Gaussian}[spec.mechanism]
+    family: Any = FAMILIES[spec.mechanism]
     made: Mechanism = family.with_epsilon(spec.epsilon, 1.0, **spec.noise_options)
     return made
 

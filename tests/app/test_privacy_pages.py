@@ -350,3 +350,13 @@ def test_what_is_published_is_drawn_with_names(view: str) -> None:
     assert next(iter(figure.data[0].y)) == {"matrix": "Alice", "others": "person 2", "items": "film A"}[view]
     assert figure.data[0].z == pytest.approx(numbers.to_numpy())
     assert len(figure.layout.shapes) == (view == "matrix")
+
+
+def test_staircase_noise_stays_with_numbers() -> None:
+    app = open_page("audit", x_noise="staircase", x_runs="1,000")
+    attack(app)
+    assert not app.error
+    app.selectbox(key="x_target").set_value("als").run()
+    assert not app.exception
+    assert not app.error
+    assert app.selectbox(key="x_noise").value == "laplace"
