@@ -132,7 +132,7 @@ class AuditSpec:
         """The command line that makes this audit.
 
         >>> AuditSpec(mechanism="huber", case="half-noise").command()
-        'python -m dpmc_core audit --mechanism huber --case half-noise'
+        'python -m dpmc_core audit --case half-noise --mechanism huber'
         >>> AuditSpec(epsilon=1.23456789, seed=123456789).command()
         'python -m dpmc_core audit --epsilon 1.23456789 --seed 123456789'
         """

@@ -81,7 +81,7 @@ def test_cancel_keeps_what_was_computed_and_the_app_lives_on(page: Page, app_url
     page.goto(f"{app_url}/completion?{slow}")
     ready(page)
     page.get_by_role("button", name="Run").click()
-    expect(page.get_by_text(re.compile(r"iteration [1-9]\d* of 1000"))).to_be_visible(timeout=30_000)
+    expect(page.get_by_text(re.compile(r"iteration [1-9]\d* of 1,000"))).to_be_visible(timeout=30_000)
     page.get_by_role("button", name="Cancel").click()
     expect(page.get_by_text(re.compile("Cancelled after"))).to_be_visible(timeout=15_000)
     ready(page)
