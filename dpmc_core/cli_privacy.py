@@ -12,7 +12,7 @@ from typing import Any
 
 from dpmc_core import limits
 from dpmc_core.errors import ParameterError
-from dpmc_core.experiments.audit_spec import CASES, CHOICES, NUMERIC, AuditSpec
+from dpmc_core.experiments.audit_spec import CASES, CHOICES, NUMERIC, AuditSpec, spec_from_json
 from dpmc_core.experiments.audits import AuditResult, audit_steps
 from dpmc_core.mechanisms import FAMILIES, Mechanism
 from dpmc_core.privacy import Ledger, Release, Statement, least_noise, odds_sentence, read_ledger, state, subject
@@ -151,6 +151,7 @@ def _print_account(ledger: Ledger, statement: Statement, delta: float, calibrate
 def add_audit(parser: argparse.ArgumentParser) -> None:
     """The options of ``audit``: the fields of ``AuditSpec``."""
     parser.epilog = "cases: " + " ".join(f"{name}: {meaning}" for name, meaning in CASES.items())
+    parser.add_argument("--spec", help="an AuditSpec as JSON, as the app exports it; other options change it")
     for field in fields(AuditSpec):
         if field.name in CHOICES:
             text = f"one of {', '.join(CHOICES[field.name])} ({field.default})"
@@ -162,7 +163,7 @@ def add_audit(parser: argparse.ArgumentParser) -> None:
 
 def audit(arguments: argparse.Namespace) -> dict[str, Any]:
     """Run ``audit``, with progress on standard error."""
-    given: dict[str, Any] = {}
+    given: dict[str, Any] = spec_from_json(arguments.spec).as_dict() if arguments.spec is not None else {}
     for field in fields(AuditSpec):
         text = getattr(arguments, field.name)
         if text is not None:

@@ -8,9 +8,10 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
+import plotly.graph_objects as go
 
 from app_pages.parts.charts import Drawn
-from app_pages.parts.style import IDENTITY, Label, figure, label_end, label_ends
+from app_pages.parts.style import IDENTITY, Identity, Label, figure, label_end, label_ends
 from dpmc_core.mechanisms import Gaussian, Huber, Laplace, Mechanism
 from dpmc_core.privacy.account import METHODS, Account
 from dpmc_core.privacy.compare import DpalsCount, price
@@ -47,15 +48,7 @@ def composition(
     for noise, curve, single in zip(mechanisms, curves, pure, strict=True):
         look = IDENTITY[noise.name]
         shown = [value if value > 0 else math.nan for value in curve]
-        fig.add_scatter(
-            x=list(counts),
-            y=shown,
-            name=look.title,
-            mode="lines+markers",
-            line={"color": look.colour, "dash": look.dash, "width": 2.5},
-            marker={"symbol": look.marker, "size": 8},
-            hovertemplate="%{y:.3g}",
-        )
+        _line(fig, look, counts, shown)
         numbers[f"{look.title} ε at δ = {delta:g}"] = list(curve)
         if curve[-1] > 0:
             ends.append(Label(counts[-1], curve[-1], look.title))
@@ -169,15 +162,7 @@ def needed(variances: Sequence[Sequence[float]], mechanisms: Sequence[Mechanism]
     ends, everything = [], []
     for noise in mechanisms:
         look, ratio = IDENTITY[noise.name], by_name[noise.name] / by_name["gaussian"]
-        fig.add_scatter(
-            x=list(NEEDED_COUNTS),
-            y=ratio,
-            name=look.title,
-            mode="lines+markers",
-            line={"color": look.colour, "dash": look.dash, "width": 2.5},
-            marker={"symbol": look.marker, "size": 8},
-            hovertemplate="%{y:.3f}",
-        )
+        _line(fig, look, NEEDED_COUNTS, ratio)
         numbers[f"{look.title} variance"] = by_name[noise.name]
         numbers[f"{look.title} relative"] = ratio
         ends.append(Label(NEEDED_COUNTS[-1], float(ratio[-1]), look.title))
@@ -187,6 +172,19 @@ def needed(variances: Sequence[Sequence[float]], mechanisms: Sequence[Mechanism]
     fig.update_xaxes(range=[-0.08, math.log10(NEEDED_COUNTS[-1]) + 0.04], **_ticks(0, math.log10(NEEDED_COUNTS[-1])))
     label_ends(fig, ends, (low, high), log_x=True, log_y=True)
     return fig, pd.DataFrame(numbers)
+
+
+def _line(fig: go.Figure, look: Identity, x: Sequence[int], y: Sequence[float]) -> None:
+    """One mechanism's line with its colour, dash and marker."""
+    fig.add_scatter(
+        x=list(x),
+        y=list(y),
+        name=look.title,
+        mode="lines+markers",
+        line={"color": look.colour, "dash": look.dash, "width": 2.5},
+        marker={"symbol": look.marker, "size": 8},
+        hovertemplate="%{y:.3g}",
+    )
 
 
 def _ticks(low: float, high: float) -> dict[str, object]:

@@ -17,7 +17,7 @@ from dpmc_core.mechanisms.series import renyi_of_pieces
 
 FloatArray = NDArray[np.float64]
 
-__all__ = ["delta", "loss", "loss_inverse", "rdp"]
+__all__ = ["delta", "log_sf", "loss", "loss_inverse", "rdp"]
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
 _MAX_VARIATION = 16.0  # of the log-integrand over one panel: 24 nodes are then right to about 1e-15
@@ -52,7 +52,7 @@ def delta(epsilon: FloatArray, alpha: float, shift: float) -> FloatArray:
     start = np.asarray(loss_inverse(eps, alpha, shift))
     upper = huber_law.cdf(-start, alpha)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        closed = upper - np.exp(eps + _log_sf(start + shift, alpha))
+        closed = upper - np.exp(eps + log_sf(start + shift, alpha))
     out = np.where(eps < alpha * shift, np.maximum(closed, 0.0), 0.0)
     cancels = (eps < alpha * shift) & ~(closed > 1e-3 * upper)
     if np.any(cancels):
@@ -63,7 +63,7 @@ def delta(epsilon: FloatArray, alpha: float, shift: float) -> FloatArray:
     return out
 
 
-def _log_sf(x: Any, alpha: float) -> Any:
+def log_sf(x: Any, alpha: float) -> Any:
     """log F̄(x): exact line in the right tail, where F̄ itself underflows."""
     beyond = -alpha * (x - 0.5 * alpha) - np.log(alpha * huber_law.normaliser(alpha))
     return np.where(x >= alpha, beyond, np.log(np.maximum(huber_law.cdf(-x, alpha), 1e-320)))

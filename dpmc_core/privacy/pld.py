@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from dpmc_core.errors import NotApplicable
 from dpmc_core.mechanisms import Gaussian, Huber, Laplace
-from dpmc_core.mechanisms.huber_privacy import loss_inverse
+from dpmc_core.mechanisms.huber_privacy import log_sf, loss_inverse
 from dpmc_core.privacy.ledger import Ledger, Release
 
 __all__ = ["COARSE", "FINE", "HuberPrivacyLoss", "optimal_composition_epsilon", "pld_delta", "pld_epsilon", "rounding"]
@@ -56,10 +56,7 @@ class HuberPrivacyLoss(AdditiveNoisePrivacyLoss):  # type: ignore[misc]
         return self._noise.cdf(np.asarray(x, dtype=np.float64))
 
     def noise_log_cdf(self, x: float | Iterable[float]) -> Any:
-        x = np.asarray(x, dtype=np.float64)
-        edge = -self._noise.alpha * self._noise.scale  # left of it the density is exponential: log F is a straight line
-        line = math.log(float(self._noise.cdf(edge))) + (x - edge) * self._noise.alpha / self._noise.scale
-        return np.where(x < edge, line, np.log(np.maximum(self._noise.cdf(x), 1e-320)))[()]
+        return log_sf(-np.asarray(x, dtype=np.float64) / self._noise.scale, self._noise.alpha)[()]
 
     def get_delta_for_epsilon(self, epsilon: float | Sequence[float] | FloatArray) -> Any:
         """δ(ε) for ε of either sign, right to 1e-15 absolutely; for the last digits of small δ use the mechanism's own."""

@@ -242,6 +242,8 @@ def test_the_shown_command_makes_the_same_audit(capsys: pytest.CaptureFixture[st
     ):
         found = json_of(capsys, *spec.command().split()[3:])
         assert found["spec"] == spec.as_dict()
+    assert json_of(capsys, "audit", "--spec", json.dumps(found["spec"]), "--seed", "7")["spec"]["seed"] == 7
+    assert main(["audit", "--spec", "{"]) == 2
 
 
 def test_random_whole_numbers_of_any_size_are_uniform() -> None:

@@ -1,7 +1,7 @@
 """Ledgers in one line, for tests."""
 
 from dpmc_core.mechanisms import Mechanism
-from dpmc_core.privacy import Ledger, Release
+from dpmc_core.privacy import Ledger, Release, account
 
 
 def release(
@@ -25,3 +25,7 @@ def ledger(
     mechanism: Mechanism, count: int = 1, l1: float = 1.0, l2: float | None = None, coordinates: int = 1
 ) -> Ledger:
     return Ledger((release(mechanism, count, l1, l2, coordinates),))
+
+
+def by_method(book: Ledger, delta: float = 1e-5) -> dict[str, float]:
+    return {answer.method: answer.epsilon for answer in account(book, delta)}

@@ -1,0 +1,106 @@
+"""Vectors, mixed ledgers, what is published, and ledgers that would take too long."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from dpmc_core.mechanisms import Gaussian, Huber, Laplace, Mechanism, Staircase
+from dpmc_core.privacy import Ledger, account, best, least_noise, state
+from dpmc_core.privacy.account import tightest
+from dpmc_core.privacy.pld import pld_delta, pld_epsilon, rounding
+from dpmc_core.privacy.rdp import ORDERS, zcdp
+
+from .helpers import by_method, ledger, release
+
+DELTA = 1e-5
+
+
+@pytest.mark.parametrize("noise", [Huber(alpha=1.5, scale=2.0), Laplace(scale=2.0)], ids=str)
+def test_a_vector_is_composed_as_one_number_that_moves_by_its_l1(noise: Mechanism) -> None:
+    vector, number = ledger(noise, 5, 3.0, 1.0, 9), ledger(noise, 5, 3.0)
+    for epsilon in (0.5, 2.0, 6.0):
+        assert pld_delta(vector, epsilon) == pytest.approx(pld_delta(number, epsilon), rel=1e-12)
+    assert pld_delta(vector, 2.0) > 1.5 * pld_delta(ledger(noise, 5, 1.0), 2.0)
+
+
+@pytest.mark.parametrize("count", [1, 6])
+def test_a_gaussian_vector_is_composed_by_its_l2(count: int) -> None:
+    vector, number = ledger(Gaussian(scale=2.0), count, 3.0, 1.0, 9), ledger(Gaussian(scale=2.0), count, 1.0)
+    assert by_method(vector) == pytest.approx(by_method(number))
+
+
+def test_published_counts_use_published_results_alone() -> None:
+    """Laplace noise on a vector: min(ε, a·ε₂²/2) added up and converted, written out here."""
+    from dp_accounting.rdp import compute_epsilon
+
+    book = ledger(Laplace(scale=1.0), 30, 1.2, 1.0, 4)
+    by_hand = compute_epsilon(ORDERS, 30 * np.minimum(1.2, ORDERS * 0.5), DELTA)[0]
+    answers = {a.method: a for a in account(book, DELTA)}
+    assert answers["renyi-published"].epsilon == pytest.approx(by_hand)
+    assert not answers["renyi"].published
+    assert not answers["pld"].published
+    assert answers["renyi"].epsilon < answers["renyi-published"].epsilon
+    said = state(book, DELTA)
+    assert said.epsilon_published == min(a.epsilon for a in answers.values() if a.published)
+    huber = {a.method: a for a in account(ledger(Huber(alpha=2.0), 30, 1.2, 1.0, 4), DELTA)}
+    by_hand = compute_epsilon(ORDERS, 30 * np.minimum(2.4, ORDERS * 2.0), DELTA)[0]
+    assert huber["renyi-published"].epsilon == pytest.approx(by_hand)
+    assert zcdp(release(Huber(alpha=2.0), 1, 1.2, 1.0, 4), published=True) == 2.0
+
+
+def test_a_mixed_ledger_is_sound_only_if_all_of_it_is() -> None:
+    sound, assumed = release(Laplace(scale=1.0)), replace(release(Laplace(scale=4.0), 3), sound=False)
+    assert not state(Ledger((sound,))).nominal
+    mixed = state(Ledger((sound, assumed)))
+    assert mixed.nominal
+    assert mixed.epsilon_per_draw == 1.0  # the dearest draw
+    assert mixed.accounts[0].epsilon == pytest.approx(1.75)
+
+
+def test_staircase_ledgers_take_the_best_of_what_applies() -> None:
+    book = ledger(Staircase(epsilon=0.2, sensitivity=1.0), 100)
+    assert tightest(book, DELTA) == best(account(book, DELTA)).epsilon
+    assert tightest(book, DELTA) == by_method(book)["advanced"] < by_method(book)["renyi"]
+    (made,) = least_noise(book, 2.0, DELTA).releases
+    assert tightest(Ledger((made,)), DELTA) <= 2.0
+    from dpmc_core.privacy.calibrate import scaled
+
+    assert tightest(Ledger((replace(made, mechanism=scaled(made.mechanism, 0.95)),)), DELTA) > 2.0
+
+
+@pytest.mark.parametrize(
+    "book",
+    [
+        ledger(Huber(alpha=1.5), 1_000_000),
+        Ledger((release(Gaussian(scale=1e-6), 1000), release(Laplace(scale=100.0), 1000))),
+        Ledger(tuple(release(Huber(alpha=1.5, scale=5 + k), 10) for k in range(40))),
+        ledger(Laplace(scale=1e9), 3),
+        ledger(Gaussian(scale=1e-9), 3),
+    ],
+    ids=["a million draws", "losses too unlike", "forty kinds", "next to nothing", "next to everything"],
+)
+def test_ledgers_that_would_take_too_long_are_counted_by_what_is_quick(book: Ledger) -> None:
+    answers = account(book, DELTA)
+    assert 0 <= best(answers).epsilon < math.inf
+    assert tightest(book, DELTA) == pytest.approx(best(answers).epsilon, rel=0.05)
+
+
+def test_equal_parameters_of_different_noises_are_not_confused() -> None:
+    """A cache keyed by parameters alone would take Laplace(10) for Gaussian(10)."""
+    from dpmc_core.privacy.compare import epsilon_curve, variance_curve
+
+    counts = (10, 100)
+    laplace, gaussian = release(Laplace(scale=10.0)), release(Gaussian(scale=10.0))
+    assert epsilon_curve(laplace, counts, DELTA) != epsilon_curve(gaussian, counts, DELTA)
+    assert variance_curve(laplace, counts, 1.0, DELTA) != variance_curve(gaussian, counts, 1.0, DELTA)
+    assert account(Ledger((laplace,)), DELTA) != account(Ledger((gaussian,)), DELTA)
+
+
+@pytest.mark.parametrize("count", [2, 100, 5000])
+def test_epsilon_read_from_a_distribution_leaves_room_for_rounding(count: int) -> None:
+    """δ at the returned ε, with the allowance for rounding added, is at most the δ that was asked for."""
+    book = ledger(Huber(alpha=1.5, scale=20.0), count)
+    delta = 300 * rounding(book)
+    assert pld_delta(book, pld_epsilon(book, delta)) <= delta * (1 + 1e-6)
