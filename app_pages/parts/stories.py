@@ -160,7 +160,7 @@ def tell(by_name: Mapping[str, Statement], variance: float, alpha: float, sensit
         st.markdown(
             f"In odds: {odds_sentence(rows[0][1], 0.0, 'a rating had this value or another')} That is one draw; a thousand leave no bound worth the name. "
             "And the sensitivity itself is assumed: the sum Σ x·u grows with the length of u, which nothing bounds; Σ u·uᵀ and the user factors "
-            "are used without noise. With nominal ε = 1 per draw and one or two iterations, the attack of the Audit page on the completed matrix beats even the composed count."
+            "are used without noise. With ALS, Huber or Laplace noise of nominal ε = 1 per draw and one or two iterations, the attack of the Audit page on the completed matrix beats even the composed count."
         )
         st.caption(
             "huber-paper, Algorithms 1–3 and section 4 (T = 50, K = 20); huber-thesis, section 4.6. Nominal throughout."
