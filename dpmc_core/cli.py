@@ -223,7 +223,7 @@ def _complete(arguments: argparse.Namespace) -> dict[str, Any]:
         for result in steps(spec):
             last = result.final
             print(
-                f"iteration {last.iteration}/{spec.iterations}: test RMSE {last.test_rmse:.4f}, {last.seconds:.1f} s",
+                f"iteration {last.iteration}/{registry.ALGORITHMS[spec.algorithm].length(spec)}: test RMSE {last.test_rmse:.4f}, {last.seconds:.1f} s",
                 file=sys.stderr,
             )
     except KeyboardInterrupt:

@@ -105,6 +105,30 @@ LIMITS: dict[str, Limit] = {
             open_low=True,
         ),
         Limit("seed", 0, 2**32 - 1, "seed of every random choice", 0, integer=True),
+        # private completion at user level
+        Limit("total_epsilon", 0.01, 1000, "total privacy loss ε of the whole run, one user added or removed", 1),
+        Limit("sigma", 0, 1e6, "standard deviation σ of the noise in units of the clipping norm", 10, open_low=True),
+        Limit(
+            "items_per_user", 1, 10_000, "how many items k of a user take part in what is released", 50, integer=True
+        ),
+        Limit(
+            "item_share", 0, 1, "share β of the items, most rated first, that factors are learned for", 1, open_low=True
+        ),
+        Limit("clip_norm", 1e-6, 1e6, "length Γ_u that user vectors are clipped to", 1),
+        Limit(
+            "value_clip",
+            0,
+            1e6,
+            "distance Γ_M from the middle of the scale that ratings are clipped to",
+            2,
+            open_low=True,
+        ),
+        Limit("gram_ratio", 0.01, 100, "noise σ_G on Gram matrices over noise σ_g on right-hand sides", 2),
+        Limit("item_exponent", 0, 2, "exponent μ: how much more often-rated items are regularised", 0.5),
+        Limit("user_exponent", 0, 2, "exponent ν: how much more busy users are regularised", 1),
+        Limit("global_penalty", 0, 1000, "penalty λ₀ on all predictions, for implicit feedback", 0),
+        Limit("nuclear", 1e-4, 1e3, "bound on the nuclear norm, in half scale widths times √(users·items)", 1),
+        Limit("start_rounds", 1, 20, "rounds of noisy power iteration for the start", 2, integer=True),
         # data
         Limit("test_fraction", 0.01, 0.9, "share of the ratings held out for testing", 0.2),
         Limit("n_users", 2, 200_000, "number of users (rows)", 300, integer=True),

@@ -18,6 +18,7 @@ from dpmc_core.errors import DPMCError
 from dpmc_core.experiments import RunSpec, steps
 from dpmc_core.experiments.audit_spec import AuditSpec
 from dpmc_core.experiments.audits import audit_steps
+from dpmc_core.experiments.registry import ALGORITHMS
 
 __all__ = ["Job", "TooManyJobs", "current", "standing", "start", "start_audit", "start_task"]
 
@@ -75,7 +76,12 @@ class Job:
 
 def start(specs: tuple[RunSpec, ...]) -> Job:
     """Run ``specs`` one after the other in the pool; replaces (and cancels) the visitor's former run."""
-    job = Job(kind="run", specs=specs, results=[None] * len(specs), progress=(0, sum(s.iterations for s in specs)))
+    job = Job(
+        kind="run",
+        specs=specs,
+        results=[None] * len(specs),
+        progress=(0, sum(ALGORITHMS[s.algorithm].length(s) for s in specs)),
+    )
     return _submit(job, lambda: _follow(job, steps, lambda result: job.progress[0] + 1), _pool())
 
 

@@ -193,7 +193,7 @@ Update = Callable[[FloatArray, FloatArray, NDArray[np.intp], "BlockSolver"], Flo
 def half_sweep(
     side: Side,
     factors: FloatArray,
-    reg: float,
+    reg: float | FloatArray,
     workers: Workers,
     *,
     noise: FloatArray | None = None,
@@ -202,7 +202,7 @@ def half_sweep(
 ) -> tuple[FloatArray, float]:
     """New factors (n_rows×r) for every row of ``side``, given the other side's ``factors`` (n_columns×r).
 
-    Solves (AᵀA + λI)θ = Aᵀy + t per row, λ = ``reg`` > 0 and t the row of ``noise`` (n_rows×r, or None for 0); or, with
+    Solves (AᵀA + λI)θ = Aᵀy + t per row, λ = ``reg`` > 0 (one number, or one per row) and t the row of ``noise`` (n_rows×r, or None for 0); or, with
     ``update(A, y, rows, solver)`` (A is B×n×r with zero rows as padding), whatever it returns (B×r). Returns the new
     factors and, if asked to ``measure``, the sum of squared residuals over all ratings (else 0). Raises ``numpy.linalg.LinAlgError`` if a system is
     singular to rounding.
@@ -211,13 +211,13 @@ def half_sweep(
     padded = np.vstack([factors, np.zeros(rank)])  # the padding's column gathers a zero row
     out = np.zeros((side.n_rows, rank))
     if noise is not None and update is None:
-        out[side.empty_rows] = noise[side.empty_rows] / reg
+        out[side.empty_rows] = noise[side.empty_rows] / _column(_rows_of(reg, side.empty_rows))
 
     def work(block: Block) -> float:
         count, length = block.columns.shape
         if update is None and length >= rank:
             given = None if noise is None else noise[block.rows]
-            theta, squares = _plain_primal(block, padded, reg, given, workers)
+            theta, squares = _plain_primal(block, padded, _rows_of(reg, block.rows), given, workers)
             out[block.rows] = theta
             return squares
         # a piece at a time, so that what is gathered stays in the cache for every use that ``update`` makes of it
@@ -229,7 +229,7 @@ def half_sweep(
             rows, values = block.rows[piece], block.values[piece]
             gathered = buffer[: rows.size]
             np.take(padded, block.columns[piece], axis=0, out=gathered, mode="clip")
-            solver = BlockSolver(gathered, reg, workers)
+            solver = BlockSolver(gathered, _rows_of(reg, rows), workers)
             if update is None:
                 theta = solver.solve(values, None, None if noise is None else noise[rows])
             else:
@@ -245,8 +245,17 @@ def half_sweep(
     return out, squares
 
 
+def _rows_of(reg: float | FloatArray, rows: NDArray[np.intp]) -> float | FloatArray:
+    """λ of these rows, where every row has its own."""
+    return reg[rows] if isinstance(reg, np.ndarray) else reg
+
+
+def _column(reg: float | FloatArray) -> Any:
+    return reg[:, None] if isinstance(reg, np.ndarray) else reg
+
+
 def _plain_primal(
-    block: Block, padded: FloatArray, reg: float, noise: FloatArray | None, workers: Workers
+    block: Block, padded: FloatArray, reg: float | FloatArray, noise: FloatArray | None, workers: Workers
 ) -> tuple[FloatArray, float]:
     """Ridge solutions of a block without weights, gathered a cache-sized piece at a time, and Σ residual².
 
@@ -263,11 +272,11 @@ def _plain_primal(
         np.take(padded, block.columns[piece], axis=0, out=a, mode="clip")
         _gram(a, gram[piece])
         np.matmul(block.values[piece, None, :], a, out=right[piece])
-    gram.reshape(count, -1)[:, :: rank + 1] += reg
+    gram.reshape(count, -1)[:, :: rank + 1] += _column(reg)
     b = right[:, 0]
     theta = solve_spd(gram, b if noise is None else b + noise)
     moved = b if noise is None else b - noise
-    squares = np.vdot(block.values, block.values) - np.vdot(theta, moved) - reg * np.vdot(theta, theta)
+    squares = np.vdot(block.values, block.values) - np.vdot(theta, moved) - np.sum(_column(reg) * theta**2)
     return theta, float(squares)
 
 
@@ -296,8 +305,8 @@ def _gram(a: FloatArray, out: FloatArray) -> None:
 class BlockSolver:
     """Ridge solutions for one gathered block A (B×n×r), with any weights and noise; keeps AAᵀ between calls."""
 
-    def __init__(self, gathered: FloatArray, reg: float, workers: Workers) -> None:
-        self._a, self._reg, self._workers = gathered, reg, workers
+    def __init__(self, gathered: FloatArray, reg: float | FloatArray, workers: Workers) -> None:
+        self._a, self._reg, self._workers = gathered, _column(reg), workers
         self._dual = gathered.shape[1] < gathered.shape[2]
         self._outer: FloatArray | None = None
 

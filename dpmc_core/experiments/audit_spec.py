@@ -31,8 +31,9 @@ VIEWS: dict[str, str] = {
     "matrix": "the whole completed matrix, Alice's row included",
     "others": "the completed rows of everybody but Alice",
     "items": "the item factors only (as VVᵀ)",
+    "factors": "the factors of all other users and of all items",
 }
-TARGETS = ("number", *registry.ALGORITHMS)
+TARGETS = ("number", *(name for name, algorithm in registry.ALGORITHMS.items() if algorithm.protects))
 CHOICES: dict[str, tuple[str, ...]] = {
     "target": TARGETS,
     "mechanism": ("huber", "laplace", "gaussian", "staircase"),
@@ -64,7 +65,8 @@ class AuditSpec:
 
     ``target`` "number" is a count of people released once with ``mechanism`` noise of claimed ``epsilon`` (at ``delta`` for
     Gaussian noise), as ``case`` says; any other target is an algorithm of the registry, run on a small table of ratings with noise of nominal
-    ``epsilon`` per draw, between ``neighbours``, the attacker seeing ``view``. ``runs`` outputs of each dataset are
+    ``epsilon`` per draw, between ``neighbours``, the attacker seeing ``view``. For algorithms that protect users ``epsilon`` is the
+    total of the run. ``runs`` outputs of each dataset are
     drawn, by default 100,000 numbers (20,000 on a grid) or 1,000 models.
     """
 
@@ -74,8 +76,8 @@ class AuditSpec:
     alpha: float = 1.5
     delta: float = 1e-5
     case: str = "as-claimed"
-    neighbours: str = "rating"
-    view: str = "matrix"
+    neighbours: str = ""  # "" in the call: what the target's noise is about
+    view: str = ""
     iterations: int = 1
     inner: int = 2
     rank: int = 2
@@ -85,6 +87,13 @@ class AuditSpec:
     seed: int = 0
 
     def __post_init__(self) -> None:
+        about_users = self.target in registry.ALGORITHMS and registry.ALGORITHMS[self.target].protects == "user"
+        for name, usual in (
+            ("neighbours", "user" if about_users else "rating"),
+            ("view", "factors" if about_users else "matrix"),
+        ):
+            if getattr(self, name) == "":
+                object.__setattr__(self, name, usual)
         for name, choices in CHOICES.items():
             if getattr(self, name) not in choices:
                 raise ParameterError(name, getattr(self, name), "one of " + ", ".join(choices))
@@ -103,6 +112,16 @@ class AuditSpec:
             raise ParameterError("mechanism", self.mechanism, f"huber or laplace for {self.case}")
         if self.target != "number" and self.mechanism == "staircase":
             raise ParameterError("mechanism", "staircase", "huber, laplace or gaussian for algorithms")
+        if about_users and self.neighbours != "user":
+            raise ParameterError(
+                "neighbours", self.neighbours, f"user for {self.target}, whose claim is about one user added or removed"
+            )
+        if about_users and self.view == "matrix":
+            raise ParameterError(
+                "view",
+                "matrix",
+                "others, items or factors: joint privacy does not hide from Alice what only she is shown",
+            )
         if self.runs > _MOST_RUNS[kind]:
             raise ParameterError("runs", self.runs, f"at most {_MOST_RUNS[kind]:,} for this target")
         if kind == "algorithm":
@@ -155,6 +174,7 @@ class AuditSpec:
             iterations=self.iterations,
             inner=self.inner,
             seed=seed,
+            centring="user",
         )
 
 

@@ -152,6 +152,15 @@ def _has_small_bits(published: FloatArray) -> NDArray[np.bool_]:
     return np.asarray((np.abs(published) < 0.5) & (in_steps != np.rint(in_steps)))
 
 
+_WIDEST = 16  # columns of factors that an attacker is given: an algorithm may keep more in one run than in the next
+
+
+def _wide(factors: FloatArray) -> FloatArray:
+    out = np.zeros((len(factors), _WIDEST))
+    out[:, : factors.shape[1]] = factors[:, :_WIDEST]
+    return out.ravel()
+
+
 def _upper(matrix: FloatArray) -> FloatArray:
     return matrix[np.triu_indices(len(matrix))]
 
@@ -160,4 +169,5 @@ _LOOKS: dict[str, Callable[[FloatArray, FloatArray], FloatArray]] = {
     "matrix": lambda u, v: (u @ v.T).ravel(),
     "others": lambda u, v: (np.delete(u, ALICE, axis=0) @ v.T).ravel(),
     "items": lambda u, v: _upper(v @ v.T),
+    "factors": lambda u, v: np.concatenate([_wide(np.delete(u, ALICE, axis=0)), _wide(v)]),
 }

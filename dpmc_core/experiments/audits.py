@@ -43,8 +43,10 @@ class AuditResult:
     @property
     def claims(self) -> dict[str, float]:
         """The ε that is claimed, by name; all at ``statement.delta``."""
+        if not self.statement.nominal:
+            return {"claimed": self.statement.epsilon}
         if self.statement.draws == 1:
-            return {"nominal, one draw" if self.statement.nominal else "claimed": self.statement.epsilon}
+            return {"nominal, one draw": self.statement.epsilon}
         return {"nominal, one draw": self.statement.epsilon_per_draw, "nominal, all draws": self.statement.epsilon}
 
     @property

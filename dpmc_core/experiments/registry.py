@@ -11,23 +11,39 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpmc_core.completion import ALSConfig, IRLSConfig, Step, als, irls
+from dpmc_core.completion.preprocessing import SAMPLING
+from dpmc_core.completion.projection import PROJECTIONS
+from dpmc_core.completion.spectral import svt, trifactor, truncated_svd, user_item
 from dpmc_core.datasets.ratings import Ratings
+from dpmc_core.errors import ParameterError
+from dpmc_core.experiments.private import budget_of, run_baseline, run_private
 from dpmc_core.mechanisms import Gaussian, Huber, Laplace, Mechanism, alpha_with_variance
 
 if TYPE_CHECKING:
     from dpmc_core.experiments.spec import RunSpec
 
-__all__ = ["ALGORITHMS", "CHOICES", "MECHANISMS", "Algorithm", "build_mechanism", "start"]
+__all__ = ["ALGORITHMS", "CHOICES", "MECHANISMS", "Algorithm", "build_mechanism", "check_noise", "start"]
 
 
 @dataclass(frozen=True, slots=True)
 class Algorithm:
-    """A completion algorithm as a visitor meets it; ``steps(ratings, spec, mechanism, rng, workers)`` runs it."""
+    """A completion algorithm as a visitor meets it; ``steps(ratings, spec, mechanism, rng, workers)`` runs it.
+
+    ``protects`` says what its noise is about: "rating" (nominal, as published: ``variance`` or ``epsilon`` per draw), "user" (sound:
+    ``epsilon`` is the total of the run), or nothing "": it has no private form here. ``rounds`` is how many steps it makes, None
+    for T of them.
+    """
 
     title: str
     summary: str
     source: str
     steps: Callable[[Ratings, "RunSpec", Mechanism | None, np.random.Generator, int | None], Iterator[Step]]
+    protects: str = "rating"
+    rounds: int | None = None
+
+    def length(self, spec: "RunSpec") -> int:
+        """How many steps a run of ``spec`` makes."""
+        return spec.iterations if self.rounds is None else self.rounds
 
 
 def _als(
@@ -77,6 +93,74 @@ ALGORITHMS: dict[str, Algorithm] = {
         "huber-paper, section 4 (Tables 4 and 5)",
         _irls,
     ),
+    "moments": Algorithm(
+        "Moments once",
+        "Popularity, offsets and which tastes go together leave once, with noise; every user does the rest alone.",
+        "this project, after finding 11 (docs/moments-once.md)",
+        run_private("moments"),
+        "user",
+        2,
+    ),
+    "dpals": Algorithm(
+        "DPALS",
+        "Alternating least squares whose item statistics leave with noise; every user is clipped and takes part with k items.",
+        "dpals-paper, Algorithms 1 to 3",
+        run_private("dpals"),
+        "user",
+    ),
+    "private-means": Algorithm(
+        "Private means",
+        "The trivial predictor made private: noisy item offsets, and every user's own mean.",
+        "this project (findings 11)",
+        run_private("private-means"),
+        "user",
+        1,
+    ),
+    "private-fw": Algorithm(
+        "Private Frank–Wolfe",
+        "Per round one noisy second moment of residuals, one direction, and a step that every user takes alone.",
+        "Jain, Thakkar & Thakurta 2018",
+        run_private("private-fw"),
+        "user",
+    ),
+    "private-svd": Algorithm(
+        "Private SVD",
+        "Noisy item offsets, then the top directions of a noisy covariance of what is left.",
+        "after McSherry & Mironov 2009",
+        run_private("private-svd"),
+        "user",
+        1,
+    ),
+    "svt": Algorithm(
+        "SVT",
+        "Singular value thresholding: fills the matrix by repeatedly shrinking singular values. Not private.",
+        "Cai, Candès & Shen 2010",
+        run_baseline(svt),
+        "",
+    ),
+    "trifactor": Algorithm(
+        "Tri-factorisation",
+        "Two orthonormal factors around a small core whose singular values are shrunk. Not private.",
+        "after Liu, Jiao & Shang 2013",
+        run_baseline(trifactor),
+        "",
+    ),
+    "truncated-svd": Algorithm(
+        "Truncated SVD",
+        "The best low-rank fit with zeros (user and item means) where nothing is known. Not private.",
+        "Eckart & Young 1936",
+        run_baseline(truncated_svd),
+        "",
+        1,
+    ),
+    "user-item": Algorithm(
+        "User + item means",
+        "The strongest trivial predictor, as a model of its own. Not private.",
+        "trivial predictor",
+        run_baseline(user_item),
+        "",
+        1,
+    ),
 }
 
 MECHANISMS = ("none", "huber", "laplace", "gaussian")
@@ -85,13 +169,18 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "mechanism": MECHANISMS,
     "split": ("random", "u1"),
     "zeros": ("missing", "rating"),
+    "sampling": SAMPLING,
+    "projection": PROJECTIONS,
+    "start": ("random", "power"),
+    "centring": ("mean", "user", "none"),
 }
 DEFAULT_VARIANCE = 2.0
 
 
 def build_mechanism(spec: "RunSpec") -> Mechanism | None:
-    """The noise that a spec asks for, or None. See ``RunSpec`` for the rules; raises ``ParameterError``."""
-    if spec.mechanism == "none":
+    """The noise that a nominal spec asks for, or None; user-level algorithms plan their own (``private``). See ``RunSpec`` for the
+    rules; raises ``ParameterError``."""
+    if spec.mechanism == "none" or ALGORITHMS[spec.algorithm].protects != "rating":
         return None
     if spec.epsilon is not None:
         if spec.mechanism == "gaussian":
@@ -121,6 +210,21 @@ def papers_huber(variance: float) -> Huber:
     if variance < Huber(alpha=3.0).variance:
         return Huber.with_variance(variance, alpha=3.0)
     return Huber(alpha=alpha_with_variance(variance))
+
+
+def check_noise(spec: "RunSpec") -> None:
+    """Raise ``ParameterError`` unless the spec's noise is one that its algorithm has."""
+    algorithm = ALGORITHMS[spec.algorithm]
+    if algorithm.protects == "" and spec.mechanism != "none":
+        raise ParameterError("mechanism", spec.mechanism, f"none for {algorithm.title}, which has no private form here")
+    if algorithm.protects == "user":
+        if spec.variance is not None:
+            raise ParameterError(
+                "variance", spec.variance, f"left out for {algorithm.title}: its noise follows from the total epsilon"
+            )
+        budget_of(spec)
+    elif spec.mechanism != "none":
+        build_mechanism(spec)
 
 
 def start(ratings: Ratings, spec: "RunSpec", workers: int | None = None) -> Iterator[Step]:

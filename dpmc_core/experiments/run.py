@@ -133,7 +133,7 @@ def steps(spec: RunSpec, *, workers: int | None = None, split: Split | None = No
                 split=split,
                 seconds=time.perf_counter() - started,
                 versions=versions(),
-                finished=step.iteration == spec.iterations,
+                finished=step.iteration == registry.ALGORITHMS[spec.algorithm].length(spec),
             )
     except np.linalg.LinAlgError as error:
         raise DataError(

@@ -30,6 +30,14 @@ NUMERIC: dict[str, str] = {
     "iterations": "iterations",
     "inner": "inner",
     "loss_alpha": "loss_alpha",
+    "items_per_user": "items_per_user",
+    "item_share": "item_share",
+    "clip_norm": "clip_norm",
+    "gram_ratio": "gram_ratio",
+    "item_exponent": "item_exponent",
+    "user_exponent": "user_exponent",
+    "global_penalty": "global_penalty",
+    "nuclear": "nuclear",
     "test_fraction": "test_fraction",
     "seed": "seed",
     "n_users": "n_users",
@@ -49,10 +57,11 @@ OPTIONAL = ("variance", "epsilon", "alpha")
 class RunSpec:
     """Everything that determines a run. Ranges are in ``dpmc_core.limits``; names in ``registry`` and the catalogue.
 
-    With a ``mechanism`` other than "none", give the noise by ``variance`` or by nominal ``epsilon`` per draw at
+    Algorithms that protect one user (``registry``) take ``epsilon`` as the total of the whole run at ``delta`` (1 if left out) and no
+    ``variance``. The others, with a ``mechanism`` other than "none": give the noise by ``variance`` or by nominal ``epsilon`` per draw at
     ``sensitivity`` (not both; neither means variance 2). ``alpha`` shapes Huber noise; None takes the papers' rule
-    (unit scale, the α with that variance; α = 3 for variance 1). ``inner`` and ``loss_alpha`` matter for IRLS,
-    ``zeros`` for SweetRS, ``split`` "u1" for MovieLens 100K, and the fields from ``n_users`` on for synthetic data.
+    (unit scale, the α with that variance; α = 3 for variance 1). ``inner`` and ``loss_alpha`` matter for IRLS, the fields from ``items_per_user`` to
+    ``global_penalty`` for DPALS (the first and ``nuclear`` for Frank–Wolfe), ``zeros`` for SweetRS, ``split`` "u1" for MovieLens 100K, and the fields from ``n_users`` on for synthetic data.
     Raises ``ParameterError`` naming field, value and range.
     """
 
@@ -69,6 +78,18 @@ class RunSpec:
     iterations: int = 20
     inner: int = 10
     loss_alpha: float = 1.076
+    items_per_user: int = 50
+    item_share: float = 1.0
+    sampling: str = "adaptive"
+    projection: str = "inner"
+    start: str = "random"
+    centring: str = "mean"
+    clip_norm: float = 1.0
+    gram_ratio: float = 2.0
+    item_exponent: float = 0.5
+    user_exponent: float = 1.0
+    global_penalty: float = 0.0
+    nuclear: float = 1.0
     split: str = "random"
     test_fraction: float = 0.2
     zeros: str = "missing"
@@ -117,8 +138,7 @@ class RunSpec:
             raise ParameterError(
                 "split", self.split, "random for every dataset but ml-100k, which alone ships a u1 split"
             )
-        if self.mechanism != "none":
-            registry.build_mechanism(self)
+        registry.check_noise(self)
 
     @property
     def inner_iterations(self) -> int:

@@ -34,21 +34,37 @@ def scaled(mechanism: Mechanism, factor: float) -> Mechanism:
 
 @lru_cache(maxsize=256)
 def least_noise(
-    ledger: Ledger, epsilon: float, delta: float, tolerance: float = 1e-6, *, coarse: bool = False
+    ledger: Ledger,
+    epsilon: float,
+    delta: float,
+    tolerance: float = 1e-6,
+    *,
+    coarse: bool = False,
+    fixed: Ledger | None = None,
 ) -> Ledger:
     """``ledger`` with all noise multiplied by the least factor at which its tightest ε at ``delta`` is at most ``epsilon``.
 
     The factor is right to ``tolerance`` relative, on the safe side: the returned ledger's ε is at most ``epsilon``. Sensitivities
-    and counts stay. ``coarse`` counts as ``tightest`` does. Cached. Raises ``ParameterError`` for ε or δ out of range, or where no noise in range is enough.
+    and counts stay. ``fixed`` releases are made besides, with the noise they have: what is returned is without them, its ε with
+    them. ``coarse`` counts as ``tightest`` does. Cached. Raises ``ParameterError`` for ε or δ out of range, where no noise in
+    range is enough, or where ``fixed`` alone costs ε or more.
     """
     epsilon, delta = limits.check("epsilon", epsilon), checked_delta(delta)
+    besides = () if fixed is None else fixed.releases
+    if besides:
+        alone = tightest(Ledger(besides), delta, coarse=coarse)
+        if alone >= epsilon:
+            what = " and ".join(sorted({release.what for release in besides}))
+            raise ParameterError(
+                "epsilon", epsilon, f"above {alone:.4g}, which {what} alone cost(s) with the noise chosen for it"
+            )
 
     def at(log_factor: float) -> Ledger:
         factor = math.exp(log_factor)
         return Ledger(tuple(replace(r, mechanism=scaled(r.mechanism, factor)) for r in ledger.releases))
 
     def gap(log_factor: float) -> float:
-        spent = tightest(at(log_factor), delta, coarse=coarse)
+        spent = tightest(Ledger((*besides, *at(log_factor).releases)), delta, coarse=coarse)
         return math.log(max(spent, 1e-300)) - math.log(epsilon)
 
     low = high = 0.0

@@ -16,7 +16,7 @@ from dpmc_core import limits
 from dpmc_core.errors import ParameterError
 from dpmc_core.mechanisms import Mechanism, Staircase
 
-__all__ = ["NEIGHBOURS", "UNITS", "Ledger", "Release", "draw", "merge"]
+__all__ = ["NEIGHBOURS", "UNITS", "Ledger", "Release", "draw", "merge", "sample"]
 
 Unit = Literal["rating", "user", "document", "image", "record"]
 Neighbours = Literal["replace-one", "add/remove-one"]
@@ -145,7 +145,6 @@ def draw(
     With ``count`` > 1 the first axis of ``shape`` runs over ``count`` separate releases. The keyword arguments are
     those of ``Release``. Returns (noise, release).
     """
-    noise = np.asarray(mechanism.sample(shape, rng), dtype=np.float64)
     release = Release(
         what=what,
         mechanism=mechanism,
@@ -158,4 +157,10 @@ def draw(
         sound=sound,
         source=source,
     )
-    return noise, release
+    return sample(release, rng).reshape(shape), release
+
+
+def sample(release: Release, rng: np.random.Generator) -> NDArray[np.float64]:
+    """The noise that a planned ``release`` says: count×coordinates numbers, or coordinates numbers for a count of 1."""
+    shape = (release.coordinates,) if release.count == 1 else (release.count, release.coordinates)
+    return np.asarray(release.mechanism.sample(shape, rng), dtype=np.float64)

@@ -14,7 +14,7 @@ from dpmc_core.privacy.account import HOUSE_PROOF, Account, account, best, best_
 from dpmc_core.privacy.ledger import Ledger, Release
 from dpmc_core.wording import three
 
-__all__ = ["NOMINAL_CAVEATS", "Statement", "state"]
+__all__ = ["JOINT_CAVEATS", "NOMINAL_CAVEATS", "Statement", "state"]
 
 NOMINAL_CAVEATS = (
     "The released sum Σ x·u scales with the length of the factor vectors u, which nothing bounds: no Δ is derived.",
@@ -23,6 +23,15 @@ NOMINAL_CAVEATS = (
     "The matrix Σ u·uᵀ enters the item update without any noise.",
     "Which items a user rated is not hidden at all, and one Δ is used for ℓ1 and ℓ2 alike.",
     "Changing one rating moves that user's factors, hence every item the user rated, not only one.",
+)
+
+
+JOINT_CAVEATS = (
+    "Joint differential privacy: what everybody else can see is protected, all other users' predictions included. What a user is "
+    "shown uses that user's own ratings without noise, and is for that user only.",
+    "The errors on this page are computed from the held-out ratings without noise: they are for whoever holds the data.",
+    "Noise is drawn in ordinary floating point, whose last bits can give a value away (see the Audit page); publish rounded numbers, or "
+    "numbers drawn on a grid.",
 )
 
 
@@ -133,9 +142,10 @@ def _one_draw(release: Release, delta: float) -> float:
 
 
 def _caveats(ledger: Ledger, rating_width: float | None) -> tuple[str, ...]:
-    """What an assumed sensitivity leaves out; nothing for a sound ledger."""
+    """What an assumed sensitivity leaves out; for sound statements about users, what they cover."""
     if ledger.sound:
-        return ()
+        ours = any(r.unit == "user" and r.source.startswith("dpmc_core.") for r in ledger.releases)
+        return JOINT_CAVEATS if ours else ()
     from_paper = [r for r in ledger.releases if r.source.startswith("huber-paper")]
     if not from_paper:
         return (

@@ -1,0 +1,134 @@
+"""Private Frank–Wolfe (Jain, Thakkar & Thakurta 2018): the rival that DPALS was measured against.
+
+Lives here: the solver by noisy principal components, its plan, and its non-private form. Does not live here: noise (``privacy.budget``).
+
+Every round each user sends the square A_iᵀA_i of their residual row A_i, clipped to length L; only the sum over users leaves, as the
+upper triangle with the diagonal. With ‖A_i‖₂ ≤ L its ℓ2 norm is √(Σ a⁴ + Σ_{j<k} a_j²a_k²) ≤ ‖A_i‖₂² ≤ L²; with ‖A_i‖₁ ≤ L (where the noise asks
+for ℓ1) its ℓ1 norm is (‖A_i‖₂² + ‖A_i‖₁²)/2 ≤ L².
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.sparse.linalg import eigsh
+
+from dpmc_core import limits
+from dpmc_core.completion.profiles import own_means, squared_residuals
+from dpmc_core.completion.step import FactorModel, Step
+from dpmc_core.datasets.ratings import Ratings
+from dpmc_core.errors import ParameterError
+from dpmc_core.privacy.budget import Budget, Curator, Part, norm_of, plan
+from dpmc_core.privacy.ledger import Release
+from dpmc_core.privacy.moments import clip_rows, row_norms
+
+FloatArray = NDArray[np.float64]
+
+__all__ = ["FrankWolfeConfig", "frank_wolfe", "frank_wolfe_plan"]
+
+_MOST_ITEMS = 6000  # the noisy matrix is dense: its square must fit
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FrankWolfeConfig:
+    """``iterations`` T; ``nuclear`` the bound on the nuclear norm, in units of (half the scale's width)·√(users·items);
+    ``items_per_user`` k, which sets the row bound L = √k · a quarter of the scale's width; ``budget`` None for no noise."""
+
+    iterations: int = 20
+    nuclear: float = 1.0
+    items_per_user: int = 50
+    budget: Budget | None = None
+
+    def __post_init__(self) -> None:
+        limits.check_int("iterations", self.iterations)
+        limits.check("nuclear", self.nuclear)
+        limits.check_int("items_per_user", self.items_per_user)
+
+
+def frank_wolfe_plan(ratings: Ratings, config: FrankWolfeConfig) -> dict[str, Release] | None:
+    """The one kind of release, made T times; None without noise."""
+    n, bound = ratings.n_items, _row_bound(ratings, config)
+    part = Part(
+        what="second moment of the users' residual rows",
+        l1=bound**2 if _norm(config) == 1 else (n + 1) / 2 * bound**2,
+        l2=bound**2,
+        coordinates=n * (n + 1) // 2,
+        share=1.0,
+        count=config.iterations,
+        source="dpmc_core.completion.frank_wolfe: upper triangle of aaᵀ with ‖a‖ ≤ L",
+    )
+    return plan({"squares": part}, config.budget)
+
+
+def frank_wolfe(
+    ratings: Ratings, config: FrankWolfeConfig, rng: np.random.Generator, workers: int | None = None
+) -> Iterator[Step]:
+    """Yield a ``Step`` per round: v ← first eigenvector of Σ A_iᵀA_i + noise, λ² its eigenvalue; every user alone takes
+    u_i = A_i·v/λ and moves Y_i ← (1 − 1/T)·Y_i − (κ/T)·u_i·v, then shrinks Y_i so that its observed part is at most L long.
+
+    A = P_Ω(Y − X) with X the ratings from their user's own mean (a user's own affair); λ is raised by the noise's largest eigenvalue so that ‖u‖ ≤ 1 as
+    the analysis needs. Predictions are the user's mean plus Y. The objective is Σ (x − prediction)².
+    Raises ``ParameterError`` above 6,000 items, whose noisy matrix would not fit.
+    """
+    if ratings.n_items > _MOST_ITEMS:
+        raise ParameterError(
+            "n_items",
+            ratings.n_items,
+            f"at most {_MOST_ITEMS:,} for Frank–Wolfe, which holds a dense matrix of that size",
+        )
+    norm, bound, rounds = _norm(config), _row_bound(ratings, config), config.iterations
+    n_users, n_items = ratings.n_users, ratings.n_items
+    curator = Curator(frank_wolfe_plan(ratings, config), rng)
+    own = own_means(ratings)
+    values = clip_rows(ratings.users, ratings.values - own[ratings.users], n_users, norm, bound)
+    nuclear = config.nuclear * (ratings.high - ratings.low) / 2 * math.sqrt(n_users * n_items)
+    users, items = np.zeros((n_users, rounds)), np.zeros((n_items, rounds))
+    fitted = np.zeros(len(ratings))
+    upper = np.triu_indices(n_items)
+    for k in range(rounds):
+        residual = clip_rows(ratings.users, fitted - values, n_users, norm, bound)
+        table = sparse.csr_array((residual, (ratings.users, ratings.items)), shape=(n_users, n_items))
+        released = curator.release("squares", (table.T @ table).toarray()[upper])
+        square = np.zeros((n_items, n_items))
+        square[upper] = released
+        square += np.triu(square, 1).T
+        direction, strength = _leading(square, rng)
+        strength = math.sqrt(max(strength, 0.0) + 2 * curator.std("squares") * math.sqrt(n_items))
+        step = np.asarray(table @ direction) / max(strength, 1e-12)
+        users[:, :k] *= 1 - 1 / rounds
+        users[:, k], items[:, k] = -nuclear / rounds * step, direction
+        fitted = (1 - 1 / rounds) * fitted + users[ratings.users, k] * direction[ratings.items]
+        shrink = np.minimum(1.0, bound / np.maximum(row_norms(ratings.users, fitted, n_users, norm), 1e-300))
+        users[:, : k + 1] *= shrink[:, None]
+        fitted *= shrink[ratings.users]
+        model = _assembled(users[:, : k + 1], items[:, : k + 1], own)
+        squares = squared_residuals(ratings, model)
+        yield Step(k + 1, model, squares, squares, curator.made())
+
+
+def _leading(matrix: FloatArray, rng: np.random.Generator) -> tuple[FloatArray, float]:
+    """The eigenvector of the largest eigenvalue, and that eigenvalue."""
+    if len(matrix) < 3:
+        values, vectors = np.linalg.eigh(matrix)
+    else:
+        values, vectors = eigsh(
+            matrix, k=1, which="LA", v0=rng.standard_normal(len(matrix)), tol=1e-3, ncv=min(len(matrix), 40)
+        )
+    return vectors[:, -1], float(values[-1])
+
+
+def _norm(config: FrankWolfeConfig) -> int:
+    return norm_of("gaussian" if config.budget is None else config.budget.family)
+
+
+def _row_bound(ratings: Ratings, config: FrankWolfeConfig) -> float:
+    k = min(config.items_per_user, ratings.n_items)
+    return math.sqrt(k) * max(ratings.high - ratings.low, 1e-12) / 4
+
+
+def _assembled(users: FloatArray, items: FloatArray, own: FloatArray) -> FactorModel:
+    left = np.column_stack([users, own])
+    return FactorModel(left, np.column_stack([items, np.ones(len(items))]))

@@ -1,0 +1,181 @@
+"""Moments once: private completion from four sums and two second moments, each released a single time.
+
+Lives here: the house's own model (findings 11). Its second stage clips each user's residual vector over the most-rated items to
+a norm, releases its second moment and the co-rating weights once, shrinks what stands above the noise to item factors, and lets every
+user solve for themselves. Does not live here: the first stage (``offsets``), sums, sensitivities and shrinkage (``privacy.moments``).
+
+No iteration: nothing is released that was computed from users' fits to an earlier release and then has to be released again. So
+the budget is split once, and everything after the last release is free.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpmc_core import limits
+from dpmc_core.completion.kernel import Workers
+from dpmc_core.completion.offsets import (
+    POPULARITY_POWER,
+    RATING_SD,
+    Offsets,
+    check_scale,
+    offset_parts,
+    release_offsets,
+    user_weights,
+)
+from dpmc_core.completion.profiles import centre, fit_users, model_with_offsets, residuals, squared_residuals
+from dpmc_core.completion.step import FactorModel, Step
+from dpmc_core.datasets.ratings import Ratings
+from dpmc_core.privacy.budget import Budget, Curator, Part, plan
+from dpmc_core.privacy.moments import clip_rows, second_moment, second_moment_part, shrink, sum_part, symmetric
+
+FloatArray = NDArray[np.float64]
+
+__all__ = ["MomentsConfig", "moments_once"]
+
+# Fixed before any data was read; see ``offsets`` for how they were chosen.
+RESIDUAL_CLIP = 0.2  # R: largest norm of a user's weighted residuals
+SHARES = {"users": 0.02, "popularity": 0.15, "weights": 0.08, "deviations": 0.45, "together": 0.04, "tastes": 0.26}
+ITEMS_PER_SIGNAL = 24.0  # one item more is worth its noise for about so many (users × sensitivity/σ)
+MOST_ITEMS, FEWEST_ITEMS = 2000, 10
+PROFILE_SD = (0.5, 0.5, 0.1)  # spread over users of: mean (in R/4), slope on offsets, slope on log-popularity (in R/4)
+CORATING_RANK = 20
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MomentsConfig:
+    """``rank`` is the most factors kept; what does not stand above the noise is dropped. ``budget`` None for no noise."""
+
+    rank: int = 16
+    budget: Budget | None = None
+
+    def __post_init__(self) -> None:
+        limits.check_int("rank", self.rank)
+
+
+def moments_once(
+    ratings: Ratings, config: MomentsConfig, rng: np.random.Generator, workers: int | None = None
+) -> Iterator[Step]:
+    """Two steps: (1) offsets, and users fit mean, slope on offsets and slope on popularity; (2) the factors as well.
+
+    Unit: user, add/remove one. The number of items M of the second stage is n̂·(Δ/σ)/24, n̂ the released number of users and σ
+    the noise on the second moment: an estimate of where one more item brings as much noise as signal. The objective is
+    Σ (x − prediction)² + s²‖users' coefficients‖², the negative log-posterior of the users' own fits.
+    """
+    check_scale(ratings)
+    norm = 2 if config.budget is None else config.budget.norm
+    width = ratings.high - ratings.low
+    size = min(MOST_ITEMS, ratings.n_items)
+    curator = Curator(plan(_parts(ratings, norm, size), config.budget), rng)
+    reg = (RATING_SD * width) ** 2
+    with Workers(workers) as pool:
+        n_users = float(curator.release("users", np.array([float(np.unique(ratings.users).size)]))[0])
+        offsets = release_offsets(ratings, curator, norm)
+        base = offsets.offset + centre(ratings)
+        profile = _profile_features(offsets, width)
+        targets = ratings.values - base[ratings.items]
+        fits = fit_users(ratings, targets, profile, reg, pool)
+        yield _step(1, ratings, model_with_offsets(base, profile, fits), fits, reg, curator)
+
+        left = residuals(ratings, targets, profile, fits)
+        factors = _release_factors(ratings, left, offsets, n_users, config.rank, size, curator, norm)
+        features = np.hstack([profile, factors])
+        fits = fit_users(ratings, targets, features, reg, pool)
+        yield _step(2, ratings, model_with_offsets(base, features, fits), fits, reg, curator)
+
+
+def _parts(ratings: Ratings, norm: int, size: int) -> dict[str, Part]:
+    clip = RESIDUAL_CLIP * (ratings.high - ratings.low)
+    shares = (SHARES["popularity"], SHARES["weights"], SHARES["deviations"])
+    parts = {
+        "users": sum_part("how many users there are", clip=1.0, norm=norm, coordinates=1, share=SHARES["users"]),
+        **offset_parts(ratings, norm, shares),
+    }
+    if size >= 2:
+        parts["together"] = second_moment_part(
+            "which items are rated together", clip=1.0, norm=norm, size=size, share=SHARES["together"]
+        )
+        parts["tastes"] = second_moment_part(
+            "which items' residuals go together", clip=clip, norm=norm, size=size, share=SHARES["tastes"]
+        )
+    return parts
+
+
+def _profile_features(offsets: Offsets, width: float) -> FloatArray:
+    """Item features that users fit with coefficients of variance 1: a constant, the offset, log-popularity."""
+    mean, slope, popular = PROFILE_SD
+    ones = np.full(len(offsets.offset), mean * width / 4)
+    return np.stack([ones, slope * offsets.offset, popular * width / 4 * offsets.log_popularity], axis=1)
+
+
+def _release_factors(
+    ratings: Ratings,
+    left: FloatArray,
+    offsets: Offsets,
+    n_users: float,
+    rank: int,
+    size: int,
+    curator: Curator,
+    norm: int,
+) -> FloatArray:
+    """Item factors (n_items×r), zero outside the M most-rated items, from the second moments of residuals and weights.
+
+    With user factors of variance 1, E Σ_i z_ij z_ik = N_jk·v_j·v_k with N_jk = Σ_i w_ij w_ik. N is close to ν_j ν_k, so the
+    leading part of the released matrix, shrunk to E diag(g) Eᵀ, gives v_j = √g·e_j/ν_j.
+    """
+    if size < 2:
+        return np.zeros((ratings.n_items, 0))
+    wanted = size if not curator.private else int(max(n_users, 1.0) * curator.shift("tastes") / ITEMS_PER_SIGNAL)
+    kept = min(max(wanted, FEWEST_ITEMS), size)
+    # items that are left out keep a row and column of noise only: the release has the planned length whatever is kept
+    best = np.argsort(-offsets.popularity, kind="stable")[:size]
+    place = np.full(ratings.n_items, -1)
+    place[best[:kept]] = np.arange(kept)
+    inside = place[ratings.items] >= 0
+    users, columns = ratings.users[inside], place[ratings.items[inside]]
+    weights = user_weights(ratings.take(inside), offsets.popularity**-POPULARITY_POWER, norm)
+    clip = RESIDUAL_CLIP * (ratings.high - ratings.low)
+    tastes = clip_rows(users, weights * left[inside], ratings.n_users, norm, clip)
+
+    together = _released(curator, "together", users, columns, weights, ratings.n_users, kept, size)
+    spread = _spread(together, curator.std("together"))
+    moved = _released(curator, "tastes", users, columns, tastes, ratings.n_users, kept, size)
+    vectors, strengths = shrink(moved, curator.std("tastes"), rank)
+    factors = np.zeros((ratings.n_items, len(strengths)))
+    factors[best[:kept]] = vectors * np.sqrt(strengths) / spread[:, None]
+    return factors
+
+
+def _released(
+    curator: Curator,
+    name: str,
+    users: NDArray[np.integer],
+    columns: NDArray[np.integer],
+    values: FloatArray,
+    n_users: int,
+    kept: int,
+    size: int,
+) -> FloatArray:
+    """The noisy symmetric second moment over the ``kept`` items."""
+    exact = np.zeros((size, size))
+    exact[:kept, :kept] = symmetric(second_moment(users, columns, values, n_users, kept), kept)
+    noisy = curator.release(name, exact[np.triu_indices(size, 1)])
+    return symmetric(noisy, size)[:kept, :kept]
+
+
+def _spread(together: FloatArray, std: float) -> FloatArray:
+    """ν with N ≈ ν νᵀ, from the part of the released co-rating weights that stands above its noise."""
+    vectors, values = shrink(together, std, CORATING_RANK)
+    if not len(values):
+        vectors, values = np.ones((len(together), 1)), np.array([max(float(together.mean()), 1e-3)])
+    smooth = (vectors * values) @ vectors.T
+    smooth = np.maximum(smooth, 1e-3 * np.abs(smooth).mean())
+    return np.asarray(smooth.sum(axis=1) / math.sqrt(smooth.sum()))
+
+
+def _step(iteration: int, ratings: Ratings, model: FactorModel, fits: FloatArray, reg: float, curator: Curator) -> Step:
+    squares = squared_residuals(ratings, model)
+    return Step(iteration, model, squares, squares + reg * float(np.vdot(fits, fits)), curator.made())

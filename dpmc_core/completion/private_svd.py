@@ -1,0 +1,84 @@
+"""Private SVD after McSherry & Mironov 2009: item means, then the covariance of what is left, each released once.
+
+Lives here: the solver. Item offsets are those of ``offsets``; sums, second moments and their sensitivities those of
+``privacy.moments``. The paper's own weights and clamps are kept in kind: each user's row is centred, clamped and scaled to a bounded norm.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from dpmc_core import limits
+from dpmc_core.completion.kernel import Workers
+from dpmc_core.completion.offsets import check_scale, offset_parts, release_offsets, user_weights
+from dpmc_core.completion.profiles import MEAN_PULL, centre, fit_users, residuals, squared_residuals
+from dpmc_core.completion.step import FactorModel, Step, check_rank
+from dpmc_core.datasets.ratings import Ratings
+from dpmc_core.privacy.budget import Budget, Curator, plan
+from dpmc_core.privacy.moments import clip_rows, second_moment, second_moment_part, symmetric
+
+FloatArray = NDArray[np.float64]
+
+__all__ = ["PrivateSVDConfig", "private_svd"]
+
+CLAMP = 0.25  # of the scale's width: largest residual of one rating, and largest norm of a user's scaled row
+MOST_ITEMS = 2000
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PrivateSVDConfig:
+    """``rank`` r; ``budget`` None for the same algorithm without noise."""
+
+    rank: int = 8
+    budget: Budget | None = None
+
+    def __post_init__(self) -> None:
+        limits.check_int("rank", self.rank)
+
+
+def private_svd(
+    ratings: Ratings, config: PrivateSVDConfig, rng: np.random.Generator, workers: int | None = None
+) -> Iterator[Step]:
+    """One step: offsets, then the top r eigenvectors E of the noisy covariance; a user's row of residuals, zero where unrated, is
+    projected: x̂ = m_i + b_j + (r_i E Eᵀ)_j. Covers the 2,000 most-rated items.
+
+    The objective is Σ (x − prediction)². Raises ``ParameterError`` for a rank above the smaller side of the matrix.
+    """
+    check_rank(ratings, config.rank)
+    check_scale(ratings)
+    norm = 2 if config.budget is None else config.budget.norm
+    size, clip = min(MOST_ITEMS, ratings.n_items), CLAMP * (ratings.high - ratings.low)
+    parts = offset_parts(ratings, norm, (0.1, 0.1, 0.4))
+    if size >= 2:
+        parts["covariance"] = second_moment_part("covariance of residuals", clip=clip, norm=norm, size=size, share=0.4)
+    curator = Curator(plan(parts, config.budget), rng)
+    offsets = release_offsets(ratings, curator, norm)
+    base = offsets.offset + centre(ratings)
+    one = np.ones((ratings.n_items, 1))
+    targets = ratings.values - base[ratings.items]
+    with Workers(workers) as pool:
+        means = fit_users(ratings, targets, one, MEAN_PULL, pool)
+    left = np.clip(residuals(ratings, targets, one, means), -clip, clip)
+    vectors = np.zeros((ratings.n_items, 0))
+    projected = np.zeros((ratings.n_users, 0))
+    if size >= 2:
+        best = np.argsort(-offsets.popularity, kind="stable")[:size]
+        place = np.full(ratings.n_items, -1)
+        place[best] = np.arange(size)
+        inside = place[ratings.items] >= 0
+        users, columns = ratings.users[inside], place[ratings.items[inside]]
+        weights = user_weights(ratings.take(inside), np.ones(ratings.n_items), norm)
+        rows = clip_rows(users, weights * left[inside], ratings.n_users, norm, clip)
+        noisy = curator.release("covariance", second_moment(users, columns, rows, ratings.n_users, size))
+        _, found = np.linalg.eigh(symmetric(noisy, size))
+        vectors = np.zeros((ratings.n_items, min(config.rank, size)))
+        vectors[best] = found[:, ::-1][:, : config.rank]
+        table = sparse.csr_array((left, (ratings.users, ratings.items)), shape=(ratings.n_users, ratings.n_items))
+        projected = np.asarray(table @ vectors)
+    ones = np.ones((ratings.n_users, 1))
+    model = FactorModel(np.hstack([ones, means, projected]), np.hstack([base[:, None], one, vectors]))
+    squares = squared_residuals(ratings, model)
+    yield Step(1, model, squares, squares, curator.made())

@@ -1,0 +1,75 @@
+"""Users from released item features: what each user works out alone, from their own ratings.
+
+Lives here: the ridge solution of every user on fixed item features, and small helpers that private models share. Nothing here
+draws noise or leaves the user: under joint differential privacy (Kearns et al. 2014; dpals-paper section 2.3) a user may see
+anything computed from their own ratings and from what was released.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpmc_core.completion.kernel import Workers, group_rows, half_sweep
+from dpmc_core.completion.step import FactorModel
+from dpmc_core.datasets.ratings import Ratings
+
+FloatArray = NDArray[np.float64]
+
+__all__ = [
+    "MEAN_PULL",
+    "centre",
+    "clipped_values",
+    "fit_users",
+    "model_with_offsets",
+    "own_means",
+    "residuals",
+    "squared_residuals",
+]
+
+MEAN_PULL = 5.0  # a user's mean is pulled to the middle of the scale as if by so many ratings
+
+
+def centre(ratings: Ratings) -> float:
+    """The middle of the rating scale: public, where the mean rating is not."""
+    return (ratings.low + ratings.high) / 2
+
+
+def own_means(ratings: Ratings) -> FloatArray:
+    """Each user's mean rating (n_users,), pulled to the middle of the scale; the middle itself without ratings."""
+    counts = np.bincount(ratings.users, minlength=ratings.n_users)
+    sums = np.bincount(ratings.users, ratings.values, minlength=ratings.n_users)
+    return np.asarray((sums + MEAN_PULL * centre(ratings)) / (counts + MEAN_PULL))
+
+
+def fit_users(ratings: Ratings, targets: FloatArray, features: FloatArray, reg: float, pool: Workers) -> FloatArray:
+    """Every user's ridge coefficients (n_users×p) of their ``targets`` on the items' ``features`` (n_items×p).
+
+    Users without ratings get zeros.
+    """
+    rank = features.shape[1]
+    side = group_rows(ratings.users, ratings.items, targets, ratings.n_users, ratings.n_items, rank)
+    coefficients, _ = half_sweep(side, features, reg, pool)
+    return coefficients
+
+
+def residuals(ratings: Ratings, targets: FloatArray, features: FloatArray, coefficients: FloatArray) -> FloatArray:
+    """What the users' fits leave of their own ``targets``."""
+    return targets - FactorModel(coefficients, features).predict(ratings.users, ratings.items)
+
+
+def model_with_offsets(offsets: FloatArray, features: FloatArray, coefficients: FloatArray) -> FactorModel:
+    """The model offsets[j] + coefficients[i]·features[j] as factors."""
+    ones = np.ones((len(coefficients), 1))
+    return FactorModel(np.hstack([ones, coefficients]), np.hstack([offsets[:, None], features]))
+
+
+def squared_residuals(ratings: Ratings, model: FactorModel) -> float:
+    """Σ (rating − prediction)² over ``ratings``."""
+    error = ratings.values - model.predict(ratings.users, ratings.items)
+    return float(np.vdot(error, error))
+
+
+def clipped_values(ratings: Ratings, most: float) -> Ratings:
+    """``ratings`` minus the middle of the scale, moved into [−``most``, ``most``] where they leave it."""
+    return replace(ratings, values=np.clip(ratings.values - centre(ratings), -most, most))

@@ -1,0 +1,136 @@
+"""Non-private baselines by singular values: truncated SVD, SVT and fast tri-factorisation.
+
+Lives here: three solvers that have no private form here; they show what completion can do when nobody is protected. All three
+complete what the mean of each user and item (the "user + item" predictor) leaves of the ratings, so that zero means "as usual".
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.sparse.linalg import svds
+
+from dpmc_core import limits
+from dpmc_core.completion.step import FactorModel, Step, check_rank
+from dpmc_core.completion.trivial import trivial_predictors
+from dpmc_core.datasets.ratings import Ratings
+
+FloatArray = NDArray[np.float64]
+
+__all__ = ["SpectralConfig", "svt", "trifactor", "truncated_svd", "user_item"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SpectralConfig:
+    """``rank`` r (the most singular values kept), ``iterations`` T, and ``reg``: how much singular values are shrunk."""
+
+    rank: int = 16
+    iterations: int = 20
+    reg: float = 10.0
+
+    def __post_init__(self) -> None:
+        limits.check_int("rank", self.rank)
+        limits.check_int("iterations", self.iterations)
+        limits.check("reg", self.reg)
+
+
+class _Residuals:
+    """What the "user + item" predictor leaves, as a sparse table, and back from factors to a model."""
+
+    def __init__(self, ratings: Ratings, rank: int) -> None:
+        check_rank(ratings, rank)
+        self._ratings = ratings
+        self._base = trivial_predictors(ratings)[-1]
+        self.values = ratings.values - self._base.predict(ratings.users, ratings.items)
+        self.rank = min(rank, ratings.n_users - 1, ratings.n_items - 1)
+
+    def table(self, values: FloatArray) -> sparse.csr_array:
+        shape = (self._ratings.n_users, self._ratings.n_items)
+        return sparse.csr_array((values, (self._ratings.users, self._ratings.items)), shape=shape)
+
+    def at_ratings(self, left: FloatArray, right: FloatArray) -> FloatArray:
+        return FactorModel(left, right).predict(self._ratings.users, self._ratings.items)
+
+    def step(self, iteration: int, left: FloatArray, right: FloatArray, penalty: float) -> Step:
+        """A step whose objective is ½Σ (x − prediction)² + penalty."""
+        base, n, m = self._base, self._ratings.n_users, self._ratings.n_items
+        model = FactorModel(
+            np.column_stack([left, base.user_part, np.ones(n)]), np.column_stack([right, np.ones(m), base.item_part])
+        )
+        error = self.values - self.at_ratings(left, right)
+        squares = float(np.vdot(error, error))
+        return Step(iteration, model, squares, squares / 2 + penalty, ())
+
+
+def user_item(
+    ratings: Ratings, config: SpectralConfig, rng: np.random.Generator, workers: int | None = None
+) -> Iterator[Step]:
+    """The "user + item" trivial predictor as a model of its own, for comparison; one step."""
+    base = _Residuals(ratings, 1)
+    yield base.step(1, np.zeros((ratings.n_users, 0)), np.zeros((ratings.n_items, 0)), 0.0)
+
+
+def truncated_svd(
+    ratings: Ratings, config: SpectralConfig, rng: np.random.Generator, workers: int | None = None
+) -> Iterator[Step]:
+    """One step: the best rank-r approximation of the residuals with zeros where nothing is known."""
+    data = _Residuals(ratings, config.rank)
+    if data.rank < 1:
+        yield data.step(1, np.zeros((ratings.n_users, 0)), np.zeros((ratings.n_items, 0)), 0.0)
+        return
+    left, values, right = _top(data.table(data.values), data.rank, rng)
+    yield data.step(1, left * values, right, 0.0)
+
+
+def svt(
+    ratings: Ratings, config: SpectralConfig, rng: np.random.Generator, workers: int | None = None
+) -> Iterator[Step]:
+    """Singular value thresholding (Cai, Candès & Shen 2010): X ← D_τ(Y), Y ← Y + δ·P_Ω(M − X), Y sparse throughout.
+
+    τ = ``reg`` times the mean size of a singular value of the residuals, δ = min(1.9, 1.2·nm/|Ω|) as in the paper but below its bound for
+    convergence, 2; at most r singular values are computed. The objective is ½Σ (x − prediction)² + τ‖X‖_*.
+    """
+    data = _Residuals(ratings, config.rank)
+    if data.rank < 1:
+        yield data.step(1, np.zeros((ratings.n_users, 0)), np.zeros((ratings.n_items, 0)), 0.0)
+        return
+    threshold = config.reg * float(np.sqrt(np.vdot(data.values, data.values) / min(ratings.n_users, ratings.n_items)))
+    dual = data.values.copy()
+    step = min(1.9, 1.2 / ratings.density)
+    for iteration in range(1, config.iterations + 1):
+        left, values, right = _top(data.table(dual), data.rank, rng)
+        kept = np.maximum(values - threshold, 0.0)
+        left = left * kept
+        yield data.step(iteration, left, right, threshold * float(kept.sum()))
+        dual = dual + step * (data.values - data.at_ratings(left, right))
+
+
+def trifactor(
+    ratings: Ratings, config: SpectralConfig, rng: np.random.Generator, workers: int | None = None
+) -> Iterator[Step]:
+    """Fast tri-factorisation after Liu, Jiao & Shang 2013: X ≈ L D Rᵀ, L and R orthonormal with r columns, ‖D‖_* small.
+
+    Per iteration, with Z = X on the unknown and the data on the known entries: L ← orth(Z R), R ← orth(Zᵀ L), D ← soft threshold of
+    LᵀZR's singular values by ``reg``. Only r×r singular values are ever computed. The paper keeps Z = LDRᵀ by multipliers; here known entries
+    are fitted by the quadratic term alone, which noisy ratings want. The objective is ½Σ (x − prediction)² + reg·‖D‖_*.
+    """
+    data = _Residuals(ratings, config.rank)
+    n, m = ratings.n_users, ratings.n_items
+    rank = max(data.rank, 1)
+    users, items = np.zeros((n, rank)), np.linalg.qr(rng.standard_normal((m, rank)))[0]  # X = users·itemsᵀ so far
+    for iteration in range(1, config.iterations + 1):
+        known = data.table(data.values - data.at_ratings(users, items))  # Z − X, zero where nothing is known
+        left, _ = np.linalg.qr(users + known @ items)  # Z·R, as itemsᵀ·items = 1
+        right, across = np.linalg.qr(items @ (users.T @ left) + known.T @ left)  # Zᵀ·L = R·across
+        a, values, b = np.linalg.svd(across.T)  # LᵀZR
+        core = (a * np.maximum(values - config.reg, 0.0)) @ b
+        users, items = left @ core, right
+        yield data.step(iteration, users, items, config.reg * float(np.linalg.norm(core, "nuc")))
+
+
+def _top(table: sparse.csr_array, rank: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """The ``rank`` largest singular triples, largest first: (n×r, r, m×r)."""
+    left, values, right = svds(table, k=rank, v0=rng.standard_normal(min(table.shape)))
+    return left[:, ::-1], np.asarray(values[::-1], dtype=np.float64), right[::-1].T

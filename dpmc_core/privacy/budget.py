@@ -1,0 +1,199 @@
+"""Plans: what a private run will release, its noise calibrated to a total ε before any data is read.
+
+Lives here: the budget a visitor sets, relative shares of it, and the ``Curator``, through which every noisy sum of a user-level
+algorithm leaves. Does not live here: what is summed (``moments``, ``completion``) or how a ledger is counted (``account``).
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpmc_core import limits
+from dpmc_core.errors import ParameterError
+from dpmc_core.mechanisms import Gaussian, Huber, Laplace, Mechanism
+from dpmc_core.privacy.account import checked_delta
+from dpmc_core.privacy.calibrate import least_noise
+from dpmc_core.privacy.ledger import Ledger, Neighbours, Release, Unit, sample
+
+FloatArray = NDArray[np.float64]
+
+__all__ = ["FAMILIES", "Budget", "Curator", "Part", "plan"]
+
+FAMILIES = ("gaussian", "laplace", "huber")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Budget:
+    """The total ``epsilon`` at ``delta`` that a run may spend, and the noise ``family`` it spends it on.
+
+    ``alpha`` shapes Huber noise. ``norm`` is the vector norm in which a user's contribution is to be clipped: ℓ2 for Gaussian
+    noise, ℓ1 for noise whose loss grows with the ℓ1 shift. Raises ``ParameterError``.
+    """
+
+    epsilon: float
+    delta: float = 1e-5
+    family: str = "gaussian"
+    alpha: float = 1.5
+
+    def __post_init__(self) -> None:
+        limits.check("epsilon", self.epsilon)
+        checked_delta(self.delta)
+        limits.check("alpha", self.alpha)
+        if self.family not in FAMILIES:
+            raise ParameterError("mechanism", self.family, "one of " + ", ".join(FAMILIES))
+
+    @property
+    def norm(self) -> int:
+        """1 or 2: the norm that the noise family asks for."""
+        return norm_of(self.family)
+
+    def noise(self, std: float) -> Mechanism:
+        """Noise of this family with standard deviation ``std``."""
+        if self.family == "gaussian":
+            return Gaussian.with_variance(std**2)
+        if self.family == "laplace":
+            return Laplace.with_variance(std**2)
+        return Huber.with_variance(std**2, alpha=self.alpha)
+
+
+def norm_of(family: str) -> int:
+    """The norm whose sensitivity a noise family's privacy depends on: 2 for Gaussian noise (and without noise), else 1."""
+    return 1 if family in ("laplace", "huber") else 2
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Part:
+    """One planned release: a vector of ``coordinates`` numbers released ``count`` times, with a ``share`` of the budget.
+
+    The noise's standard deviation is proportional to sensitivity/√(share/count): with Gaussian noise a share is the part of
+    Σ(Δ/σ)² that it spends. Sensitivities are for one unit added or removed, derived at ``source``.
+    """
+
+    what: str
+    l1: float
+    l2: float
+    coordinates: int
+    share: float
+    source: str
+    count: int = 1
+    unit: Unit = "user"
+    neighbours: Neighbours = "add/remove-one"
+
+    def release(self, budget: Budget, factor: float = 1.0) -> Release:
+        """The release, its noise ``factor`` times the sensitivity over √(share/count)."""
+        shift = self.l2 if budget.norm == 2 else self.l1
+        return Release(
+            what=self.what,
+            mechanism=budget.noise(factor * shift / math.sqrt(self.share / self.count)),
+            l1_sensitivity=self.l1,
+            l2_sensitivity=self.l2,
+            unit=self.unit,
+            neighbours=self.neighbours,
+            coordinates=self.coordinates,
+            count=self.count,
+            sound=True,
+            source=self.source,
+        )
+
+
+@lru_cache(maxsize=256)
+def _planned(parts: tuple[Part, ...], budget: Budget, fixed: Ledger) -> Ledger:
+    relative = Ledger(tuple(part.release(budget) for part in parts))
+    exact = (
+        budget.family == "gaussian"
+    )  # other noise is counted on a coarser grid: a second instead of ten, still on the safe side
+    return least_noise(
+        relative,
+        budget.epsilon,
+        budget.delta,
+        tolerance=1e-6 if exact else 1e-3,
+        coarse=not exact,
+        fixed=fixed if fixed.private else None,
+    )
+
+
+def plan(
+    parts: Mapping[str, Part], budget: Budget | None, fixed: Mapping[str, Release] | None = None
+) -> dict[str, Release] | None:
+    """The releases of a run by name, with the least noise at which all together spend at most the budget; None without one.
+
+    ``fixed`` releases (whose noise is given) belong to the same run. All noise is decided here, before any data is read: how
+    much a later release gets never depends on what an earlier one showed. Raises ``ParameterError``.
+    """
+    if budget is None:
+        return None
+    given = dict(fixed or {})
+    calibrated = _planned(tuple(parts.values()), budget, Ledger(tuple(given.values()))).releases
+    return {**given, **dict(zip(parts, calibrated, strict=True))}
+
+
+class Curator:
+    """The only door through which a sum over users leaves: adds the planned noise and writes the ledger.
+
+    With ``plan`` None nothing is protected: sums leave as they are and the ledger stays empty. A release planned ``count``
+    times may leave that often and no more (``RuntimeError``: the algorithm and its plan disagree).
+    """
+
+    def __init__(self, plan: Mapping[str, Release] | None, rng: np.random.Generator) -> None:
+        self._plan, self._rng = plan, rng
+        self._left = {} if plan is None else {name: release.count for name, release in plan.items()}
+        self._made: list[Release] = []
+
+    @property
+    def private(self) -> bool:
+        """Whether noise is added at all."""
+        return self._plan is not None
+
+    def std(self, name: str) -> float:
+        """Standard deviation of the noise on each number of release ``name``; 0 without noise."""
+        return 0.0 if self._plan is None else self._plan[name].mechanism.std
+
+    def shift(self, name: str) -> float:
+        """Sensitivity over standard deviation of release ``name``, in the norm its noise asks for; ∞ without noise."""
+        if self._plan is None:
+            return math.inf
+        release = self._plan[name]
+        return (release.l2_sensitivity if release.mechanism.name == "gaussian" else release.l1_sensitivity) / self.std(
+            name
+        )
+
+    def release(self, name: str, exact: FloatArray) -> FloatArray:
+        """``exact`` with the noise of release ``name``; the ledger gains one such release."""
+        if self._plan is None:
+            return exact
+        planned = replace(self._plan[name], count=1)
+        if self._left[name] == 0 or planned.coordinates != exact.size:
+            raise RuntimeError(f"release {name!r} was planned otherwise than it is made")
+        self._left[name] -= 1
+        self._made.append(planned)
+        return exact + sample(planned, self._rng).reshape(exact.shape)
+
+    def stream(self, name: str) -> Callable[[int, int], FloatArray] | None:
+        """The noise of release ``name`` in pieces: ``noise(start, size)`` for a piece of ``size`` numbers that begins at ``start``.
+
+        For sums too large to hold at once. The ledger gains the whole release now; pieces may be asked for in any order and by
+        several threads, each ``start`` once. None without noise.
+        """
+        if self._plan is None:
+            return None
+        planned = replace(self._plan[name], count=1)
+        if self._left[name] == 0:
+            raise RuntimeError(f"release {name!r} was planned otherwise than it is made")
+        self._left[name] -= 1
+        self._made.append(planned)
+        entropy = int(self._rng.integers(2**63))
+
+        def noise(start: int, size: int) -> FloatArray:
+            rng = np.random.default_rng([entropy, start])
+            return np.asarray(planned.mechanism.sample(size, rng), dtype=np.float64)
+
+        return noise
+
+    def made(self) -> tuple[Release, ...]:
+        """The releases made since this was last asked."""
+        out, self._made = tuple(self._made), []
+        return out

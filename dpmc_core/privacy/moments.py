@@ -1,0 +1,125 @@
+"""Moments released once: sums and second moments of what each user contributes, and how to read them through the noise.
+
+Lives here: the parts of a plan with their sensitivities derived, clipping, the exact sums, and shrinkage that knows the noise.
+Does not live here: noise (``budget.Curator`` adds it), or what the numbers mean (``completion``, ``factorization``).
+
+Each user i contributes one sparse vector z_i. Users are added or removed, so a sum Σ_i f(z_i) moves by one term f(z), and its
+sensitivity is the largest norm f can have once z is clipped:
+
+* sums Σ z: at most c in the norm that is clipped to c. Clipped in ℓ1, ‖z‖₂ ≤ ‖z‖₁ ≤ c; clipped in ℓ2, ‖z‖₁ ≤ √d·c by
+  Cauchy–Schwarz.
+* second moments: what leaves is the strict upper triangle of Σ z zᵀ, the products z_j·z_k with j < k, each once. Of one user,
+  ℓ2² = Σ_{j<k} z_j²z_k² = (‖z‖₂⁴ − Σz⁴)/2 ≤ c⁴/2 if ‖z‖₂ ≤ c, and ℓ1 = (‖z‖₁² − ‖z‖₂²)/2 ≤ c²/2 if ‖z‖₁ ≤ c. In the other norm:
+  ℓ1 ≤ (d − 1)·c²/2 if ‖z‖₂ ≤ c, as ‖z‖₁² ≤ d‖z‖₂²; and ℓ2² ≤ max_{j<k}|z_j z_k| · ℓ1 ≤ (c²/4)(c²/2) if ‖z‖₁ ≤ c.
+
+The diagonal Σ z² is not released: it says how large contributions are, not how they go together.
+"""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from dpmc_core.privacy.budget import Part
+
+FloatArray = NDArray[np.float64]
+
+__all__ = [
+    "clip_rows",
+    "normalised",
+    "row_norms",
+    "second_moment",
+    "second_moment_part",
+    "shrink",
+    "sum_part",
+    "symmetric",
+    "totals",
+]
+
+_CHUNK_CELLS = 8_000_000  # cells of the dense piece that a second moment is added up from
+
+
+def sum_part(
+    what: str, *, clip: float, norm: int, coordinates: int, share: float, source: str = "", count: int = 1
+) -> Part:
+    """The plan of Σ z, each user's z clipped to ``clip`` in the ℓ1 or ℓ2 ``norm`` (sensitivities as the module derives)."""
+    l1 = clip if norm == 1 else math.sqrt(coordinates) * clip
+    text = f"dpmc_core.privacy.moments: one user moves the sum by at most {clip:g} in the ℓ{norm} norm{source}"
+    return Part(what=what, l1=l1, l2=clip, coordinates=coordinates, share=share, source=text, count=count)
+
+
+def second_moment_part(what: str, *, clip: float, norm: int, size: int, share: float) -> Part:
+    """The plan of the strict upper triangle of Σ z zᵀ for z of ``size`` ≥ 2 numbers, clipped to ``clip`` in ``norm``."""
+    if norm == 1:
+        l1, l2 = clip**2 / 2, clip**2 / math.sqrt(8)
+    else:
+        l1, l2 = (size - 1) * clip**2 / 2, clip**2 / math.sqrt(2)
+    triangle = size * (size - 1) // 2
+    l1 = min(l1, math.sqrt(triangle) * l2)
+    l2 = min(l2, l1)
+    source = f"dpmc_core.privacy.moments: strict upper triangle of z zᵀ with ‖z‖{'₁' if norm == 1 else '₂'} ≤ {clip:g}"
+    return Part(what=what, l1=l1, l2=l2, coordinates=triangle, share=share, source=source)
+
+
+def totals(groups: NDArray[np.integer], values: FloatArray, count: int) -> FloatArray:
+    """The sum of ``values`` in each of ``count`` groups."""
+    return np.bincount(groups, values, minlength=count).astype(np.float64)
+
+
+def row_norms(users: NDArray[np.integer], values: FloatArray, n_users: int, norm: int) -> FloatArray:
+    """‖z_i‖ of every user (n_users,), z given in coordinate form by its ``users`` and ``values``; 0 without any."""
+    sizes = np.abs(values) if norm == 1 else values**2
+    summed = totals(users, sizes, n_users)
+    return summed if norm == 1 else np.sqrt(summed)
+
+
+def normalised(users: NDArray[np.integer], values: FloatArray, n_users: int, norm: int) -> FloatArray:
+    """``values`` > 0 scaled so that every user's vector has ``norm`` 1."""
+    return np.asarray(values / row_norms(users, values, n_users, norm)[users])
+
+
+def clip_rows(users: NDArray[np.integer], values: FloatArray, n_users: int, norm: int, clip: float) -> FloatArray:
+    """``values`` with every user's vector moved onto the ball of radius ``clip``: z·min(1, c/‖z‖)."""
+    size = row_norms(users, values, n_users, norm)
+    factor = np.minimum(1.0, clip / np.maximum(size, 1e-300))
+    return np.asarray(values * factor[users])
+
+
+def second_moment(
+    users: NDArray[np.integer], columns: NDArray[np.integer], values: FloatArray, n_users: int, size: int
+) -> FloatArray:
+    """The strict upper triangle of Σ_i z_i z_iᵀ as a vector, row by row; z_i in coordinate form, ``columns`` < ``size``.
+
+    Adds up dense pieces of users, so memory stays at the size² of the result and one piece.
+    """
+    table = sparse.csr_array((values, (users, columns)), shape=(n_users, size))
+    total = np.zeros((size, size))
+    step = max(1, _CHUNK_CELLS // size)
+    for start in range(0, n_users, step):
+        piece = table[start : start + step].toarray()
+        total += piece.T @ piece
+    return total[np.triu_indices(size, 1)]
+
+
+def symmetric(triangle: FloatArray, size: int) -> FloatArray:
+    """The symmetric matrix with this strict upper triangle and a zero diagonal."""
+    out = np.zeros((size, size))
+    out[np.triu_indices(size, 1)] = triangle
+    return out + out.T
+
+
+def shrink(matrix: FloatArray, std: float, rank: int) -> tuple[FloatArray, FloatArray]:
+    """Eigenvectors (size×r) and shrunken eigenvalues (r,) of a symmetric noisy ``matrix``, at most ``rank`` of them, largest first.
+
+    In symmetric noise of standard deviation σ per entry, with e = 2σ√size, eigenvalues of the noise alone end at ±e (Wigner's
+    semicircle). A planted θ > e/2 shows at λ = θ + e²/4θ, its vector at an angle with cos² = 1 − e²/4θ², so the multiple of the
+    seen vector nearest to the planted part is θ·cos² = √(λ² − e²); what is not above e is dropped. Which users happen to be there
+    spreads the eigenvalues too, so e is taken no smaller than the most negative one. This reads nothing but the released matrix
+    and the known σ. None may be left (r = 0).
+    """
+    values, vectors = np.linalg.eigh(matrix)
+    edge = max(2 * std * math.sqrt(len(matrix)), -float(values[0]))
+    values, vectors = values[::-1][:rank], vectors[:, ::-1][:, :rank]
+    kept = values > edge
+    return vectors[:, kept], np.sqrt(values[kept] ** 2 - edge**2)

@@ -1,0 +1,387 @@
+"""Privacy of the user-level algorithms: what one user can move, that nobody else's part moves with them, and what is planned."""
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpmc_core.completion import dpals as dpals_module
+from dpmc_core.completion.dpals import DPALSConfig, dpals, dpals_plan
+from dpmc_core.completion.frank_wolfe import FrankWolfeConfig, frank_wolfe
+from dpmc_core.completion.moments import MomentsConfig, moments_once
+from dpmc_core.completion.offsets import PrivateMeansConfig, private_means
+from dpmc_core.completion.preprocessing import first_k, lottery, weights_of
+from dpmc_core.completion.private_svd import PrivateSVDConfig, private_svd
+from dpmc_core.completion.step import Step
+from dpmc_core.datasets.ratings import Ratings
+from dpmc_core.errors import ParameterError
+from dpmc_core.privacy import Ledger, state
+from dpmc_core.privacy.budget import Budget, Curator, Part, plan
+from dpmc_core.privacy.ledger import Release
+from dpmc_core.privacy.moments import clip_rows, second_moment, second_moment_part, shrink, sum_part, symmetric
+
+USERS, ITEMS = 14, 9
+
+
+def table(seed: int) -> Ratings:
+    rng = np.random.default_rng(seed)
+    seen = rng.random((USERS, ITEMS)) < 0.6
+    seen[:, 0] = True
+    users, items = np.nonzero(seen)
+    values = rng.integers(1, 6, users.size).astype(float)
+    return Ratings.checked(users, items, values, n_users=USERS, n_items=ITEMS, low=1, high=5)
+
+
+def solvers(family: str) -> dict[str, Callable[[Ratings, np.random.Generator], Iterator[Step]]]:
+    """Every algorithm that claims to protect users, in the variants that release different things."""
+    budget = Budget(epsilon=3.0, family=family)
+
+    def with_dpals(**knobs: Any) -> Callable[[Ratings, np.random.Generator], Iterator[Step]]:
+        knobs = {"rank": 2, "reg": 1.0, "items_per_user": 3, "item_share": 0.7, **knobs}
+        return lambda ratings, rng: dpals(ratings, DPALSConfig(budget=budget, **knobs), rng, 1)
+
+    return {
+        "moments": lambda r, rng: moments_once(r, MomentsConfig(rank=3, budget=budget), rng, 1),
+        "means": lambda r, rng: private_means(r, PrivateMeansConfig(budget=budget), rng, 1),
+        "svd": lambda r, rng: private_svd(r, PrivateSVDConfig(rank=2, budget=budget), rng, 1),
+        "fw": lambda r, rng: frank_wolfe(r, FrankWolfeConfig(iterations=3, items_per_user=3, budget=budget), rng, 1),
+        "dpals": with_dpals(),
+        "dpals uniform, power start, user means": with_dpals(sampling="uniform", start="power", centring="user"),
+        "dpals weights, implicit": with_dpals(sampling="weights", global_penalty=0.5, user_exponent=0.5),
+        "dpals weights, power start": with_dpals(sampling="weights", start="power", centring="none"),
+        "dpals, all of everybody": with_dpals(items_per_user=50, item_share=1.0, orthonormal=True),
+    }
+
+
+@dataclass
+class Tape:
+    """What went into each release, and what came out of it; a replay gets the recorded outputs whatever goes in."""
+
+    exact: list[tuple[str, np.ndarray]] = field(default_factory=list)
+    noisy: list[np.ndarray] = field(default_factory=list)
+    made: list[Release] = field(default_factory=list)
+
+
+def run(monkeypatch: pytest.MonkeyPatch, solver: Any, ratings: Ratings, recorded: Tape | None) -> Tape:
+    """Run ``solver``, with the outputs of ``recorded`` in place of its own releases if given."""
+    tape = Tape()
+    outputs = iter(recorded.noisy) if recorded else iter(())
+    with monkeypatch.context() as patch:
+        original_release, original_items = Curator.release, dpals_module._Rounds.items
+        original_released = dpals_module._Rounds.released
+        statistics: dict[str, np.ndarray] = {}
+
+        def release(self: Curator, name: str, exact: np.ndarray) -> np.ndarray:
+            tape.exact.append((name, exact.copy()))
+            own = original_release(self, name, exact)
+            tape.noisy.append(next(outputs) if recorded else own)
+            return tape.noisy[-1]
+
+        def released(self: Any, gram: np.ndarray, right: np.ndarray, rows: np.ndarray, streams: Any) -> Any:
+            for at, row in enumerate(rows):
+                statistics["gram"][row] = gram[at][np.triu_indices(gram.shape[1])]
+                statistics["right"][row] = right[at]
+            return original_released(self, gram, right, rows, streams)
+
+        def items(self: Any, users: np.ndarray) -> np.ndarray:
+            rank = users.shape[1]
+            statistics["gram"] = np.zeros((ITEMS, rank * (rank + 1) // 2))
+            statistics["right"] = np.zeros((ITEMS, rank))
+            mark = len(tape.exact)
+            own = original_items(self, users)
+            assert len(tape.exact) - mark <= 1
+            tape.exact += [(name, statistics[name].copy()) for name in ("gram", "right")]
+            tape.noisy.append(next(outputs) if recorded else own)
+            return tape.noisy[-1]
+
+        patch.setattr(Curator, "release", release)
+        patch.setattr(dpals_module._Rounds, "items", items)
+        patch.setattr(dpals_module._Rounds, "released", released)
+        for step in solver(ratings, np.random.default_rng(1)):
+            tape.made += step.releases
+    return tape
+
+
+NAMES = {
+    "users": "how many users there are",
+    "popularity": "how often items are rated",
+    "weights": "weight on each item",
+    "deviations": "weighted deviations of ratings from their user's mean",
+    "together": "which items are rated together",
+    "tastes": "which items' residuals go together",
+    "covariance": "covariance of residuals",
+    "squares": "second moment of the users' residual rows",
+    "counts": "item counts of k ratings per user",
+    "counts again": "item counts of the ratings that take part",
+    "sum of ratings": "sum of the ratings that take part",
+    "number of ratings": "number of ratings that take part",
+    "start": "power iteration: the values' second moment times the directions so far",
+    "all users": "Gram matrix over all users",
+    "gram": "Gram matrices of all items",
+    "right": "right-hand sides of all items",
+}
+
+
+@pytest.mark.parametrize("family", ["gaussian", "laplace"])
+@pytest.mark.parametrize("name", solvers("gaussian"))
+def test_one_user_moves_a_release_by_their_own_part_and_no_more_than_planned(
+    monkeypatch: pytest.MonkeyPatch, name: str, family: str
+) -> None:
+    """With earlier outputs held fixed, a release of everybody is that of all but one plus that of the one alone, and the one's part
+    is within the recorded sensitivities. Anything that one user does to another's part (a mean over users, a shared draw) breaks it."""
+    solver = solvers(family)[name]
+    tightest = 0.0
+    for seed in range(3):
+        everybody = table(seed)
+        whole = run(monkeypatch, solver, everybody, None)
+        planned = {release.what: release for release in whole.made}
+        for user in range(0, USERS, 3):
+            there = everybody.users == user
+            without = run(monkeypatch, solver, everybody.take(~there), whole)
+            alone = run(monkeypatch, solver, everybody.take(there), whole)
+            assert len(whole.exact) == len(without.exact) == len(alone.exact)
+            for (what, all_), (_, rest), (_, own) in zip(whole.exact, without.exact, alone.exact, strict=True):
+                assert np.allclose(all_, rest + own, rtol=0, atol=1e-9), (what, user)
+                release = planned[NAMES[what]]
+                norms = np.abs(own).sum(), float(np.linalg.norm(own))
+                assert norms[0] <= release.l1_sensitivity * (1 + 1e-9), (what, user)
+                assert norms[1] <= release.l2_sensitivity * (1 + 1e-9), (what, user)
+                tightest = max(tightest, norms[1] / release.l2_sensitivity, norms[0] / release.l1_sensitivity)
+    # the bounds are near: an upper triangle's ℓ2 norm is between 1/√2 and 1 of ‖a‖₂², its ℓ1 norm between ½ and 1 of ‖a‖₁²
+    assert tightest > (0.7 if family == "gaussian" else 0.5)
+
+
+@pytest.mark.parametrize("family", ["gaussian", "huber"])
+@pytest.mark.parametrize("name", ["moments", "dpals weights, implicit", "fw"])
+def test_a_run_spends_its_budget_and_no_more(name: str, family: str) -> None:
+    ledger = Ledger()
+    for step in solvers(family)[name](table(0), np.random.default_rng(0)):
+        ledger = ledger.plus(step.releases)
+    statement = state(ledger, 1e-5)
+    # Gaussian noise is planned exactly; other noise by a coarser upper bound than the statement's, up to a few per cent
+    assert 3.0 * (0.99999 if family == "gaussian" else 0.97) < statement.epsilon <= 3.0
+    assert not statement.nominal
+    assert (statement.unit, statement.neighbours) == ("user", "add/remove-one")
+    assert any("Joint differential privacy" in caveat for caveat in statement.caveats)
+
+
+def test_the_plan_reads_no_rating() -> None:
+    """Two tables of one shape and scale, nothing else in common, get the same releases."""
+    for config in (
+        DPALSConfig(rank=2, budget=Budget(epsilon=1.0)),
+        DPALSConfig(rank=2, sampling="weights", budget=Budget(epsilon=1.0)),
+    ):
+        assert dpals_plan(table(0), config) == dpals_plan(table(1), config)
+
+
+def test_other_peoples_ratings_are_drawn_alike_whoever_is_there() -> None:
+    ratings = table(0)
+    some = ratings.users != 3
+    assert np.array_equal(lottery(ratings, 7)[some], lottery(ratings.take(some), 7))
+    draws = np.concatenate([lottery(ratings, salt) for salt in range(400)])
+    assert abs(draws.mean() - 0.5) < 5 / math.sqrt(12 * draws.size)
+    assert not np.array_equal(lottery(ratings, 1), lottery(ratings, 2))
+
+
+def test_first_k_takes_the_lowest_of_each_user() -> None:
+    users = np.array([1, 0, 1, 1, 0, 4])
+    chosen = first_k(users, np.array([3.0, 1.0, 1.0, 2.0, 0.0, 9.0]), 2)
+    assert chosen.tolist() == [False, True, True, True, True, True]
+    assert first_k(np.empty(0, dtype=int), np.empty(0), 2).size == 0
+
+
+@pytest.mark.parametrize("norm", [1, 2])
+def test_weights_in_place_of_sampling(norm: int) -> None:
+    """Σ ω² = k for every user (findings 12), and Σ ω ≤ k where the noise asks for it; rarer items weigh more."""
+    ratings = table(0)
+    counts = np.bincount(ratings.items, minlength=ITEMS).astype(float)
+    by_user, by_item = weights_of(ratings, np.ones(len(ratings), dtype=bool), counts, 3, norm)
+    weights = by_user[ratings.users] * by_item[ratings.items]
+    squares = np.bincount(ratings.users, weights**2, minlength=USERS)
+    assert np.all(squares <= 3 * (1 + 1e-12))
+    if norm == 1:
+        assert np.all(np.bincount(ratings.users, weights) <= 3 * (1 + 1e-12))
+    else:
+        assert np.allclose(squares, 3)
+    assert by_item[np.argmin(counts)] == by_item.max()
+
+
+# --- moments: sensitivities and reading through noise
+
+
+@given(st.integers(2, 12), st.integers(1, 2), st.floats(0.1, 5), st.integers(0, 2**32 - 1))
+def test_second_moment_sensitivities_hold(size: int, norm: int, clip: float, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    z = rng.standard_normal(size) * rng.exponential(2.0)
+    columns, users = np.arange(size), np.zeros(size, dtype=int)
+    z = clip_rows(users, z, 1, norm, clip)
+    part = second_moment_part("x", clip=clip, norm=norm, size=size, share=1.0)
+    own = second_moment(users, columns, z, 1, size)
+    assert own == pytest.approx(np.outer(z, z)[np.triu_indices(size, 1)])
+    assert np.linalg.norm(own) <= part.l2 * (1 + 1e-12)
+    assert np.abs(own).sum() <= part.l1 * (1 + 1e-12)
+    summed = sum_part("x", clip=clip, norm=norm, coordinates=size, share=1.0)
+    assert np.linalg.norm(z) <= summed.l2 * (1 + 1e-12)
+    assert np.abs(z).sum() <= summed.l1 * (1 + 1e-12)
+
+
+def test_second_moment_sensitivities_are_near() -> None:
+    """Equal entries reach √(1 − 1/d) of the ℓ2 bound and 1 − 1/d of the ℓ1 bound."""
+    for norm in (1, 2):
+        size, clip = 50, 2.0
+        part = second_moment_part("x", clip=clip, norm=norm, size=size, share=1.0)
+        z = np.full(size, clip / size if norm == 1 else clip / math.sqrt(size))
+        own = np.outer(z, z)[np.triu_indices(size, 1)]
+        if norm == 1:
+            assert np.abs(own).sum() == pytest.approx(part.l1 * (1 - 1 / size))
+        else:
+            assert np.linalg.norm(own) == pytest.approx(part.l2 * math.sqrt(1 - 1 / size))
+
+
+def test_shrink_finds_what_stands_above_the_noise_and_nothing_else() -> None:
+    size, std = 300, 1.0
+    rng = np.random.default_rng(0)
+    noise = symmetric(std * rng.standard_normal(size * (size - 1) // 2), size)
+    vectors, _ = shrink(noise, std * 1.1, 10)  # ten per cent above the edge: the largest fluctuates by about 1 %
+    assert vectors.shape[1] == 0
+    direction = rng.standard_normal(size)
+    direction /= np.linalg.norm(direction)
+    strength = 4 * std * math.sqrt(size)  # twice the edge
+    planted = strength * np.outer(direction, direction)
+    vectors, values = shrink(planted + noise, std, 10)
+    assert values.size <= 2  # a value at the very edge of the noise may pass, shrunk to almost nothing
+    assert abs(vectors[:, 0] @ direction) ** 2 == pytest.approx(1 - 1 / 16, abs=0.03)
+    assert values[0] == pytest.approx(strength * (1 - 1 / 16), rel=0.05)
+    best = min(
+        np.linalg.norm(planted - c * np.outer(vectors[:, 0], vectors[:, 0]))
+        for c in np.linspace(0.5, 1.5, 101) * strength
+    )
+    kept = np.linalg.norm(planted - values[0] * np.outer(vectors[:, 0], vectors[:, 0]))
+    assert kept <= best * 1.02
+
+
+# --- plans and the curator
+
+
+def test_a_curator_makes_what_was_planned_and_nothing_else() -> None:
+    part = Part(what="x", l1=1.0, l2=1.0, coordinates=3, share=1.0, source="here", count=2)
+    planned = plan({"x": part}, Budget(epsilon=1.0))
+    curator = Curator(planned, np.random.default_rng(0))
+    with pytest.raises(RuntimeError, match="planned otherwise"):
+        curator.release("x", np.zeros(4))
+    noisy = [curator.release("x", np.zeros(3)) for _ in range(2)]
+    assert not np.array_equal(*noisy)
+    with pytest.raises(RuntimeError, match="planned otherwise"):
+        curator.release("x", np.zeros(3))
+    with pytest.raises(RuntimeError, match="planned otherwise"):
+        curator.stream("x")
+    made = curator.made()
+    assert [r.count for r in made] == [1, 1]
+    assert curator.made() == ()
+    assert Ledger().plus(made).releases == (planned["x"],)
+    bare = Curator(None, np.random.default_rng(0))
+    assert np.array_equal(bare.release("x", np.ones(3)), np.ones(3))
+    assert bare.stream("x") is None
+    assert (bare.std("x"), bare.shift("x"), bare.made()) == (0.0, math.inf, ())
+
+
+def test_streams_of_noise_are_the_planned_noise() -> None:
+    part = Part(what="x", l1=1.0, l2=1.0, coordinates=30_000, share=1.0, source="here")
+    curator = Curator(plan({"x": part}, Budget(epsilon=1.0)), np.random.default_rng(0))
+    stream = curator.stream("x")
+    pieces = [stream(start, 3000) for start in range(0, 30_000, 3000)]
+    assert np.array_equal(stream(3000, 3000), pieces[1])
+    noise = np.concatenate(pieces)
+    assert len(set(noise)) == noise.size
+    # the sample variance of n Gaussian numbers has relative standard deviation √(2/n); five of them
+    assert noise.var() == pytest.approx(curator.std("x") ** 2, rel=5 * math.sqrt(2 / noise.size))
+
+
+def test_shares_divide_the_budget() -> None:
+    parts = {
+        "a": Part(what="a", l1=4.0, l2=2.0, coordinates=4, share=0.25, source="s"),
+        "b": Part(what="b", l1=1.0, l2=1.0, coordinates=4, share=0.75, source="s", count=3),
+    }
+    releases = plan(parts, Budget(epsilon=2.0))
+    spent = {name: r.count * (r.l2_sensitivity / r.mechanism.scale) ** 2 for name, r in releases.items()}
+    assert spent["a"] / sum(spent.values()) == pytest.approx(0.25)
+    assert state(Ledger(tuple(releases.values())), 1e-5).epsilon == pytest.approx(2.0, rel=1e-5)
+    assert plan(parts, None) is None
+
+
+# --- bad input
+
+
+def bad(ratings: Ratings, words: str, **knobs: Any) -> None:
+    knobs = {"rank": 2, "budget": Budget(epsilon=1.0), **knobs}
+    with pytest.raises(ParameterError) as caught:
+        list(dpals(ratings, DPALSConfig(**knobs), np.random.default_rng(0), 1))
+    assert words in str(caught.value)
+
+
+def test_bad_input_is_told() -> None:
+    ratings = table(0)
+    bad(ratings, "item_share = 0.1 is not allowed: it must be at least 0.222 here", item_share=0.1)
+    bad(ratings, "sigma_right = 0.0 is not allowed", budget=None, sigma_right=0.0, sigma_preparation=1.0)
+    bad(ratings, "private=False is how to run without noise", budget=None, sigma_right=1.0, sigma_preparation=0.0)
+    bad(ratings, "budget = None is not allowed", budget=None)
+    bad(ratings, "private = False is not allowed", private=False)
+    bad(ratings, "sigma_right = 2.0 is not allowed: it must be left out", sigma_right=2.0)
+    bad(ratings, "alone cost(s) with the noise chosen for it", sigma_preparation=1.0)
+    bad(ratings, "projection = 'none'", projection="none")
+    bad(ratings, "rank = 10 is not allowed", rank=10)
+    bad(ratings, "items_per_user = 0", items_per_user=0)
+    with pytest.raises(ParameterError, match="epsilon = 0"):
+        Budget(epsilon=0)
+    with pytest.raises(ParameterError, match="mechanism = 'staircase'"):
+        Budget(epsilon=1, family="staircase")
+    flat = replace(ratings, low=3.0, high=3.0, values=np.full(len(ratings), 3.0))
+    with pytest.raises(ParameterError, match="rating scale = '3 to 3'"):
+        list(moments_once(flat, MomentsConfig(rank=1), np.random.default_rng(0), 1))
+
+
+def test_more_items_per_user_than_anybody_rated() -> None:
+    """Nobody is sampled then: every rating takes part, and the noise is still that of k."""
+    ratings = table(0)
+    for sampling in ("adaptive", "uniform"):
+        (step, *_) = dpals(
+            ratings,
+            DPALSConfig(rank=2, items_per_user=10_000, sampling=sampling, budget=Budget(epsilon=1.0)),
+            np.random.default_rng(0),
+            1,
+        )
+        assert np.isfinite(step.model.predict(ratings.users, ratings.items)).all()
+        (gram,) = (r for r in step.releases if r.what.startswith("Gram"))
+        assert gram.l2_sensitivity == pytest.approx(math.sqrt(ITEMS))
+
+
+def test_a_rating_outside_the_clip_counts_as_one_at_its_edge() -> None:
+    ratings = table(0)
+    wild = ratings.values.copy()
+    wild[5] = 400.0
+    edge = ratings.values.copy()
+    edge[5] = 5.0
+    for start in ("random", "power"):
+        config = DPALSConfig(rank=2, start=start, budget=Budget(epsilon=1.0))
+        models = [
+            [s.model.item_factors for s in dpals(replace(ratings, values=v), config, np.random.default_rng(0), 1)]
+            for v in (wild, edge)
+        ]
+        assert np.array_equal(models[0][-1], models[1][-1])
+
+
+def test_nobody_and_nothing_rated() -> None:
+    """Users without ratings get a defined prediction; items without ratings still get noisy factors, as their silence would tell."""
+    ratings = table(0)
+    few = ratings.take((ratings.users != 2) & (ratings.items != 4))
+    for name, solver in solvers("gaussian").items():
+        for step in solver(few, np.random.default_rng(0)):
+            assert np.isfinite(step.model.block(np.arange(USERS))).all(), name
+    config = DPALSConfig(rank=2, item_share=1.0, budget=Budget(epsilon=1.0))
+    for step in dpals(few, config, np.random.default_rng(0), 1):
+        assert np.any(step.model.item_factors[4, :2] != 0)

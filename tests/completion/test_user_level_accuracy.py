@@ -1,0 +1,241 @@
+"""The user-level algorithms compute what they should: against slow references written here, and on data whose truth is known."""
+
+import math
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from dpmc_core.completion.dpals import DPALSConfig, dpals, dpals_plan
+from dpmc_core.completion.frank_wolfe import FrankWolfeConfig, frank_wolfe
+from dpmc_core.completion.moments import MomentsConfig, moments_once
+from dpmc_core.completion.offsets import PrivateMeansConfig, private_means
+from dpmc_core.completion.preprocessing import SAMPLING
+from dpmc_core.completion.projection import PROJECTIONS, solve_noisy
+from dpmc_core.completion.spectral import SpectralConfig, svt, trifactor, truncated_svd, user_item
+from dpmc_core.completion.trivial import trivial_predictors
+from dpmc_core.datasets.ratings import Ratings, random_split
+from dpmc_core.datasets.synthetic import low_rank, skewed
+from dpmc_core.privacy import Ledger
+from dpmc_core.privacy.budget import Budget
+from dpmc_core.privacy.compare import dpals_counts
+
+R = np.random.default_rng
+
+
+def small(seed: int = 0) -> Ratings:
+    return skewed(60, 25, 700, rank=2, seed=seed)
+
+
+def reference_dpals(ratings: Ratings, config: DPALSConfig, items: np.ndarray) -> np.ndarray:
+    """Item factors of DPALS without noise, k above everybody's count and β = 1, straight from Algorithm 1 and eq. 35."""
+    middle, half = (ratings.low + ratings.high) / 2, (ratings.high - ratings.low) / 2
+    table = np.full((ratings.n_users, ratings.n_items), np.nan)
+    table[ratings.users, ratings.items] = np.clip(ratings.values - middle, -half, half)
+    if config.centring == "mean":
+        table = np.clip(table - np.nanmean(table), -half, half)
+    rated = ~np.isnan(table)
+    counts = rated.sum(axis=0).clip(1) ** config.item_exponent
+    for _ in range(config.iterations):
+        users = np.zeros((ratings.n_users, config.rank))
+        for i in range(ratings.n_users):
+            v = items[rated[i]]
+            reg = config.reg * (max(len(v) / config.items_per_user, 1e-3)) ** config.user_exponent
+            left = v.T @ v + reg * np.eye(config.rank) + config.global_penalty * items.T @ items
+            users[i] = np.linalg.solve(left, v.T @ table[i, rated[i]])
+            users[i] *= min(1.0, config.clip_norm / np.linalg.norm(users[i]))
+        items = np.zeros_like(items)
+        for j in range(ratings.n_items):
+            u = users[rated[:, j]]
+            left = u.T @ u + config.reg * counts[j] / counts.mean() * np.eye(config.rank)
+            left += config.global_penalty * users.T @ users
+            items[j] = np.linalg.solve(left, u.T @ table[rated[:, j], j])
+        if config.orthonormal:
+            values, vectors = np.linalg.eigh(items.T @ items)
+            items = items @ (vectors / np.sqrt(values)) @ vectors.T
+    return items
+
+
+@pytest.mark.parametrize(
+    "knobs",
+    [
+        {},
+        {"centring": "none", "projection": "off", "orthonormal": True},
+        {"global_penalty": 0.3, "item_exponent": 1.0, "user_exponent": 0.5, "clip_norm": 0.3},
+        {"projection": "inner", "sampling": "uniform", "iterations": 3},
+    ],
+)
+def test_dpals_without_noise_is_algorithm_1(knobs: dict) -> None:
+    ratings = small()
+    config = DPALSConfig(**{"rank": 3, "reg": 0.7, "items_per_user": 1000, "private": False, **knobs})
+    rng = R(5)
+    rng.integers(2**63)  # the lottery's salt
+    start = rng.standard_normal((ratings.n_items, 3)) / math.sqrt(3)
+    (*_, last) = dpals(ratings, config, R(5), 1)
+    assert last.model.item_factors[:, :3] == pytest.approx(reference_dpals(ratings, config, start), rel=1e-9, abs=1e-10)
+    assert last.releases == ()
+    again = list(dpals(ratings, config, R(5), 2))[-1]
+    assert np.array_equal(again.model.item_factors, last.model.item_factors)
+
+
+def test_noise_does_not_depend_on_the_number_of_threads() -> None:
+    ratings = skewed(400, 120, 9000, seed=1)
+    config = DPALSConfig(rank=3, budget=Budget(epsilon=2.0))
+    one, two = (list(dpals(ratings, config, R(0), workers))[-1].model.item_factors for workers in (1, 2))
+    assert np.array_equal(one, two)
+
+
+def test_infrequent_items_get_the_users_own_mean() -> None:
+    ratings = small()
+    config = DPALSConfig(rank=3, reg=1.0, item_share=0.5, private=False, items_per_user=25)
+    (*_, last) = dpals(ratings, config, R(0), 1)
+    counts = np.bincount(ratings.items, minlength=25)
+    frequent = np.argsort(-counts, kind="stable")[: math.ceil(0.5 * 25)]
+    others = np.setdiff1d(np.arange(25), frequent)
+    sums = np.bincount(ratings.users, ratings.values, minlength=60)
+    own = (sums + 5 * 3.0) / (np.bincount(ratings.users, minlength=60) + 5)  # pulled to the middle of the scale
+    predicted = last.model.block(np.arange(60))
+    assert predicted[:, others] == pytest.approx(np.repeat(own[:, None], others.size, axis=1))
+    assert not np.allclose(predicted[:, frequent], np.repeat(own[:, None], frequent.size, axis=1))
+
+
+@pytest.mark.parametrize("projection", PROJECTIONS)
+def test_solving_with_noisy_matrices(projection: str) -> None:
+    rng = R(0)
+    gram = rng.standard_normal((20, 4, 4))
+    gram = gram + gram.transpose(0, 2, 1)  # indefinite
+    right, reg = rng.standard_normal((20, 4)), rng.uniform(0.1, 1, 20)
+    found = solve_noisy(gram, right, reg, projection)
+    for k in range(20):
+        values, vectors = np.linalg.eigh(gram[k])
+        if projection == "off":
+            expected = np.linalg.solve(gram[k] + reg[k] * np.eye(4), right[k])
+        elif projection == "inner":
+            projected = (vectors * values.clip(0)) @ vectors.T
+            expected = np.linalg.solve(projected + reg[k] * np.eye(4), right[k])
+        else:
+            projected = (vectors * (values + reg[k]).clip(0)) @ vectors.T
+            expected = np.linalg.pinv(projected, rcond=1e-9, hermitian=True) @ right[k]
+        assert found[k] == pytest.approx(expected, rel=1e-8, abs=1e-9)
+
+
+def test_power_iteration_starts_dpals_near_the_truth() -> None:
+    """On a rank-2 matrix of 4,000 users, one round from the released start is nearer the end than one from a random one."""
+    ratings = low_rank(4000, 40, rank=2, observed=0.5)
+    errors = {}
+    for start in ("random", "power"):
+        config = DPALSConfig(rank=2, reg=1.0, iterations=1, items_per_user=20, start=start, budget=Budget(epsilon=20.0))
+        (step,) = dpals(ratings, config, R(3), None)
+        errors[start] = step.squared_residuals
+    assert errors["power"] < 0.9 * errors["random"]
+
+
+@pytest.mark.parametrize("row", range(8))
+def test_table_4_gives_the_epsilon_of_finding_9(row: int) -> None:
+    """From the releases that DPALS itself plans with Table 4's σ: both statistics as finding 9 counts them, and the preparation."""
+    settings = (
+        (40, 126.9, 63.4, 200.0, 0.801),
+        (50, 29.0, 14.5, 200.0, 4.006),
+        (50, 11.3, 11.3, 20.0, 7.39),
+        (50, 5.86, 5.86, 20.0, 14.87),
+        (50, 125.9, 63.0, 100.0, 1.001),
+        (50, 27.8, 13.9, 20.0, 5.008),
+        (50, 15.5, 7.7, 10.0, 10.04),
+        (50, 7.5, 3.8, 10.0, 19.82),
+    )
+    k, gram, right, pre, epsilon = settings[row]
+    config = DPALSConfig(rank=4, items_per_user=k, sigma_gram=gram, sigma_right=right, sigma_preparation=pre)
+    planned = dpals_plan(skewed(50, 60, 900, seed=0), config)
+    rho = {n: r.count * (r.l2_sensitivity / r.mechanism.scale) ** 2 / 2 for n, r in planned.items()}
+    assert rho["gram"] + rho["right"] == pytest.approx(k * (1 / gram**2 + 1 / right**2))
+    assert rho["counts"] + rho["counts again"] == pytest.approx(k / pre**2)
+    # one number each, moved by up to k, with noise for √k: k times what the paper counts
+    assert rho["sum of ratings"] + rho["number of ratings"] == pytest.approx(k / pre**2)
+    as_printed = rho["gram"] + rho["right"] + (k + 1) / pre**2
+    assert as_printed + 2 * math.sqrt(as_printed * math.log(1e5)) == pytest.approx(epsilon, abs=0.006)
+    derived = sum(rho.values())
+    count = dpals_counts()[row]
+    assert count.both == pytest.approx(epsilon, abs=0.006)
+    assert count.derived == pytest.approx(derived + 2 * math.sqrt(derived * math.log(1e5)), rel=1e-12)
+    assert count.derived > count.both
+
+
+def test_without_noise_moments_learns_what_means_cannot() -> None:
+    split = random_split(skewed(3000, 200, 120_000, rank=4, noise_floor=0.5, seed=2), 0.2, 0)
+    test = split.test
+
+    def error(steps: object) -> float:
+        (*_, last) = steps  # type: ignore[misc]
+        return float(np.sqrt(np.mean((last.model.predict(test.users, test.items) - test.values) ** 2)))
+
+    moments = error(moments_once(split.train, MomentsConfig(rank=6), R(0)))
+    private = error(moments_once(split.train, MomentsConfig(rank=6, budget=Budget(epsilon=10.0)), R(0)))
+    means = error(private_means(split.train, PrivateMeansConfig(), R(0)))
+    trivial = trivial_predictors(split.train)[-1]
+    assert means == pytest.approx(
+        np.sqrt(np.mean((trivial.predict(test.users, test.items) - test.values) ** 2)), rel=0.03
+    )
+    assert 0.5 < moments < private < means  # 0.5 is the floor that no predictor goes below
+    assert moments < 0.8 * means
+
+
+def test_private_frank_wolfe_without_noise_descends() -> None:
+    ratings = low_rank(200, 40, rank=2, observed=0.5)
+    steps = list(frank_wolfe(ratings, FrankWolfeConfig(iterations=15, nuclear=0.3, items_per_user=40), R(0)))
+    trivial = float(((ratings.values - ratings.values.mean()) ** 2).sum())
+    assert steps[-1].squared_residuals < 0.6 * trivial
+    assert all(step.releases == () for step in steps)
+
+
+def test_spectral_baselines_recover_a_low_rank_matrix() -> None:
+    """Noiseless rank 2, 60 % seen: SVT and tri-factorisation complete it; truncated SVD at zero fill is the best fit of its kind."""
+    ratings = low_rank(120, 80, rank=2, observed=0.6, seed=3)
+    truth = ratings.truth.left @ ratings.truth.right.T
+    spread = truth.std()
+    for solver, config in (
+        (svt, SpectralConfig(rank=8, iterations=300, reg=10.0)),
+        (trifactor, SpectralConfig(rank=4, iterations=200, reg=0.05)),
+    ):
+        (*_, last) = solver(ratings, config, R(0))
+        whole = last.model.block(np.arange(120))
+        assert np.sqrt(np.mean((whole - truth) ** 2)) < 0.03 * spread, solver.__name__
+    (base,) = user_item(ratings, SpectralConfig(), R(0))
+    trivial = trivial_predictors(ratings)[-1]
+    assert base.model.predict(ratings.users, ratings.items) == pytest.approx(
+        trivial.predict(ratings.users, ratings.items)
+    )
+    (step,) = truncated_svd(ratings, SpectralConfig(rank=3), R(0))
+    left = np.zeros((120, 80))
+    left[ratings.users, ratings.items] = ratings.values - trivial.predict(ratings.users, ratings.items)
+    u, s, v = np.linalg.svd(left)
+    base_block = base.model.block(np.arange(120))
+    assert step.model.block(np.arange(120)) - base_block == pytest.approx((u[:, :3] * s[:3]) @ v[:3], abs=1e-8)
+
+
+def test_tri_factorisation_descends() -> None:
+    ratings = small()
+    objective = [s.objective for s in trifactor(ratings, SpectralConfig(rank=5, iterations=30, reg=1.0), R(0))]
+    assert all(b <= a * (1 + 1e-9) for a, b in pairwise(objective))
+
+
+@pytest.mark.parametrize("sampling", SAMPLING)
+def test_dpals_learns_with_enough_people(sampling: str) -> None:
+    """20,000 people, 40 items: at ε = 10 every way of sampling is clearly better than the mean."""
+    ratings = skewed(20_000, 40, 300_000, rank=2, noise_floor=0.3, seed=0)
+    split = random_split(ratings, 0.1, 0)
+    config = DPALSConfig(
+        rank=4,
+        reg=5.0,
+        items_per_user=10,
+        sampling=sampling,
+        centring="user",
+        projection="inner",
+        budget=Budget(epsilon=10.0),
+    )
+    ledger = Ledger()
+    for step in dpals(split.train, config, R(0)):
+        ledger = ledger.plus(step.releases)
+    predicted = step.model.predict(split.test.users, split.test.items)
+    trivial = trivial_predictors(split.train)[1].predict(split.test.users, split.test.items)
+    ours, theirs = (np.sqrt(np.mean((p - split.test.values) ** 2)) for p in (predicted, trivial))
+    assert ours < 0.9 * theirs
