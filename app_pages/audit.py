@@ -15,7 +15,14 @@ from dpmc_core.experiments.registry import ALGORITHMS
 from dpmc_core.privacy import odds_sentence, subject
 from dpmc_core.privacy.audit import proves_at_most
 
-TARGETS = {"number": "One published number", **{name: f"{a.title}, as published" for name, a in ALGORITHMS.items()}}
+TARGETS = {
+    "number": "One published number",
+    **{
+        n: f"{a.title}, as published" if a.protects == "rating" else a.title
+        for n, a in ALGORITHMS.items()
+        if a.protects
+    },
+}
 NOISES = {name: IDENTITY[name].title for name in ("laplace", "huber", "gaussian", "staircase")}
 CASE_TITLES = {
     "as-claimed": "as claimed",
@@ -25,7 +32,14 @@ CASE_TITLES = {
     "on-grid": "noise on a grid, last bits read",
 }
 NEIGHBOUR_TITLES = {"rating": "one of her ratings", "user": "all of her ratings"}
-VIEW_TITLES = {"matrix": "whole completed matrix", "others": "everybody else's rows", "items": "item factors"}
+VIEW_TITLES = {
+    "matrix": "whole completed matrix",
+    "others": "everybody else's rows",
+    "items": "item factors",
+    "factors": "factors of others and items",
+}
+
+USER_VIEWS = {name: title for name, title in VIEW_TITLES.items() if name != "matrix"}
 
 controls.on_page(
     "app_pages/audit.py",
@@ -35,9 +49,17 @@ controls.on_page(
         "x_case": CASE_TITLES,
         "x_neighbours": NEIGHBOUR_TITLES,
         "x_view": VIEW_TITLES,
+        "x_user_view": USER_VIEWS,
     },
 )
 fields: dict[str, Any] = {}
+
+
+def about_users() -> bool:
+    """Whether the target claims to protect whole users."""
+    return fields["target"] != "number" and ALGORITHMS[fields["target"]].protects == "user"
+
+
 with st.sidebar:
     st.subheader("What is attacked")
     fields["target"] = controls.choice("Target", "x_target", TARGETS, "number")
@@ -48,6 +70,15 @@ with st.sidebar:
             CASE_TITLES,
             "as-claimed",
             help="  \n".join(f"**{CASE_TITLES[k]}** {v}" for k, v in CASES.items()),
+        )
+    elif about_users():
+        fields["neighbours"] = "user"
+        fields["view"] = controls.choice(
+            "The attacker sees",
+            "x_user_view",
+            USER_VIEWS,
+            "factors",
+            help="  \n".join(f"**{title}**: {VIEWS[k]}" for k, title in USER_VIEWS.items()),
         )
     else:
         fields["neighbours"] = controls.choice(
@@ -67,7 +98,7 @@ with st.sidebar:
     st.subheader("Privacy")
     noises = NOISES if fields["target"] == "number" else {k: v for k, v in NOISES.items() if k != "staircase"}
     fields["mechanism"] = controls.choice("Noise", "x_noise", noises, "laplace")
-    claim = "Claimed ε" if fields["target"] == "number" else "Nominal ε of one draw"
+    claim = "Claimed ε" if fields["target"] == "number" else "Total ε" if about_users() else "Nominal ε of one draw"
     fields["epsilon"] = controls.number(claim, "x_epsilon", "noise_epsilon", 1.0, step=0.5)
     if fields["target"] != "number":
         fields["iterations"] = int(controls.number("Iterations T", "x_iterations", "iterations", 2))
@@ -101,8 +132,10 @@ def said(spec: AuditSpec) -> str:
     noise = f"{NOISES[spec.mechanism]} noise"
     if spec.target == "number":
         return f"one number, {CASE_TITLES[spec.case]}, {noise}, claimed ε = {texts.three(spec.epsilon)}"
+    total = ALGORITHMS[spec.target].protects == "user"
+    amount = f"total ε = {texts.three(spec.epsilon)}" if total else f"nominal ε = {texts.three(spec.epsilon)} per draw"
     return (
-        f"{TARGETS[spec.target]}, T = {spec.iterations}, {noise} at nominal ε = {texts.three(spec.epsilon)} per draw; the tables differ in "
+        f"{TARGETS[spec.target]}, T = {spec.iterations}, {noise} at {amount}; the tables differ in "
         f"{NEIGHBOUR_TITLES[spec.neighbours]}; the attacker sees the {VIEW_TITLES[spec.view]}"
     )
 
@@ -177,7 +210,7 @@ if fields["target"] == "number":
     )
 else:
     st.markdown(
-        f"**Attacked:** {ALGORITHMS[fields['target']].title} as published, on the left or the right table. The attacker knows both and sees "
+        f"**Attacked:** {TARGETS[fields['target']]}, on the left or the right table. The attacker knows both and sees "
         f"{VIEWS[fields['view']]}."
     )
     with st.expander("The two tables of ratings", icon=":material/table_chart:", expanded=job is None):

@@ -12,19 +12,23 @@ from app_pages.parts.completion_controls import (
     LETTERS,
     LINK_TITLES,
     NOISES,
+    PROTECTED,
     configuration,
     data_controls,
     method_controls,
+    use_protection,
+    user_configuration,
+    user_controls,
 )
 from app_pages.parts.run_charts import Named
-from app_pages.parts.style import draw, show
+from app_pages.parts.style import IDENTITY, draw, show
 from dpmc_core.completion import TRIVIAL
 from dpmc_core.datasets import entry
 from dpmc_core.errors import DPMCError
 from dpmc_core.experiments import RunResult, RunSpec, run
 from dpmc_core.experiments.presets import WELL_REGULARISED, preset
 from dpmc_core.experiments.registry import ALGORITHMS
-from dpmc_core.privacy import odds_sentence
+from dpmc_core.privacy import odds_sentence, subject
 
 
 def title_of(spec: RunSpec) -> str:
@@ -32,6 +36,8 @@ def title_of(spec: RunSpec) -> str:
     name = ALGORITHMS[spec.algorithm].title
     if spec.mechanism == "none":
         return f"{name}, no noise"
+    if ALGORITHMS[spec.algorithm].protects == "user":
+        return f"{name}, {NOISES[spec.mechanism]}, total ε {texts.three(spec.epsilon or 1.0)}"
     amount = (
         f"ε {texts.three(spec.epsilon)}"
         if spec.epsilon is not None
@@ -98,12 +104,21 @@ def account(item: Named) -> None:
         if statement.private:
             noise = result.ledger.releases[0].mechanism
             one_draw_delta = result.spec.delta if noise.name == "gaussian" else 0.0
-            st.caption(f"{texts.describe(noise)}, standard deviation {texts.three(noise.std)}.")
+            kinds = len(result.ledger.releases)
+            if kinds == 1:
+                st.caption(f"{texts.describe(noise)}, standard deviation {texts.three(noise.std)}.")
+            else:
+                st.caption(
+                    f"{kinds} kinds of release, each with {IDENTITY[noise.name].title} noise of its own scale (in the ledger below)."
+                )
             st.caption(f"Unit: one {statement.unit}; neighbours: {statement.neighbours}. Counted by {statement.how}.")
-            st.caption(
-                "If the nominal ε of one draw were all: "
-                + odds_sentence(statement.epsilon_per_draw, one_draw_delta, "a rating had this value or another")
-            )
+            if statement.nominal:
+                st.caption(
+                    "If the nominal ε of one draw were all: "
+                    + odds_sentence(statement.epsilon_per_draw, one_draw_delta, "a rating had this value or another")
+                )
+            else:
+                st.caption(odds_sentence(statement.epsilon, statement.delta, subject(statement.unit)))
             with st.popover("Counted by other methods", icon=":material/calculate:"):
                 for answer in statement.accounts:
                     value = "does not apply" if math.isinf(answer.epsilon) else f"ε = {texts.three(answer.epsilon)}"
@@ -112,7 +127,9 @@ def account(item: Named) -> None:
                 st.page_link(
                     "app_pages/budget.py", label="More on the Budget page", icon=":material/account_balance_wallet:"
                 )
-            with st.popover("What this count leaves out", icon=":material/warning:"):
+            with st.popover(
+                "What this count leaves out" if statement.nominal else "What this covers", icon=":material/warning:"
+            ):
                 for caveat in statement.caveats:
                     st.markdown(f"- {caveat}")
         else:
@@ -216,10 +233,15 @@ with st.sidebar:
     st.subheader("Data")
     shared = data_controls()
     st.subheader("Method")
+    protect = controls.choice("Who is protected", "protect", PROTECTED, "rating", then=use_protection)
     shared |= method_controls(shared["dataset"])
     st.subheader("Privacy")
+    settings = user_controls() if protect == "user" else {}
     count = int(controls.segments("Configurations", "n", {"1": "1", "2": "2", "3": "3"}, "2"))
-    configurations = [configuration(letter) for letter in LETTERS[:count]]
+    configurations = [
+        user_configuration(letter, settings) if protect == "user" else configuration(letter)
+        for letter in LETTERS[:count]
+    ]
     st.subheader("Seed")
     shared["seed"] = controls.number("Seed", "seed", "seed", 0)
 
@@ -228,6 +250,11 @@ st.markdown(
     "Fill in a matrix of ratings from the few that are known, with and without noise, and compare the error on ratings that were "
     "held out. The dotted lines are **trivial predictors**: a run above them has learned nothing useful."
 )
+if protect == "user":
+    st.markdown(
+        "**Users are protected.** All of a user's ratings may be in or out. What is learned about items leaves with noise; then "
+        "every user's own taste is worked out from their own ratings, for them alone (*joint* differential privacy). ε is the total of the run."
+    )
 problems = st.container()  # filled last, when every control has been drawn
 
 specs: tuple[RunSpec, ...] = ()
@@ -266,6 +293,17 @@ if (pressed or linked) and specs and not problem:
 
 def show_example() -> None:
     """A finished run of the usual settings, labelled as what it is."""
+    if protect == "user":
+        st.caption(
+            ":material/info: **Example**: 3,000 synthetic users and 200 items, total ε = 5. Choose yours in the sidebar and press *Run*."
+        )
+        people = RunSpec(
+            dataset="skewed", n_users=3000, n_items=200, n_ratings=120_000, mechanism="gaussian", epsilon=5.0, rank=8
+        )
+        shown = named(example((people.but(algorithm="moments"), people.but(algorithm="private-means"))))
+        main_figure(shown, clip)
+        details(shown)
+        return
     st.caption(
         ":material/info: **Example**, computed with the usual settings on synthetic data. Choose yours in the sidebar and "
         "press *Run*."

@@ -219,7 +219,14 @@ def number_line(published: float, truths: tuple[float, float], spread: float) ->
 def published_matrix(spec: AuditSpec, output: NDArray[np.float64]) -> Drawn:
     """What one run published, as people × films or films × films, with names; Alice's film C framed where it is in question."""
     films = film_names()
-    if spec.view == "items":
+    columns = films
+    if spec.view == "factors":
+        matrix = output.reshape(len(people_names()) - 1 + len(films), -1)
+        matrix = matrix[
+            :, np.any(matrix != 0, axis=0)
+        ]  # an attacker is given columns of zeros where there are no factors
+        rows, columns = [*people_names()[1:], *films], [f"factor {k + 1}" for k in range(matrix.shape[1])]
+    elif spec.view == "items":
         matrix = np.zeros((len(films), len(films)))
         matrix[np.triu_indices(len(films))] = output
         matrix, rows = matrix + np.triu(matrix, 1).T, films
@@ -229,7 +236,7 @@ def published_matrix(spec: AuditSpec, output: NDArray[np.float64]) -> Drawn:
     fig = figure("", "", height=380)
     fig.add_heatmap(
         z=matrix,
-        x=films,
+        x=columns,
         y=rows,
         zmin=float(np.quantile(matrix, 0.02)),
         zmax=float(np.quantile(matrix, 0.98)),
@@ -244,7 +251,7 @@ def published_matrix(spec: AuditSpec, output: NDArray[np.float64]) -> Drawn:
         fig.add_shape(
             type="rect", x0=FILM - 0.5, x1=FILM + 0.5, y0=ALICE - 0.5, y1=ALICE + 0.5, line={"color": OUT, "width": 3}
         )
-    return fig, pd.DataFrame(matrix, index=rows, columns=films)
+    return fig, pd.DataFrame(matrix, index=rows, columns=columns)
 
 
 def people_names() -> list[str]:

@@ -15,6 +15,7 @@ from app_pages.parts import audit_charts, texts
 from app_pages.parts.style import draw
 from dpmc_core.experiments.audit_spec import AuditSpec
 from dpmc_core.experiments.audit_targets import ALICE, FILM, claimed_release, outputs, true_counts
+from dpmc_core.experiments.registry import ALGORITHMS
 from dpmc_core.privacy import guess_bound
 from dpmc_core.privacy.audit import clopper_pearson
 
@@ -136,6 +137,12 @@ def _score(rounds: Rounds) -> None:
         st.caption(
             f"If the claimed ε = {texts.three(spec.epsilon)} holds, nobody errs in fewer than 1/(1 + e^ε) = {100 * (1 - limit):.1f} of 100 rounds, so nobody is right in more "
             f"than {100 * limit:.1f}. With this noise as claimed the best possible is {100 * noise.best_guess(1.0):.1f}. Luck can beat both for a while, and looking after every round makes that likelier."
+        )
+    elif ALGORITHMS[spec.target].protects == "user":
+        limit = guess_bound(spec.epsilon, spec.delta)
+        st.caption(
+            f"The whole run is claimed to have ε = {texts.three(spec.epsilon)} at δ = {spec.delta:g}: then nobody is right in more than {100 * limit:.1f} of 100 "
+            "rounds in the long run."
         )
     else:
         limit = guess_bound(spec.epsilon)

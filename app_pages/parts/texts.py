@@ -118,6 +118,11 @@ def notice_runs(results: Sequence[Named]) -> list[str]:
             if quiet.result.spec == bare and len(quiet.result.metrics) == len(noisy.result.metrics):
                 out.append(noise_sentence(quiet, noisy))
         s = noisy.result.statement
+        if not s.nominal:
+            out.append(
+                f"{noisy.label}: everything released counts together as ε = {three(s.epsilon)} at δ = {s.delta:g}, a guarantee for one {s.unit}."
+            )
+            continue
         out.append(
             f"{noisy.label}: one draw counts as nominal ε = {three(s.epsilon_per_draw)}; over all {s.draws:,} draws the same count gives "
             f"{three(s.epsilon)}. Neither is a guarantee."
