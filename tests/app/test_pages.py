@@ -243,6 +243,36 @@ def test_missing_dataset_disables_run_and_says_where_to_get_it(monkeypatch: pyte
     assert not by_label(page.button, "Fetch MovieLens 1M (5.9 MB)").disabled
 
 
+def test_users_are_protected() -> None:
+    """The mode has an example of its own; a run states a total ε as a guarantee for one user."""
+    app = open_page("completion", protect="user")
+    assert any("3,000 synthetic users" in c.value for c in app.caption)
+    assert any("sound ε" in m.value for m in app.markdown)
+    app.selectbox(key="dataset").set_value("skewed").run()
+    app.select_slider(key="total_epsilon").set_value(5.0).run()
+    app.number_input(key="rank").set_value(3).run()
+    app.button(key="go").click().run()
+    finish(app)
+    assert not app.error
+    assert sum("sound ε" in m.value and "5 over" in m.value for m in app.markdown) == 2
+    assert any("a guarantee for one user" in m.value for m in app.markdown)
+    app.selectbox(key="b_user_algorithm").set_value("svt").run()
+    assert not app.exception
+    assert not app.error
+    app.selectbox(key="b_user_algorithm").set_value("dpals").run()
+    app.number_input(key="beta").set_value(0.005).run()
+    app.button(key="go").click().run()
+    finish(app)
+    assert any("fewer than the rank" in e.value for e in app.error)
+
+
+def test_attacking_an_algorithm_that_protects_users() -> None:
+    app = open_page("audit", x_target="dpals")
+    assert not app.error
+    assert app.selectbox(key="x_user_view").value == "factors"
+    assert any("DPALS, on the left or the right table" in m.value for m in app.markdown)
+
+
 @pytest.mark.data
 def test_real_ratings_show_titles(data_dir: Path) -> None:
     app = open_page("completion")
