@@ -222,6 +222,8 @@ def dpals_table(counts: Sequence[DpalsCount]) -> pd.DataFrame:
             "Theorem 1: one of two releases": [c.theorem for c in counts],
             "both releases, the paper's conversion": [c.both for c in counts],
             "both releases, exact": [c.exact for c in counts],
+            "and the mean as derived": [c.derived for c in counts],
+            "the same, exact": [c.derived_exact for c in counts],
         }
     )
 

@@ -50,12 +50,12 @@ def variance_curve(release: Release, counts: tuple[int, ...], epsilon: float, de
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DpalsCount:
-    """One setting of Table 4 of the DPALS paper and five ways to count it, all at δ = 1e-5, one user added or removed.
+    """One setting of Table 4 of the DPALS paper and six ways to count it, all at δ = 1e-5, one user added or removed.
 
     ``printed`` is the paper's target; ``theorem`` counts one of the two releases of a step, as its Theorem 1 does, plus
     pre-processing; ``both`` counts both, with the paper's conversion; ``exact`` counts both, exactly. ``derived`` also counts
     the private mean as it must be: a sum over k ratings is one number that moves by k·Γ_M, not √k·Γ_M, so that pre-processing costs
-    2k/σ_p² and not (k + 1)/σ_p² (our own finding, ``completion.preprocessing``); with the paper's conversion.
+    2k/σ_p² and not (k + 1)/σ_p² (our own finding, ``completion.preprocessing``); with the paper's conversion, and ``derived_exact`` exactly.
     """
 
     dataset: str
@@ -64,6 +64,7 @@ class DpalsCount:
     both: float
     exact: float
     derived: float
+    derived_exact: float
 
 
 # dpals-paper, Table 4: printed ε, k items per user, σ_G, σ_g, σ_p; T = 2 in all of them
@@ -80,11 +81,13 @@ _TABLE_4 = (
 _ROUNDS, _DELTA = 2, 1e-5
 
 
-def dpals_ledger(items: int, sigma_gram: float, sigma_right: float, sigma_pre: float, rounds: int = _ROUNDS) -> Ledger:
+def dpals_ledger(
+    items: int, sigma_gram: float, sigma_right: float, sigma_pre: float, rounds: int = _ROUNDS, *, derived: bool = False
+) -> Ledger:
     """What DPALS releases (dpals-paper, Algorithms 1 and 3), with sensitivities in units of its clipping norms.
 
     A user is in ``items`` k items' statistics, whose parts of norm ≤ 1 add up to a vector of ℓ2 norm √k: once per step in the Gram
-    matrices with noise σ_G and once in the right-hand sides with σ_g. Pre-processing costs (k + 1)/σ_p² (findings 9), hence a shift of √(2(k + 1)).
+    matrices with noise σ_G and once in the right-hand sides with σ_g. Pre-processing costs (k + 1)/σ_p² (findings 9), hence a shift of √(2(k + 1)); ``derived`` takes 2k/σ_p², hence √(4k).
     """
 
     def release(what: str, sigma: float, shift: float, count: int) -> Release:
@@ -106,7 +109,12 @@ def dpals_ledger(items: int, sigma_gram: float, sigma_right: float, sigma_pre: f
         (
             release("Gram matrices of all items", sigma_gram, root, rounds),
             release("right-hand sides of all items", sigma_right, root, rounds),
-            release("pre-processing: item counts and means", sigma_pre, math.sqrt(2 * (items + 1)), 1),
+            release(
+                "pre-processing: item counts and means",
+                sigma_pre,
+                math.sqrt(4 * items if derived else 2 * (items + 1)),
+                1,
+            ),
         )
     )
 
@@ -131,6 +139,7 @@ def dpals_counts() -> tuple[DpalsCount, ...]:
                 both=_paper_conversion(both),
                 exact=tightest(dpals_ledger(items, gram, right, pre), _DELTA),
                 derived=_paper_conversion(both - before + 2 * items / pre**2),
+                derived_exact=tightest(dpals_ledger(items, gram, right, pre, derived=True), _DELTA),
             )
         )
     return tuple(out)

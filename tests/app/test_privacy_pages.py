@@ -85,6 +85,8 @@ def test_the_stories_carry_live_numbers_and_sources() -> None:
         "I·σ²",
         "a thousand leave no bound",
         "0.742",
+        "11.8",
+        "our own finding",
         "huber-paper, Table 1",
         "dpals-paper, Theorem 1",
     ):
@@ -149,6 +151,9 @@ def test_dpals_counts_are_the_findings() -> None:
     assert [round(r.both, 3) for r in rows] == [0.801, 4.006, 7.387, 14.871, 1.001, 5.008, 10.041, 19.824]
     assert [round(r.theorem, 2) for r in rows if r.printed not in (8, 16)] == [0.72, 3.56, 0.92, 4.6, 9.25, 17.5]
     assert all(r.exact < r.both for r in rows)
+    # a user's k ratings move their sum by k·Γ_M; with the paper's √k·Γ_M the preparation looks (k + 1)/σ_p² instead of 2k/σ_p²
+    assert [round(r.derived, 2) for r in rows] == [0.83, 4.02, 7.93, 15.23, 1.11, 5.71, 11.77, 21.05]
+    assert all(r.exact < r.derived_exact < r.derived for r in rows)
 
 
 # ---- Audit -----------------------------------------------------------------------------------------------------------
