@@ -234,7 +234,7 @@ with st.sidebar:
     shared = data_controls()
     st.subheader("Method")
     protect = controls.choice("Who is protected", "protect", PROTECTED, "rating", then=use_protection)
-    shared |= method_controls(shared["dataset"])
+    shared |= method_controls(shared["dataset"], protect)
     st.subheader("Privacy")
     settings = user_controls() if protect == "user" else {}
     count = int(controls.segments("Configurations", "n", {"1": "1", "2": "2", "3": "3"}, "2"))

@@ -64,8 +64,8 @@ USER_USUAL: dict[str, Any] = {"rank": 12, "reg": 30.0, "iterations": 2}
 
 
 def use_protection() -> None:
-    """The usual numbers for what is protected, when that changes."""
-    if st.session_state["protect"] == "user":
+    """The usual numbers for what is protected, when that or the dataset changes."""
+    if st.session_state.get("protect") == "user":
         st.session_state.update(USER_USUAL)
     else:
         use_preset(WELL_REGULARISED)
@@ -136,7 +136,7 @@ def use_preset(name: str) -> None:
 def data_controls() -> dict[str, Any]:
     """Dataset and split."""
     fields: dict[str, Any] = {}
-    name = controls.choice("Dataset", "dataset", DATASETS, "low-rank", then=lambda: use_preset(WELL_REGULARISED))
+    name = controls.choice("Dataset", "dataset", DATASETS, "low-rank", then=use_protection)
     fields["dataset"] = name
     if name == "sweetrs":
         fields["zeros"] = controls.segments("A 0 in the file is", "zeros", ZEROS, "missing")
@@ -156,10 +156,10 @@ def data_controls() -> dict[str, Any]:
     return fields
 
 
-def method_controls(dataset: str) -> dict[str, Any]:
+def method_controls(dataset: str, protect: str) -> dict[str, Any]:
     """Presets and the knobs that all configurations share."""
-    usual = preset(WELL_REGULARISED, dataset)
-    for name, meaning in PRESETS.items():
+    usual = preset(WELL_REGULARISED, dataset) | (USER_USUAL if protect == "user" else {})
+    for name, meaning in PRESETS.items() if protect == "rating" else ():  # they are for ALS and IRLS
         published = bool(preset(name, dataset))
         st.button(
             name.capitalize(),

@@ -111,7 +111,7 @@ def rmse_curves(results: Sequence[Named], clip: bool) -> Drawn:
         shown = (max(0.0, low * 0.93), top * 1.08)
         fig.update_yaxes(range=shown)
         label_ends(fig, [Label(min(x, last), y, text) for x, y, text in ends], shown)
-    fig.update_xaxes(range=[0.8, last + 0.4])
+    fig.update_xaxes(range=[0.8, last + 0.4], dtick=1 if last <= 10 else None)  # no half iterations
     return fig, pd.DataFrame(rows)
 
 
