@@ -145,10 +145,11 @@ def data_controls() -> dict[str, Any]:
             fields["n_users"] = controls.number("Users", "n_users", "n_users", 300)
             fields["n_items"] = controls.number("Items", "n_items", "n_items", 300)
             fields["true_rank"] = controls.number("True rank", "true_rank", "true_rank", 5)
-            if name == "low-rank":
+            if name != "skewed":
                 fields["observed"] = controls.number("Observed share", "observed", "observed", 0.1, step=0.01)
+            if name == "low-rank":
                 fields["value_scale"] = controls.number("Scale c", "value_scale", "value_scale", 1.0, step=0.1)
-            else:
+            if name == "skewed":
                 fields["n_ratings"] = controls.number("Ratings", "n_ratings", "n_ratings", 20_000, step=1000)
                 fields["popularity"] = controls.number("Popularity exponent", "popularity", "popularity", 0.9, step=0.1)
                 fields["noise_floor"] = controls.number("Noise floor", "noise_floor", "noise_floor", 0.5, step=0.05)

@@ -51,9 +51,11 @@ class Prepared:
     mean: float
 
 
-def preparation_parts(n_items: int, k: int, value_clip: float, share: float, *, centred: bool) -> dict[str, Part]:
+def preparation_parts(
+    n_items: int, k: int, value_clip: float, share: float, *, counted: bool, recounted: bool, centred: bool
+) -> dict[str, Part]:
     """The releases of the preparation; ``share`` of the budget for all of them, two parts of five for each set of counts."""
-    shifts = preparation_shifts(n_items, k, value_clip, centred=centred)
+    shifts = preparation_shifts(n_items, k, value_clip, counted=counted, recounted=recounted, centred=centred)
     portions = {"counts": 0.4, "counts again": 0.4, "sum of ratings": 0.1, "number of ratings": 0.1}
     whole = sum(portions[name] for name in shifts)
     return {
@@ -70,14 +72,15 @@ def preparation_parts(n_items: int, k: int, value_clip: float, share: float, *, 
 
 
 def preparation_shifts(
-    n_items: int, k: int, value_clip: float, *, centred: bool
+    n_items: int, k: int, value_clip: float, *, counted: bool, recounted: bool, centred: bool
 ) -> dict[str, tuple[str, float, float, int]]:
-    """By name: what is released, its ℓ1 and ℓ2 sensitivity, and its length."""
+    """By name: what is released, its ℓ1 and ℓ2 sensitivity, and its length; only what is made use of."""
     k = min(k, n_items)
-    out: dict[str, tuple[str, float, float, int]] = {
-        "counts": ("item counts of k ratings per user", k, math.sqrt(k), n_items),
-        "counts again": ("item counts of the ratings that take part", k, math.sqrt(k), n_items),
-    }
+    out: dict[str, tuple[str, float, float, int]] = {}
+    if counted:
+        out["counts"] = ("item counts of k ratings per user", k, math.sqrt(k), n_items)
+    if recounted:
+        out["counts again"] = ("item counts of the ratings that take part", k, math.sqrt(k), n_items)
     if centred:
         out["sum of ratings"] = ("sum of the ratings that take part", k * value_clip, k * value_clip, 1)
         out["number of ratings"] = ("number of ratings that take part", k, k, 1)
@@ -133,18 +136,23 @@ def prepare(
     k: int,
     item_share: float,
     sampling: str,
+    counted: bool,
+    recounted: bool,
     centred: bool,
     norm: int,
     salt: int,
 ) -> Prepared:
     """Algorithm 3 on ``ratings`` that are already clipped to ±Γ_M: counts, frequent items, what takes part, and the mean.
 
+    ``counted``, ``recounted`` and ``centred`` say which of them are made use of; the others are not released.
     Adaptive sampling takes a user's k frequent items with the lowest released counts (ties by lottery), uniform sampling any k.
     """
     k = min(k, ratings.n_items)
     draw = lottery(ratings, salt)
     uniform = first_k(ratings.users, draw, k)
-    counts = curator.release("counts", _counted(ratings, uniform.astype(np.float64)))
+    counts = np.ones(ratings.n_items)
+    if counted:
+        counts = curator.release("counts", _counted(ratings, uniform.astype(np.float64)))
     frequent = np.zeros(ratings.n_items, dtype=np.bool_)
     frequent[np.argsort(-counts, kind="stable")[: math.ceil(item_share * ratings.n_items)]] = True
     inside = frequent[ratings.items]
@@ -154,7 +162,9 @@ def prepare(
     if sampling == "weights":
         part = inside
         user_weight, item_weight = weights_of(ratings, inside, counts, k, norm)
-    again = np.maximum(curator.release("counts again", _counted(ratings, limited.astype(np.float64))), 1.0)
+    again = np.ones(ratings.n_items)
+    if recounted:
+        again = np.maximum(curator.release("counts again", _counted(ratings, limited.astype(np.float64))), 1.0)
     mean = 0.0
     if centred:
         total = curator.release("sum of ratings", np.array([float(ratings.values[limited].sum())]))[0]

@@ -1,6 +1,6 @@
 """Synthetic ratings: the papers' low-rank matrices, and a skewed set that looks like a real service.
 
-Lives here: two generators, each a pure function of its parameters and seed. They need no network and carry their ground
+Lives here: the generators, each a pure function of its parameters and seed. They need no network and carry their ground
 truth, so error on the whole matrix can be measured.
 """
 
@@ -11,7 +11,7 @@ from dpmc_core import limits
 from dpmc_core.datasets.ratings import Ratings, Truth
 from dpmc_core.errors import ParameterError
 
-__all__ = ["low_rank", "skewed"]
+__all__ = ["low_rank", "orthogonal", "skewed"]
 
 
 def low_rank(
@@ -45,6 +45,37 @@ def low_rank(
         low=0.0,
         high=float(np.max(values)),
         name=f"synthetic rank {rank}",
+        truth=Truth(left, right, 0.0),
+    )
+
+
+def orthogonal(n_users: int, n_items: int, *, rank: int = 5, observed: float = 0.2, seed: int = 0) -> Ratings:
+    """The DPALS paper's synthetic data: the product of two random orthonormal factors, scaled to standard deviation 1 (dpals-paper section 6).
+
+    Every entry is observed with probability ``observed`` (the paper takes 20·ln(n_users)/n_items), and exactly, so the noise floor is 0.
+    The scale is declared as −4 to 4, before any entry is drawn: a few in ten thousand lie outside, and are left there.
+    """
+    n_users, n_items = limits.check_int("n_users", n_users), limits.check_int("n_items", n_items)
+    rank, observed = limits.check_int("true_rank", rank), limits.check("observed", observed)
+    if rank > min(n_users, n_items):
+        raise ParameterError("true_rank", rank, f"at most {min(n_users, n_items)}, the smaller side of the matrix")
+    _check_count(round(n_users * n_items * observed))
+    rng = np.random.default_rng(seed)
+    left = np.linalg.qr(rng.standard_normal((n_users, rank)))[0] * np.sqrt(n_users * n_items / rank)
+    right = np.linalg.qr(rng.standard_normal((n_items, rank)))[0]
+    counts = np.maximum(rng.binomial(n_items, observed, n_users), 1)
+    users = np.repeat(np.arange(n_users), counts)
+    items = np.concatenate([rng.permutation(n_items)[:count] for count in counts])
+    values = np.einsum("kr,kr->k", left[users], right[items])
+    return Ratings.checked(
+        users,
+        items,
+        values,
+        n_users=n_users,
+        n_items=n_items,
+        low=-4.0,
+        high=4.0,
+        name=f"orthonormal rank {rank}",
         truth=Truth(left, right, 0.0),
     )
 

@@ -45,6 +45,8 @@ def _data_key(spec: RunSpec) -> Key:
             spec.value_scale,
             spec.data_seed,
         )
+    if spec.dataset == "orthogonal":
+        return (spec.dataset, spec.n_users, spec.n_items, spec.true_rank, spec.observed, spec.data_seed)
     if spec.dataset == "skewed":
         shape = (spec.n_users, spec.n_items, spec.n_ratings, spec.true_rank)
         return (spec.dataset, *shape, spec.popularity, spec.noise_floor, spec.data_seed)
@@ -63,6 +65,11 @@ def _load(key: Key) -> Ratings:
             observed=float(observed),
             value_scale=float(scale),
             seed=int(seed),
+        )
+    if name == "orthogonal":
+        n_users, n_items, rank, observed, seed = rest
+        return synthetic.orthogonal(
+            int(n_users), int(n_items), rank=int(rank), observed=float(observed), seed=int(seed)
         )
     if name == "skewed":
         n_users, n_items, n_ratings, rank, popularity, floor, seed = rest

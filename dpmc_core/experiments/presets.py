@@ -24,6 +24,7 @@ _PUBLISHED: dict[str, dict[str, Any]] = {
 }
 _WELL: dict[str, dict[str, Any]] = {
     "low-rank": {"rank": 5, "reg": 0.5},
+    "orthogonal": {"rank": 5, "reg": 0.5},
     "skewed": {"rank": 8, "reg": 8.0},
     "sweetrs": {"rank": 8, "reg": 10.0, "zeros": "missing"},
 }

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpmc_core.completion.dpals import DPALSConfig, dpals
+from dpmc_core.completion.dpals import dpals
+from dpmc_core.completion.dpals_plan import DPALSConfig
 from dpmc_core.completion.frank_wolfe import FrankWolfeConfig, frank_wolfe
 from dpmc_core.completion.moments import MomentsConfig, moments_once
 from dpmc_core.completion.offsets import PrivateMeansConfig, private_means

@@ -153,7 +153,7 @@ def test_attack_als_watch_it_and_share_the_link(browser: Browser, page: Page, ap
     context = browser.new_context(viewport={"width": 1440, "height": 900})
     again = context.new_page()
     again.goto(link)
-    expect(again.get_by_text(verdict)).to_be_visible()
+    expect(again.get_by_text(verdict)).to_be_visible(timeout=90_000)  # the same fits, once more
     context.close()
 
 

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpmc_core.completion import dpals as dpals_module
-from dpmc_core.completion.dpals import DPALSConfig, dpals, dpals_plan
+from dpmc_core.completion.dpals import dpals
+from dpmc_core.completion.dpals_plan import DPALSConfig, dpals_plan
 from dpmc_core.completion.frank_wolfe import FrankWolfeConfig, frank_wolfe
 from dpmc_core.completion.moments import MomentsConfig, moments_once
 from dpmc_core.completion.offsets import PrivateMeansConfig, private_means

@@ -6,7 +6,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from dpmc_core.completion.dpals import DPALSConfig, dpals, dpals_plan
+from dpmc_core.completion.dpals import dpals
+from dpmc_core.completion.dpals_plan import DPALSConfig, dpals_plan
 from dpmc_core.completion.frank_wolfe import FrankWolfeConfig, frank_wolfe
 from dpmc_core.completion.moments import MomentsConfig, moments_once
 from dpmc_core.completion.offsets import PrivateMeansConfig, private_means
