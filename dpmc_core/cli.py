@@ -19,11 +19,20 @@ import numpy as np
 from dpmc_core import __version__, cli_privacy, limits
 from dpmc_core.datasets import catalogue, download, entry
 from dpmc_core.errors import DPMCError, ParameterError
-from dpmc_core.experiments import RunResult, RunSpec, registry, steps
+from dpmc_core.experiments import (
+    RecommendMetrics,
+    RecommendResult,
+    RunResult,
+    RunSpec,
+    recommend_steps,
+    registry,
+    steps,
+)
 from dpmc_core.experiments.data import forget
 from dpmc_core.experiments.spec import NUMERIC
 from dpmc_core.mechanisms import FAMILIES, Mechanism
 from dpmc_core.mechanisms.grid import release_on_grid
+from dpmc_core.metrics import RECALL_AT
 
 __all__ = ["main"]
 
@@ -218,14 +227,17 @@ def _complete(arguments: argparse.Namespace) -> dict[str, Any]:
             continue
         base[field.name] = _number(field.name, text) if field.name in NUMERIC else text
     spec = RunSpec.from_dict(base)
-    result: RunResult | None = None
+    result: RunResult | RecommendResult | None = None
     try:
-        for result in steps(spec):
+        for result in recommend_steps(spec) if spec.task == "recommend" else steps(spec):
             last = result.final
-            print(
-                f"iteration {last.iteration}/{registry.ALGORITHMS[spec.algorithm].length(spec)}: test RMSE {last.test_rmse:.4f}, {last.seconds:.1f} s",
-                file=sys.stderr,
+            figure = (
+                f"Recall@{RECALL_AT} {last.recall:.4f}"
+                if isinstance(last, RecommendMetrics)
+                else f"test RMSE {last.test_rmse:.4f}"
             )
+            length = registry.ALGORITHMS[spec.algorithm].length(spec)
+            print(f"iteration {last.iteration}/{length}: {figure}, {last.seconds:.1f} s", file=sys.stderr)
     except KeyboardInterrupt:
         print("stopped; what follows is the result so far", file=sys.stderr)
     if result is None:
@@ -235,12 +247,15 @@ def _complete(arguments: argparse.Namespace) -> dict[str, Any]:
     return result.summary()
 
 
-def _print_result(result: RunResult) -> None:
+def _print_result(result: RunResult | RecommendResult) -> None:
     final, statement = result.final, result.statement
-    print(f"test RMSE {final.test_rmse:.4f} ± {final.test_half_width:.4f} (95 %, over held-out ratings)")
-    print(f"clipped to the rating scale {final.test_rmse_clipped:.4f}")
-    if final.truth_rmse is not None:
-        print(f"on the whole matrix {final.truth_rmse:.4f}")
+    if isinstance(final, RecommendMetrics):
+        print(f"Recall@{RECALL_AT} {final.recall:.4f} ± {final.half_width:.4f} (95 %, over held-out users)")
+    else:
+        print(f"test RMSE {final.test_rmse:.4f} ± {final.test_half_width:.4f} (95 %, over held-out ratings)")
+        print(f"clipped to the rating scale {final.test_rmse_clipped:.4f}")
+        if final.truth_rmse is not None:
+            print(f"on the whole matrix {final.truth_rmse:.4f}")
     for name, value in result.trivial.items():
         verdict = "beaten" if result.beats_trivial[name] else "NOT beaten"
         print(f"  {name:<12} {value:.4f}  {verdict}")

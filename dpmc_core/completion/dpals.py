@@ -16,10 +16,16 @@ from numpy.typing import NDArray
 
 from dpmc_core.completion.dpals_plan import DPALSConfig, dpals_plan, n_frequent, value_clip_of
 from dpmc_core.completion.kernel import BlockSolver, Side, Workers, group_rows, half_sweep
-from dpmc_core.completion.lapack import solve_spd
 from dpmc_core.completion.power_iteration import noisy_power_iteration
 from dpmc_core.completion.preprocessing import Prepared, prepare
-from dpmc_core.completion.profiles import centre, clipped_values, own_means, squared_residuals
+from dpmc_core.completion.profiles import (
+    centre,
+    clipped_values,
+    fit_likes,
+    own_means,
+    squared_residuals,
+    together,
+)
 from dpmc_core.completion.projection import solve_noisy
 from dpmc_core.completion.step import FactorModel, Step, check_rank
 from dpmc_core.datasets.ratings import Ratings
@@ -111,7 +117,7 @@ class _Rounds:
         self._config, self._curator, self._pool, self._value_clip = config, curator, pool, value_clip
         self._frequent = prepared.frequent
         n_users, n_items, rank = ratings.n_users, ratings.n_items, config.rank
-        served = ratings if visitors is None else _together(ratings, visitors)
+        served = together(ratings, visitors)
         seen = served.take(prepared.frequent[served.items])
         self._by_user = group_rows(seen.users, seen.items, seen.values, n_users, n_items, rank)
         counts = np.bincount(seen.users, minlength=n_users)
@@ -133,15 +139,7 @@ class _Rounds:
         if not penalty:
             users, _ = half_sweep(self._by_user, items, self._user_reg, self._pool)
             return users
-        shared = penalty * items[self._frequent].T @ items[self._frequent]
-
-        def update(a: FloatArray, y: FloatArray, rows: NDArray[np.intp], solver: BlockSolver) -> FloatArray:
-            gram = np.matmul(a.transpose(0, 2, 1), a) + shared
-            gram.reshape(len(rows), -1)[:, :: a.shape[2] + 1] += self._user_reg[rows, None]
-            return solve_spd(gram, np.matmul(y[:, None, :], a)[:, 0])
-
-        users, _ = half_sweep(self._by_user, items, self._user_reg, self._pool, update=update)
-        return users
+        return fit_likes(self._by_user, items, self._user_reg, penalty, items[self._frequent], self._pool)
 
     def items(self, users: FloatArray) -> FloatArray:
         """Every frequent item's factors from noisy statistics of the users' clipped vectors; zeros for the others."""
@@ -187,16 +185,6 @@ class _Rounds:
         place = self._place[rows]
         upper = np.stack([of_gram(int(p) * triangle, triangle) for p in place])
         return gram + _symmetric(upper, rank), right + np.stack([of_right(int(p) * rank, rank) for p in place])
-
-
-def _together(ratings: Ratings, visitors: Ratings) -> Ratings:
-    """The ratings of both, in one matrix."""
-    return replace(
-        ratings,
-        users=np.concatenate([ratings.users, visitors.users]),
-        items=np.concatenate([ratings.items, visitors.items]),
-        values=np.concatenate([ratings.values, visitors.values]),
-    )
 
 
 def _symmetric(triangles: FloatArray, rank: int) -> FloatArray:

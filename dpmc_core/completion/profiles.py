@@ -10,7 +10,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmc_core.completion.kernel import Workers, group_rows, half_sweep
+from dpmc_core.completion.kernel import BlockSolver, Side, Workers, group_rows, half_sweep
+from dpmc_core.completion.lapack import solve_spd
 from dpmc_core.completion.step import FactorModel
 from dpmc_core.datasets.ratings import Ratings
 
@@ -20,11 +21,13 @@ __all__ = [
     "MEAN_PULL",
     "centre",
     "clipped_values",
+    "fit_likes",
     "fit_users",
     "model_with_offsets",
     "own_means",
     "residuals",
     "squared_residuals",
+    "together",
 ]
 
 MEAN_PULL = 5.0  # a user's mean is pulled to the middle of the scale as if by so many ratings
@@ -51,6 +54,38 @@ def fit_users(ratings: Ratings, targets: FloatArray, features: FloatArray, reg: 
     side = group_rows(ratings.users, ratings.items, targets, ratings.n_users, ratings.n_items, rank)
     coefficients, _ = half_sweep(side, features, reg, pool)
     return coefficients
+
+
+def fit_likes(
+    by_user: Side, features: FloatArray, reg: float | FloatArray, penalty: float, everywhere: FloatArray, pool: Workers
+) -> FloatArray:
+    """Every user's vector u with Σ (x − u·v)² over their own ratings + λ₀ Σ (u·v)² over ``everywhere`` + λ‖u‖² least.
+
+    ``features`` v (n_items×r) of all items, ``everywhere`` those of the items that λ₀ (``penalty``) is about, ``reg`` λ for all or for each
+    user: the user pass of dpals-paper (35). ``by_user`` are their ratings, grouped.
+    """
+    shared = penalty * everywhere.T @ everywhere
+    each = np.broadcast_to(np.asarray(reg, dtype=np.float64), by_user.n_rows)
+
+    def update(a: FloatArray, y: FloatArray, rows: NDArray[np.intp], solver: BlockSolver) -> FloatArray:
+        gram = np.matmul(a.transpose(0, 2, 1), a) + shared
+        gram.reshape(len(rows), -1)[:, :: a.shape[2] + 1] += each[rows, None]
+        return solve_spd(gram, np.matmul(y[:, None, :], a)[:, 0])
+
+    users, _ = half_sweep(by_user, features, 1.0, pool, update=update)
+    return users
+
+
+def together(ratings: Ratings, visitors: Ratings | None) -> Ratings:
+    """The ratings of both, in one matrix."""
+    if visitors is None:
+        return ratings
+    return replace(
+        ratings,
+        users=np.concatenate([ratings.users, visitors.users]),
+        items=np.concatenate([ratings.items, visitors.items]),
+        values=np.concatenate([ratings.values, visitors.values]),
+    )
 
 
 def residuals(ratings: Ratings, targets: FloatArray, features: FloatArray, coefficients: FloatArray) -> FloatArray:

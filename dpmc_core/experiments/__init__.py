@@ -4,7 +4,18 @@ Lives here: ``RunSpec``, what its names mean, its data, running it, and named pr
 charts; solvers (``completion``) or datasets.
 """
 
+from dpmc_core.experiments.recommend import RecommendMetrics, RecommendResult, recommend, recommend_steps
 from dpmc_core.experiments.run import RunResult, StepMetrics, run, steps
 from dpmc_core.experiments.spec import RunSpec
 
-__all__ = ["RunResult", "RunSpec", "StepMetrics", "run", "steps"]
+__all__ = [
+    "RecommendMetrics",
+    "RecommendResult",
+    "RunResult",
+    "RunSpec",
+    "StepMetrics",
+    "recommend",
+    "recommend_steps",
+    "run",
+    "steps",
+]

@@ -7,10 +7,11 @@ once. Does not live here: file formats or generators (``dpmc_core.datasets``).
 from functools import lru_cache
 
 from dpmc_core.datasets import loaders, synthetic
+from dpmc_core.datasets.implicit import UserSplit, user_split
 from dpmc_core.datasets.ratings import Ratings, Split, random_split
 from dpmc_core.experiments.spec import RunSpec
 
-__all__ = ["dataset_of", "forget", "split_of"]
+__all__ = ["dataset_of", "forget", "split_of", "user_split_of"]
 
 Key = tuple[str | int | float, ...]
 
@@ -27,10 +28,16 @@ def split_of(spec: RunSpec) -> Split:
     return _split(_data_key(spec), spec.test_fraction, spec.seed)
 
 
+def user_split_of(spec: RunSpec) -> UserSplit:
+    """Likes of training users and of held-out users, a share ``test_fraction`` of them by ``seed``."""
+    return _user_split(_data_key(spec), spec.test_fraction, spec.seed)
+
+
 def forget() -> None:
     """Drop cached data, after a dataset was fetched or replaced."""
     _load.cache_clear()
     _split.cache_clear()
+    _user_split.cache_clear()
     _published.cache_clear()
 
 
@@ -93,3 +100,8 @@ def _published(name: str) -> Split:
 @lru_cache(maxsize=2)
 def _split(key: Key, test_fraction: float, seed: int) -> Split:
     return random_split(_load(key), test_fraction, seed)
+
+
+@lru_cache(maxsize=2)
+def _user_split(key: Key, test_fraction: float, seed: int) -> UserSplit:
+    return user_split(_load(key), test_fraction, seed)

@@ -5,6 +5,7 @@ the algorithms (``completion``) or their plans.
 """
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,6 +16,7 @@ from dpmc_core.completion.frank_wolfe import FrankWolfeConfig, frank_wolfe
 from dpmc_core.completion.moments import MomentsConfig, moments_once
 from dpmc_core.completion.offsets import PrivateMeansConfig, private_means
 from dpmc_core.completion.private_svd import PrivateSVDConfig, private_svd
+from dpmc_core.completion.recommending import LikesConfig, moments_of_likes, most_popular
 from dpmc_core.completion.spectral import SpectralConfig
 from dpmc_core.completion.step import Step
 from dpmc_core.datasets.ratings import Ratings
@@ -24,10 +26,11 @@ from dpmc_core.privacy.budget import Budget
 if TYPE_CHECKING:
     from dpmc_core.experiments.spec import RunSpec
 
-__all__ = ["DEFAULT_TOTAL", "budget_of", "dpals_config", "run_baseline", "run_private"]
+__all__ = ["DEFAULT_TOTAL", "budget_of", "dpals_config", "recommender", "run_baseline", "run_private"]
 
 DEFAULT_TOTAL = 1.0  # total ε where a spec names noise but no amount
 Steps = Callable[[Ratings, "RunSpec", Mechanism | None, np.random.Generator, int | None], Iterator[Step]]
+Recommends = Callable[[Ratings, Ratings, "RunSpec", np.random.Generator, int | None], Iterator[Step]]
 Solver = Callable[[Ratings, SpectralConfig, np.random.Generator, int | None], Iterator[Step]]
 
 
@@ -86,6 +89,21 @@ def run_private(name: str) -> Steps:
             return frank_wolfe(ratings, config, rng, workers)
         assert name == "moments"
         return moments_once(ratings, MomentsConfig(rank=spec.rank, budget=budget), rng, workers)
+
+    return build
+
+
+def recommender(name: str) -> Recommends:
+    """The builder of one of the algorithms that recommend; DPALS takes likes as ratings of 1, not centred."""
+
+    def build(
+        likes: Ratings, visitors: Ratings, spec: "RunSpec", rng: np.random.Generator, workers: int | None
+    ) -> Iterator[Step]:
+        if name == "dpals":
+            return dpals(likes, replace(dpals_config(spec), centring="none", implicit=True), rng, workers, visitors)
+        config = LikesConfig(rank=spec.rank, budget=budget_of(spec))
+        solver = {"popular": most_popular, "moments": moments_of_likes}[name]
+        return solver(likes, config, rng, workers, visitors)
 
     return build
 

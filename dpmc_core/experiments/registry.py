@@ -16,13 +16,22 @@ from dpmc_core.completion.projection import PROJECTIONS
 from dpmc_core.completion.spectral import svt, trifactor, truncated_svd, user_item
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.errors import ParameterError
-from dpmc_core.experiments.private import budget_of, run_baseline, run_private
+from dpmc_core.experiments.private import budget_of, recommender, run_baseline, run_private
 from dpmc_core.mechanisms import Gaussian, Huber, Laplace, Mechanism, alpha_with_variance
 
 if TYPE_CHECKING:
     from dpmc_core.experiments.spec import RunSpec
 
-__all__ = ["ALGORITHMS", "CHOICES", "MECHANISMS", "Algorithm", "build_mechanism", "check_noise", "start"]
+__all__ = [
+    "ALGORITHMS",
+    "CHOICES",
+    "MECHANISMS",
+    "Algorithm",
+    "build_mechanism",
+    "check_noise",
+    "start",
+    "start_recommending",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +40,8 @@ class Algorithm:
 
     ``protects`` says what its noise is about: "rating" (nominal, as published: ``variance`` or ``epsilon`` per draw), "user" (sound:
     ``epsilon`` is the total of the run), or nothing "": it has no private form here. ``rounds`` is how many steps it makes, None
-    for T of them.
+    for T of them. ``recommends(likes, visitors, spec, rng, workers)`` runs it on likes, None where it cannot; ``rates`` is False for one that can do
+    nothing else.
     """
 
     title: str
@@ -40,6 +50,8 @@ class Algorithm:
     steps: Callable[[Ratings, "RunSpec", Mechanism | None, np.random.Generator, int | None], Iterator[Step]]
     protects: str = "rating"
     rounds: int | None = None
+    recommends: Callable[[Ratings, Ratings, "RunSpec", np.random.Generator, int | None], Iterator[Step]] | None = None
+    rates: bool = True
 
     def length(self, spec: "RunSpec") -> int:
         """How many steps a run of ``spec`` makes."""
@@ -100,6 +112,7 @@ ALGORITHMS: dict[str, Algorithm] = {
         run_private("moments"),
         "user",
         2,
+        recommender("moments"),
     ),
     "dpals": Algorithm(
         "DPALS",
@@ -107,6 +120,7 @@ ALGORITHMS: dict[str, Algorithm] = {
         "dpals-paper, Algorithms 1 to 3",
         run_private("dpals"),
         "user",
+        recommends=recommender("dpals"),
     ),
     "private-means": Algorithm(
         "Private means",
@@ -115,6 +129,16 @@ ALGORITHMS: dict[str, Algorithm] = {
         run_private("private-means"),
         "user",
         1,
+    ),
+    "popular": Algorithm(
+        "Most liked, privately",
+        "Everybody gets the items that most people like, by noisy counts: what any recommender has to beat.",
+        "this project; dpals-paper, section 5.1 (noisy counts)",
+        run_private("popular"),
+        "user",
+        1,
+        recommender("popular"),
+        rates=False,
     ),
     "private-fw": Algorithm(
         "Private Frank–Wolfe",
@@ -164,7 +188,9 @@ ALGORITHMS: dict[str, Algorithm] = {
 }
 
 MECHANISMS = ("none", "huber", "laplace", "gaussian")
+TASKS = ("rate", "recommend")
 CHOICES: dict[str, tuple[str, ...]] = {
+    "task": TASKS,
     "algorithm": tuple(ALGORITHMS),
     "mechanism": MECHANISMS,
     "split": ("random", "u1"),
@@ -212,6 +238,15 @@ def papers_huber(variance: float) -> Huber:
     return Huber(alpha=alpha_with_variance(variance))
 
 
+def check_task(spec: "RunSpec") -> None:
+    """Raise ``ParameterError`` unless the spec's algorithm can do its task."""
+    algorithm = ALGORITHMS[spec.algorithm]
+    able = algorithm.recommends is not None if spec.task == "recommend" else algorithm.rates
+    if not able:
+        names = [n for n, a in ALGORITHMS.items() if (a.recommends if spec.task == "recommend" else a.rates)]
+        raise ParameterError("algorithm", spec.algorithm, "one of " + ", ".join(names) + f" for the task {spec.task}")
+
+
 def check_noise(spec: "RunSpec") -> None:
     """Raise ``ParameterError`` unless the spec's noise is one that its algorithm has."""
     algorithm = ALGORITHMS[spec.algorithm]
@@ -231,3 +266,13 @@ def start(ratings: Ratings, spec: "RunSpec", workers: int | None = None) -> Iter
     """The steps of the spec's algorithm on training ``ratings``, with the spec's noise and seed."""
     rng = np.random.default_rng(np.random.SeedSequence([spec.seed, 0xA15]))
     return ALGORITHMS[spec.algorithm].steps(ratings, spec, build_mechanism(spec), rng, workers)
+
+
+def start_recommending(
+    likes: Ratings, visitors: Ratings, spec: "RunSpec", workers: int | None = None
+) -> Iterator[Step]:
+    """The steps of the spec's algorithm on ``likes``, which serve ``visitors`` too."""
+    rng = np.random.default_rng(np.random.SeedSequence([spec.seed, 0xA15]))
+    recommends = ALGORITHMS[spec.algorithm].recommends
+    assert recommends is not None  # the spec has checked it
+    return recommends(likes, visitors, spec, rng, workers)

@@ -57,6 +57,7 @@ OPTIONAL = ("variance", "epsilon", "alpha")
 class RunSpec:
     """Everything that determines a run. Ranges are in ``dpmc_core.limits``; names in ``registry`` and the catalogue.
 
+    ``task`` "rate" predicts held-out ratings; "recommend" finds what held-out users like, ``test_fraction`` of all users.
     Algorithms that protect one user (``registry``) take ``epsilon`` as the total of the whole run at ``delta`` (1 if left out) and no
     ``variance``. The others, with a ``mechanism`` other than "none": give the noise by ``variance`` or by nominal ``epsilon`` per draw at
     ``sensitivity`` (not both; neither means variance 2). ``alpha`` shapes Huber noise; None takes the papers' rule
@@ -65,6 +66,7 @@ class RunSpec:
     Raises ``ParameterError`` naming field, value and range.
     """
 
+    task: str = "rate"
     dataset: str = "low-rank"
     algorithm: str = "als"
     mechanism: str = "none"
@@ -138,6 +140,7 @@ class RunSpec:
             raise ParameterError(
                 "split", self.split, "random for every dataset but ml-100k, which alone ships a u1 split"
             )
+        registry.check_task(self)
         registry.check_noise(self)
 
     @property

@@ -75,6 +75,8 @@ class Statement:
         at = f" at δ = {self.delta:g}" if self.delta else ""
         if self.draws == 1:
             return f"{kind} ε = {three(self.epsilon)} for one draw{at}"
+        if not self.nominal:  # noise is spread unevenly over the releases: only the total means something
+            return f"{kind} ε = {three(self.epsilon)} in all, over {self.draws:,} draws{at}"
         return (
             f"{kind} ε = {three(self.epsilon_per_draw)} per draw, {three(self.epsilon)} over {self.draws:,} draws{at}"
         )

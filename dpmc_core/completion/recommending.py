@@ -1,0 +1,147 @@
+"""Recommending from likes: the most popular items, and moments once for likes.
+
+Lives here: two solvers whose released sums say how often items are liked and which are liked together. Does not live here: sums, sensitivities and
+shrinkage (``privacy.moments``), DPALS (which takes likes as ratings of 1, ``dpals_plan``), or recall (``metrics.ranking``).
+
+Every user puts weights of norm 1 on the items they liked; unit: user, add/remove one. Users who are served without taking part
+("visitors", dpals-paper D.1) add to nothing that leaves.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpmc_core import limits
+from dpmc_core.completion.kernel import Workers, group_rows
+from dpmc_core.completion.offsets import user_weights
+from dpmc_core.completion.profiles import fit_likes, squared_residuals, together
+from dpmc_core.completion.step import FactorModel, Step
+from dpmc_core.datasets.ratings import Ratings
+from dpmc_core.privacy.budget import Budget, Curator, Part, plan
+from dpmc_core.privacy.moments import second_moment, second_moment_part, shrink, sum_part, symmetric, totals
+
+FloatArray = NDArray[np.float64]
+
+__all__ = ["LikesConfig", "moments_of_likes", "most_popular"]
+
+# Chosen on MovieLens 1M, on the split of seed 101; the tables use other splits (docs/moments-once.md).
+SHARES = {"users": 0.02, "popularity": 0.28, "together": 0.7}
+POPULARITY_POWER = 0.5  # items are weighted by popularity to minus this power
+PENALTY, REG = 0.3, 1.0  # λ₀ and λ of a user's own fit, for factors with a mean square of 1 over the items
+POPULAR_WEIGHT = 0.1  # how much the most popular item scores before anything is known of a user
+ITEMS_PER_SIGNAL = 16.0  # one item more is worth its noise for about so many (users × sensitivity/σ)
+MOST_ITEMS, FEWEST_ITEMS = 2000, 10
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LikesConfig:
+    """``rank`` is the most factors kept; ``budget`` None for no noise."""
+
+    rank: int = 32
+    budget: Budget | None = None
+
+    def __post_init__(self) -> None:
+        limits.check_int("rank", self.rank)
+
+
+def most_popular(
+    likes: Ratings,
+    config: LikesConfig,
+    rng: np.random.Generator,
+    workers: int | None = None,
+    visitors: Ratings | None = None,
+) -> Iterator[Step]:
+    """One step: everybody gets the items with the largest released sum of weights. The objective is Σ (1 − score)²."""
+    norm = 2 if config.budget is None else config.budget.norm
+    curator = Curator(plan({"popularity": _popularity(likes, norm, 1.0)}, config.budget), rng)
+    yield _step(
+        1, likes, np.zeros((likes.n_users, 0)), np.zeros((likes.n_items, 0)), _released(likes, curator, norm), curator
+    )
+
+
+def moments_of_likes(
+    likes: Ratings,
+    config: LikesConfig,
+    rng: np.random.Generator,
+    workers: int | None = None,
+    visitors: Ratings | None = None,
+) -> Iterator[Step]:
+    """Two steps: (1) popularity; (2) factors from the released second moment of the users' weights, and users fit their own vectors.
+
+    The second moment's leading part, shrunk to E diag(g) Eᵀ, gives item factors E√g, scaled to a mean square of 1; a user's vector
+    solves ``fit_likes``. M is n̂·(Δ/σ)/16, chosen as in ``moments``, n̂ the released number of users who liked anything.
+    """
+    norm = 2 if config.budget is None else config.budget.norm
+    size = min(MOST_ITEMS, likes.n_items)
+    parts = {
+        "users": sum_part("how many users there are", clip=1.0, norm=norm, coordinates=1, share=SHARES["users"]),
+        "popularity": _popularity(likes, norm, SHARES["popularity"]),
+    }
+    if size >= 2:
+        parts["together"] = second_moment_part(
+            "which items are liked together", clip=1.0, norm=norm, size=size, share=SHARES["together"]
+        )
+    curator = Curator(plan(parts, config.budget), rng)
+    n_users = float(curator.release("users", np.array([float(np.unique(likes.users).size)]))[0])
+    popularity = _released(likes, curator, norm)
+    served = together(likes, visitors)
+    none = np.zeros((likes.n_items, 0))
+    yield _step(1, likes, np.zeros((likes.n_users, 0)), none, popularity, curator)
+
+    factors = _factors(likes, popularity, n_users, config.rank, size, curator, norm) if size >= 2 else none
+    users = np.zeros((likes.n_users, factors.shape[1]))
+    if factors.shape[1]:
+        with Workers(workers) as pool:
+            side = group_rows(
+                served.users, served.items, served.values, served.n_users, served.n_items, factors.shape[1]
+            )
+            users = fit_likes(side, factors, REG, PENALTY, factors, pool)
+    yield _step(2, likes, users, factors, popularity, curator)
+
+
+def _popularity(likes: Ratings, norm: int, share: float) -> Part:
+    return sum_part("how often items are liked", clip=1.0, norm=norm, coordinates=likes.n_items, share=share)
+
+
+def _released(likes: Ratings, curator: Curator, norm: int) -> FloatArray:
+    """The noisy sum of weights of each item (n_items,)."""
+    weights = user_weights(likes, np.ones(likes.n_items), norm)
+    return curator.release("popularity", totals(likes.items, weights, likes.n_items))
+
+
+def _factors(
+    likes: Ratings, popularity: FloatArray, n_users: float, rank: int, size: int, curator: Curator, norm: int
+) -> FloatArray:
+    """Item factors (n_items×r), zero outside the M most popular; none where nothing stands above the noise."""
+    known = np.maximum(popularity, max(curator.std("popularity"), 1e-2))
+    kept = size
+    if curator.private:
+        wanted = int(max(n_users, 1.0) * curator.shift("together") / ITEMS_PER_SIGNAL)
+        kept = min(max(wanted, FEWEST_ITEMS), size)
+    # items that are left out keep a row and column of noise only: the release has the planned length whatever is kept
+    best = np.argsort(-known, kind="stable")[:size]
+    place = np.full(likes.n_items, -1)
+    place[best[:kept]] = np.arange(kept)
+    inside = likes.take(place[likes.items] >= 0)
+    weights = user_weights(inside, known**-POPULARITY_POWER, norm)
+    exact = np.zeros((size, size))
+    exact[:kept, :kept] = symmetric(
+        second_moment(inside.users, place[inside.items], weights, likes.n_users, kept), kept
+    )
+    noisy = curator.release("together", exact[np.triu_indices(size, 1)])
+    vectors, strengths = shrink(symmetric(noisy, size)[:kept, :kept], curator.std("together"), rank)
+    factors = np.zeros((likes.n_items, len(strengths)))
+    if len(strengths):
+        factors[best[:kept]] = vectors * np.sqrt(strengths / strengths[0] * kept)
+    return factors
+
+
+def _step(
+    iteration: int, likes: Ratings, users: FloatArray, items: FloatArray, popularity: FloatArray, curator: Curator
+) -> Step:
+    first = POPULAR_WEIGHT * popularity / max(float(popularity.max()), 1e-12)
+    model = FactorModel(np.column_stack([np.ones(len(users)), users]), np.column_stack([first, items]))
+    squares = squared_residuals(likes, model)
+    return Step(iteration, model, squares, squares, curator.made())

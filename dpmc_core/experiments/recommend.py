@@ -1,0 +1,146 @@
+"""From a RunSpec whose task is to recommend to its result: Recall@20 for users who were held out.
+
+Lives here: the counterpart of ``run`` for that task. Does not live here: rating errors (``run``), the split (``datasets.implicit``), or which
+algorithms recommend (``registry``).
+"""
+
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from dpmc_core.completion import FactorModel
+from dpmc_core.completion.recommending import LikesConfig, most_popular
+from dpmc_core.datasets.implicit import UserSplit
+from dpmc_core.errors import DataError
+from dpmc_core.experiments import registry
+from dpmc_core.experiments.data import user_split_of
+from dpmc_core.experiments.run import versions
+from dpmc_core.experiments.spec import RunSpec
+from dpmc_core.metrics import RECALL_AT, recall
+from dpmc_core.privacy import Ledger, Statement, state
+
+__all__ = ["RecommendMetrics", "RecommendResult", "recommend", "recommend_steps"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RecommendMetrics:
+    """Mean Recall@20 after one step, between 0 and 1, and half of its 95 % interval over the choice of held-out users (not over noise:
+    for that, repeat with other seeds)."""
+
+    iteration: int
+    recall: float
+    half_width: float
+    seconds: float
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RecommendResult:
+    """A run so far: ``metrics`` per step, the ``model`` (with vectors of the held-out users too), what it released, and the recall of the trivial
+    predictors for the same users (``trivial``). ``finished`` is False while it runs."""
+
+    spec: RunSpec
+    metrics: tuple[RecommendMetrics, ...]
+    model: FactorModel
+    ledger: Ledger
+    trivial: dict[str, float]
+    split: UserSplit
+    seconds: float
+    versions: dict[str, str]
+    finished: bool
+
+    @property
+    def final(self) -> RecommendMetrics:
+        """The metrics of the last step made."""
+        return self.metrics[-1]
+
+    @cached_property
+    def statement(self) -> Statement:
+        """What the run protects; composed when first asked for."""
+        return state(self.ledger, self.spec.delta)
+
+    @property
+    def beats_trivial(self) -> dict[str, bool]:
+        """For each trivial predictor, whether the recall is higher than its."""
+        return {name: self.final.recall > value for name, value in self.trivial.items()}
+
+    def summary(self) -> dict[str, Any]:
+        """A JSON-able account of the run: what the command line prints and the page exports."""
+        return {
+            "spec": self.spec.as_dict(),
+            "recall_at": RECALL_AT,
+            "recall": self.final.recall,
+            "recall_half_width_95": self.final.half_width,
+            "trivial": dict(self.trivial),
+            "beats_trivial": self.beats_trivial,
+            "split": self.split.how,
+            "iterations": len(self.metrics),
+            "finished": self.finished,
+            "seconds": round(self.seconds, 3),
+            "statement": self.statement.as_dict(),
+            "ledger": self.ledger.as_dict(),
+            "versions": dict(self.versions),
+            "steps": [asdict(m) for m in self.metrics],
+        }
+
+
+def recommend_steps(
+    spec: RunSpec, *, workers: int | None = None, split: UserSplit | None = None
+) -> Iterator[RecommendResult]:
+    """Yield the ``RecommendResult`` so far after each step; ``split`` replaces the spec's own data.
+
+    Raises ``ParameterError``, ``DatasetMissingError`` or ``DataError`` before the first step.
+    """
+    started = time.perf_counter()
+    split = user_split_of(spec) if split is None else split
+    rng = np.random.default_rng(0)
+    (plain,) = most_popular(split.train, LikesConfig(), rng)
+    by_chance = min(1.0, RECALL_AT / split.train.n_items)
+    trivial = {
+        "most liked": recall(plain.model.block, split.query, split.target)[0],
+        "by chance, about": by_chance,
+    }
+    ledger = Ledger()
+    metrics: tuple[RecommendMetrics, ...] = ()
+    try:
+        for step in registry.start_recommending(split.train, split.query, spec, workers):
+            ledger = ledger.plus(step.releases)
+            value, half = recall(step.model.block, split.query, split.target)
+            seconds = time.perf_counter() - started
+            metrics = (
+                *metrics,
+                RecommendMetrics(iteration=step.iteration, recall=value, half_width=half, seconds=seconds),
+            )
+            yield RecommendResult(
+                spec=spec,
+                metrics=metrics,
+                model=step.model,
+                ledger=ledger,
+                trivial=trivial,
+                split=split,
+                seconds=seconds,
+                versions=versions(),
+                finished=step.iteration == registry.ALGORITHMS[spec.algorithm].length(spec),
+            )
+    except np.linalg.LinAlgError as error:
+        raise DataError(
+            f"a least-squares system could not be solved ({error}); a larger reg (λ) makes it solvable."
+        ) from error
+
+
+def recommend(spec: RunSpec, *, workers: int | None = None, split: UserSplit | None = None) -> RecommendResult:
+    """The finished result of ``spec``; see ``recommend_steps``.
+
+    >>> spec = RunSpec(task="recommend", algorithm="popular", dataset="skewed", n_users=60, n_items=40, n_ratings=900)
+    >>> result = recommend(spec)
+    >>> result.finished, result.final.recall == result.trivial["most liked"]
+    (True, True)
+    """
+    result = None
+    for result in recommend_steps(spec, workers=workers, split=split):  # noqa: B007
+        pass
+    assert result is not None  # every algorithm makes a step
+    return result
