@@ -129,6 +129,7 @@ LIMITS: dict[str, Limit] = {
         Limit("global_penalty", 0, 1000, "penalty λ₀ on all predictions, for implicit feedback", 0),
         Limit("nuclear", 1e-4, 1e3, "bound on the nuclear norm, in half scale widths times √(users·items)", 1),
         Limit("start_rounds", 1, 20, "rounds of noisy power iteration for the start", 2, integer=True),
+        Limit("study_seeds", 1, 20, "how many seeds each point of a study is the mean of", 3, integer=True),
         # data
         Limit("test_fraction", 0.01, 0.9, "share of the ratings held out for testing", 0.2),
         Limit("n_users", 2, 200_000, "number of users (rows)", 300, integer=True),

@@ -15,12 +15,13 @@ from typing import Any
 import streamlit as st
 
 from dpmc_core.errors import DPMCError
-from dpmc_core.experiments import RunSpec, steps
+from dpmc_core.experiments import RunSpec, recommend_steps, steps
 from dpmc_core.experiments.audit_spec import AuditSpec
 from dpmc_core.experiments.audits import audit_steps
 from dpmc_core.experiments.registry import ALGORITHMS
+from dpmc_core.experiments.studies import StudySpec, cells, study_steps
 
-__all__ = ["Job", "TooManyJobs", "current", "standing", "start", "start_audit", "start_task"]
+__all__ = ["Job", "TooManyJobs", "current", "standing", "start", "start_audit", "start_study", "start_task"]
 
 _AT_ONCE = 2  # jobs that compute at the same time; each uses the kernel's own threads
 _WAITING = 8  # jobs that may wait for a turn
@@ -34,7 +35,7 @@ class TooManyJobs(DPMCError):
 class Job:
     """A running or finished piece of work. The page reads it; only its own thread writes ``results`` and ``error``.
 
-    ``kind`` is "run", "audit" or "task"; a visitor has at most one of each. ``results[k]`` is the latest result of the k-th spec (None before its first iteration). ``state`` is "waiting",
+    ``kind`` is "run", "recommend", "lists", "study", "audit" or "task"; a visitor has at most one of each. ``results[k]`` is the latest result of the k-th spec (None before its first iteration). ``state`` is "waiting",
     "running", "done", "cancelled" or "failed"; partial results stay in every case.
     """
 
@@ -74,15 +75,21 @@ class Job:
         return (time.monotonic() - self.started) / done * (total - done)
 
 
-def start(specs: tuple[RunSpec, ...]) -> Job:
-    """Run ``specs`` one after the other in the pool; replaces (and cancels) the visitor's former run."""
+def start(specs: tuple[RunSpec, ...], kind: str = "run") -> Job:
+    """Run ``specs`` one after the other in the pool; replaces (and cancels) the visitor's former job of this ``kind``."""
     job = Job(
-        kind="run",
+        kind=kind,
         specs=specs,
         results=[None] * len(specs),
         progress=(0, sum(ALGORITHMS[s.algorithm].length(s) for s in specs)),
     )
-    return _submit(job, lambda: _follow(job, steps, lambda result: job.progress[0] + 1), _pool())
+    return _submit(job, lambda: _follow(job, _steps_of, lambda result: job.progress[0] + 1), _pool())
+
+
+def start_study(spec: StudySpec) -> Job:
+    """Make the runs of a study in the same pool; replaces (and cancels) the visitor's former study."""
+    job = Job(kind="study", specs=(spec,), results=[None], progress=(0, len(cells(spec)) * spec.seeds))
+    return _submit(job, lambda: _follow(job, study_steps, lambda result: result.runs), _pool())
 
 
 def start_audit(spec: AuditSpec) -> Job:
@@ -107,6 +114,10 @@ def standing(kind: str = "run") -> Job | None:
     box = _box()
     job = box.jobs.get(kind)
     return job if job is not None and any(job.results) else box.former.get(kind)
+
+
+def _steps_of(spec: RunSpec) -> Iterator[Any]:
+    return recommend_steps(spec) if spec.task == "recommend" else steps(spec)
 
 
 def _follow(job: Job, run: Callable[[Any], Iterator[Any]], done: Callable[[Any], int]) -> None:

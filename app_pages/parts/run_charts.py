@@ -18,7 +18,17 @@ from dpmc_core.datasets import Ratings
 from dpmc_core.experiments import RunResult
 from dpmc_core.metrics import clipped, top_items
 
-__all__ = ["Named", "actual_vs_predicted", "completed", "errors", "popularity", "rmse_curves", "sparsity", "top_ten"]
+__all__ = [
+    "Named",
+    "actual_vs_predicted",
+    "completed",
+    "errors",
+    "popularity",
+    "rmse_curves",
+    "sparsity",
+    "top_entries",
+    "top_ten",
+]
 
 # one line style per configuration, so that two configurations with the same noise stay apart
 _WIDTHS = (3.0, 2.0, 1.5)
@@ -215,15 +225,19 @@ def top_ten(results: Sequence[Named], user: int) -> pd.DataFrame:
     """The user's ten best unseen items by each configuration, with titles and predicted ratings."""
     columns = {}
     for named in results:
-        train = named.result.split.train
-        scores = named.result.model.block(np.array([user]))[0]
-        seen = train.items[train.users == user]
-        best = top_items(scores, seen)
-        entries = [f"{train.item_label(int(j))}  ({np.clip(scores[j], train.low, train.high):.1f})" for j in best]
+        entries = [said for _, said in top_entries(named.result, user)]
         columns[named.label] = entries + [""] * (10 - len(entries))
     frame = pd.DataFrame(columns)
     frame.insert(0, "rank", np.arange(1, 11))
     return frame
+
+
+def top_entries(result: RunResult, user: int) -> list[tuple[int, str]]:
+    """The user's ten best unseen items: number, and title with the predicted rating."""
+    train = result.split.train
+    scores = result.model.block(np.array([user]))[0]
+    best = top_items(scores, train.items[train.users == user])
+    return [(int(j), f"{train.item_label(int(j))}  ({np.clip(scores[j], train.low, train.high):.1f})") for j in best]
 
 
 def popularity(ratings: Ratings) -> Drawn:

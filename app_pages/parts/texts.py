@@ -10,11 +10,21 @@ from dataclasses import fields
 
 from app_pages.parts.run_charts import Named
 from app_pages.parts.style import IDENTITY
+from dpmc_core.experiments import RunResult
 from dpmc_core.mechanisms import Mechanism
 from dpmc_core.privacy.compare import price
 from dpmc_core.wording import three
 
-__all__ = ["DEFINITIONS", "beaten_sentence", "describe", "noise_sentence", "notice_mechanisms", "notice_runs", "three"]
+__all__ = [
+    "DEFINITIONS",
+    "beaten_by",
+    "beaten_sentence",
+    "describe",
+    "noise_sentence",
+    "notice_mechanisms",
+    "notice_runs",
+    "three",
+]
 
 DEFINITIONS = {
     "epsilon": "ε (epsilon) bounds how much more likely any output becomes when one person's data changes: by a factor "
@@ -79,14 +89,20 @@ def _cost(mechanism: Mechanism, sensitivity: float) -> str:
 
 def beaten_sentence(named: Named) -> str:
     """Whether a run beats the trivial predictors, in one sentence."""
-    result = named.result
+    return beaten_by(named.label, named.result)
+
+
+def beaten_by(label: str, result: RunResult) -> str:
+    """The same for a result under any name."""
     lost = [name for name, won in result.beats_trivial.items() if not won]
     value = result.final.test_rmse_clipped
     if not lost:
-        return f"{named.label} ({three(value)} clipped) beats every trivial predictor."
+        return f"{label} ({three(value)} clipped) beats every trivial predictor."
     best = min(result.trivial.items(), key=lambda item: item[1])
     names = ", ".join(lost)
-    return f"{named.label} ({three(value)} clipped) does not beat: {names}. The best of them, {best[0]}, has {three(best[1])}."
+    return (
+        f"{label} ({three(value)} clipped) does not beat: {names}. The best of them, {best[0]}, has {three(best[1])}."
+    )
 
 
 def noise_sentence(quiet: Named, noisy: Named) -> str:

@@ -29,16 +29,18 @@ from dpmc_core.completion.offsets import (
 from dpmc_core.completion.profiles import centre, fit_users, model_with_offsets, residuals, squared_residuals
 from dpmc_core.completion.step import FactorModel, Step
 from dpmc_core.datasets.ratings import Ratings
-from dpmc_core.privacy.budget import Budget, Curator, Part, plan
+from dpmc_core.privacy.budget import Budget, Curator, Part, plan, shift_of
 from dpmc_core.privacy.moments import clip_rows, second_moment, second_moment_part, shrink, sum_part, symmetric
 
 FloatArray = NDArray[np.float64]
 
-__all__ = ["MomentsConfig", "moments_once"]
+__all__ = ["MomentsConfig", "items_worth_it", "moments_once"]
 
 # Fixed before any data was read; see ``offsets`` for how they were chosen.
 RESIDUAL_CLIP = 0.2  # R: largest norm of a user's weighted residuals
 SHARES = {"users": 0.02, "popularity": 0.15, "weights": 0.08, "deviations": 0.45, "together": 0.04, "tastes": 0.26}
+FIRST_SHARES = (0.2, 0.1, 0.7)  # popularity, weights, deviations, where the second stage is left out
+WORTH_IT = 20.0  # items in the second stage below which it is left out: its budget does more in the first
 ITEMS_PER_SIGNAL = 24.0  # one item more is worth its noise for about so many (users × sensitivity/σ)
 MOST_ITEMS, FEWEST_ITEMS = 2000, 10
 PROFILE_SD = (0.5, 0.5, 0.1)  # spread over users of: mean (in R/4), slope on offsets, slope on log-popularity (in R/4)
@@ -61,6 +63,9 @@ def moments_once(
 ) -> Iterator[Step]:
     """Two steps: (1) offsets, and users fit mean, slope on offsets and slope on popularity; (2) the factors as well.
 
+    With few users or little ε the second step adds nothing: the plan then leaves its releases out (``items_worth_it``), by the size of the matrix and ε
+    alone.
+
     Unit: user, add/remove one. The number of items M of the second stage is n̂·(Δ/σ)/24, n̂ the released number of users and σ
     the noise on the second moment: an estimate of where one more item brings as much noise as signal. The objective is
     Σ (x − prediction)² + s²‖users' coefficients‖², the negative log-posterior of the users' own fits.
@@ -69,6 +74,8 @@ def moments_once(
     norm = 2 if config.budget is None else config.budget.norm
     width = ratings.high - ratings.low
     size = min(MOST_ITEMS, ratings.n_items)
+    if items_worth_it(ratings, config) < WORTH_IT:
+        size = 0
     curator = Curator(plan(_parts(ratings, norm, size), config.budget), rng)
     reg = (RATING_SD * width) ** 2
     with Workers(workers) as pool:
@@ -87,9 +94,20 @@ def moments_once(
         yield _step(2, ratings, model_with_offsets(base, features, fits), fits, reg, curator)
 
 
+def items_worth_it(ratings: Ratings, config: MomentsConfig) -> float:
+    """How many items the second stage would take, n_users·(Δ/σ)/24, by its plan: reads the matrix's sizes and scale, and no rating. ∞ without noise."""
+    size = min(MOST_ITEMS, ratings.n_items)
+    if config.budget is None or size < 2:
+        return math.inf
+    planned = plan(_parts(ratings, config.budget.norm, size), config.budget)
+    assert planned is not None
+    return ratings.n_users * shift_of(planned["tastes"]) / ITEMS_PER_SIGNAL
+
+
 def _parts(ratings: Ratings, norm: int, size: int) -> dict[str, Part]:
+    """Both stages' releases; the first alone for a ``size`` of 0."""
     clip = RESIDUAL_CLIP * (ratings.high - ratings.low)
-    shares = (SHARES["popularity"], SHARES["weights"], SHARES["deviations"])
+    shares = (SHARES["popularity"], SHARES["weights"], SHARES["deviations"]) if size else FIRST_SHARES
     parts = {
         "users": sum_part("how many users there are", clip=1.0, norm=norm, coordinates=1, share=SHARES["users"]),
         **offset_parts(ratings, norm, shares),

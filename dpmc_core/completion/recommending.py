@@ -7,6 +7,7 @@ Every user puts weights of norm 1 on the items they liked; unit: user, add/remov
 ("visitors", dpals-paper D.1) add to nothing that leaves.
 """
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -19,12 +20,12 @@ from dpmc_core.completion.offsets import user_weights
 from dpmc_core.completion.profiles import fit_likes, squared_residuals, together
 from dpmc_core.completion.step import FactorModel, Step
 from dpmc_core.datasets.ratings import Ratings
-from dpmc_core.privacy.budget import Budget, Curator, Part, plan
+from dpmc_core.privacy.budget import Budget, Curator, Part, plan, shift_of
 from dpmc_core.privacy.moments import second_moment, second_moment_part, shrink, sum_part, symmetric, totals
 
 FloatArray = NDArray[np.float64]
 
-__all__ = ["LikesConfig", "moments_of_likes", "most_popular"]
+__all__ = ["LikesConfig", "likes_items_worth_it", "moments_of_likes", "most_popular"]
 
 # Chosen on MovieLens 1M, on the split of seed 101; the tables use other splits (docs/moments-once.md).
 SHARES = {"users": 0.02, "popularity": 0.28, "together": 0.7}
@@ -32,6 +33,7 @@ POPULARITY_POWER = 0.5  # items are weighted by popularity to minus this power
 PENALTY, REG = 0.3, 1.0  # λ₀ and λ of a user's own fit, for factors with a mean square of 1 over the items
 POPULAR_WEIGHT = 0.1  # how much the most popular item scores before anything is known of a user
 ITEMS_PER_SIGNAL = 16.0  # one item more is worth its noise for about so many (users × sensitivity/σ)
+WORTH_IT = 30.0  # items in the second moment below which it is left out: the budget does more for popularity
 MOST_ITEMS, FEWEST_ITEMS = 2000, 10
 
 
@@ -71,26 +73,23 @@ def moments_of_likes(
     """Two steps: (1) popularity; (2) factors from the released second moment of the users' weights, and users fit their own vectors.
 
     The second moment's leading part, shrunk to E diag(g) Eᵀ, gives item factors E√g, scaled to a mean square of 1; a user's vector
-    solves ``fit_likes``. M is n̂·(Δ/σ)/16, chosen as in ``moments``, n̂ the released number of users who liked anything.
+    solves ``fit_likes``. With few users or little ε the plan leaves the second moment out, by the size of the matrix and ε alone, and
+    what remains is ``most_popular``. M is n̂·(Δ/σ)/16, chosen as in ``moments``, n̂ the released number of users who liked anything.
     """
     norm = 2 if config.budget is None else config.budget.norm
     size = min(MOST_ITEMS, likes.n_items)
-    parts = {
-        "users": sum_part("how many users there are", clip=1.0, norm=norm, coordinates=1, share=SHARES["users"]),
-        "popularity": _popularity(likes, norm, SHARES["popularity"]),
-    }
-    if size >= 2:
-        parts["together"] = second_moment_part(
-            "which items are liked together", clip=1.0, norm=norm, size=size, share=SHARES["together"]
-        )
+    second = size >= 2 and likes_items_worth_it(likes, config) >= WORTH_IT
+    parts = _parts(likes, norm, size) if second else {"popularity": _popularity(likes, norm, 1.0)}
     curator = Curator(plan(parts, config.budget), rng)
-    n_users = float(curator.release("users", np.array([float(np.unique(likes.users).size)]))[0])
+    n_users = 0.0
+    if second:
+        n_users = float(curator.release("users", np.array([float(np.unique(likes.users).size)]))[0])
     popularity = _released(likes, curator, norm)
     served = together(likes, visitors)
     none = np.zeros((likes.n_items, 0))
     yield _step(1, likes, np.zeros((likes.n_users, 0)), none, popularity, curator)
 
-    factors = _factors(likes, popularity, n_users, config.rank, size, curator, norm) if size >= 2 else none
+    factors = _factors(likes, popularity, n_users, config.rank, size, curator, norm) if second else none
     users = np.zeros((likes.n_users, factors.shape[1]))
     if factors.shape[1]:
         with Workers(workers) as pool:
@@ -99,6 +98,27 @@ def moments_of_likes(
             )
             users = fit_likes(side, factors, REG, PENALTY, factors, pool)
     yield _step(2, likes, users, factors, popularity, curator)
+
+
+def likes_items_worth_it(likes: Ratings, config: LikesConfig) -> float:
+    """How many items the second moment would be of, n_users·(Δ/σ)/16, by its plan: reads the matrix's sizes, and no rating. ∞ without noise."""
+    size = min(MOST_ITEMS, likes.n_items)
+    if config.budget is None or size < 2:
+        return math.inf
+    planned = plan(_parts(likes, config.budget.norm, size), config.budget)
+    assert planned is not None
+    return likes.n_users * shift_of(planned["together"]) / ITEMS_PER_SIGNAL
+
+
+def _parts(likes: Ratings, norm: int, size: int) -> dict[str, Part]:
+    """Everything that leaves with the second moment over ``size`` ≥ 2 items."""
+    return {
+        "users": sum_part("how many users there are", clip=1.0, norm=norm, coordinates=1, share=SHARES["users"]),
+        "popularity": _popularity(likes, norm, SHARES["popularity"]),
+        "together": second_moment_part(
+            "which items are liked together", clip=1.0, norm=norm, size=size, share=SHARES["together"]
+        ),
+    }
 
 
 def _popularity(likes: Ratings, norm: int, share: float) -> Part:

@@ -21,7 +21,7 @@ from dpmc_core.privacy.ledger import Ledger, Neighbours, Release, Unit, sample
 
 FloatArray = NDArray[np.float64]
 
-__all__ = ["FAMILIES", "Budget", "Curator", "Part", "plan"]
+__all__ = ["FAMILIES", "Budget", "Curator", "Part", "norm_of", "plan", "shift_of"]
 
 FAMILIES = ("gaussian", "laplace", "huber")
 
@@ -131,6 +131,12 @@ def plan(
     return {**given, **dict(zip(parts, calibrated, strict=True))}
 
 
+def shift_of(release: Release) -> float:
+    """Sensitivity over standard deviation of a release, in the norm its noise asks for."""
+    sensitivity = release.l2_sensitivity if release.mechanism.name == "gaussian" else release.l1_sensitivity
+    return sensitivity / release.mechanism.std
+
+
 class Curator:
     """The only door through which a sum over users leaves: adds the planned noise and writes the ledger.
 
@@ -154,12 +160,7 @@ class Curator:
 
     def shift(self, name: str) -> float:
         """Sensitivity over standard deviation of release ``name``, in the norm its noise asks for; ∞ without noise."""
-        if self._plan is None:
-            return math.inf
-        release = self._plan[name]
-        return (release.l2_sensitivity if release.mechanism.name == "gaussian" else release.l1_sensitivity) / self.std(
-            name
-        )
+        return math.inf if self._plan is None else shift_of(self._plan[name])
 
     def release(self, name: str, exact: FloatArray) -> FloatArray:
         """``exact`` with the noise of release ``name``; the ledger gains one such release."""
