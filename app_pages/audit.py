@@ -20,7 +20,7 @@ TARGETS = {
     **{
         n: f"{a.title}, as published" if a.protects == "rating" else a.title
         for n, a in ALGORITHMS.items()
-        if a.protects
+        if a.protects and a.rates
     },
 }
 NOISES = {name: IDENTITY[name].title for name in ("laplace", "huber", "gaussian", "staircase")}

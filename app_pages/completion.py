@@ -1,255 +1,84 @@
-"""Completion: up to three configurations side by side on one dataset, run live."""
+"""Completion: ratings filled in and items recommended, with and without noise, run live; and studies of what privacy costs."""
 
-import json
-import math
-from collections.abc import Sequence
+from typing import Any
 
-import pandas as pd
 import streamlit as st
 
-from app_pages.parts import controls, jobs, live, run_charts, texts
-from app_pages.parts.completion_controls import (
-    LETTERS,
-    LINK_TITLES,
-    NOISES,
+from app_pages.parts import compare_view, controls, jobs, recommend_view, study_view
+from app_pages.parts.completion_controls import LETTERS, LINK_TITLES, configuration, data_controls, method_controls
+from app_pages.parts.running import Panel, panel
+from app_pages.parts.user_controls import (
     PROTECTED,
-    configuration,
-    data_controls,
-    method_controls,
+    QUESTIONS,
+    USER_TITLES,
+    first_numbers,
+    one_configuration,
     use_protection,
-    user_configuration,
+    user_configurations,
     user_controls,
+    usual_numbers,
 )
-from app_pages.parts.run_charts import Named
-from app_pages.parts.style import IDENTITY, draw, show
-from dpmc_core.completion import TRIVIAL
 from dpmc_core.datasets import entry
 from dpmc_core.errors import DPMCError
-from dpmc_core.experiments import RunResult, RunSpec, run
+from dpmc_core.experiments import RunSpec
+from dpmc_core.experiments.choice import house_choice
+from dpmc_core.experiments.data import split_of
 from dpmc_core.experiments.presets import WELL_REGULARISED, preset
-from dpmc_core.experiments.registry import ALGORITHMS
-from dpmc_core.privacy import odds_sentence, subject
+from dpmc_core.experiments.studies import STUDIES, StudySpec
 
+LISTED = (None, 10.0, 1.0)  # total ε of the three lists that one person sees
 
-def title_of(spec: RunSpec) -> str:
-    """What a configuration is called: algorithm and noise."""
-    name = ALGORITHMS[spec.algorithm].title
-    if spec.mechanism == "none":
-        return f"{name}, no noise"
-    if ALGORITHMS[spec.algorithm].protects == "user":
-        return f"{name}, {NOISES[spec.mechanism]}, total ε {texts.three(spec.epsilon or 1.0)}"
-    amount = (
-        f"ε {texts.three(spec.epsilon)}"
-        if spec.epsilon is not None
-        else f"variance {texts.three(spec.variance or 2.0)}"
-    )
-    return f"{name} + {NOISES[spec.mechanism]}, {amount}"
-
-
-def named(results: Sequence[RunResult | None]) -> list[Named]:
-    """The results that exist, with their letters."""
-    return [Named(letter, title_of(r.spec), r) for letter, r in zip(LETTERS, results, strict=False) if r is not None]
-
-
-@st.cache_resource(max_entries=4, show_spinner=False)
-def example(specs: tuple[RunSpec, ...]) -> list[RunResult]:
-    """Finished results of a few small specs."""
-    return [run(spec) for spec in specs]
-
-
-def main_figure(results: list[Named], clip: bool) -> None:
-    """RMSE per iteration, with its alt text and numbers."""
-    figure, numbers = run_charts.rmse_curves(results, clip)
-    said = "; ".join(f"{n.label}: {texts.three(n.result.final.test_rmse)}" for n in results)
-    show(figure, "rmse", f"Held-out RMSE per iteration. At the end: {said}.", numbers)
-    st.caption(
-        " · ".join(n.label for n in results)
-        + ". Bands: 95 % over the choice of held-out ratings. Each curve is one draw of noise and start; another seed shows how much they matter. Points above the frame are first iterations from a random start."
-    )
-
-
-def watch(job: jobs.Job, clip: bool) -> None:
-    """The running job with its curves so far."""
-
-    def so_far() -> bool:
-        shown = named(job.results)
-        if shown:
-            figure, _ = run_charts.rmse_curves(shown, clip)
-            draw(figure, "live-rmse", "Held-out RMSE per iteration so far.")
-        return bool(shown)
-
-    live.watch(job, "iteration", so_far)
-
-
-def account(item: Named) -> None:
-    """One configuration's numbers: error, trivial predictors, and what it protects."""
-    result, final, statement = item.result, item.result.final, item.result.statement
-    with st.container(border=True):
-        st.markdown(f"**{item.label}**")
-        st.metric(
-            f"held-out RMSE{', clipped' if clip else ''} (rating units)",
-            f"{final.test_rmse_clipped if clip else final.test_rmse:.4f}",
-            help=texts.DEFINITIONS["rmse"] + " ± is half of a 95 % interval over the choice of held-out ratings.",
-        )
-        half = final.test_half_width_clipped if clip else final.test_half_width
-        lines = [f"± {half:.2g} (95 %, over held-out ratings)"]
-        other = f"not clipped {final.test_rmse:.4f}" if clip else f"clipped to the scale {final.test_rmse_clipped:.4f}"
-        lines.append(f"{other} · training {final.train_rmse:.4f}")
-        if final.truth_rmse is not None:
-            lines.append(f"whole true matrix {final.truth_rmse:.4g}")
-        won = sum(result.beats_trivial.values())
-        lines.append(f"beats {won} of {len(TRIVIAL)} trivial predictors (all clipped)")
-        st.caption("  \n".join(lines))
-        st.markdown(f":material/shield: {statement.label}")
-        if statement.private:
-            noise = result.ledger.releases[0].mechanism
-            one_draw_delta = result.spec.delta if noise.name == "gaussian" else 0.0
-            kinds = len(result.ledger.releases)
-            if kinds == 1:
-                st.caption(f"{texts.describe(noise)}, standard deviation {texts.three(noise.std)}.")
-            else:
-                st.caption(
-                    f"{kinds} kinds of release, each with {IDENTITY[noise.name].title} noise of its own scale (in the ledger below)."
-                )
-            st.caption(f"Unit: one {statement.unit}; neighbours: {statement.neighbours}. Counted by {statement.how}.")
-            if statement.nominal:
-                st.caption(
-                    "If the nominal ε of one draw were all: "
-                    + odds_sentence(statement.epsilon_per_draw, one_draw_delta, "a rating had this value or another")
-                )
-            else:
-                st.caption(odds_sentence(statement.epsilon, statement.delta, subject(statement.unit)))
-            with st.popover("Counted by other methods", icon=":material/calculate:"):
-                for answer in statement.accounts:
-                    value = "does not apply" if math.isinf(answer.epsilon) else f"ε = {texts.three(answer.epsilon)}"
-                    proof = "" if answer.published else " (rests on this project's own proof, not peer-reviewed)"
-                    st.markdown(f"- **{answer.title}**: {value}{proof}. {answer.how}")
-                st.page_link(
-                    "app_pages/budget.py", label="More on the Budget page", icon=":material/account_balance_wallet:"
-                )
-            with st.popover(
-                "What this count leaves out" if statement.nominal else "What this covers", icon=":material/warning:"
-            ):
-                for caveat in statement.caveats:
-                    st.markdown(f"- {caveat}")
-        else:
-            st.caption("These results could reveal the ratings they were made from.")
-
-
-def details(results: list[Named]) -> None:
-    """Everything below the main figure."""
-    st.markdown("**What to notice**")
-    for sentence in texts.notice_runs(results):
-        st.markdown(f"- {sentence}")
-    for column, item in zip(st.columns(len(results)), results, strict=True):
-        with column:
-            account(item)
-    trivial = results[0].result.trivial
-    st.caption(
-        "Trivial predictors (held-out RMSE): "
-        + " · ".join(f"{name} {texts.three(v)}" for name, v in trivial.items())
-        + f". Split: {results[0].result.split.how}.",
-        help=texts.DEFINITIONS["trivial"],
-    )
-    picture = run_charts.completed(results)
-    if picture is not None:
-        st.subheader("The truth and what was completed", anchor=False)
-        show(
-            picture[0],
-            "completed",
-            "The first 40 users and items: the truth beside each completed matrix.",
-            picture[1],
-        )
-        st.caption("First 40 users and items, one colour scale. What is not known was filled in from the known share.")
-    left, right = st.columns(2)
-    with left:
-        st.subheader("Predicted against actual", anchor=False)
-        figure, numbers = run_charts.actual_vs_predicted(results)
-        show(
-            figure,
-            "predicted",
-            "Mean prediction for each actual rating, with the middle 80 % of predictions.",
-            numbers,
-        )
-    with right:
-        st.subheader("How large are the errors?", anchor=False)
-        figure, numbers = run_charts.errors(results)
-        show(figure, "errors", "Distribution of held-out errors of each configuration.", numbers)
-    st.subheader("One user's top ten", anchor=False)
-    train = results[0].result.split.train
-    user = controls.whole("User", "user", 1, train.n_users, 1) - 1
-    seen = int((train.users == user).sum())
-    st.dataframe(
-        run_charts.top_ten(results, user),
-        hide_index=True,
-        width="stretch",
-        alt=f"Ten best items for user {user + 1} by each configuration.",
-    )
-    st.caption(
-        f"{train.user_label(user)} rated {seen} items in the training data; those are left out. In brackets the predicted rating, clipped to the scale."
-    )
-    export(results)
-
-
-def export(results: list[Named]) -> None:
-    """Downloads and the same run elsewhere."""
-    with st.expander("Take it with you", icon=":material/download:", on_change="rerun", key="take-away") as fold:
-        if not fold.open:
-            return
-        st.download_button(
-            "Results with ledgers (JSON)",
-            data=lambda: json.dumps([r.result.summary() for r in results], indent=1),
-            file_name="dpmc-runs.json",
-            mime="application/json",
-            on_click="ignore",
-        )
-        for item in results:
-            if item.result.ledger.private:
-                st.download_button(
-                    f"Ledger of {item.label} (JSON)",
-                    data=lambda result=item.result: json.dumps(result.ledger.as_dict(), indent=1),
-                    file_name=f"dpmc-ledger-{item.letter.lower()}.json",
-                    mime="application/json",
-                    key=f"ledger-{item.letter}",
-                    on_click="ignore",
-                )
-        st.download_button(
-            "Errors per iteration (CSV)",
-            data=lambda: pd.concat(
-                [pd.DataFrame(r.result.summary()["steps"]).assign(configuration=r.label) for r in results]
-            ).to_csv(index=False),
-            file_name="dpmc-runs.csv",
-            mime="text/csv",
-            on_click="ignore",
-        )
-        for item in results:
-            st.markdown(f"**{item.label}** on the command line, and in Python:")
-            st.code(item.result.spec.command(), language="bash")
-            st.code(item.result.spec.python(), language="python")
-
-
-controls.on_page("app_pages/completion.py", LINK_TITLES)
+controls.on_page("app_pages/completion.py", LINK_TITLES | USER_TITLES)
+question = "compare"
 with st.sidebar:
-    st.subheader("Data")
-    shared = data_controls()
-    st.subheader("Method")
+    st.subheader("Question")
     protect = controls.choice("Who is protected", "protect", PROTECTED, "rating", then=use_protection)
-    shared |= method_controls(shared["dataset"], protect)
+    if protect == "user":
+        question = controls.choice("Question", "question", QUESTIONS, "compare", then=use_protection)
+    st.subheader("Data")
+    shared = data_controls(first_numbers(protect), use_protection)
+    st.subheader("Method")
+    usual = usual_numbers(shared["dataset"], question) if protect == "user" else {}
+    shared |= method_controls(shared["dataset"], usual, presets=protect == "rating")
     st.subheader("Privacy")
-    settings = user_controls() if protect == "user" else {}
-    count = int(controls.segments("Configurations", "n", {"1": "1", "2": "2", "3": "3"}, "2"))
-    configurations = [
-        user_configuration(letter, settings) if protect == "user" else configuration(letter)
-        for letter in LETTERS[:count]
-    ]
+    configurations: list[dict[str, Any]]
+    seeds = 1
+    if protect == "user":
+        settings = user_controls(shared["dataset"], question)
+        if question in ("compare", "recommend"):
+            configurations = user_configurations(question, settings)
+        else:
+            configurations = [one_configuration(question, settings)]
+        if question == "recommend":
+            configurations = [{**c, "task": "recommend"} for c in configurations]
+    else:
+        count = int(controls.segments("Configurations", "n", {"1": "1", "2": "2", "3": "3"}, "2"))
+        configurations = [configuration(letter) for letter in LETTERS[:count]]
     st.subheader("Seed")
     shared["seed"] = controls.number("Seed", "seed", "seed", 0)
+    if question in STUDIES:
+        seeds = int(controls.number("Seeds of each point", "seeds", "study_seeds", 3))
 
 st.title("What does noise cost a recommender?")
-st.markdown(
-    "Fill in a matrix of ratings from the few that are known, with and without noise, and compare the error on ratings that were "
-    "held out. The dotted lines are **trivial predictors**: a run above them has learned nothing useful."
-)
+if question in ("compare", "lists"):
+    st.markdown(
+        "Fill in a matrix of ratings from the few that are known, with and without noise, and compare the error on ratings that were "
+        "held out. The dotted lines are **trivial predictors**: a run above them has learned nothing useful."
+    )
+elif question == "recommend":
+    st.markdown(
+        "Learn from some people what is liked together, with and without noise, and recommend to others who were **held out**. The dotted "
+        "lines are trivial: a run below *most liked* has learned nothing useful."
+    )
+elif question == "skew":
+    st.markdown(
+        f"**{QUESTIONS[question]}** To bound what one person can change, at most k of their ratings take part. Which k decides how unevenly "
+        "items are known."
+    )
+else:
+    st.markdown(
+        f"**{QUESTIONS[question]}** Many runs, the same settings along each line, and what a trivial predictor reaches."
+    )
 if protect == "user":
     st.markdown(
         "**Users are protected.** All of a user's ratings may be in or out. What is learned about items leaves with noise; then "
@@ -258,86 +87,184 @@ if protect == "user":
 problems = st.container()  # filled last, when every control has been drawn
 
 specs: tuple[RunSpec, ...] = ()
+study: StudySpec | None = None
 problem = ""
 try:
-    specs = tuple(RunSpec(**shared, **fields) for fields in configurations)
+    specs = tuple(RunSpec(**{**shared, **fields}) for fields in configurations)
+    if question in STUDIES:
+        study = StudySpec(kind=question, base=specs[0], seeds=seeds)
     if not entry(shared["dataset"]).present():
         problem = f"{entry(shared['dataset']).title} is not on this machine yet: fetch it on the Datasets page, or choose a synthetic set."
 except DPMCError as error:
     problem = str(error)
+if not entry(shared["dataset"]).present():
+    st.page_link("app_pages/datasets.py", label="Go to the Datasets page", icon=":material/database:")
 
-job = jobs.current()
-run_column, clip_column = st.columns([1, 2], vertical_alignment="center")
-pressed = run_column.button("**Run**", icon=":material/play_arrow:", disabled=bool(problem), width="stretch", key="go")
-with clip_column:
-    clip = controls.switch(
-        "Clip predictions to the rating scale",
-        "clip",
-        help="A prediction of 6 stars becomes 5; the papers probably do this.",
-    )
-if problem:
-    st.error(controls.plain(problem), icon=":material/error:")
-    if not entry(shared["dataset"]).present():
-        st.page_link("app_pages/datasets.py", label="Go to the Datasets page", icon=":material/database:")
-linked = st.query_params.get("run") == "1" and "linked" not in st.session_state
-if linked:
-    st.session_state["linked"] = True
-if (pressed or linked) and specs and not problem:
-    st.session_state["linked"] = True
-    st.query_params["run"] = "1"
+
+def chosen_by_rule() -> None:
+    """Which model the house would take here, and why; no private data is read."""
+    if protect != "user" or not specs or problem:
+        return
+    noisy = next((s for s in specs if s.epsilon is not None), None)
+    if noisy is None:
+        return
     try:
-        job = jobs.start(specs)
-    except DPMCError as error:
-        st.error(controls.plain(str(error)))
-
-
-def show_example() -> None:
-    """A finished run of the usual settings, labelled as what it is."""
-    if protect == "user":
-        st.caption(
-            ":material/info: **Example**: 3,000 synthetic users and 200 items, total ε = 5. Choose yours in the sidebar and press *Run*."
-        )
-        people = RunSpec(
-            dataset="skewed", n_users=3000, n_items=200, n_ratings=120_000, mechanism="gaussian", epsilon=5.0, rank=8
-        )
-        shown = named(example((people.but(algorithm="moments"), people.but(algorithm="private-means"))))
-        main_figure(shown, clip)
-        details(shown)
+        choice = house_choice(split_of(noisy.but(task="rate", algorithm="moments")).train, noisy)
+    except DPMCError:
         return
     st.caption(
-        ":material/info: **Example**, computed with the usual settings on synthetic data. Choose yours in the sidebar and "
-        "press *Run*."
+        f":material/rule: **The house's choice here: {compare_view.ALGORITHMS[choice.algorithm].title}.** {choice.why[0].upper()}{choice.why[1:]}. "
+        "A rule by sizes and ε; it reads no rating."
     )
-    usual = preset(WELL_REGULARISED, "low-rank")
-    shown = named(example((RunSpec(**usual), RunSpec(**usual, mechanism="huber", variance=2.0))))
-    main_figure(shown, clip)
-    details(shown)
 
 
-if job is None:
-    show_example()
-elif job.active:
-    watch(job, clip)
-else:
-    standing = jobs.standing()
-    below = "What it computed is below." if standing is job else "Earlier results are below." if standing else ""
-    if job.state == "failed":
-        st.error(f"{controls.plain(job.error)} {below}", icon=":material/error:")
-    if job.state == "cancelled":
-        done, total = job.progress
-        st.info(f"Cancelled after {done} of {total} iterations. {below}", icon=":material/stop_circle:")
-    if standing is None:
-        show_example()
-    else:
-        if specs and standing.specs != specs:
-            # the address shows settings that have not been run: who gets it sees them and presses Run
-            st.query_params.pop("run", None)
-            st.info(
-                "The settings have changed since this run; press *Run* to compute with them.", icon=":material/update:"
+def compare() -> None:
+    """Ratings predicted by up to three configurations."""
+
+    def beside() -> None:
+        controls.switch(
+            "Clip predictions to the rating scale",
+            "clip",
+            help="A prediction of 6 stars becomes 5; the papers probably do this.",
+        )
+
+    def clip() -> bool:
+        return bool(st.session_state["clip"])
+
+    def example() -> None:
+        if protect == "user":
+            text = "4,000 synthetic users and 300 items, total ε = 5"
+            people = RunSpec(
+                dataset="skewed", n_users=4000, n_items=300, n_ratings=160_000, rank=8, reg=30.0, iterations=2
             )
-        shown = named(standing.results)
-        main_figure(shown, clip)
-        details(shown)
+            people = people.but(mechanism="gaussian", epsilon=5.0, item_share=0.5, clip_norm=0.5, centring="user")
+            shown = tuple(people.but(algorithm=name) for name in ("moments", "dpals"))
+        else:
+            text = "computed with the usual settings on synthetic data"
+            usual = preset(WELL_REGULARISED, "low-rank")
+            shown = (RunSpec(**usual), RunSpec(**usual, mechanism="huber", variance=2.0))
+        st.caption(f":material/info: **Example**: {text}. Choose yours in the sidebar and press *Run*.")
+        compare_view.results_of(compare_view.named(compare_view.example(shown)), clip())
+
+    panel(
+        Panel(
+            kind="run",
+            wanted=specs,
+            problem=problem,
+            start=lambda: jobs.start(specs),
+            step="iteration",
+            so_far=lambda job: compare_view.so_far(job, clip()),
+            show=lambda job: compare_view.results_of(compare_view.named(job.results), clip()),
+            example=example,
+            beside=beside,
+        )
+    )
+
+
+def recommend() -> None:
+    """Items recommended by up to three configurations."""
+
+    def example() -> None:
+        people = RunSpec(
+            task="recommend",
+            dataset="skewed",
+            n_users=4000,
+            n_items=300,
+            n_ratings=160_000,
+            rank=8,
+            algorithm="moments",
+            mechanism="gaussian",
+            epsilon=5.0,
+        )
+        st.caption(
+            ":material/info: **Example**: 4,000 synthetic users and 300 items, total ε = 5. Choose yours in the sidebar and press *Run*; on MovieLens, "
+            "where what people watch says more about their taste, there is more to find."
+        )
+        recommend_view.results_of(recommend_view.example((people, people.but(algorithm="popular"))))
+
+    panel(
+        Panel(
+            kind="recommend",
+            wanted=specs,
+            problem=problem,
+            start=lambda: jobs.start(specs, "recommend"),
+            step="step",
+            so_far=recommend_view.so_far,
+            show=lambda job: recommend_view.results_of(job.results),
+            example=example,
+        )
+    )
+
+
+def lists() -> None:
+    """One person's ten best without privacy and at two ε."""
+    wanted = tuple(
+        s.but(mechanism="none", epsilon=None) if epsilon is None else s.but(epsilon=epsilon)
+        for s in specs
+        for epsilon in LISTED
+    )
+
+    def show(results: list[Any]) -> None:
+        done = [r for r in results if r is not None]
+        if done:
+            study_view.lists(done)
+
+    def example() -> None:
+        people = RunSpec(dataset="skewed", n_users=4000, n_items=300, n_ratings=160_000, rank=8, algorithm="moments")
+        st.caption(
+            ":material/info: **Example**: 4,000 synthetic users and 300 items without names. Choose MovieLens 100K in the sidebar for film titles, and press *Run*."
+        )
+        show(
+            compare_view.example(
+                tuple(people if e is None else people.but(mechanism="gaussian", epsilon=e) for e in LISTED)
+            )
+        )
+
+    panel(
+        Panel(
+            kind="lists",
+            wanted=wanted,
+            problem=problem,
+            start=lambda: jobs.start(wanted, "lists"),
+            step="iteration",
+            so_far=lambda job: compare_view.so_far(job, True),
+            show=lambda job: show(job.results),
+            example=example,
+        )
+    )
+
+
+def studied() -> None:
+    """Many runs for one question."""
+    wanted = study
+    panel(
+        Panel(
+            kind=f"study-{question}",
+            wanted=() if wanted is None else (wanted,),
+            problem=problem,
+            start=lambda: jobs.start_study(wanted) if wanted is not None else jobs.Job(),
+            step="run",
+            so_far=study_view.so_far,
+            show=lambda job: study_view.study_result(job.results[0]),
+            example=lambda: study_view.study_result(study_view.stored()[question], example=True),
+        )
+    )
+
+
+def skewed() -> None:
+    """Which ratings take part: computed at once, nothing to run."""
+    if problem:
+        st.error(controls.plain(problem), icon=":material/error:")
+        return
+    try:
+        study_view.skew(specs[0])
+    except DPMCError as error:
+        st.error(controls.plain(str(error)), icon=":material/error:")
+
+
+if question not in ("skew", *STUDIES):
+    chosen_by_rule()
+{"compare": compare, "recommend": recommend, "lists": lists, "skew": skewed}.get(question, studied)()
 
 with problems:
     controls.link_problems()

@@ -35,7 +35,7 @@ class TooManyJobs(DPMCError):
 class Job:
     """A running or finished piece of work. The page reads it; only its own thread writes ``results`` and ``error``.
 
-    ``kind`` is "run", "recommend", "lists", "study", "audit" or "task"; a visitor has at most one of each. ``results[k]`` is the latest result of the k-th spec (None before its first iteration). ``state`` is "waiting",
+    ``kind`` is "run", "recommend", "lists", "study-" and its kind, "audit" or "task"; a visitor has at most one of each. ``results[k]`` is the latest result of the k-th spec (None before its first iteration). ``state`` is "waiting",
     "running", "done", "cancelled" or "failed"; partial results stay in every case.
     """
 
@@ -87,8 +87,8 @@ def start(specs: tuple[RunSpec, ...], kind: str = "run") -> Job:
 
 
 def start_study(spec: StudySpec) -> Job:
-    """Make the runs of a study in the same pool; replaces (and cancels) the visitor's former study."""
-    job = Job(kind="study", specs=(spec,), results=[None], progress=(0, len(cells(spec)) * spec.seeds))
+    """Make the runs of a study in the same pool; replaces (and cancels) the visitor's former one of that kind."""
+    job = Job(kind=f"study-{spec.kind}", specs=(spec,), results=[None], progress=(0, len(cells(spec)) * spec.seeds))
     return _submit(job, lambda: _follow(job, study_steps, lambda result: result.runs), _pool())
 
 

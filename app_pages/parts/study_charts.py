@@ -91,7 +91,11 @@ def study_curves(result: StudyResult) -> Drawn:
     fig.update_layout(margin={"r": 190})
     ticks = sorted({p.x for p in result.points})
     if kind.log_x and ticks:
-        fig.update_xaxes(tickvals=ticks, ticktext=[f"{t:,.4g}" for t in ticks])
+        edges = [math.log10(ticks[0]), math.log10(ticks[-1])]
+        room = 0.04 * (edges[1] - edges[0] or 1.0)  # the names of the lines stand outside
+        fig.update_xaxes(
+            tickvals=ticks, ticktext=[f"{t:,.4g}" for t in ticks], range=[edges[0] - room, edges[1] + 0.4 * room]
+        )
     return fig, pd.DataFrame(rows)
 
 
@@ -155,24 +159,21 @@ def skew_curves(skews: Sequence[Skew]) -> Drawn:
         "share of the items, most taken first (%)", "share of the ratings (or weight) that take part (%)", height=420
     )
     frame: dict[str, object] = {}
-    ends = []
     for skew, (colour, dash, marker) in zip(skews, LINES, strict=True):
         x = np.linspace(0, 100, skew.shares.size)
-        fig.add_scatter(x=x, y=100 * skew.shares, mode="lines", name=skew.name, line={"color": colour, "dash": dash})
-        spots = np.linspace(0, x.size - 1, 8).astype(int)[1:-1]
+        spots = np.unique(np.linspace(0, x.size - 1, 101).astype(int))
         fig.add_scatter(
             x=x[spots],
             y=100 * skew.shares[spots],
-            mode="markers",
+            mode="lines+markers",
             name=skew.name,
-            hoverinfo="skip",
-            marker={"color": colour, "symbol": marker, "size": 8},
+            line={"color": colour, "dash": dash},
+            marker={"color": colour, "symbol": marker, "size": 8, "maxdisplayed": 10},
         )
         frame["percent_of_items"] = x
         frame[skew.name] = 100 * skew.shares
-        k = int(0.3 * (x.size - 1))
-        ends.append(Label(30.0, 100 * float(skew.shares[k]), skew.name))
-    label_ends(fig, ends, (0.0, 100.0))
+    # all lines end in one point, so their names stand in a legend
+    fig.update_layout(showlegend=True, legend={"orientation": "h", "y": 1.12, "x": 0})
     fig.update_yaxes(range=(0.0, 102.0))
     return fig, pd.DataFrame(frame)
 

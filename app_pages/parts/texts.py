@@ -96,13 +96,14 @@ def beaten_by(label: str, result: RunResult) -> str:
     """The same for a result under any name."""
     lost = [name for name, won in result.beats_trivial.items() if not won]
     value = result.final.test_rmse_clipped
+    name, apart, half = result.against_trivial
+    best = f"{name} ({three(result.trivial[name])})"
+    if abs(apart) <= half:
+        return f"{label} ({three(value)} clipped) is not told apart from the best trivial predictor, {best}, by these ratings."
+    by = f"the best of them, {best}, by {three(abs(apart))} ± {three(half)}"
     if not lost:
-        return f"{label} ({three(value)} clipped) beats every trivial predictor."
-    best = min(result.trivial.items(), key=lambda item: item[1])
-    names = ", ".join(lost)
-    return (
-        f"{label} ({three(value)} clipped) does not beat: {names}. The best of them, {best[0]}, has {three(best[1])}."
-    )
+        return f"{label} ({three(value)} clipped) beats every trivial predictor; {by}."
+    return f"{label} ({three(value)} clipped) does not beat: {', '.join(lost)}. It loses to {by}."
 
 
 def noise_sentence(quiet: Named, noisy: Named) -> str:

@@ -122,6 +122,7 @@ class _Rounds:
         self._by_user = group_rows(seen.users, seen.items, seen.values, n_users, n_items, rank)
         counts = np.bincount(seen.users, minlength=n_users)
         self._user_reg = config.reg * np.maximum(counts / config.items_per_user, 1e-3) ** config.user_exponent
+        self._guests = np.zeros(0, dtype=np.intp) if visitors is None else np.unique(visitors.users)
         part = prepared.part
         # ω_ij = f_i·g_j: √f goes with the user's vector and with the value, g with the sums
         self._root, self._item_weight = np.sqrt(prepared.user_weight), prepared.item_weight
@@ -150,7 +151,9 @@ class _Rounds:
         upper = np.triu_indices(rank)
         shared: FloatArray | float = 0.0
         if config.global_penalty:
-            noisy = curator.release("all users", (users.T @ users)[upper])
+            counted = users.copy()
+            counted[self._guests] = 0.0  # they are served, and take part in nothing
+            noisy = curator.release("all users", (counted.T @ counted)[upper])
             shared = config.global_penalty * _symmetric(noisy[None], rank)[0]
         streams = curator.stream("gram"), curator.stream("right")
 

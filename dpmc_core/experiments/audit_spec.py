@@ -33,7 +33,10 @@ VIEWS: dict[str, str] = {
     "items": "the item factors only (as VVᵀ)",
     "factors": "the factors of all other users and of all items",
 }
-TARGETS = ("number", *(name for name, algorithm in registry.ALGORITHMS.items() if algorithm.protects))
+TARGETS = (
+    "number",
+    *(name for name, algorithm in registry.ALGORITHMS.items() if algorithm.protects and algorithm.rates),
+)
 CHOICES: dict[str, tuple[str, ...]] = {
     "target": TARGETS,
     "mechanism": ("huber", "laplace", "gaussian", "staircase"),

@@ -53,6 +53,7 @@ def dpals_config(spec: "RunSpec") -> DPALSConfig:
         items_per_user=spec.items_per_user,
         item_share=spec.item_share,
         clip_norm=spec.clip_norm,
+        value_clip=spec.value_clip,
         gram_ratio=spec.gram_ratio,
         item_exponent=spec.item_exponent,
         user_exponent=spec.user_exponent,

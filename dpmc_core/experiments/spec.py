@@ -33,6 +33,7 @@ NUMERIC: dict[str, str] = {
     "items_per_user": "items_per_user",
     "item_share": "item_share",
     "clip_norm": "clip_norm",
+    "value_clip": "value_clip",
     "gram_ratio": "gram_ratio",
     "item_exponent": "item_exponent",
     "user_exponent": "user_exponent",
@@ -50,7 +51,8 @@ NUMERIC: dict[str, str] = {
     "noise_floor": "noise_floor",
     "data_seed": "data_seed",
 }
-OPTIONAL = ("variance", "epsilon", "alpha")
+NOISE = ("variance", "epsilon", "alpha")  # None, and left out without noise
+OPTIONAL = (*NOISE, "value_clip")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -87,6 +89,7 @@ class RunSpec:
     start: str = "random"
     centring: str = "mean"
     clip_norm: float = 1.0
+    value_clip: float | None = None
     gram_ratio: float = 2.0
     item_exponent: float = 0.5
     user_exponent: float = 1.0
@@ -123,7 +126,7 @@ class RunSpec:
             except ParameterError as error:
                 raise ParameterError(name, value, error.allowed) from None
             object.__setattr__(self, name, int(number) if limits.LIMITS[limit].integer else number)
-        for name in OPTIONAL:
+        for name in NOISE:
             if getattr(self, name) is not None and self.mechanism == "none":
                 raise ParameterError(name, getattr(self, name), "left out without noise; choose a mechanism to use it")
         if self.alpha is not None and self.mechanism != "huber":

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dpmc_core.datasets.ratings import Ratings
 
-__all__ = ["RECALL_AT", "recall", "recall_by_user"]
+__all__ = ["RECALL_AT", "half_width", "recall", "recall_by_user"]
 
 RECALL_AT = 20  # k, as the papers report it
 _USERS_AT_ONCE = 256
@@ -48,8 +48,12 @@ def recall_by_user(scores_of: Scores, query: Ratings, target: Ratings, k: int = 
 def recall(scores_of: Scores, query: Ratings, target: Ratings, k: int = RECALL_AT) -> tuple[float, float]:
     """Mean Recall@k over the held-out users, and half of its 95 % interval over the choice of those users."""
     each = recall_by_user(scores_of, query, target, k)
-    half = 1.96 * float(each.std(ddof=1)) / math.sqrt(each.size) if each.size > 1 else math.nan
-    return float(each.mean()), half
+    return float(each.mean()), half_width(each)
+
+
+def half_width(each: NDArray[np.float64]) -> float:
+    """Half of the 95 % interval of the mean of numbers that each stand for one user: 1.96 standard errors; NaN for one user."""
+    return 1.96 * float(each.std(ddof=1)) / math.sqrt(each.size) if each.size > 1 else math.nan
 
 
 def _by_user(ratings: Ratings) -> list[NDArray[np.integer]]:

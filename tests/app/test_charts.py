@@ -108,8 +108,9 @@ def test_words_match_the_numbers(results: list[Named]) -> None:
     said = texts.notice_runs(results)
     assert any("nominal" in s and "4 draws" in s for s in said)
     for named, sentence in zip(results, said, strict=False):
-        won = all(named.result.beats_trivial.values())
-        assert ("beats every trivial predictor" in sentence) == won
+        _, apart, half = named.result.against_trivial
+        assert ("beats every trivial predictor" in sentence) == (apart < -half)
+        assert ("does not beat" in sentence) == (apart > half)
     out = texts.notice_mechanisms([Huber.with_variance(2, alpha=1.5), Laplace.with_variance(2)], 1.0, 1e-5)
     assert any("tends to 1.1, 2 and 1" in s and "costs 1.07 (Huber), 1.47 (Laplace)" in s for s in out)
     out = texts.notice_mechanisms([Huber.with_epsilon(1, 1, alpha=1.5), Laplace.with_epsilon(1, 1)], 1.0, 1e-5)

@@ -246,15 +246,14 @@ def test_missing_dataset_disables_run_and_says_where_to_get_it(monkeypatch: pyte
 def test_users_are_protected() -> None:
     """The mode has an example of its own; a run states a total ε as a guarantee for one user."""
     app = open_page("completion", protect="user")
-    assert any("3,000 synthetic users" in c.value for c in app.caption)
+    assert any("4,000 synthetic users" in c.value for c in app.caption)
     assert any("sound ε" in m.value for m in app.markdown)
-    app.selectbox(key="dataset").set_value("skewed").run()
-    app.select_slider(key="total_epsilon").set_value(5.0).run()
+    assert app.selectbox(key="dataset").value == "skewed"
     app.number_input(key="rank").set_value(3).run()
     app.button(key="go").click().run()
     finish(app)
     assert not app.error
-    assert sum("sound ε" in m.value and "5 over" in m.value for m in app.markdown) == 2
+    assert sum("sound ε = 5 in all" in m.value for m in app.markdown) == 2
     assert any("a guarantee for one user" in m.value for m in app.markdown)
     app.selectbox(key="b_user_algorithm").set_value("svt").run()
     assert not app.exception

@@ -11,6 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpmc_core.completion import dpals as dpals_module
+from dpmc_core.completion import moments as moments_module
+from dpmc_core.completion import recommending as recommending_module
 from dpmc_core.completion.dpals import dpals
 from dpmc_core.completion.dpals_plan import DPALSConfig, dpals_plan
 from dpmc_core.completion.frank_wolfe import FrankWolfeConfig, frank_wolfe
@@ -18,6 +20,7 @@ from dpmc_core.completion.moments import MomentsConfig, moments_once
 from dpmc_core.completion.offsets import PrivateMeansConfig, private_means
 from dpmc_core.completion.preprocessing import first_k, lottery, weights_of
 from dpmc_core.completion.private_svd import PrivateSVDConfig, private_svd
+from dpmc_core.completion.recommending import LikesConfig, moments_of_likes, most_popular
 from dpmc_core.completion.step import Step
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.errors import ParameterError
@@ -38,6 +41,17 @@ def table(seed: int) -> Ratings:
     return Ratings.checked(users, items, values, n_users=USERS, n_items=ITEMS, low=1, high=5)
 
 
+def liked(ratings: Ratings) -> Ratings:
+    """What ``datasets.implicit.likes`` makes of a table, but an empty table where nothing was liked: here somebody may be alone."""
+    part = ratings.take(ratings.values >= 4)
+    return replace(part, values=np.ones(len(part)), low=-1.0, high=1.0)
+
+
+def visiting(ratings: Ratings) -> Ratings:
+    """Likes of the last user's row, who takes no part: the tables leave that row to visitors here."""
+    return replace(liked(table(9)).take(liked(table(9)).users == USERS - 1), name="visitors")
+
+
 def solvers(family: str) -> dict[str, Callable[[Ratings, np.random.Generator], Iterator[Step]]]:
     """Every algorithm that claims to protect users, in the variants that release different things."""
     budget = Budget(epsilon=3.0, family=family)
@@ -48,6 +62,11 @@ def solvers(family: str) -> dict[str, Callable[[Ratings, np.random.Generator], I
 
     return {
         "moments": lambda r, rng: moments_once(r, MomentsConfig(rank=3, budget=budget), rng, 1),
+        "moments, first stage alone": lambda r, rng: moments_once(r, MomentsConfig(rank=3, budget=budget), rng, 1),
+        "most liked": lambda r, rng: most_popular(liked(r), LikesConfig(budget=budget), rng, 1),
+        "moments of likes": lambda r, rng: moments_of_likes(
+            liked(r), LikesConfig(rank=2, budget=budget), rng, 1, visiting(r)
+        ),
         "means": lambda r, rng: private_means(r, PrivateMeansConfig(budget=budget), rng, 1),
         "svd": lambda r, rng: private_svd(r, PrivateSVDConfig(rank=2, budget=budget), rng, 1),
         "fw": lambda r, rng: frank_wolfe(r, FrankWolfeConfig(iterations=3, items_per_user=3, budget=budget), rng, 1),
@@ -55,6 +74,16 @@ def solvers(family: str) -> dict[str, Callable[[Ratings, np.random.Generator], I
         "dpals uniform, power start, user means": with_dpals(sampling="uniform", start="power", centring="user"),
         "dpals weights, implicit": with_dpals(sampling="weights", global_penalty=0.5, user_exponent=0.5),
         "dpals weights, power start": with_dpals(sampling="weights", start="power", centring="none"),
+        "dpals without counts": with_dpals(item_share=1.0, sampling="uniform", item_exponent=0.0, centring="none"),
+        "dpals on likes, with visitors": lambda r, rng: dpals(
+            liked(r),
+            DPALSConfig(
+                rank=2, reg=1.0, items_per_user=3, centring="none", implicit=True, global_penalty=0.3, budget=budget
+            ),
+            rng,
+            1,
+            visiting(r),
+        ),
         "dpals, all of everybody": with_dpals(items_per_user=50, item_share=1.0, orthonormal=True),
     }
 
@@ -110,10 +139,10 @@ def run(monkeypatch: pytest.MonkeyPatch, solver: Any, ratings: Ratings, recorded
 
 NAMES = {
     "users": "how many users there are",
-    "popularity": "how often items are rated",
+    "popularity": "how often items are rated|how often items are liked",
     "weights": "weight on each item",
     "deviations": "weighted deviations of ratings from their user's mean",
-    "together": "which items are rated together",
+    "together": "which items are rated together|which items are liked together",
     "tastes": "which items' residuals go together",
     "covariance": "covariance of residuals",
     "squares": "second moment of the users' residual rows",
@@ -135,10 +164,17 @@ def test_one_user_moves_a_release_by_their_own_part_and_no_more_than_planned(
 ) -> None:
     """With earlier outputs held fixed, a release of everybody is that of all but one plus that of the one alone, and the one's part
     is within the recorded sensitivities. Anything that one user does to another's part (a mean over users, a shared draw) breaks it."""
+    if (
+        name != "moments, first stage alone"
+    ):  # fourteen users are too few for it: make the models plan their second stage
+        monkeypatch.setattr(moments_module, "WORTH_IT", 0.0)
+        monkeypatch.setattr(recommending_module, "WORTH_IT", 0.0)
     solver = solvers(family)[name]
     tightest = 0.0
     for seed in range(3):
         everybody = table(seed)
+        if "visitors" in name or "likes" in name:
+            everybody = everybody.take(everybody.users < USERS - 1)
         whole = run(monkeypatch, solver, everybody, None)
         planned = {release.what: release for release in whole.made}
         for user in range(0, USERS, 3):
@@ -148,7 +184,7 @@ def test_one_user_moves_a_release_by_their_own_part_and_no_more_than_planned(
             assert len(whole.exact) == len(without.exact) == len(alone.exact)
             for (what, all_), (_, rest), (_, own) in zip(whole.exact, without.exact, alone.exact, strict=True):
                 assert np.allclose(all_, rest + own, rtol=0, atol=1e-9), (what, user)
-                release = planned[NAMES[what]]
+                (release,) = (planned[n] for n in NAMES[what].split("|") if n in planned)
                 norms = np.abs(own).sum(), float(np.linalg.norm(own))
                 assert norms[0] <= release.l1_sensitivity * (1 + 1e-9), (what, user)
                 assert norms[1] <= release.l2_sensitivity * (1 + 1e-9), (what, user)
@@ -158,7 +194,7 @@ def test_one_user_moves_a_release_by_their_own_part_and_no_more_than_planned(
 
 
 @pytest.mark.parametrize("family", ["gaussian", "huber"])
-@pytest.mark.parametrize("name", ["moments", "dpals weights, implicit", "fw"])
+@pytest.mark.parametrize("name", ["moments", "dpals weights, implicit", "fw", "most liked", "dpals without counts"])
 def test_a_run_spends_its_budget_and_no_more(name: str, family: str) -> None:
     ledger = Ledger()
     for step in solvers(family)[name](table(0), np.random.default_rng(0)):

@@ -267,7 +267,7 @@ def test_command_line_mechanism_and_datasets() -> None:
     assert out["epsilon_at_delta"] == pytest.approx(Huber(alpha=1.5).epsilon_at_delta(1e-5, 5))
     assert json.loads(command("mechanism", "gaussian", "--json").stdout)["epsilon"] is None
     names = [d["name"] for d in json.loads(command("datasets", "--json").stdout)["datasets"]]
-    assert names[:3] == ["low-rank", "skewed", "ml-100k"]
+    assert names[:4] == ["low-rank", "skewed", "orthogonal", "ml-100k"]
 
 
 @pytest.mark.parametrize(
