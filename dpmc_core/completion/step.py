@@ -20,6 +20,9 @@ FloatArray = NDArray[np.float64]
 __all__ = ["FactorModel", "Sides", "Step", "check_rank", "draw_item_noise", "start_item_factors"]
 
 
+_GATHERED = 250_000  # numbers of each factor matrix that a prediction holds at once
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class FactorModel:
     """X ≈ UVᵀ with ``user_factors`` U (m×r) and ``item_factors`` V (n×r)."""
@@ -28,10 +31,11 @@ class FactorModel:
     item_factors: FloatArray
 
     def predict(self, users: NDArray[np.integer], items: NDArray[np.integer]) -> FloatArray:
-        """u_i·v_j for each pair (same length), in pieces of a million so that memory stays bounded."""
+        """u_i·v_j for each pair (same length), in pieces so that what is gathered stays in the cache."""
         out = np.empty(len(users))
-        for start in range(0, len(users), 1_000_000):
-            part = slice(start, start + 1_000_000)
+        step = max(1, _GATHERED // max(self.user_factors.shape[1], 1))
+        for start in range(0, len(users), step):
+            part = slice(start, start + step)
             out[part] = np.einsum("kr,kr->k", self.user_factors[users[part]], self.item_factors[items[part]])
         return out
 

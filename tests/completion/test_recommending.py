@@ -1,0 +1,126 @@
+"""Recommending from likes: against independent references, and what changes with size and ε."""
+
+import numpy as np
+import pytest
+
+from dpmc_core.completion import recommending
+from dpmc_core.completion.dpals import dpals
+from dpmc_core.completion.dpals_plan import DPALSConfig
+from dpmc_core.completion.moments import WORTH_IT, MomentsConfig, items_worth_it, moments_once
+from dpmc_core.completion.recommending import LikesConfig, likes_items_worth_it, moments_of_likes, most_popular
+from dpmc_core.datasets.implicit import likes, user_split
+from dpmc_core.datasets.ratings import Ratings
+from dpmc_core.datasets.synthetic import skewed
+from dpmc_core.privacy import Ledger, state
+from dpmc_core.privacy.budget import Budget
+
+
+@pytest.fixture(scope="module")
+def split():
+    return user_split(skewed(300, 40, 4_000, seed=3), 0.2, 0)
+
+
+def dense(ratings: Ratings) -> np.ndarray:
+    table = np.zeros((ratings.n_users, ratings.n_items))
+    table[ratings.users, ratings.items] = ratings.values
+    return table
+
+
+def test_without_noise_the_model_is_the_plain_calculation(split) -> None:
+    """Weights, second moment, eigenvectors and every user's ridge system, written out with dense matrices."""
+    *_, last = moments_of_likes(split.train, LikesConfig(rank=4), np.random.default_rng(0), 1, split.query)
+    train, served = dense(split.train), dense(split.train) + dense(split.query)
+    popularity = (train / np.maximum(np.linalg.norm(train, axis=1, keepdims=True), 1e-9)).sum(axis=0)
+    weights = train * np.maximum(popularity, 1e-2) ** -0.5
+    weights /= np.maximum(np.linalg.norm(weights, axis=1, keepdims=True), 1e-9)
+    moment = weights.T @ weights
+    np.fill_diagonal(moment, 0.0)
+    values, vectors = np.linalg.eigh(moment)
+    edge = -values[0]
+    kept = [k for k in np.argsort(-values)[:4] if values[k] > edge]
+    strength = np.sqrt(values[kept] ** 2 - edge**2)
+    factors = vectors[:, kept] * np.sqrt(strength / strength[0] * 40)
+    shared = 0.3 * factors.T @ factors + np.eye(len(kept))
+    scores = np.empty_like(served)
+    for user, row in enumerate(served):
+        mine = factors[row > 0]
+        scores[user] = factors @ np.linalg.solve(mine.T @ mine + shared, mine.sum(axis=0))
+    scores += 0.1 * popularity / popularity.max()
+    assert np.allclose(last.model.block(np.arange(300)), scores, atol=1e-9)
+
+
+def test_most_popular_is_a_count_by_weights(split) -> None:
+    (step,) = most_popular(split.train, LikesConfig(), np.random.default_rng(0))
+    train = dense(split.train)
+    popularity = (train / np.maximum(np.linalg.norm(train, axis=1, keepdims=True), 1e-9)).sum(axis=0)
+    assert np.allclose(step.model.block(np.array([7]))[0], 0.1 * popularity / popularity.max())
+    assert step.releases == ()
+
+
+def test_visitors_change_nothing_that_is_released(split) -> None:
+    """The same run with and without them draws and releases the same, and gives everybody else the same vectors."""
+    budget = Budget(epsilon=3.0)
+    config = DPALSConfig(rank=3, reg=1.0, centring="none", implicit=True, global_penalty=0.3, budget=budget)
+    for solver in (
+        lambda visitors: dpals(split.train, config, np.random.default_rng(1), 1, visitors),
+        lambda visitors: moments_of_likes(
+            split.train, LikesConfig(budget=budget), np.random.default_rng(1), 1, visitors
+        ),
+    ):
+        with_, without = list(solver(split.query))[-1], list(solver(None))[-1]
+        assert np.allclose(with_.model.item_factors, without.model.item_factors, rtol=0, atol=1e-9)
+        held = np.unique(split.query.users)
+        others = np.setdiff1d(np.unique(split.train.users), held)
+        assert np.allclose(with_.model.user_factors[others], without.model.user_factors[others], atol=1e-12)
+
+
+def test_dpals_on_likes_solves_the_papers_objective(split) -> None:
+    """Without noise and clipping, each half-round solves the normal equations of (35) with λ₀, written out densely."""
+    config = DPALSConfig(
+        rank=3, reg=2.0, iterations=1, items_per_user=40, clip_norm=1e6, value_clip=1.0, global_penalty=0.2,
+        sampling="uniform", item_exponent=0.0, user_exponent=0.0, centring="none", implicit=True, private=False,
+        projection="inner",
+    )  # fmt: skip
+    (step,) = dpals(split.train, config, np.random.default_rng(4), 1)
+    rng = np.random.default_rng(4)
+    rng.integers(2**63)
+    items = rng.standard_normal((40, 3)) / np.sqrt(3)
+    table = dense(split.train)
+    seen = table > 0
+
+    def solve(rows: np.ndarray, other: np.ndarray, whole: np.ndarray) -> np.ndarray:
+        shared = 0.2 * whole.T @ whole + 2.0 * np.eye(3)
+        return np.stack([np.linalg.solve(other[r].T @ other[r] + shared, other[r].sum(axis=0)) for r in rows])
+
+    users = solve(seen, items, items)
+    items = solve(seen.T, users, users)
+    users = solve(seen, items, items)
+    assert np.allclose(step.model.block(np.arange(300)), users @ items.T, atol=1e-9)
+
+
+def test_an_item_without_factors_scores_nothing(split) -> None:
+    config = DPALSConfig(rank=2, item_share=0.25, centring="none", implicit=True, private=False)
+    *_, last = dpals(split.train, config, np.random.default_rng(0), 1)
+    scores = last.model.block(np.arange(300))
+    assert np.count_nonzero(np.abs(scores).max(axis=0) > 0) == 10
+    assert np.allclose(np.sort(np.abs(scores).max(axis=0))[:30], 0, atol=1e-12)
+
+
+@pytest.mark.parametrize("epsilon", [0.05, 0.5, 5.0, 500.0])
+def test_second_moments_are_left_out_where_size_and_epsilon_say_so(epsilon: float) -> None:
+    """The decision is the plan's: two tables of one shape get the same, and either way the whole budget is spent."""
+    budget = Budget(epsilon=epsilon)
+    for seed in (0, 1):
+        ratings = skewed(400, 60, 4_000, seed=seed)
+        for solver, config, worth, least in (
+            (moments_once, MomentsConfig(budget=budget), items_worth_it, WORTH_IT),
+            (moments_of_likes, LikesConfig(budget=budget), likes_items_worth_it, recommending.WORTH_IT),
+        ):
+            data = ratings if solver is moments_once else likes(ratings)
+            ledger = Ledger()
+            for step in solver(data, config, np.random.default_rng(seed), 1):
+                ledger = ledger.plus(step.releases)
+            both = any("together" in release.what for release in ledger.releases)
+            assert both == (worth(data, config) >= least)
+            assert epsilon * 0.999 < state(ledger, 1e-5).epsilon <= epsilon
+    assert items_worth_it(ratings, MomentsConfig()) == np.inf

@@ -1,0 +1,115 @@
+"""Studies: their runs, their rows, and the stored examples."""
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dpmc_core.completion.preprocessing import lottery
+from dpmc_core.datasets.ratings import random_split
+from dpmc_core.datasets.synthetic import skewed
+from dpmc_core.errors import DataError, ParameterError
+from dpmc_core.experiments import RunSpec, run
+from dpmc_core.experiments.data import split_of
+from dpmc_core.experiments.skew import spreads
+from dpmc_core.experiments.studies import STUDIES, StudyResult, StudySpec, cells, some_users, study, study_steps
+
+BASE = RunSpec(
+    dataset="skewed", n_users=300, n_items=60, n_ratings=4_000, algorithm="moments", mechanism="gaussian", epsilon=5.0,
+    rank=3, reg=10.0, iterations=2, centring="user", clip_norm=0.5, items_per_user=20,
+)  # fmt: skip
+STORED = Path(__file__).resolve().parents[2] / "data" / "results" / "studies.json"
+
+
+@pytest.mark.parametrize("kind", STUDIES)
+def test_every_study_makes_its_runs_and_keeps_to_its_epsilon(kind: str) -> None:
+    if kind == "rank":
+        with pytest.raises(ParameterError, match="rank"):
+            RunSpec(rank=300)
+    spec = StudySpec(kind=kind, base=BASE, seeds=1)
+    result = study(spec)
+    assert result.finished
+    assert result.runs == result.total == len(cells(spec))
+    for point, cell in zip(result.points, cells(spec), strict=True):
+        assert point.series == cell.series
+        assert math.isnan(point.half_width)
+        assert 0 < point.mean < 4
+        assert point.epsilon <= (cell.spec.epsilon or math.inf)
+        assert math.isinf(point.epsilon) == (cell.spec.mechanism == "none")
+    assert StudyResult.from_summary(json.loads(json.dumps(result.summary()))).points == result.points
+
+
+def test_a_point_is_the_mean_of_plain_runs_over_seeds() -> None:
+    spec = StudySpec(kind="projection", base=BASE.but(seed=7), seeds=2)
+    partial = list(study_steps(spec))
+    assert [r.runs for r in partial] == list(range(1, 2 * len(cells(spec)) + 1))
+    assert not partial[0].finished
+    assert len(partial[0].points) == 1
+    first = cells(spec)[0]
+    errors = [run(first.spec.but(seed=s)).final.test_rmse_clipped for s in (7, 8)]
+    point = partial[-1].points[0]
+    assert point.errors == pytest.approx(errors, rel=1e-12)
+    # two numbers: the t-quantile with one degree of freedom, 12.7062, times |a − b|/2
+    assert point.half_width == pytest.approx(12.7062 * abs(errors[0] - errors[1]) / 2, rel=1e-4)
+
+
+def test_some_users_stay_with_all_their_ratings() -> None:
+    split = random_split(skewed(200, 50, 3_000, seed=1), 0.2, 0)
+    part = some_users(split, 0.25, 3)
+    assert part.train.n_users == part.test.n_users == 50
+    assert part.train.truth is not None
+    whole = {tuple(sorted(split.train.items[split.train.users == u])) for u in range(200)}
+    assert all(tuple(sorted(part.train.items[part.train.users == u])) in whole for u in range(50))
+    cells_ = np.einsum("kr,kr->k", part.train.truth.left[part.test.users], part.train.truth.right[part.test.items])
+    assert abs(np.std(part.test.values - cells_) - 0.5) < 5 * 0.5 / math.sqrt(2 * len(part.test))
+    assert some_users(split, 1.0, 0) is split
+    with pytest.raises(DataError, match="leaves no held-out rating"):
+        some_users(random_split(skewed(200, 50, 300, seed=1), 0.01, 0), 0.01, 1)
+
+
+def test_bad_studies_are_refused_before_the_first_run() -> None:
+    with pytest.raises(ParameterError, match="study = 'nothing'"):
+        StudySpec(kind="nothing", base=BASE)
+    with pytest.raises(ParameterError, match="study_seeds"):
+        StudySpec(kind="rank", base=BASE, seeds=0)
+
+
+def test_stored_examples_are_what_the_code_computes() -> None:
+    raw = json.loads(STORED.read_text(encoding="utf-8"))
+    assert set(raw) == set(STUDIES)
+    for kind, one in raw.items():
+        result = StudyResult.from_summary(one)
+        assert result.finished
+        wanted = cells(result.spec)
+        assert [(p.series, p.x if kind != "people" else 0) for p in result.points] == [
+            (c.series, c.x if kind != "people" else 0) for c in wanted
+        ]
+    result = StudyResult.from_summary(raw["epsilon"])
+    for at in (3, 10, 17):  # one run of each algorithm at ε = 5, made again
+        cell = cells(result.spec)[at]
+        assert cell.x == 5.0
+        again = run(cell.spec, split=split_of(cell.spec)).final.test_rmse_clipped
+        assert result.points[at].errors[0] == pytest.approx(again, rel=1e-5)
+
+
+def test_spreads_against_a_plain_count() -> None:
+    ratings = skewed(400, 120, 9_000, seed=2)
+    everything, uniform, adaptive, weights = spreads(ratings, 8, 4)
+    counts = np.bincount(ratings.items, minlength=120)
+    assert np.allclose(everything.shares, np.r_[0, np.cumsum(np.sort(counts)[::-1])] / 9_000)
+    rarest, drawn = np.zeros(120), lottery(ratings, 4)
+    for user in range(400):
+        mine = np.flatnonzero(ratings.users == user)
+        for k in sorted(mine, key=lambda k: (counts[ratings.items[k]], drawn[k]))[:8]:
+            rarest[ratings.items[k]] += 1
+    assert np.allclose(adaptive.shares, np.r_[0, np.cumsum(np.sort(rarest)[::-1])] / rarest.sum())
+    assert adaptive.top < uniform.top < everything.top + 0.05
+    assert weights.top < everything.top
+    for one in (everything, uniform, adaptive, weights):
+        assert one.cells.sum() == pytest.approx(1.0)
+        assert one.shares[0] == 0
+        assert one.shares[-1] == pytest.approx(1.0)
+    with pytest.raises(ParameterError, match="items_per_user"):
+        spreads(ratings, 0)

@@ -1,0 +1,47 @@
+"""Recall@k against a slow count, and its edges."""
+
+import math
+
+import numpy as np
+import pytest
+
+from dpmc_core.datasets.ratings import Ratings
+from dpmc_core.metrics import half_width, recall, recall_by_user
+
+
+def listed(pairs: list[tuple[int, int]], n_users: int, n_items: int) -> Ratings:
+    users, items = np.array(pairs).T
+    return Ratings.checked(users, items, np.ones(len(pairs)), n_users=n_users, n_items=n_items, low=-1, high=1)
+
+
+@pytest.mark.parametrize("k", [1, 3, 20])
+def test_recall_is_what_the_paper_defines(k: int) -> None:
+    rng = np.random.default_rng(k)
+    scores = rng.standard_normal((600, 15))
+    query = {(u, int(j)) for u in range(600) for j in rng.permutation(15)[:3]}
+    target = {(u, int(j)) for u in range(0, 600, 2) for j in rng.permutation(15)[:6]} - query
+    slow = []
+    for user in sorted({u for u, _ in target}):
+        known = {j for u, j in query if u == user}
+        wanted = {j for u, j in target if u == user}
+        best = sorted((j for j in range(15) if j not in known), key=lambda j: -scores[user, j])[:k]
+        slow.append(len(wanted & set(best)) / min(k, len(wanted)))
+    parts = listed(sorted(query), 600, 15), listed(sorted(target), 600, 15)
+    assert np.allclose(recall_by_user(lambda users: scores[users].copy(), *parts, k), slow)
+    mean, half = recall(lambda users: scores[users].copy(), *parts, k)
+    assert mean == pytest.approx(np.mean(slow))
+    assert half == pytest.approx(1.96 * np.std(slow, ddof=1) / math.sqrt(len(slow)))
+
+
+def test_what_is_known_is_never_recommended_and_ties_know_nothing() -> None:
+    query, target = listed([(0, 0), (0, 1)], 1, 4), listed([(0, 2)], 1, 4)
+    assert recall_by_user(lambda users: np.array([[9.0, 8.0, 1.0, 0.0]]), query, target, 1).tolist() == [1.0]
+    assert recall_by_user(lambda users: np.array([[9.0, 8.0, 0.0, 1.0]]), query, target, 1).tolist() == [0.0]
+    assert recall_by_user(lambda users: np.array([[9.0, 8.0, 0.0, 1.0]]), query, target, 4).tolist() == [1.0]
+    # all scores equal: as good as chance, whatever the items' numbers
+    rng = np.random.default_rng(0)
+    wanted = listed([(u, int(j)) for u, j in enumerate(rng.integers(0, 50, 2000))], 2000, 50)
+    nothing = wanted.take(np.zeros(2000, dtype=bool))
+    mean, _ = recall(lambda users: np.zeros((len(users), 50)), nothing, wanted, 10)
+    assert abs(mean - 0.2) < 5 * math.sqrt(0.2 * 0.8 / 2000)
+    assert math.isnan(half_width(np.array([0.5])))
