@@ -13,7 +13,9 @@ from app_pages.parts.user_controls import (
     USER_TITLES,
     first_numbers,
     one_configuration,
+    use_numbers,
     use_protection,
+    use_question,
     user_configurations,
     user_controls,
     usual_numbers,
@@ -22,7 +24,6 @@ from dpmc_core.datasets import entry
 from dpmc_core.errors import DPMCError
 from dpmc_core.experiments import RunSpec
 from dpmc_core.experiments.choice import house_choice
-from dpmc_core.experiments.data import split_of
 from dpmc_core.experiments.presets import WELL_REGULARISED, preset
 from dpmc_core.experiments.studies import STUDIES, StudySpec
 
@@ -34,17 +35,23 @@ with st.sidebar:
     st.subheader("Question")
     protect = controls.choice("Who is protected", "protect", PROTECTED, "rating", then=use_protection)
     if protect == "user":
-        question = controls.choice("Question", "question", QUESTIONS, "compare", then=use_protection)
+        question = controls.choice("Question", "question", QUESTIONS, "compare", then=use_question)
     st.subheader("Data")
-    shared = data_controls(first_numbers(protect), use_protection)
+    shared = data_controls(first_numbers(protect), use_numbers)
     st.subheader("Method")
     usual = usual_numbers(shared["dataset"], question) if protect == "user" else {}
-    shared |= method_controls(shared["dataset"], usual, presets=protect == "rating")
+    delta = 1e-5
+    if question == "skew":
+        st.caption("Nothing is learned here.")
+    else:
+        shared |= method_controls(
+            shared["dataset"], usual, rating=protect == "rating", splits=question in ("compare", "lists")
+        )
     st.subheader("Privacy")
     configurations: list[dict[str, Any]]
     seeds = 1
     if protect == "user":
-        settings = user_controls(shared["dataset"], question)
+        settings = user_controls(shared["dataset"], question, shared.get("delta", delta))
         if question in ("compare", "recommend"):
             configurations = user_configurations(question, settings)
         else:
@@ -72,17 +79,17 @@ elif question == "recommend":
     )
 elif question == "skew":
     st.markdown(
-        f"**{QUESTIONS[question]}** To bound what one person can change, at most k of their ratings take part. Which k decides how unevenly "
-        "items are known."
+        f"**{QUESTIONS[question]}** To bound what one person can change, at most k of their ratings take part. Which of a person's ratings those are "
+        "decides how unevenly items are known. *Uniform*: drawn evenly. *Adaptive*: everybody's rarest. *All, by weights*: all of them, rare items weighing more."
     )
 else:
     st.markdown(
-        f"**{QUESTIONS[question]}** Many runs, the same settings along each line, and what a trivial predictor reaches."
+        f"**{QUESTIONS[question]}** {STUDIES[question].intro} Many runs, the same settings along each line, and what a trivial predictor reaches."
     )
-if protect == "user":
+if protect == "user" and question != "skew":
     st.markdown(
-        "**Users are protected.** All of a user's ratings may be in or out. What is learned about items leaves with noise; then "
-        "every user's own taste is worked out from their own ratings, for them alone (*joint* differential privacy). ε is the total of the run."
+        "**Users are protected** wherever there is noise. All of a user's ratings may be in or out. What is learned about items leaves with noise; then "
+        "every user's own taste is worked out from their own ratings, for them alone (*joint* differential privacy). ε is the total of one run; several runs on the same people add up."
     )
 problems = st.container()  # filled last, when every control has been drawn
 
@@ -103,15 +110,10 @@ if not entry(shared["dataset"]).present():
 
 def chosen_by_rule() -> None:
     """Which model the house would take here, and why; no private data is read."""
-    if protect != "user" or not specs or problem:
-        return
     noisy = next((s for s in specs if s.epsilon is not None), None)
-    if noisy is None:
+    if protect != "user" or noisy is None:
         return
-    try:
-        choice = house_choice(split_of(noisy.but(task="rate", algorithm="moments")).train, noisy)
-    except DPMCError:
-        return
+    choice = house_choice(noisy)
     st.caption(
         f":material/rule: **The house's choice here: {compare_view.ALGORITHMS[choice.algorithm].title}.** {choice.why[0].upper()}{choice.why[1:]}. "
         "A rule by sizes and ε; it reads no rating."
@@ -148,10 +150,10 @@ def compare() -> None:
 
     panel(
         Panel(
-            kind="run",
+            kind="run-user" if protect == "user" else "run",
             wanted=specs,
             problem=problem,
-            start=lambda: jobs.start(specs),
+            start=lambda: jobs.start(specs, "run-user" if protect == "user" else "run"),
             step="iteration",
             so_far=lambda job: compare_view.so_far(job, clip()),
             show=lambda job: compare_view.results_of(compare_view.named(job.results), clip()),
@@ -171,16 +173,23 @@ def recommend() -> None:
             n_users=4000,
             n_items=300,
             n_ratings=160_000,
-            rank=8,
+            rank=16,
             algorithm="moments",
             mechanism="gaussian",
             epsilon=5.0,
+            reg=2.0,
+            iterations=1,
+            item_share=0.5,
+            sampling="uniform",
+            clip_norm=0.25,
+            gram_ratio=0.5,
+            global_penalty=1.5,
         )
         st.caption(
-            ":material/info: **Example**: 4,000 synthetic users and 300 items, total ε = 5. Choose yours in the sidebar and press *Run*; on MovieLens, "
+            ":material/info: **Example**: 4,000 synthetic users and 300 items, total ε = 5, moments once and DPALS. Choose yours in the sidebar and press *Run*; on MovieLens, "
             "where what people watch says more about their taste, there is more to find."
         )
-        recommend_view.results_of(recommend_view.example((people, people.but(algorithm="popular"))))
+        recommend_view.results_of(recommend_view.example((people, people.but(algorithm="dpals"))))
 
     panel(
         Panel(
@@ -212,7 +221,7 @@ def lists() -> None:
     def example() -> None:
         people = RunSpec(dataset="skewed", n_users=4000, n_items=300, n_ratings=160_000, rank=8, algorithm="moments")
         st.caption(
-            ":material/info: **Example**: 4,000 synthetic users and 300 items without names. Choose MovieLens 100K in the sidebar for film titles, and press *Run*."
+            ":material/info: **Example**: 4,000 synthetic users and 300 items, which have no names. Choose MovieLens 100K in the sidebar for film titles, and press *Run*."
         )
         show(
             compare_view.example(
@@ -253,6 +262,7 @@ def studied() -> None:
 
 def skewed() -> None:
     """Which ratings take part: computed at once, nothing to run."""
+    st.query_params.pop("run", None)
     if problem:
         st.error(controls.plain(problem), icon=":material/error:")
         return

@@ -19,15 +19,7 @@ import numpy as np
 from dpmc_core import __version__, cli_privacy, limits
 from dpmc_core.datasets import catalogue, download, entry
 from dpmc_core.errors import DPMCError, ParameterError
-from dpmc_core.experiments import (
-    RecommendMetrics,
-    RecommendResult,
-    RunResult,
-    RunSpec,
-    recommend_steps,
-    registry,
-    steps,
-)
+from dpmc_core.experiments import RecommendMetrics, RecommendResult, RunResult, RunSpec, any_steps, registry
 from dpmc_core.experiments.data import forget
 from dpmc_core.experiments.spec import NUMERIC
 from dpmc_core.mechanisms import FAMILIES, Mechanism
@@ -229,7 +221,7 @@ def _complete(arguments: argparse.Namespace) -> dict[str, Any]:
     spec = RunSpec.from_dict(base)
     result: RunResult | RecommendResult | None = None
     try:
-        for result in recommend_steps(spec) if spec.task == "recommend" else steps(spec):
+        for result in any_steps(spec):
             last = result.final
             figure = (
                 f"Recall@{RECALL_AT} {last.recall:.4f}"
@@ -250,7 +242,11 @@ def _complete(arguments: argparse.Namespace) -> dict[str, Any]:
 def _print_result(result: RunResult | RecommendResult) -> None:
     final, statement = result.final, result.statement
     if isinstance(final, RecommendMetrics):
-        print(f"Recall@{RECALL_AT} {final.recall:.4f} ± {final.half_width:.4f} (95 %, over held-out users)")
+        one = math.isnan(final.half_width)
+        interval = (
+            "(one held-out user: no interval)" if one else f"± {final.half_width:.4f} (95 %, over held-out users)"
+        )
+        print(f"Recall@{RECALL_AT} {final.recall:.4f} {interval}")
     else:
         print(f"test RMSE {final.test_rmse:.4f} ± {final.test_half_width:.4f} (95 %, over held-out ratings)")
         print(f"clipped to the rating scale {final.test_rmse_clipped:.4f}")

@@ -14,7 +14,6 @@ from app_pages.parts import controls, jobs, run_charts, texts
 from app_pages.parts.completion_controls import LETTERS, NOISES
 from app_pages.parts.run_charts import Named
 from app_pages.parts.style import IDENTITY, draw, show
-from dpmc_core.completion import TRIVIAL
 from dpmc_core.experiments import RecommendResult, RunResult, RunSpec, run
 from dpmc_core.experiments.registry import ALGORITHMS
 from dpmc_core.privacy import odds_sentence, subject
@@ -88,7 +87,7 @@ def protection(result: RunResult | RecommendResult) -> None:
         st.caption(f"{texts.describe(noise)}, standard deviation {texts.three(noise.std)}.")
     else:
         st.caption(
-            f"{kinds} kinds of release, each with {IDENTITY[noise.name].title} noise of its own scale (in the ledger below)."
+            f"{kinds} kinds of release, each with {IDENTITY[noise.name].title} noise of its own scale (in the ledger, to download below)."
         )
     st.caption(f"Unit: one {statement.unit}; neighbours: {statement.neighbours}. Counted by {statement.how}.")
     if statement.nominal:
@@ -127,8 +126,8 @@ def account(item: Named, clip: bool) -> None:
         lines.append(f"{other} · training {final.train_rmse:.4f}")
         if final.truth_rmse is not None:
             lines.append(f"whole true matrix {final.truth_rmse:.4g}")
-        won = sum(result.beats_trivial.values())
-        lines.append(f"beats {won} of {len(TRIVIAL)} trivial predictors (all clipped)")
+        name, apart, wide = result.against_trivial
+        lines.append(f"against the best trivial predictor, {name}: {apart:+.4f} ± {wide:.2g} (both clipped)")
         st.caption("  \n".join(lines))
         protection(result)
 

@@ -73,10 +73,11 @@ def data_controls(usual: dict[str, Any], then: Callable[[], None]) -> dict[str, 
     return fields
 
 
-def method_controls(dataset: str, usual: dict[str, Any], presets: bool) -> dict[str, Any]:
-    """Presets, if any, and the knobs that all configurations share, which start from ``usual`` or else from the usual preset."""
+def method_controls(dataset: str, usual: dict[str, Any], *, rating: bool, splits: bool) -> dict[str, Any]:
+    """Presets, if any, and the knobs that all configurations share, which start from ``usual`` or else from the usual preset; presets, and what only the
+    algorithms for one ``rating`` read, where they are about that; a choice of ``splits`` where there is one."""
     usual = {**preset(WELL_REGULARISED, dataset), **usual}
-    for name, meaning in PRESETS.items() if presets else ():  # they are for ALS and IRLS
+    for name, meaning in PRESETS.items() if rating else ():  # they are for ALS and IRLS
         published = bool(preset(name, dataset))
         st.button(
             name.capitalize(),
@@ -93,14 +94,16 @@ def method_controls(dataset: str, usual: dict[str, Any], presets: bool) -> dict[
         "iterations": controls.number("Iterations T", "iterations", "iterations", usual["iterations"]),
     }
     with st.expander("More"):
-        fields["inner"] = controls.number("IRLS inner iterations K", "inner", "inner", usual["inner"])
-        fields["loss_alpha"] = controls.number("IRLS loss α", "loss_alpha", "loss_alpha", 1.076, step=0.1)
-        if dataset == "ml-100k":
+        if rating:
+            fields["inner"] = controls.number("IRLS inner iterations K", "inner", "inner", usual["inner"])
+            fields["loss_alpha"] = controls.number("IRLS loss α", "loss_alpha", "loss_alpha", 1.076, step=0.1)
+        if dataset == "ml-100k" and splits:
             fields["split"] = controls.segments("Split", "split", SPLITS, "random")
         fields["test_fraction"] = controls.number("Held-out share", "test_fraction", "test_fraction", 0.2, step=0.05)
-        fields["sensitivity"] = controls.number(
-            "Nominal sensitivity Δ", "sensitivity", "nominal_sensitivity", 5.0, step=0.5
-        )
+        if rating:
+            fields["sensitivity"] = controls.number(
+                "Nominal sensitivity Δ", "sensitivity", "nominal_sensitivity", 5.0, step=0.5
+            )
         fields["delta"] = controls.number("δ", "delta", "account_delta", 1e-5, step=1e-6, format="%.1e")
     return fields
 

@@ -26,7 +26,7 @@ __all__ = [
     "whole",
 ]
 
-_PROBLEMS, _PAGE, _DRAWN = "url-problems", "current-page", "drawn-here"
+_PROBLEMS, _PAGE, _DRAWN, _AGAIN = "url-problems", "current-page", "drawn-here", "names-to-set"
 _SMALLEST = 1e-9  # the smallest step away from an open end of a range that a widget offers
 Titles = Mapping[str, str]
 
@@ -39,13 +39,19 @@ def on_page(path: str, titles: Mapping[str, Titles] | None = None) -> None:
     """
     st.session_state[_PAGE] = path
     st.session_state[_DRAWN] = set()
+    st.session_state.update(st.session_state.pop(_AGAIN, {}))
     translated = {
         key: by_name[st.query_params[key]]
         for key, by_name in (titles or {}).items()
         if key in st.query_params and by_name.get(st.query_params[key], st.query_params[key]) != st.query_params[key]
     }
-    if translated:
-        st.switch_page(path, query_params={**st.query_params.to_dict(), **translated})
+    if not translated:
+        return
+    if any(key in st.session_state for key in translated):
+        # back to a short link: its parameters are bound to widgets, which drop what they do not know in this run; ``link_problems`` has it run again
+        st.session_state[_AGAIN] = {key: st.query_params[key] for key in translated}
+        return
+    st.switch_page(path, query_params={**st.query_params.to_dict(), **translated})
 
 
 def plain(text: str) -> str:
@@ -236,6 +242,8 @@ def _forget(key: str) -> None:
 
 def link_problems() -> None:
     """Show what was wrong with the values of this page's controls, if anything. Call after all controls."""
+    if _AGAIN in st.session_state:
+        st.rerun()
     drawn = st.session_state.get(_DRAWN, set())
     for key, sentence in st.session_state.get(_PROBLEMS, {}).items():
         if key in drawn:

@@ -15,7 +15,7 @@ from typing import Any
 import streamlit as st
 
 from dpmc_core.errors import DPMCError
-from dpmc_core.experiments import RunSpec, recommend_steps, steps
+from dpmc_core.experiments import RunSpec, any_steps
 from dpmc_core.experiments.audit_spec import AuditSpec
 from dpmc_core.experiments.audits import audit_steps
 from dpmc_core.experiments.registry import ALGORITHMS
@@ -83,7 +83,7 @@ def start(specs: tuple[RunSpec, ...], kind: str = "run") -> Job:
         results=[None] * len(specs),
         progress=(0, sum(ALGORITHMS[s.algorithm].length(s) for s in specs)),
     )
-    return _submit(job, lambda: _follow(job, _steps_of, lambda result: job.progress[0] + 1), _pool())
+    return _submit(job, lambda: _follow(job, any_steps, lambda result: job.progress[0] + 1), _pool())
 
 
 def start_study(spec: StudySpec) -> Job:
@@ -113,20 +113,19 @@ def standing(kind: str = "run") -> Job | None:
     """The visitor's latest job of this kind that has results to show: one that fails at once takes nothing away."""
     box = _box()
     job = box.jobs.get(kind)
-    return job if job is not None and any(job.results) else box.former.get(kind)
-
-
-def _steps_of(spec: RunSpec) -> Iterator[Any]:
-    return recommend_steps(spec) if spec.task == "recommend" else steps(spec)
+    if job is not None and any(job.results):
+        box.former.pop(kind, None)  # results hold models and splits: the former ones are not needed any more
+        return job
+    return box.former.get(kind)
 
 
 def _follow(job: Job, run: Callable[[Any], Iterator[Any]], done: Callable[[Any], int]) -> None:
     for k, spec in enumerate(job.specs):
         for result in run(spec):
+            if job.stopped:  # what came after *Cancel* is not shown: the page has said how far it got
+                return
             job.results[k] = result
             job.progress = (done(result), job.progress[1])
-            if job.stopped:
-                return
 
 
 def _submit(job: Job, work: Callable[[], None], pool: "_Pool") -> Job:

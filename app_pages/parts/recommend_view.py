@@ -5,6 +5,7 @@ Lives here: what the *Completion* page shows of the task "recommend". Does not l
 """
 
 import json
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -83,20 +84,26 @@ def recalls(results: Results) -> Drawn:
     return fig, pd.DataFrame(rows)
 
 
+def interval(half: float) -> str:
+    """± in words, which one person cannot give."""
+    return "one held-out user: no interval" if math.isnan(half) else f"± {half:.2g} (95 %, over held-out users)"
+
+
 def sentences(results: Results) -> list[str]:
     """Where each stands against recommending to everybody what is most liked, by the paired difference over the same held-out users."""
     out = []
     for letter, result in results:
         name, best = f"{letter} · {title_of(result.spec)}", result.trivial["most liked"]
         gap, half = result.against_most_liked
-        found = f"{name} finds {100 * result.final.recall:.1f} of 100 items that held-out users like"
+        found = f"{name}: Recall@{RECALL_AT} {100 * result.final.recall:.1f} %"
         if not abs(gap) > half:
             out.append(
-                f"{found}: not told apart from recommending what is most liked ({100 * best:.1f}), by these users."
+                f"{found}; not told apart from recommending what is most liked ({100 * best:.1f} %), by these users."
             )
         else:
             out.append(
-                f"{found}: {'more' if gap > 0 else 'fewer'} than recommending what is most liked ({100 * best:.1f}, which protects nobody), by {100 * abs(gap):.1f} ± {100 * half:.1f}."
+                f"{found}, {'more' if gap > 0 else 'less'} than by recommending what is most liked ({100 * best:.1f} %, which protects nobody), "
+                f"by {100 * abs(gap):.1f} ± {100 * half:.1f} points."
             )
     return out
 
@@ -112,6 +119,12 @@ def results_of(results: Sequence[RecommendResult | None]) -> None:
         f"Of the items that a held-out user likes but did not show, the share among the {RECALL_AT} recommended (of at most {RECALL_AT}; dpals-paper D.1). "
         f"{split.how[0].upper()}{split.how[1:]}. Bars: 95 % over the choice of held-out users; noise and start are one draw each."
     )
+    few = shown[0][1].by_user.size
+    if few < 30:
+        st.warning(
+            f"Only {few} users were held out: too few to tell much. More users, or a larger held-out share, say more.",
+            icon=":material/group:",
+        )
     st.markdown("**What to notice**")
     for sentence in said:
         st.markdown(f"- {sentence}")
@@ -121,11 +134,11 @@ def results_of(results: Sequence[RecommendResult | None]) -> None:
             st.metric(
                 f"Recall@{RECALL_AT} (share)",
                 f"{result.final.recall:.4f}",
-                help="The share of the liked, held-out items that were recommended.",
+                help=f"Of the liked items that a held-out user did not show, the share among the {RECALL_AT} recommended, counted as if nobody had more than {RECALL_AT} of them; mean over users.",
             )
-            won = sum(result.beats_trivial.values())
+            apart, wide = result.against_most_liked
             st.caption(
-                f"± {result.final.half_width:.2g} (95 %, over held-out users)  \nhigher than {won} of {len(result.trivial)} trivial predictors: "
+                f"{interval(result.final.half_width)}  \nagainst what is most liked: {apart:+.4f} ± {wide:.2g}  \n"
                 + ", ".join(f"{name} {texts.three(v)}" for name, v in result.trivial.items())
             )
             protection(result)
@@ -162,5 +175,5 @@ def one_user(results: Results) -> None:
     frame.insert(0, "rank", range(1, longest + 1))
     st.dataframe(frame, hide_index=True, width="stretch", alt=f"Ten best items for held-out person {place + 1}.")
     st.caption(
-        f"● liked by this person, who did not show it (there are {len(liked)} such items). {known.size} liked items were known when the list was made, and are left out."
+        f"● liked by this person, who did not show it (such items: {len(liked)}). {known.size} liked items were known when the list was made, and are left out."
     )

@@ -64,7 +64,7 @@ def panel(of: Panel) -> None:
         return
     standing = jobs.standing(of.kind)
     below = "What it computed is below." if standing is job else "Earlier results are below." if standing else ""
-    if job.state == "failed":
+    if job.state == "failed" and (job.specs == of.wanted or not of.wanted):  # other settings may do
         st.error(f"{controls.plain(job.error)} {below}", icon=":material/error:")
     if job.state == "cancelled":
         done, total = job.progress

@@ -26,6 +26,7 @@ LINES = (
     ("#CC79A7", "dashdot", "triangle-up"),
 )
 _QUIET = ", no noise"
+BEST = "best trivial predictor"
 _GREY = ("#666666", "longdash", "cross")
 
 
@@ -54,7 +55,9 @@ def study_curves(result: StudyResult) -> Drawn:
     fig = figure(kind.x_title, "held-out RMSE, clipped (rating units)", height=460, log_x=kind.log_x)
     by_name = series_of(result)
     style = looks(list(by_name))
-    ends, values, rows = [], list(result.trivial.values()), []
+    ends: list[Label] = []
+    values: list[float] = []
+    rows = []
     last = max((p.x for p in result.points), default=1.0)
     for name, points in by_name.items():
         colour, dash, marker = style[name]
@@ -81,14 +84,29 @@ def study_curves(result: StudyResult) -> Drawn:
             }
             for p in points
         ]
-    for name, value in result.trivial.items():
+    if (
+        result.spec.kind == "people" and by_name
+    ):  # fewer people have another trivial predictor, and other held-out ratings
+        points = next(iter(by_name.values()))
+        beside = [float(np.mean(p.trivial)) for p in points]
+        fig.add_scatter(
+            x=[p.x for p in points],
+            y=beside,
+            mode="lines",
+            name=BEST,
+            line={"color": "rgba(128,128,128,0.9)", "dash": "dot", "width": 1},
+        )
+        ends.append(Label(last, beside[-1], BEST))
+        values += beside
+    for name, value in result.trivial.items() if result.spec.kind != "people" else ():
         fig.add_hline(y=value, line={"width": 1, "dash": "dot", "color": "rgba(128,128,128,0.9)"})
-        ends.append(Label(last, value, f"{name}, not private"))
+        ends.append(Label(last, value, name))
     if values:
+        values += list(result.trivial.values()) if result.spec.kind != "people" else []
         shown = (min(values) * 0.97, max(values) * 1.03)
         fig.update_yaxes(range=shown)
         label_ends(fig, ends, shown, log_x=kind.log_x)
-    fig.update_layout(margin={"r": 190})
+    fig.update_layout(margin={"r": 160})
     ticks = sorted({p.x for p in result.points})
     if kind.log_x and ticks:
         edges = [math.log10(ticks[0]), math.log10(ticks[-1])]
@@ -104,27 +122,38 @@ def study_sentences(result: StudyResult) -> list[str]:
     by_name = series_of(result)
     if not result.trivial or not by_name:
         return []
-    name, best = min(result.trivial.items(), key=lambda pair: pair[1])
+    if result.spec.seeds == 1 or all(len(p.errors) < 2 for p in result.points):
+        return ["One seed gives no interval: nothing here is told apart from chance. Take more seeds for that."]
     out = [_special(result, by_name)] if result.spec.kind != "epsilon" else []
-    for line, points in by_name.items():
-        out.append(_standing(line, points, name, best, result.spec.kind))
-    return [s for s in out if s]
+    name, best = min(result.trivial.items(), key=lambda pair: pair[1])
+    trivial = "the best trivial predictor on the same ratings (" + (
+        "which protects nobody)"
+        if result.spec.kind == "people"
+        else f"{name} means, {three(best)}, which protects nobody)"
+    )
+    return out + [_standing(line, points, trivial, result.spec.kind) for line, points in by_name.items()]
 
 
-def _standing(line: str, points: list[Point], name: str, best: float, kind: str) -> str:
-    """Where a line stands against the best trivial predictor."""
-    won = [p for p in points if p.mean + _half(p) < best]
-    lost = [p for p in points if p.mean - _half(p) > best]
-    trivial = f"the best trivial predictor ({name} means, {three(best)}, which protects nobody)"
+def _standing(line: str, points: list[Point], trivial: str, kind: str) -> str:
+    """Where a line stands against the best trivial predictor, by paired differences over the seeds."""
+    what = {"epsilon": "ε", "projection": "ε", "people": "users", "rank": "rank"}.get(kind, "β")
+
+    def places(some: list[Point]) -> str:
+        return ", ".join(f"{p.x:,.0f}" if p.x >= 100 else f"{p.x:g}" for p in some)
+
+    apart = [(p, *p.against_trivial) for p in points]
+    won = [p for p, mean, half in apart if mean < -half]
+    lost = [p for p, mean, half in apart if mean > half]
     if len(won) == len(points):
         return f"**{line}** beats {trivial} throughout."
     if len(lost) == len(points):
-        return f"**{line}** never beats {trivial}."
+        return f"**{line}** loses to {trivial} throughout."
     if not won:
-        return f"**{line}** is nowhere told to be better than {trivial}."
-    where = ", ".join(f"{p.x:,.3g}" for p in won)
-    what = {"epsilon": "ε", "projection": "ε", "people": "users", "rank": "rank"}.get(kind, "β")
-    return f"**{line}** beats {trivial} at {what} = {where}, and is not told to be better elsewhere."
+        where = f"; it loses at {what} = {places(lost)}" if lost else ""
+        return f"**{line}** is nowhere clearly better than {trivial}{where}."
+    rest = f", loses at {places(lost)}" if lost else ""
+    left = "" if len(won) + len(lost) == len(points) else "; elsewhere they are not told apart"
+    return f"**{line}** beats {trivial} at {what} = {places(won)}{rest}{left}."
 
 
 def _special(result: StudyResult, by_name: dict[str, list[Point]]) -> str:
@@ -145,12 +174,12 @@ def _special(result: StudyResult, by_name: dict[str, list[Point]]) -> str:
         said = "; ".join(f"{line}: {what} = {p.x:g} ({three(p.mean)})" for line, p in bests)
         return f"Least error, read from the held-out ratings themselves: {said}."
     lowest = {line: points[0] for line, points in by_name.items()}
-    said = "; ".join(f"{line} {three(p.mean)} ± {three(_half(p))}" for line, p in lowest.items())
+    said = "; ".join(f"{line} {three(p.mean)} ± {_half(p):.2g}" for line, p in lowest.items())
     return f"With most noise (ε = {next(iter(lowest.values())).x:g}): {said}."
 
 
 def _half(point: Point) -> float:
-    return 0.0 if math.isnan(point.half_width) else point.half_width
+    return math.inf if math.isnan(point.half_width) else point.half_width
 
 
 def skew_curves(skews: Sequence[Skew]) -> Drawn:
@@ -182,7 +211,7 @@ def skew_cells(skews: Sequence[Skew]) -> Drawn:
     """How each way of limiting users moves weight between busy and quiet users, popular and rare items (percentage points against all ratings)."""
     whole, *others = skews
     fig = make_subplots(
-        1, len(others), subplot_titles=[s.name for s in others], shared_yaxes=True, horizontal_spacing=0.04
+        len(others), 1, subplot_titles=[s.name for s in others], shared_xaxes=True, vertical_spacing=0.07
     )
     changes = [100 * (s.cells - whole.cells) for s in others]
     reach = max(float(np.abs(c).max()) for c in changes) or 1.0
@@ -196,14 +225,14 @@ def skew_cells(skews: Sequence[Skew]) -> Drawn:
             y=list(range(len(labels_y))),
             coloraxis="coloraxis",
             hovertemplate="user bin %{y}, item bin %{x}: %{z:+.2f} points<extra></extra>",
-            row=1,
-            col=k + 1,
+            row=k + 1,
+            col=1,
         )
         shown = list(range(0, len(labels_x), 3))
-        fig.update_xaxes(
-            tickvals=shown, ticktext=[labels_x[i] for i in shown], title_text="ratings of the item", row=1, col=k + 1
+        fig.update_xaxes(tickvals=shown, ticktext=[labels_x[i] for i in shown], row=k + 1, col=1)
+        fig.update_yaxes(
+            tickvals=shown, ticktext=[labels_y[i] for i in shown], title_text="ratings of the user", row=k + 1, col=1
         )
-        fig.update_yaxes(tickvals=shown, ticktext=[labels_y[i] for i in shown], row=1, col=k + 1)
         i, j = np.indices(change.shape)
         rows.append(
             pd.DataFrame(
@@ -215,9 +244,9 @@ def skew_cells(skews: Sequence[Skew]) -> Drawn:
                 }
             )
         )
-    fig.update_yaxes(title_text="ratings of the user", col=1)
+    fig.update_xaxes(title_text="ratings of the item", row=len(others), col=1)
     fig.update_layout(
-        height=360,
+        height=760,
         margin={"l": 10, "r": 10, "t": 34, "b": 10},
         coloraxis={
             "colorscale": "RdBu",

@@ -11,17 +11,20 @@ import pandas as pd
 import streamlit as st
 
 from app_pages.parts import controls, jobs, study_charts, texts
-from app_pages.parts.compare_view import protection
-from app_pages.parts.run_charts import top_entries
+from app_pages.parts.compare_view import export, protection
+from app_pages.parts.completion_controls import LETTERS
+from app_pages.parts.run_charts import Named, top_entries
 from app_pages.parts.style import draw, show
 from dpmc_core.experiments import RunResult, RunSpec
 from dpmc_core.experiments.data import split_of
+from dpmc_core.experiments.private import DEFAULT_TOTAL
 from dpmc_core.experiments.registry import ALGORITHMS
-from dpmc_core.experiments.skew import spreads
-from dpmc_core.experiments.studies import STUDIES, StudyResult
+from dpmc_core.experiments.skew import Skew, spreads
+from dpmc_core.experiments.studies import STUDIES, StudyResult, cells
 
 __all__ = ["lists", "skew", "so_far", "stored", "study_result"]
 
+SHAPE = ("n_users", "n_items", "n_ratings", "true_rank", "observed", "value_scale", "popularity", "noise_floor")
 _STORED = Path(__file__).resolve().parents[2] / "data" / "results" / "studies.json"
 
 
@@ -45,10 +48,11 @@ def so_far(job: jobs.Job) -> bool:
 def study_result(result: StudyResult, example: bool = False) -> None:
     """Figure, sentences, and what was run."""
     kind, base = STUDIES[result.spec.kind], result.spec.base
+    at = "" if kind.own_epsilon else f", total ε = {texts.three(base.epsilon or DEFAULT_TOTAL)}"
     if example:
         st.caption(
-            f":material/info: **Stored example**: {base.n_users:,} synthetic users, {base.n_items} items, {result.spec.seeds} seeds. Press *Run* to compute with "
-            "the settings in the sidebar; it takes less than a minute on small data."
+            f":material/info: **Stored example**: {base.n_users:,} synthetic users, {base.n_items} items{at}, {seeds_of(result)}. Press *Run* to compute with "
+            "the settings in the sidebar; it takes a minute or two on small data."
         )
     sentences = study_charts.study_sentences(result)
     figure, numbers = study_charts.study_curves(result)
@@ -61,10 +65,15 @@ def study_result(result: StudyResult, example: bool = False) -> None:
         if result.finished
         else f" Stopped after {result.runs} of {result.total} runs: intervals and means are of those."
     )
+    source = kind.source.replace("dpals-paper", "Chien et al. 2021 (DPALS)")
+    every = len(STUDIES[result.spec.kind].cells(base))
+    missing = every - len(cells(result.spec))
+    if missing:
+        unfinished += f" {missing} of {every} points are left out: fewer items or users than factors."
     st.caption(
-        f"{result.runs} runs in {result.seconds:.0f} s. Means over {result.spec.seeds} seeds (split, start and noise); bars: 95 % t-intervals of the mean."
-        f"{unfinished} After {kind.source}. Settings stay the same along a line: nothing is re-tuned from point to point. Where a ledger was written, its sound total is at most the ε "
-        f"on the axis or in the name, at δ = {base.delta:g}, for one user added or removed; lines called *no noise* protect nobody."
+        f"{result.runs} runs in {result.seconds:.0f} s. Means over {seeds_of(result)} (split, start and noise); bars: 95 % t-intervals of the mean."
+        f"{unfinished} After {source}. Settings stay the same along a line: nothing is re-tuned from point to point; every comparison is at 95 % on its own. ε is of one run: who publishes a whole study adds its runs up. Where a ledger was written, its sound total is at most "
+        f"{'the ε on the axis or in the name' if kind.own_epsilon else f'ε = {texts.three(base.epsilon or DEFAULT_TOTAL)}'}, at δ = {base.delta:g}, for one user added or removed; lines called *no noise* and the dotted trivial predictors protect nobody."
     )
     with st.expander("Take it with you", icon=":material/download:", on_change="rerun", key="study-take") as fold:
         if fold.open:
@@ -83,10 +92,17 @@ def study_result(result: StudyResult, example: bool = False) -> None:
             )
 
 
+def seeds_of(result: StudyResult) -> str:
+    """How many seeds the points have so far."""
+    made = {len(point.errors) for point in result.points}
+    low, high = min(made), max(made)
+    return (f"{low} to {high} seeds" if low < high else f"{high} seeds") if high > 1 else "one seed"
+
+
 def skew(spec: RunSpec) -> None:
     """How evenly the ratings that take part are spread (dpals-paper figures 2 and 6), computed at once."""
     train = split_of(spec).train
-    skews = spreads(train, spec.items_per_user, spec.seed)
+    skews = _spreads(data_alone(spec))
     figure, numbers = study_charts.skew_curves(skews)
     sentences = study_charts.skew_sentences(skews, spec.items_per_user)
     show(figure, "skew", sentences[0], numbers)
@@ -103,8 +119,19 @@ def skew(spec: RunSpec) -> None:
     )
     st.caption(
         f"Training ratings of {train.name}, at most k = {spec.items_per_user} a user. Red gains, blue loses against all ratings. Exact counts stand in for the noisy ones that a private run "
-        "samples by: this describes data that you hold, and is no release. After dpals-paper, figures 2 and 6."
+        "samples by: this describes data that you hold, and is no release. After Chien et al. 2021 (DPALS), figures 2 and 6."
     )
+
+
+@st.cache_resource(max_entries=4, show_spinner="Counting whose ratings take part…")
+def _spreads(spec: RunSpec) -> tuple[Skew, ...]:
+    return spreads(split_of(spec).train, spec.items_per_user, spec.seed)
+
+
+def data_alone(spec: RunSpec) -> RunSpec:
+    """``spec`` with the fields that say which ratings there are and how many take part, all others as usual: what the counts depend on."""
+    kept = ("dataset", "zeros", "split", "test_fraction", "seed", "items_per_user", "data_seed", *SHAPE)
+    return RunSpec(**{name: getattr(spec, name) for name in kept})
 
 
 def lists(results: list[RunResult]) -> None:
@@ -115,8 +142,9 @@ def lists(results: list[RunResult]) -> None:
     entries = [top_entries(r, user) for r in results]
     plain = {item for item, _ in entries[0]}
     columns = {
-        name: [("● " if item in plain and k else "") + said for item, said in found] + [""] * (10 - len(found))
-        for k, (name, found) in enumerate(zip(titles, entries, strict=True))
+        heading(r.spec): [("● " if item in plain and k else "") + said for item, said in found]
+        + [""] * (10 - len(found))
+        for k, (r, found) in enumerate(zip(results, entries, strict=True))
     }
     frame = pd.DataFrame(columns)
     frame.insert(0, "rank", range(1, 11))
@@ -126,7 +154,10 @@ def lists(results: list[RunResult]) -> None:
         width="stretch",
         alt=f"Ten best items for user {user + 1}, without privacy and at two ε.",
     )
-    st.caption("● also in the list without privacy. In brackets the predicted rating, clipped to the scale.")
+    st.caption(
+        "● also in the list without privacy. In brackets the predicted rating, clipped to the scale; ties stand in the order of the unclipped prediction. How many are shared says how far "
+        "noise moves a list, not which list is better: by predicted rating alone, items that few have rated come first where there is no noise to hide them."
+    )
     st.markdown("**What to notice**")
     for name, found in list(zip(titles, entries, strict=True))[1:]:
         same = sum(item in plain for item, _ in found)
@@ -135,16 +166,26 @@ def lists(results: list[RunResult]) -> None:
         st.markdown(f"- {texts.beaten_by(name, result)}")
     rated = int((train.users == user).sum())
     st.caption(
-        f"{train.user_label(user)} rated {rated} items in the training data, which are left out. What this person sees is worked out from their own ratings without noise, for them alone; "
-        "what the others add to it went through the noise."
+        f"{train.user_label(user).capitalize()} rated {rated} items in the training data, which are left out. What this person sees is worked out from their own ratings without noise, for them alone; "
+        "what the others add to it went through the noise, where there is any."
     )
     for column, name, result in zip(st.columns(len(results)), titles, results, strict=True):
         with column.container(border=True):
             st.markdown(f"**{name}**")
             protection(result)
+    export([Named(letter, name, result) for letter, name, result in zip(LETTERS, titles, results, strict=False)])
+
+
+def heading(spec: RunSpec) -> str:
+    """A column's heading, short enough for a phone."""
+    return "without privacy" if spec.mechanism == "none" else f"ε = {texts.three(spec.epsilon or DEFAULT_TOTAL)}"
 
 
 def title(spec: RunSpec) -> str:
     """A list's heading."""
     name = ALGORITHMS[spec.algorithm].title
-    return f"{name}, without privacy" if spec.epsilon is None else f"{name}, total ε = {texts.three(spec.epsilon)}"
+    return (
+        f"{name}, without privacy"
+        if spec.mechanism == "none"
+        else f"{name}, total ε = {texts.three(spec.epsilon or DEFAULT_TOTAL)}"
+    )

@@ -22,15 +22,18 @@ __all__ = [
     "USER_TITLES",
     "first_numbers",
     "one_configuration",
+    "use_numbers",
     "use_protection",
+    "use_question",
     "user_configurations",
     "user_controls",
+    "usual_numbers",
 ]
 
 PROTECTED = {"rating": "one rating, as published", "user": "one user, all their ratings"}
 QUESTIONS = {
-    "compare": "How well are ratings predicted?",
-    "recommend": "How well are items recommended?",
+    "compare": "Are ratings predicted well?",
+    "recommend": "Are items recommended well?",
     "lists": "What does one person see?",
     **{name: study.title for name, study in STUDIES.items()},
     "skew": "Whose ratings take part?",
@@ -69,6 +72,7 @@ STARTING = {"A": "moments", "B": "dpals", "C": "private-means"}
 LIKING = {"A": "moments", "B": "dpals", "C": "popular"}
 # where a visitor starts: a synthetic set on which everything takes seconds
 FIRST: dict[str, Any] = {"dataset": "skewed", "n_users": 4000, "n_items": 300, "n_ratings": 160_000}
+RATING_FIRST: dict[str, Any] = {"dataset": "low-rank", "n_users": 300, "n_items": 300, "n_ratings": 20_000}
 # DPALS settings that did well on MovieLens 1M at ε = 5 to 20 (another split), and on the synthetic set
 REAL: dict[str, Any] = {"rank": 12, "reg": 30.0, "iterations": 2, "beta": 0.15}
 RATINGS: dict[str, Any] = {"sampling": "adaptive", "clip_norm": 0.5, "gram_ratio": 2.0}
@@ -77,7 +81,6 @@ LIKES: dict[str, Any] = {
     "rank": 16,
     "reg": 2.0,
     "iterations": 1,
-    "beta": 0.05,
     "sampling": "uniform",
     "clip_norm": 0.25,
     "gram_ratio": 0.5,
@@ -88,35 +91,54 @@ SYNTHETIC: dict[str, Any] = {"rank": 8, "reg": 30.0, "iterations": 2, "beta": 0.
 
 def first_numbers(protect: str) -> dict[str, Any]:
     """Dataset and its shape, before anything is chosen."""
-    return FIRST if protect == "user" else {}
+    return FIRST if protect == "user" else RATING_FIRST
 
 
 def usual_numbers(dataset: str, question: str) -> dict[str, Any]:
     """The usual numbers of the method for a dataset and what is asked."""
     usual = SYNTHETIC if entry(dataset).synthetic else REAL
-    return usual | LIKES if question == "recommend" else usual | RATINGS
+    if question == "recommend":
+        return usual | LIKES | {"beta": 0.5 if entry(dataset).synthetic else 0.05}
+    return usual | RATINGS
 
 
 def use_protection() -> None:
-    """The usual numbers for what is protected, when that or the dataset changes."""
+    """The usual data and numbers for what is protected, when that is changed."""
     state = st.session_state
-    if state.get("protect") != "user":
+    if entry(state["dataset"]).synthetic:  # each has its own usual set: what protects users needs more people
+        state.update(FIRST if state.get("protect") == "user" else RATING_FIRST)
+    use_numbers()
+
+
+def use_numbers() -> None:
+    """The usual numbers of the method, when the dataset is changed."""
+    state = st.session_state
+    if state.get("protect") == "user":
+        state.update(usual_numbers(state["dataset"], state.get("question", "compare")))
+    else:
         use_preset(WELL_REGULARISED)
-        return
-    if state["dataset"] == "low-rank":  # too few people for anything to stand above the noise
-        state.update(FIRST)
-    state.update(usual_numbers(state["dataset"], state.get("question", "compare")))
 
 
-def user_controls(dataset: str, question: str) -> dict[str, Any]:
+def use_question() -> None:
+    """Likes have usual numbers of their own; other questions leave the numbers as they are."""
+    state = st.session_state
+    liking = state["question"] == "recommend"
+    if liking != state.get("numbers-for-likes", False):
+        use_numbers()
+    state["numbers-for-likes"] = liking
+
+
+def user_controls(dataset: str, question: str, delta: float) -> dict[str, Any]:
     """Total ε, and DPALS's own knobs, shared by all configurations that protect users."""
     usual = usual_numbers(dataset, question)
     fields: dict[str, Any] = {}
+    if question == "skew":
+        return {"items_per_user": int(controls.number("Items per user k", "k", "items_per_user", 50))}
     if question not in OWN_EPSILON:
         fields["epsilon"] = controls.steps_slider(
             "Total ε of each run (log scale)", "total_epsilon", TOTALS, 5.0, help=texts.DEFINITIONS["epsilon"]
         )
-        st.caption(odds_sentence(fields["epsilon"], 1e-5, subject("user")))
+        st.caption(odds_sentence(fields["epsilon"], delta, subject("user")))
     with st.expander("DPALS and Frank–Wolfe"):
         fields["items_per_user"] = int(controls.number("Items per user k", "k", "items_per_user", 50))
         fields["item_share"] = controls.number(
@@ -137,18 +159,21 @@ def user_controls(dataset: str, question: str) -> dict[str, Any]:
             help="Noise can give a Gram matrix negative eigenvalues; without projection the solution then runs away.",
         )
         fields["start"] = controls.choice("Start", "start", START_TITLES, "random")
-        fields["centring"] = controls.choice("Ratings are centred by", "centring", CENTRING_TITLES, "user")
+        if question != "recommend":  # likes are 1 or nothing
+            fields["centring"] = controls.choice("Ratings are centred by", "centring", CENTRING_TITLES, "user")
         fields["clip_norm"] = controls.number(
-            "Length Γ_u of user vectors", "clip_norm", "clip_norm", usual["clip_norm"], step=0.1
+            "Length Γᵤ of user vectors", "clip_norm", "clip_norm", usual["clip_norm"], step=0.1
         )
         if controls.switch(
-            "Choose Γ_M",
+            "Choose how far ratings are clipped",
             "own_value_clip",
-            help="How far a rating may lie from the middle of the scale; otherwise half the scale.",
+            help="Γ of the ratings: how far one may lie from the middle of the scale; otherwise half the scale.",
         ):
-            fields["value_clip"] = controls.number("Γ_M (rating units)", "value_clip", "value_clip", 2.0, step=0.5)
+            fields["value_clip"] = controls.number(
+                "Γ of ratings (rating units)", "value_clip", "value_clip", 2.0, step=0.5
+            )
         fields["gram_ratio"] = controls.number(
-            "Noise ratio σ_G/σ_g", "gram_ratio", "gram_ratio", usual["gram_ratio"], step=0.5
+            "Noise on Gram matrices : right-hand sides", "gram_ratio", "gram_ratio", usual["gram_ratio"], step=0.5
         )
         fields["item_exponent"] = controls.number("Item exponent μ", "item_exponent", "item_exponent", 0.5, step=0.5)
         fields["user_exponent"] = controls.number("User exponent ν", "user_exponent", "user_exponent", 1.0, step=0.5)

@@ -72,7 +72,7 @@ def dpals(
         values,
         curator,
         k=k,
-        item_share=config.item_share,
+        n_frequent=frequent,
         sampling=config.sampling,
         **config.preparation,
         norm=config.norm,

@@ -163,8 +163,11 @@ def dpals_plan(ratings: Ratings, config: DPALSConfig) -> dict[str, Release] | No
     left -= sum(part.share for part in parts.values())
     for_gram = 1 / (1 + config.gram_ratio**2)
     k_squared = k if config.sampling == "weights" else min(k, frequent)
-    # ℓ1 over the items: Σω is k at most, except for weights of which only Σω² ≤ k is kept
-    k_item = math.sqrt(frequent * k) if config.sampling == "weights" and config.norm == 2 else min(k, frequent)
+    # ℓ1 over the items: Σω ≤ √(frequent·Σω²) ≤ √(frequent·k), and weights for ℓ1 noise keep Σω ≤ k as well (one ω may exceed 1);
+    # without weights, one for each of at most k items
+    k_item = float(min(k, frequent))
+    if config.sampling == "weights":
+        k_item = math.sqrt(frequent * k) if config.norm == 2 else min(k, math.sqrt(frequent * k))
     parts["gram"] = Part(
         what="Gram matrices of all items",
         l1=k_item * gram,

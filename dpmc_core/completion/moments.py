@@ -36,7 +36,7 @@ FloatArray = NDArray[np.float64]
 
 __all__ = ["MomentsConfig", "items_worth_it", "moments_once"]
 
-# Fixed before any data was read; see ``offsets`` for how they were chosen.
+# Fixed in advance of any run, and chosen on other splits of the data shown; see ``offsets`` for how they were chosen.
 RESIDUAL_CLIP = 0.2  # R: largest norm of a user's weighted residuals
 SHARES = {"users": 0.02, "popularity": 0.15, "weights": 0.08, "deviations": 0.45, "together": 0.04, "tastes": 0.26}
 FIRST_SHARES = (0.2, 0.1, 0.7)  # popularity, weights, deviations, where the second stage is left out
@@ -79,7 +79,6 @@ def moments_once(
     curator = Curator(plan(_parts(ratings, norm, size), config.budget), rng)
     reg = (RATING_SD * width) ** 2
     with Workers(workers) as pool:
-        n_users = float(curator.release("users", np.array([float(np.unique(ratings.users).size)]))[0])
         offsets = release_offsets(ratings, curator, norm)
         base = offsets.offset + centre(ratings)
         profile = _profile_features(offsets, width)
@@ -88,7 +87,7 @@ def moments_once(
         yield _step(1, ratings, model_with_offsets(base, profile, fits), fits, reg, curator)
 
         left = residuals(ratings, targets, profile, fits)
-        factors = _release_factors(ratings, left, offsets, n_users, config.rank, size, curator, norm)
+        factors = _release_factors(ratings, left, offsets, config.rank, size, curator, norm)
         features = np.hstack([profile, factors])
         fits = fit_users(ratings, targets, features, reg, pool)
         yield _step(2, ratings, model_with_offsets(base, features, fits), fits, reg, curator)
@@ -108,11 +107,9 @@ def _parts(ratings: Ratings, norm: int, size: int) -> dict[str, Part]:
     """Both stages' releases; the first alone for a ``size`` of 0."""
     clip = RESIDUAL_CLIP * (ratings.high - ratings.low)
     shares = (SHARES["popularity"], SHARES["weights"], SHARES["deviations"]) if size else FIRST_SHARES
-    parts = {
-        "users": sum_part("how many users there are", clip=1.0, norm=norm, coordinates=1, share=SHARES["users"]),
-        **offset_parts(ratings, norm, shares),
-    }
+    parts = offset_parts(ratings, norm, shares)
     if size >= 2:
+        parts["users"] = sum_part("how many users there are", clip=1.0, norm=norm, coordinates=1, share=SHARES["users"])
         parts["together"] = second_moment_part(
             "which items are rated together", clip=1.0, norm=norm, size=size, share=SHARES["together"]
         )
@@ -133,7 +130,6 @@ def _release_factors(
     ratings: Ratings,
     left: FloatArray,
     offsets: Offsets,
-    n_users: float,
     rank: int,
     size: int,
     curator: Curator,
@@ -146,6 +142,7 @@ def _release_factors(
     """
     if size < 2:
         return np.zeros((ratings.n_items, 0))
+    n_users = float(curator.release("users", np.array([float(np.unique(ratings.users).size)]))[0])
     wanted = size if not curator.private else int(max(n_users, 1.0) * curator.shift("tastes") / ITEMS_PER_SIGNAL)
     kept = min(max(wanted, FEWEST_ITEMS), size)
     # items that are left out keep a row and column of noise only: the release has the planned length whatever is kept

@@ -34,7 +34,7 @@ FloatArray = NDArray[np.float64]
 
 __all__ = ["Offsets", "PrivateMeansConfig", "offset_parts", "private_means", "release_offsets", "user_weights"]
 
-# Fixed before any data was read, in units of the rating scale's width R where they have one. They were chosen on MovieLens
+# Fixed in advance of any run, in units of the rating scale's width R where they have one. They were chosen on MovieLens
 # 100K and 1M with other splits and seeds than those of the tables shown (docs/moments-once.md).
 DEVIATION_CLIP = 0.25  # R: largest norm of a user's weighted deviations
 OFFSET_SD = 0.1  # R: how far offsets lie from what an item's popularity suggests

@@ -137,7 +137,7 @@ def prepare(
     curator: Curator,
     *,
     k: int,
-    item_share: float,
+    n_frequent: int,
     sampling: str,
     counted: bool,
     recounted: bool,
@@ -147,7 +147,7 @@ def prepare(
 ) -> Prepared:
     """Algorithm 3 on ``ratings`` that are already clipped to ±Γ_M: counts, frequent items, what takes part, and the mean.
 
-    ``counted``, ``recounted`` and ``centred`` say which of them are made use of; the others are not released.
+    ``n_frequent`` items of highest released count are learned. ``counted``, ``recounted`` and ``centred`` say which of them are made use of; the others are not released.
     Adaptive sampling takes a user's k frequent items with the lowest released counts (ties by lottery), uniform sampling any k.
     """
     k = min(k, ratings.n_items)
@@ -157,7 +157,7 @@ def prepare(
     if counted:
         counts = curator.release("counts", _counted(ratings, uniform.astype(np.float64)))
     frequent = np.zeros(ratings.n_items, dtype=np.bool_)
-    frequent[np.argsort(-counts, kind="stable")[: math.ceil(item_share * ratings.n_items)]] = True
+    frequent[np.argsort(-counts, kind="stable")[:n_frequent]] = True
     inside = frequent[ratings.items]
     priority = counts[ratings.items] + 1e-9 * draw if sampling == "adaptive" else draw
     limited = inside & first_k(ratings.users, np.where(inside, priority, np.inf), k)

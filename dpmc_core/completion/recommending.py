@@ -73,12 +73,13 @@ def moments_of_likes(
     """Two steps: (1) popularity; (2) factors from the released second moment of the users' weights, and users fit their own vectors.
 
     The second moment's leading part, shrunk to E diag(g) Eᵀ, gives item factors E√g, scaled to a mean square of 1; a user's vector
-    solves ``fit_likes``. With few users or little ε the plan leaves the second moment out, by the size of the matrix and ε alone, and
+    solves ``fit_likes``. With few rows or little ε the plan leaves the second moment out, by the size of the matrix and ε alone, and
     what remains is ``most_popular``. M is n̂·(Δ/σ)/16, chosen as in ``moments``, n̂ the released number of users who liked anything.
     """
     norm = 2 if config.budget is None else config.budget.norm
     size = min(MOST_ITEMS, likes.n_items)
-    second = size >= 2 and likes_items_worth_it(likes, config) >= WORTH_IT
+    there = likes.n_users - (0 if visitors is None else np.unique(visitors.users).size)
+    second = size >= 2 and likes_items_worth_it(likes, config, there) >= WORTH_IT
     parts = _parts(likes, norm, size) if second else {"popularity": _popularity(likes, norm, 1.0)}
     curator = Curator(plan(parts, config.budget), rng)
     n_users = 0.0
@@ -100,14 +101,14 @@ def moments_of_likes(
     yield _step(2, likes, users, factors, popularity, curator)
 
 
-def likes_items_worth_it(likes: Ratings, config: LikesConfig) -> float:
-    """How many items the second moment would be of, n_users·(Δ/σ)/16, by its plan: reads the matrix's sizes, and no rating. ∞ without noise."""
+def likes_items_worth_it(likes: Ratings, config: LikesConfig, n_users: int) -> float:
+    """How many items the second moment would be of, n_users·(Δ/σ)/16, by its plan, ``n_users`` the rows that may take part: reads sizes, and no rating. ∞ without noise."""
     size = min(MOST_ITEMS, likes.n_items)
     if config.budget is None or size < 2:
         return math.inf
     planned = plan(_parts(likes, config.budget.norm, size), config.budget)
     assert planned is not None
-    return likes.n_users * shift_of(planned["together"]) / ITEMS_PER_SIGNAL
+    return n_users * shift_of(planned["together"]) / ITEMS_PER_SIGNAL
 
 
 def _parts(likes: Ratings, norm: int, size: int) -> dict[str, Part]:

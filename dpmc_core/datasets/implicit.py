@@ -66,7 +66,8 @@ def user_split(ratings: Ratings, fraction: float, seed: int) -> UserSplit:
     seen[order] = place < np.floor(QUERY * counts)[liked.users[order]]
     mine = held[liked.users]
     how = (
-        f"{np.count_nonzero(held):,} of {np.count_nonzero(counts):,} users held out, seed {seed}; {QUERY:.0%} of their likes (ratings from "
+        f"{np.count_nonzero(held):,} of {able.size:,} users with {FEWEST} likes or more held out (of {np.count_nonzero(counts):,} with any), seed {seed}; "
+        f"{QUERY:.0%} of their likes (ratings from "
         f"{ratings.low + LIKED * (ratings.high - ratings.low):g}) are known when they are served"
     )
     return UserSplit(liked.take(~mine), liked.take(mine & seen), liked.take(mine & ~seen), how)

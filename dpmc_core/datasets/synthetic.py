@@ -53,7 +53,7 @@ def orthogonal(n_users: int, n_items: int, *, rank: int = 5, observed: float = 0
     """The DPALS paper's synthetic data: the product of two random orthonormal factors, scaled to standard deviation 1 (dpals-paper section 6).
 
     Every entry is observed with probability ``observed`` (the paper takes 20·ln(n_users)/n_items), and exactly, so the noise floor is 0.
-    The scale is declared as −4 to 4, before any entry is drawn: a few in ten thousand lie outside, and are left there.
+    The scale is declared as −4 to 4, before any entry is drawn. Entries outside are left there: about 13 in ten thousand at rank 5, 65 at rank 1.
     """
     n_users, n_items = limits.check_int("n_users", n_users), limits.check_int("n_items", n_items)
     rank, observed = limits.check_int("true_rank", rank), limits.check("observed", observed)
@@ -65,7 +65,7 @@ def orthogonal(n_users: int, n_items: int, *, rank: int = 5, observed: float = 0
     right = np.linalg.qr(rng.standard_normal((n_items, rank)))[0]
     counts = np.maximum(rng.binomial(n_items, observed, n_users), 1)
     users = np.repeat(np.arange(n_users), counts)
-    items = np.concatenate([rng.permutation(n_items)[:count] for count in counts])
+    items = np.concatenate([rng.choice(n_items, count, replace=False, shuffle=False) for count in counts])
     values = np.einsum("kr,kr->k", left[users], right[items])
     return Ratings.checked(
         users,

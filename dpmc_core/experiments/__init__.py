@@ -4,7 +4,7 @@ Lives here: ``RunSpec``, what its names mean, its data, running it, and named pr
 charts; solvers (``completion``) or datasets.
 """
 
-from dpmc_core.experiments.recommend import RecommendMetrics, RecommendResult, recommend, recommend_steps
+from dpmc_core.experiments.recommend import RecommendMetrics, RecommendResult, any_steps, recommend, recommend_steps
 from dpmc_core.experiments.run import RunResult, StepMetrics, run, steps
 from dpmc_core.experiments.spec import RunSpec
 
@@ -14,6 +14,7 @@ __all__ = [
     "RunResult",
     "RunSpec",
     "StepMetrics",
+    "any_steps",
     "recommend",
     "recommend_steps",
     "run",

@@ -7,11 +7,12 @@ once. Does not live here: file formats or generators (``dpmc_core.datasets``).
 from functools import lru_cache
 
 from dpmc_core.datasets import loaders, synthetic
+from dpmc_core.datasets.catalogue import entry
 from dpmc_core.datasets.implicit import UserSplit, user_split
 from dpmc_core.datasets.ratings import Ratings, Split, random_split
 from dpmc_core.experiments.spec import RunSpec
 
-__all__ = ["dataset_of", "forget", "split_of", "user_split_of"]
+__all__ = ["dataset_of", "forget", "sizes_of", "split_of", "user_split_of"]
 
 Key = tuple[str | int | float, ...]
 
@@ -29,8 +30,14 @@ def split_of(spec: RunSpec) -> Split:
 
 
 def user_split_of(spec: RunSpec) -> UserSplit:
-    """Likes of training users and of held-out users, a share ``test_fraction`` of them by ``seed``."""
+    """Likes of training users and of held-out users: by ``seed`` a share ``test_fraction`` of those who like five items or more."""
     return _user_split(_data_key(spec), spec.test_fraction, spec.seed)
+
+
+def sizes_of(spec: RunSpec) -> tuple[int, int]:
+    """Rows and columns of the spec's matrix, from the spec or the catalogue: no rating is read."""
+    known = entry(spec.dataset)
+    return (spec.n_users, spec.n_items) if known.synthetic else (known.users, known.items)
 
 
 def forget() -> None:

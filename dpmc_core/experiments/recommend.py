@@ -4,6 +4,7 @@ Lives here: the counterpart of ``run`` for that task. Does not live here: rating
 algorithms recommend (``registry``).
 """
 
+import math
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -16,17 +17,17 @@ from numpy.typing import NDArray
 from dpmc_core.completion import FactorModel
 from dpmc_core.completion.recommending import LikesConfig, most_popular
 from dpmc_core.datasets.implicit import UserSplit
-from dpmc_core.errors import DataError
+from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.experiments import registry
 from dpmc_core.experiments.data import user_split_of
-from dpmc_core.experiments.run import versions
+from dpmc_core.experiments.run import RunResult, steps, versions
 from dpmc_core.experiments.spec import RunSpec
-from dpmc_core.metrics import RECALL_AT, half_width, recall_by_user
+from dpmc_core.metrics import RECALL_AT, half_width, recall_by_chance, recall_by_user
 from dpmc_core.privacy import Ledger, Statement, state
 
 FloatArray = NDArray[np.float64]
 
-__all__ = ["RecommendMetrics", "RecommendResult", "recommend", "recommend_steps"]
+__all__ = ["RecommendMetrics", "RecommendResult", "any_steps", "recommend", "recommend_steps"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -85,7 +86,7 @@ class RecommendResult:
             "spec": self.spec.as_dict(),
             "recall_at": RECALL_AT,
             "recall": self.final.recall,
-            "recall_half_width_95": self.final.half_width,
+            "recall_half_width_95": _finite(self.final.half_width),
             "trivial": dict(self.trivial),
             "beats_trivial": self.beats_trivial,
             "split": self.split.how,
@@ -95,8 +96,18 @@ class RecommendResult:
             "statement": self.statement.as_dict(),
             "ledger": self.ledger.as_dict(),
             "versions": dict(self.versions),
-            "steps": [asdict(m) for m in self.metrics],
+            "steps": [{**asdict(m), "half_width": _finite(m.half_width)} for m in self.metrics],
         }
+
+
+def any_steps(spec: RunSpec) -> Iterator[RunResult] | Iterator[RecommendResult]:
+    """``steps`` or ``recommend_steps``, by the spec's task."""
+    return recommend_steps(spec) if spec.task == "recommend" else steps(spec)
+
+
+def _finite(value: float) -> float | None:
+    """None for the interval that one person cannot give: JSON has no NaN."""
+    return value if math.isfinite(value) else None
 
 
 def recommend_steps(
@@ -106,17 +117,24 @@ def recommend_steps(
 
     Raises ``ParameterError``, ``DatasetMissingError`` or ``DataError`` before the first step.
     """
+    if spec.task != "recommend":
+        raise ParameterError("task", spec.task, "recommend to recommend; steps predicts ratings")
     started = time.perf_counter()
     split = user_split_of(spec) if split is None else split
     rng = np.random.default_rng(0)
     (plain,) = most_popular(split.train, LikesConfig(), rng)
     most_liked = recall_by_user(plain.model.block, split.query, split.target)
-    trivial = {"most liked": float(most_liked.mean()), "by chance, about": min(1.0, RECALL_AT / split.train.n_items)}
+    trivial = {
+        "most liked": float(most_liked.mean()),
+        "by chance": float(recall_by_chance(split.query, split.target).mean()),
+    }
     ledger = Ledger()
     metrics: tuple[RecommendMetrics, ...] = ()
     try:
         for step in registry.start_recommending(split.train, split.query, spec, workers):
             ledger = ledger.plus(step.releases)
+            if not all(np.isfinite(factors).all() for factors in (step.model.user_factors, step.model.item_factors)):
+                raise DataError(f"step {step.iteration} overflowed; a larger reg (λ) or less noise keeps it finite.")
             each = recall_by_user(step.model.block, split.query, split.target)
             value, half = float(each.mean()), half_width(each)
             seconds = time.perf_counter() - started

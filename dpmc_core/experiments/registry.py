@@ -4,6 +4,8 @@ Lives here: algorithms and mechanisms by name, with what a visitor reads about t
 or a stream of steps. A new algorithm is one file in ``completion`` and one entry here.
 """
 
+import hashlib
+import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -29,6 +31,7 @@ __all__ = [
     "Algorithm",
     "build_mechanism",
     "check_noise",
+    "noise_source",
     "start",
     "start_recommending",
 ]
@@ -262,9 +265,22 @@ def check_noise(spec: "RunSpec") -> None:
         build_mechanism(spec)
 
 
+def noise_source(spec: "RunSpec") -> np.random.Generator:
+    """The generator of a run's start and noise.
+
+    Where a statement is to be sound it depends on every field of the spec: two runs with one seed that shared their noise, scaled by each run's σ, would
+    give the exact sums away together. The nominal algorithms keep one start for one seed, so that their comparison with and
+    without noise is of the noise alone.
+    """
+    if ALGORITHMS[spec.algorithm].protects != "user" or spec.mechanism == "none":
+        return np.random.default_rng(np.random.SeedSequence([spec.seed, 0xA15]))
+    text = json.dumps(spec.changes(), sort_keys=True)
+    return np.random.default_rng(np.random.SeedSequence(list(hashlib.blake2b(text.encode()).digest())))
+
+
 def start(ratings: Ratings, spec: "RunSpec", workers: int | None = None) -> Iterator[Step]:
     """The steps of the spec's algorithm on training ``ratings``, with the spec's noise and seed."""
-    rng = np.random.default_rng(np.random.SeedSequence([spec.seed, 0xA15]))
+    rng = noise_source(spec)
     return ALGORITHMS[spec.algorithm].steps(ratings, spec, build_mechanism(spec), rng, workers)
 
 
@@ -272,7 +288,7 @@ def start_recommending(
     likes: Ratings, visitors: Ratings, spec: "RunSpec", workers: int | None = None
 ) -> Iterator[Step]:
     """The steps of the spec's algorithm on ``likes``, which serve ``visitors`` too."""
-    rng = np.random.default_rng(np.random.SeedSequence([spec.seed, 0xA15]))
+    rng = noise_source(spec)
     recommends = ALGORITHMS[spec.algorithm].recommends
     assert recommends is not None  # the spec has checked it
     return recommends(likes, visitors, spec, rng, workers)

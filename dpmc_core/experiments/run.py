@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 import dpmc_core
 from dpmc_core.completion import FactorModel, trivial_predictors
 from dpmc_core.datasets.ratings import Ratings, Split
-from dpmc_core.errors import DataError
+from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.experiments import registry
 from dpmc_core.experiments.data import split_of
 from dpmc_core.experiments.spec import RunSpec
@@ -119,6 +119,8 @@ def steps(spec: RunSpec, *, workers: int | None = None, split: Split | None = No
     ``split`` replaces the spec's own data (for tests and uploads). Stop iterating to cancel. Raises ``ParameterError``,
     ``DatasetMissingError`` or ``DataError`` before the first step, and ``DataError`` if the numbers overflow.
     """
+    if spec.task != "rate":
+        raise ParameterError("task", spec.task, "rate to predict ratings; recommend_steps recommends")
     started = time.perf_counter()
     split = split_of(spec) if split is None else split
     train, test = split.train, split.test

@@ -59,7 +59,7 @@ OPTIONAL = (*NOISE, "value_clip")
 class RunSpec:
     """Everything that determines a run. Ranges are in ``dpmc_core.limits``; names in ``registry`` and the catalogue.
 
-    ``task`` "rate" predicts held-out ratings; "recommend" finds what held-out users like, ``test_fraction`` of all users.
+    ``task`` "rate" predicts held-out ratings; "recommend" finds what held-out users like, ``test_fraction`` of those who like five items or more.
     Algorithms that protect one user (``registry``) take ``epsilon`` as the total of the whole run at ``delta`` (1 if left out) and no
     ``variance``. The others, with a ``mechanism`` other than "none": give the noise by ``variance`` or by nominal ``epsilon`` per draw at
     ``sensitivity`` (not both; neither means variance 2). ``alpha`` shapes Huber noise; None takes the papers' rule
@@ -143,6 +143,12 @@ class RunSpec:
             raise ParameterError(
                 "split", self.split, "random for every dataset but ml-100k, which alone ships a u1 split"
             )
+        if self.split == "u1" and self.task == "recommend":
+            raise ParameterError("split", "u1", "random for the task recommend, which holds out users, not ratings")
+        if self.dataset == "skewed" and self.n_ratings > self.n_users * self.n_items // 2:
+            raise ParameterError(
+                "n_ratings", self.n_ratings, f"at most half of the {self.n_users} × {self.n_items} cells"
+            )
         registry.check_task(self)
         registry.check_noise(self)
 
@@ -203,10 +209,11 @@ class RunSpec:
     def python(self) -> str:
         """Python lines that make this run."""
         arguments = ", ".join(f"{name}={value!r}" for name, value in self.changes().items())
+        name, figure = ("recommend", "recall") if self.task == "recommend" else ("run", "test_rmse")
         return (
-            "from dpmc_core.experiments import RunSpec, run\n\n"
-            f"result = run(RunSpec({arguments}))\n"
-            "print(result.final.test_rmse, result.statement.label)\n"
+            f"from dpmc_core.experiments import RunSpec, {name}\n\n"
+            f"result = {name}(RunSpec({arguments}))\n"
+            f"print(result.final.{figure}, result.statement.label)\n"
         )
 
 

@@ -17,7 +17,8 @@ from scipy import stats
 from dpmc_core import limits
 from dpmc_core.datasets.ratings import Ratings, Split
 from dpmc_core.errors import DataError, ParameterError
-from dpmc_core.experiments.data import split_of
+from dpmc_core.experiments.data import sizes_of, split_of
+from dpmc_core.experiments.private import DEFAULT_TOTAL
 from dpmc_core.experiments.registry import ALGORITHMS
 from dpmc_core.experiments.run import run, versions
 from dpmc_core.experiments.spec import RunSpec
@@ -52,26 +53,29 @@ class Cell:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Study:
-    """A study as a visitor meets it: its question, what runs along the horizontal axis, and where the question comes from."""
+    """A study as a visitor meets it: its question, what one needs to know to read it (``intro``), what runs along the horizontal axis, and where the question comes from.
+    ``own_epsilon``: its runs set ε themselves, whatever the base says."""
 
     title: str
+    intro: str
     x_title: str
     log_x: bool
     source: str
+    own_epsilon: bool = False
     cells: Callable[[RunSpec], tuple[Cell, ...]]
 
 
 def _quiet(base: RunSpec) -> RunSpec:
-    return base.but(mechanism="none", epsilon=None, alpha=None)
+    return base.but(mechanism="none", epsilon=None, alpha=None, variance=None)
 
 
 def _noisy(base: RunSpec, epsilon: float) -> RunSpec:
     mechanism = "gaussian" if base.mechanism == "none" else base.mechanism
-    return base.but(mechanism=mechanism, epsilon=epsilon)
+    return base.but(mechanism=mechanism, epsilon=epsilon, variance=None)
 
 
 def _total(base: RunSpec) -> float:
-    return base.epsilon if base.epsilon is not None else 1.0
+    return base.epsilon if base.epsilon is not None else DEFAULT_TOTAL
 
 
 def _by_epsilon(base: RunSpec) -> tuple[Cell, ...]:
@@ -128,41 +132,52 @@ def _by_exponents(base: RunSpec) -> tuple[Cell, ...]:
 STUDIES: dict[str, Study] = {
     "epsilon": Study(
         title="What does privacy cost?",
-        x_title="total ε, one user added or removed (log scale)",
+        intro="The error on held-out ratings as the total privacy loss ε grows, one user added or removed.",
+        x_title="total ε (log scale)",
         log_x=True,
         source="dpals-paper, figure 3",
+        own_epsilon=True,
         cells=_by_epsilon,
     ),
     "people": Study(
         title="Do more people help?",
+        intro="The same algorithms at the same ε on a random part of the people.",
         x_title="users in the data (log scale)",
         log_x=True,
         source="dpals-paper, figures 4 and 8",
         cells=_by_users,
     ),
     "items": Study(
-        title="How many items are worth learning?",
+        title="How many items to learn?",
+        intro="DPALS learns factors for the most-rated share β of the items; for the others it predicts a user's own mean.",
         x_title="share β of the items learned (log scale)",
         log_x=True,
         source="dpals-paper, figures 5 and 10",
+        own_epsilon=True,
         cells=_by_share,
     ),
     "rank": Study(
         title="How many factors?",
+        intro="r is how many hidden tastes a model has; Moments once keeps at most r, and no more than stand above its noise.",
         x_title="rank r (log scale)",
         log_x=True,
         source="dpals-paper, figure 9",
+        own_epsilon=True,
         cells=_by_rank,
     ),
     "projection": Study(
         title="Why project noisy matrices?",
-        x_title="total ε, one user added or removed (log scale)",
+        intro="DPALS solves equations whose noisy (Gram) matrices may lose their positive eigenvalues, and solutions then run away. Projecting sets negative eigenvalues to zero: before the "
+        "regularisation λ is added, after it (as printed in the paper), or not at all (off).",
+        x_title="total ε (log scale)",
         log_x=True,
         source="dpals-paper, Algorithm 1 line 10 and figure 5",
+        own_epsilon=True,
         cells=_by_projection,
     ),
     "exponents": Study(
         title="Whom to regularise more?",
+        intro="DPALS pulls factors to zero by λ; with μ > 0 more so for items that are rated often, with ν > 0 for users who rate much.",
         x_title="share β of the items learned (log scale)",
         log_x=True,
         source="dpals-paper, figure 12",
@@ -184,7 +199,15 @@ class StudySpec:
         if self.kind not in STUDIES:
             raise ParameterError("study", self.kind, "one of " + ", ".join(STUDIES))
         limits.check_int("study_seeds", self.seeds)
-        cells(self)  # every run's own settings are checked before the first is made
+        if self.base.task != "rate":
+            raise ParameterError("task", self.base.task, "rate: the studies are of predicted ratings")
+        if self.base.split != "random":
+            raise ParameterError("split", self.base.split, "random: every seed of a study has a split of its own")
+        self.base.but(seed=self.base.seed + self.seeds - 1)
+        if not cells(self):  # which checks every run's own settings before the first is made
+            raise ParameterError(
+                "rank", self.base.rank, f"at most {min(sizes_of(self.base))} here, for any point of the study to exist"
+            )
 
     def to_json(self) -> str:
         """One line of JSON."""
@@ -192,18 +215,26 @@ class StudySpec:
 
 
 def cells(spec: StudySpec) -> tuple[Cell, ...]:
-    """The points of a study, before seeds."""
-    return STUDIES[spec.kind].cells(spec.base)
+    """The points of a study, before seeds: without those that a matrix of this size cannot have (a rank above the number of items learned)."""
+    n_users, n_items = sizes_of(spec.base)
+
+    def possible(cell: Cell) -> bool:
+        items = math.ceil(cell.spec.item_share * n_items) if cell.spec.algorithm == "dpals" else n_items
+        needs = cell.spec.rank if cell.spec.algorithm in ("dpals", "private-svd") else 1
+        return needs <= min(items, round(cell.users * n_users))
+
+    return tuple(cell for cell in STUDIES[spec.kind].cells(spec.base) if possible(cell))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Point:
-    """The runs of one cell: ``errors`` (clipped held-out RMSE, one per seed), ``x`` as drawn, and the largest ``epsilon`` that the ledgers state
-    (∞ without noise)."""
+    """The runs of one cell: ``errors`` (clipped held-out RMSE, one per seed), ``trivial`` (the best trivial predictor's on the same ratings), ``x`` as
+    drawn, and the largest ``epsilon`` that the ledgers state (∞ without noise)."""
 
     series: str
     x: float
     errors: tuple[float, ...]
+    trivial: tuple[float, ...]
     epsilon: float
 
     @property
@@ -214,15 +245,23 @@ class Point:
     @property
     def half_width(self) -> float:
         """Half of a 95 % t-interval of the mean over seeds (split, start and noise); NaN for one seed."""
-        n = len(self.errors)
-        if n < 2:
-            return math.nan
-        return float(stats.t.ppf(0.975, n - 1) * np.std(self.errors, ddof=1) / math.sqrt(n))
+        return _t_interval(self.errors)
+
+    @property
+    def against_trivial(self) -> tuple[float, float]:
+        """Mean of error minus the best trivial predictor's on the same ratings, and half of its 95 % t-interval over seeds (NaN for one seed)."""
+        apart = tuple(e - t for e, t in zip(self.errors, self.trivial, strict=True))
+        return float(np.mean(apart)), _t_interval(apart)
+
+
+def _t_interval(values: tuple[float, ...]) -> float:
+    n = len(values)
+    return math.nan if n < 2 else float(stats.t.ppf(0.975, n - 1) * np.std(values, ddof=1) / math.sqrt(n))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class StudyResult:
-    """A study so far: its points in order, the trivial predictors' mean error on the same splits, and how many of ``total`` runs were made."""
+    """A study so far: its points in order, the trivial predictors' mean error on the splits of all people, and how many of ``total`` runs were made."""
 
     spec: StudySpec
     points: tuple[Point, ...]
@@ -258,6 +297,7 @@ class StudyResult:
                 series=p["series"],
                 x=p["x"],
                 errors=tuple(p["errors"]),
+                trivial=tuple(p["trivial"]),
                 epsilon=math.inf if p["epsilon"] is None else p["epsilon"],
             )
             for p in raw["points"]
@@ -274,6 +314,7 @@ def study_steps(spec: StudySpec, *, workers: int | None = None) -> Iterator[Stud
     started = time.perf_counter()
     wanted = cells(spec)
     errors: list[list[float]] = [[] for _ in wanted]
+    beside: list[list[float]] = [[] for _ in wanted]
     spent, places = [0.0] * len(wanted), [math.nan] * len(wanted)
     trivial: dict[str, list[float]] = {}
     runs, total = 0, len(wanted) * spec.seeds
@@ -284,6 +325,7 @@ def study_steps(spec: StudySpec, *, workers: int | None = None) -> Iterator[Stud
             split = some_users(whole, cell.users, one.seed)
             result = run(one, workers=workers, split=split)
             errors[n].append(result.final.test_rmse_clipped)
+            beside[n].append(min(result.trivial.values()))
             spent[n] = max(spent[n], result.statement.epsilon)
             places[n] = float(np.unique(split.train.users).size) if spec.kind == "people" else cell.x
             if cell.users == 1.0:
@@ -291,8 +333,8 @@ def study_steps(spec: StudySpec, *, workers: int | None = None) -> Iterator[Stud
                     trivial.setdefault(name, []).append(value)
             runs += 1
             points = tuple(
-                Point(series=c.series, x=x, errors=tuple(e), epsilon=s)
-                for c, x, e, s in zip(wanted, places, errors, spent, strict=True)
+                Point(series=c.series, x=x, errors=tuple(e), trivial=tuple(t), epsilon=s)
+                for c, x, e, t, s in zip(wanted, places, errors, beside, spent, strict=True)
                 if e
             )
             yield StudyResult(

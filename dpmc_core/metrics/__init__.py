@@ -3,7 +3,16 @@
 Lives here: error of predicted ratings, recall of recommended items. Does not live here: models, or what a result protects.
 """
 
-from dpmc_core.metrics.ranking import RECALL_AT, half_width, recall, recall_by_user
+from dpmc_core.metrics.ranking import RECALL_AT, half_width, recall_by_chance, recall_by_user
 from dpmc_core.metrics.ratings import clipped, rmse, top_items, truth_rmse
 
-__all__ = ["RECALL_AT", "clipped", "half_width", "recall", "recall_by_user", "rmse", "top_items", "truth_rmse"]
+__all__ = [
+    "RECALL_AT",
+    "clipped",
+    "half_width",
+    "recall_by_chance",
+    "recall_by_user",
+    "rmse",
+    "top_items",
+    "truth_rmse",
+]

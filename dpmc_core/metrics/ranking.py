@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dpmc_core.datasets.ratings import Ratings
 
-__all__ = ["RECALL_AT", "half_width", "recall", "recall_by_user"]
+__all__ = ["RECALL_AT", "half_width", "recall_by_chance", "recall_by_user"]
 
 RECALL_AT = 20  # k, as the papers report it
 _USERS_AT_ONCE = 256
@@ -45,10 +45,13 @@ def recall_by_user(scores_of: Scores, query: Ratings, target: Ratings, k: int = 
     return out
 
 
-def recall(scores_of: Scores, query: Ratings, target: Ratings, k: int = RECALL_AT) -> tuple[float, float]:
-    """Mean Recall@k over the held-out users, and half of its 95 % interval over the choice of those users."""
-    each = recall_by_user(scores_of, query, target, k)
-    return float(each.mean()), half_width(each)
+def recall_by_chance(query: Ratings, target: Ratings, k: int = RECALL_AT) -> NDArray[np.float64]:
+    """The expected ``recall_by_user`` of k items drawn evenly from those not in the user's ``query``: k of n − |query| items, so each target is among
+    them with probability min(1, k/(n − |query|))."""
+    wanted = np.bincount(target.users, minlength=target.n_users)
+    users = np.flatnonzero(wanted)
+    left = query.n_items - np.bincount(query.users, minlength=query.n_users)[users]
+    return np.asarray(np.minimum(1.0, k / left) * wanted[users] / np.minimum(k, wanted[users]))
 
 
 def half_width(each: NDArray[np.float64]) -> float:

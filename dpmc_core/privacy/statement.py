@@ -29,10 +29,13 @@ NOMINAL_CAVEATS = (
 JOINT_CAVEATS = (
     "Joint differential privacy: what everybody else can see is protected, all other users' predictions included. What a user is "
     "shown uses that user's own ratings without noise, and is for that user only.",
-    "The rating scale and the numbers of rows and columns are taken to be public; where they were read off the data, they are not covered.",
+    "The rating scale, the numbers of rows and columns, and which ratings or users are held out are taken to be public; where they were read off the "
+    "data, they are not covered.",
     "The noise follows from the seed, which links and files show so that runs can be repeated: whoever knows it can take the noise away. For "
     "real people draw with a secret seed and share neither.",
-    "The errors on this page are computed from the held-out ratings without noise: they are for whoever holds the data.",
+    "Each ε is of one run alone. Whoever publishes several runs on the same people, or the best of several, adds them up.",
+    "Errors (training errors and trivial predictors included), counts, and other people's rows and lists shown here are computed without noise: they "
+    "are for whoever holds the data.",
     "Noise is drawn in ordinary floating point, whose last bits can give a value away (see the Audit page); publish rounded numbers, or "
     "numbers drawn on a grid.",
 )

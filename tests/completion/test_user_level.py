@@ -73,6 +73,7 @@ def solvers(family: str) -> dict[str, Callable[[Ratings, np.random.Generator], I
         "dpals": with_dpals(),
         "dpals uniform, power start, user means": with_dpals(sampling="uniform", start="power", centring="user"),
         "dpals weights, implicit": with_dpals(sampling="weights", global_penalty=0.5, user_exponent=0.5),
+        "dpals weights, fewer items than k": with_dpals(sampling="weights", items_per_user=9, item_share=0.3),
         "dpals weights, power start": with_dpals(sampling="weights", start="power", centring="none"),
         "dpals without counts": with_dpals(item_share=1.0, sampling="uniform", item_exponent=0.0, centring="none"),
         "dpals on likes, with visitors": lambda r, rng: dpals(

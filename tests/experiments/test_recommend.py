@@ -7,11 +7,14 @@ import pytest
 
 from dpmc_core.cli import main
 from dpmc_core.completion.recommending import LikesConfig, most_popular
+from dpmc_core.datasets.implicit import user_split
+from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.errors import ParameterError
-from dpmc_core.experiments import RunSpec, recommend, recommend_steps
+from dpmc_core.experiments import RunSpec, recommend, recommend_steps, run
 from dpmc_core.experiments.choice import house_choice
-from dpmc_core.experiments.data import split_of, user_split_of
-from dpmc_core.metrics import recall, recall_by_user
+from dpmc_core.experiments.data import user_split_of
+from dpmc_core.experiments.registry import noise_source
+from dpmc_core.metrics import recall_by_user
 
 SMALL = RunSpec(
     task="recommend", algorithm="moments", dataset="skewed", n_users=4000, n_items=80, n_ratings=120_000, noise_floor=0.3,
@@ -24,7 +27,9 @@ def test_a_result_says_what_was_found_and_what_it_protects() -> None:
     split = user_split_of(SMALL)
     for result in (quiet, noisy):
         assert result.finished
-        assert result.final.recall == pytest.approx(recall(result.model.block, split.query, split.target)[0])
+        assert result.final.recall == pytest.approx(
+            recall_by_user(result.model.block, split.query, split.target).mean()
+        )
         assert result.final.recall == pytest.approx(result.by_user.mean())
         apart, half = result.against_most_liked
         assert apart == pytest.approx(result.final.recall - result.trivial["most liked"])
@@ -71,11 +76,53 @@ def test_command_line(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_the_house_chooses_by_sizes_and_epsilon_alone() -> None:
     spec = SMALL.but(mechanism="gaussian", epsilon=1.0)
-    for data_seed in (0, 1, 2):
-        ratings = split_of(spec.but(task="rate", data_seed=data_seed)).train
-        assert house_choice(ratings, spec.but(epsilon=0.05)).algorithm == "popular"
-        assert house_choice(ratings, spec.but(epsilon=20.0)).algorithm == "moments"
-        rate = spec.but(task="rate")
-        assert "alone" in house_choice(ratings, rate.but(epsilon=0.05)).why
-        assert "enough to tell tastes apart" in house_choice(ratings, rate.but(epsilon=50.0)).why
-    assert house_choice(ratings, SMALL).algorithm == "moments"
+    assert house_choice(spec.but(epsilon=0.05)).algorithm == "popular"
+    assert house_choice(spec.but(epsilon=20.0)).algorithm == "moments"
+    rate = spec.but(task="rate")
+    assert "alone" in house_choice(rate.but(epsilon=0.05)).why
+    assert "80 of 80 items" in house_choice(rate.but(epsilon=50.0)).why
+    assert house_choice(SMALL).algorithm == "moments"
+    # the rule says what the model does: the threshold of one is the threshold of the other
+    for epsilon in (0.2, 0.3, 0.5, 0.7, 1.0):
+        result = run(rate.but(epsilon=epsilon))
+        both = any("together" in release.what for release in result.ledger.releases)
+        assert ("alone" in house_choice(rate.but(epsilon=epsilon)).why) == (not both)
+
+
+@pytest.mark.parametrize("task", ["rate", "recommend"])
+def test_the_lines_of_python_that_a_spec_gives_run(task: str) -> None:
+    spec = SMALL.but(task=task, n_users=200, n_items=30, n_ratings=2_000)
+    exec(compile(spec.python(), "given", "exec"), {})
+    wrong = recommend if task == "rate" else run
+    with pytest.raises(ParameterError, match=f"task = '{task}' is not allowed"):
+        wrong(spec)
+
+
+def test_runs_of_one_seed_do_not_share_their_noise() -> None:
+    """Noise that is only scaled by each run's σ would give the exact sums away: (σ₂a − σ₁b)/(σ₂ − σ₁)."""
+    drawn = [
+        noise_source(SMALL.but(mechanism="gaussian", **fields)).standard_normal(1000)
+        for fields in (
+            {"epsilon": 1.0},
+            {"epsilon": 10.0},
+            {"epsilon": 1.0, "algorithm": "popular"},
+            {"epsilon": 1.0, "rank": 9},
+        )
+    ]
+    for k in range(4):
+        for j in range(k):
+            assert abs(np.corrcoef(drawn[k], drawn[j])[0, 1]) < 5 / np.sqrt(1000)
+    again = noise_source(SMALL.but(mechanism="gaussian", epsilon=1.0)).standard_normal(1000)
+    assert np.array_equal(again, drawn[0])
+
+
+def test_one_held_out_user_has_no_interval() -> None:
+    ratings = Ratings.checked(
+        np.repeat([0, 1, 2], 6), np.tile(np.arange(6), 3), np.full(18, 5.0), n_items=30, low=1, high=5
+    )
+    result = recommend(SMALL.but(rank=2), split=user_split(ratings, 0.34, 0))
+    assert np.isnan(result.final.half_width)
+    summary = json.loads(json.dumps(result.summary(), allow_nan=False))
+    assert summary["recall_half_width_95"] is None
+    with pytest.raises(ParameterError, match="random for the task recommend"):
+        SMALL.but(dataset="ml-100k", split="u1")

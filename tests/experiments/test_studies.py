@@ -74,6 +74,35 @@ def test_bad_studies_are_refused_before_the_first_run() -> None:
         StudySpec(kind="nothing", base=BASE)
     with pytest.raises(ParameterError, match="study_seeds"):
         StudySpec(kind="rank", base=BASE, seeds=0)
+    with pytest.raises(ParameterError, match="task = 'recommend'"):
+        StudySpec(kind="rank", base=BASE.but(task="recommend"))
+    with pytest.raises(ParameterError, match="seed = 4294967296"):
+        StudySpec(kind="rank", base=BASE.but(seed=2**32 - 1), seeds=2)
+    with pytest.raises(ParameterError, match="every seed of a study has a split of its own"):
+        StudySpec(kind="rank", base=BASE.but(dataset="ml-100k", split="u1"))
+    with pytest.raises(ParameterError, match="for any point of the study to exist"):
+        StudySpec(kind="items", base=BASE.but(rank=61))
+
+
+def test_points_that_a_small_matrix_cannot_have_are_left_out() -> None:
+    """SweetRS has 77 items: β = 0.05 keeps four of them, fewer than rank 12."""
+    base = BASE.but(dataset="sweetrs", rank=12)
+    shares = {cell.x for cell in cells(StudySpec(kind="items", base=base))}
+    assert shares == {0.2, 0.4, 0.7, 1.0}
+    assert {cell.x for cell in cells(StudySpec(kind="rank", base=base.but(item_share=0.15)))} == {2, 4, 8, 16, 32}
+    ranks = {c.x for c in cells(StudySpec(kind="rank", base=base.but(item_share=0.15))) if c.series.startswith("DPALS")}
+    assert ranks == {2, 4, 8}
+
+
+def test_a_fifth_of_the_people_is_compared_with_its_own_trivial_predictor() -> None:
+    result = study(StudySpec(kind="people", base=BASE.but(n_users=800, n_ratings=10_000), seeds=1))
+    first, last = result.points[0], result.points[4]
+    assert first.x < last.x
+    assert first.trivial != last.trivial
+    assert last.trivial[0] == pytest.approx(min(result.trivial.values()))
+    apart, half = first.against_trivial
+    assert apart == pytest.approx(first.errors[0] - first.trivial[0])
+    assert math.isnan(half)
 
 
 def test_stored_examples_are_what_the_code_computes() -> None:
