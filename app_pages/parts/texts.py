@@ -100,7 +100,7 @@ def beaten_by(label: str, result: RunResult) -> str:
     best = f"{name} ({three(result.trivial[name])})"
     if abs(apart) <= half:
         return f"{label} ({three(value)} clipped) is not told apart from the best trivial predictor, {best}, by these ratings."
-    by = f"the best of them, {best}, by {three(abs(apart))} ± {three(half)}"
+    by = f"the best of them, {best}, by {three(abs(apart))} ± {half:.2g}"
     if not lost:
         return f"{label} ({three(value)} clipped) beats every trivial predictor; {by}."
     return f"{label} ({three(value)} clipped) does not beat: {', '.join(lost)}. It loses to {by}."
