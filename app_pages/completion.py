@@ -24,7 +24,7 @@ from dpmc_core.datasets import entry
 from dpmc_core.errors import DPMCError
 from dpmc_core.experiments import RunSpec
 from dpmc_core.experiments.choice import house_choice
-from dpmc_core.experiments.presets import WELL_REGULARISED, preset
+from dpmc_core.experiments.presets import LIKING, PEOPLE, WELL_REGULARISED, preset
 from dpmc_core.experiments.studies import STUDIES, StudySpec
 
 LISTED = (None, 10.0, 1.0)  # total ε of the three lists that one person sees
@@ -136,10 +136,7 @@ def compare() -> None:
     def example() -> None:
         if protect == "user":
             text = "4,000 synthetic users and 300 items, total ε = 5"
-            people = RunSpec(
-                dataset="skewed", n_users=4000, n_items=300, n_ratings=160_000, rank=8, reg=30.0, iterations=2
-            )
-            people = people.but(mechanism="gaussian", epsilon=5.0, item_share=0.5, clip_norm=0.5, centring="user")
+            people = RunSpec(**PEOPLE)
             shown = tuple(people.but(algorithm=name) for name in ("moments", "dpals"))
         else:
             text = "computed with the usual settings on synthetic data"
@@ -167,24 +164,7 @@ def recommend() -> None:
     """Items recommended by up to three configurations."""
 
     def example() -> None:
-        people = RunSpec(
-            task="recommend",
-            dataset="skewed",
-            n_users=4000,
-            n_items=300,
-            n_ratings=160_000,
-            rank=16,
-            algorithm="moments",
-            mechanism="gaussian",
-            epsilon=5.0,
-            reg=2.0,
-            iterations=1,
-            item_share=0.5,
-            sampling="uniform",
-            clip_norm=0.25,
-            gram_ratio=0.5,
-            global_penalty=1.5,
-        )
+        people = RunSpec(**{**PEOPLE, **LIKING, "item_share": PEOPLE["item_share"], "task": "recommend"})
         st.caption(
             ":material/info: **Example**: 4,000 synthetic users and 300 items, total ε = 5, moments once and DPALS. Choose yours in the sidebar and press *Run*; on MovieLens, "
             "where what people watch says more about their taste, there is more to find."
@@ -219,15 +199,11 @@ def lists() -> None:
             study_view.lists(done)
 
     def example() -> None:
-        people = RunSpec(dataset="skewed", n_users=4000, n_items=300, n_ratings=160_000, rank=8, algorithm="moments")
+        people = RunSpec(**PEOPLE)
         st.caption(
             ":material/info: **Example**: 4,000 synthetic users and 300 items, which have no names. Choose MovieLens 100K in the sidebar for film titles, and press *Run*."
         )
-        show(
-            compare_view.example(
-                tuple(people if e is None else people.but(mechanism="gaussian", epsilon=e) for e in LISTED)
-            )
-        )
+        show(compare_view.example(tuple(people.but(epsilon=e, **({} if e else {"mechanism": "none"})) for e in LISTED)))
 
     panel(
         Panel(

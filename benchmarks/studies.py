@@ -7,24 +7,11 @@ import json
 from pathlib import Path
 
 from dpmc_core.experiments import RunSpec
+from dpmc_core.experiments.presets import PEOPLE
 from dpmc_core.experiments.studies import STUDIES, StudySpec, study
 
 FILE = Path(__file__).resolve().parents[1] / "data" / "results" / "studies.json"
-BASE = RunSpec(
-    dataset="skewed",
-    n_users=4000,
-    n_items=300,
-    n_ratings=160_000,
-    algorithm="moments",
-    mechanism="gaussian",
-    epsilon=5.0,
-    rank=8,
-    reg=30.0,
-    iterations=2,
-    item_share=0.5,
-    clip_norm=0.5,
-    centring="user",
-)
+BASE = RunSpec(**PEOPLE)
 
 
 def main() -> None:

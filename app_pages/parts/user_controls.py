@@ -11,7 +11,7 @@ import streamlit as st
 from app_pages.parts import controls, texts
 from app_pages.parts.completion_controls import LETTERS, NOISES, use_preset
 from dpmc_core.datasets import entry
-from dpmc_core.experiments.presets import WELL_REGULARISED
+from dpmc_core.experiments.presets import LIKING, PEOPLE, WELL_REGULARISED
 from dpmc_core.experiments.registry import ALGORITHMS
 from dpmc_core.experiments.studies import STUDIES
 from dpmc_core.privacy import odds_sentence, subject
@@ -69,24 +69,14 @@ USER_TITLES = {
 }
 TOTALS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0)  # ε of the slider, evenly spaced on a logarithmic scale
 STARTING = {"A": "moments", "B": "dpals", "C": "private-means"}
-LIKING = {"A": "moments", "B": "dpals", "C": "popular"}
-# where a visitor starts: a synthetic set on which everything takes seconds
-FIRST: dict[str, Any] = {"dataset": "skewed", "n_users": 4000, "n_items": 300, "n_ratings": 160_000}
+STARTING_LIKES = {"A": "moments", "B": "dpals", "C": "popular"}
+# where a visitor starts
+FIRST: dict[str, Any] = {name: PEOPLE[name] for name in ("dataset", "n_users", "n_items", "n_ratings")}
 RATING_FIRST: dict[str, Any] = {"dataset": "low-rank", "n_users": 300, "n_items": 300, "n_ratings": 20_000}
-# DPALS settings that did well on MovieLens 1M at ε = 5 to 20 (another split), and on the synthetic set
-REAL: dict[str, Any] = {"rank": 12, "reg": 30.0, "iterations": 2, "beta": 0.15}
-RATINGS: dict[str, Any] = {"sampling": "adaptive", "clip_norm": 0.5, "gram_ratio": 2.0}
-# for likes: one of the best of some sixty random settings at ε = 5 on MovieLens 1M (another split)
-LIKES: dict[str, Any] = {
-    "rank": 16,
-    "reg": 2.0,
-    "iterations": 1,
-    "sampling": "uniform",
-    "clip_norm": 0.25,
-    "gram_ratio": 0.5,
-    "penalty": 1.5,
-}
-SYNTHETIC: dict[str, Any] = {"rank": 8, "reg": 30.0, "iterations": 2, "beta": 0.5}
+KEYS = {"item_share": "beta", "global_penalty": "penalty"}  # fields whose widget goes by another name
+NUMBERS = ("rank", "reg", "iterations", "item_share", "clip_norm")
+# DPALS settings that did well on MovieLens 1M at ε = 5 to 20 (another split)
+REAL: dict[str, Any] = {"rank": 12, "item_share": 0.15}
 
 
 def first_numbers(protect: str) -> dict[str, Any]:
@@ -96,10 +86,15 @@ def first_numbers(protect: str) -> dict[str, Any]:
 
 def usual_numbers(dataset: str, question: str) -> dict[str, Any]:
     """The usual numbers of the method for a dataset and what is asked."""
-    usual = SYNTHETIC if entry(dataset).synthetic else REAL
+    synthetic = entry(dataset).synthetic
+    usual = (
+        {name: PEOPLE[name] for name in NUMBERS}
+        | {"sampling": "adaptive", "gram_ratio": 2.0}
+        | ({} if synthetic else REAL)
+    )
     if question == "recommend":
-        return usual | LIKES | {"beta": 0.5 if entry(dataset).synthetic else 0.05}
-    return usual | RATINGS
+        usual |= LIKING | ({"item_share": PEOPLE["item_share"]} if synthetic else {})
+    return {KEYS.get(name, name): value for name, value in usual.items()}
 
 
 def use_protection() -> None:
@@ -212,7 +207,7 @@ def _configuration(letter: str, question: str, settings: dict[str, Any]) -> dict
             f"{letter}: algorithm",
             f"{low}_like_algorithm" if liking else f"{low}_user_algorithm",
             titles,
-            (LIKING if liking else STARTING)[letter],
+            (STARTING_LIKES if liking else STARTING)[letter],
             help="  \n".join(f"**{t}** {ALGORITHMS[n].summary} ({ALGORITHMS[n].source})" for n, t in titles.items()),
         ),
         "mechanism": "none",

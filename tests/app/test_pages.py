@@ -285,7 +285,7 @@ def test_real_ratings_show_titles(data_dir: Path) -> None:
 
 
 @pytest.mark.data
-@pytest.mark.parametrize("name", ["ml-100k", "ml-1m", "sweetrs", "skewed"])
+@pytest.mark.parametrize("name", ["ml-100k", "ml-1m", "sweetrs", "skewed", "orthogonal"])
 def test_datasets_page_shows_real_sets(name: str, data_dir: Path) -> None:
     app = open_page("datasets")
     app.selectbox(key="d_name").set_value(name).run()

@@ -157,6 +157,20 @@ def test_attack_als_watch_it_and_share_the_link(browser: Browser, page: Page, ap
     context.close()
 
 
+def test_back_to_a_short_link_keeps_the_page_alive(page: Page, app_url: str) -> None:
+    page.goto(f"{app_url}/completion?protect=user")
+    ready(page)
+    page.get_by_role("combobox", name="Question").click()
+    page.get_by_role("option", name="Do more people help?").click()
+    expect(page.get_by_text("The same algorithms at the same ε on a random part of the people")).to_be_visible()
+    ready(page)
+    page.go_back()
+    expect(page.get_by_text("Users are protected")).to_be_visible()
+    ready(page)
+    expect(page.get_by_text("This app has encountered an error")).to_have_count(0)
+    expect(page.get_by_role("combobox", name="Question")).to_be_visible()
+
+
 def test_the_game_is_played_with_the_keyboard(page: Page, app_url: str) -> None:
     page.goto(f"{app_url}/audit")
     ready(page)
