@@ -134,7 +134,7 @@ ALGORITHMS: dict[str, Algorithm] = {
         1,
     ),
     "popular": Algorithm(
-        "Most liked, privately",
+        "Most liked",
         "Everybody gets the items that most people like, by noisy counts: what any recommender has to beat.",
         "this project; dpals-paper, section 5.1 (noisy counts)",
         run_private("popular"),
