@@ -1,0 +1,112 @@
+"""Plans of releases and second moments: sensitivities, what a curator lets out, shares of the budget, and shrinkage."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpmc_core.privacy import Ledger, state
+from dpmc_core.privacy.budget import Budget, Curator, Part, plan
+from dpmc_core.privacy.moments import clip_rows, second_moment, second_moment_part, shrink, sum_part, symmetric
+
+
+@given(st.integers(2, 12), st.integers(1, 2), st.floats(0.1, 5), st.integers(0, 2**32 - 1))
+def test_second_moment_sensitivities_hold(size: int, norm: int, clip: float, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    z = rng.standard_normal(size) * rng.exponential(2.0)
+    columns, users = np.arange(size), np.zeros(size, dtype=int)
+    z = clip_rows(users, z, 1, norm, clip)
+    part = second_moment_part("x", clip=clip, norm=norm, size=size, share=1.0)
+    own = second_moment(users, columns, z, 1, size)
+    assert own == pytest.approx(np.outer(z, z)[np.triu_indices(size, 1)])
+    assert np.linalg.norm(own) <= part.l2 * (1 + 1e-12)
+    assert np.abs(own).sum() <= part.l1 * (1 + 1e-12)
+    summed = sum_part("x", clip=clip, norm=norm, coordinates=size, share=1.0)
+    assert np.linalg.norm(z) <= summed.l2 * (1 + 1e-12)
+    assert np.abs(z).sum() <= summed.l1 * (1 + 1e-12)
+
+
+def test_second_moment_sensitivities_are_near() -> None:
+    """Equal entries reach √(1 − 1/d) of the ℓ2 bound and 1 − 1/d of the ℓ1 bound."""
+    for norm in (1, 2):
+        size, clip = 50, 2.0
+        part = second_moment_part("x", clip=clip, norm=norm, size=size, share=1.0)
+        z = np.full(size, clip / size if norm == 1 else clip / math.sqrt(size))
+        own = np.outer(z, z)[np.triu_indices(size, 1)]
+        if norm == 1:
+            assert np.abs(own).sum() == pytest.approx(part.l1 * (1 - 1 / size))
+        else:
+            assert np.linalg.norm(own) == pytest.approx(part.l2 * math.sqrt(1 - 1 / size))
+
+
+def test_shrink_finds_what_stands_above_the_noise_and_nothing_else() -> None:
+    size, std = 300, 1.0
+    rng = np.random.default_rng(0)
+    noise = symmetric(std * rng.standard_normal(size * (size - 1) // 2), size)
+    vectors, _ = shrink(noise, std * 1.1, 10)  # ten per cent above the edge: the largest fluctuates by about 1 %
+    assert vectors.shape[1] == 0
+    direction = rng.standard_normal(size)
+    direction /= np.linalg.norm(direction)
+    strength = 4 * std * math.sqrt(size)  # twice the edge
+    planted = strength * np.outer(direction, direction)
+    vectors, values = shrink(planted + noise, std, 10)
+    assert values.size <= 2  # a value at the very edge of the noise may pass, shrunk to almost nothing
+    assert abs(vectors[:, 0] @ direction) ** 2 == pytest.approx(1 - 1 / 16, abs=0.03)
+    assert values[0] == pytest.approx(strength * (1 - 1 / 16), rel=0.05)
+    best = min(
+        np.linalg.norm(planted - c * np.outer(vectors[:, 0], vectors[:, 0]))
+        for c in np.linspace(0.5, 1.5, 101) * strength
+    )
+    kept = np.linalg.norm(planted - values[0] * np.outer(vectors[:, 0], vectors[:, 0]))
+    assert kept <= best * 1.02
+
+
+# --- plans and the curator
+
+
+def test_a_curator_makes_what_was_planned_and_nothing_else() -> None:
+    part = Part(what="x", l1=1.0, l2=1.0, coordinates=3, share=1.0, source="here", count=2)
+    planned = plan({"x": part}, Budget(epsilon=1.0))
+    curator = Curator(planned, np.random.default_rng(0))
+    with pytest.raises(RuntimeError, match="planned otherwise"):
+        curator.release("x", np.zeros(4))
+    noisy = [curator.release("x", np.zeros(3)) for _ in range(2)]
+    assert not np.array_equal(*noisy)
+    with pytest.raises(RuntimeError, match="planned otherwise"):
+        curator.release("x", np.zeros(3))
+    with pytest.raises(RuntimeError, match="planned otherwise"):
+        curator.stream("x")
+    made = curator.made()
+    assert [r.count for r in made] == [1, 1]
+    assert curator.made() == ()
+    assert Ledger().plus(made).releases == (planned["x"],)
+    bare = Curator(None, np.random.default_rng(0))
+    assert np.array_equal(bare.release("x", np.ones(3)), np.ones(3))
+    assert bare.stream("x") is None
+    assert (bare.std("x"), bare.shift("x"), bare.made()) == (0.0, math.inf, ())
+
+
+def test_streams_of_noise_are_the_planned_noise() -> None:
+    part = Part(what="x", l1=1.0, l2=1.0, coordinates=30_000, share=1.0, source="here")
+    curator = Curator(plan({"x": part}, Budget(epsilon=1.0)), np.random.default_rng(0))
+    stream = curator.stream("x")
+    pieces = [stream(start, 3000) for start in range(0, 30_000, 3000)]
+    assert np.array_equal(stream(3000, 3000), pieces[1])
+    noise = np.concatenate(pieces)
+    assert len(set(noise)) == noise.size
+    # the sample variance of n Gaussian numbers has relative standard deviation √(2/n); five of them
+    assert noise.var() == pytest.approx(curator.std("x") ** 2, rel=5 * math.sqrt(2 / noise.size))
+
+
+def test_shares_divide_the_budget() -> None:
+    parts = {
+        "a": Part(what="a", l1=4.0, l2=2.0, coordinates=4, share=0.25, source="s"),
+        "b": Part(what="b", l1=1.0, l2=1.0, coordinates=4, share=0.75, source="s", count=3),
+    }
+    releases = plan(parts, Budget(epsilon=2.0))
+    spent = {name: r.count * (r.l2_sensitivity / r.mechanism.scale) ** 2 for name, r in releases.items()}
+    assert spent["a"] / sum(spent.values()) == pytest.approx(0.25)
+    assert state(Ledger(tuple(releases.values())), 1e-5).epsilon == pytest.approx(2.0, rel=1e-5)
+    assert plan(parts, None) is None
