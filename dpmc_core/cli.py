@@ -16,11 +16,12 @@ from typing import Any
 
 import numpy as np
 
-from dpmc_core import __version__, cli_privacy, limits
-from dpmc_core.datasets import catalogue, download, entry
+from dpmc_core import __version__, cli_factorize, cli_privacy, limits
+from dpmc_core.datasets import catalogue, download, entry, names
 from dpmc_core.errors import DPMCError, ParameterError
 from dpmc_core.experiments import RecommendMetrics, RecommendResult, RunResult, RunSpec, any_steps, registry
 from dpmc_core.experiments.data import forget
+from dpmc_core.experiments.factor_run import forget_samples
 from dpmc_core.experiments.spec import NUMERIC
 from dpmc_core.mechanisms import FAMILIES, Mechanism
 from dpmc_core.mechanisms.grid import release_on_grid
@@ -28,7 +29,7 @@ from dpmc_core.metrics import RECALL_AT
 
 __all__ = ["main"]
 
-MAIN_HELP = "Differential privacy in matrix completion: mechanisms, runs, accounts, audits, datasets."
+MAIN_HELP = "Differential privacy in matrix completion and factorisation: mechanisms, runs, accounts, audits, datasets."
 
 
 class _Parser(argparse.ArgumentParser):
@@ -92,18 +93,22 @@ def _build() -> argparse.ArgumentParser:
 
     complete = add("complete", "Complete a matrix of ratings, with or without noise.", _complete)
     complete.add_argument("--spec", help="a RunSpec as JSON; other options change it")
-    names = {"dataset": tuple(catalogue()), **registry.CHOICES}
+    choices = {"dataset": names("ratings"), **registry.CHOICES}
     for field in fields(RunSpec):
         if field.name == "version":
             continue
         option = "--" + field.name.replace("_", "-")
-        if field.name in names:
+        if field.name in choices:
             complete.add_argument(
-                option, metavar="NAME", help=f"one of {', '.join(names[field.name])} ({field.default})"
+                option, metavar="NAME", help=f"one of {', '.join(choices[field.name])} ({field.default})"
             )
         else:
             limit_of = limits.LIMITS[NUMERIC[field.name]]
             complete.add_argument(option, metavar="X", help=f"{limit_of.meaning}; {limit_of.allowed} ({field.default})")
+
+    cli_factorize.add_factorize(
+        add("factorize", "Factorise faces into parts or documents into topics.", cli_factorize.factorize_command)
+    )
 
     cli_privacy.add_account(
         add(
@@ -280,6 +285,7 @@ def _datasets(arguments: argparse.Namespace) -> dict[str, Any]:
 
         folder = download.fetch(arguments.name, progress)
         forget()
+        forget_samples()
         if not arguments.json:
             print(f"{known.title} is in {folder}")
         return {"dataset": known.name, "folder": str(folder)}

@@ -24,3 +24,12 @@ def data_dir() -> Path:
     if not folder or not (Path(folder) / "ml-100k" / "u.data").exists():
         pytest.skip("needs DPMC_DATA_DIR with ml-100k, ml-1m and sweetrs (see data/README.md)")
     return Path(folder)
+
+
+@pytest.fixture(scope="session")
+def samples_dir() -> Path:
+    """The folder with the real faces and texts, or a skip that says what is missing."""
+    folder = os.environ.get("DPMC_DATA_DIR")
+    if not folder or not (Path(folder) / "cbcl" / "CBCL_Face.mat").exists():
+        pytest.skip("needs DPMC_DATA_DIR with cbcl, yaleb, bbc and tdt2 (see data/README.md)")
+    return Path(folder)

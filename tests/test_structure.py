@@ -14,8 +14,9 @@ ALLOWED = {
     "metrics": {"datasets"},
     "privacy": {"mechanisms"},
     "completion": {"privacy", "mechanisms", "datasets"},
-    "experiments": {"completion", "privacy", "mechanisms", "datasets", "metrics"},
-    "bench": {"experiments", "completion", "privacy", "mechanisms", "datasets", "metrics"},
+    "factorization": {"privacy", "mechanisms", "datasets"},
+    "experiments": {"factorization", "completion", "privacy", "mechanisms", "datasets", "metrics"},
+    "bench": {"experiments", "factorization", "completion", "privacy", "mechanisms", "datasets", "metrics"},
 }
 
 

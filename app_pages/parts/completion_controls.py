@@ -10,7 +10,7 @@ import streamlit as st
 
 from app_pages.parts import controls, texts
 from app_pages.parts.style import IDENTITY
-from dpmc_core.datasets import catalogue, entry
+from dpmc_core.datasets import entry, names
 from dpmc_core.experiments.presets import PRESETS, WELL_REGULARISED, preset
 from dpmc_core.experiments.registry import ALGORITHMS
 
@@ -27,7 +27,7 @@ __all__ = [
 LETTERS = ("A", "B", "C")
 STARTING = {"A": ("als", "none"), "B": ("als", "huber"), "C": ("irls", "huber")}
 NOISES = {name: IDENTITY[name].title for name in ("none", "huber", "laplace", "gaussian")}
-DATASETS = {name: known.title for name, known in catalogue().items()}
+DATASETS = {name: entry(name).title for name in names("ratings")}
 ALGORITHM_TITLES = {name: a.title for name, a in ALGORITHMS.items() if a.protects == "rating"}
 ZEROS = {"missing": "missing", "rating": "a rating"}
 SPLITS = {"random": "random", "u1": "published u1"}

@@ -3,7 +3,7 @@
 Lives here: the catalogue, loaders, downloads, synthetic generators, splits. Does not live here: models or metrics.
 """
 
-from dpmc_core.datasets.catalogue import Entry, catalogue, data_dir, entry
+from dpmc_core.datasets.catalogue import Entry, catalogue, data_dir, entry, names
 from dpmc_core.datasets.ratings import Ratings, Split, Truth, random_split
 
-__all__ = ["Entry", "Ratings", "Split", "Truth", "catalogue", "data_dir", "entry", "random_split"]
+__all__ = ["Entry", "Ratings", "Split", "Truth", "catalogue", "data_dir", "entry", "names", "random_split"]

@@ -8,12 +8,13 @@ import os
 import tomllib
 from dataclasses import dataclass
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from dpmc_core.errors import ParameterError
 
-__all__ = ["Entry", "catalogue", "data_dir", "entry"]
+__all__ = ["Entry", "catalogue", "data_dir", "entry", "names"]
 
 _ROOT = Path(__file__).resolve().parents[2]
 
@@ -28,6 +29,9 @@ class Entry:
     kind: str
     terms: str
     citation: str
+    holds: str = "ratings"
+    package: str = ""
+    page: str = ""
     folder: str = ""
     files: tuple[str, ...] = ()
     url: str = ""
@@ -37,6 +41,8 @@ class Entry:
     items: int = 0
     ratings: int = 0
     scale: tuple[float, float] = (1.0, 5.0)
+    samples: int = 0
+    dimension: int = 0
 
     @property
     def synthetic(self) -> bool:
@@ -49,7 +55,14 @@ class Entry:
 
     def present(self) -> bool:
         """Whether it can be loaded now, without a network."""
-        return self.synthetic or all((self.path() / name).is_file() for name in self.files)
+        if self.kind == "bundled":
+            return find_spec(self.package) is not None
+        return self.synthetic or all((self.path() / name).exists() for name in self.files)
+
+    @property
+    def fetchable(self) -> bool:
+        """Whether `fetch` can get it: there is an address, and a checksum to hold it to."""
+        return bool(self.url and self.checksum)
 
 
 def data_dir() -> Path:
@@ -69,8 +82,14 @@ def catalogue() -> dict[str, Entry]:
     return entries
 
 
-def entry(name: str) -> Entry:
-    """The dataset called ``name``; raises ``ParameterError`` that lists the names."""
-    if not isinstance(name, str) or name not in catalogue():
-        raise ParameterError("dataset", name, "one of " + ", ".join(catalogue()))
+def names(*holds: str) -> tuple[str, ...]:
+    """The datasets that hold one of these ("ratings", "images", "documents"), in order; all without an argument."""
+    return tuple(name for name, known in catalogue().items() if not holds or known.holds in holds)
+
+
+def entry(name: str, *holds: str) -> Entry:
+    """The dataset called ``name``, which must hold one of ``holds`` if given; raises ``ParameterError`` that lists the names."""
+    allowed = names(*holds)
+    if not isinstance(name, str) or name not in allowed:
+        raise ParameterError("dataset", name, "one of " + ", ".join(allowed))
     return catalogue()[name]

@@ -5,9 +5,11 @@ is all or nothing: it goes to a temporary name and replaces the target only when
 is simply tried again. Does not live here: reading the files (``loaders``).
 """
 
+import hashlib
 import os
 import shutil
 import stat
+import tarfile
 import tempfile
 import time
 import zipfile
@@ -21,7 +23,7 @@ import requests
 from dpmc_core.datasets.catalogue import Entry, data_dir, entry
 from dpmc_core.errors import DownloadError, ParameterError
 
-__all__ = ["Cancelled", "fetch", "unpack"]
+__all__ = ["Cancelled", "fetch", "git_blob", "unpack", "unpack_tar"]
 
 Progress = Callable[[int, int], None]
 _LEFTOVER_SECONDS = 24 * 3600
@@ -40,8 +42,17 @@ def fetch(name: str, progress: Progress | None = None, cancelled: Callable[[], b
     ``Cancelled`` when ``cancelled()`` turns true. Whatever was there before stays unless the new set is complete.
     """
     known = entry(name)
-    if known.synthetic:
-        raise ParameterError("dataset", name, "a set with files; synthetic sets are made here and need no download")
+    if known.kind != "files":
+        raise ParameterError(
+            "dataset",
+            name,
+            "a set with files; synthetic sets are made here, bundled ones are installed: they need no download",
+        )
+    if not known.fetchable:
+        raise DownloadError(
+            f"{known.title} has no address with a checksum that this app could hold it to. Get it from {known.page} and put {known.files[0]} into "
+            f"{known.path()}."
+        )
     root = data_dir()
     try:
         root.mkdir(parents=True, exist_ok=True)
@@ -51,12 +62,14 @@ def fetch(name: str, progress: Progress | None = None, cancelled: Callable[[], b
         with tempfile.TemporaryDirectory(prefix=f".{known.folder}-", dir=root) as temporary:
             archive = _download(known, Path(temporary), progress, cancelled)
             fresh = Path(temporary) / "unpacked"
-            if archive.suffix == ".zip":
+            if archive.suffix == ".zip" or zipfile.is_zipfile(archive):  # a damaged zip is told by its name
                 unpack(archive, fresh)
+            elif tarfile.is_tarfile(archive):
+                unpack_tar(archive, fresh)
             else:
                 fresh.mkdir()
                 shutil.copy(archive, fresh / known.files[0])
-            missing = [file for file in known.files if not (fresh / file).is_file()]
+            missing = [file for file in known.files if not (fresh / file).exists()]
             if missing:
                 raise DownloadError(f"{known.title}: the archive holds no {missing[0]}; nothing was changed.")
             if cancelled():
@@ -101,7 +114,16 @@ def _download(known: Entry, folder: Path, progress: Progress | None, cancelled: 
     downloader = pooch.HTTPDownloader(progressbar=meter, timeout=30, headers={"User-Agent": "dpmc-lab"})
     try:
         pooch.get_logger().setLevel("WARNING")
-        found = pooch.retrieve(known.url, known_hash=known.checksum, fname=name, path=folder, downloader=downloader)
+        kind, _, digest = known.checksum.partition(":")
+        found = pooch.retrieve(
+            known.url,
+            known_hash=None if kind == "git-blob" else known.checksum,
+            fname=name,
+            path=folder,
+            downloader=downloader,
+        )
+        if kind == "git-blob" and git_blob(Path(found)) != digest:
+            raise ValueError("wrong git blob")
     except requests.exceptions.RequestException as error:
         kind = "the connection was lost" if meter.done else "no connection"
         raise DownloadError(
@@ -114,6 +136,29 @@ def _download(known: Entry, folder: Path, progress: Progress | None, cancelled: 
             "altered). Nothing was changed; try again."
         ) from error
     return Path(found)
+
+
+def git_blob(path: Path) -> str:
+    """The id that git gives the file's content: SHA-1 of "blob", its length, a zero byte and the bytes."""
+    body = path.read_bytes()
+    return hashlib.sha1(b"blob %d\0" % len(body) + body, usedforsecurity=False).hexdigest()
+
+
+def unpack_tar(archive: Path, target: Path) -> None:
+    """Unpack a tar archive into ``target`` with Python's own filter for data: no absolute paths, no way out, no links out, no devices.
+
+    Raises ``DownloadError`` for a member that breaks these rules, a damaged archive, or more than 2 GiB.
+    """
+    target.mkdir(parents=True)
+    try:
+        with tarfile.open(archive) as packed:
+            if sum(member.size for member in packed.getmembers()) > _UNPACKED_LIMIT:
+                raise DownloadError(f"{archive.name} would unpack to more than 2 GiB; it was not unpacked.")
+            packed.extractall(target, filter="data")
+    except tarfile.FilterError as error:
+        raise DownloadError(f"{archive.name} holds an unsafe member ({error}); nothing was kept.") from error
+    except (tarfile.TarError, zlib.error, EOFError) as error:
+        raise DownloadError(f"{archive.name} is not a complete archive ({error}); try again.") from error
 
 
 def unpack(archive: Path, target: Path) -> None:

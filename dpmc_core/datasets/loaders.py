@@ -13,7 +13,7 @@ from dpmc_core.datasets.catalogue import Entry, entry
 from dpmc_core.datasets.ratings import Ratings, Split
 from dpmc_core.errors import DataError, DatasetMissingError, ParameterError
 
-__all__ = ["load", "published_split"]
+__all__ = ["load", "published_split", "require"]
 
 ZEROS = ("missing", "rating")
 
@@ -27,10 +27,10 @@ def load(name: str, zeros: str = "missing") -> Ratings:
     """
     if zeros not in ZEROS:
         raise ParameterError("zeros", zeros, "one of " + ", ".join(ZEROS))
-    known = entry(name)
+    known = entry(name, "ratings")
     if known.synthetic:
         raise ParameterError("dataset", name, "a dataset with files; synthetic sets are generated")
-    _require(known)
+    require(known)
     folder = known.path()
     try:
         ratings = _READERS[name](known, folder, zeros)
@@ -87,9 +87,18 @@ def published_split(name: str) -> Split:
     return Split(parts[0], parts[1], "published u1 split of MovieLens 100K")
 
 
-def _require(known: Entry) -> None:
+def require(known: Entry) -> None:
+    """Raise ``DatasetMissingError``, saying how to get it, unless the set is on this machine."""
     if known.present():
         return
+    if known.kind == "bundled":
+        raise DatasetMissingError(
+            f"{known.title} ships with the package {known.package}, which is not installed; run 'make run' again."
+        )
+    if not known.fetchable:
+        raise DatasetMissingError(
+            f"{known.title} is not on this machine. Get it from {known.page} and put {known.files[0]} into {known.path()}, or use a set that ships with the app."
+        )
     raise DatasetMissingError(
         f"{known.title} is not on this machine (looked in {known.path()}). Fetch it on the Datasets page or with "
         f"'python -m dpmc_core datasets fetch {known.name}', or use a synthetic set, which needs no network."

@@ -113,7 +113,7 @@ class RunSpec:
     def __post_init__(self) -> None:
         if self.version != SPEC_VERSION:
             raise ParameterError("version", self.version, f"{SPEC_VERSION}, the only version this release reads")
-        entry(self.dataset)
+        entry(self.dataset, "ratings")
         for name, choices in registry.CHOICES.items():
             if not isinstance(getattr(self, name), str) or getattr(self, name) not in choices:
                 raise ParameterError(name, getattr(self, name), "one of " + ", ".join(choices))

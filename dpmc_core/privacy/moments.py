@@ -12,7 +12,11 @@ sensitivity is the largest norm f can have once z is clipped:
   ℓ2² = Σ_{j<k} z_j²z_k² = (‖z‖₂⁴ − Σz⁴)/2 ≤ c⁴/2 if ‖z‖₂ ≤ c, and ℓ1 = (‖z‖₁² − ‖z‖₂²)/2 ≤ c²/2 if ‖z‖₁ ≤ c. In the other norm:
   ℓ1 ≤ (d − 1)·c²/2 if ‖z‖₂ ≤ c, as ‖z‖₁² ≤ d‖z‖₂²; and ℓ2² ≤ max_{j<k}|z_j z_k| · ℓ1 ≤ (c²/4)(c²/2) if ‖z‖₁ ≤ c.
 
-The diagonal Σ z² is not released: it says how large contributions are, not how they go together.
+The diagonal Σ z² is not released there: it says how large contributions are, not how they go together.
+
+* whole second moments: where sizes matter too, the upper triangle with its diagonal leaves, products off the diagonal times √2. Then ℓ2 is the Frobenius
+  norm of z zᵀ, ‖z‖₂² ≤ c², and ℓ1 = ‖z‖₂² + (‖z‖₁² − ‖z‖₂²)/√2 ≤ c²·(1 + (d − 1)/√2), as ‖z‖₁² ≤ d‖z‖₂² and ‖z‖₂ ≤ c.
+* products: Σ x yᵀ with ‖x‖₂ ≤ b and ‖y‖₂ ≤ c moves by ‖x yᵀ‖_F = ‖x‖₂‖y‖₂ ≤ b·c in ℓ2 and by ‖x‖₁‖y‖₁ ≤ √(d_x·d_y)·b·c in ℓ1.
 """
 
 import math
@@ -22,12 +26,15 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from dpmc_core.privacy.budget import Part
+from dpmc_core.privacy.ledger import Unit
 
 FloatArray = NDArray[np.float64]
 
 __all__ = [
     "clip_rows",
     "normalised",
+    "packed",
+    "product_part",
     "row_norms",
     "second_moment",
     "second_moment_part",
@@ -35,18 +42,28 @@ __all__ = [
     "sum_part",
     "symmetric",
     "totals",
+    "unpacked",
+    "whole_moment_part",
 ]
 
 _CHUNK_CELLS = 8_000_000  # cells of the dense piece that a second moment is added up from
 
 
 def sum_part(
-    what: str, *, clip: float, norm: int, coordinates: int, share: float, source: str = "", count: int = 1
+    what: str,
+    *,
+    clip: float,
+    norm: int,
+    coordinates: int,
+    share: float,
+    source: str = "",
+    count: int = 1,
+    unit: Unit = "user",
 ) -> Part:
     """The plan of Σ z, each user's z clipped to ``clip`` in the ℓ1 or ℓ2 ``norm`` (sensitivities as the module derives)."""
     l1 = clip if norm == 1 else math.sqrt(coordinates) * clip
-    text = f"dpmc_core.privacy.moments: one user moves the sum by at most {clip:g} in the ℓ{norm} norm{source}"
-    return Part(what=what, l1=l1, l2=clip, coordinates=coordinates, share=share, source=text, count=count)
+    text = f"dpmc_core.privacy.moments: one {unit} moves the sum by at most {clip:g} in the ℓ{norm} norm{source}"
+    return Part(what=what, l1=l1, l2=clip, coordinates=coordinates, share=share, source=text, count=count, unit=unit)
 
 
 def second_moment_part(what: str, *, clip: float, norm: int, size: int, share: float) -> Part:
@@ -60,6 +77,54 @@ def second_moment_part(what: str, *, clip: float, norm: int, size: int, share: f
     l2 = min(l2, l1)
     source = f"dpmc_core.privacy.moments: strict upper triangle of z zᵀ with ‖z‖{'₁' if norm == 1 else '₂'} ≤ {clip:g}"
     return Part(what=what, l1=l1, l2=l2, coordinates=triangle, share=share, source=source)
+
+
+def whole_moment_part(what: str, *, clip: float, size: int, share: float, unit: Unit, count: int = 1) -> Part:
+    """The plan of the upper triangle of Σ z zᵀ with its diagonal, products off it times √2, for z of ``size`` numbers with ‖z‖₂ ≤ ``clip``."""
+    return Part(
+        what=what,
+        l1=clip**2 * (1 + (size - 1) / math.sqrt(2)),
+        l2=clip**2,
+        coordinates=size * (size + 1) // 2,
+        share=share,
+        source=f"dpmc_core.privacy.moments: triangle of z zᵀ with its diagonal, off it times √2, ‖z‖₂ ≤ {clip:g}",
+        count=count,
+        unit=unit,
+    )
+
+
+def product_part(what: str, *, clip: float, rows: int, columns: int, share: float, unit: Unit, count: int = 1) -> Part:
+    """The plan of Σ x yᵀ, ``rows``×``columns``, with ‖x‖₂‖y‖₂ ≤ ``clip``."""
+    return Part(
+        what=what,
+        l1=math.sqrt(rows * columns) * clip,
+        l2=clip,
+        coordinates=rows * columns,
+        share=share,
+        source=f"dpmc_core.privacy.moments: one {unit} adds x yᵀ with ‖x‖₂‖y‖₂ ≤ {clip:g}",
+        count=count,
+        unit=unit,
+    )
+
+
+def packed(moment: FloatArray) -> FloatArray:
+    """The upper triangle of a symmetric matrix with its diagonal, row by row, entries off it times √2."""
+    size = len(moment)
+    rows, columns = np.triu_indices(size)
+    return np.asarray(moment[rows, columns] * np.where(rows == columns, 1.0, math.sqrt(2)))
+
+
+def unpacked(vector: FloatArray, size: int) -> FloatArray:
+    """The symmetric matrix that ``packed`` made ``vector`` of.
+
+    >>> unpacked(packed(np.array([[1.0, 2.0], [2.0, 3.0]])), 2).round(12).tolist()
+    [[1.0, 2.0], [2.0, 3.0]]
+    """
+    rows, columns = np.triu_indices(size)
+    out = np.zeros((size, size))
+    out[rows, columns] = vector / np.where(rows == columns, 1.0, math.sqrt(2))
+    out[columns, rows] = out[rows, columns]
+    return out
 
 
 def totals(groups: NDArray[np.integer], values: FloatArray, count: int) -> FloatArray:

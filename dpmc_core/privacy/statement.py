@@ -14,7 +14,7 @@ from dpmc_core.privacy.account import HOUSE_PROOF, Account, account, best, best_
 from dpmc_core.privacy.ledger import Ledger, Release
 from dpmc_core.wording import three
 
-__all__ = ["JOINT_CAVEATS", "NOMINAL_CAVEATS", "Statement", "state"]
+__all__ = ["FACTOR_CAVEATS", "JOINT_CAVEATS", "NOMINAL_CAVEATS", "PUBLISHED_NMF_CAVEATS", "Statement", "state"]
 
 NOMINAL_CAVEATS = (
     "The released sum Σ x·u scales with the length of the factor vectors u, which nothing bounds: no Δ is derived.",
@@ -26,18 +26,43 @@ NOMINAL_CAVEATS = (
 )
 
 
+_SEED = (
+    "The noise follows from the seed, which links and files show so that runs can be repeated: whoever knows it can take the noise away. For "
+    "real people draw with a secret seed and share neither."
+)
+_ONE_RUN = "Each ε is of one run alone. Whoever publishes several runs on the same people, or the best of several, adds them up."
+_FLOATS = (
+    "Noise is drawn in ordinary floating point, whose last bits can give a value away (see the Audit page); publish rounded numbers, or "
+    "numbers drawn on a grid."
+)
 JOINT_CAVEATS = (
     "Joint differential privacy: what everybody else can see is protected, all other users' predictions included. What a user is "
     "shown uses that user's own ratings without noise, and is for that user only.",
     "The rating scale, the numbers of rows and columns, and which ratings or users are held out are taken to be public; where they were read off the "
     "data, they are not covered.",
-    "The noise follows from the seed, which links and files show so that runs can be repeated: whoever knows it can take the noise away. For "
-    "real people draw with a secret seed and share neither.",
-    "Each ε is of one run alone. Whoever publishes several runs on the same people, or the best of several, adds them up.",
+    _SEED,
+    _ONE_RUN,
     "Errors (training errors and trivial predictors included), counts, and other people's rows and lists shown here are computed without noise: they "
     "are for whoever holds the data.",
-    "Noise is drawn in ordinary floating point, whose last bits can give a value away (see the Audit page); publish rounded numbers, or "
-    "numbers drawn on a grid.",
+    _FLOATS,
+)
+
+FACTOR_CAVEATS = (
+    "What is protected is what leaves: the parts or topics (W). How much of each part an image or document holds (H), outliers, rebuilt images, errors, coherence and counts shown "
+    "here are computed from the data without noise: they are for whoever holds the data.",
+    "How many images or documents there are (formally: one is there, or its place is empty), the size of an image, and the list of words are taken to be public. Where the list was made from the documents (all sets but the synthetic "
+    "one), a word that only a few documents hold may tell that they are there.",
+    "One image or document is protected, not a person: someone in many of them is protected by ε times their number.",
+    _SEED,
+    _ONE_RUN,
+    _FLOATS,
+)
+
+PUBLISHED_NMF_CAVEATS = (
+    "Not private: the parts start from the singular vectors of the raw data, without noise, and the steps are so small that they end within a "
+    "thousandth of that start. What is released is the raw data's decomposition (findings 13).",
+    "The ε counts the noise on the gradients only, one image or document replaced by another, as the paper does. It says nothing about the start.",
+    "τ = Δ/ε·√(2 ln(1.25/δ)) promises its ε only below 1 (Definition 3 of the paper); the exact ε of that noise is used here.",
 )
 
 
@@ -152,8 +177,12 @@ def _one_draw(release: Release, delta: float) -> float:
 def _caveats(ledger: Ledger, rating_width: float | None) -> tuple[str, ...]:
     """What an assumed sensitivity leaves out; for sound statements about users, what they cover."""
     if ledger.sound:
-        ours = any(r.unit == "user" and r.source.startswith("dpmc_core.") for r in ledger.releases)
-        return JOINT_CAVEATS if ours else ()
+        ours = {r.unit for r in ledger.releases if r.source.startswith("dpmc_core.")}
+        if ours & {"image", "document"}:
+            return FACTOR_CAVEATS
+        return JOINT_CAVEATS if "user" in ours else ()
+    if all(r.source.startswith("nmf-paper") for r in ledger.releases):
+        return PUBLISHED_NMF_CAVEATS
     from_paper = [r for r in ledger.releases if r.source.startswith("huber-paper")]
     if not from_paper:
         return (

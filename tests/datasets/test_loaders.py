@@ -124,7 +124,10 @@ def test_missing_and_unknown_sets_say_what_to_do(tmp_path: Path, monkeypatch: py
     for known in catalogue().values():
         assert known.terms
         assert known.citation
-        assert known.synthetic or known.checksum.partition(":")[0] in ("md5", "sha256")
+        if known.kind == "files":
+            assert known.page or (known.url and known.checksum.partition(":")[0] in ("md5", "sha256", "git-blob"))
+        else:
+            assert known.kind in ("synthetic", "bundled")
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,166 @@
+"""Non-negative data matrices: one column per image or document.
+
+Lives here: the checked ``Samples`` that factorisations take, how columns are brought to length 1, and the outlier contamination of
+nmf-paper section 4.3. Does not live here: file formats (``images``, ``text``) or generators (``cartoons``, ``topics``).
+"""
+
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from dpmc_core import limits
+from dpmc_core.errors import DataError
+
+FloatArray = NDArray[np.float64]
+Matrix = FloatArray | sparse.csc_array
+
+__all__ = ["Matrix", "Samples", "check_counts", "contaminate", "subset", "unit_columns"]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Samples:
+    """N non-negative columns of length 1 (ℓ2; longer where ``spoiled``), each one unit of privacy: an image or a document.
+
+    ``values`` is D×N, dense for images, ``csc_array`` for text. ``shape`` is (height, width) of an image, pixels in row order.
+    ``words`` names the D rows of text; ``counts`` holds its raw counts (D×N, sparse), ``texts`` the documents themselves where there are any.
+    ``labels`` are classes that the data came with. ``truth`` is D×K of the parts or topics that made synthetic data.
+    ``notes`` says what was left out and why. ``public_words`` is True where the list of words was fixed before any document was read.
+    ``spoiled`` are the columns that ``contaminate`` hit.
+    """
+
+    values: Matrix
+    unit: Literal["image", "document"]
+    name: str
+    shape: tuple[int, int] | None = None
+    words: tuple[str, ...] = ()
+    counts: sparse.csc_array | None = None
+    texts: tuple[str, ...] = field(default=(), repr=False)
+    labels: tuple[str, ...] = ()
+    truth: FloatArray | None = None
+    notes: tuple[str, ...] = ()
+    public_words: bool = False
+    spoiled: NDArray[np.intp] = field(default_factory=lambda: np.empty(0, dtype=np.intp))
+
+    @property
+    def dimension(self) -> int:
+        """D: pixels of an image, or words."""
+        return int(self.values.shape[0])
+
+    def __len__(self) -> int:
+        """N: how many images or documents."""
+        return int(self.values.shape[1])
+
+    @classmethod
+    def of_images(
+        cls,
+        images: NDArray[np.generic],
+        *,
+        name: str,
+        labels: tuple[str, ...] = (),
+        truth: FloatArray | None = None,
+        notes: tuple[str, ...] = (),
+    ) -> "Samples":
+        """From N images (N×height×width); black images, which no factor can explain or needs to, are left out and counted in ``notes``.
+
+        Raises ``DataError`` for anything but finite non-negative pixels of images of one size.
+        """
+        try:
+            stack = np.asarray(images, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise DataError(f"{name}: images must be numbers and all of one size (height × width).") from None
+        if stack.ndim != 3 or 0 in stack.shape:
+            raise DataError(
+                f"{name}: images must be a stack of N × height × width pixels, all of one size; this has shape {stack.shape}."
+            )
+        flat = stack.reshape(len(stack), -1).T
+        _check_entries(flat, name, "pixel", "image")
+        kept = np.asarray(flat.any(axis=0))
+        if not kept.any():
+            raise DataError(f"{name}: every image is black; at least one pixel must be above 0.")
+        if not kept.all():
+            notes = (*notes, f"{int((~kept).sum()):,} images were all black and are left out.")
+            labels = tuple(label for label, keep in zip(labels, kept, strict=True) if keep) if labels else ()
+        return cls(
+            values=unit_columns(flat[:, kept]),
+            unit="image",
+            name=name,
+            shape=(stack.shape[1], stack.shape[2]),
+            labels=labels,
+            truth=truth,
+            notes=notes,
+        )
+
+
+def _check_entries(values: Matrix, name: str, what: str, unit: str) -> None:
+    data = values.data if sparse.issparse(values) else values
+    data = np.asarray(data)
+    bad = ~np.isfinite(data)
+    if bad.any():
+        raise DataError(
+            f"{name}: {int(bad.sum()):,} of the {what}s are NaN or infinite; every {what} must be a finite number."
+        )
+    if data.size and data.min() < 0:
+        lowest = float(data.min())
+        raise DataError(
+            f"{name}: the lowest {what} is {lowest:.3g}; non-negative factorisation needs every {what} of every {unit} to be 0 or more."
+        )
+
+
+def check_counts(counts: sparse.csc_array, name: str) -> None:
+    """Raise ``DataError`` unless all ``counts`` are finite and non-negative."""
+    _check_entries(counts, name, "count", "document")
+
+
+def unit_columns(values: Matrix) -> Matrix:
+    """``values`` with every column divided by its ℓ2 norm; columns of zeros stay zero.
+
+    The sensitivities of nmf-paper eqs. 13–14 need this norm; "unit maximum", which its section 4 says, does not bound them (findings 14).
+    """
+    if sparse.issparse(values):
+        squares = np.asarray(values.multiply(values).sum(axis=0)).ravel()
+        scale = 1 / np.sqrt(np.where(squares > 0, squares, 1.0))
+        return sparse.csc_array(values @ sparse.diags_array(scale))
+    dense = np.asarray(values, dtype=np.float64)
+    norms = np.linalg.norm(dense, axis=0)
+    return dense / np.where(norms > 0, norms, 1.0)
+
+
+def contaminate(samples: Samples, share: float = 0.1, pixels: float = 0.7, seed: int = 0) -> Samples:
+    """A copy in which a ``share`` of the images have ``pixels`` of their pixels spoiled by U[−1, 1] (nmf-paper section 4.3).
+
+    As in the paper the noise is added on the scale where the brightest pixel of an image is 1, and what falls below 0 becomes 0. The paper does not say
+    how it keeps its data non-negative; cutting at 0 is ours. Spoiled columns are longer than 1, as they are in the paper: what needs a bound on them clips them.
+    Raises ``DataError`` for text.
+    """
+    share, pixels = limits.check("contaminated", share), limits.check("spoiled_pixels", pixels)
+    if samples.unit != "image" or sparse.issparse(samples.values):
+        raise DataError("Contamination is for images; these are documents.")
+    rng = np.random.default_rng([seed, 0x0F71])
+    values = np.array(samples.values)
+    n = len(samples)
+    hit = rng.choice(n, round(share * n), replace=False)
+    brightest = values[:, hit].max(axis=0)
+    spoiled = np.argsort(rng.random((samples.dimension, hit.size)), axis=0) < round(pixels * samples.dimension)
+    noise = rng.uniform(-1, 1, spoiled.shape) * brightest
+    values[:, hit] = np.maximum(values[:, hit] + np.where(spoiled, noise, 0.0), 0.0)
+    note = f"{hit.size:,} of {n:,} images have {100 * pixels:.0f} % of their pixels spoiled."
+    return replace(samples, values=values, notes=(*samples.notes, note), spoiled=np.sort(hit))
+
+
+def subset(samples: Samples, columns: NDArray[np.integer]) -> Samples:
+    """Some of the ``columns`` only, in that order; weights of text stay as they are."""
+
+    def some(items: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(items[k] for k in columns) if items else ()
+
+    return replace(
+        samples,
+        values=samples.values[:, columns],
+        counts=None if samples.counts is None else sparse.csc_array(samples.counts[:, columns]),
+        texts=some(samples.texts),
+        labels=some(samples.labels),
+        spoiled=np.flatnonzero(np.isin(columns, samples.spoiled)),
+    )

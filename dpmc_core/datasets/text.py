@@ -1,0 +1,248 @@
+"""Documents to counts and TF-IDF, and the text sets of the catalogue.
+
+Lives here: the filters that decide which words count, the weighting (both by scikit-learn), and one reader per set. Does not live
+here: made documents (``topics``) or topic models.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
+
+from dpmc_core import limits
+from dpmc_core.datasets.catalogue import Entry
+from dpmc_core.datasets.matlab import read_variables
+from dpmc_core.datasets.samples import Samples, check_counts, unit_columns
+from dpmc_core.errors import DataError, DatasetMissingError
+
+__all__ = ["READERS", "TextFilter", "lee_file", "samples_of_counts", "samples_of_texts", "tokens"]
+
+_WORD = r"(?u)\b[^\W\d_]{3,}\b"  # three letters or more; numbers make poor topic words
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TextFilter:
+    """Which words count: in at least ``min_documents`` documents, in at most a share ``max_share`` of them, and of those the ``most_words`` that occur
+    most often. ``stop_words`` leaves out scikit-learn's English list. Raises ``ParameterError``."""
+
+    min_documents: int = 3
+    max_share: float = 0.5
+    most_words: int = 5000
+    stop_words: bool = True
+
+    def __post_init__(self) -> None:
+        limits.check_int("min_documents", self.min_documents)
+        limits.check("max_share", self.max_share)
+        limits.check_int("most_words", self.most_words)
+
+    @property
+    def sentence(self) -> str:
+        """The filter in words, for an error message."""
+        return (
+            f"words in at least {self.min_documents} documents and at most {100 * self.max_share:g} % of them, the {self.most_words:,} most frequent, "
+            f"{'without' if self.stop_words else 'with'} stop words"
+        )
+
+
+def _vectorizer(chosen: TextFilter) -> CountVectorizer:
+    return CountVectorizer(token_pattern=_WORD, stop_words="english" if chosen.stop_words else None)
+
+
+def tokens(texts: Sequence[str], words: Sequence[str]) -> list[list[str]]:
+    """Each document as its words in order, those in ``words`` only."""
+    known, analyse = set(words), CountVectorizer(token_pattern=_WORD).build_analyzer()
+    return [[word for word in analyse(text) if word in known] for text in texts]
+
+
+def samples_of_texts(
+    texts: Sequence[str],
+    *,
+    name: str,
+    chosen: TextFilter,
+    labels: tuple[str, ...] = (),
+    notes: tuple[str, ...] = (),
+) -> Samples:
+    """TF-IDF columns of ``texts`` after the filter ``chosen``. Raises ``DataError`` when no word is left."""
+    if not texts:
+        raise DataError(f"{name}: there is no document.")
+    maker = _vectorizer(chosen)
+    try:
+        counts = sparse.csc_array(maker.fit_transform(texts).T, dtype=np.float64)
+    except ValueError:  # scikit-learn's word for an empty vocabulary
+        raise DataError(f"{name}: no document holds a word of three letters or more that is not a stop word.") from None
+    words = tuple(str(word) for word in maker.get_feature_names_out())
+    return samples_of_counts(counts, words, name=name, chosen=chosen, labels=labels, texts=tuple(texts), notes=notes)
+
+
+def samples_of_counts(
+    counts: sparse.csc_array,
+    words: tuple[str, ...],
+    *,
+    name: str,
+    chosen: TextFilter,
+    labels: tuple[str, ...] = (),
+    texts: tuple[str, ...] = (),
+    truth: np.ndarray | None = None,
+    public_words: bool = False,
+    notes: tuple[str, ...] = (),
+) -> Samples:
+    """TF-IDF columns of raw ``counts`` (D×N), after the filter ``chosen``; documents that no word is left of are left out, and counted in ``notes``.
+
+    TF-IDF is scikit-learn's: count · (ln((1+N)/(1+df)) + 1), columns brought to length 1 (nmf-paper appendix A.2 names the same function). With
+    ``public_words`` the list of words stays whole: it was fixed before any document. Raises ``DataError`` when no word or document is left.
+    """
+    check_counts(counts, name)
+    n = counts.shape[1]
+    table = sparse.csr_array(counts)
+    table.eliminate_zeros()
+    if not public_words:
+        in_documents = np.diff(table.indptr)
+        keep = (in_documents >= chosen.min_documents) & (in_documents <= chosen.max_share * n)
+        if not keep.any():
+            raise DataError(
+                f"{name}: the filter leaves no word ({chosen.sentence}; {n:,} documents). Lower the least number of documents or raise the largest share."
+            )
+        often = np.asarray(table.sum(axis=1)).ravel()
+        order = np.argsort(np.where(keep, -often, np.inf), kind="stable")[: min(chosen.most_words, int(keep.sum()))]
+        order = np.sort(order)
+        table, words = table[order], tuple(words[k] for k in order)
+    kept_counts = sparse.csc_array(table)
+    filled = np.diff(kept_counts.indptr) > 0
+    if not filled.any():
+        raise DataError(f"{name}: every document is empty after the filter ({chosen.sentence}).")
+    if not filled.all():
+        notes = (*notes, f"{int((~filled).sum()):,} documents hold none of the words and are left out.")
+        kept_counts = sparse.csc_array(kept_counts[:, filled])
+        labels = tuple(x for x, keep in zip(labels, filled, strict=True) if keep) if labels else ()
+        texts = tuple(x for x, keep in zip(texts, filled, strict=True) if keep) if texts else ()
+    weighted = TfidfTransformer(norm=None).fit_transform(sparse.csr_array(kept_counts.T))
+    return Samples(
+        values=unit_columns(sparse.csc_array(weighted.T)),
+        unit="document",
+        name=name,
+        words=words,
+        counts=kept_counts,
+        texts=texts,
+        labels=labels,
+        truth=truth,
+        notes=notes,
+        public_words=public_words,
+    )
+
+
+def lee_file() -> Path | None:
+    """Where gensim keeps its 300 news articles, or None without gensim."""
+    found = find_spec("gensim")
+    if found is None or not found.submodule_search_locations:
+        return None
+    return Path(found.submodule_search_locations[0]) / "test" / "test_data" / "lee_background.cor"
+
+
+def _lee(known: Entry, chosen: TextFilter, share: float, seed: int) -> Samples:
+    del share, seed
+    path = lee_file()
+    if path is None or not path.is_file():
+        raise DatasetMissingError(f"{known.title} ships with gensim, which is not installed; run 'make run' again.")
+    return samples_of_texts(path.read_text(encoding="utf-8").splitlines(), name=known.title, chosen=chosen)
+
+
+def _bbc(known: Entry, chosen: TextFilter, share: float, seed: int) -> Samples:
+    """A folder per class, a file per article; some are not valid UTF-8, read as Latin-1."""
+    del share, seed
+    texts, labels = _folders(known.path(), "*.txt")
+    return samples_of_texts(texts, name=known.title, chosen=chosen, labels=labels)
+
+
+def _newsgroups(known: Entry, chosen: TextFilter, share: float, seed: int) -> Samples:
+    """Headers, which name the group, are cut; quoted replies and signatures stay."""
+    del share, seed
+    texts, labels = _folders(known.path() / "20news-bydate-train", "*")
+    return samples_of_texts(
+        [text.partition("\n\n")[2] for text in texts], name=known.title, chosen=chosen, labels=labels
+    )
+
+
+def _folders(root: Path, pattern: str) -> tuple[list[str], tuple[str, ...]]:
+    texts, labels = [], []
+    for folder in sorted(path for path in root.iterdir() if path.is_dir()):
+        for file in sorted(folder.glob(pattern)):
+            raw = file.read_bytes()
+            try:
+                texts.append(raw.decode("utf-8"))
+            except UnicodeDecodeError:
+                texts.append(raw.decode("latin-1"))
+            labels.append(folder.name)
+    return texts, tuple(labels)
+
+
+UCI_CLASSES = {"b": "business", "e": "entertainment", "t": "science and technology", "m": "health"}
+_PER_CLASS = 750
+
+
+def _uci(known: Entry, chosen: TextFilter, share: float, seed: int) -> Samples:
+    """750 titles of each of the four classes, drawn by ``seed`` (nmf-paper section 4.2)."""
+    del share
+    import pandas as pd
+
+    frame = pd.read_csv(known.path() / known.files[0], sep="\t", header=None, usecols=[1, 4], quoting=3)
+    frame.columns = ["title", "category"]
+    rng = np.random.default_rng([seed, 0x0C1])
+    rows = []
+    for letter in UCI_CLASSES:
+        members = np.flatnonzero((frame["category"] == letter).to_numpy())
+        if members.size < _PER_CLASS:
+            raise DataError(
+                f"{known.title}: class {letter!r} has {members.size:,} titles where at least {_PER_CLASS} are needed."
+            )
+        rows.append(np.sort(rng.choice(members, _PER_CLASS, replace=False)))
+    picked = frame.iloc[np.concatenate(rows)]
+    return samples_of_texts(
+        [str(title) for title in picked["title"]],
+        name=known.title,
+        chosen=chosen,
+        labels=tuple(UCI_CLASSES[str(c)] for c in picked["category"]),
+    )
+
+
+def _guardian(known: Entry, chosen: TextFilter, share: float, seed: int) -> Samples:
+    del share, seed
+    lines = (known.path() / known.files[0]).read_text(encoding="utf-8").splitlines()
+    return samples_of_texts([line for line in lines if line.strip()], name=known.title, chosen=chosen)
+
+
+def _cai(known: Entry, chosen: TextFilter, share: float, seed: int) -> Samples:
+    """Counts without words, N×D as ``fea``, classes as ``gnd``; a ``share`` of the terms drawn by ``seed``, as the paper draws a tenth."""
+    fea, classes = read_variables(known.path() / known.files[0], ("fea", "gnd"))
+    table: Any = fea
+    if not sparse.issparse(fea):
+        raise DataError(f"{known.title}: fea must be a sparse matrix of counts, documents as rows.")
+    counts = sparse.csc_array(table.T.astype(np.float64))
+    terms = np.arange(counts.shape[0])
+    if share < 1:
+        rng = np.random.default_rng([seed, 0xCA1])
+        terms = np.sort(rng.choice(terms, max(1, round(share * terms.size)), replace=False))
+        counts = sparse.csc_array(counts[terms])
+    return samples_of_counts(
+        counts,
+        tuple(f"term {k + 1}" for k in terms),
+        name=known.title,
+        chosen=chosen,
+        labels=tuple(f"topic {int(k)}" for k in np.ravel(classes)),
+        notes=("This file names no words: terms are shown by number.",),
+    )
+
+
+READERS = {
+    "lee": _lee,
+    "bbc": _bbc,
+    "uci-news": _uci,
+    "guardian": _guardian,
+    "20newsgroups": _newsgroups,
+    "tdt2": _cai,
+    "rcv1": _cai,
+}

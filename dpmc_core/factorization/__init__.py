@@ -1,0 +1,27 @@
+"""Factorisation: faces into parts, documents into topics, with and without privacy.
+
+Lives here: robust NMF, the paper's private form as published, the sound form, and moment NMF; each a generator of steps over checked ``Samples``. Does not live here:
+data (``datasets``), what noise means (``privacy``), scores (``metrics``), or running a spec (``experiments``).
+"""
+
+from dpmc_core.factorization.blocks import fit_coefficients, objective
+from dpmc_core.factorization.moments import MomentConfig, moment_nmf
+from dpmc_core.factorization.published import PublishedConfig, published_nmf
+from dpmc_core.factorization.robust import RobustConfig, robust_nmf, sklearn_nmf
+from dpmc_core.factorization.sound import SoundConfig, sound_nmf
+from dpmc_core.factorization.step import FactorStep
+
+__all__ = [
+    "FactorStep",
+    "MomentConfig",
+    "PublishedConfig",
+    "RobustConfig",
+    "SoundConfig",
+    "fit_coefficients",
+    "moment_nmf",
+    "objective",
+    "published_nmf",
+    "robust_nmf",
+    "sklearn_nmf",
+    "sound_nmf",
+]

@@ -1,0 +1,126 @@
+"""Private NMF as published, and not private.
+
+Lives here: Algorithm 2 of the nmf-paper with its noise, its step sizes and its start. Does not live here: forms that keep what they claim (``sound``,
+``moments``).
+
+Why it is not private (findings 13, 14): W starts from the NNDSVD of the raw data, un-noised, and the step on W is so small that it hardly moves from there.
+The noise is on gradients that then change W by less than a thousandth. ``FactorStep.moved`` shows how far it got.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from dpmc_core import limits
+from dpmc_core.datasets.samples import Matrix
+from dpmc_core.errors import DataError
+from dpmc_core.factorization.blocks import cross, gram_and_target, unit_ball
+from dpmc_core.factorization.robust import soft_threshold
+from dpmc_core.factorization.step import FactorStep, nndsvd
+from dpmc_core.mechanisms import Gaussian
+from dpmc_core.privacy.ledger import Unit, draw
+
+FloatArray = NDArray[np.float64]
+
+__all__ = ["PublishedConfig", "paper_sigma", "published_nmf"]
+
+SOURCE_A = "nmf-paper eq. 13: 2/N; holds where no column of H is longer than 1, as here"
+SOURCE_B = "nmf-paper eq. 14: 2/N without outliers, 4/N with; W's un-noised start is not counted"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PublishedConfig:
+    """K parts, T rounds, nominal ``epsilon`` per round and per statistic (A and B each), None for no noise.
+
+    ``dictionary_step`` is η_W over η_H: the paper finds 1/10,000 to 1/20,000 best (section 4.1). Outliers as in ``RobustConfig``. Raises ``ParameterError``.
+    """
+
+    rank: int = 16
+    rounds: int = 200
+    epsilon: float | None = 0.5
+    delta: float = 1e-5
+    dictionary_step: float = 1e-4
+    inner: int = 5
+    outlier_penalty: float | None = None
+    outlier_bound: float = 10.0
+
+    def __post_init__(self) -> None:
+        limits.check_int("parts", self.rank)
+        limits.check_int("rounds", self.rounds)
+        limits.check_int("inner_steps", self.inner)
+        limits.check("dictionary_step", self.dictionary_step)
+        limits.check("account_delta", self.delta)
+        if self.epsilon is not None:
+            limits.check("round_epsilon", self.epsilon)
+        if self.outlier_penalty is not None:
+            limits.check("outlier_penalty", self.outlier_penalty)
+
+
+def paper_sigma(sensitivity: float, epsilon: float, delta: float) -> float:
+    """τ = Δ/ε·√(2 ln(1.25/δ)) (nmf-paper Definition 3 and Algorithm 2), which promises ε only for ε < 1."""
+    return sensitivity / epsilon * math.sqrt(2 * math.log(1.25 / delta))
+
+
+def published_nmf(
+    values: Matrix, config: PublishedConfig, rng: np.random.Generator, unit: Unit = "image"
+) -> Iterator[FactorStep]:
+    """T rounds of Algorithm 2: H and R by projected gradient, noisy A = HHᵀ/N and B = (V − R)Hᵀ/N, one small step of W.
+
+    Columns of H (and of R) are cut to length 1, without which eqs. 13–14 bound nothing. η_H is 1 over the largest eigenvalue of WᵀW; η_W is
+    ``dictionary_step`` times that. Noise is added to every entry of A and B, as printed; A does not stay symmetric. Raises ``DataError`` for outliers in sparse data.
+    """
+    robust = config.outlier_penalty is not None
+    if robust and sparse.issparse(values):
+        raise DataError(
+            "Outliers are for images: for documents the outlier matrix would be dense and as large as documents × words."
+        )
+    if not sparse.issparse(values):
+        values = unit_ball(np.asarray(values))  # columns longer than 1, which eq. 14 does not bound, are cut
+    n = values.shape[1]
+    entry = values.shape[0] ** -0.5
+    dictionary, coefficients = nndsvd(values, config.rank)
+    length = np.linalg.norm(dictionary, axis=0)
+    length[length == 0] = 1.0
+    dictionary, coefficients = dictionary / length, coefficients * length[:, None]
+    begun, scale = dictionary, max(float(np.linalg.norm(dictionary)), 1e-300)
+    clean, outliers = values, None
+    shifts = {"A": 2 / n, "B": (4 if robust else 2) / n}
+    for iteration in range(1, config.rounds + 1):
+        gram = dictionary.T @ dictionary
+        eta = 1 / float(np.linalg.eigvalsh(gram)[-1])
+        for _ in range(config.inner):
+            coefficients = np.maximum(coefficients - eta * (gram @ coefficients - cross(clean, dictionary)), 0.0)
+            if robust:
+                assert config.outlier_penalty is not None
+                left = np.asarray(values) - dictionary @ coefficients
+                outliers = unit_ball(soft_threshold(left, config.outlier_penalty * entry, config.outlier_bound * entry))
+                clean = np.asarray(values) - outliers
+        coefficients = unit_ball(coefficients)
+        first, second = (table / n for table in gram_and_target(clean, coefficients))
+        releases = []
+        if config.epsilon is not None:
+            for name, table, source in (("A", first, SOURCE_A), ("B", second, SOURCE_B)):
+                shift = shifts[name]
+                noise, release = draw(
+                    Gaussian(scale=paper_sigma(shift, config.epsilon, config.delta)),
+                    table.shape,
+                    rng,
+                    what=f"statistics {name} of one round",
+                    l1_sensitivity=shift * math.sqrt(table.size),
+                    l2_sensitivity=shift,
+                    unit=unit,
+                    neighbours="replace-one",
+                    sound=False,
+                    source=source,
+                )
+                table += noise
+                releases.append(release)
+        dictionary = unit_ball(
+            np.maximum(dictionary - config.dictionary_step * eta * (dictionary @ first - second), 0.0)
+        )
+        moved = float(np.linalg.norm(dictionary - begun)) / scale
+        yield FactorStep(iteration, dictionary, coefficients, outliers, tuple(releases), moved)

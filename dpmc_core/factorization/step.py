@@ -1,0 +1,60 @@
+"""What a factorisation yields, and where it starts from.
+
+Lives here: ``FactorStep``, the starts (from the data's singular vectors, or from nothing but a seed), and the check of K. Does not live
+here: the algorithms.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.decomposition._nmf import (
+    _initialize_nmf,
+)  # scikit-learn has no public NNDSVD; a test holds what we use of it
+
+from dpmc_core.datasets.samples import Matrix
+from dpmc_core.errors import ParameterError
+from dpmc_core.privacy.ledger import Release
+
+FloatArray = NDArray[np.float64]
+
+__all__ = ["FactorStep", "check_parts", "nndsvd", "random_dictionary"]
+
+
+@dataclass(frozen=True, slots=True)
+class FactorStep:
+    """State after a round: the ``dictionary`` W (D×K) that leaves, the curator's ``coefficients`` H (K×N, None where the algorithm keeps none) and
+    ``outliers`` R (D×N or None), what was released in this round, and, where it starts from the data, how far W has ``moved`` from there (‖W − W₀‖/‖W₀‖)."""
+
+    iteration: int
+    dictionary: FloatArray
+    coefficients: FloatArray | None = None
+    outliers: FloatArray | None = None
+    releases: tuple[Release, ...] = ()
+    moved: float | None = None
+
+
+def check_parts(values: Matrix, parts: int) -> None:
+    """Raise ``ParameterError`` unless K is at most min(D, N)."""
+    most = min(values.shape)
+    if parts > most:
+        raise ParameterError(
+            "rank",
+            parts,
+            f"at most {most:,}, the smaller of {values.shape[0]:,} rows and {values.shape[1]:,} columns of this data",
+        )
+
+
+def nndsvd(values: Matrix, parts: int) -> tuple[FloatArray, FloatArray]:
+    """W₀ (D×K) and H₀ (K×N) from the singular vectors of the raw data (Boutsidis & Gallopoulos 2008), by scikit-learn, with its fixed seed 0."""
+    check_parts(values, parts)
+    held = sparse.csr_matrix(values) if sparse.issparse(values) else values
+    left, right = _initialize_nmf(held, parts, init="nndsvd", random_state=0)
+    return np.asarray(left, dtype=np.float64), np.asarray(right, dtype=np.float64)
+
+
+def random_dictionary(rows: int, parts: int, rng: np.random.Generator) -> FloatArray:
+    """K random non-negative columns of length 1: independent of any data."""
+    table = rng.random((rows, parts))
+    return np.asarray(table / np.linalg.norm(table, axis=0))

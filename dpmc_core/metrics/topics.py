@@ -1,0 +1,109 @@
+"""How well the words of a topic go together.
+
+Lives here: top words, NPMI over documents and TC-W2V, both by gensim. Does not live here: topic models.
+
+TC-W2V with a word2vec trained on a small corpus can score random words above real topics (findings 16), so it is never shown without NPMI beside it and
+``W2V_WARNING``.
+"""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpmc_core.datasets.samples import Samples
+from dpmc_core.datasets.text import tokens
+from dpmc_core.errors import DataError
+
+FloatArray = NDArray[np.float64]
+
+__all__ = ["TOP_WORDS", "W2V_WARNING", "npmi", "tc_w2v", "top_words", "topic_terms"]
+
+TOP_WORDS = 10
+W2V_WARNING = (
+    "TC-W2V asks a word2vec that was trained on these same documents. On a small collection it puts all words close together and can score random words "
+    "above real topics: read NPMI, which does not."
+)
+
+
+def topic_terms(dictionary: FloatArray, count: int = TOP_WORDS) -> list[list[int]]:
+    """For each topic the ``count`` heaviest rows, heaviest first; rows of weight 0 never count."""
+    out = []
+    for column in dictionary.T:
+        order = np.argsort(-column, kind="stable")[:count]
+        out.append([int(k) for k in order if column[k] > 0])
+    return out
+
+
+def top_words(dictionary: FloatArray, words: Sequence[str], count: int = TOP_WORDS) -> list[list[tuple[str, float]]]:
+    """For each topic its heaviest words with their weights, heaviest first."""
+    return [
+        [(words[row], float(column[row])) for row in rows]
+        for rows, column in zip(topic_terms(dictionary, count), dictionary.T, strict=True)
+    ]
+
+
+def npmi(samples: Samples, dictionary: FloatArray, count: int = TOP_WORDS) -> FloatArray:
+    """Mean normalised pointwise mutual information of each topic's ``count`` top words (K,), from −1 (never together) to 1 (always together).
+
+    Probabilities are shares of documents (gensim's boolean documents, segmentation one–one, normalised log ratio; Röder, Both & Hinneburg 2015). A topic of
+    fewer than two words has NaN. Computed from the documents without noise. Raises ``DataError`` for images.
+    """
+    if samples.counts is None:
+        raise DataError("Coherence is for documents; these are images.")
+    from gensim.topic_coherence import (
+        direct_confirmation_measure,
+        probability_estimation,
+        segmentation,
+    )  # slow to import
+
+    terms = topic_terms(dictionary, count)
+    out = np.full(len(terms), math.nan)
+    usable = [k for k, rows in enumerate(terms) if len(rows) >= 2]
+    if not usable:
+        return out
+    wanted = sorted({row for k in usable for row in terms[k]})
+    table = samples.counts[wanted].tocsc()
+    numbers = {row: k for k, row in enumerate(wanted)}
+    corpus = [
+        [(int(row), 1) for row in table.indices[table.indptr[n] : table.indptr[n + 1]]] for n in range(table.shape[1])
+    ]
+    lists = [np.array([numbers[row] for row in terms[k]]) for k in usable]
+    pairs = segmentation.s_one_one(lists)
+    seen = probability_estimation.p_boolean_document(corpus, pairs)
+    scores = direct_confirmation_measure.log_ratio_measure(pairs, seen, normalize=True)
+    out[usable] = scores
+    return out
+
+
+def tc_w2v(samples: Samples, dictionary: FloatArray, count: int = TOP_WORDS, seed: int = 0) -> FloatArray:
+    """Mean pairwise cosine of each topic's top words (K,) under a word2vec trained on the same documents (O'Callaghan et al. 2015).
+
+    Never show it without ``npmi`` and ``W2V_WARNING``. One thread and a seed: the same numbers every time. Raises ``DataError`` where
+    there is no running text (count files, images).
+    """
+    if not samples.texts:
+        raise DataError(f"{samples.name} holds counts without text; word2vec needs the words in their order.")
+    from gensim.models import Word2Vec  # slow to import
+
+    model = Word2Vec(
+        tokens(samples.texts, samples.words),
+        vector_size=100,
+        window=5,
+        min_count=1,
+        sg=1,
+        epochs=5,
+        workers=1,
+        seed=seed,
+    )
+    out = np.full(dictionary.shape[1], math.nan)
+    for k, rows in enumerate(topic_terms(dictionary, count)):
+        known = [samples.words[row] for row in rows if samples.words[row] in model.wv]
+        if len(known) < 2:
+            continue
+        vectors = model.wv[known].astype(np.float64)
+        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+        cosines = vectors @ vectors.T
+        out[k] = float(cosines[np.triu_indices(len(known), 1)].mean())
+    return out

@@ -1,0 +1,141 @@
+"""The half problems against other people's solvers, and robust NMF."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from scipy.optimize import nnls
+from sklearn.decomposition import non_negative_factorization
+
+from dpmc_core.datasets.cartoons import cartoon_faces
+from dpmc_core.datasets.samples import contaminate, unit_columns
+from dpmc_core.datasets.topics import topic_documents
+from dpmc_core.errors import DataError, ParameterError
+from dpmc_core.factorization import RobustConfig, fit_coefficients, objective, robust_nmf
+from dpmc_core.factorization.blocks import coordinate_sweeps, gradient_steps, unit_ball
+from dpmc_core.factorization.robust import soft_threshold
+from dpmc_core.factorization.step import nndsvd, random_dictionary
+
+RNG = np.random.default_rng(0)
+
+
+def last(steps):
+    step = None
+    for step in steps:  # noqa: B007
+        pass
+    return step
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_rounds_are_scikit_learns_coordinate_descent(kind: str) -> None:
+    values = cartoon_faces(60, 1).values if kind == "dense" else topic_documents(80, 1).values
+    held = values if kind == "dense" else sparse.csr_matrix(values)
+    left, right = nndsvd(values, 6)
+    w, h, _ = non_negative_factorization(held, W=left, H=right, n_components=6, init="custom", max_iter=15, tol=0)
+    ours = last(robust_nmf(values, RobustConfig(rank=6, rounds=15), RNG))
+    np.testing.assert_allclose(ours.dictionary @ ours.coefficients, w @ h, atol=1e-10)
+
+
+def test_columns_of_the_dictionary_stay_in_the_unit_ball() -> None:
+    values = cartoon_faces(60, 1).values
+    for solver in ("coordinates", "gradient"):
+        for step in robust_nmf(values, RobustConfig(rank=5, rounds=4, solver=solver), RNG):
+            assert np.linalg.norm(step.dictionary, axis=0).max() <= 1 + 1e-9
+            assert step.dictionary.min() >= 0
+            assert step.coefficients.min() >= 0
+
+
+def test_coefficients_are_the_non_negative_least_squares_fit() -> None:
+    values = np.asarray(cartoon_faces(40, 2).values)
+    dictionary = random_dictionary(values.shape[0], 7, np.random.default_rng(1))
+    fitted = fit_coefficients(values, dictionary, sweeps=2000)
+    for n in range(values.shape[1]):
+        np.testing.assert_allclose(fitted[:, n], nnls(dictionary, values[:, n])[0], atol=1e-8)
+
+
+@settings(derandomize=True, deadline=None, max_examples=40)
+@given(st.integers(1, 6), st.integers(1, 9), st.integers(0, 10**6))
+def test_no_step_goes_uphill(k: int, n: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    factor = rng.normal(size=(k + 2, k))
+    gram, target, start = factor.T @ factor, rng.normal(size=(k, n)), rng.random((k, n))
+
+    def value(x: np.ndarray) -> float:
+        return 0.5 * float(np.vdot(gram @ x, x)) - float(np.vdot(target, x))
+
+    for step in (coordinate_sweeps, gradient_steps):
+        after = step(gram, target, start, 1)
+        assert after.min() >= 0
+        assert value(after) <= value(start) + 1e-9
+        assert start.min() >= 0  # the start itself is not written to
+
+
+def test_blocks_of_columns_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(3)
+    factor, start = rng.random((9, 4)), rng.random((4, 53))
+    gram, target = factor.T @ factor, rng.random((4, 53))
+    whole = coordinate_sweeps(gram, target, start, 3)
+    monkeypatch.setattr("dpmc_core.factorization.blocks._BLOCK_CELLS", 40)
+    np.testing.assert_allclose(coordinate_sweeps(gram, target, start, 3), whole, atol=1e-14)
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_the_objective_is_equation_15(kind: str) -> None:
+    rng = np.random.default_rng(5)
+    plain = rng.random((12, 9)) * (rng.random((12, 9)) < 0.5)
+    values = plain if kind == "dense" else sparse.csc_array(plain)
+    w, h = rng.random((12, 3)), rng.random((3, 9))
+    assert objective(values, w, h) == pytest.approx(np.sum((plain - w @ h) ** 2) / 18, rel=1e-12)
+
+
+def test_the_soft_threshold_is_as_printed() -> None:
+    x = np.array([-5.0, -1.5, -0.5, 0.0, 0.5, 1.5, 5.0])
+    np.testing.assert_allclose(soft_threshold(x, 1.0, 2.0), [-2, -0.5, 0, 0, 0, 0.5, 2])
+
+
+def test_unit_ball_and_unit_columns() -> None:
+    table = np.array([[3.0, 0.3, 0.0], [4.0, 0.4, 0.0]])
+    np.testing.assert_allclose(np.linalg.norm(unit_ball(table), axis=0), [1, 0.5, 0])
+    np.testing.assert_allclose(np.linalg.norm(unit_columns(table), axis=0), [1, 1, 0])
+    np.testing.assert_allclose(unit_columns(sparse.csc_array(table)).toarray(), unit_columns(table))
+
+
+def test_robust_nmf_takes_outliers_away_and_learns_the_clean_faces_better() -> None:
+    clean = cartoon_faces(600, 4)
+    spoiled = contaminate(clean, 0.1, 0.7, seed=4)
+    errors = {}
+    for name, penalty in (("plain", None), ("robust", 0.5)):
+        step = last(robust_nmf(spoiled.values, RobustConfig(rank=20, rounds=40, inner=3, outlier_penalty=penalty), RNG))
+        fitted = fit_coefficients(clean.values, step.dictionary)
+        errors[name] = objective(clean.values, step.dictionary, fitted)
+        if penalty is not None:
+            size = np.abs(step.outliers).sum(axis=0)
+            hit = np.zeros(len(clean), bool)
+            hit[spoiled.spoiled] = True
+            assert size[hit].mean() > 5 * size[~hit].mean()
+    assert errors["robust"] < errors["plain"]
+
+
+def test_what_cannot_be_factorised_is_refused() -> None:
+    text = topic_documents(30, 0)
+    with pytest.raises(DataError, match="documents × words"):
+        next(robust_nmf(text.values, RobustConfig(rank=3, outlier_penalty=0.5), RNG))
+    with pytest.raises(ParameterError, match="rank = 31 is not allowed: it must be at most 30"):
+        next(robust_nmf(text.values, RobustConfig(rank=31), RNG))
+    with pytest.raises(ParameterError, match="solver"):
+        RobustConfig(solver="magic")
+
+
+def test_nndsvd_is_what_we_take_it_for() -> None:
+    """scikit-learn keeps it private: this holds what we rely on (shapes, signs, zeros kept, the leading part, the same every time)."""
+    values = np.asarray(cartoon_faces(50, 0).values)
+    w, h = nndsvd(values, 4)
+    assert w.shape == (values.shape[0], 4)
+    assert h.shape == (4, 50)
+    assert min(w.min(), h.min()) >= 0
+    u, s, v = np.linalg.svd(values, full_matrices=False)
+    np.testing.assert_allclose(np.outer(w[:, 0], h[0]), s[0] * np.outer(np.abs(u[:, 0]), np.abs(v[0])), atol=1e-6)
+    again = nndsvd(values, 4)
+    np.testing.assert_array_equal(w, again[0])

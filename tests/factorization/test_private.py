@@ -1,0 +1,235 @@
+"""What the private factorisations release: replayed with one unit in and out, against the sensitivities that the ledger states."""
+
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from dpmc_core.datasets.cartoons import cartoon_faces
+from dpmc_core.datasets.samples import Samples, contaminate
+from dpmc_core.datasets.topics import topic_documents
+from dpmc_core.errors import DataError, ParameterError
+from dpmc_core.factorization import MomentConfig, PublishedConfig, SoundConfig, moment_nmf, published_nmf, sound_nmf
+from dpmc_core.factorization.alone import columns_alone
+from dpmc_core.factorization.moments import cosine_basis, frequencies_worth_it
+from dpmc_core.factorization.published import paper_sigma
+from dpmc_core.factorization.step import nndsvd
+from dpmc_core.privacy import Ledger, state
+from dpmc_core.privacy.budget import Budget, Curator
+from dpmc_core.privacy.moments import packed, unpacked
+
+BUDGET = Budget(epsilon=4.0, delta=1e-5)
+
+
+class Replay(Curator):
+    """Hands out the outputs of a first run whatever it is given, and keeps what it was given."""
+
+    script: ClassVar[list[np.ndarray]] = []
+    given: ClassVar[list[tuple[str, np.ndarray]]] = []
+
+    def release(self, name: str, exact: np.ndarray) -> np.ndarray:
+        super().release(name, exact)  # checks the plan, writes the ledger
+        k = len(Replay.given)
+        Replay.given.append((name, np.array(exact)))
+        if k == len(Replay.script):
+            noise = np.random.default_rng(k).normal(0, 0.05 * (1 + np.abs(exact).mean()), exact.shape)
+            Replay.script.append(exact + noise)
+        return np.array(Replay.script[k])
+
+
+def only(samples: Samples, keep: np.ndarray) -> Samples:
+    """The same number of places; those not kept are empty."""
+    if samples.unit == "image":
+        return replace(samples, values=np.asarray(samples.values) * keep)
+    mask = sparse.diags_array(keep.astype(float))
+    return replace(
+        samples,
+        values=sparse.csc_array(samples.values @ mask),
+        counts=sparse.csc_array(samples.counts @ mask),
+    )
+
+
+FACES = contaminate(cartoon_faces(40, 3), 0.2, 0.7, 3)
+TEXTS = topic_documents(60, 3)
+CASES: dict[str, Any] = {
+    "sound, mean": lambda s, r: sound_nmf(s, SoundConfig(rank=4, rounds=3, budget=BUDGET), r),
+    "sound, random": lambda s, r: sound_nmf(s, SoundConfig(rank=4, rounds=2, start="random", budget=BUDGET), r),
+    "sound, outliers": lambda s, r: sound_nmf(s, SoundConfig(rank=4, rounds=2, outlier_penalty=0.5, budget=BUDGET), r),
+    "moments": lambda s, r: moment_nmf(s, MomentConfig(rank=4, rounds=5, budget=BUDGET), r),
+    "moments, Laplace": lambda s, r: moment_nmf(
+        s, MomentConfig(rank=4, rounds=5, budget=Budget(epsilon=4.0, family="laplace")), r
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("case", "samples"),
+    [(c, s) for c in CASES for s in (FACES, TEXTS) if s.unit == "image" or "outliers" not in c],
+    ids=lambda x: x if isinstance(x, str) else x.unit,
+)
+def test_every_release_is_a_sum_over_units_within_its_sensitivity(
+    case: str, samples: Samples, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("sound", "moments"):
+        monkeypatch.setattr(f"dpmc_core.factorization.{module}.Curator", Replay)
+    Replay.script = []
+
+    def releases(keep: np.ndarray) -> tuple[list[tuple[str, np.ndarray]], Ledger]:
+        Replay.given = []
+        ledger = Ledger()
+        for step in CASES[case](only(samples, keep), np.random.default_rng(9)):
+            ledger = ledger.plus(step.releases)
+        return Replay.given, ledger
+
+    everybody = np.ones(len(samples))
+    whole, ledger = releases(everybody)
+    stated = {release.what: release for release in ledger.releases}
+    assert sum(release.count for release in stated.values()) == len(whole)
+    by_name = {name: [r for r in stated.values() if r.coordinates == exact.size] for name, exact in whole}
+    longest = dict.fromkeys(by_name, 0.0)
+    for alice in (0, 7, int(samples.spoiled[0]) if samples.spoiled.size else 11):
+        out, alone = everybody.copy(), np.zeros(len(samples))
+        out[alice], alone[alice] = 0, 1
+        without, _ = releases(out)
+        hers, _ = releases(alone)
+        for (name, a), (_, b), (_, c) in zip(whole, without, hers, strict=True):
+            np.testing.assert_allclose(a - b, c, atol=1e-8)
+            release = by_name[name][0]
+            assert np.linalg.norm((a - b).ravel()) <= release.l2_sensitivity * (1 + 1e-9), name
+            assert np.abs(a - b).sum() <= release.l1_sensitivity * (1 + 1e-9), name
+            longest[name] = max(longest[name], float(np.linalg.norm((a - b).ravel()) / release.l2_sensitivity))
+    assert max(longest.values()) > 0.5  # the bounds are of what is released, not of something else
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 5.0])
+@pytest.mark.parametrize("family", ["gaussian", "laplace", "huber"])
+def test_runs_spend_what_they_were_given(epsilon: float, family: str) -> None:
+    budget = Budget(epsilon=epsilon, family=family)
+    for samples in (FACES, TEXTS):
+        for steps in (
+            sound_nmf(samples, SoundConfig(rank=3, rounds=3, budget=budget), np.random.default_rng(0)),
+            moment_nmf(samples, MomentConfig(rank=3, rounds=3, budget=budget), np.random.default_rng(0)),
+        ):
+            ledger = Ledger()
+            for step in steps:
+                ledger = ledger.plus(step.releases)
+                assert step.dictionary.shape == (samples.dimension, 3)
+                assert np.isfinite(step.dictionary).all()
+                assert step.dictionary.min() >= 0
+            said = state(ledger)
+            assert 0.9 * epsilon < said.epsilon <= epsilon * (1 + 1e-6)
+            assert not said.nominal
+            assert said.unit == samples.unit
+            assert "computed from the data without noise" in said.caveats[0]
+
+
+def test_the_sound_start_tells_nothing() -> None:
+    """With all its noise swamping the data, the first dictionary does not depend on them; the published one starts from them."""
+    other = cartoon_faces(40, 8)
+    firsts = []
+    for samples in (cartoon_faces(40, 3), other):
+        config = SoundConfig(rank=3, rounds=1, start="random", budget=Budget(epsilon=0.0101))
+        firsts.append(next(sound_nmf(samples, config, np.random.default_rng(1))).dictionary)
+    assert np.linalg.norm(firsts[0] - firsts[1]) < 0.1 * np.linalg.norm(firsts[0])
+
+
+def test_as_published_hardly_moves_from_the_raw_datas_decomposition() -> None:
+    """Findings 13: noise or not, W ends where NNDSVD put it."""
+    values = cartoon_faces(200, 0).values
+    start = nndsvd(values, 8)[0]
+    start = start / np.linalg.norm(start, axis=0)
+    ends = {}
+    for epsilon in (None, 0.5):
+        config = PublishedConfig(rank=8, rounds=100, epsilon=epsilon)
+        for step in published_nmf(values, config, np.random.default_rng(0)):
+            ledger = step.releases
+        assert step.moved is not None
+        assert step.moved < 1e-3
+        assert step.moved == pytest.approx(np.linalg.norm(step.dictionary - start) / np.linalg.norm(start))
+        ends[epsilon] = step.dictionary
+    assert len(ledger) == 2
+    assert np.linalg.norm(ends[None] - ends[0.5]) < 1e-3 * np.linalg.norm(start)
+    said = state(Ledger(ledger))
+    assert said.nominal
+    assert said.caveats[0].startswith("Not private")
+
+
+def test_as_published_releases_what_algorithm_2_prints() -> None:
+    values = cartoon_faces(50, 0).values
+    step = next(published_nmf(values, PublishedConfig(rank=4, rounds=1, outlier_penalty=0.5), np.random.default_rng(0)))
+    a, b = step.releases
+    assert (a.coordinates, b.coordinates) == (16, 576 * 4)
+    assert (a.l2_sensitivity, b.l2_sensitivity) == (2 / 50, 4 / 50)
+    assert a.mechanism.std == pytest.approx(2 / 50 / 0.5 * np.sqrt(2 * np.log(1.25e5)))
+    assert paper_sigma(1.0, 1.0, 1e-5) == pytest.approx(4.844805262605389)
+    assert np.linalg.norm(step.coefficients, axis=0).max() <= 1 + 1e-9
+    assert np.linalg.norm(step.outliers, axis=0).max() <= 1 + 1e-9
+
+
+def test_the_papers_bounds_hold_for_replacing_one() -> None:
+    """Equations 13 and 14 from their definition: columns of length at most 1, one replaced."""
+    rng = np.random.default_rng(2)
+    n, worst = 9, [0.0, 0.0]
+    for _ in range(300):
+        h, v = rng.random((3, n)), rng.random((5, n))
+        h, v = h / np.linalg.norm(h, axis=0), v / np.linalg.norm(v, axis=0)
+        h2, v2 = h.copy(), v.copy()
+        for table in (h2, v2):
+            fresh = rng.random(len(table)) * (rng.random(len(table)) < 0.4)
+            table[:, -1] = fresh / max(np.linalg.norm(fresh), 1e-9)
+        worst[0] = max(worst[0], np.linalg.norm(h @ h.T - h2 @ h2.T) / n)
+        worst[1] = max(worst[1], np.linalg.norm(v @ h.T - v2 @ h2.T) / n)
+    assert 0.5 * 2 / n < worst[0] <= 2 / n
+    assert 0.5 * 2 / n < worst[1] <= 2 / n
+
+
+def test_more_faces_bring_the_true_parts_out() -> None:
+    from dpmc_core.metrics.factors import share_found
+
+    found = []
+    for n in (300, 20_000):
+        samples = cartoon_faces(n, 0)
+        config = MomentConfig(rank=20, budget=Budget(epsilon=1.0))
+        *_, step = moment_nmf(samples, config, np.random.default_rng(0))
+        found.append(share_found(samples.truth, step.dictionary))
+    assert found[0] < 0.5
+    assert found[1] > 0.9
+
+
+def test_packing_keeps_lengths() -> None:
+    table = np.random.default_rng(0).normal(size=(7, 7))
+    table = table + table.T
+    assert np.linalg.norm(packed(table)) == pytest.approx(np.linalg.norm(table))
+    np.testing.assert_allclose(unpacked(packed(table), 7), table)
+
+
+def test_the_cosine_basis_is_orthonormal_and_lowest_first() -> None:
+    basis = cosine_basis((6, 5), 30)
+    np.testing.assert_allclose(basis.T @ basis, np.eye(30), atol=1e-12)
+    np.testing.assert_allclose(basis[:, 0], np.full(30, 30**-0.5))
+    assert frequencies_worth_it(100, 50, 0.01) == 16
+    assert frequencies_worth_it(100, 10**6, 1.0) == 100
+    assert frequencies_worth_it(100, 50, np.inf) == 100
+
+
+def test_words_are_chosen_by_what_was_released() -> None:
+    """Without noise: the most frequent words, weighted by an IDF near scikit-learn's, every column of length 1."""
+    columns = columns_alone(TEXTS, Curator(None, np.random.default_rng(0)), 40)
+    assert columns.values.shape == (40, len(TEXTS))
+    assert np.diff(columns.rows).min() > 0
+    lengths = np.sqrt(np.asarray(columns.values.multiply(columns.values).sum(axis=0)).ravel())
+    np.testing.assert_allclose(lengths[lengths > 0], 1)
+    spread = columns.spread(np.ones((40, 2)), TEXTS.dimension)
+    assert spread.shape == (TEXTS.dimension, 2)
+    assert spread.sum() == 80
+
+
+def test_what_cannot_be_done_privately_is_refused() -> None:
+    with pytest.raises(DataError, match="documents × words"):
+        next(sound_nmf(TEXTS, SoundConfig(rank=3, outlier_penalty=0.5), np.random.default_rng(0)))
+    with pytest.raises(ParameterError, match="at most 40"):
+        next(moment_nmf(FACES, MomentConfig(rank=41), np.random.default_rng(0)))
+    with pytest.raises(ParameterError, match="start"):
+        SoundConfig(start="svd")

@@ -1,0 +1,105 @@
+"""Scores of dictionaries and topics against independent computations."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from dpmc_core.datasets.cartoons import cartoon_faces, parts
+from dpmc_core.datasets.factor_sets import load_samples
+from dpmc_core.datasets.samples import Samples
+from dpmc_core.datasets.topics import topic_documents, true_topics
+from dpmc_core.errors import DataError
+from dpmc_core.factorization import RobustConfig, robust_nmf
+from dpmc_core.metrics.factors import column_errors, likeness, match_parts, mean_columns, share_found
+from dpmc_core.metrics.topics import npmi, tc_w2v, top_words, topic_terms
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_errors_of_columns(kind: str) -> None:
+    rng = np.random.default_rng(0)
+    plain = rng.random((8, 5)) * (rng.random((8, 5)) < 0.6)
+    values = plain if kind == "dense" else sparse.csc_array(plain)
+    w, h = rng.random((8, 2)), rng.random((2, 5))
+    np.testing.assert_allclose(column_errors(values, w, h), np.linalg.norm(plain - w @ h, axis=0), atol=1e-12)
+    mean = plain.mean(axis=1)
+    np.testing.assert_allclose(mean_columns(values), mean / np.linalg.norm(mean))
+
+
+def test_parts_are_matched_one_to_one_with_the_largest_sum() -> None:
+    rng = np.random.default_rng(1)
+    a, b = rng.random((6, 4)), rng.random((6, 4))
+    table = likeness(a, b)
+    best = max(itertools.permutations(range(4)), key=lambda p: sum(table[k, p[k]] for k in range(4)))
+    partner, cosine = match_parts(a, b)
+    assert tuple(partner) == best
+    np.testing.assert_allclose(cosine, [table[k, best[k]] for k in range(4)])
+    partner, cosine = match_parts(a, b[:, :2])
+    assert sorted(partner)[:2] == [-1, -1]
+    assert (cosine[partner == -1] == 0).all()
+
+
+def test_true_parts_are_found_and_random_ones_are_not() -> None:
+    truth = parts()
+    shuffled = truth[:, np.random.default_rng(0).permutation(truth.shape[1])] * 3.0
+    assert share_found(truth, shuffled) == 1.0
+    assert share_found(truth, np.random.default_rng(0).random(truth.shape)) == 0.0
+    assert share_found(truth, shuffled[:, :5]) == 0.25
+    assert share_found(truth, np.zeros_like(truth)) == 0.0
+
+
+def documents() -> Samples:
+    counts = np.zeros((4, 10))
+    counts[0, :6] = counts[1, :5] = 1  # nearly always together
+    counts[2, 6:] = 2
+    counts[3, ::2] = 1
+    table = sparse.csc_array(counts)
+    return Samples(values=table, unit="document", name="x", words=("a", "b", "c", "d"), counts=table)
+
+
+def test_npmi_is_its_definition_over_documents() -> None:
+    samples = documents()
+    w = np.array([[3.0, 0, 0], [2, 2, 0], [0, 1, 0], [0, 0.5, 1]])
+    there = samples.counts.toarray() > 0
+    n = there.shape[1]
+
+    def of(i: int, j: int) -> float:
+        joint = (there[i] & there[j]).sum() / n + 1e-12
+        return math.log(joint / (there[i].mean() * there[j].mean())) / -math.log(joint)
+
+    expected = [of(0, 1), np.mean([of(i, j) for i, j in itertools.combinations((1, 2, 3), 2)])]
+    got = npmi(samples, w)
+    np.testing.assert_allclose(got[:2], expected, atol=1e-9)
+    assert math.isnan(got[2])  # one word
+    assert npmi(samples, np.zeros((4, 2))).tolist() == pytest.approx([math.nan, math.nan], nan_ok=True)
+    with pytest.raises(DataError, match="for documents"):
+        npmi(cartoon_faces(5, 0), parts())
+
+
+def test_top_words_leave_out_weight_zero() -> None:
+    w = np.array([[0.2, 0.0], [0.5, 0.0], [0.0, 1.0]])
+    assert topic_terms(w, 5) == [[1, 0], [2]]
+    assert top_words(w, ("a", "b", "c"), 1) == [[("b", 0.5)], [("c", 1.0)]]
+
+
+def test_true_topics_cohere_and_random_words_do_not() -> None:
+    samples = topic_documents(400, 0)
+    random = np.random.default_rng(0).random(true_topics().shape)
+    assert npmi(samples, true_topics()).mean() > 0.4
+    assert npmi(samples, random).mean() < 0.1
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_word2vec_of_a_small_corpus_puts_random_words_above_real_topics() -> None:
+    """Findings 16, on the 300 articles that ship with gensim; NPMI is not fooled. The same numbers every time."""
+    samples = load_samples("lee")
+    *_, step = robust_nmf(samples.values, RobustConfig(rank=8, rounds=20), np.random.default_rng(0))
+    random = np.random.default_rng(0).random(step.dictionary.shape)
+    real, noise = tc_w2v(samples, step.dictionary), tc_w2v(samples, random)
+    assert noise.mean() > real.mean() > 0.9
+    assert npmi(samples, step.dictionary).mean() > 0.3 > 0 > npmi(samples, random).mean()
+    np.testing.assert_array_equal(real, tc_w2v(samples, step.dictionary))
+    with pytest.raises(DataError, match="counts without text"):
+        tc_w2v(topic_documents(10, 0), true_topics())
