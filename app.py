@@ -37,6 +37,12 @@ st.navigation(
             help="Complete a matrix of ratings live, with up to three configurations side by side.",
         ),
         st.Page(
+            "app_pages/factorization.py",
+            title="Factorization",
+            icon=":material/face:",
+            help="Faces into parts and documents into topics: not private, as published, made sound, and by moments, side by side.",
+        ),
+        st.Page(
             "app_pages/audit.py",
             title="Audit",
             icon=":material/search_insights:",

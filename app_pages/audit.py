@@ -8,9 +8,10 @@ import streamlit as st
 from app_pages.parts import audit_charts, controls, game, jobs, live, texts
 from app_pages.parts.style import IDENTITY, draw, show
 from dpmc_core.errors import DPMCError
-from dpmc_core.experiments.audit_spec import CASES, NEIGHBOURS, VIEWS, AuditSpec
-from dpmc_core.experiments.audit_targets import neighbours, true_counts
+from dpmc_core.experiments.audit_spec import CASES, FACTOR_TARGETS, NEIGHBOURS, VIEWS, AuditSpec
+from dpmc_core.experiments.audit_targets import neighbours, pictures, true_counts
 from dpmc_core.experiments.audits import AuditResult, audit
+from dpmc_core.experiments.factor_registry import FACTORIZERS
 from dpmc_core.experiments.registry import ALGORITHMS
 from dpmc_core.privacy import odds_sentence, subject
 from dpmc_core.privacy.audit import proves_at_most
@@ -22,6 +23,7 @@ TARGETS = {
         for n, a in ALGORITHMS.items()
         if a.protects and a.rates
     },
+    **{n: FACTORIZERS[n].title for n in FACTOR_TARGETS},
 }
 NOISES = {name: IDENTITY[name].title for name in ("laplace", "huber", "gaussian", "staircase")}
 CASE_TITLES = {
@@ -32,6 +34,7 @@ CASE_TITLES = {
     "on-grid": "noise on a grid, last bits read",
 }
 NEIGHBOUR_TITLES = {"rating": "one of her ratings", "user": "all of her ratings"}
+SAID_NEIGHBOURS = {**NEIGHBOUR_TITLES, "image": "Alice's picture"}
 VIEW_TITLES = {
     "matrix": "whole completed matrix",
     "others": "everybody else's rows",
@@ -57,7 +60,7 @@ fields: dict[str, Any] = {}
 
 def about_users() -> bool:
     """Whether the target claims to protect whole users."""
-    return fields["target"] != "number" and ALGORITHMS[fields["target"]].protects == "user"
+    return fields["target"] in ALGORITHMS and ALGORITHMS[fields["target"]].protects == "user"
 
 
 with st.sidebar:
@@ -71,6 +74,8 @@ with st.sidebar:
             "as-claimed",
             help="  \n".join(f"**{CASE_TITLES[k]}** {v}" for k, v in CASES.items()),
         )
+    elif fields["target"] in FACTOR_TARGETS:
+        st.caption("Alice's picture is in the data, or its place is empty; the attacker sees the learned parts.")
     elif about_users():
         fields["neighbours"] = "user"
         fields["view"] = controls.choice(
@@ -86,7 +91,7 @@ with st.sidebar:
             "x_neighbours",
             NEIGHBOUR_TITLES,
             "rating",
-            help="  \n".join(NEIGHBOURS.values()),
+            help="  \n".join(NEIGHBOURS[name] for name in NEIGHBOUR_TITLES),
         )
         fields["view"] = controls.choice(
             "The attacker sees",
@@ -97,8 +102,19 @@ with st.sidebar:
         )
     st.subheader("Privacy")
     noises = NOISES if fields["target"] == "number" else {k: v for k, v in NOISES.items() if k != "staircase"}
-    fields["mechanism"] = controls.choice("Noise", "x_noise", noises, "laplace")
-    claim = "Claimed ε" if fields["target"] == "number" else "Total ε" if about_users() else "Nominal ε of one draw"
+    if fields["target"] in FACTOR_TARGETS:
+        noises = {k: v for k, v in noises.items() if k in FACTORIZERS[fields["target"]].mechanisms}
+    if st.session_state.get("x_noise", "laplace") not in noises:
+        st.session_state["x_noise"] = "gaussian"
+    fields["mechanism"] = controls.choice("Noise", "x_noise", noises, "laplace" if "laplace" in noises else "gaussian")
+    sound = fields["target"] in FACTOR_TARGETS and FACTORIZERS[fields["target"]].claims == "sound"
+    claim = (
+        "Claimed ε"
+        if fields["target"] == "number"
+        else "Total ε"
+        if about_users() or sound
+        else "Nominal ε of one draw"
+    )
     fields["epsilon"] = controls.number(claim, "x_epsilon", "noise_epsilon", 1.0, step=0.5)
     if fields["target"] != "number":
         fields["iterations"] = int(controls.number("Iterations T", "x_iterations", "iterations", 2))
@@ -132,11 +148,14 @@ def said(spec: AuditSpec) -> str:
     noise = f"{NOISES[spec.mechanism]} noise"
     if spec.target == "number":
         return f"one number, {CASE_TITLES[spec.case]}, {noise}, claimed ε = {texts.three(spec.epsilon)}"
-    total = ALGORITHMS[spec.target].protects == "user"
-    amount = f"total ε = {texts.three(spec.epsilon)}" if total else f"nominal ε = {texts.three(spec.epsilon)} per draw"
+    amount = (
+        f"total ε = {texts.three(spec.epsilon)}"
+        if spec.about_the_whole_run
+        else f"nominal ε = {texts.three(spec.epsilon)} per draw"
+    )
     return (
-        f"{TARGETS[spec.target]}, T = {spec.iterations}, {noise} at {amount}; the tables differ in "
-        f"{NEIGHBOUR_TITLES[spec.neighbours]}; the attacker sees the {VIEW_TITLES[spec.view]}"
+        f"{TARGETS[spec.target]}, T = {spec.iterations}, {noise} at {amount}; the two datasets differ in "
+        f"{SAID_NEIGHBOURS[spec.neighbours]}; the attacker sees the {VIEW_TITLES.get(spec.view, 'learned parts')}"
     )
 
 
@@ -208,6 +227,17 @@ if fields["target"] == "number":
         f"**Attacked:** the number of people in the data, published once with noise. It is **{with_alice}** with Alice and **{without}** without her. "
         f"{CASES[fields['case']]}"
     )
+elif fields["target"] in FACTOR_TARGETS:
+    st.markdown(
+        f"**Attacked:** {TARGETS[fields['target']]}, on twelve tiny pictures with Alice's or without it. The attacker knows all twelve and sees {VIEWS['parts']}."
+    )
+    draw(
+        audit_charts.two_sets(pictures()),
+        "pictures",
+        "Twelve tiny pictures with Alice's, first, and the same with her place empty.",
+        toolbar=False,
+    )
+    st.caption("Above with Alice, whose picture is the first; below her place is empty.")
 else:
     st.markdown(
         f"**Attacked:** {TARGETS[fields['target']]}, on the left or the right table. The attacker knows both and sees "

@@ -4,12 +4,13 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from app_pages.parts import charts, controls, jobs, run_charts, texts
+from app_pages.parts import charts, controls, jobs, run_charts, sample_view, texts
 from app_pages.parts.style import show
 from dpmc_core.datasets import Entry, catalogue, download, entry
 from dpmc_core.errors import DPMCError
 from dpmc_core.experiments import RunSpec
 from dpmc_core.experiments.data import dataset_of, forget
+from dpmc_core.experiments.factor_run import forget_samples
 
 known = catalogue()
 DATASETS = {k: v.title for k, v in known.items()}
@@ -18,7 +19,7 @@ ZEROS = {"missing": "missing", "rating": "a rating"}
 controls.on_page("app_pages/datasets.py", {"d_name": DATASETS, "d_zeros": ZEROS})
 st.title("What data is here, and what may it be used for?")
 st.markdown(
-    "Synthetic sets need no network. The others are fetched from their publishers, only when you ask, after you saw their terms."
+    "Synthetic sets are made here, and two small ones ship with the app: neither needs a network. The others are fetched from their publishers, only when you ask, after you saw their terms."
 )
 
 with st.sidebar:
@@ -26,15 +27,25 @@ with st.sidebar:
     zeros = controls.segments("A 0 in the file is", "d_zeros", ZEROS, "missing") if name == "sweetrs" else "missing"
 controls.link_problems()
 
+
+def size(e: Entry) -> str:
+    """How large a set is, in its own units."""
+    if e.synthetic:
+        return "you choose"
+    if e.holds == "ratings":
+        return f"{e.ratings:,} by {e.users:,} users of {e.items:,} items"
+    across = f" of {e.dimension:,} {'pixels' if e.holds == 'images' else 'terms'}" if e.dimension else ""
+    return f"{e.samples:,}{across}"
+
+
 st.dataframe(
     pd.DataFrame(
         [
             {
                 "dataset": e.title,
-                "here": "yes" if e.present() else "to fetch",
-                "users": f"{e.users:,}" if e.users else "you choose",
-                "items": f"{e.items:,}" if e.items else "you choose",
-                "ratings": f"{e.ratings:,}" if e.ratings else "you choose",
+                "holds": e.holds,
+                "here": "yes" if e.present() else "to fetch" if e.fetchable else "to place by hand",
+                "size": size(e),
                 "MB to fetch": f"{e.megabytes:g}" if e.megabytes else "none",
                 "terms": e.terms,
             }
@@ -63,9 +74,16 @@ def fetching(wanted: Entry) -> None:
 
         download.fetch(wanted.name, progress, lambda: job.stopped)
         forget()
+        forget_samples()
         pictures.clear()
 
     st.info(f"{wanted.title} is not on this machine yet.", icon=":material/cloud_download:")
+    if not wanted.fetchable:
+        st.markdown(
+            f"No address with a known checksum is on record, so the app does not fetch it. Get it from <{wanted.page}>, put `{wanted.files[0]}` into the folder `{wanted.folder}` of the data folder, and "
+            "reload this page."
+        )
+        return
     job = st.session_state.get("d_job")
     mine = st.session_state.get("d_job_name") == wanted.name
     if job is not None and job.active and not mine:
@@ -102,6 +120,11 @@ st.subheader(chosen.title, anchor=False)
 st.markdown(chosen.summary)
 if not chosen.present():
     fetching(chosen)
+elif chosen.holds != "ratings":
+    try:
+        sample_view.samples_of_entry(chosen)
+    except DPMCError as error:
+        st.error(controls.plain(str(error)))
 else:
     try:
         with st.spinner("Reading…"):

@@ -16,7 +16,7 @@ from playwright.sync_api import sync_playwright
 from streamlit.testing.v1 import AppTest
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = ["", "mechanisms", "budget", "completion", "audit", "datasets"]
+PAGES = ["", "mechanisms", "budget", "completion", "factorization", "audit", "datasets"]
 
 
 def server_times() -> None:

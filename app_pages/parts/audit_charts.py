@@ -12,13 +12,25 @@ from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
 from app_pages.parts.charts import Drawn
+from app_pages.parts.factor_charts import picture, tiles
 from app_pages.parts.style import Label, figure, label_ends
 from dpmc_core.datasets.ratings import Ratings
+from dpmc_core.datasets.samples import Samples
 from dpmc_core.experiments.audit_spec import AuditSpec
-from dpmc_core.experiments.audit_targets import ALICE, FILM, neighbours
+from dpmc_core.experiments.audit_targets import ALICE, FILM, neighbours, pictures
 from dpmc_core.experiments.audits import AuditResult
 
-__all__ = ["axis_of", "bound_so_far", "number_line", "published_matrix", "scores", "two_tables", "worlds"]
+__all__ = [
+    "axis_of",
+    "bound_so_far",
+    "number_line",
+    "published_matrix",
+    "published_parts",
+    "scores",
+    "two_sets",
+    "two_tables",
+    "worlds",
+]
 
 IN, OUT = "#0072B2", "#D55E00"
 
@@ -120,6 +132,21 @@ def bound_so_far(points: Sequence[tuple[int, float]], claims: Mapping[str, float
     return fig, pd.DataFrame(
         {"outputs of each": runs, "proved ε": bounds, **{name: [e] * len(runs) for name, e in claims.items()}}
     )
+
+
+def published_parts(output: NDArray[np.float64], rank: int) -> go.Figure:
+    """The learned parts of one run, as the attacker sees them."""
+    shape = pictures()[0].shape
+    assert shape is not None  # pictures have one
+    return picture(tiles(output.reshape(-1, rank), shape, rank), 180)
+
+
+def two_sets(pair: tuple[Samples, Samples]) -> go.Figure:
+    """Two sets of tiny pictures, one in each row."""
+    shape = pair[0].shape
+    assert shape is not None  # pictures have one
+    both = np.concatenate([np.asarray(samples.values) for samples in pair], axis=1)
+    return picture(tiles(both, shape, len(pair[0])), 150)
 
 
 def two_tables(tables: tuple[Ratings, Ratings], titles: tuple[str, str]) -> Drawn:

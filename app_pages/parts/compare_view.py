@@ -16,9 +16,9 @@ from app_pages.parts.run_charts import Named
 from app_pages.parts.style import IDENTITY, draw, show
 from dpmc_core.experiments import RecommendResult, RunResult, RunSpec, run
 from dpmc_core.experiments.registry import ALGORITHMS
-from dpmc_core.privacy import odds_sentence, subject
+from dpmc_core.privacy import Statement, odds_sentence, subject
 
-__all__ = ["example", "main_figure", "named", "protection", "results_of", "so_far", "title_of"]
+__all__ = ["counted", "example", "main_figure", "named", "protection", "results_of", "so_far", "title_of"]
 
 
 def title_of(spec: RunSpec) -> str:
@@ -78,7 +78,7 @@ def protection(result: RunResult | RecommendResult) -> None:
     statement = result.statement
     st.markdown(f":material/shield: {statement.label}")
     if not statement.private:
-        st.caption("These results could reveal the ratings they were made from.")
+        st.caption("These results could reveal the data they were made from.")
         return
     noise = result.ledger.releases[0].mechanism
     one_draw_delta = result.spec.delta if noise.name == "gaussian" else 0.0
@@ -97,6 +97,11 @@ def protection(result: RunResult | RecommendResult) -> None:
         )
     else:
         st.caption(odds_sentence(statement.epsilon, statement.delta, subject(statement.unit)))
+    counted(statement)
+
+
+def counted(statement: Statement) -> None:
+    """The other ways of counting, and what the count covers or leaves out, each in a popover."""
     with st.popover("Counted by other methods", icon=":material/calculate:"):
         for answer in statement.accounts:
             value = "does not apply" if math.isinf(answer.epsilon) else f"ε = {texts.three(answer.epsilon)}"

@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 
 from app_pages.parts import audit_charts, texts
 from app_pages.parts.style import draw
-from dpmc_core.experiments.audit_spec import AuditSpec
+from dpmc_core.experiments.audit_spec import FACTOR_TARGETS, AuditSpec
 from dpmc_core.experiments.audit_targets import ALICE, FILM, claimed_release, outputs, true_counts
-from dpmc_core.experiments.registry import ALGORITHMS
 from dpmc_core.privacy import guess_bound
 from dpmc_core.privacy.audit import clopper_pearson
 
@@ -83,6 +82,8 @@ def play(spec: AuditSpec) -> None:
 def _question(spec: AuditSpec) -> str:
     if spec.target == "number":
         return "A coin decided whether Alice is in. One number was published. Guess, and see how far you get."
+    if spec.target in FACTOR_TARGETS:
+        return "A coin decided whether Alice's picture is in the data. These parts were learned. Is it?"
     if spec.neighbours == "rating":
         return "A coin decided whether Alice rated film C with a 5 or a 1. This was published. Which was it?"
     return "A coin decided whether Alice's ratings are in the data. This was published. Are they?"
@@ -108,6 +109,14 @@ def _picture(rounds: Rounds) -> None:
         noise = claimed_release(spec).mechanism
         figure = audit_charts.number_line(value, (float(with_alice), float(without)), noise.std)
         draw(figure, "game-number", f"The published number is {value:.3f}.", toolbar=False)
+        return
+    if spec.target in FACTOR_TARGETS:
+        draw(
+            audit_charts.published_parts(output, spec.rank),
+            "game-parts",
+            "The parts learned in this round.",
+            toolbar=False,
+        )
         return
     figure, numbers = audit_charts.published_matrix(spec, output)
     draw(figure, "game-matrix", "What was published in this round.", toolbar=False)
@@ -138,7 +147,7 @@ def _score(rounds: Rounds) -> None:
             f"If the claimed ε = {texts.three(spec.epsilon)} holds, nobody errs in fewer than 1/(1 + e^ε) = {100 * (1 - limit):.1f} of 100 rounds, so nobody is right in more "
             f"than {100 * limit:.1f}. With this noise as claimed the best possible is {100 * noise.best_guess(1.0):.1f}. Luck can beat both for a while, and looking after every round makes that likelier."
         )
-    elif ALGORITHMS[spec.target].protects == "user":
+    elif spec.about_the_whole_run:
         limit = guess_bound(spec.epsilon, spec.delta)
         st.caption(
             f"The whole run is claimed to have ε = {texts.three(spec.epsilon)} at δ = {spec.delta:g}: then nobody is right in more than {100 * limit:.1f} of 100 "

@@ -18,10 +18,26 @@ from dpmc_core.errors import DPMCError
 from dpmc_core.experiments import RunSpec, any_steps
 from dpmc_core.experiments.audit_spec import AuditSpec
 from dpmc_core.experiments.audits import audit_steps
+from dpmc_core.experiments.factor_registry import FACTORIZERS
+from dpmc_core.experiments.factor_run import FactorResult, factor_steps
+from dpmc_core.experiments.factor_spec import FactorSpec
+from dpmc_core.experiments.factor_studies import FactorStudySpec, factor_runs
+from dpmc_core.experiments.factor_study_run import factor_study_steps
 from dpmc_core.experiments.registry import ALGORITHMS
 from dpmc_core.experiments.studies import StudySpec, cells, study_steps
 
-__all__ = ["Job", "TooManyJobs", "current", "standing", "start", "start_audit", "start_study", "start_task"]
+__all__ = [
+    "Job",
+    "TooManyJobs",
+    "current",
+    "standing",
+    "start",
+    "start_audit",
+    "start_factor_study",
+    "start_factors",
+    "start_study",
+    "start_task",
+]
 
 _AT_ONCE = 2  # jobs that compute at the same time; each uses the kernel's own threads
 _WAITING = 8  # jobs that may wait for a turn
@@ -35,7 +51,7 @@ class TooManyJobs(DPMCError):
 class Job:
     """A running or finished piece of work. The page reads it; only its own thread writes ``results`` and ``error``.
 
-    ``kind`` is "run", "recommend", "lists", "study-" and its kind, "audit" or "task"; a visitor has at most one of each. ``results[k]`` is the latest result of the k-th spec (None before its first iteration). ``state`` is "waiting",
+    ``kind`` is "run", "recommend", "lists", "study-" and its kind, "factors", "factor-study-" and its kind, "audit" or "task"; a visitor has at most one of each. ``results[k]`` is the latest result of the k-th spec (None before its first iteration). ``state`` is "waiting",
     "running", "done", "cancelled" or "failed"; partial results stay in every case.
     """
 
@@ -90,6 +106,24 @@ def start_study(spec: StudySpec) -> Job:
     """Make the runs of a study in the same pool; replaces (and cancels) the visitor's former one of that kind."""
     job = Job(kind=f"study-{spec.kind}", specs=(spec,), results=[None], progress=(0, len(cells(spec)) * spec.seeds))
     return _submit(job, lambda: _follow(job, study_steps, lambda result: result.runs), _pool())
+
+
+def start_factors(specs: tuple[FactorSpec, ...]) -> Job:
+    """Run factorisations one after the other; replaces (and cancels) the visitor's former job of this kind."""
+    lengths = [FACTORIZERS[s.algorithm].length(s) for s in specs]
+    job = Job(kind="factors", specs=specs, results=[None] * len(specs), progress=(0, sum(lengths)))
+
+    def made(result: FactorResult) -> int:
+        done = min(result.final.iteration, lengths[specs.index(result.spec)])
+        return sum(lengths[: specs.index(result.spec)]) + done
+
+    return _submit(job, lambda: _follow(job, factor_steps, made), _pool())
+
+
+def start_factor_study(spec: FactorStudySpec) -> Job:
+    """Make the runs of a study of factorisations; replaces (and cancels) the visitor's former one of that kind."""
+    job = Job(kind=f"factor-study-{spec.kind}", specs=(spec,), results=[None], progress=(0, factor_runs(spec)))
+    return _submit(job, lambda: _follow(job, factor_study_steps, lambda result: result.runs), _pool())
 
 
 def start_audit(spec: AuditSpec) -> Job:

@@ -130,6 +130,7 @@ def draw(fig: go.Figure, name: str, alt: str, *, toolbar: bool = True) -> None:
     colour = "#D5DDE4" if st.context.theme.type == "dark" else "#2B3741"
     fig.update_layout(font={"color": colour}, title={"font": {"color": colour}})
     fig.update_annotations(font={"color": colour})
+    fig.update_traces(insidetextfont={"color": colour}, selector={"type": "bar"})  # plotly would choose white or black
     fig.update_xaxes(tickfont={"color": colour}, title={"font": {"color": colour}})
     fig.update_yaxes(tickfont={"color": colour}, title={"font": {"color": colour}})
     if fig.layout.coloraxis.colorbar is not None:

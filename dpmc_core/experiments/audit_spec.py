@@ -11,9 +11,11 @@ from typing import Any
 from dpmc_core import limits
 from dpmc_core.errors import ParameterError
 from dpmc_core.experiments import registry
+from dpmc_core.experiments.factor_registry import FACTORIZERS
+from dpmc_core.experiments.factor_spec import FactorSpec
 from dpmc_core.experiments.spec import RunSpec
 
-__all__ = ["CASES", "CHOICES", "NEIGHBOURS", "NUMERIC", "VIEWS", "AuditSpec", "spec_from_json"]
+__all__ = ["CASES", "CHOICES", "FACTOR_TARGETS", "NEIGHBOURS", "NUMERIC", "VIEWS", "AuditSpec", "spec_from_json"]
 
 # What happens to the one number of the "number" target. Only the first keeps what is claimed.
 CASES: dict[str, str] = {
@@ -26,16 +28,20 @@ CASES: dict[str, str] = {
 NEIGHBOURS: dict[str, str] = {
     "rating": "One of Alice's ratings is a 5 or a 1 (replace one rating).",
     "user": "All of Alice's ratings are in the data or not (add or remove one user).",
+    "image": "Alice's picture is in the data, or its place is empty (add or remove one image).",
 }
 VIEWS: dict[str, str] = {
     "matrix": "the whole completed matrix, Alice's row included",
     "others": "the completed rows of everybody but Alice",
     "items": "the item factors only (as VVᵀ)",
     "factors": "the factors of all other users and of all items",
+    "parts": "the learned parts (W)",
 }
+FACTOR_TARGETS = tuple(name for name, factorizer in FACTORIZERS.items() if factorizer.claims)
 TARGETS = (
     "number",
     *(name for name, algorithm in registry.ALGORITHMS.items() if algorithm.protects and algorithm.rates),
+    *FACTOR_TARGETS,
 )
 CHOICES: dict[str, tuple[str, ...]] = {
     "target": TARGETS,
@@ -68,8 +74,8 @@ class AuditSpec:
 
     ``target`` "number" is a count of people released once with ``mechanism`` noise of claimed ``epsilon`` (at ``delta`` for
     Gaussian noise), as ``case`` says; any other target is an algorithm of the registry, run on a small table of ratings with noise of nominal
-    ``epsilon`` per draw, between ``neighbours``, the attacker seeing ``view``. For algorithms that protect users ``epsilon`` is the
-    total of the run. ``runs`` outputs of each dataset are
+    ``epsilon`` per draw, between ``neighbours``, the attacker seeing ``view``. For algorithms that are sound ``epsilon`` is the
+    total of the run; factorisations are run on a few tiny pictures, ``rank`` parts in ``iterations`` rounds. ``runs`` outputs of each dataset are
     drawn, by default 100,000 numbers (20,000 on a grid) or 1,000 models.
     """
 
@@ -91,9 +97,10 @@ class AuditSpec:
 
     def __post_init__(self) -> None:
         about_users = self.target in registry.ALGORITHMS and registry.ALGORITHMS[self.target].protects == "user"
+        about_images = self.target in FACTOR_TARGETS
         for name, usual in (
-            ("neighbours", "user" if about_users else "rating"),
-            ("view", "factors" if about_users else "matrix"),
+            ("neighbours", "image" if about_images else "user" if about_users else "rating"),
+            ("view", "parts" if about_images else "factors" if about_users else "matrix"),
         ):
             if getattr(self, name) == "":
                 object.__setattr__(self, name, usual)
@@ -125,10 +132,20 @@ class AuditSpec:
                 "matrix",
                 "others, items or factors: joint privacy does not hide from Alice what only she is shown",
             )
+        if about_images != (self.neighbours == "image"):
+            raise ParameterError(
+                "neighbours",
+                self.neighbours,
+                "image for factorisations, and for nothing else: the others are about ratings",
+            )
+        if about_images != (self.view == "parts"):
+            raise ParameterError("view", self.view, "parts for factorisations, and for nothing else")
+        if about_images:
+            self.factor_spec(0)
         if self.runs > _MOST_RUNS[kind]:
             raise ParameterError("runs", self.runs, f"at most {_MOST_RUNS[kind]:,} for this target")
         if kind == "algorithm":
-            each = self.iterations * self.run_spec(0).inner_iterations
+            each = self.iterations * (1 if about_images else self.run_spec(0).inner_iterations)
             if each > _MOST_ITERATIONS or each * self.runs > _MOST_WORK:
                 most = min(_MOST_ITERATIONS, _MOST_WORK // self.runs)
                 raise ParameterError(
@@ -141,6 +158,13 @@ class AuditSpec:
     def noise_options(self) -> dict[str, float]:
         """What the noise needs beside ε: α for Huber, δ for Gaussian."""
         return {"huber": {"alpha": self.alpha}, "gaussian": {"delta": self.delta}}.get(self.mechanism, {})
+
+    @property
+    def about_the_whole_run(self) -> bool:
+        """Whether ε is the total of an algorithm's whole run, not of one draw."""
+        if self.target in FACTOR_TARGETS:
+            return FACTORIZERS[self.target].claims == "sound"
+        return self.target != "number" and registry.ALGORITHMS[self.target].protects == "user"
 
     def but(self, **changes: Any) -> "AuditSpec":
         """A copy with some fields changed."""
@@ -178,6 +202,21 @@ class AuditSpec:
             inner=self.inner,
             seed=seed,
             centring="user",
+        )
+
+    def factor_spec(self, seed: int) -> FactorSpec:
+        """The run of a factorisation target with this seed; what is published of moment NMF needs no rounds on the data."""
+        return FactorSpec(
+            dataset="cartoon",
+            n_samples=100,
+            algorithm=self.target,
+            mechanism=self.mechanism,
+            epsilon=self.epsilon,
+            alpha=self.alpha if self.mechanism == "huber" else None,
+            delta=self.delta,
+            rank=self.rank,
+            rounds=20 if self.target == "moment-nmf" else self.iterations,
+            seed=seed,
         )
 
 

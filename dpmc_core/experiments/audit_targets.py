@@ -5,21 +5,25 @@ here: the attack (``privacy.audit``), the algorithms (``completion``) or running
 """
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpmc_core.datasets.cartoons import cartoon_faces
 from dpmc_core.datasets.ratings import Ratings
+from dpmc_core.datasets.samples import Samples, unit_columns
 from dpmc_core.experiments import registry
-from dpmc_core.experiments.audit_spec import AuditSpec
+from dpmc_core.experiments.audit_spec import FACTOR_TARGETS, AuditSpec
+from dpmc_core.experiments.factor_registry import start_factors
 from dpmc_core.mechanisms import FAMILIES, Mechanism
 from dpmc_core.mechanisms.grid import grid_step, sample_on_grid
 from dpmc_core.privacy import Release
 from dpmc_core.privacy.calibrate import scaled
 
-__all__ = ["ALICE", "FILM", "chunks", "claimed_release", "neighbours", "outputs", "true_counts"]
+__all__ = ["ALICE", "FILM", "chunks", "claimed_release", "neighbours", "outputs", "pictures", "true_counts"]
 
 FloatArray = NDArray[np.float64]
 ALICE, FILM = 0, 2  # Alice's row, and the film whose rating the "rating" neighbours change
@@ -51,6 +55,9 @@ def chunks(spec: AuditSpec) -> Iterator[tuple[FloatArray, FloatArray]]:
 
 def _model(spec: AuditSpec, inside: bool, seed: int) -> FloatArray:
     """What the attacker sees of one run of the algorithm."""
+    if spec.target in FACTOR_TARGETS:
+        *_, learned = start_factors(pictures()[0 if inside else 1], spec.factor_spec(seed))
+        return learned.dictionary.ravel()
     step = None
     for step in registry.start(neighbours(spec.neighbours)[0 if inside else 1], spec.run_spec(seed), workers=1):  # noqa: B007
         pass
@@ -103,6 +110,19 @@ def neighbours(kind: str) -> tuple[Ratings, Ratings]:
     other = values.copy()
     other[ALICE, FILM] = 1
     return table(values, everything), table(other, everything)
+
+
+@lru_cache(maxsize=1)
+def pictures() -> tuple[Samples, Samples]:
+    """The two small sets of pictures that a factorisation is run on (12 cartoon faces of 6×6 pixels): first the one with Alice, then the one where her place is
+    empty. They differ in nothing else."""
+    whole = cartoon_faces(12, seed=5)
+    fine = np.asarray(whole.values).reshape(6, 4, 6, 4, 12)
+    first = unit_columns(fine.mean(axis=(1, 3)).reshape(36, 12))
+    without = np.array(first)
+    without[:, ALICE] = 0.0
+    tiny = replace(whole, shape=(6, 6), truth=None)
+    return replace(tiny, values=first), replace(tiny, values=without)
 
 
 def _claimed_noise(spec: AuditSpec) -> Mechanism:

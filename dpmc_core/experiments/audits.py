@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmc_core.experiments import registry
-from dpmc_core.experiments.audit_spec import VIEWS, AuditSpec
-from dpmc_core.experiments.audit_targets import chunks, claimed_release, neighbours
+from dpmc_core.experiments.audit_spec import FACTOR_TARGETS, VIEWS, AuditSpec
+from dpmc_core.experiments.audit_targets import chunks, claimed_release, neighbours, pictures
+from dpmc_core.experiments.factor_registry import start_factors
 from dpmc_core.experiments.run import versions
 from dpmc_core.mechanisms import Gaussian
 from dpmc_core.privacy import Ledger, Statement, state
@@ -150,6 +151,10 @@ def _statement(spec: AuditSpec) -> Statement:
         # a pure claim is tested as such: at δ = 0
         return replace(claim, epsilon=claim.accounts[0].epsilon, delta=0.0, how="pure ε of one release")
     ledger = Ledger()
+    if spec.target in FACTOR_TARGETS:
+        for learned in start_factors(pictures()[0], spec.factor_spec(spec.seed)):
+            ledger = ledger.plus(learned.releases)
+        return state(ledger, spec.delta)
     ratings, _ = neighbours(spec.neighbours)
     for step in registry.start(ratings, spec.run_spec(spec.seed), workers=1):
         ledger = ledger.plus(step.releases)

@@ -181,10 +181,10 @@ def _yardstick(name: str, text: tuple[int, float, int, str, float], n_samples: i
     return objective(clean.values, step.dictionary, fit_coefficients(clean.values, step.dictionary, _LAST_SWEEPS))
 
 
-def factor_steps(spec: FactorSpec, *, samples: Samples | None = None) -> Iterator[FactorResult]:
+def factor_steps(spec: FactorSpec, *, samples: Samples | None = None, compare: bool = True) -> Iterator[FactorResult]:
     """Yield the ``FactorResult`` so far after each measured round, at most forty of them, the last always.
 
-    ``samples`` replaces the spec's own data (for tests and uploads). Stop iterating to cancel. Raises ``ParameterError``, ``DatasetMissingError`` or
+    ``samples`` replaces the spec's own data (for tests and uploads); ``compare`` False leaves the yardstick out, which takes a fit of its own. Stop iterating to cancel. Raises ``ParameterError``, ``DatasetMissingError`` or
     ``DataError`` before the first step.
     """
     started = time.perf_counter()
@@ -218,14 +218,14 @@ def factor_steps(spec: FactorSpec, *, samples: Samples | None = None) -> Iterato
             shown=shown,
             ledger=ledger,
             trivial=trivial,
-            yardstick=yardstick(spec) if last and own else float("nan"),
+            yardstick=yardstick(spec) if last and own and compare else float("nan"),
             seconds=time.perf_counter() - started,
             versions=versions(),
             finished=last,
         )
 
 
-def factorize(spec: FactorSpec, *, samples: Samples | None = None) -> FactorResult:
+def factorize(spec: FactorSpec, *, samples: Samples | None = None, compare: bool = True) -> FactorResult:
     """The finished result of ``spec``; see ``factor_steps``.
 
     >>> result = factorize(FactorSpec(dataset="cartoon", n_samples=300, rank=5, rounds=20))
@@ -233,7 +233,7 @@ def factorize(spec: FactorSpec, *, samples: Samples | None = None) -> FactorResu
     (True, 'not private: no noise was added', True)
     """
     result = None
-    for result in factor_steps(spec, samples=samples):  # noqa: B007
+    for result in factor_steps(spec, samples=samples, compare=compare):  # noqa: B007
         pass
     assert result is not None  # a spec has at least one round
     return result

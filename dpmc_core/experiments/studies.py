@@ -12,12 +12,12 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy import stats
 
 from dpmc_core import limits
 from dpmc_core.datasets.ratings import Ratings, Split
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.experiments.data import sizes_of, split_of
+from dpmc_core.experiments.intervals import t_half_width
 from dpmc_core.experiments.private import DEFAULT_TOTAL
 from dpmc_core.experiments.registry import ALGORITHMS
 from dpmc_core.experiments.run import run, versions
@@ -245,18 +245,13 @@ class Point:
     @property
     def half_width(self) -> float:
         """Half of a 95 % t-interval of the mean over seeds (split, start and noise); NaN for one seed."""
-        return _t_interval(self.errors)
+        return t_half_width(self.errors)
 
     @property
     def against_trivial(self) -> tuple[float, float]:
         """Mean of error minus the best trivial predictor's on the same ratings, and half of its 95 % t-interval over seeds (NaN for one seed)."""
         apart = tuple(e - t for e, t in zip(self.errors, self.trivial, strict=True))
-        return float(np.mean(apart)), _t_interval(apart)
-
-
-def _t_interval(values: tuple[float, ...]) -> float:
-    n = len(values)
-    return math.nan if n < 2 else float(stats.t.ppf(0.975, n - 1) * np.std(values, ddof=1) / math.sqrt(n))
+        return float(np.mean(apart)), t_half_width(apart)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -43,7 +43,7 @@ RESIDUAL_CLIP = 0.9  # in units of the typical length of a centred column
 FREQUENCIES_PER_SIGNAL, FEWEST_FREQUENCIES = 2.8, 16
 WORDS_PER_SIGNAL, MOST_WORDS = 4.0, 1500
 MOST_DIRECTIONS = 300
-MADE_UP = 3000  # columns drawn from the released moments
+MOST_MADE_UP, FEWEST_MADE_UP, MADE_UP_PER_ROW = 3000, 500, 8  # columns drawn from the released moments
 _CHUNK = 4096
 
 
@@ -89,7 +89,8 @@ def moment_nmf(samples: Samples, config: MomentConfig, rng: np.random.Generator)
         yield FactorStep(2, columns.spread(alone, samples.dimension), releases=curator.made())
         return
     size_of_mean = math.sqrt(max(1.0 - float(np.vdot(spread, spread)), 0.05))
-    made = size_of_mean * direction[:, None] + directions @ rng.standard_normal((directions.shape[1], MADE_UP))
+    count = min(MOST_MADE_UP, max(FEWEST_MADE_UP, MADE_UP_PER_ROW * len(mean)))
+    made = size_of_mean * direction[:, None] + directions @ rng.standard_normal((directions.shape[1], count))
     made = np.maximum(made, 0.0)
     inside = made.any(axis=1)  # pixels that are black in every made-up column
     dictionary = np.zeros((len(mean), config.rank))

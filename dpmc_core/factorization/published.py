@@ -92,13 +92,15 @@ def published_nmf(
     for iteration in range(1, config.rounds + 1):
         gram = dictionary.T @ dictionary
         eta = 1 / float(np.linalg.eigvalsh(gram)[-1])
+        target = cross(clean, dictionary)
         for _ in range(config.inner):
-            coefficients = np.maximum(coefficients - eta * (gram @ coefficients - cross(clean, dictionary)), 0.0)
+            coefficients = np.maximum(coefficients - eta * (gram @ coefficients - target), 0.0)
             if robust:
                 assert config.outlier_penalty is not None
                 left = np.asarray(values) - dictionary @ coefficients
                 outliers = unit_ball(soft_threshold(left, config.outlier_penalty * entry, config.outlier_bound * entry))
                 clean = np.asarray(values) - outliers
+                target = cross(clean, dictionary)
         coefficients = unit_ball(coefficients)
         first, second = (table / n for table in gram_and_target(clean, coefficients))
         releases = []

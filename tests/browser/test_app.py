@@ -15,6 +15,7 @@ PAGES = {
     "/mechanisms": "Which noise, and how much?",
     "/budget": "What does a whole run spend?",
     "/completion": "What does noise cost a recommender?",
+    "/factorization": "Can faces and topics be learned in private?",
     "/audit": "Can an attacker tell whether Alice is in?",
     "/datasets": "What data is here, and what may it be used for?",
 }

@@ -1,0 +1,197 @@
+"""The *Factorization* page: every question has an answer before anything is run, runs live, and says what is and what is not private."""
+
+import math
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from app_pages.parts import factor_charts, factor_study_view, jobs
+from app_pages.parts.factor_controls import QUESTIONS
+from app_pages.parts.factor_texts import notice_factors
+from dpmc_core.experiments import FactorSpec, factorize
+from dpmc_core.experiments.factor_studies import FACTOR_STUDIES
+from tests.app.test_pages import fresh_visitor, open_page
+
+__all__ = ["fresh_visitor"]  # each test is a visitor of its own
+
+
+def ask(question: str = "compare", **params: str) -> AppTest:
+    return open_page("factorization", f_question=question, **params)
+
+
+def finish(app: AppTest, kind: str) -> None:
+    for _ in range(1500):
+        job = jobs.current(kind)
+        if job is not None and not job.active:
+            break
+        time.sleep(0.1)
+    app.run()
+    assert not app.exception
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_every_question_has_an_answer_before_anything_is_run(question: str) -> None:
+    app = ask(question)
+    assert not app.error
+    charts = app.get("plotly_chart")
+    assert charts
+    assert all(chart.proto.alt for chart in charts)
+    assert any("What to notice" in m.value for m in app.markdown)
+    assert any("xample" in c.value for c in app.caption)
+
+
+def test_faces_four_ways_side_by_side() -> None:
+    app = ask(f_data="cartoon", f_n="400", f_k="6")
+    app.button(key="go").click().run()
+    finish(app, "factors")
+    assert not any("Example" in c.value for c in app.caption)
+    assert len(app.metric) == 4
+    said = " ".join(m.value for m in app.markdown)
+    for name in ("NMF, not private", "As published, not private", "Made sound", "Moment NMF, sound"):
+        assert f"**{name}**" in said
+    assert sum("sound ε = 10 in all" in m.value for m in app.markdown) == 2
+    assert any("Not private" in w.value for w in app.warning)
+    assert any("As published is not private" in m.value for m in app.markdown)
+    before = [chart.proto.alt for chart in app.get("plotly_chart")]
+    app.number_input(key="f_used").set_value(2).run()
+    after = [chart.proto.alt for chart in app.get("plotly_chart")]
+    assert any("from 2 parts" in alt for alt in after)
+    assert before != after
+    app.number_input(key="f_k").set_value(7).run()
+    assert any("settings have changed" in i.value for i in app.info)
+
+
+def test_spoiled_faces_show_what_the_outlier_matrix_took_up() -> None:
+    app = ask(f_data="cartoon", f_n="300", f_k="5", f_spoil="true")
+    app.button(key="go").click().run()
+    finish(app, "factors")
+    assert len(app.metric) == 5
+    assert any("took up" in s.value for s in app.subheader)
+    assert any("robust parts" in m.value for m in app.markdown)
+    assert any("30 of 300 images have 70 % of their pixels spoiled" in m.value for m in app.markdown)
+
+
+def test_topics_beside_each_other() -> None:
+    app = ask(f_data="topics", f_n="400")
+    assert app.number_input(key="f_k").value == 12
+    app.button(key="go").click().run()
+    finish(app, "factors")
+    assert any("NPMI from −1" in m.value for m in app.markdown)
+    assert app.number_input(key="f_topic").value == 1
+    app.number_input(key="f_topic").set_value(9).run()
+    assert not app.exception
+    app.number_input(key="f_document").set_value(3).run()
+    assert any("Class in the data" in c.value for c in app.caption)
+
+
+def test_articles_show_both_coherences_and_the_warning() -> None:
+    app = ask(f_data="lee", f_k="4")
+    app.button(key="go").click().run()
+    finish(app, "factors")
+    app.session_state["f-coherence"] = True
+    app.run()
+    assert not app.exception
+
+
+def test_a_study_runs_live() -> None:
+    app = ask("people", f_data="topics", f_seeds="1", f_k="3")
+    assert set(app.selectbox(key="f_data").options) == {"Cartoon faces, any number", "Synthetic topics, any number"}
+    app.button(key="go").click().run()
+    finish(app, "factor-study-people")
+    assert not app.error
+    assert not any("Stored example" in c.value for c in app.caption)
+
+
+def test_bad_settings_get_a_sentence() -> None:
+    app = ask(f_data="lfw", f_k="101")
+    assert any("at most 100" in e.value for e in app.error)
+    assert app.button(key="go").disabled
+    app = ask(f_data="lee", f_min_df="900")
+    app.button(key="go").click().run()
+    finish(app, "factors")
+    assert any("the filter leaves no word" in e.value for e in app.error)
+    app = ask(f_data="netflix")
+    assert any("netflix" in w.value for w in app.warning)
+
+
+def test_a_missing_set_says_where_to_get_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("DPMC_DATA_DIR", str(tmp_path))
+    for name, words in (("cbcl", "where to get it"), ("guardian", "fetch it on the Datasets page")):
+        app = ask(f_data=name)
+        assert any(words in e.value for e in app.error)
+        page = open_page("datasets", d_name=name)
+        assert not page.exception
+    assert any("Guardian 2016 (23 MB)" in b.label for b in page.button)
+    page = open_page("datasets", d_name="cbcl")
+    assert any("put `CBCL_Face.mat` into the folder `cbcl`" in m.value for m in page.markdown)
+
+
+@pytest.mark.parametrize("name", ["lfw", "cartoon", "lee", "topics"])
+def test_the_datasets_page_shows_faces_and_texts(name: str) -> None:
+    app = open_page("datasets", d_name=name)
+    assert not app.exception
+    assert not app.error
+    assert app.get("plotly_chart")
+    assert len(app.metric) >= 3
+
+
+def test_stored_studies_are_what_running_them_again_gives() -> None:
+    """A few runs of the stored file, made again from their specs."""
+    from dpmc_core.experiments.factor_studies import factor_cells
+
+    checked = 0
+    for kind, result in factor_study_view.stored().items():
+        assert result.finished
+        assert kind in FACTOR_STUDIES
+        for cell in factor_cells(result.spec):
+            wanted = (
+                (kind == "epsilon" and cell.x == 10)
+                or (kind == "parts" and cell.x == 8)
+                or (kind == "outliers" and cell.x == 0.1)
+            )
+            if not wanted or cell.series.startswith("Private"):
+                continue
+            (point,) = [p for p in result.points if (p.series, p.x) == (cell.series, cell.x)]
+            again = factorize(cell.spec, compare=False)
+            assert again.final.objective == pytest.approx(point.values["objective"][0], rel=1e-6), (kind, cell)
+            checked += 1
+    assert checked >= 5
+
+
+@pytest.mark.parametrize("kind", FACTOR_STUDIES)
+def test_study_figures_and_sentences(kind: str) -> None:
+    result = factor_study_view.stored()[kind]
+    figure, numbers = factor_study_view.factor_curves(result)
+    assert len(numbers)
+    assert {note.text for note in figure.layout.annotations} >= {p.series for p in result.points}
+    sentences = factor_study_view.factor_sentences(result)
+    assert sentences
+    if kind == "rounds":
+        assert any("Noise that changes nothing protects nothing" in s for s in sentences)
+    if kind == "people":
+        assert any("finds nine in ten true parts from" in s for s in sentences)
+    half = replace(result, points=result.points[:1], runs=1)
+    factor_study_view.factor_curves(half)  # a study that was stopped after its first run
+    if kind not in ("outliers", "parts"):
+        factor_study_view.factor_sentences(half)
+
+
+def test_parts_are_shown_beside_their_likes() -> None:
+    base = FactorSpec(dataset="cartoon", n_samples=300, rank=5)
+    results = [factorize(base), factorize(base.but(algorithm="moment-nmf", mechanism="gaussian", epsilon=50.0))]
+    items = factor_charts.learned(results)
+    assert sorted(items[1].order) == list(range(5))
+    first, second = (i.dictionary / np.maximum(np.linalg.norm(i.dictionary, axis=0), 1e-12) for i in items)
+    np.testing.assert_allclose((first * second).sum(axis=0), items[1].likeness, atol=1e-9)
+    whole, left = factor_charts.rebuilt(results[0], 3, 5)
+    assert left == pytest.approx(np.linalg.norm(np.asarray(results[0].clean.values)[:, 3] - whole))
+    assert factor_charts.rebuilt(results[0], 3, 1)[1] >= left - 1e-9
+    sheet = factor_charts.tiles(results[0].dictionary, (24, 24), 3)
+    assert sheet.shape == (2 * 25 + 1, 3 * 25 + 1)
+    said = " ".join(notice_factors(items))
+    assert "True parts found" in said
+    assert math.isnan(items[0].likeness[0])
