@@ -107,7 +107,8 @@ def factor_curves(result: FactorStudyResult) -> Drawn:
         if measure == "objective":
             lines = [(f"{TRIVIAL} (trivial)", result.trivial)]
             lines += [("scikit-learn's NMF", result.yardstick)] if result.spec.kind not in ("parts", "people") else []
-            for name, value in lines if result.spec.kind != "people" else []:
+            near = 3 * max(values, default=0.0)  # a line far above all others would flatten them
+            for name, value in [(n, v) for n, v in lines if v <= near] if result.spec.kind != "people" else []:
                 fig.add_hline(y=value, line={"width": 1, "dash": "dot", "color": _LINE}, row=place, col=1)
                 ends.append(Label(last, value, name))
                 values.append(value)
@@ -119,7 +120,12 @@ def factor_curves(result: FactorStudyResult) -> Drawn:
         )
         _write_ends(fig, ends, shown, place, kind.log_x)
     ticks = sorted({p.x for p in result.points})
-    fig.update_xaxes(gridcolor=_GRID, zeroline=False, tickvals=ticks, ticktext=[f"{t:,.4g}" for t in ticks])
+    fig.update_xaxes(
+        gridcolor=_GRID,
+        zeroline=False,
+        tickvals=ticks,
+        ticktext=[f"{t:,.0f}" if t >= 1000 else f"{t:.4g}" for t in ticks],
+    )
     if kind.log_x:
         low, high = math.log10(ticks[0]), math.log10(ticks[-1])
         fig.update_xaxes(type="log", range=[low - 0.04 * (high - low or 1), high + 0.02 * (high - low or 1)])
@@ -181,7 +187,7 @@ def factor_sentences(result: FactorStudyResult) -> list[str]:
         published = by_name.get("as published (not private)")
         if published:
             out.append(
-                f"As published finds {100 * published[-1].mean('found'):.0f} % however many there are: its parts stay where the singular vectors put them."
+                f"As published finds {100 * published[-1].mean('found'):.0f} % even of the most: its parts stay where the singular vectors put them."
             )
     if kind == "parts":
         if "npmi" in result.measures:
@@ -219,10 +225,11 @@ def factor_study_so_far(job: jobs.Job) -> bool:
 def factor_study_result(result: FactorStudyResult, example: bool = False) -> None:
     """Figure, sentences, and what was run."""
     kind, base = FACTOR_STUDIES[result.spec.kind], result.spec.base
+    at = "" if kind.own_epsilon else f", total ε = {three(base.epsilon or 1.0)}"
     if example:
         what = "cartoon faces" if base.dataset == "cartoon" else "documents on synthetic topics"
         st.caption(
-            f":material/info: **Stored example**: {base.n_samples:,} {what}, K = {base.rank}, up to {result.spec.seeds} seeds. Press *Run* to compute with the settings in the sidebar."
+            f":material/info: **Stored example**: {base.n_samples:,} {what}, K = {base.rank}{at}, up to {result.spec.seeds} seeds. Press *Run* to compute with the settings in the sidebar."
         )
     figure, numbers = factor_curves(result)
     sentences = factor_sentences(result)
@@ -236,7 +243,7 @@ def factor_study_result(result: FactorStudyResult, example: bool = False) -> Non
     unit = "image" if "npmi" not in result.measures else "document"
     st.caption(
         f"{result.runs} runs in {result.seconds:.0f} s. Means over up to {result.spec.seeds} seeds (noise and start, and the data where they are made or spoiled anew); bars: 95 % t-intervals of the mean; one run where nothing is random.{unfinished} "
-        f"After {kind.source}. Settings stay the same along a line. ε is of one run, at δ = {base.delta:g}, for one {unit} added or removed; lines called *no noise* or *not private*, and the dotted ones, protect nobody. Objectives and coherence are "
+        f"After {kind.source}. Settings stay the same along a line. ε is of one run, at δ = {base.delta:g}, for one {unit} added or removed; lines called *no noise* or *not private*, and the dotted ones, protect nobody. The average column, which is trivial, has an objective of {three(result.trivial)}, scikit-learn's NMF {three(result.yardstick)}. Objectives and coherence are "
         "computed from the data without noise."
     )
     with st.expander("Take it with you", icon=":material/download:", on_change="rerun", key="f-study-take") as fold:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpmc_core.completion import ALSConfig, IRLSConfig, Step, als, irls
+from dpmc_core.completion.dpnmf import DPNMFConfig, dpnmf, functional_sensitivity
 from dpmc_core.completion.preprocessing import SAMPLING
 from dpmc_core.completion.projection import PROJECTIONS
 from dpmc_core.completion.spectral import svt, trifactor, truncated_svd, user_item
@@ -20,6 +21,7 @@ from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.errors import ParameterError
 from dpmc_core.experiments.private import budget_of, recommender, run_baseline, run_private
 from dpmc_core.mechanisms import Gaussian, Huber, Laplace, Mechanism, alpha_with_variance
+from dpmc_core.privacy.calibrate import scaled
 
 if TYPE_CHECKING:
     from dpmc_core.experiments.spec import RunSpec
@@ -89,6 +91,16 @@ def _irls(
     return irls(ratings, config, rng, workers)
 
 
+def _dpnmf(
+    ratings: Ratings, spec: "RunSpec", mechanism: Mechanism | None, rng: np.random.Generator, workers: int | None
+) -> Iterator[Step]:
+    if mechanism is not None and spec.epsilon is not None:  # ε of a draw, at this algorithm's own sensitivity
+        largest = max(abs(ratings.low), abs(ratings.high))
+        mechanism = scaled(mechanism, functional_sensitivity(spec.rank, largest) / spec.sensitivity)
+    config = DPNMFConfig(rank=spec.rank, reg=spec.reg, iterations=spec.iterations, mechanism=mechanism)
+    return dpnmf(ratings, config, rng, workers)
+
+
 ALGORITHMS: dict[str, Algorithm] = {
     "als": Algorithm(
         "ALS",
@@ -107,6 +119,12 @@ ALGORITHMS: dict[str, Algorithm] = {
         "IRLS with K = 2 reweightings per item pass: the papers' cheap variant.",
         "huber-paper, section 4 (Tables 4 and 5)",
         _irls,
+    ),
+    "dpnmf": Algorithm(
+        "DPNMF",
+        "Non-negative factors; the coefficients of every item's objective get noise in each iteration. Nominal: users' vectors are not protected.",
+        "after Ran et al. 2022 (abstract); nmf-paper, section 4.4",
+        _dpnmf,
     ),
     "moments": Algorithm(
         "Moments once",

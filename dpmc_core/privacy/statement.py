@@ -183,6 +183,13 @@ def _caveats(ledger: Ledger, rating_width: float | None) -> tuple[str, ...]:
         return JOINT_CAVEATS if "user" in ours else ()
     if all(r.source.startswith("nmf-paper") for r in ledger.releases):
         return PUBLISHED_NMF_CAVEATS
+    if all(r.source.startswith("Ran et al.") for r in ledger.releases):
+        return (
+            f"Printed ε count one draw; this run made {ledger.draws:,}.",
+            "The users' vectors are computed from their ratings without noise: changing one rating changes that user's vector, hence the terms of every item the user rated. No Δ is derived for that.",
+            *NOMINAL_CAVEATS[1:2],
+            "Only the abstract of Ran et al. 2022 was at hand; details are this project's (dpmc_core/completion/dpnmf.py).",
+        )
     from_paper = [r for r in ledger.releases if r.source.startswith("huber-paper")]
     if not from_paper:
         return (

@@ -1,0 +1,144 @@
+"""Factorisations against what was asked of them: ``python -m benchmarks.factorizations [sklearn|sound|robust|people|memory ...]``.
+
+Needs ``DPMC_DATA_DIR`` for CBCL, Extended Yale B, BBC and TDT2. Ratios are of one run on one machine; tables go to ``benchmarks/results.md`` and ``docs/moment-nmf.md``.
+"""
+
+import resource
+import statistics
+import sys
+import time
+from collections.abc import Iterator
+
+import numpy as np
+
+from dpmc_core.datasets.factor_sets import load_samples
+from dpmc_core.datasets.samples import contaminate
+from dpmc_core.datasets.text import TextFilter
+from dpmc_core.experiments import FactorSpec, factorize
+from dpmc_core.experiments.factor_run import yardstick
+from dpmc_core.experiments.intervals import t_half_width
+from dpmc_core.factorization import RobustConfig, fit_coefficients, objective, robust_nmf, sklearn_nmf
+from dpmc_core.factorization.step import FactorStep
+
+SEEDS = range(5)
+
+
+def last(steps: Iterator[FactorStep]) -> FactorStep:
+    """The last step."""
+    *_, step = steps
+    return step
+
+
+def versus_sklearn() -> None:
+    """Objective and time against scikit-learn's coordinate descent: the same start, as many iterations, taken in turns."""
+    whole = TextFilter(min_documents=1, max_share=1.0, most_words=50_000, stop_words=False)
+    for name, parts, chosen in (("cbcl", 50, None), ("bbc", 5, None), ("tdt2", 30, whole)):
+        values = load_samples(name, chosen=chosen).values
+        for rounds in (50, 200) if name != "tdt2" else (50,):
+            times: dict[str, list[float]] = {"ours": [], "sklearn": []}
+            ends = {}
+            for _ in range(3):
+                start = time.perf_counter()
+                ends["ours"] = last(
+                    robust_nmf(values, RobustConfig(rank=parts, rounds=rounds), np.random.default_rng(0))
+                )
+                times["ours"].append(time.perf_counter() - start)
+                start = time.perf_counter()
+                ends["sklearn"] = last(sklearn_nmf(values, parts, rounds))
+                times["sklearn"].append(time.perf_counter() - start)
+            ours, theirs = (objective(values, e.dictionary, e.coefficients) for e in (ends["ours"], ends["sklearn"]))
+            ratio = statistics.median(times["ours"]) / statistics.median(times["sklearn"])
+            print(
+                f"{name} {values.shape[0]}×{values.shape[1]}, K = {parts}, {rounds} iterations: objective {ours:.6f} against {theirs:.6f} ({100 * (ours / theirs - 1):+.4f} %), "
+                f"{statistics.median(times['ours']):.2f} s, {ratio:.2f} × its time",
+                flush=True,
+            )
+
+
+def sound() -> None:
+    """Private forms on CBCL over five seeds."""
+    base = FactorSpec(dataset="cbcl", rank=50)
+    mean = factorize(base, compare=False)
+    print(f"average {mean.trivial:.4f}, NMF {mean.final.objective:.4f}, scikit-learn {yardstick(base):.4f}")
+    for algorithm, parts in (("moment-nmf", 50), ("private-nmf", 20)):
+        for family in ("gaussian", "laplace", "huber"):
+            line = []
+            for epsilon in (1.0, 5.0, 10.0, 50.0):
+                spec = base.but(algorithm=algorithm, mechanism=family, epsilon=epsilon, rank=parts)
+                ends = [factorize(spec.but(seed=k), compare=False).final.objective for k in SEEDS]
+                line.append(f"{np.mean(ends):.4f} ± {t_half_width(ends):.4f}")
+            print(f"{algorithm} {family}, K = {parts}: {' | '.join(line)}", flush=True)
+
+
+def robust() -> None:
+    """Plain against robust NMF on Extended Yale B with a tenth of the images spoiled: five draws of what is spoiled."""
+    clean = load_samples("yaleb")
+    apart = []
+    for seed in SEEDS:
+        spoiled = contaminate(clean, 0.1, 0.7, seed)
+        ends = []
+        for penalty in (None, 0.5):
+            config = RobustConfig(rank=38, rounds=50, inner=1 if penalty is None else 3, outlier_penalty=penalty)
+            step = last(robust_nmf(spoiled.values, config, np.random.default_rng(0)))
+            ends.append(objective(clean.values, step.dictionary, fit_coefficients(clean.values, step.dictionary, 40)))
+        # the same number of steps on each factor without outliers, so that the margin is not of more steps
+        step = last(robust_nmf(spoiled.values, RobustConfig(rank=38, rounds=50, inner=3), np.random.default_rng(0)))
+        ends.append(objective(clean.values, step.dictionary, fit_coefficients(clean.values, step.dictionary, 40)))
+        apart.append((ends[1] - ends[0], ends[1] - ends[2]))
+        print(
+            f"seed {seed}: plain {ends[0]:.5f}, plain with 3 inner steps {ends[2]:.5f}, robust {ends[1]:.5f}",
+            flush=True,
+        )
+    for name, differences in zip(("plain", "plain with 3 inner steps"), zip(*apart, strict=True), strict=True):
+        print(f"robust minus {name}: {np.mean(differences):+.5f} ± {t_half_width(differences):.5f}")
+
+
+def people() -> None:
+    """True parts found among cartoon faces by moment NMF, and true topics."""
+    for name, parts in (("cartoon", 20), ("topics", 12)):
+        for n in (1000, 2000, 5000, 10_000, 50_000):
+            for epsilon in (1.0, 5.0):
+                found = []
+                for k in SEEDS:
+                    spec = FactorSpec(
+                        dataset=name,
+                        n_samples=n,
+                        rank=parts,
+                        algorithm="moment-nmf",
+                        mechanism="gaussian",
+                        epsilon=epsilon,
+                        seed=k,
+                        data_seed=k,
+                    )
+                    found.append(factorize(spec, compare=False).final.found)
+                print(
+                    f"{name}, N = {n:,}, ε = {epsilon:g}: {100 * np.mean(found):.0f} % found (lowest {100 * min(found):.0f} %)",
+                    flush=True,
+                )
+
+
+def memory() -> None:
+    """Time and peak memory beyond the data of the live runs."""
+    for name, parts, n in (("lfw", 16, 0), ("lee", 8, 0), ("tdt2", 30, 0), ("cartoon", 20, 100_000)):
+        data = {"n_samples": n} if n else {}
+        for algorithm in ("nmf", "private-nmf-published", "private-nmf", "moment-nmf"):
+            noise = {} if algorithm == "nmf" else {"mechanism": "gaussian"}
+            spec = FactorSpec(dataset=name, rank=parts, algorithm=algorithm, **noise, **data)
+            if algorithm == "nmf":
+                load_samples(name, n_samples=spec.n_samples)
+            before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+            result = factorize(spec)
+            after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+            result.statement, result.coherence  # noqa: B018 - part of what a page shows
+            print(
+                f"{name} {algorithm}: {result.seconds:.1f} s, peak memory grew by {(after - before) / 1024:.0f} MiB",
+                flush=True,
+            )
+
+
+TASKS = {"sklearn": versus_sklearn, "sound": sound, "robust": robust, "people": people, "memory": memory}
+
+if __name__ == "__main__":
+    for task in sys.argv[1:] or TASKS:
+        print(f"## {task}")
+        TASKS[task]()

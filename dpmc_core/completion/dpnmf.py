@@ -1,0 +1,137 @@
+"""DPNMF: a non-negative factorisation of ratings whose item objectives leave with noise, the rival of the private NMF paper.
+
+Lives here: the solver as a generator of steps. Does not live here: NMF of images and documents (``factorization``), or any claim about privacy beyond the releases it writes.
+
+After Ran, Wang, Li & Yang 2022, of whom we had the abstract and what the nmf-paper (section 4.4) says of it: alternating non-negative least squares, privacy by Laplace noise on the coefficients of
+the polynomial that each item's objective is (the functional mechanism, Zhang et al. 2012). What neither text says is ours: user vectors are cut to length 1, ratings are used as they are, noise that makes a
+quadratic form indefinite is met by setting negative eigenvalues to 0 and pulling items to the average one, and each iteration draws afresh.
+
+Item j's objective is Σ_i (x_ij − u_i·v)² = Σ x² − 2v·Σ x u + vᵀ(Σ u uᵀ)v: r linear and r(r+1)/2 quadratic coefficients. With ‖u‖₂ ≤ 1, so ‖u‖₁ ≤ √r, and |x| ≤ X, one rating's term has coefficients that
+add up to at most 2X√r + r, and replacing it moves them by at most twice that in ℓ1: the functional mechanism's Δ. The count is nominal: the users' vectors are computed from their ratings without noise, so changing one
+rating changes that user's vector and with it the terms of every item the user rated.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from dpmc_core import limits
+from dpmc_core.completion.step import FactorModel, Step, check_rank
+from dpmc_core.datasets.ratings import Ratings
+from dpmc_core.mechanisms import Mechanism
+from dpmc_core.privacy.ledger import Release, draw
+
+FloatArray = NDArray[np.float64]
+
+__all__ = ["DPNMFConfig", "dpnmf", "functional_sensitivity"]
+
+_SWEEPS = 10  # passes of coordinate descent for one factor
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DPNMFConfig:
+    """``rank`` r, ridge penalty ``reg`` λ, ``iterations`` T, and the ``mechanism`` whose noise every coefficient gets (None for none). Raises ``ParameterError``."""
+
+    rank: int = 16
+    reg: float = 1.0
+    iterations: int = 20
+    mechanism: Mechanism | None = None
+
+    def __post_init__(self) -> None:
+        limits.check_int("rank", self.rank)
+        limits.check("reg", self.reg)
+        limits.check_int("iterations", self.iterations)
+
+
+def functional_sensitivity(rank: int, largest: float) -> float:
+    """Δ₁ of one item's coefficients, one rating of size at most ``largest`` replaced: 2·(2X√r + r)."""
+    return float(2 * (2 * largest * np.sqrt(rank) + rank))
+
+
+def dpnmf(
+    ratings: Ratings, config: DPNMFConfig, rng: np.random.Generator, workers: int | None = None
+) -> Iterator[Step]:
+    """Yield a ``Step`` after each iteration: all users, then all items with noise; both factors non-negative.
+
+    The objective is Σ (x − u·v)² + λ(‖U‖² + ‖V‖²). ``workers`` is taken for the interface and not used. Raises ``ParameterError`` for a rank above the matrix's smaller side.
+    """
+    del workers
+    check_rank(ratings, config.rank)
+    rank, shape = config.rank, (ratings.n_users, ratings.n_items)
+    table = sparse.csr_array((ratings.values, (ratings.users, ratings.items)), shape=shape)
+    there = sparse.csr_array((np.ones(len(ratings)), (ratings.users, ratings.items)), shape=shape)
+    shift = functional_sensitivity(rank, max(abs(ratings.low), abs(ratings.high)))
+    items = rng.random((ratings.n_items, rank))
+    users = rng.random((ratings.n_users, rank))
+    upper = np.triu_indices(rank)
+    for iteration in range(1, config.iterations + 1):
+        users = _fit(*_coefficients(there, table, items), config.reg, users)
+        users = users / np.maximum(1.0, np.linalg.norm(users, axis=1, keepdims=True))
+        quadratic, linear = _coefficients(there.T.tocsr(), table.T.tocsr(), users)
+        releases: tuple[Release, ...] = ()
+        if config.mechanism is not None:
+            noise, release = draw(
+                config.mechanism,
+                (ratings.n_items, rank + upper[0].size),
+                rng,
+                what="coefficients of all items' objectives",
+                l1_sensitivity=shift,
+                l2_sensitivity=shift,
+                unit="rating",
+                neighbours="replace-one",
+                sound=False,
+                source="Ran et al. 2022 (abstract) with the functional mechanism's Δ (Zhang et al. 2012)",
+            )
+            # the polynomial's linear coefficient is −2 Σ x u, its mixed ones twice the matrix entry
+            linear = linear + noise[:, :rank] / 2
+            symmetric = np.zeros_like(quadratic)
+            symmetric[:, upper[0], upper[1]] = noise[:, rank:]
+            diagonal = np.arange(rank)
+            mixed = symmetric / 2
+            mixed[:, diagonal, diagonal] = 0
+            quadratic = quadratic + mixed + mixed.transpose(0, 2, 1)
+            quadratic[:, diagonal, diagonal] += symmetric[:, diagonal, diagonal]
+            quadratic, linear = _towards_the_average(quadratic, linear, config.mechanism.std)
+            releases = (release,)
+        items = _fit(quadratic, linear, config.reg, items)
+        model = FactorModel(users, items)
+        left = ratings.values - model.predict(ratings.users, ratings.items)
+        squares = float(left @ left)
+        penalty = config.reg * float(np.vdot(users, users) + np.vdot(items, items))
+        yield Step(iteration, model, squares, squares + penalty, releases)
+
+
+def _coefficients(
+    there: sparse.csr_array, table: sparse.csr_array, factors: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Σ f fᵀ (n×r×r) and Σ x f (n×r) for every row of ``table``."""
+    rank = factors.shape[1]
+    products = (factors[:, :, None] * factors[:, None, :]).reshape(len(factors), -1)
+    return np.asarray(there @ products).reshape(-1, rank, rank), np.asarray(table @ factors)
+
+
+def _towards_the_average(quadratic: FloatArray, linear: FloatArray, std: float) -> tuple[FloatArray, FloatArray]:
+    """Noisy forms with a pull towards what fits the average item, as strong as the noise's largest eigenvalue: rarely rated items have nothing else. Reads only what was released."""
+    rank = quadratic.shape[1]
+    pull = (
+        std * np.sqrt(2 * rank) * np.eye(rank)
+    )  # entries off the diagonal have standard deviation std/2, the edge of n such is below this
+    average = np.maximum(
+        np.linalg.solve(quadratic.mean(axis=0) + pull / np.sqrt(len(quadratic)), linear.mean(axis=0)), 0.0
+    )
+    values, vectors = np.linalg.eigh(quadratic)
+    whole = (vectors * np.maximum(values, 0.0)[:, None, :]) @ vectors.transpose(0, 2, 1)
+    return whole + pull, linear + pull @ average
+
+
+def _fit(quadratic: FloatArray, linear: FloatArray, reg: float, start: FloatArray) -> FloatArray:
+    """min over x ≥ 0 of xᵀQx − 2bᵀx + λ‖x‖² for every row, by coordinate descent from ``start``."""
+    out = np.array(start)
+    for _ in range(_SWEEPS):
+        for k in range(out.shape[1]):
+            slope = linear[:, k] - np.einsum("nr,nr->n", quadratic[:, k, :], out) - reg * out[:, k]
+            out[:, k] = np.maximum(out[:, k] + slope / (quadratic[:, k, k] + reg), 0.0)
+    return out

@@ -1,0 +1,64 @@
+"""DPNMF: non-negative, right without noise, and counted by the functional mechanism's sensitivity."""
+
+import numpy as np
+import pytest
+from scipy.optimize import nnls
+
+from dpmc_core.completion.dpnmf import DPNMFConfig, _fit, dpnmf, functional_sensitivity
+from dpmc_core.datasets.synthetic import low_rank
+from dpmc_core.experiments import RunSpec, run
+from dpmc_core.mechanisms import Laplace
+
+
+def test_one_side_is_the_ridged_non_negative_fit() -> None:
+    rng = np.random.default_rng(0)
+    factors, targets = rng.random((30, 4)), rng.normal(size=(3, 30))
+    quadratic = np.broadcast_to(factors.T @ factors, (3, 4, 4))
+    fitted = np.zeros((3, 4))
+    for _ in range(50):
+        fitted = _fit(quadratic, targets @ factors, 0.5, fitted)
+    for row, target in zip(fitted, targets, strict=True):
+        wide = np.vstack([factors, np.sqrt(0.5) * np.eye(4)])
+        np.testing.assert_allclose(row, nnls(wide, np.concatenate([target, np.zeros(4)]))[0], atol=1e-8)
+
+
+def test_without_noise_it_recovers_a_low_rank_matrix() -> None:
+    ratings = low_rank(80, 60, rank=3, observed=0.7, seed=1)
+    *_, step = dpnmf(ratings, DPNMFConfig(rank=3, reg=1e-3, iterations=200), np.random.default_rng(0))
+    assert min(step.model.user_factors.min(), step.model.item_factors.min()) >= 0
+    assert np.linalg.norm(step.model.user_factors, axis=1).max() <= 1 + 1e-9
+    assert np.sqrt(step.squared_residuals / len(ratings)) < 0.03
+    assert step.releases == ()
+
+
+def test_the_functional_mechanisms_sensitivity() -> None:
+    """The ℓ1 change of one term's coefficients, by drawing users of length 1 and ratings up to X, stays below Δ and comes near half of it."""
+    rng = np.random.default_rng(0)
+    rank, largest = 5, 4.0
+
+    def coefficients(u: np.ndarray, x: float) -> np.ndarray:
+        square = np.outer(u, u)
+        return np.concatenate([-2 * x * u, np.diag(square), 2 * square[np.triu_indices(rank, 1)]])
+
+    worst = 0.0
+    for _ in range(2000):
+        a, b = (v / np.linalg.norm(v) for v in rng.random((2, rank)) ** 2)
+        change = coefficients(a, largest * rng.random()) - coefficients(b, largest * rng.random())
+        worst = max(worst, float(np.abs(change).sum()))
+    bound = functional_sensitivity(rank, largest)
+    assert bound == pytest.approx(2 * (2 * 4 * np.sqrt(5) + 5))
+    assert 0.3 * bound < worst <= bound
+
+
+def test_noise_is_as_large_as_the_nominal_epsilon_asks_for() -> None:
+    spec = RunSpec(algorithm="dpnmf", mechanism="laplace", epsilon=2.0, rank=4, iterations=3)
+    result = run(spec)
+    (release,) = result.ledger.releases
+    assert (release.count, release.coordinates, release.sound) == (3, 300 * (4 + 10), False)
+    assert isinstance(release.mechanism, Laplace)
+    assert release.mechanism.epsilon(release.l1_sensitivity) == pytest.approx(2.0)
+    assert result.statement.nominal
+    assert result.statement.epsilon_per_draw == pytest.approx(2.0)
+    assert any("computed from their ratings without noise" in c for c in result.statement.caveats)
+    assert np.isfinite(result.final.test_rmse)
+    assert result.final.test_rmse > run(RunSpec(algorithm="dpnmf", rank=4, iterations=3)).final.test_rmse
