@@ -130,6 +130,7 @@ links = (
     ("mechanisms", "Compare the mechanisms", ":material/ssid_chart:"),
     ("budget", "Count a whole run", ":material/account_balance_wallet:"),
     ("completion", "Run a completion", ":material/grid_on:"),
+    ("factorization", "Learn faces and topics", ":material/face:"),
     ("audit", "Attack it", ":material/search_insights:"),
     ("datasets", "See the data", ":material/database:"),
 )
