@@ -58,7 +58,7 @@ try:
         specs = tuple(FactorSpec(**fields) for fields in side_by_side(shared, privacy))
     else:
         noise = {name: privacy[name] for name in ("mechanism", "alpha", "epsilon") if name in privacy}
-        fields = {**shared, **noise, **{name: privacy[name] for name in ("delta", "averaging", "start")}}
+        fields = {**shared, **noise, **{name: privacy[name] for name in ("delta", "averaging", "start", "neighbours")}}
         if question == "rounds":
             base = FactorSpec(**fields, algorithm="private-nmf-published", rounds=privacy["published_rounds"])
         else:

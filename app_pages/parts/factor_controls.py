@@ -22,12 +22,14 @@ DATASETS = {name: entry(name).title for name in names("images", "documents")}
 STOP_WORDS = {"left-out": "left out", "kept": "kept"}
 FACTOR_NOISES = {name: title for name, title in NOISES.items() if name != "none"}
 STARTS = {"mean": "the released average", "random": "random"}
+NEIGHBOUR_TITLES = {"add/remove-one": "one added or removed", "replace-one": "one replaced by another"}
 FACTOR_TITLES = {
     "f_question": QUESTIONS,
     "f_data": DATASETS,
     "f_stop": STOP_WORDS,
     "f_noise": FACTOR_NOISES,
     "f_start": STARTS,
+    "f_neighbours": NEIGHBOUR_TITLES,
 }
 # parts or topics that suit a set: as published where the paper names them (its Table 2), else a number that reads well
 USUAL_PARTS = {
@@ -141,6 +143,13 @@ def privacy_controls(dataset: str, question: str) -> dict[str, Any]:
             fields["sound_inner"] = controls.number("Made sound: steps per round", "f_sound_inner", "inner_steps", 2)
         fields["averaging"] = controls.number("Made sound: averaging", "f_averaging", "averaging", 0.8, step=0.1)
         fields["start"] = controls.choice("Made sound: start", "f_start", STARTS, "mean")
+        fields["neighbours"] = controls.choice(
+            "Sound forms: neighbours",
+            "f_neighbours",
+            NEIGHBOUR_TITLES,
+            "add/remove-one",
+            help="What an attacker may not tell: whether one is there at all, or which of two it is. The second asks for noise twice as large.",
+        )
     if not own:
         st.caption(odds_sentence(fields["epsilon"], delta, subject(unit)))
     return fields
@@ -151,7 +160,7 @@ def side_by_side(shared: dict[str, Any], privacy: dict[str, Any]) -> list[dict[s
     spoiled = shared.get("contaminated", 0.0) > 0
     outliers = {"outlier_penalty": USUAL_PENALTY} if spoiled else {}
     shared = {**shared, "delta": privacy["delta"]}
-    noise = {name: privacy[name] for name in ("mechanism", "alpha", "epsilon") if name in privacy}
+    noise = {name: privacy[name] for name in ("mechanism", "alpha", "epsilon", "neighbours") if name in privacy}
     published = {"mechanism": "gaussian", "epsilon": privacy["round_epsilon"], "rounds": privacy["published_rounds"]}
     sound = {
         "rounds": privacy["sound_rounds"],

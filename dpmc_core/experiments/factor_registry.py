@@ -29,6 +29,7 @@ from dpmc_core.factorization import (
 from dpmc_core.factorization.robust import SOLVERS
 from dpmc_core.factorization.sound import STARTS
 from dpmc_core.privacy.budget import FAMILIES, Budget
+from dpmc_core.privacy.ledger import NEIGHBOURS, Neighbours
 
 if TYPE_CHECKING:
     from dpmc_core.experiments.factor_spec import FactorSpec
@@ -73,6 +74,10 @@ def _budget(spec: "FactorSpec") -> Budget | None:
     options = {} if spec.alpha is None else {"alpha": spec.alpha}
     epsilon = DEFAULT_TOTAL if spec.epsilon is None else spec.epsilon
     return Budget(epsilon=epsilon, delta=spec.delta, family=spec.mechanism, **options)
+
+
+def _neighbours(spec: "FactorSpec") -> Neighbours:
+    return "replace-one" if spec.neighbours == "replace-one" else "add/remove-one"
 
 
 def _nmf(samples: Samples, spec: "FactorSpec", rng: np.random.Generator) -> Iterator[FactorStep]:
@@ -122,12 +127,17 @@ def _sound(samples: Samples, spec: "FactorSpec", rng: np.random.Generator) -> It
         outlier_penalty=spec.outlier_penalty,
         outlier_bound=spec.outlier_bound,
         budget=_budget(spec),
+        neighbours=_neighbours(spec),
     )
     return sound_nmf(samples, config, rng)
 
 
 def _moments(samples: Samples, spec: "FactorSpec", rng: np.random.Generator) -> Iterator[FactorStep]:
-    return moment_nmf(samples, MomentConfig(rank=spec.rank, rounds=spec.rounds, budget=_budget(spec)), rng)
+    return moment_nmf(
+        samples,
+        MomentConfig(rank=spec.rank, rounds=spec.rounds, budget=_budget(spec), neighbours=_neighbours(spec)),
+        rng,
+    )
 
 
 FACTORIZERS: dict[str, Factorizer] = {
@@ -192,6 +202,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "algorithm": tuple(FACTORIZERS),
     "mechanism": ("none", *FAMILIES),
     "start": STARTS,
+    "neighbours": NEIGHBOURS,
     "solver": SOLVERS,
     "stop_words": ("left-out", "kept"),
 }

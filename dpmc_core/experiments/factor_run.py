@@ -22,6 +22,7 @@ from dpmc_core.experiments import factor_registry as registry
 from dpmc_core.experiments.factor_spec import FactorSpec
 from dpmc_core.experiments.run import versions
 from dpmc_core.factorization import FactorStep, fit_coefficients, objective, sklearn_nmf
+from dpmc_core.factorization.blocks import cross
 from dpmc_core.metrics.factors import column_errors, mean_columns, share_found
 from dpmc_core.metrics.topics import npmi
 from dpmc_core.privacy import Ledger, Statement, state
@@ -41,7 +42,7 @@ FloatArray = NDArray[np.float64]
 TRIVIAL = "average column"
 _MEASURED = 40  # rounds at most that are measured, spread evenly: fitting coefficients costs as much as a round
 _YARDSTICK_SAMPLES, _YARDSTICK_ROUNDS = 10_000, 50
-_LIVE_SWEEPS, _LAST_SWEEPS = 10, 40
+_FIRST_SWEEPS, _LIVE_SWEEPS, _LAST_SWEEPS = 10, 4, 40  # those in between start from the round before
 _SHOWN = 24  # columns whose outliers are kept for showing
 
 
@@ -203,10 +204,10 @@ def factor_steps(spec: FactorSpec, *, samples: Samples | None = None, compare: b
         last = count == length
         if count % every and not last:
             continue
-        coefficients = fit_coefficients(
-            clean.values, step.dictionary, _LAST_SWEEPS if last else _LIVE_SWEEPS, coefficients if not last else None
-        )
-        metrics = (*metrics, _measure(step, clean, coefficients, started))
+        target = cross(clean.values, step.dictionary)
+        sweeps = _LAST_SWEEPS if last else _FIRST_SWEEPS if coefficients is None else _LIVE_SWEEPS
+        coefficients = fit_coefficients(clean.values, step.dictionary, sweeps, None if last else coefficients, target)
+        metrics = (*metrics, _measure(step, clean, coefficients, target, started))
         yield FactorResult(
             spec=spec,
             samples=given,
@@ -239,11 +240,13 @@ def factorize(spec: FactorSpec, *, samples: Samples | None = None, compare: bool
     return result
 
 
-def _measure(step: FactorStep, clean: Samples, coefficients: FloatArray, started: float) -> FactorMetrics:
-    halves = column_errors(clean.values, step.dictionary, coefficients) ** 2 / 2
+def _measure(
+    step: FactorStep, clean: Samples, coefficients: FloatArray, target: FloatArray, started: float
+) -> FactorMetrics:
+    halves = column_errors(clean.values, step.dictionary, coefficients, target) ** 2 / 2
     own = None
     if step.coefficients is not None and step.coefficients.shape[0] == step.dictionary.shape[1]:
-        own = objective(clean.values, step.dictionary, step.coefficients)
+        own = float((column_errors(clean.values, step.dictionary, step.coefficients, target) ** 2).mean() / 2)
     return FactorMetrics(
         iteration=step.iteration,
         objective=float(halves.mean()),

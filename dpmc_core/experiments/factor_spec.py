@@ -49,7 +49,7 @@ class FactorSpec:
 
     ``epsilon`` is the total of the run at ``delta`` for algorithms that are sound (1 if left out), and the nominal ε of one round for the one that is as
     published (0.5 if left out). ``rounds`` and ``inner`` 0 in the call mean the algorithm's usual number. ``outlier_penalty`` None leaves outliers out, except for
-    robust NMF. ``contaminated`` spoils that share of the images first; errors are then taken on the clean ones. Fields from ``min_documents`` to
+    robust NMF. ``neighbours`` is for the sound ones. ``contaminated`` spoils that share of the images first; errors are then taken on the clean ones. Fields from ``min_documents`` to
     ``term_share`` are for text, ``n_samples`` for made data. Raises ``ParameterError`` naming field, value and range.
     """
 
@@ -65,6 +65,7 @@ class FactorSpec:
     solver: str = "coordinates"
     start: str = "mean"
     averaging: float = 0.8
+    neighbours: str = "add/remove-one"
     dictionary_step: float = 1e-4
     outlier_penalty: float | None = None
     outlier_bound: float = 10.0

@@ -82,13 +82,17 @@ def gram_and_target(values: Matrix, coefficients: FloatArray) -> tuple[FloatArra
 
 
 def fit_coefficients(
-    values: Matrix, dictionary: FloatArray, sweeps: int = 30, start: FloatArray | None = None
+    values: Matrix,
+    dictionary: FloatArray,
+    sweeps: int = 30,
+    start: FloatArray | None = None,
+    target: FloatArray | None = None,
 ) -> FloatArray:
     """H (K×N) that rebuilds ``values`` from ``dictionary`` with non-negative weights. Every column is fitted alone.
 
-    From ``start`` (by default a clipped least-squares fit), by coordinate descent.
+    From ``start`` (by default a clipped least-squares fit), by coordinate descent. ``target`` is WᵀV where it is known already.
     """
-    gram, target = dictionary.T @ dictionary, cross(values, dictionary)
+    gram, target = dictionary.T @ dictionary, cross(values, dictionary) if target is None else target
     if start is None:
         ridge = gram + 1e-9 * max(float(np.trace(gram)), 1e-300) * np.eye(len(gram))
         start = np.maximum(np.linalg.solve(ridge, target), 0.0)

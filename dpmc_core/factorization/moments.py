@@ -27,10 +27,12 @@ from scipy.fft import idctn
 
 from dpmc_core import limits
 from dpmc_core.datasets.samples import Matrix, Samples
+from dpmc_core.errors import ParameterError
 from dpmc_core.factorization.alone import clipped_columns, columns_alone, frequency_part, words_worth_it
 from dpmc_core.factorization.robust import RobustConfig, robust_nmf
 from dpmc_core.factorization.step import FactorStep, check_parts
-from dpmc_core.privacy.budget import Budget, Curator, Part, plan
+from dpmc_core.privacy.budget import Budget, Curator, Part, for_replacing, plan
+from dpmc_core.privacy.ledger import NEIGHBOURS, Neighbours
 from dpmc_core.privacy.moments import packed, shrink, sum_part, unpacked, whole_moment_part
 
 FloatArray = NDArray[np.float64]
@@ -49,22 +51,25 @@ _CHUNK = 4096
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MomentConfig:
-    """K parts; ``rounds`` of the NMF of made-up data; ``budget`` None for no noise. Raises ``ParameterError``."""
+    """K parts; ``rounds`` of the NMF of made-up data; ``budget`` None for no noise; ``neighbours`` as in ``SoundConfig``. Raises ``ParameterError``."""
 
     rank: int = 16
     rounds: int = 150
     budget: Budget | None = None
+    neighbours: Neighbours = "add/remove-one"
 
     def __post_init__(self) -> None:
         limits.check_int("parts", self.rank)
         limits.check_int("rounds", self.rounds)
+        if self.neighbours not in NEIGHBOURS:
+            raise ParameterError("neighbours", self.neighbours, "one of " + ", ".join(NEIGHBOURS))
 
 
 def moment_nmf(samples: Samples, config: MomentConfig, rng: np.random.Generator) -> Iterator[FactorStep]:
     """Two steps: (1) the average as the only part, (2) K parts. What does not stand above the noise adds no part: then the rest are empty."""
     check_parts(samples.values, config.rank)
-    rows, size = _sizes(samples, config.budget)
-    curator = Curator(plan(_parts(samples, rows, size), config.budget), rng)
+    rows, size = _sizes(samples, config)
+    curator = Curator(plan(_parts(samples, rows, size, config.neighbours), config.budget), rng)
     columns = columns_alone(samples, curator, rows)
     n = len(samples)
     basis = cosine_basis(samples.shape, size) if samples.shape is not None else None
@@ -121,22 +126,22 @@ def cosine_basis(shape: tuple[int, int], size: int) -> FloatArray:
     return np.asarray(idctn(unit, axes=(1, 2), norm="ortho").reshape(size, -1).T)
 
 
-def _sizes(samples: Samples, budget: Budget | None) -> tuple[int, int]:
+def _sizes(samples: Samples, config: MomentConfig) -> tuple[int, int]:
     """How many rows take part, and how many numbers of each column the second moment is over: by D, N and ε alone."""
     rows = samples.dimension if samples.unit == "image" else min(samples.dimension, MOST_WORDS)
-    if budget is None:
+    if config.budget is None:
         return rows, rows
     trial = min(64, rows)
-    planned = plan(_parts(samples, rows, trial), budget)
+    planned = plan(_parts(samples, rows, trial, config.neighbours), config.budget)
     assert planned is not None
-    snr = planned["together"].l2_sensitivity / planned["together"].mechanism.std
+    snr = RESIDUAL_CLIP**2 / planned["together"].mechanism.std
     if samples.unit == "image":
         return rows, frequencies_worth_it(rows, len(samples), snr)
     kept = words_worth_it(len(samples), snr, WORDS_PER_SIGNAL, rows)
     return kept, kept
 
 
-def _parts(samples: Samples, rows: int, size: int) -> dict[str, Part]:
+def _parts(samples: Samples, rows: int, size: int, neighbours: Neighbours) -> dict[str, Part]:
     unit = samples.unit
     parts = frequency_part(samples, WORDS_SHARE)
     parts["mean"] = sum_part("the sum of all columns", clip=1.0, norm=2, coordinates=rows, share=MEAN_SHARE, unit=unit)
@@ -144,7 +149,7 @@ def _parts(samples: Samples, rows: int, size: int) -> dict[str, Part]:
     parts["together"] = whole_moment_part(
         "what goes together (second moment, centred)", clip=RESIDUAL_CLIP, size=size, share=left, unit=unit
     )
-    return parts
+    return for_replacing(parts) if neighbours == "replace-one" else parts
 
 
 def _smooth(mean: FloatArray, shape: tuple[int, int] | None, std: float) -> FloatArray:

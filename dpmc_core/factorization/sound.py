@@ -23,7 +23,8 @@ from dpmc_core.factorization.alone import clipped_columns, columns_alone, freque
 from dpmc_core.factorization.blocks import coordinate_sweeps, cross, fit_coefficients, unit_ball
 from dpmc_core.factorization.robust import soft_threshold
 from dpmc_core.factorization.step import FactorStep, check_parts, random_dictionary
-from dpmc_core.privacy.budget import Budget, Curator, Part, plan, shift_of
+from dpmc_core.privacy.budget import Budget, Curator, Part, for_replacing, plan
+from dpmc_core.privacy.ledger import NEIGHBOURS, Neighbours
 from dpmc_core.privacy.moments import packed, product_part, sum_part, unpacked, whole_moment_part
 
 FloatArray = NDArray[np.float64]
@@ -43,7 +44,7 @@ class SoundConfig:
     """K parts, T rounds, ``inner`` passes over W per round. ``start`` "mean" spends a little on the mean image and spreads random parts around it.
 
     ``averaging`` keeps statistics of earlier rounds: the t-th round counts as much as all before it together do times (1 − averaging)/averaging; 0 for
-    none. Outliers as in ``RobustConfig``. ``budget`` None for no noise. Raises ``ParameterError``.
+    none. Outliers as in ``RobustConfig``. ``budget`` None for no noise; ``neighbours`` "replace-one" plans for twice the sensitivities, as eqs. 13–14 have them. Raises ``ParameterError``.
     """
 
     rank: int = 16
@@ -54,10 +55,13 @@ class SoundConfig:
     outlier_penalty: float | None = None
     outlier_bound: float = 10.0
     budget: Budget | None = None
+    neighbours: Neighbours = "add/remove-one"
 
     def __post_init__(self) -> None:
         limits.check_int("parts", self.rank)
         limits.check_int("rounds", self.rounds)
+        if self.neighbours not in NEIGHBOURS:
+            raise ParameterError("neighbours", self.neighbours, "one of " + ", ".join(NEIGHBOURS))
         limits.check_int("inner_steps", self.inner)
         limits.check("averaging", self.averaging)
         if self.start not in STARTS:
@@ -103,7 +107,7 @@ def _curator(samples: Samples, config: SoundConfig, rng: np.random.Generator) ->
         rows = min(rows, MOST_WORDS)
         first = plan(_parts(samples, config, rows), config.budget)
         if first is not None:
-            rows = words_worth_it(len(samples), shift_of(first["B"]), WORDS_PER_SIGNAL, rows)
+            rows = words_worth_it(len(samples), 1 / first["B"].mechanism.std, WORDS_PER_SIGNAL, rows)
     return Curator(plan(_parts(samples, config, rows), config.budget), rng), rows
 
 
@@ -132,7 +136,7 @@ def _parts(samples: Samples, config: SoundConfig, rows: int) -> dict[str, Part]:
         unit=unit,
         count=config.rounds,
     )
-    return parts
+    return for_replacing(parts) if config.neighbours == "replace-one" else parts
 
 
 def _around(mean: FloatArray, spread: FloatArray) -> FloatArray:

@@ -24,10 +24,13 @@ def mean_columns(values: Matrix) -> FloatArray:
     return np.asarray(mean / max(float(np.linalg.norm(mean)), 1e-300))
 
 
-def column_errors(values: Matrix, dictionary: FloatArray, coefficients: FloatArray) -> FloatArray:
-    """‖v − Wh‖ of every column (N,): how far each image is from its rebuilt self, of a length of 1."""
+def column_errors(
+    values: Matrix, dictionary: FloatArray, coefficients: FloatArray, target: FloatArray | None = None
+) -> FloatArray:
+    """‖v − Wh‖ of every column (N,): how far each image is from its rebuilt self, of a length of 1. ``target`` is WᵀV where it is known already."""
     gram = dictionary.T @ dictionary
-    target = np.asarray(values.T @ dictionary).T
+    if target is None:
+        target = np.asarray(values.T @ dictionary).T
     if sparse.issparse(values):
         squares = np.asarray(values.multiply(values).sum(axis=0)).ravel()
     else:

@@ -21,7 +21,7 @@ from dpmc_core.privacy.ledger import Ledger, Neighbours, Release, Unit, sample
 
 FloatArray = NDArray[np.float64]
 
-__all__ = ["FAMILIES", "Budget", "Curator", "Part", "norm_of", "plan", "shift_of"]
+__all__ = ["FAMILIES", "Budget", "Curator", "Part", "for_replacing", "norm_of", "plan", "shift_of"]
 
 FAMILIES = ("gaussian", "laplace", "huber")
 
@@ -98,6 +98,20 @@ class Part:
             sound=True,
             source=self.source,
         )
+
+
+def for_replacing(parts: Mapping[str, Part]) -> dict[str, Part]:
+    """The same sums for neighbours that differ in one unit replaced: leaving and joining move a sum by at most twice as much."""
+    return {
+        name: replace(
+            part,
+            l1=2 * part.l1,
+            l2=2 * part.l2,
+            neighbours="replace-one",
+            source=f"{part.source}; twice that for one replaced",
+        )
+        for name, part in parts.items()
+    }
 
 
 @lru_cache(maxsize=256)

@@ -125,6 +125,29 @@ def test_runs_spend_what_they_were_given(epsilon: float, family: str) -> None:
             assert "computed from the data without noise" in said.caveats[0]
 
 
+@pytest.mark.parametrize("samples", [FACES, TEXTS], ids=lambda s: s.unit)
+def test_replacing_one_is_planned_with_twice_the_sensitivities(samples: Samples) -> None:
+    budget = Budget(epsilon=2.0)
+    for make, config in ((sound_nmf, SoundConfig), (moment_nmf, MomentConfig)):
+        by_kind = {}
+        for neighbours in ("add/remove-one", "replace-one"):
+            ledger = Ledger()
+            for step in make(
+                samples, config(rank=3, rounds=3, budget=budget, neighbours=neighbours), np.random.default_rng(0)
+            ):
+                ledger = ledger.plus(step.releases)
+            said = state(ledger)
+            assert said.neighbours == neighbours
+            assert said.epsilon == pytest.approx(2.0, rel=1e-5)
+            by_kind[neighbours] = {r.what: r for r in ledger.releases}
+        for what, once in by_kind["add/remove-one"].items():
+            twice = by_kind["replace-one"][what]
+            assert twice.l2_sensitivity == 2 * once.l2_sensitivity
+            assert twice.mechanism.std == pytest.approx(2 * once.mechanism.std, rel=1e-4)
+    with pytest.raises(ParameterError, match="neighbours"):
+        MomentConfig(neighbours="friends")
+
+
 def test_the_sound_start_tells_nothing() -> None:
     """With all its noise swamping the data, the first dictionary does not depend on them; the published one starts from them."""
     other = cartoon_faces(40, 8)
