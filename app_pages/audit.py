@@ -98,13 +98,13 @@ with st.sidebar:
             "x_view",
             VIEW_TITLES,
             "matrix",
-            help="  \n".join(f"**{VIEW_TITLES[k]}**: {v}" for k, v in VIEWS.items()),
+            help="  \n".join(f"**{title}**: {VIEWS[k]}" for k, title in VIEW_TITLES.items()),
         )
     st.subheader("Privacy")
     noises = NOISES if fields["target"] == "number" else {k: v for k, v in NOISES.items() if k != "staircase"}
     if fields["target"] in FACTOR_TARGETS:
         noises = {k: v for k, v in noises.items() if k in FACTORIZERS[fields["target"]].mechanisms}
-    if st.session_state.get("x_noise", "laplace") not in noises:
+    if st.session_state.get("x_noise", next(iter(noises))) not in noises:
         st.session_state["x_noise"] = "gaussian"
     fields["mechanism"] = controls.choice("Noise", "x_noise", noises, "laplace" if "laplace" in noises else "gaussian")
     sound = fields["target"] in FACTOR_TARGETS and FACTORIZERS[fields["target"]].claims == "sound"
@@ -116,7 +116,7 @@ with st.sidebar:
         else "Nominal ε of one draw"
     )
     fields["epsilon"] = controls.number(claim, "x_epsilon", "noise_epsilon", 1.0, step=0.5)
-    if fields["target"] != "number":
+    if fields["target"] not in ("number", "moment-nmf"):  # moment NMF makes no rounds on the data
         fields["iterations"] = int(controls.number("Iterations T", "x_iterations", "iterations", 2))
     runs = [1000, 10_000, 100_000, 1_000_000] if fields["target"] == "number" else [200, 500, 1000, 3000, 10_000]
     if fields.get("case") == "on-grid":
@@ -237,7 +237,9 @@ elif fields["target"] in FACTOR_TARGETS:
         "Twelve tiny pictures with Alice's, first, and the same with her place empty.",
         toolbar=False,
     )
-    st.caption("Above with Alice, whose picture is the first; below her place is empty.")
+    st.caption(
+        "Above with Alice, whose picture is the first; below her place is empty. The paper's claim is about one picture replaced by another: an empty one is a special case, and moves its statistics by half of what it allows."
+    )
 else:
     st.markdown(
         f"**Attacked:** {TARGETS[fields['target']]}, on the left or the right table. The attacker knows both and sees "

@@ -40,7 +40,7 @@ st.title("Can faces and topics be learned in private?")
 if question == "compare":
     st.markdown(
         f"*Non-negative factorisation* finds {'parts that add up to faces' if images else 'topics that add up to documents'}. Four ways side by side: not private; private **as published**, "
-        "which is not; the same idea **made sound**; and **moment NMF**, which asks the data only once."
+        "which is not; the same idea **made sound**; and **moment NMF**, which releases two or three sums once, without rounds."
     )
 else:
     st.markdown(f"**{QUESTIONS[question]}** {FACTOR_STUDIES[question].intro}")

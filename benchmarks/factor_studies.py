@@ -28,15 +28,15 @@ TARGET = Path(__file__).resolve().parents[1] / "data" / "results" / "factor_stud
 
 
 def main() -> None:
-    """Make the studies named on the command line (all without a name) and write them."""
-    out = json.loads(TARGET.read_text(encoding="utf-8")) if TARGET.exists() else {}
+    """Make the studies named on the command line (all without a name); each is written when it is done."""
     for kind in sys.argv[1:] or WANTED:
-        base = WANTED[kind]
-        for result in factor_study_steps(FactorStudySpec(kind=kind, base=base, seeds=3)):
+        for result in factor_study_steps(FactorStudySpec(kind=kind, base=WANTED[kind], seeds=3)):
             print(f"{kind}: run {result.runs} of {result.total}", end="\r", flush=True)
         print(f"{kind}: {result.total} runs in {result.seconds:.0f} s")
-        out[kind] = result.summary()
-    TARGET.write_text(json.dumps(out, indent=1) + "\n", encoding="utf-8")
+        held = json.loads(TARGET.read_text(encoding="utf-8")) if TARGET.exists() else {}
+        held[kind] = result.summary()
+        ordered = {name: held[name] for name in WANTED if name in held}
+        TARGET.write_text(json.dumps(ordered, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

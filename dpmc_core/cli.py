@@ -26,6 +26,7 @@ from dpmc_core.experiments.spec import NUMERIC
 from dpmc_core.mechanisms import FAMILIES, Mechanism
 from dpmc_core.mechanisms.grid import release_on_grid
 from dpmc_core.metrics import RECALL_AT
+from dpmc_core.wording import finite
 
 __all__ = ["main"]
 
@@ -58,7 +59,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # whoever read has gone: nothing more to say
         return 0
     if arguments.json:
-        print(json.dumps(_finite(result)))
+        print(json.dumps(finite(result)))
     return 0
 
 
@@ -325,12 +326,3 @@ def _whole(name: str, text: str, high: int) -> int:
     if not 0 <= value <= high:
         raise ParameterError(name, text, allowed)
     return value
-
-
-def _finite(value: Any) -> Any:
-    """JSON has no infinity: such numbers become null."""
-    if isinstance(value, dict):
-        return {k: _finite(v) for k, v in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_finite(v) for v in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value

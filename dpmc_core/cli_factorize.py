@@ -14,7 +14,7 @@ from dpmc_core import limits
 from dpmc_core.datasets import names
 from dpmc_core.errors import ParameterError
 from dpmc_core.experiments import FactorResult, FactorSpec, factor_registry, factor_steps
-from dpmc_core.experiments.factor_run import TRIVIAL
+from dpmc_core.experiments.factor_run import TRIVIAL, clean_samples
 from dpmc_core.experiments.factor_spec import FACTOR_NUMERIC
 from dpmc_core.metrics.topics import W2V_WARNING, tc_w2v, top_words
 
@@ -47,6 +47,10 @@ def add_factorize(parser: argparse.ArgumentParser) -> None:
 def factorize_command(arguments: argparse.Namespace) -> dict[str, Any]:
     """Run it, print what came out, and return the summary."""
     spec = _spec(arguments)
+    if arguments.w2v and not clean_samples(spec).texts:
+        raise ParameterError(
+            "w2v", spec.dataset, "left out for images, and for sets that hold counts without running text"
+        )
     result: FactorResult | None = None
     try:
         for result in factor_steps(spec):
@@ -98,9 +102,8 @@ def _print(result: FactorResult, summary: dict[str, Any]) -> None:
     apart, half = result.against_trivial
     verdict = "beaten" if apart + half < 0 else "NOT beaten" if apart - half > 0 else "not told apart"
     print(f"  {TRIVIAL:<18} {result.trivial:.5f}  {verdict} (difference {apart:+.5f} ± {half:.5f})")
-    print(
-        f"  scikit-learn's NMF {result.yardstick:.5f}  (not private; {100 * result.way:.0f} % of the way there from the average)"
-    )
+    way = f"; {100 * result.way:.0f} % of the way there from the average" if np.isfinite(result.way) else ""
+    print(f"  scikit-learn's NMF {result.yardstick:.5f}  (not private{way})")
     if final.found is not None:
         print(f"true parts found: {100 * final.found:.0f} % (cosine at least 0.9)")
     if final.moved is not None:

@@ -1,22 +1,38 @@
 """Numbers in words: the one way figures are rounded for people.
 
-Lives here: three significant digits. Does not live here: sentences (``app_pages.parts.texts``, ``privacy.odds``).
+Lives here: three significant digits, and numbers that JSON can hold. Does not live here: sentences (``app_pages.parts.texts``, ``privacy.odds``).
 """
 
 import math
+from typing import Any
 
-__all__ = ["three"]
+__all__ = ["finite", "three"]
 
 
 def three(value: float) -> str:
     """Three significant digits, thousands with commas and never an exponent above 1e-4.
 
-    >>> three(0.12345), three(999.9), three(1234.5), three(float("inf"))
-    ('0.123', '1,000', '1,230', '∞')
+    >>> three(0.12345), three(999.9), three(1234.5), three(float("inf")), three(float("nan"))
+    ('0.123', '1,000', '1,230', '∞', 'not known')
     """
+    if math.isnan(value):
+        return "not known"
     if math.isinf(value):
         return "∞" if value > 0 else "−∞"
     if abs(value) < 999.5:
         return f"{value:.3g}"
     digits = max(len(str(int(abs(value)))) - 3, 0)
     return f"{round(value, -digits):,.0f}"
+
+
+def finite(value: Any) -> Any:
+    """``value`` (dicts, lists and tuples of numbers) with NaN and infinity as None: JSON has neither.
+
+    >>> finite({"a": [1.0, float("inf")]})
+    {'a': [1.0, None]}
+    """
+    if isinstance(value, dict):
+        return {k: finite(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [finite(v) for v in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,7 +1,7 @@
 """From factorisations to figures.
 
 Lives here: parts as tiles, topics as bars, objective per round, one face rebuilt, spoiled pixels and what took them up. Pure functions of their inputs. Does not live
-here: studies (``factor_study_charts``) or page layout.
+here: studies (``factor_study_view``) or page layout.
 """
 
 import math
@@ -32,6 +32,7 @@ __all__ = [
     "picture",
     "rebuilt",
     "rebuilt_tiles",
+    "spoiled_shown",
     "tiles",
     "topic_bars",
 ]
@@ -229,7 +230,9 @@ def rebuilt_tiles(items: Sequence[Learned], column: int, parts: int) -> Drawn:
     truth = np.asarray(first.clean.values[:, column])
     pictures = [("the image", truth, 0.0)]
     if column in first.samples.spoiled:
-        pictures.append(("spoiled", np.asarray(first.samples.values[:, column]), math.nan))
+        place = np.flatnonzero(first.shown == column)
+        if place.size:
+            pictures.append(("spoiled", first.spoiled_values[:, place[0]], math.nan))
     for item in items:
         image, left = rebuilt(item.result, column, parts)
         pictures.append((item.name, image, left))
@@ -292,16 +295,22 @@ def _row_of_images(
     return fig
 
 
-def outlier_tiles(item: Learned, count: int = 4) -> go.Figure:
+def spoiled_shown(item: Learned, most: int = 4) -> int:
+    """How many spoiled images ``outlier_tiles`` shows."""
+    return int(np.isin(item.result.shown, item.result.samples.spoiled)[:most].sum())
+
+
+def outlier_tiles(item: Learned) -> go.Figure:
     """Spoiled images, what the outlier matrix R took up of each (its size), and what the parts rebuilt: a row each."""
     result = item.result
     shape = result.clean.shape
     assert shape is not None  # images have one
     assert result.outliers is not None  # only results with outliers are shown so
-    columns = result.shown[:count]
+    count = spoiled_shown(item)
+    columns = result.shown[:count]  # spoiled ones come first
     table = np.concatenate(
         [
-            np.asarray(result.samples.values)[:, columns],
+            result.spoiled_values[:, :count],
             np.abs(result.outliers[:, :count]),
             result.dictionary @ result.coefficients[:, columns],
         ],

@@ -108,7 +108,9 @@ def method_controls(dataset: str, question: str) -> dict[str, Any]:
     """How many parts, and the steps of each form."""
     fields: dict[str, Any] = {}
     word = "parts" if entry(dataset).holds == "images" else "topics"
-    if question != "parts":
+    if question == "parts":
+        fields["rank"] = 2  # the study sets its own, from 2 on
+    else:
         fields["rank"] = controls.number(f"How many {word} K", "f_k", "parts", USUAL_PARTS[dataset])
     return fields
 
@@ -139,9 +141,9 @@ def privacy_controls(dataset: str, question: str) -> dict[str, Any]:
             fields["round_epsilon"] = controls.number(
                 "As published: nominal ε of a round", "f_round_epsilon", "round_epsilon", 0.5, step=0.1
             )
-            fields["sound_rounds"] = controls.number("Made sound: rounds", "f_sound_rounds", "rounds", 8)
-            fields["sound_inner"] = controls.number("Made sound: steps per round", "f_sound_inner", "inner_steps", 2)
-        fields["averaging"] = controls.number("Made sound: averaging", "f_averaging", "averaging", 0.8, step=0.1)
+            fields["sound_rounds"] = controls.number("Made sound: rounds", "f_sound_rounds", "rounds", 20)
+            fields["sound_inner"] = controls.number("Made sound: steps per round", "f_sound_inner", "inner_steps", 10)
+        fields["averaging"] = controls.number("Made sound: averaging", "f_averaging", "averaging", 0.9, step=0.1)
         fields["start"] = controls.choice("Made sound: start", "f_start", STARTS, "mean")
         fields["neighbours"] = controls.choice(
             "Sound forms: neighbours",
@@ -168,7 +170,10 @@ def side_by_side(shared: dict[str, Any], privacy: dict[str, Any]) -> list[dict[s
         "averaging": privacy["averaging"],
         "start": privacy["start"],
     }
-    runs: list[dict[str, Any]] = [{"algorithm": "nmf"}]
+    robust = FACTORIZERS["robust-nmf"]
+    runs: list[dict[str, Any]] = [
+        {"algorithm": "nmf", **({"inner": robust.inner} if spoiled else {})}
+    ]  # beside robust NMF: as many steps
     if spoiled:
         runs.append({"algorithm": "robust-nmf", **outliers})
     runs += [

@@ -38,11 +38,16 @@ def notice_factors(items: Sequence[Learned]) -> list[str]:
     if published is not None and published.result.final.moved is not None:
         out.append(
             f"**As published is not private.** Its parts start from the raw data's singular vectors and moved {100 * published.result.final.moved:.2g} % from there in "
-            f"{published.result.spec.rounds} noisy rounds: what it shows is the start. The noise protects steps that hardly happen."
+            f"{published.result.spec.rounds} noisy rounds"
+            + (
+                ": what it shows is the start. The noise protects steps that hardly happen."
+                if published.result.final.moved < 0.01
+                else "; what noise it has is on those steps alone."
+            )
         )
     out += [trivial_sentence(item) for item in items if item.result.spec.algorithm not in ("nmf", "sklearn-nmf")]
     moment = by_name.get("moment-nmf")
-    if moment is not None and moment.result.statement.private and moment.result.way < 0.8:
+    if moment is not None and moment.result.statement.private and not moment.result.way >= 0.8:
         clean = moment.result.clean
         unit = clean.unit
         out.append(
@@ -59,8 +64,21 @@ def notice_factors(items: Sequence[Learned]) -> list[str]:
     scores = {item.name: _coherence(item) for item in items}
     if any(math.isfinite(s) for s in scores.values()):
         said = ", ".join(f"{name} {s:.2f}" for name, s in scores.items() if math.isfinite(s))
-        out.append(f"Do a topic's words occur together? NPMI from −1 (never) to 1 (always): {said}.")
+        out.append(f"Do a topic's words occur together? NPMI from −1 (never) to 1 (always): {said}.{_unscored(items)}")
     return out
+
+
+def _unscored(items: Sequence[Learned]) -> str:
+    """Which methods have topics of fewer than two words, which have no score."""
+    out = []
+    for item in items:
+        scores = item.result.coherence
+        missing = 0 if scores is None else int((~np.isfinite(scores)).sum())
+        if missing:
+            out.append(
+                f"{missing} of {item.name}'s {item.result.spec.rank} topics have fewer than two words and no score"
+            )
+    return " " + "; ".join(out) + "." if out else ""
 
 
 def _coherence(item: Learned) -> float:

@@ -20,6 +20,7 @@ from dpmc_core.experiments import FactorResult, FactorSpec, factorize
 from dpmc_core.experiments.factor_registry import FACTORIZERS
 from dpmc_core.metrics.topics import W2V_WARNING, tc_w2v
 from dpmc_core.privacy import odds_sentence, subject
+from dpmc_core.wording import finite
 
 __all__ = ["example", "factor_results", "factors_so_far"]
 
@@ -72,8 +73,8 @@ def factor_results(results: Sequence[FactorResult | None]) -> None:
     show(figure, "objective", f"Objective per round. At the end: {said}.", numbers)
     unit = done[0].clean.unit
     st.caption(
-        f"Lower is better. Every dictionary is judged by the non-negative weights that suit it best on the {'clean ' if done[0].samples.spoiled.size else ''}data (nmf-paper, eq. 15; columns of length 1). "
-        f"Bars at the ends: 95 % over the choice of {unit}s. Each curve is one draw of noise and start; the studies repeat with other seeds."
+        f"Lower is better. Every dictionary is judged by the non-negative weights that suit it best on the {'clean ' if done[0].samples.spoiled.size else ''}data (nmf-paper, eq. 15, at the best weights; columns of length 1), which is the data it was learned from. "
+        f"Bars at the ends: 95 % over the choice of {unit}s, for the {'parts' if images else 'topics'} shown. Each curve is one draw of noise and start; the studies repeat with other seeds."
     )
     for column, item in zip(st.columns(len(items)), items, strict=True):
         with column:
@@ -144,11 +145,14 @@ def _topics(items: list[Learned]) -> None:
         if fold.open:
             st.markdown(f":material/warning: {W2V_WARNING}")
             rows = []
+            if result.clean.texts:
+                with st.spinner("Training word2vec on these documents; a minute for thousands of them…"):
+                    tc_w2v(result.clean, result.dictionary)
             for item in items:
                 scores = item.result.coherence
                 row = {"method": item.name, "NPMI": math.nan if scores is None else float(np.nanmean(scores))}
                 if result.clean.texts:
-                    row["TC-W2V"] = _w2v(item.result.spec, item.result)
+                    row["TC-W2V"] = float(np.nanmean(tc_w2v(item.result.clean, item.result.dictionary)))
                 rows.append(row)
             random = np.random.default_rng(0).random(result.dictionary.shape)
             row = {"method": "random words", "NPMI": _npmi(result, random)}
@@ -163,11 +167,6 @@ def _topics(items: list[Learned]) -> None:
             )
             if not result.clean.texts:
                 st.caption("This set holds counts without running text, so there is no word2vec.")
-
-
-@st.cache_data(max_entries=16, show_spinner="Training word2vec…")
-def _w2v(spec: FactorSpec, _result: FactorResult) -> float:
-    return float(np.nanmean(tc_w2v(_result.clean, _result.dictionary)))
 
 
 def _npmi(result: FactorResult, dictionary: np.ndarray) -> float:
@@ -188,7 +187,7 @@ def _account(item: Learned) -> None:
         )
         apart, half = result.against_trivial
         lines = [f"± {result.final.half_width:.2g} (95 %)", f"against the average: {apart:+.4f} ± {half:.2g}"]
-        if math.isfinite(result.way):
+        if math.isfinite(result.way) and apart < 0:
             lines.append(f"{100 * result.way:.0f} % of the way to scikit-learn's NMF")
         if result.final.found is not None:
             lines.append(
@@ -252,14 +251,15 @@ def _rebuild(items: list[Learned]) -> None:
             and item.result.spec.algorithm == "robust-nmf"
         ):
             st.subheader("What the outlier matrix took up", anchor=False)
+            shown = factor_charts.spoiled_shown(item)
             draw(
                 factor_charts.outlier_tiles(item),
                 "outliers",
-                "Four spoiled images, the size of what the outlier matrix took from each, and the images rebuilt from parts.",
+                f"{shown} spoiled images, the size of what the outlier matrix took from each, and the images rebuilt from parts.",
                 toolbar=False,
             )
             st.caption(
-                "Four spoiled images (top), the size of R for each (middle), and what the parts rebuild of the clean images (bottom), by Robust NMF."
+                f"{shown} spoiled images (top), the size of R for each (middle), and what the parts rebuild of the clean images (bottom), by Robust NMF."
             )
 
 
@@ -294,7 +294,7 @@ def _export(items: list[Learned]) -> None:
             return
         st.download_button(
             "Results with ledgers (JSON)",
-            data=lambda: json.dumps([i.result.summary() for i in items], indent=1, default=float),
+            data=lambda: json.dumps([finite(i.result.summary()) for i in items], indent=1),
             file_name="dpmc-factors.json",
             mime="application/json",
             on_click="ignore",

@@ -21,6 +21,7 @@ from scipy import sparse
 from dpmc_core import limits
 from dpmc_core.completion.step import FactorModel, Step, check_rank
 from dpmc_core.datasets.ratings import Ratings
+from dpmc_core.errors import ParameterError
 from dpmc_core.mechanisms import Mechanism
 from dpmc_core.privacy.ledger import Release, draw
 
@@ -28,6 +29,7 @@ FloatArray = NDArray[np.float64]
 
 __all__ = ["DPNMFConfig", "dpnmf", "functional_sensitivity"]
 
+MOST_RANK = 32
 _SWEEPS = 10  # passes of coordinate descent for one factor
 
 
@@ -41,7 +43,10 @@ class DPNMFConfig:
     mechanism: Mechanism | None = None
 
     def __post_init__(self) -> None:
-        limits.check_int("rank", self.rank)
+        if limits.check_int("rank", self.rank) > MOST_RANK:
+            raise ParameterError(
+                "rank", self.rank, f"at most {MOST_RANK} for DPNMF, which holds rank × rank numbers for every user"
+            )
         limits.check("reg", self.reg)
         limits.check_int("iterations", self.iterations)
 
@@ -107,10 +112,12 @@ def dpnmf(
 def _coefficients(
     there: sparse.csr_array, table: sparse.csr_array, factors: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Σ f fᵀ (n×r×r) and Σ x f (n×r) for every row of ``table``."""
+    """Σ f fᵀ (n×r×r) and Σ x f (n×r) for every row of ``table``; the first row by row of f fᵀ, so that no product of all of them is held at once."""
     rank = factors.shape[1]
-    products = (factors[:, :, None] * factors[:, None, :]).reshape(len(factors), -1)
-    return np.asarray(there @ products).reshape(-1, rank, rank), np.asarray(table @ factors)
+    forms = np.empty((table.shape[0], rank, rank))
+    for k in range(rank):
+        forms[:, k, :] = there @ (factors[:, k : k + 1] * factors)
+    return forms, np.asarray(table @ factors)
 
 
 def _towards_the_average(quadratic: FloatArray, linear: FloatArray, std: float) -> tuple[FloatArray, FloatArray]:

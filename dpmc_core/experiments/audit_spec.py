@@ -136,16 +136,28 @@ class AuditSpec:
             raise ParameterError(
                 "neighbours",
                 self.neighbours,
-                "image for factorisations, and for nothing else: the others are about ratings",
+                "image for this target, a factorisation"
+                if about_images
+                else "rating or user for this target, which is about ratings",
             )
         if about_images != (self.view == "parts"):
-            raise ParameterError("view", self.view, "parts for factorisations, and for nothing else")
+            raise ParameterError(
+                "view",
+                self.view,
+                "parts for this target, a factorisation"
+                if about_images
+                else "matrix, others, items or factors for this target, which is about ratings",
+            )
         if about_images:
             self.factor_spec(0)
         if self.runs > _MOST_RUNS[kind]:
             raise ParameterError("runs", self.runs, f"at most {_MOST_RUNS[kind]:,} for this target")
         if kind == "algorithm":
-            each = self.iterations * (1 if about_images else self.run_spec(0).inner_iterations)
+            each = (
+                1
+                if self.target == "moment-nmf"
+                else self.iterations * (1 if about_images else self.run_spec(0).inner_iterations)
+            )
             if each > _MOST_ITERATIONS or each * self.runs > _MOST_WORK:
                 most = min(_MOST_ITERATIONS, _MOST_WORK // self.runs)
                 raise ParameterError(

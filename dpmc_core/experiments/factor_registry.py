@@ -183,8 +183,8 @@ FACTORIZERS: dict[str, Factorizer] = {
         "nmf-paper, eqs. 13–14 and section 3.3; this project",
         _sound,
         "sound",
-        8,
-        2,
+        20,
+        10,
         mechanisms=("none", *FAMILIES),
     ),
     "moment-nmf": Factorizer(

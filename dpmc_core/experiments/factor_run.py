@@ -9,7 +9,7 @@ here without noise. They are measures for whoever holds the data, not releases.
 
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -35,21 +35,24 @@ __all__ = [
     "factorize",
     "forget_samples",
     "samples_of",
+    "trivial_objective",
     "yardstick",
 ]
 
 FloatArray = NDArray[np.float64]
+TextKey = tuple[int, float, int, str, float]
 TRIVIAL = "average column"
 _MEASURED = 40  # rounds at most that are measured, spread evenly: fitting coefficients costs as much as a round
 _YARDSTICK_SAMPLES, _YARDSTICK_ROUNDS = 10_000, 50
 _FIRST_SWEEPS, _LIVE_SWEEPS, _LAST_SWEEPS = 10, 4, 40  # those in between start from the round before
+_LEAST_GAP = 1e-3  # between trivial and yardstick, of the former
 _SHOWN = 24  # columns whose outliers are kept for showing
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FactorMetrics:
     """After one round: ``objective`` ½N⁻¹‖V° − WH‖² with the best H for W on the clean data V°, half of a 95 % interval for it over the choice of images or documents
-    (not over noise draws), ``own_objective`` with the algorithm's own H (None where it keeps none), the share of true parts ``found`` (made data, else None)
+    (not over noise draws), ``own_objective`` with the algorithm's own H (images only; None where it keeps none), the share of true parts ``found`` (made data, else None)
     and how far W has ``moved`` from a start made of the data (else None)."""
 
     iteration: int
@@ -65,7 +68,8 @@ class FactorMetrics:
 class FactorResult:
     """A run so far: ``metrics`` per measured round, the ``dictionary`` W (D×K) and the ``coefficients`` H (K×N) that suit it best on the clean data, what was released,
     the ``trivial`` objective (each column as a multiple of the average), and the ``yardstick`` (scikit-learn's NMF, not private; NaN until finished).
-    ``outliers`` holds the columns ``shown`` of R, None without outliers. ``finished`` is False while it runs."""
+    ``outliers`` holds the columns ``shown`` of R, None without outliers, and ``spoiled_values`` those columns as the algorithm saw them (spoiled ones first). ``samples`` is the data as given, without
+    its values where they are spoiled: those would be another D×N. ``finished`` is False while it runs."""
 
     spec: FactorSpec
     samples: Samples
@@ -75,6 +79,7 @@ class FactorResult:
     coefficients: FloatArray
     outliers: FloatArray | None
     shown: NDArray[np.intp]
+    spoiled_values: FloatArray
     ledger: Ledger
     trivial: float
     yardstick: float
@@ -94,8 +99,10 @@ class FactorResult:
 
     @property
     def way(self) -> float:
-        """How far from trivial to the yardstick: 0 is no better than the average column, 1 as good as scikit-learn's NMF; NaN until finished."""
-        return (self.trivial - self.final.objective) / max(self.trivial - self.yardstick, 1e-300)
+        """How far from trivial to the yardstick: 0 is no better than the average column, 1 as good as scikit-learn's NMF; NaN until finished, and where the two are
+        too near to tell (K = 1)."""
+        gap = self.trivial - self.yardstick
+        return (self.trivial - self.final.objective) / gap if gap > _LEAST_GAP * self.trivial else float("nan")
 
     @cached_property
     def against_trivial(self) -> tuple[float, float]:
@@ -142,26 +149,42 @@ class FactorResult:
 
 def clean_samples(spec: FactorSpec) -> Samples:
     """The spec's data before any contamination. Raises ``DatasetMissingError`` or ``DataError``."""
-    text = (spec.min_documents, spec.max_share, spec.most_words, spec.stop_words, spec.term_share)
-    return _load(spec.dataset, text, spec.n_samples, spec.data_seed)
+    return _load(spec.dataset, _text_key(spec), spec.n_samples, spec.data_seed)
 
 
 def samples_of(spec: FactorSpec) -> Samples:
     """The data that the algorithm is given: spoiled where the spec says so, by its ``data_seed``."""
-    clean = clean_samples(spec)
-    return (
-        contaminate(clean, spec.contaminated, spec.spoiled_pixels, spec.data_seed) if spec.contaminated > 0 else clean
+    if spec.contaminated == 0:
+        return clean_samples(spec)
+    return _spoiled(
+        spec.dataset, _text_key(spec), spec.n_samples, spec.data_seed, spec.contaminated, spec.spoiled_pixels
     )
+
+
+@lru_cache(maxsize=1)
+def _spoiled(name: str, text: TextKey, n_samples: int, seed: int, share: float, pixels: float) -> Samples:
+    return contaminate(_load(name, text, n_samples, seed), share, pixels, seed)
+
+
+def _text_key(spec: FactorSpec) -> TextKey:
+    return (spec.min_documents, spec.max_share, spec.most_words, spec.stop_words, spec.term_share)
+
+
+def trivial_objective(clean: Samples) -> float:
+    """The objective of the trivial predictor: every column (of length 1) as the multiple of the average column that suits it best."""
+    along = np.asarray(clean.values.T @ mean_columns(clean.values))
+    return float(np.mean(1 - along**2) / 2)
 
 
 def forget_samples() -> None:
     """Drop cached data, after a dataset was fetched or replaced."""
     _load.cache_clear()
+    _spoiled.cache_clear()
     _yardstick.cache_clear()
 
 
 @lru_cache(maxsize=2)
-def _load(name: str, text: tuple[int, float, int, str, float], n_samples: int, seed: int) -> Samples:
+def _load(name: str, text: TextKey, n_samples: int, seed: int) -> Samples:
     made_of = FactorSpec(
         min_documents=text[0], max_share=text[1], most_words=text[2], stop_words=text[3], term_share=text[4]
     )
@@ -169,15 +192,15 @@ def _load(name: str, text: tuple[int, float, int, str, float], n_samples: int, s
 
 
 def yardstick(spec: FactorSpec) -> float:
-    """The objective of scikit-learn's NMF on the clean data with as many parts: 50 iterations, fitted to at most 10,000 columns."""
-    text = (spec.min_documents, spec.max_share, spec.most_words, spec.stop_words, spec.term_share)
-    return _yardstick(spec.dataset, text, spec.n_samples, spec.data_seed, spec.rank)
+    """The objective of scikit-learn's NMF on the clean data with as many parts: 50 iterations (not to convergence), fitted to at most 10,000 columns, chosen at random."""
+    return _yardstick(spec.dataset, _text_key(spec), spec.n_samples, spec.data_seed, spec.rank)
 
 
 @lru_cache(maxsize=32)
-def _yardstick(name: str, text: tuple[int, float, int, str, float], n_samples: int, seed: int, rank: int) -> float:
+def _yardstick(name: str, text: TextKey, n_samples: int, seed: int, rank: int) -> float:
     clean = _load(name, text, n_samples, seed)
-    some = subset(clean, np.arange(min(len(clean), _YARDSTICK_SAMPLES)))
+    chosen = np.random.default_rng(0).permutation(len(clean))[:_YARDSTICK_SAMPLES]  # sets may be sorted by class
+    some = clean if len(clean) <= _YARDSTICK_SAMPLES else subset(clean, np.sort(chosen))
     step = next(sklearn_nmf(some.values, rank, _YARDSTICK_ROUNDS))
     return objective(clean.values, step.dictionary, fit_coefficients(clean.values, step.dictionary, _LAST_SWEEPS))
 
@@ -192,10 +215,12 @@ def factor_steps(spec: FactorSpec, *, samples: Samples | None = None, compare: b
     own = samples is None
     clean = clean_samples(spec) if samples is None else samples
     given = samples_of(spec) if samples is None else samples
-    trivial = float(np.mean(1 - np.asarray(clean.values.T @ mean_columns(clean.values)) ** 2) / 2)
+    trivial = trivial_objective(clean)
     length = registry.FACTORIZERS[spec.algorithm].length(spec)
     every = -(-length // _MEASURED)
     shown = _columns_to_show(given)
+    seen = np.asarray(given.values[:, shown]) if given.unit == "image" else np.empty((0, shown.size))
+    kept = replace(given, values=clean.values)
     ledger = Ledger()
     metrics: tuple[FactorMetrics, ...] = ()
     coefficients: FloatArray | None = None
@@ -210,13 +235,14 @@ def factor_steps(spec: FactorSpec, *, samples: Samples | None = None, compare: b
         metrics = (*metrics, _measure(step, clean, coefficients, target, started))
         yield FactorResult(
             spec=spec,
-            samples=given,
+            samples=kept,
             clean=clean,
             metrics=metrics,
             dictionary=step.dictionary,
             coefficients=coefficients,
             outliers=None if step.outliers is None else step.outliers[:, shown],
             shown=shown,
+            spoiled_values=seen,
             ledger=ledger,
             trivial=trivial,
             yardstick=yardstick(spec) if last and own and compare else float("nan"),
@@ -245,7 +271,7 @@ def _measure(
 ) -> FactorMetrics:
     halves = column_errors(clean.values, step.dictionary, coefficients, target) ** 2 / 2
     own = None
-    if step.coefficients is not None and step.coefficients.shape[0] == step.dictionary.shape[1]:
+    if step.coefficients is not None and clean.unit == "image":  # for text its weights may be others than the data's
         own = float((column_errors(clean.values, step.dictionary, step.coefficients, target) ** 2).mean() / 2)
     return FactorMetrics(
         iteration=step.iteration,

@@ -64,7 +64,7 @@ class FactorSpec:
     inner: int = 0
     solver: str = "coordinates"
     start: str = "mean"
-    averaging: float = 0.8
+    averaging: float = 0.9
     neighbours: str = "add/remove-one"
     dictionary_step: float = 1e-4
     outlier_penalty: float | None = None
@@ -122,6 +122,10 @@ class FactorSpec:
                     if name == "algorithm"
                     else "left out for text",
                 )
+        if self.outlier_penalty is not None and self.algorithm in ("nmf", "sklearn-nmf", "moment-nmf"):
+            raise ParameterError(
+                "outlier_penalty", self.outlier_penalty, f"left out for {usual.title}, which has no outliers"
+            )
         most = min(n for n in (known.samples or self.n_samples, known.dimension or self.most_words) if n)
         if self.rank > most:
             raise ParameterError("rank", self.rank, f"at most {most:,}, the smaller side of this data")

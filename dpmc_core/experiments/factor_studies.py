@@ -75,7 +75,8 @@ def _noise(base: FactorSpec) -> dict[str, Any]:
 
 
 def _sound(base: FactorSpec, algorithm: str, epsilon: float) -> FactorSpec:
-    return base.but(algorithm=algorithm, epsilon=epsilon, **_noise(base))
+    plain = {"outlier_penalty": None} if algorithm == "moment-nmf" else {}
+    return base.but(algorithm=algorithm, epsilon=epsilon, **_noise(base), **plain)
 
 
 def _quiet(base: FactorSpec, algorithm: str = "nmf") -> FactorSpec:
@@ -92,7 +93,11 @@ def _title(algorithm: str) -> str:
 
 def _by_epsilon(base: FactorSpec) -> tuple[FactorCell, ...]:
     noisy = [FactorCell(_title(a), e, _sound(base, a, e)) for a in ("moment-nmf", "private-nmf") for e in EPSILONS]
-    quiet = [FactorCell("NMF, no noise", e, _quiet(base)) for e in (EPSILONS[0], EPSILONS[-1])]
+    quiet = [
+        FactorCell(name, e, _quiet(base, algorithm))
+        for name, algorithm in (("NMF, no noise", "nmf"), ("Private NMF, made sound, no noise", "private-nmf"))
+        for e in (EPSILONS[0], EPSILONS[-1])
+    ]
     return (*noisy, *quiet)
 
 
@@ -103,7 +108,8 @@ def _by_round(base: FactorSpec) -> tuple[FactorCell, ...]:
         FactorCell("as published, no noise", e, published.but(mechanism="none", epsilon=None))
         for e in (ROUND_EPSILONS[0], ROUND_EPSILONS[-1])
     ]
-    sound = base.but(algorithm="private-nmf", mechanism="gaussian", alpha=None)
+    # for one replaced by another, as the paper counts: one number ε must mean one promise
+    sound = base.but(algorithm="private-nmf", mechanism="gaussian", alpha=None, neighbours="replace-one")
     rounds = published.rounds
     honest = [
         FactorCell("made sound, same overall ε", e, sound.but(epsilon=overall_epsilon(e, rounds, base.delta)))
@@ -166,7 +172,7 @@ def _by_people(base: FactorSpec) -> tuple[FactorCell, ...]:
 def _by_outliers(base: FactorSpec) -> tuple[FactorCell, ...]:
     epsilon = _total(base)
     lines = (
-        ("NMF, no noise", _quiet(base)),
+        ("NMF, no noise", _quiet(base).but(inner=FACTORIZERS["robust-nmf"].inner)),  # as many steps as robust NMF
         ("Robust NMF, no noise", _quiet(base, "robust-nmf").but(outlier_penalty=base.outlier_penalty)),
         (f"Moment NMF, ε = {epsilon:g}", _sound(base, "moment-nmf", epsilon)),
     )
@@ -186,7 +192,7 @@ FACTOR_STUDIES: dict[str, FactorStudy] = {
     ),
     "rounds": FactorStudy(
         title="What do many rounds add up to?",
-        intro="The paper chooses an ε for every round and adds them up by Rényi divergence. Its objective hardly depends on ε, because its parts start from the raw data and hardly move. The sound forms get the same overall ε.",
+        intro="The paper chooses an ε for every round and adds them up by Rényi divergence. Its objective hardly depends on ε, because its parts start from the raw data and hardly move. The sound forms get the same overall ε, for the same neighbours (one replaced by another).",
         x_title="nominal ε of each round",
         log_x=False,
         source="nmf-paper, section 3.3 and figures 3 and 6",

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from dpmc_core.experiments.factor_registry import DEFAULT_ROUND_EPSILON
-from dpmc_core.experiments.factor_run import FactorResult, factorize, yardstick
+from dpmc_core.experiments.factor_run import FactorResult, clean_samples, factorize, trivial_objective, yardstick
 from dpmc_core.experiments.factor_spec import FactorSpec
 from dpmc_core.experiments.factor_studies import (
     FACTOR_STUDIES,
@@ -76,9 +76,7 @@ class FactorStudyResult:
     def measures(self) -> tuple[str, ...]:
         """The study's measures that these data have."""
         return tuple(
-            m
-            for m in FACTOR_STUDIES[self.spec.kind].measures
-            if any(math.isfinite(v) for p in self.points for v in p.values[m])
+            m for m in FACTOR_STUDIES[self.spec.kind].measures if any(math.isfinite(p.mean(m)) for p in self.points)
         )
 
     def summary(self) -> dict[str, Any]:
@@ -157,7 +155,7 @@ def factor_study_steps(spec: FactorStudySpec) -> Iterator[FactorStudyResult]:
             beside[n].append(result.trivial)
             runs += 1
             if math.isnan(trivial):
-                trivial, best = result.trivial, yardstick(spec.base)
+                trivial, best = trivial_objective(clean_samples(spec.base)), yardstick(spec.base)
             points = tuple(
                 FactorPoint(series=c.series, x=c.x, values={m: tuple(v) for m, v in held.items()}, trivial=tuple(t))
                 for c, held, t in zip(wanted, values, beside, strict=True)

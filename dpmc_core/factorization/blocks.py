@@ -93,7 +93,9 @@ def fit_coefficients(
     From ``start`` (by default a clipped least-squares fit), by coordinate descent. ``target`` is WᵀV where it is known already.
     """
     gram, target = dictionary.T @ dictionary, cross(values, dictionary) if target is None else target
-    if start is None:
+    if start is None and not gram.any():
+        start = np.zeros_like(target)  # an empty dictionary rebuilds nothing
+    elif start is None:
         ridge = gram + 1e-9 * max(float(np.trace(gram)), 1e-300) * np.eye(len(gram))
         start = np.maximum(np.linalg.solve(ridge, target), 0.0)
     return coordinate_sweeps(gram, target, start, sweeps)

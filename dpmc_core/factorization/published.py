@@ -4,7 +4,7 @@ Lives here: Algorithm 2 of the nmf-paper with its noise, its step sizes and its 
 ``moments``).
 
 Why it is not private (findings 13, 14): W starts from the NNDSVD of the raw data, un-noised, and the step on W is so small that it hardly moves from there.
-The noise is on gradients that then change W by less than a thousandth. ``FactorStep.moved`` shows how far it got.
+The noise is on gradients that then change W by a thousandth or so (more with more noise or rounds). ``FactorStep.moved`` shows how far it got.
 """
 
 import math

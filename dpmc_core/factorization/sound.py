@@ -48,10 +48,10 @@ class SoundConfig:
     """
 
     rank: int = 16
-    rounds: int = 8
-    inner: int = 2
+    rounds: int = 20
+    inner: int = 10
     start: str = "mean"
-    averaging: float = 0.8
+    averaging: float = 0.9
     outlier_penalty: float | None = None
     outlier_bound: float = 10.0
     budget: Budget | None = None

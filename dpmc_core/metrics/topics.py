@@ -8,6 +8,8 @@ TC-W2V with a word2vec trained on a small corpus can score random words above re
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,13 +49,13 @@ def top_words(dictionary: FloatArray, words: Sequence[str], count: int = TOP_WOR
 def npmi(samples: Samples, dictionary: FloatArray, count: int = TOP_WORDS) -> FloatArray:
     """Mean normalised pointwise mutual information of each topic's ``count`` top words (K,), from −1 (never together) to 1 (always together).
 
-    Probabilities are shares of documents (gensim's boolean documents, segmentation one–one, normalised log ratio; Röder, Both & Hinneburg 2015). A topic of
-    fewer than two words has NaN. Computed from the documents without noise. Raises ``DataError`` for images.
+    log(p(a,b)/p(a)p(b)) / −log p(a,b) over pairs, probabilities as shares of documents, counted by gensim (boolean documents, segmentation one–one; Röder, Both & Hinneburg 2015). A
+    pair that never occurs together has −1, the limit; gensim's own measure adds 1e-12 instead, which gives such pairs −0.4 to −0.9, the rarer the higher. A pair in all documents has 1. A topic
+    of fewer than two words has NaN. Computed from the documents without noise. Raises ``DataError`` for images.
     """
     if samples.counts is None:
         raise DataError("Coherence is for documents; these are images.")
     from gensim.topic_coherence import (
-        direct_confirmation_measure,
         probability_estimation,
         segmentation,
     )  # slow to import
@@ -72,31 +74,31 @@ def npmi(samples: Samples, dictionary: FloatArray, count: int = TOP_WORDS) -> Fl
     lists = [np.array([numbers[row] for row in terms[k]]) for k in usable]
     pairs = segmentation.s_one_one(lists)
     seen = probability_estimation.p_boolean_document(corpus, pairs)
-    scores = direct_confirmation_measure.log_ratio_measure(pairs, seen, normalize=True)
-    out[usable] = scores
+    for k, of_topic in zip(usable, pairs, strict=True):
+        out[k] = float(np.mean([_npmi_of_pair(seen[a], seen[b], seen[a, b], seen.num_docs) for a, b in of_topic]))
     return out
 
 
-def tc_w2v(samples: Samples, dictionary: FloatArray, count: int = TOP_WORDS, seed: int = 0) -> FloatArray:
+def _npmi_of_pair(first: int, second: int, both: int, documents: int) -> float:
+    """NPMI of two words by the numbers of documents that hold each, and both."""
+    if both == 0:
+        return -1.0
+    if both == documents:
+        return 1.0
+    return math.log(both * documents / (first * second)) / math.log(documents / both)
+
+
+def tc_w2v(samples: Samples, dictionary: FloatArray, count: int = TOP_WORDS) -> FloatArray:
     """Mean pairwise cosine of each topic's top words (K,) under a word2vec trained on the same documents (O'Callaghan et al. 2015).
 
-    Never show it without ``npmi`` and ``W2V_WARNING``. One thread and a seed: the same numbers every time. Raises ``DataError`` where
-    there is no running text (count files, images).
+    Never show it without ``npmi`` and ``W2V_WARNING``. One thread and a fixed seed: the same numbers every time. Trained once for the same documents. Raises
+    ``DataError`` where there is no running text (count files, images).
     """
+    if samples.unit == "image":
+        raise DataError("Coherence is for documents; these are images.")
     if not samples.texts:
         raise DataError(f"{samples.name} holds counts without text; word2vec needs the words in their order.")
-    from gensim.models import Word2Vec  # slow to import
-
-    model = Word2Vec(
-        tokens(samples.texts, samples.words),
-        vector_size=100,
-        window=5,
-        min_count=1,
-        sg=1,
-        epochs=5,
-        workers=1,
-        seed=seed,
-    )
+    model = _word2vec(samples.texts, samples.words)
     out = np.full(dictionary.shape[1], math.nan)
     for k, rows in enumerate(topic_terms(dictionary, count)):
         known = [samples.words[row] for row in rows if samples.words[row] in model.wv]
@@ -107,3 +109,10 @@ def tc_w2v(samples: Samples, dictionary: FloatArray, count: int = TOP_WORDS, see
         cosines = vectors @ vectors.T
         out[k] = float(cosines[np.triu_indices(len(known), 1)].mean())
     return out
+
+
+@lru_cache(maxsize=2)
+def _word2vec(texts: tuple[str, ...], words: tuple[str, ...]) -> Any:
+    from gensim.models import Word2Vec  # slow to import
+
+    return Word2Vec(tokens(texts, words), vector_size=100, window=5, min_count=1, sg=1, epochs=5, workers=1, seed=0)

@@ -28,7 +28,7 @@ NOMINAL_CAVEATS = (
 
 _SEED = (
     "The noise follows from the seed, which links and files show so that runs can be repeated: whoever knows it can take the noise away. For "
-    "real people draw with a secret seed and share neither."
+    "real people draw with a secret seed, share neither, and never use a seed twice: the same noise on data that changed shows the change."
 )
 _ONE_RUN = "Each ε is of one run alone. Whoever publishes several runs on the same people, or the best of several, adds them up."
 _FLOATS = (
@@ -51,7 +51,7 @@ FACTOR_CAVEATS = (
     "What is protected is what leaves: the parts or topics (W). How much of each part an image or document holds (H), outliers, rebuilt images, errors, coherence and counts shown "
     "here are computed from the data without noise: they are for whoever holds the data.",
     "How many images or documents there are (formally: one is there, or its place is empty), the size of an image, and the list of words are taken to be public. Where the list was made from the documents (all sets but the synthetic "
-    "one), a word that only a few documents hold may tell that they are there.",
+    "one), a word that only a few documents hold may tell that they are there. So are which titles were drawn, and which empty documents or black images were left out.",
     "One image or document is protected, not a person: someone in many of them is protected by ε times their number.",
     _SEED,
     _ONE_RUN,
@@ -59,8 +59,8 @@ FACTOR_CAVEATS = (
 )
 
 PUBLISHED_NMF_CAVEATS = (
-    "Not private: the parts start from the singular vectors of the raw data, without noise, and the steps are so small that they end within a "
-    "thousandth of that start. What is released is the raw data's decomposition (findings 13).",
+    "Not private: the parts start from the singular vectors of the raw data, without noise, and the steps are so small that they hardly "
+    "move from there (*moved* says how far). What is released is nearly the raw data's decomposition (findings 13).",
     "The ε counts the noise on the gradients only, one image or document replaced by another, as the paper does. It says nothing about the start.",
     "τ = Δ/ε·√(2 ln(1.25/δ)) promises its ε only below 1 (Definition 3 of the paper); the exact ε of that noise is used here.",
 )

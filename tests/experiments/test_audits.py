@@ -148,9 +148,9 @@ def test_the_same_attack_catches_a_factorisation_with_too_little_noise(
 
 def test_factorisations_are_audited_on_pictures_only() -> None:
     for wrong, words in (
-        ({"target": "private-nmf", "neighbours": "user"}, "image for factorisations"),
-        ({"target": "als", "neighbours": "image"}, "image for factorisations"),
-        ({"target": "moment-nmf", "view": "items"}, "parts for factorisations"),
+        ({"target": "private-nmf", "neighbours": "user"}, "image for this target"),
+        ({"target": "als", "neighbours": "image"}, "about ratings"),
+        ({"target": "moment-nmf", "view": "items"}, "parts for this target"),
         ({"target": "private-nmf-published", "mechanism": "laplace"}, "none or gaussian"),
         ({"target": "nmf"}, "target = 'nmf'"),
     ):

@@ -80,6 +80,8 @@ def test_specs_in_text_and_back() -> None:
         ({"max_share": 0}, "max_share"),
         ({"version": 2}, "version"),
         ({"rounds": 5000}, "rounds"),
+        ({"outlier_penalty": 0.5}, "left out for NMF, which has no outliers"),
+        ({"neighbours": "friends"}, "one of replace-one, add/remove-one"),
         ({"stop_words": "some"}, "left-out, kept"),
     ],
 )
@@ -199,6 +201,8 @@ def test_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert "average column" in shown
     assert main(["factorize", "--spec", spec.to_json(), "--algorithm", "nmf", "--mechanism", "none"]) == 2
     assert "epsilon" in capsys.readouterr().err
+    assert main(["factorize", "--w2v", "--rank", "2"]) == 2
+    assert "left out for images" in capsys.readouterr().err
     assert main(["factorize", "--rank", "many"]) == 2
     assert "rank = 'many' is not allowed" in capsys.readouterr().err
     assert (

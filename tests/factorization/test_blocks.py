@@ -55,6 +55,16 @@ def test_coefficients_are_the_non_negative_least_squares_fit() -> None:
         np.testing.assert_allclose(fitted[:, n], nnls(dictionary, values[:, n])[0], atol=1e-8)
 
 
+def test_an_empty_dictionary_rebuilds_nothing() -> None:
+    values = np.asarray(cartoon_faces(5, 2).values)
+    assert not fit_coefficients(values, np.zeros((576, 3))).any()
+    some = random_dictionary(576, 3, np.random.default_rng(0))
+    some[:, 1] = 0
+    fitted = fit_coefficients(values, some)
+    assert np.isfinite(fitted).all()
+    assert objective(values, some, fitted) < objective(values, np.zeros((576, 3)), np.zeros((3, 5)))
+
+
 @settings(derandomize=True, deadline=None, max_examples=40)
 @given(st.integers(1, 6), st.integers(1, 9), st.integers(0, 10**6))
 def test_no_step_goes_uphill(k: int, n: int, seed: int) -> None:

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -66,14 +67,17 @@ def test_npmi_is_its_definition_over_documents() -> None:
     n = there.shape[1]
 
     def of(i: int, j: int) -> float:
-        joint = (there[i] & there[j]).sum() / n + 1e-12
-        return math.log(joint / (there[i].mean() * there[j].mean())) / -math.log(joint)
+        joint = (there[i] & there[j]).sum() / n
+        return -1.0 if joint == 0 else math.log(joint / (there[i].mean() * there[j].mean())) / -math.log(joint)
 
     expected = [of(0, 1), np.mean([of(i, j) for i, j in itertools.combinations((1, 2, 3), 2)])]
     got = npmi(samples, w)
     np.testing.assert_allclose(got[:2], expected, atol=1e-9)
     assert math.isnan(got[2])  # one word
     assert npmi(samples, np.zeros((4, 2))).tolist() == pytest.approx([math.nan, math.nan], nan_ok=True)
+    absent = replace(samples, counts=sparse.csc_array(np.vstack([samples.counts.toarray()[:3], np.zeros((1, 10))])))
+    assert npmi(absent, np.array([[1.0], [0], [0], [1]])).tolist() == [-1.0]  # a word in no document
+    assert npmi(samples, np.array([[0.0], [0], [0], [0]])).tolist() == pytest.approx([math.nan], nan_ok=True)
     with pytest.raises(DataError, match="for documents"):
         npmi(cartoon_faces(5, 0), parts())
 
@@ -100,6 +104,11 @@ def test_word2vec_of_a_small_corpus_puts_random_words_above_real_topics() -> Non
     real, noise = tc_w2v(samples, step.dictionary), tc_w2v(samples, random)
     assert noise.mean() > real.mean() > 0.9
     assert npmi(samples, step.dictionary).mean() > 0.3 > 0 > npmi(samples, random).mean()
+    from dpmc_core.metrics.topics import _word2vec
+
+    _word2vec.cache_clear()
     np.testing.assert_array_equal(real, tc_w2v(samples, step.dictionary))
+    with pytest.raises(DataError, match="these are images"):
+        tc_w2v(cartoon_faces(5, 0), parts())
     with pytest.raises(DataError, match="counts without text"):
         tc_w2v(topic_documents(10, 0), true_topics())
