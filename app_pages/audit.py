@@ -105,7 +105,7 @@ with st.sidebar:
     if fields["target"] in FACTOR_TARGETS:
         noises = {k: v for k, v in noises.items() if k in FACTORIZERS[fields["target"]].mechanisms}
     if st.session_state.get("x_noise", next(iter(noises))) not in noises:
-        st.session_state["x_noise"] = "gaussian"
+        st.session_state["x_noise"] = next(iter(noises))
     fields["mechanism"] = controls.choice("Noise", "x_noise", noises, "laplace" if "laplace" in noises else "gaussian")
     sound = fields["target"] in FACTOR_TARGETS and FACTORIZERS[fields["target"]].claims == "sound"
     claim = (
