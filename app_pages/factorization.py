@@ -13,7 +13,7 @@ from app_pages.parts.factor_controls import (
 )
 from app_pages.parts.running import Panel, panel
 from dpmc_core.datasets import entry
-from dpmc_core.errors import DPMCError
+from dpmc_core.errors import DPMCError, ParameterError
 from dpmc_core.experiments import FactorSpec
 from dpmc_core.experiments.factor_registry import FACTORIZERS
 from dpmc_core.experiments.factor_studies import FACTOR_STUDIES, FactorStudySpec
@@ -67,6 +67,9 @@ try:
     if not known.present():
         where = "fetch it on the Datasets page" if known.fetchable else "the Datasets page says where to get it"
         problem = f"{known.title} is not on this machine yet: {where}, or choose a set that ships with the app."
+except ParameterError as error:
+    named = f"How many {'parts' if images else 'topics'} K" if error.name == "rank" else error.name
+    problem = str(ParameterError(named, error.value, error.allowed))
 except DPMCError as error:
     problem = str(error)
 if not known.present():

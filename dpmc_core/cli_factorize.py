@@ -39,6 +39,12 @@ def add_factorize(parser: argparse.ArgumentParser) -> None:
             parser.add_argument(option, metavar="NAME", help=f"one of {', '.join(choices[field.name])} ({usual})")
         else:
             limit = limits.LIMITS[FACTOR_NUMERIC[field.name]]
+            if field.name == "epsilon":
+                meaning = (
+                    "total ε of a sound run (1 if left out), or nominal ε of one round as published (0.5 if left out)"
+                )
+                parser.add_argument(option, metavar="X", help=f"{meaning}; {limit.allowed}")
+                continue
             parser.add_argument(
                 option, metavar="X", help=f"{limit.meaning}; {limit.allowed} ({usual})".replace("%", "%%")
             )

@@ -150,7 +150,7 @@ def topic_bars(item: Learned, first: int, count: int, words: int = 8) -> Drawn:
             {"topic": first + k, "word": word, "weight": weight, "relative": weight / top} for word, weight in topic
         ]
     fig.update_xaxes(visible=False, range=[0, 1.35])
-    fig.update_yaxes(visible=False, autorange="reversed")
+    fig.update_yaxes(type="category", visible=False, autorange="reversed")
     fig.update_layout(
         height=30 + 178 * len(named), margin={"l": 0, "r": 0, "t": 24, "b": 0}, showlegend=False, bargap=0.12
     )
@@ -269,7 +269,9 @@ def document_bars(item: Learned, column: int, most: int = 6) -> Drawn:
         hovertemplate="%{y}: %{x:.2f}<extra></extra>",
     )
     fig.update_xaxes(range=[0, 1.2], tickvals=[0, 0.5, 1])
-    fig.update_yaxes(visible=False, autorange="reversed")
+    fig.update_yaxes(
+        type="category", visible=False, autorange="reversed"
+    )  # names begin with a number: plotly would take them for numbers
     fig.update_layout(margin={"r": 10})
     return fig, rows
 

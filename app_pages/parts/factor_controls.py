@@ -122,7 +122,9 @@ def privacy_controls(dataset: str, question: str) -> dict[str, Any]:
     fields: dict[str, Any] = {}
     own = question != "compare" and FACTOR_STUDIES[question].own_epsilon
     fields["mechanism"] = (
-        controls.choice("Noise", "f_noise", FACTOR_NOISES, "gaussian") if question != "rounds" else "gaussian"
+        controls.choice("Noise of the sound forms", "f_noise", FACTOR_NOISES, "gaussian")
+        if question != "rounds"
+        else "gaussian"
     )
     if fields["mechanism"] == "huber":
         fields["alpha"] = controls.number("α of Huber noise", "f_alpha", "alpha", 1.5, step=0.1)

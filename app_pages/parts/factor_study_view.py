@@ -173,8 +173,9 @@ def factor_sentences(result: FactorStudyResult) -> list[str]:
         loud = by_name.get("as published (not private)", [])
         if loud:
             low, high = min(p.mean("objective") for p in loud), max(p.mean("objective") for p in loud)
+            where = f"at {low:.5f}" if f"{low:.5f}" == f"{high:.5f}" else f"between {low:.5f} and {high:.5f}"
             out.append(
-                f"**As published, ε hardly matters**: its objective stays between {low:.5f} and {high:.5f} while the overall ε by the paper's own formula goes from {three(loud[0].mean('epsilon'))} to "
+                f"**As published, ε hardly matters**: its objective stays {where} while the overall ε by the paper's own formula goes from {three(loud[0].mean('epsilon'))} to "
                 f"{three(loud[-1].mean('epsilon'))}. Noise that changes nothing protects nothing: the parts are the raw data's."
             )
         if moment:

@@ -38,7 +38,7 @@ def notice_factors(items: Sequence[Learned]) -> list[str]:
     if published is not None and published.result.final.moved is not None:
         out.append(
             f"**As published is not private.** Its parts start from the raw data's singular vectors and moved {100 * published.result.final.moved:.2g} % from there in "
-            f"{published.result.spec.rounds} noisy rounds"
+            f"{published.result.final.iteration} noisy rounds"
             + (
                 ": what it shows is the start. The noise protects steps that hardly happen."
                 if published.result.final.moved < 0.01

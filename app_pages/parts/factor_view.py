@@ -61,6 +61,10 @@ def factor_results(results: Sequence[FactorResult | None]) -> None:
         return
     items = learned(done)
     images = done[0].clean.unit == "image"
+    if len(done) < len(results):
+        st.info(
+            f"Stopped before {len(results) - len(done)} of the {len(results)} methods had begun: they are not shown."
+        )
     (_parts if images else _topics)(items)
     st.markdown("**What to notice**")
     for sentence in notice_factors(items):
@@ -108,13 +112,17 @@ def _parts(items: list[Learned]) -> None:
 
 def _how(item: Learned) -> str:
     spec = item.result.spec
-    rounds = FACTORIZERS[spec.algorithm].length(spec)
+    rounds = item.result.final.iteration
     if spec.mechanism == "none":
-        return f"{rounds} rounds, no noise."
+        return f"{_rounds(rounds)}, no noise."
     if FACTORIZERS[spec.algorithm].claims == "sound":
-        times = "released once" if spec.algorithm == "moment-nmf" else f"{rounds} rounds"
+        times = "released once" if spec.algorithm == "moment-nmf" else _rounds(rounds)
         return f"{times}, total ε = {texts.three(spec.epsilon or 1.0)}."
-    return f"{rounds} rounds, nominal ε = {texts.three(spec.epsilon or 0.5)} each."
+    return f"{_rounds(rounds)}, nominal ε = {texts.three(spec.epsilon or 0.5)} each."
+
+
+def _rounds(count: int) -> str:
+    return "1 round" if count == 1 else f"{count} rounds"
 
 
 def _topics(items: list[Learned]) -> None:
@@ -204,7 +212,8 @@ def _account(item: Learned) -> None:
             return
         if statement.nominal:
             st.warning(
-                f"**Not private**, whatever its ε says: {statement.label} counts noise on steps, not the start.",
+                f"**Not private**, whatever its ε says: {statement.label} counts noise on steps, not the start. (The paper calls a round's noise ε = {texts.three(item.result.spec.epsilon or 0.5)} for each of two statistics; exactly "
+                "counted, one such draw has the smaller ε given here.) Its noise is always Gaussian.",
                 icon=":material/gpp_bad:",
             )
         else:
@@ -231,7 +240,14 @@ def _rebuild(items: list[Learned]) -> None:
             - 1
         )
     with right:
-        parts = controls.whole("Made of its most used parts", "f_used", 1, first.spec.rank, first.spec.rank)
+        if st.session_state.get("f-used-of", first.spec.rank) != first.spec.rank:
+            st.session_state["f_used"] = (
+                first.spec.rank
+            )  # other results: all of their parts, until somebody asks for fewer
+        st.session_state["f-used-of"] = first.spec.rank
+        parts = controls.whole(
+            f"Made of its most used parts, of {first.spec.rank}", "f_used", 1, first.spec.rank, first.spec.rank
+        )
     figure, numbers = factor_charts.rebuilt_tiles(items, column, parts)
     said = "; ".join(f"{row['image']} {row['error']:.3f}" for row in numbers.to_dict("records")[1:])
     show(
@@ -242,7 +258,7 @@ def _rebuild(items: list[Learned]) -> None:
     )
     label = f" ({first.clean.labels[column]})" if first.clean.labels else ""
     st.caption(
-        f"Image {column + 1}{label}. Error: what is left of its length 1. The weights are fitted to this image without noise, for whoever holds it."
+        f"Image {column + 1}{label}. Made of {'all' if parts == first.spec.rank else 'the'} {parts}{'' if parts == first.spec.rank else ' most used'} parts, for every method. Error: what is left of its length 1. The weights are fitted to this image without noise, for whoever holds it."
     )
     for item in items:
         if (
@@ -259,7 +275,7 @@ def _rebuild(items: list[Learned]) -> None:
                 toolbar=False,
             )
             st.caption(
-                f"{shown} spoiled images (top), the size of R for each (middle), and what the parts rebuild of the clean images (bottom), by Robust NMF."
+                f"{shown} spoiled images (top), the size of R, what was set aside as outliers, for each (middle), and what the parts rebuild of the clean images (bottom), by Robust NMF."
             )
 
 

@@ -145,7 +145,7 @@ def test_a_study_runs_live() -> None:
 
 def test_bad_settings_get_a_sentence() -> None:
     app = ask(f_data="lfw", f_k="101")
-    assert any("at most 100" in e.value for e in app.error)
+    assert any("How many parts K = 101" in e.value and "at most 100" in e.value for e in app.error)
     assert app.button(key="go").disabled
     app = ask(f_data="lee", f_min_df="900")
     app.button(key="go").click().run()
@@ -224,6 +224,27 @@ def test_study_figures_and_sentences(kind: str) -> None:
         if runs % 5 == 1:
             factor_study_view.factor_curves(part)
         factor_study_view.factor_sentences(part)
+
+
+def test_a_documents_topics_are_bars_with_names() -> None:
+    """The names begin with a number: on a numeric axis plotly drew nothing."""
+    item = factor_charts.learned([factorize(FactorSpec(dataset="topics", n_samples=200, rank=4))])[0]
+    figure, numbers = factor_charts.document_bars(item, 3)
+    assert figure.layout.yaxis.type == "category"
+    assert numbers["share"].sum() == pytest.approx(1.0, abs=0.03)
+    assert len(figure.data[0].x) == len(numbers) >= 1
+
+
+def test_more_parts_are_all_used_until_somebody_asks_for_fewer() -> None:
+    app = ask(f_data="cartoon", f_n="200", f_k="4")
+    for k, used in ((4, 4), (7, 7), (5, 5)):
+        app.number_input(key="f_k").set_value(k).run()
+        app.button(key="go").click().run()
+        finish(app, "factors")
+        assert app.number_input(key="f_used").value == used
+    app.number_input(key="f_used").set_value(2).run()
+    assert app.number_input(key="f_used").value == 2
+    assert any("Made of the 2 most used parts" in c.value for c in app.caption)
 
 
 def test_parts_are_shown_beside_their_likes() -> None:
