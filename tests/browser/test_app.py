@@ -24,7 +24,9 @@ METRIC = '[data-testid="stMetricValue"]'
 
 def ready(page: Page) -> None:
     """Wait until the script has stopped running."""
-    page.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]')
+    page.wait_for_selector(
+        '[data-testid="stApp"][data-test-script-state="notRunning"]', timeout=90_000
+    )  # examples are computed on the first visit
 
 
 @pytest.mark.parametrize("size", [(1440, 900), (390, 844)])

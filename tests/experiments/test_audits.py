@@ -72,7 +72,7 @@ def test_no_sound_statement_is_beaten(algorithm: str, epsilon: float, monkeypatc
     """Every algorithm that claims to protect users, on data with and without Alice, the attacker seeing the factors of all other users
     and of all items, and fewer things at the smaller ε."""
     monkeypatch.setattr(moments, "WORTH_IT", 0.0)  # so small a table gets no second stage: attack it as well
-    views = [view for view in VIEWS if view != "matrix"] if epsilon < 1 else ["factors"]
+    views = [view for view in VIEWS if view not in ("matrix", "parts")] if epsilon < 1 else ["factors"]
     for view in views:
         spec = AuditSpec(target=algorithm, mechanism="gaussian", epsilon=epsilon, iterations=2, runs=200, view=view)
         result = audit(spec)
