@@ -84,10 +84,10 @@ def slider(
     return _numeric(st.slider, label, key, narrow, default, step, {})
 
 
-def whole(label: str, key: str, low: int, high: int, default: int) -> int:
-    """A number box for a whole number whose range is known only here (a user of this dataset)."""
+def whole(label: str, key: str, low: int, high: int, default: int, *, sliding: bool = False) -> int:
+    """A number box (or, ``sliding``, a slider where there is anything to slide) for a whole number whose range is known only here (a user of this dataset)."""
     limit = limits.Limit(label, low, high, label, default, integer=True)
-    return int(_numeric(st.number_input, label, key, limit, default, 1, {}))
+    return int(_numeric(st.slider if sliding and high > low else st.number_input, label, key, limit, default, 1, {}))
 
 
 def _numeric(

@@ -246,7 +246,12 @@ def _rebuild(items: list[Learned]) -> None:
             )  # other results: all of their parts, until somebody asks for fewer
         st.session_state["f-used-of"] = first.spec.rank
         parts = controls.whole(
-            f"Made of its most used parts, of {first.spec.rank}", "f_used", 1, first.spec.rank, first.spec.rank
+            f"Made of its most used parts, of {first.spec.rank}",
+            "f_used",
+            1,
+            first.spec.rank,
+            first.spec.rank,
+            sliding=True,
         )
     figure, numbers = factor_charts.rebuilt_tiles(items, column, parts)
     said = "; ".join(f"{row['image']} {row['error']:.3f}" for row in numbers.to_dict("records")[1:])

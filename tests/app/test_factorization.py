@@ -57,7 +57,7 @@ def test_faces_four_ways_side_by_side() -> None:
     assert any("Not private" in w.value for w in app.warning)
     assert any("As published is not private" in m.value for m in app.markdown)
     before = [chart.proto.alt for chart in app.get("plotly_chart")]
-    app.number_input(key="f_used").set_value(2).run()
+    app.slider(key="f_used").set_value(2).run()
     after = [chart.proto.alt for chart in app.get("plotly_chart")]
     assert any("from 2 parts" in alt for alt in after)
     assert before != after
@@ -241,9 +241,9 @@ def test_more_parts_are_all_used_until_somebody_asks_for_fewer() -> None:
         app.number_input(key="f_k").set_value(k).run()
         app.button(key="go").click().run()
         finish(app, "factors")
-        assert app.number_input(key="f_used").value == used
-    app.number_input(key="f_used").set_value(2).run()
-    assert app.number_input(key="f_used").value == 2
+        assert app.slider(key="f_used").value == used
+    app.slider(key="f_used").set_value(2).run()
+    assert app.slider(key="f_used").value == 2
     assert any("Made of the 2 most used parts" in c.value for c in app.caption)
 
 
