@@ -4,7 +4,6 @@ Lives here: ``AuditSpec``, the names in it and what they mean. Does not live her
 audit (``audits``).
 """
 
-import json
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
@@ -14,6 +13,7 @@ from dpmc_core.experiments import registry
 from dpmc_core.experiments.factor_registry import FACTORIZERS
 from dpmc_core.experiments.factor_spec import FactorSpec
 from dpmc_core.experiments.spec import RunSpec
+from dpmc_core.experiments.spec_text import fields_of_json
 
 __all__ = ["CASES", "CHOICES", "FACTOR_TARGETS", "NEIGHBOURS", "NUMERIC", "VIEWS", "AuditSpec", "spec_from_json"]
 
@@ -234,14 +234,4 @@ class AuditSpec:
 
 def spec_from_json(text: str) -> AuditSpec:
     """An ``AuditSpec`` from JSON; raises ``ParameterError`` for anything else, unknown fields included."""
-    try:
-        raw = json.loads(text)
-    except ValueError:
-        raise ParameterError("spec", text, "a JSON object as the app exports it") from None
-    if not isinstance(raw, dict):
-        raise ParameterError("spec", raw, "a JSON object as the app exports it")
-    known = {f.name for f in fields(AuditSpec)}
-    for name in raw:
-        if name not in known:
-            raise ParameterError("spec field", str(name), "one of " + ", ".join(sorted(known)))
-    return AuditSpec(**raw)
+    return AuditSpec(**fields_of_json(AuditSpec, text))

@@ -5,7 +5,6 @@ edit it, the command line parses it. Does not live here: what the names stand fo
 """
 
 import json
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
@@ -13,6 +12,7 @@ from dpmc_core import limits
 from dpmc_core.datasets.catalogue import entry
 from dpmc_core.errors import ParameterError
 from dpmc_core.experiments import registry
+from dpmc_core.experiments.spec_text import fields_of_json, known_fields
 
 __all__ = ["SPEC_VERSION", "RunSpec"]
 
@@ -180,22 +180,12 @@ class RunSpec:
     @classmethod
     def from_json(cls, text: str) -> "RunSpec":
         """Read ``to_json``'s form; raises ``ParameterError`` for anything else, unknown fields included."""
-        try:
-            raw = json.loads(text)
-        except json.JSONDecodeError:
-            raise ParameterError("spec", text, "a JSON object as the app exports it") from None
-        return cls.from_dict(raw)
+        return cls(**fields_of_json(cls, text))
 
     @classmethod
     def from_dict(cls, raw: object) -> "RunSpec":
         """A spec from a mapping of field names to values; unknown names are refused."""
-        if not isinstance(raw, Mapping):
-            raise ParameterError("spec", raw, "a JSON object as the app exports it")
-        known = {f.name for f in fields(cls)}
-        for name in raw:
-            if name not in known:
-                raise ParameterError("spec field", str(name), "one of " + ", ".join(sorted(known)))
-        return cls(**{str(k): v for k, v in raw.items()})
+        return cls(**known_fields(cls, raw))
 
     def command(self) -> str:
         """The command line that makes this run.
