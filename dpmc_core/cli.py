@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from dpmc_core import __version__, cli_factorize, cli_privacy, limits
+from dpmc_core import __version__, cli_factorize, cli_paper, cli_privacy, cli_sweep, limits
 from dpmc_core.datasets import catalogue, download, entry, names
 from dpmc_core.errors import DPMCError, ParameterError
 from dpmc_core.experiments import RecommendMetrics, RecommendResult, RunResult, RunSpec, any_steps, registry
@@ -118,6 +118,15 @@ def _build() -> argparse.ArgumentParser:
     )
     cli_privacy.add_audit(
         add("audit", "Attack a release with and without one person, and bound its ε from below.", cli_privacy.audit)
+    )
+
+    cli_sweep.add_sweep(
+        add("sweep", "Make many runs from a TOML file, at once and resumable.", cli_sweep.sweep_command)
+    )
+    cli_sweep.add_runs(add("runs", "List, export, delete or add runs of the store.", cli_sweep.runs_command))
+
+    cli_paper.add_paper(
+        add("paper", "Compute a table or figure of the papers and keep its results.", cli_paper.paper_command)
     )
 
     datasets = add("datasets", "List the datasets, or fetch one.", _datasets)

@@ -129,6 +129,15 @@ LIMITS: dict[str, Limit] = {
         Limit("global_penalty", 0, 1000, "penalty λ₀ on all predictions, for implicit feedback", 0),
         Limit("nuclear", 1e-4, 1e3, "bound on the nuclear norm, in half scale widths times √(users·items)", 1),
         Limit("start_rounds", 1, 20, "rounds of noisy power iteration for the start", 2, integer=True),
+        Limit(
+            "sweep_seeds",
+            1,
+            10_000,
+            "how many times each cell of a sweep is run, each with seeds of its own",
+            5,
+            integer=True,
+        ),
+        Limit("sweep_jobs", 1, 256, "how many runs of a sweep are made at once", 2, integer=True),
         Limit("study_seeds", 1, 20, "how many seeds each point of a study is the mean of", 3, integer=True),
         # factorisation of images and documents
         Limit("parts", 1, 256, "number of parts or topics K", 16, integer=True),

@@ -1,0 +1,221 @@
+"""Computing the rows of a table, and keeping what came out.
+
+Lives here: running all trials of a table through the run store (so that it can be stopped and goes on), the file of results, and one new trial of one row. Does not live
+here: what the rows are (``rows``) or what they mean (``verdict``).
+"""
+
+import json
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from dpmc_core.datasets.catalogue import entry as dataset_entry
+from dpmc_core.errors import DataError, ParameterError
+from dpmc_core.experiments.papers.rows import Row, rows_of
+from dpmc_core.experiments.papers.verdict import Verdict, verdict
+from dpmc_core.experiments.records import AnySpec, Record, key_of, record_of, wholly
+from dpmc_core.experiments.run import versions
+from dpmc_core.experiments.store import RunStore
+from dpmc_core.experiments.sweep import make_all
+from dpmc_core.experiments.sweep_spec import seeds_of
+
+__all__ = [
+    "RESULTS",
+    "PaperResult",
+    "RowResult",
+    "compute",
+    "new_trial",
+    "prediction_interval",
+    "stored",
+    "stored_all",
+    "verdict_of",
+]
+
+RESULTS = Path(__file__).resolve().parents[3] / "data" / "results" / "papers"
+_ROOT = 20_261_121  # the seed of all seeds
+FORMAT = 1
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RowResult:
+    """What came out for one row: ``values`` by trial, the best trivial predictor's on the same data (empty where there is none), the largest ε that the runs state
+    (None without noise or a finite one) and whether that is nominal. A trial that overflowed is counted in ``failures``."""
+
+    id: str
+    values: tuple[float, ...] = ()
+    trivials: tuple[float, ...] = ()
+    epsilon: float | None = None
+    nominal: bool = False
+    failures: int = 0
+    seconds: float = 0.0
+
+    @property
+    def mean(self) -> float:
+        """Mean over trials; NaN without any."""
+        return float(np.mean(self.values)) if self.values else math.nan
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PaperResult:
+    """The results of one table, with all that is needed to make them again."""
+
+    entry: str
+    command: str
+    seed: int
+    date: str
+    seconds: float
+    versions: dict[str, str] = field(default_factory=dict)
+    rows: tuple[RowResult, ...] = ()
+
+    def row(self, name: str) -> RowResult:
+        """The row called ``name``, empty where it was not computed."""
+        return next((row for row in self.rows if row.id == name), RowResult(id=name))
+
+
+def compute(
+    entry: str,
+    store: RunStore,
+    *,
+    jobs: int = 1,
+    trials: int | None = None,
+    tell: Callable[[str], None] = lambda _: None,
+) -> PaperResult:
+    """All rows of ``entry`` whose data is here, ``jobs`` runs at once, ``trials`` of each instead of the row's own number. ``tell`` hears about progress.
+
+    Runs are kept in ``store`` as they finish: called again, those are not made again. Raises ``ParameterError`` for a name without rows.
+    """
+    rows = rows_of(entry)
+    if not rows:
+        raise ParameterError("paper", entry, "a table or figure with rows to compute")
+    started = time.perf_counter()
+    able = [row for row in rows if row.computable and (not row.needs or dataset_entry(row.needs).present())]
+    specs = {row.id: specs_of(row, trials) for row in able if row.spec is not None}
+    said = -math.inf
+    for made in make_all({key_of(s): s for several in specs.values() for s in several}, store, jobs=jobs):
+        if made.seconds - said > 10 or made.done == made.total:
+            said = made.seconds
+            left = "" if made.remaining is None else f", about {made.remaining:.0f} s left"
+            tell(f"{entry}: {made.done} of {made.total} runs{left}")
+    found = store.find(key_of(s) for several in specs.values() for s in several)
+    results = []
+    for row in able:
+        tell(f"{entry}: {row.id}") if row.measured else None
+        results.append(_row_result(row, [found[key_of(s)] for s in specs.get(row.id, ())], trials))
+    return PaperResult(
+        entry=entry,
+        command=f"python -m dpmc_core paper {entry}" + ("" if trials is None else f" --trials {trials}"),
+        seed=_ROOT,
+        date=datetime.now(UTC).date().isoformat(),
+        seconds=round(time.perf_counter() - started, 1),
+        versions=versions(),
+        rows=tuple(results),
+    )
+
+
+def specs_of(row: Row, trials: int | None = None) -> list[AnySpec]:
+    """The specs of a row's trials: trial k has the seeds that every row's k-th trial has."""
+    assert row.spec is not None  # the caller has rows with runs
+    return [row.spec(*seeds) for seeds in seeds_of(_ROOT, row.trials if trials is None else trials)]
+
+
+def _row_result(row: Row, records: list[Record], trials: int | None) -> RowResult:
+    started = time.perf_counter()
+    if row.exact is not None:
+        return RowResult(id=row.id, values=(row.exact(),))
+    if row.measured is not None:
+        seeds = [seed for seed, _ in seeds_of(_ROOT, row.trials if trials is None else trials)]
+        values = tuple(row.measured(seed) for seed in seeds)
+        return RowResult(id=row.id, values=values, seconds=time.perf_counter() - started)
+    good = [record for record in records if not record.error]
+    spent = [record.epsilon for record in good]
+    return RowResult(
+        id=row.id,
+        values=tuple(taken(row, record) for record in good),
+        trivials=tuple(record.trivial for record in good if record.trivial is not None),
+        epsilon=None if not spent or None in spent else max(e for e in spent if e is not None),
+        nominal=any(record.nominal for record in good),
+        failures=len(records) - len(good),
+        seconds=sum(record.seconds for record in records),
+    )
+
+
+def taken(row: Row, record: Record) -> float:
+    """The number of ``record`` that ``row`` is about."""
+    number = record.value if row.take == "value" else record.truth if row.take == "truth" else record.summary[row.take]
+    assert number is not None  # finished runs of this kind have it
+    return float(number)
+
+
+def new_trial(row: Row, seed: int) -> float:
+    """One more trial of ``row`` with seeds of its own. Raises ``DatasetMissingError`` or ``DataError``."""
+    if row.exact is not None:
+        return row.exact()
+    (both,) = seeds_of(seed, 1)
+    if row.measured is not None:
+        return row.measured(both[0])
+    if row.spec is None:
+        raise DataError("This row cannot be computed here.")
+    return taken(row, record_of(wholly(row.spec(*both))))
+
+
+def prediction_interval(values: Sequence[float], level: float = 0.95) -> tuple[float, float]:
+    """Where one more trial falls with probability ``level``, were trials normal: mean ± t·s·√(1 + 1/n). Of one value, or equal ones, that value ± a millionth."""
+    mean = float(np.mean(values))
+    n, spread = len(values), float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
+    wide = 0.0 if n < 2 else float(stats.t.ppf((1 + level) / 2, n - 1)) * spread * math.sqrt(1 + 1 / n)
+    wide = max(wide, 1e-6 * abs(mean))
+    return mean - wide, mean + wide
+
+
+def verdict_of(row: Row, result: PaperResult | None) -> Verdict:
+    """The verdict on ``row`` from what is stored."""
+    mine = RowResult(id=row.id) if result is None else result.row(row.id)
+    reference = None
+    if row.reference is not None and result is not None:
+        other = next(r for r in rows_of(result.entry) if r.id == row.reference)
+        values = result.row(row.reference).values
+        if other.printed is not None and len(values) == len(mine.values):
+            reference = (other.printed.value, values)
+    text = None if row.printed is None else row.printed.text
+    rounding = 0.0 if row.printed is None else row.printed.rounding
+    return verdict(text, rounding, mine.values, exact=row.exact is not None, within=row.within, reference=reference)
+
+
+def write(result: PaperResult, folder: Path = RESULTS) -> Path:
+    """Keep ``result`` in ``folder``; returns the file."""
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / f"{result.entry}.json"
+    file.write_text(json.dumps({"format": FORMAT, **asdict(result)}, indent=1) + "\n", encoding="utf-8")
+    return file
+
+
+@lru_cache(maxsize=64)
+def stored(entry: str) -> PaperResult | None:
+    """The results that come with the project, None where a table has none."""
+    file = RESULTS / f"{entry}.json"
+    if not file.exists():
+        return None
+    raw: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    if raw.pop("format", None) != FORMAT:
+        raise DataError(f"{file} is of another format than {FORMAT}: make it again with '{raw.get('command')}'.")
+    rows = tuple(
+        RowResult(**{**row, "values": tuple(row["values"]), "trivials": tuple(row["trivials"])})
+        for row in raw.pop("rows")
+    )
+    return PaperResult(**raw, rows=rows)
+
+
+def stored_all() -> Iterator[PaperResult]:
+    """All that is stored."""
+    for file in sorted(RESULTS.glob("*.json")):
+        result = stored(file.stem)
+        assert result is not None  # the file is there
+        yield result

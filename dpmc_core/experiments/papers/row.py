@@ -1,0 +1,58 @@
+"""One row of a table: what is printed, and what it is computed from.
+
+Lives here: the row, and helpers that all tables share. Does not live here: the rows themselves (``huber_rows``, ``dpals_rows``, ``nmf_rows``), verdicts, or computing many.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from dpmc_core.experiments.papers.printed import Printed, printed
+from dpmc_core.experiments.records import AnySpec
+from dpmc_core.experiments.spec import RunSpec
+
+__all__ = ["Row", "anew", "name_of", "printed_in", "seeded"]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Row:
+    """One row: ``id`` (unique in its table), what it is (``setting``), the printed number if there is one, and how to compute it: ``spec`` (from the two seeds of a
+    trial) with ``take`` naming the number in its record ("value", "truth" or a key of its summary), or ``exact`` (no trials), or ``measured`` (a number from a trial's seed, for measures that no record holds). None of the three: it
+    cannot be computed here. An exact row is *reproduced* ``within`` this share of what is printed, or its rounding. ``reference`` is the id of the row that trends are taken against. ``needs`` names the dataset that must be here."""
+
+    id: str
+    setting: dict[str, str]
+    metric: str
+    printed: Printed | None = None
+    trials: int = 10
+    spec: Callable[[int, int], AnySpec] | None = None
+    take: str = "value"
+    exact: Callable[[], float] | None = None
+    measured: Callable[[int], float] | None = None
+    within: float = 0.001
+    reference: str | None = None
+    needs: str = ""
+
+    @property
+    def computable(self) -> bool:
+        """Whether there is a way, given its data."""
+        return not (self.spec is None and self.exact is None and self.measured is None)
+
+
+def printed_in(paper: str, table: str) -> list[Printed]:
+    """What one table prints."""
+    return [p for p in printed() if (p.paper, p.table) == (paper, table)]
+
+
+def seeded(shared: AnySpec) -> Callable[[int, int], AnySpec]:
+    """Trials that differ in their seed: split, start and noise."""
+    return lambda seed, _: shared.but(seed=seed)
+
+
+def anew(shared: RunSpec) -> Callable[[int, int], AnySpec]:
+    """Trials that have data of their own too."""
+    return lambda seed, data: shared.but(seed=seed, data_seed=data)
+
+
+def name_of(setting: dict[str, str]) -> str:
+    """A row's name."""
+    return ";".join(f"{name}={value}" for name, value in setting.items())

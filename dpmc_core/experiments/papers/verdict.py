@@ -1,0 +1,84 @@
+"""Whether a printed number was met.
+
+Lives here: one rule for all rows. Does not live here: why numbers differ (``entries``), or computing them (``compute``).
+
+*Reproduced*: ours equals the printed value to its rounding or within the share that the row allows (exact rows), or lies no farther from it than two means of as many trials as ours may lie apart by chance (√2 times the half-width of
+our 95 % interval), or 2 % of it. *Same trend*: not that, but the row differs from its reference row (the same without noise, or with less data) in the printed
+direction, by a paired 95 % interval. *Differs*: neither. *No printed value*: the paper draws it, or the row is ours.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpmc_core.experiments.intervals import t_half_width
+from dpmc_core.wording import three
+
+__all__ = ["DIFFERS", "KINDS", "MISSING", "REPRODUCED", "TREND", "UNPRINTED", "Verdict", "verdict"]
+
+REPRODUCED, TREND, DIFFERS, UNPRINTED, MISSING = (
+    "reproduced",
+    "same trend",
+    "differs",
+    "no printed value",
+    "cannot be computed here",
+)
+KINDS = (REPRODUCED, TREND, DIFFERS, UNPRINTED, MISSING)
+_CLOSE = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """``kind`` is one of ``KINDS``; ``why`` one sentence with the numbers that decide."""
+
+    kind: str
+    why: str
+
+
+def verdict(
+    text: str | None,
+    rounding: float,
+    values: Sequence[float],
+    *,
+    exact: bool = False,
+    within: float = 0.0,
+    reference: tuple[float, Sequence[float]] | None = None,
+) -> Verdict:
+    """The verdict on a row: its printed ``text`` and how far that is rounded (for ``exact`` rows also the share ``within`` which it may lie), our ``values`` by trial, and the ``reference`` row's printed value and values, trial by trial.
+
+    >>> verdict("15.000", 0.0005, [15.0], exact=True).kind
+    'reproduced'
+    >>> verdict("2.0", 0.05, [1.1, 1.2, 1.15], reference=(1.0, [0.9, 1.0, 0.95])).kind
+    'same trend'
+    """
+    if not values:
+        return Verdict(MISSING, "There is no data for it here.")
+    if text is None:
+        return Verdict(UNPRINTED, "The paper draws this, or does not have it: there is no number to compare with.")
+    target, mean = float(text), float(np.mean(values))
+    apart = mean - target
+    if exact:
+        if abs(apart) <= rounding * (1 + 1e-9):
+            return Verdict(REPRODUCED, f"Equal to the printed {text} as it is rounded.")
+        if abs(apart) <= within * abs(target):
+            return Verdict(
+                REPRODUCED, f"Within {100 * within:g} % of the printed {text} ({100 * apart / target:+.2f} %)."
+            )
+        return Verdict(DIFFERS, f"Ours is {apart:+.3g} from the printed {text} ({100 * apart / target:+.2g} %).")
+    half = t_half_width(tuple(values))
+    allowed = max(_CLOSE * abs(target), 0.0 if math.isnan(half) else math.sqrt(2) * half)
+    if abs(apart) <= allowed:
+        how = "2 % of it" if allowed <= _CLOSE * abs(target) else "what two means of as many trials may differ by"
+        return Verdict(REPRODUCED, f"Ours is {apart:+.3g} from the printed {text}, within {how} (±{three(allowed)}).")
+    far = f"Ours is {apart:+.3g} from the printed {text} ({100 * apart / target:+.0f} %), more than ±{three(allowed)}"
+    if reference is None:
+        return Verdict(DIFFERS, far + ".")
+    base, others = reference
+    steps = [a - b for a, b in zip(values, others, strict=False)]
+    step, wide = float(np.mean(steps)), t_half_width(tuple(steps))
+    said = f"{target - base:+.3g} in the paper, {step:+.3g} ± {three(wide)} here"
+    if not math.isnan(wide) and abs(step) > wide and step * (target - base) > 0:
+        return Verdict(TREND, f"{far}; but against its reference row it goes the same way ({said}).")
+    return Verdict(DIFFERS, f"{far}, and against its reference row: {said}.")

@@ -1,0 +1,206 @@
+"""Making the runs of a sweep, on processes of this machine or on a Dask cluster.
+
+Lives here: ``sweep``, a generator of what has been made so far (stop asking and it stops), which keeps every finished run in the store before it is counted, so
+that a sweep that was stopped, killed or cut off goes on where it was. Numbers do not depend on how many work: each run has its seeds from the
+plan (``sweep_spec``) and one thread. Does not live here: what runs mean together (``tradeoff``).
+"""
+
+import json
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import joblib
+from joblib.externals.loky.process_executor import BrokenProcessPool, TerminatedWorkerError
+from threadpoolctl import threadpool_limits
+
+from dpmc_core import limits
+from dpmc_core.errors import DataError, DPMCError
+from dpmc_core.experiments.records import AnySpec, Record, failed, key_of, kind_of, record_of, spec_of, wholly
+from dpmc_core.experiments.store import RunStore, StoreError
+from dpmc_core.experiments.sweep_spec import Planned, SweepSpec
+
+__all__ = ["Made", "SweepError", "finished", "make_all", "read_unkept", "sweep"]
+
+_ATTEMPTS = 3  # how often workers may die before the sweep gives up
+_PATIENCE = 5.0  # seconds that a scheduler has to answer
+
+
+class SweepError(DPMCError):
+    """A sweep cannot go on; the message says why and what to do. Finished runs are kept."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Made:
+    """A sweep so far: ``done`` of ``total`` runs are in the store, ``before`` of them were there already. ``record`` is the latest, None in the first, which is yielded before any
+    run. ``failures`` of the new ones ended in an error of their own."""
+
+    done: int
+    total: int
+    before: int
+    failures: int
+    seconds: float
+    record: Record | None
+
+    @property
+    def remaining(self) -> float | None:
+        """Seconds left at the pace so far; None before the first new run."""
+        new = self.done - self.before
+        return self.seconds / new * (self.total - self.done) if new else None
+
+
+def sweep(spec: SweepSpec, store: RunStore, *, jobs: int = 2, scheduler: str | None = None) -> Iterator[Made]:
+    """Make the runs of ``spec`` that ``store`` has not, ``jobs`` at once in processes of their own (1: here), or on the Dask cluster at ``scheduler``
+    (as "tcp://host:8786"; its workers need this software).
+
+    Runs that end in an error of their own (an overflow) are kept with its sentence. A worker that dies takes no finished run with it, and its
+    unfinished ones are made again. Raises ``ParameterError``; ``SweepError`` where no scheduler answers, its workers cannot run this, or workers die again and
+    again; ``StoreError`` where a run cannot be kept, which is then in the file that the message names.
+    """
+    yield from make_all({key_of(run.spec): run.spec for run in spec.plan()}, store, jobs=jobs, scheduler=scheduler)
+
+
+def make_all(
+    specs: Mapping[str, AnySpec], store: RunStore, *, jobs: int = 2, scheduler: str | None = None
+) -> Iterator[Made]:
+    """As ``sweep``, for any ``specs`` by their keys."""
+    jobs = limits.check_int("sweep_jobs", jobs)
+    with _connected(scheduler) as backend:
+        started = time.perf_counter()
+        missing = specs.keys() - store.have(specs)
+        before = done = len(specs) - len(missing)
+        failures = 0
+
+        def made(record: Record | None) -> Made:
+            return Made(
+                done=done,
+                total=len(specs),
+                before=before,
+                failures=failures,
+                seconds=time.perf_counter() - started,
+                record=record,
+            )
+
+        yield made(None)
+        for attempt in range(_ATTEMPTS):
+            try:
+                for record in _records([specs[key] for key in specs if key in missing], jobs, backend):
+                    _keep(store, record)
+                    missing.discard(record.key)
+                    done, failures = done + 1, failures + bool(record.error)
+                    yield made(record)
+                break
+            except (TerminatedWorkerError, BrokenProcessPool) as error:
+                if attempt == _ATTEMPTS - 1:
+                    raise SweepError(
+                        f"Worker processes ended {_ATTEMPTS} times, perhaps for want of memory ({done} of {len(specs)} runs are kept): "
+                        "start the sweep again with fewer jobs to go on."
+                    ) from error
+
+
+def finished(spec: SweepSpec, store: RunStore) -> list[tuple[Planned, Record]]:
+    """The runs of ``spec`` that are in ``store``, in the order of the plan."""
+    plan = [(key_of(run.spec), run) for run in spec.plan()]
+    found = store.find(key for key, _ in plan)
+    return [(run, found[key]) for key, run in plan if key in found]
+
+
+def read_unkept(file: Path, store: RunStore) -> int:
+    """Add the runs that could not be kept to ``store``; returns how many were new. Raises ``DataError`` for any other file."""
+    try:
+        records = [Record(**json.loads(line)) for line in file.read_text(encoding="utf-8").splitlines() if line]
+        for record in records:
+            if key_of(spec_of(record.kind, record.spec)) != record.key and record.version:
+                raise ValueError("a run's key does not fit its settings or this release")
+    except (OSError, ValueError, TypeError) as error:
+        raise DataError(
+            f"{file} holds no runs that can be added ({error}): it must be a file that a sweep left."
+        ) from None
+    return sum(store.add(record) for record in records)
+
+
+def _records(todo: list[AnySpec], jobs: int, backend: "_Backend") -> Iterator[Record]:
+    """Records of ``todo`` as they are finished."""
+    named = [(kind_of(spec), spec.to_json()) for spec in todo]
+    if backend.client is None and jobs == 1:
+        yield from (_one(*name) for name in named)
+        return
+    with backend.joblib():
+        at_once = jobs if backend.client is None else -1
+        try:
+            yield from joblib.Parallel(n_jobs=at_once, return_as="generator_unordered")(
+                joblib.delayed(_one)(*name) for name in named
+            )
+        except ImportError as error:
+            raise SweepError(
+                f"A worker cannot run this software ({error}): install the same release on every worker."
+            ) from error
+
+
+def _one(kind: str, text: str) -> Record:
+    """One run, in whatever process: the spec travels as JSON, a record comes back."""
+    spec = spec_of(kind, text)
+    try:
+        with threadpool_limits(1):
+            return record_of(wholly(spec))
+    except DataError as error:
+        return failed(spec, error)
+
+
+def _keep(store: RunStore, record: Record) -> None:
+    """Add ``record``; where that fails it goes to a file of its own, so that an hour's run is not lost to a full disk."""
+    try:
+        store.add(record)
+    except StoreError as error:
+        file = Path(tempfile.gettempdir()) / f"dpmc-unkept-{record.key}.jsonl"
+        try:
+            file.write_text(json.dumps(asdict(record)) + "\n", encoding="utf-8")
+        except OSError as worse:
+            raise StoreError(
+                f"{error} The run that just finished could not be put elsewhere either ({worse.strerror}); all earlier ones are kept."
+            ) from error
+        raise StoreError(
+            f"{error} The run that just finished is in {file}: add it later with 'python -m dpmc_core runs add {file}'. All earlier ones are kept."
+        ) from error
+
+
+class _Backend:
+    """Where tasks go: this machine's processes, or a cluster."""
+
+    def __init__(self, client: Any = None) -> None:
+        self.client = client
+
+    def joblib(self) -> AbstractContextManager[Any]:
+        """What joblib is to use."""
+        if self.client is None:
+            return joblib.parallel_config("loky", inner_max_num_threads=1)
+        return joblib.parallel_config("dask", client=self.client)
+
+
+@contextmanager
+def _connected(scheduler: str | None) -> Iterator[_Backend]:
+    """A backend, for as long as a sweep goes on."""
+    if scheduler is None:
+        yield _Backend()
+        return
+    from distributed import Client  # only here: it takes half a second, and few have a cluster
+
+    try:
+        client: Any = cast(Any, Client)(scheduler, timeout=_PATIENCE, set_as_default=False)
+    except (OSError, ValueError, TimeoutError) as error:
+        raise SweepError(
+            f"No Dask scheduler answers at {scheduler!r} ({type(error).__name__}): start one with 'dask scheduler' and workers with 'dask worker {scheduler}', correct the address, or "
+            "leave --scheduler out to compute here. Nothing was run."
+        ) from None
+    try:
+        if not client.scheduler_info()["workers"]:
+            raise SweepError(
+                f"The scheduler at {scheduler} has no workers: start some with 'dask worker {scheduler}'. Nothing was run."
+            )
+        yield _Backend(client)
+    finally:
+        client.close()

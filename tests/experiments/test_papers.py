@@ -1,0 +1,205 @@
+"""The papers' tables: verdicts by one rule, stored results that can be made again, and nothing left out."""
+
+import csv
+import json
+import math
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dpmc_core.datasets import entry as dataset
+from dpmc_core.errors import DataError, ParameterError
+from dpmc_core.experiments.papers import ENTRIES, PAPERS, compute, rows_of, stored, stored_all, verdict
+from dpmc_core.experiments.papers.compute import (
+    RESULTS,
+    PaperResult,
+    RowResult,
+    new_trial,
+    prediction_interval,
+    specs_of,
+    taken,
+    verdict_of,
+    write,
+)
+from dpmc_core.experiments.papers.printed import printed
+from dpmc_core.experiments.papers.verdict import DIFFERS, MISSING, REPRODUCED, TREND, UNPRINTED
+from dpmc_core.experiments.records import record_of, wholly
+from dpmc_core.experiments.store import RunStore
+
+ROOT = Path(__file__).resolve().parents[2]
+COMPUTED = [e.id for e in ENTRIES if e.computed]
+
+
+def test_every_printed_number_has_a_row() -> None:
+    """Hyper-parameters of DPALS's table 4 are settings, its table 2 and the K of the NMF paper's table 2 are sizes of data or choices; all else is compared."""
+    rows = {id(row.printed) for name in COMPUTED for row in rows_of(name) if row.printed is not None}
+    left = [p for p in printed() if id(p) not in rows]
+    assert {(p.paper, p.table) for p in left} == {("dpals", "4"), ("dpals", "2"), ("nmf", "2")}
+    assert {p.metric for p in left if p.paper == "nmf"} == {"K"}
+    with (ROOT / "data" / "papers" / "printed.csv").open(newline="") as file:
+        assert len(printed()) == sum(1 for _ in csv.DictReader(file)) > 300
+
+
+def test_every_entry_says_what_stands_for_it() -> None:
+    assert len({e.id for e in ENTRIES}) == len(ENTRIES)
+    for entry in ENTRIES:
+        assert entry.paper in PAPERS
+        assert entry.id.startswith(entry.paper)
+        if entry.computed:
+            assert entry.made or entry.missing
+    for name in COMPUTED:
+        rows = rows_of(name)
+        assert len({r.id for r in rows}) == len(rows)
+        for row in rows:
+            assert row.reference is None or row.reference in {r.id for r in rows}
+            assert sum(way is not None for way in (row.spec, row.exact, row.measured)) <= 1
+
+
+def test_synthetic_tables_have_ten_trials_of_their_own_data() -> None:
+    for name in ("huber-table-3", "huber-table-6", "huber-table-7", "dpals-figure-4"):
+        for row in rows_of(name):
+            specs = specs_of(row)
+            assert len(specs) >= 10
+            assert len({s.data_seed for s in specs}) == len(specs)
+            result = stored(name).row(row.id)
+            assert len(result.values) + result.failures >= 10
+
+
+def test_settings_are_the_printed_ones() -> None:
+    row = next(
+        r
+        for r in rows_of("huber-table-3")
+        if "observed=0.15;algorithm=irls;mechanism=huber" in r.id and "variance=2" in r.id
+    )
+    (spec, *_) = specs_of(row)
+    assert (spec.iterations, spec.inner, spec.reg, spec.rank, spec.true_rank) == (50, 20, 0.5, 5, 5)
+    assert spec.observed * (1 - spec.test_fraction) == pytest.approx(0.15)
+    assert (spec.mechanism, spec.variance) == ("huber", 2.0)
+    assert spec.loss_alpha == pytest.approx(1.076, abs=5e-4)  # the α of variance 2
+    sweet = next(r for r in rows_of("huber-table-5") if "observed=0.10;algorithm=als;mechanism=none" in r.id)
+    (spec, *_) = specs_of(sweet)
+    assert (1 - spec.test_fraction) * 44_543 / (1476 * 77) == pytest.approx(0.10)
+    assert (spec.rank, spec.iterations, spec.zeros) == (32, 100, "rating")
+
+
+@pytest.mark.parametrize(
+    ("text", "values", "more", "kind"),
+    [
+        ("1.50", [1.504], {"exact": True, "rounding": 0.005}, REPRODUCED),
+        ("1.50", [1.51], {"exact": True, "rounding": 0.005}, DIFFERS),
+        ("1.50", [1.51], {"exact": True, "rounding": 0.005, "within": 0.01}, REPRODUCED),
+        ("1.00", [1.015, 1.016, 1.014], {}, REPRODUCED),  # within 2 %
+        ("1.00", [1.03, 1.031, 1.029], {}, DIFFERS),
+        ("1.00", [0.8, 1.3, 1.1], {}, REPRODUCED),  # within what chance allows
+        ("2.00", [1.5, 1.6, 1.55], {"reference": (1.0, [1.0, 1.1, 1.06])}, TREND),
+        ("2.00", [1.5, 1.6, 1.55], {"reference": (3.0, [1.0, 1.1, 1.06])}, DIFFERS),  # the other way
+        ("2.00", [1.5, 1.6, 1.55], {"reference": (1.0, [1.4, 1.7, 1.54])}, DIFFERS),  # not told apart
+        ("2.00", [], {}, MISSING),
+        (None, [1.0], {}, UNPRINTED),
+    ],
+)
+def test_verdicts(text: str | None, values: list[float], more: dict, kind: str) -> None:
+    found = verdict(text, more.pop("rounding", 0.0), values, **more)
+    assert found.kind == kind
+    assert found.why.endswith(".")
+
+
+def test_a_prediction_interval_holds_the_next_one_as_often_as_it_says() -> None:
+    """10,000 draws of six normals and a seventh: misses are Binomial(10000, .05), sd 21.8; within 4.5 of them."""
+    rng = np.random.default_rng(2)
+    misses = 0
+    for row in rng.normal(size=(10_000, 7)):
+        low, high = prediction_interval(row[:6])
+        misses += not low <= row[6] <= high
+    assert abs(misses - 500) < 98
+
+
+def test_what_is_stored_can_be_traced() -> None:
+    found = list(stored_all())
+    assert {r.entry for r in found} >= set(COMPUTED) - {"dpals-table-5"}
+    for result in found:
+        assert re.fullmatch(r"\d{4}-\d\d-\d\d", result.date)
+        assert result.command == f"python -m dpmc_core paper {result.entry}"
+        assert {"dpmc_lab", "python", "numpy", "scipy"} <= result.versions.keys()
+        names = {row.id for row in rows_of(result.entry)}
+        for row in result.rows:
+            assert row.id in names
+            assert all(math.isfinite(v) for v in row.values)
+
+
+def quick() -> list[tuple[str, str]]:
+    """Rows whose one trial takes a few seconds at most, with the data that needs no file or is here."""
+    out = []
+    for result in stored_all():
+        for row in rows_of(result.entry):
+            mine = result.row(row.id)
+            ready = not row.needs or dataset(row.needs).present()
+            trials = max(len(mine.values), 1)
+            if row.spec is not None and ready and mine.values and not mine.failures and mine.seconds / trials < 2:
+                out.append((result.entry, row.id))
+    return out
+
+
+def test_some_rows_made_again_give_what_is_stored() -> None:
+    """Four random ones (a fixed choice): a stored trial's numbers come back, and a trial with a new seed falls inside the stored interval.
+
+    The interval is that of one more trial at 99.99 %, so that four of them miss by chance in one choice of 2,500.
+    """
+    chosen = np.random.default_rng(6).choice(len(quick()), 4, replace=False)
+    for k in chosen:
+        name, row_id = quick()[k]
+        row, mine = next(r for r in rows_of(name) if r.id == row_id), stored(name).row(row_id)
+        again = taken(row, record_of(wholly(specs_of(row)[0])))
+        assert again == pytest.approx(mine.values[0], rel=1e-6), (name, row_id)
+        low, high = prediction_interval(mine.values, 0.9999)
+        assert low <= new_trial(row, 12_345) <= high, (name, row_id)
+
+
+def test_exact_rows_made_again_are_equal() -> None:
+    for name in ("huber-table-1", "dpals-table-4"):
+        for row in rows_of(name):
+            assert new_trial(row, 1) == pytest.approx(stored(name).row(row.id).values[0], rel=1e-6)
+
+
+def test_table_1_as_we_found_it() -> None:
+    """Finding 1 by its formula, and finding 2 by what is printed."""
+    rows = {(r.setting["mechanism"], float(r.setting["variance"])): r for r in rows_of("huber-table-1")}
+    for variance, exact in ((1, 33.10), (2, 20.68), (3, 15.87), (4, 13.21)):
+        row = rows["gaussian", variance]
+        assert new_trial(row, 0) == pytest.approx(exact, abs=0.006)
+        assert row.printed.value == pytest.approx(5 * math.sqrt(2 * math.log10(1.25e5)) / math.sqrt(variance), abs=6e-4)
+        assert verdict_of(row, stored("huber-table-1")).kind == DIFFERS
+        assert verdict_of(rows["laplace", variance], stored("huber-table-1")).kind == REPRODUCED
+
+
+def test_a_table_can_be_computed_stopped_and_kept(tmp_path: Path) -> None:
+    said: list[str] = []
+    name = "dpals-table-4"
+    with RunStore(tmp_path / "runs") as store:
+        result = compute(name, store, tell=said.append)
+        with pytest.raises(ParameterError, match="a table or figure with rows"):
+            compute("nmf-table-1", store)
+    assert [r.values for r in result.rows] == [pytest.approx(r.values) for r in stored(name).rows]
+    file = write(result, tmp_path)
+    raw = json.loads(file.read_text())
+    assert raw["format"] == 1
+    assert verdict_of(rows_of(name)[0], None).kind == MISSING
+    assert PaperResult(entry="x", command="", seed=0, date="", seconds=0.0).row("y") == RowResult(id="y")
+
+
+def test_a_row_without_data_cannot_be_run() -> None:
+    (row, *_) = rows_of("dpals-table-5")
+    with pytest.raises(DataError, match="cannot be computed here"):
+        new_trial(row, 0)
+    assert verdict_of(row, stored("dpals-table-5")).kind == MISSING
+
+
+def test_runs_go_through_the_store(tmp_path: Path) -> None:
+    row = next(r for r in rows_of("huber-table-3") if "algorithm=als;mechanism=none" in r.id)
+    assert row.spec is not None
+    cheap = replace(row, spec=lambda seed, data: row.spec(seed, data).but(iterations=2, n_users=60, n_items=60))
+    assert [s.iterations for s in specs_of(cheap, 2)] == [2, 2]
+    assert RESULTS.is_dir()

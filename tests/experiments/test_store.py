@@ -1,0 +1,310 @@
+"""The run store: nothing finished is lost, and whatever is wrong with it is said in a sentence."""
+
+import json
+import resource
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import textwrap
+import time
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from dpmc_core.errors import DataError
+from dpmc_core.experiments import FactorSpec, RunSpec, factorize, recommend, run
+from dpmc_core.experiments.records import Record, failed, key_of, record_of, spec_of
+from dpmc_core.experiments.store import RunStore, StoreError
+
+SMALL = RunSpec(n_users=30, n_items=20, observed=0.5, rank=2, iterations=2)
+
+
+@pytest.fixture(scope="module")
+def record() -> Record:
+    return record_of(run(SMALL.but(mechanism="huber", variance=2.0)))
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> RunStore:
+    with RunStore(tmp_path / "runs.sqlite") as store:
+        yield store
+
+
+def test_a_record_says_what_the_result_said(record: Record) -> None:
+    result = run(SMALL.but(mechanism="huber", variance=2.0))
+    assert record.value == result.final.test_rmse_clipped
+    assert record.truth == result.final.truth_rmse
+    assert record.trivial == min(result.trivial.values())
+    assert record.epsilon == result.statement.epsilon
+    assert record.nominal
+    assert record.unit == "rating"
+    assert spec_of(record.kind, record.spec) == result.spec
+    assert record.summary["ledger"] == json.loads(json.dumps(result.ledger.as_dict()))
+    assert len(record.summary["steps"]) == 2
+    assert {"statement", "versions", "spec", "seconds"} <= record.summary.keys()
+
+
+def test_every_task_has_a_record() -> None:
+    plain = record_of(run(SMALL))
+    assert plain.epsilon is None
+    assert plain.unit == ""
+    liked = record_of(
+        recommend(
+            RunSpec(task="recommend", algorithm="popular", dataset="skewed", n_users=60, n_items=40, n_ratings=900)
+        )
+    )
+    assert liked.measure == "Recall@20"
+    faces = record_of(factorize(FactorSpec(dataset="cartoon", n_samples=200, rank=4, rounds=5)))
+    assert (faces.kind, faces.value > 0) == ("factorization", True)
+    assert failed(SMALL, DataError("iteration 3 overflowed.")).value is None
+
+
+def test_what_is_added_comes_back_whole(store: RunStore, record: Record) -> None:
+    assert store.add(record)
+    assert not store.add(record)  # nothing is doubled
+    assert store.count() == 1
+    assert store.find([record.key, "no such"]) == {record.key: record}
+    assert list(store.each()) == [record]
+    other = replace(record, key="b", dataset="skewed", mechanism="none")
+    store.add(other)
+    assert store.values()["dataset"] == ("low-rank", "skewed")
+    assert [row["key"] for row in store.rows()] == ["b", record.key]  # the latest first
+    assert store.count({"dataset": ["skewed"], "mechanism": ["none", "huber"]}) == 1
+    assert store.have(["b", "c"]) == {"b"}
+    assert store.delete(["b", "c"]) == 1
+    assert store.count() == 1
+    with pytest.raises(StoreError, match="not filtered by 'spec'"):
+        store.count({"spec": ["x"]})
+
+
+def test_many_keys_are_asked_in_parts(store: RunStore, record: Record) -> None:
+    for k in range(5):
+        store.add(replace(record, key=f"{k}"))
+    assert len(store.find(str(k) for k in range(2000))) == 5
+    assert store.delete(str(k) for k in range(2000)) == 5
+
+
+def test_a_store_outlives_its_program(tmp_path: Path, record: Record) -> None:
+    with RunStore(tmp_path / "a" / "runs.sqlite") as store:  # the folder is made
+        store.add(record)
+    with RunStore(f"sqlite:///{tmp_path}/a/runs.sqlite") as store:
+        assert store.find([record.key]) == {record.key: record}
+
+
+WRITER = """
+import sys
+from dataclasses import replace
+import json
+from dpmc_core.experiments.records import Record
+from dpmc_core.experiments.store import RunStore
+record = Record(**json.load(open(sys.argv[2])))
+with RunStore(sys.argv[1]) as store:
+    k = 0
+    while k < int(sys.argv[4]):
+        store.add(replace(record, key=f"{sys.argv[3]}-{k}"))
+        print(k, flush=True)
+        k += 1
+"""
+
+
+def writer(tmp_path: Path, record: Record, name: str, count: int) -> subprocess.Popen[str]:
+    (tmp_path / "record.json").write_text(json.dumps(asdict(record)))
+    words = [
+        sys.executable,
+        "-c",
+        textwrap.dedent(WRITER),
+        str(tmp_path / "runs.sqlite"),
+        str(tmp_path / "record.json"),
+    ]
+    return subprocess.Popen([*words, name, str(count)], stdout=subprocess.PIPE, text=True)
+
+
+def test_three_programs_write_at_once(tmp_path: Path, record: Record) -> None:
+    writers = [writer(tmp_path, record, name, 40) for name in "abc"]  # the file does not exist yet: all of them make it
+    for process in writers:
+        process.communicate(timeout=120)
+    assert [process.returncode for process in writers] == [0, 0, 0]
+    with RunStore(tmp_path / "runs.sqlite") as store:
+        assert store.have(f"{name}-{k}" for name in "abc" for k in range(40)) == {
+            f"{name}-{k}" for name in "abc" for k in range(40)
+        }
+        assert len(list(store.each())) == 120
+
+
+def test_a_killed_writer_loses_nothing_that_it_finished(tmp_path: Path, record: Record) -> None:
+    process = writer(tmp_path, record, "a", 100_000)
+    assert process.stdout is not None
+    for _ in range(20):
+        last = int(process.stdout.readline())
+    process.send_signal(signal.SIGKILL)
+    for line in process.stdout:  # what it still said before it died
+        last = int(line)
+    process.stdout.close()
+    process.wait()
+    with RunStore(tmp_path / "runs.sqlite") as store:
+        kept = store.have(f"a-{k}" for k in range(last + 50))
+        assert {f"a-{k}" for k in range(last + 1)} <= kept
+        assert len(kept) <= last + 2  # at most the one that was kept but not yet said
+        assert len(list(store.each())) == len(kept)  # each with its summary
+
+
+def fill(store: RunStore, record: Record, added: list[str]) -> None:
+    for k in range(1000):
+        store.add(replace(record, key=f"{k}"))
+        added.append(f"{k}")
+
+
+def test_a_full_disk_is_told_and_loses_nothing(tmp_path: Path, record: Record) -> None:
+    store = RunStore(tmp_path / "runs.sqlite")
+    added: list[str] = []
+    # a database that may not grow: what SQLite raises on a full disk
+    sa.event.listen(store._engine, "connect", lambda c, _: c.execute("PRAGMA max_page_count = 60"))
+    store._engine.dispose()
+    with pytest.raises(StoreError, match="disk is full: free some space") as told:
+        fill(store, record, added)
+    assert "database or disk is full" in str(told.value)
+    store.close()
+    with RunStore(tmp_path / "runs.sqlite") as again:
+        assert again.have(added) == set(added)
+        assert len(list(again.each())) == len(added) > 0
+        assert again.add(replace(record, key="after"))
+
+
+def test_a_file_that_may_not_grow(tmp_path: Path, record: Record) -> None:
+    """The operating system itself refuses to write more, as a full disk or quota does."""
+    (tmp_path / "record.json").write_text(json.dumps(asdict(record)))
+    code = textwrap.dedent(WRITER).replace("import sys", "import sys, resource, signal", 1)
+    limit = (
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\nresource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000))\n"
+    )
+    code = code.replace("with RunStore", limit + "with RunStore", 1)
+    assert resource.RLIMIT_FSIZE is not None
+    words = [sys.executable, "-c", code, str(tmp_path / "runs.sqlite"), str(tmp_path / "record.json"), "a", "100000"]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode != 0
+    assert "StoreError" in done.stderr
+    last = int(done.stdout.split()[-1])
+    with RunStore(tmp_path / "runs.sqlite") as store:
+        assert store.have(f"a-{k}" for k in range(last + 1)) == {f"a-{k}" for k in range(last + 1)}
+
+
+def test_a_locked_store_is_told(tmp_path: Path, record: Record) -> None:
+    with RunStore(tmp_path / "runs.sqlite", wait=0.1) as store:
+        store.add(record)
+        other = sqlite3.connect(tmp_path / "runs.sqlite")
+        other.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(StoreError, match="another program is writing to it and did not finish in time: try again"):
+            store.add(replace(record, key="b"))
+        assert store.count() == 1  # readers do not wait
+        other.rollback()
+        other.close()
+        assert store.add(replace(record, key="b"))
+
+
+def test_a_store_of_another_version_is_left_alone(tmp_path: Path, record: Record) -> None:
+    file = tmp_path / "runs.sqlite"
+    with RunStore(file) as store:
+        store.add(record)
+    with sqlite3.connect(file) as raw:
+        raw.execute("UPDATE dpmc_store SET version = 99")
+    raw.close()
+    before = file.read_bytes()
+    with pytest.raises(
+        StoreError, match="is of version 99, and this release reads version 1: open it with the release"
+    ):
+        RunStore(file)
+    assert file.read_bytes() == before
+
+
+def test_what_is_no_store_is_refused(tmp_path: Path, record: Record) -> None:
+    text = tmp_path / "notes.txt"
+    text.write_text("not a database, but long enough to look like one\n" * 100)
+    with pytest.raises(StoreError, match="damaged, or is no database: put it aside"):
+        RunStore(text)
+    assert text.read_text().startswith("not a database")
+    other = tmp_path / "other.sqlite"
+    with sqlite3.connect(other) as raw:
+        raw.execute("CREATE TABLE mine (x)")
+    raw.close()
+    with pytest.raises(StoreError, match=r"no run store \(its tables: mine\)"):
+        RunStore(other)
+    damaged = tmp_path / "runs.sqlite"
+    with RunStore(damaged) as store:
+        for k in range(60):
+            store.add(replace(record, key=f"{k}"))
+    whole = bytearray(damaged.read_bytes())
+    whole[4096 : len(whole) // 2] = b"\xff" * (len(whole) // 2 - 4096)
+    damaged.write_bytes(bytes(whole))
+    with pytest.raises(StoreError, match=r"damaged, or is no database: put it aside \(do not delete it"):
+        read_all(damaged)
+
+
+def read_all(file: Path) -> None:
+    with RunStore(file) as store:
+        store.count()
+        list(store.each())
+
+
+@pytest.mark.parametrize(
+    ("place", "said"),
+    [
+        ("nosuch://host/x", "give a file's path or a database's URL"),
+        ("postgresql+psycopg://me:secret@127.0.0.1:1/x", "the database does not answer: check that it runs"),
+        ("/proc/nowhere/runs.sqlite", "choose another by DPMC_STORE"),
+        ("sqlite:////proc/runs.sqlite", "DPMC_STORE"),
+        ("http://[bad/x", "DPMC_STORE"),
+    ],
+)
+def test_a_place_that_is_none(place: str, said: str) -> None:
+    with pytest.raises(StoreError, match=said) as told:
+        RunStore(place)
+    assert "secret" not in str(told.value)
+
+
+def test_a_read_only_store_can_be_read(tmp_path: Path, record: Record) -> None:
+    key = key_of(SMALL)
+    assert key != record.key
+    with RunStore(tmp_path / "runs.sqlite") as store:
+        store.add(record)
+        url = f"sqlite:///file:{tmp_path}/runs.sqlite?mode=ro&uri=true"
+    with RunStore(url) as store:
+        assert store.count() == 1
+        with pytest.raises(StoreError, match="may not write there"):
+            store.add(replace(record, key="b"))
+
+
+POSTGRES = next(iter(sorted(Path("/usr/lib/postgresql").glob("*/bin/pg_ctl"), reverse=True)), None)
+
+
+@pytest.mark.skipif(POSTGRES is None or shutil.which("su") is None, reason="PostgreSQL is not installed here")
+def test_the_same_on_postgresql(tmp_path: Path, record: Record) -> None:
+    assert POSTGRES is not None
+    folder = Path("/tmp") / f"dpmc-pg-{time.time_ns()}"
+    folder.mkdir(mode=0o777)
+    folder.chmod(0o777)
+
+    def as_postgres(command: str) -> None:
+        subprocess.run(["su", "postgres", "-c", command], check=True, capture_output=True, timeout=120)
+
+    tools, port = POSTGRES.parent, 54_329
+    as_postgres(f"{tools}/initdb -D {folder}/db -A trust -U postgres")
+    as_postgres(
+        f"{tools}/pg_ctl -D {folder}/db -o '-p {port} -k {folder} -c listen_addresses=127.0.0.1' -w -l {folder}/log start"
+    )
+    try:
+        with RunStore(f"postgresql+psycopg://postgres@127.0.0.1:{port}/postgres") as store:
+            assert store.add(record)
+            assert not store.add(record)
+            store.add(replace(record, key="b", seed=2**32 - 1))
+            assert store.find([record.key]) == {record.key: record}
+            assert store.values()["mechanism"] == ("huber",)
+            assert [row["key"] for row in store.rows(limit=1)] == ["b"]
+            assert [r.key for r in store.each({"dataset": ["low-rank"]})] == [record.key, "b"]
+            assert store.delete(["b"]) == 1
+    finally:
+        as_postgres(f"{tools}/pg_ctl -D {folder}/db -m immediate stop")
+        shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,343 @@
+"""Sweeps: the same numbers whatever computes them, stopped and resumed, and mistakes told in a sentence."""
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dpmc_core.errors import DataError, ParameterError
+from dpmc_core.experiments import RunSpec, run
+from dpmc_core.experiments.equal import at_total
+from dpmc_core.experiments.records import Record, key_of, record_of
+from dpmc_core.experiments.store import RunStore, StoreError
+from dpmc_core.experiments.sweep import SweepError, finished, read_unkept, sweep
+from dpmc_core.experiments.sweep_spec import SweepSpec, seeds_of
+
+ROOT = Path(__file__).resolve().parents[2]
+TOML = """
+name = "which noise"
+seeds = 2
+seed = 7
+
+[base]
+n_users = 40
+n_items = 30
+observed = 0.5
+rank = 2
+iterations = 3
+
+[grid]
+algorithm = ["als", "svt"]
+mechanism = ["none", "huber", "laplace", "gaussian"]
+variance = [1.0, 2.0]
+"""
+
+
+def told(text: str) -> str:
+    with pytest.raises(ParameterError) as error:
+        SweepSpec.from_toml(text)
+    return str(error.value)
+
+
+def made(spec: SweepSpec, place: Path, **how: object) -> list[Record]:
+    with RunStore(place) as store:
+        for _ in sweep(spec, store, **how):
+            pass
+        return [record for _, record in finished(spec, store)]
+
+
+def numbers(records: list[Record]) -> list[tuple]:
+    steps = [[{k: v for k, v in s.items() if k != "seconds"} for s in r.summary["steps"]] for r in records]
+    return [(r.key, r.value, r.trivial, r.truth, r.epsilon, s) for r, s in zip(records, steps, strict=True)]
+
+
+def test_a_file_is_the_runs_that_it_says() -> None:
+    spec = SweepSpec.from_toml(TOML)
+    cells = spec.cells()
+    # without noise no variance, and SVT has no private form: 1 + 3 × 2 of ALS, one of SVT
+    assert len(cells) == 8
+    assert dict(cells[0][0]) == {"algorithm": "als", "mechanism": "none"}
+    plan = list(spec.plan())
+    assert [(p.cell, p.replicate) for p in plan] == [(c, k) for k in range(2) for c in range(8)]
+    for p in plan:
+        assert (p.spec.seed, p.spec.data_seed) == seeds_of(7, 2)[p.replicate]
+        assert p.spec.n_users == 40
+    assert SweepSpec.from_toml(spec.to_toml()) == spec
+    assert SweepSpec.from_dict(json.loads(spec.to_json())) == spec
+    same_data = SweepSpec.from_toml(TOML.replace("seed = 7", "seed = 7\nfresh_data = false"))
+    assert {p.spec.data_seed for p in same_data.plan()} == {0}
+
+
+def test_a_longer_sweep_begins_with_the_shorter_one() -> None:
+    short, long = SweepSpec.from_toml(TOML), SweepSpec.from_toml(TOML.replace("seeds = 2", "seeds = 5"))
+    assert list(long.plan())[:16] == list(short.plan())
+    assert len(set(seeds_of(0, 1000))) == 1000
+    assert seeds_of(0, 3) != seeds_of(1, 3)
+
+
+def test_several_grids_are_joined_and_equal_cells_run_once() -> None:
+    spec = SweepSpec.from_toml(
+        'seeds = 1\n[[grid]]\nmechanism = ["huber"]\nalpha = [1.0, 3.0]\n[[grid]]\nmechanism = ["none", "huber"]\nalpha = [3.0]\n'
+    )
+    assert [dict(settings) for settings, _ in spec.cells()] == [
+        {"mechanism": "huber", "alpha": 1.0},
+        {"mechanism": "huber", "alpha": 3.0},
+        {"mechanism": "none"},
+    ]
+
+
+def test_one_core_two_and_the_core_itself_agree_to_the_last_bit(tmp_path: Path) -> None:
+    spec = SweepSpec.from_toml(TOML)
+    one, two = made(spec, tmp_path / "1", jobs=1), made(spec, tmp_path / "2", jobs=2)
+    assert numbers(one) == numbers(two)
+    assert len(one) == 16
+    plain = [record_of(run(p.spec, workers=1)) for p in list(spec.plan())[:3]]
+    assert numbers(plain) == numbers(one[:3])
+
+
+def test_stopped_and_resumed(tmp_path: Path) -> None:
+    spec = SweepSpec.from_toml(TOML)
+    with RunStore(tmp_path / "runs") as store:
+        steps = sweep(spec, store, jobs=1)
+        so_far = [next(steps) for _ in range(6)]
+        assert [m.done for m in so_far] == [0, 1, 2, 3, 4, 5]
+        assert so_far[0].remaining is None
+        assert so_far[-1].remaining > 0
+        steps.close()
+        assert len(finished(spec, store)) == 5  # a part of a sweep is of use
+        first = next(again := sweep(spec, store, jobs=1))
+        assert (first.done, first.before, first.total) == (5, 5, 16)
+        *_, last = again
+        assert (last.done, last.before) == (16, 5)
+        assert store.count() == 16
+        assert [m.done for m in sweep(spec, store)] == [16]  # nothing is made twice
+    assert numbers(made(spec, tmp_path / "whole", jobs=1)) == numbers(made(spec, tmp_path / "runs"))
+
+
+def test_a_run_that_cannot_be_finished_is_told_and_the_sweep_goes_on(tmp_path: Path) -> None:
+    tiny = SweepSpec(base=(("n_users", 3), ("n_items", 3), ("observed", 0.01)), seeds=3)
+    records = made(tiny, tmp_path / "runs", jobs=1)
+    assert len(records) == 3
+    for record in records:
+        assert record.value is None
+        assert record.error.endswith(".")
+        assert record.summary["error"] == record.error
+
+
+def test_a_dead_worker_takes_no_run_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first run of each first worker kills its process; those after it do not."""
+    flag = tmp_path / "killed"
+    monkeypatch.setenv("DPMC_TEST_KILL", str(flag))
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), str(tmp_path)]))
+    (tmp_path / "deadly.py").write_text(
+        "import os, signal\nfrom dpmc_core.experiments import sweep as s\nplain = s._one\n"
+        "def deadly(kind, text):\n"
+        "    flag = os.environ['DPMC_TEST_KILL']\n"
+        "    if not os.path.exists(flag):\n        open(flag, 'w').close()\n        os.kill(os.getpid(), signal.SIGKILL)\n"
+        "    return plain(kind, text)\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    import deadly
+
+    monkeypatch.setattr("dpmc_core.experiments.sweep._one", deadly.deadly)
+    spec = SweepSpec.from_toml(TOML)
+    records = made(spec, tmp_path / "runs", jobs=2)
+    assert flag.exists()
+    assert len(records) == 16
+    monkeypatch.setattr("dpmc_core.experiments.sweep._one", deadly.plain)
+    assert numbers(records) == numbers(made(spec, tmp_path / "other", jobs=1))
+
+
+def test_what_cannot_be_kept_is_put_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    spec = SweepSpec.from_toml(TOML)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with RunStore(tmp_path / "runs") as store:
+        plain, calls = store.add, []
+
+        def full(record: Record) -> bool:
+            calls.append(record)
+            if len(calls) == 4:
+                raise StoreError("The run store could not be kept (database or disk is full): its disk is full.")
+            return plain(record)
+
+        monkeypatch.setattr(store, "add", full)
+        with pytest.raises(StoreError, match="disk is full") as error:
+            for _ in sweep(spec, store, jobs=1):
+                pass
+        file = Path(re.search(r"is in (\S+): add it later with 'python -m dpmc_core runs add", str(error.value))[1])
+        assert store.count() == 3
+        assert read_unkept(file, store) == 1
+        assert read_unkept(file, store) == 0
+        assert store.count() == 4
+        assert store.find([calls[3].key])[calls[3].key] == calls[3]
+        file.write_text(json.dumps({**asdict(calls[3]), "spec": RunSpec().to_json()}))
+        with pytest.raises(DataError, match="does not fit its settings"):
+            read_unkept(file, store)
+        with pytest.raises(DataError, match="holds no runs that can be added"):
+            read_unkept(tmp_path / "nothing", store)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (("variance = [1.0, 2.0]", "variance = [1.0, -2.0]"), "algorithm = als, mechanism = huber, variance = -2.0"),
+        (
+            ("variance = [1.0, 2.0]", "variance = 2.0"),
+            "a list of values in [grid]; what does not vary belongs in [base]",
+        ),
+        (("variance = [1.0, 2.0]", "variance = []"), "a list with at least one value"),
+        (("variance = [1.0, 2.0]", "varience = [1.0]"), "sweep field = 'varience' is not allowed: it must be one of"),
+        (("variance = [1.0, 2.0]", "seed = [1, 2]"), "seeds come from the sweep's own seed"),
+        (('"als", "svt"', '"als", "nope"'), "algorithm = 'nope' is not allowed"),
+        (('"als", "svt"', '"als", "dpals"'), "its noise follows from the total epsilon"),
+        (("[base]", "[base"), "sweep file = "),
+        (("seeds = 2", "seeds = 0"), "sweep_seeds = 0 is not allowed"),
+        (("seeds = 2", "seeds = 9000"), "at most 100,000 runs"),
+        (("seeds = 2", "speed = 2"), "spec field = 'speed'"),
+        (("rank = 2", "rank = [2]"), "rank = [2] is not allowed: it must be a number or a name"),
+        (('"which noise"', '""'), "1 to 80 printable characters"),
+        (("[grid]", "[[grid]]\nrank = 3\n[[grid]]"), "a list of values in [grid]"),
+        (("seed = 7", 'seed = 7\nkind = "cooking"'), "one of completion, factorization"),
+        (("seed = 7", "seed = 7\nfresh_data = 1"), "true or false"),
+        (("seed = 7", "seed = 7\nbase = 3"), "sweep file = "),
+    ],
+)
+def test_a_malformed_file_is_told(change: tuple[str, str], said: str) -> None:
+    assert change[0] in TOML
+    assert said in told(TOML.replace(*change))
+
+
+def test_more_malformed_files() -> None:
+    assert "a table of settings" in told("base = 3")
+    assert "a table of lists" in told("grid = 3")
+    assert "a table of lists" in told("grid = []")
+
+
+@pytest.mark.parametrize("mechanism", ["huber", "laplace", "gaussian"])
+@pytest.mark.parametrize("algorithm", ["als", "irls", "dpals"])
+def test_equal_total_is_what_the_statement_says(mechanism: str, algorithm: str) -> None:
+    base = RunSpec(
+        algorithm=algorithm, mechanism=mechanism, n_users=40, n_items=30, observed=0.5, rank=2, iterations=3, inner=2
+    )
+    spec = at_total(base, 6.0)
+    epsilon = run(spec).statement.epsilon
+    assert 6.0 * (1 - 1e-4) < epsilon <= 6.0 * (1 + 1e-9) or (algorithm == "dpals" and 5.0 < epsilon <= 6.0)
+
+
+def test_equal_total_in_a_sweep() -> None:
+    spec = SweepSpec.from_toml(
+        '[base]\niterations = 4\n[grid]\nmechanism = ["none", "laplace"]\ntotal_epsilon = [8.0]\n'
+    )
+    (_, plain), (settings, noisy) = spec.cells()
+    assert plain.mechanism == "none"
+    assert dict(settings) == {"mechanism": "laplace", "total_epsilon": 8.0}
+    assert noisy == at_total(RunSpec(mechanism="laplace", iterations=4), 8.0)
+    assert "total_epsilon" in told('[grid]\nmechanism = ["laplace"]\nalgorithm = ["dpnmf"]\ntotal_epsilon = [8.0]\n')
+    assert at_total(RunSpec(), 3.0) == RunSpec()
+
+
+def test_factorisations_are_swept_too(tmp_path: Path) -> None:
+    spec = SweepSpec.from_toml(
+        'kind = "factorization"\nseeds = 2\n[base]\ndataset = "cartoon"\nn_samples = 200\nrank = 4\nrounds = 4\nmechanism = "gaussian"\n'
+        '[grid]\nalgorithm = ["nmf", "moment-nmf"]\nepsilon = [1.0, 10.0]\n'
+    )
+    assert len(spec.cells()) == 3
+    records = made(spec, tmp_path / "runs", jobs=1)
+    assert len(records) == 6
+    assert {r.unit for r in records} == {"", "image"}
+
+
+def test_keys_tell_settings_and_kinds_apart() -> None:
+    assert len({key_of(RunSpec(rank=k)) for k in range(1, 50)}) == 49
+
+
+# a real cluster on loopback
+
+
+def free_port() -> int:
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return int(s.getsockname()[1])
+
+
+@contextmanager
+def cluster(tmp_path: Path, workers: int) -> Iterator[tuple[str, list[subprocess.Popen]]]:
+    address = f"tcp://127.0.0.1:{free_port()}"
+    where = {**os.environ, "PYTHONPATH": str(ROOT), "DASK_DISTRIBUTED__WORKER__USE_FILE_LOCKING": "false"}
+    where["PYTHONWARNINGS"] = "ignore"
+
+    def start(*words: str) -> subprocess.Popen:
+        with (tmp_path / "dask.log").open("a") as log:
+            return subprocess.Popen(
+                [sys.executable, "-m", "dask", *words], env=where, cwd=tmp_path, stdout=log, stderr=log
+            )
+
+    scheduler = start(
+        "scheduler", "--host", "127.0.0.1", "--port", address.rsplit(":", 1)[1], "--no-dashboard", "--no-show"
+    )
+    hands = [start("worker", address, "--nthreads", "1", "--no-nanny", "--no-dashboard") for _ in range(workers)]
+    try:
+        yield address, hands
+    finally:
+        for process in [*hands, scheduler]:
+            process.kill()
+            process.wait()
+
+
+def wait_for_workers(address: str, count: int) -> None:
+    from distributed import Client
+
+    with Client(address, timeout=60, set_as_default=False) as client:
+        if count:
+            client.wait_for_workers(count, timeout=90)
+
+
+def test_a_cluster_with_a_worker_killed_half_way(tmp_path: Path) -> None:
+    spec = SweepSpec.from_toml(TOML.replace("seeds = 2", "seeds = 5").replace("iterations = 3", "iterations = 40"))
+    with cluster(tmp_path, 2) as (address, hands):
+        wait_for_workers(address, 2)
+        with RunStore(tmp_path / "runs") as store:
+            for so_far in sweep(spec, store, scheduler=address):
+                if so_far.done == so_far.total // 4:
+                    hands[0].send_signal(signal.SIGKILL)
+            assert (so_far.done, so_far.total) == (40, 40)
+            assert store.count() == 40
+            found = [record for _, record in finished(spec, store)]
+    assert hands[0].returncode == -signal.SIGKILL
+    assert numbers(found) == numbers(made(spec, tmp_path / "here", jobs=2))
+
+
+def test_a_scheduler_without_workers_and_none_at_all(tmp_path: Path) -> None:
+    spec = SweepSpec.from_toml(TOML)
+    with RunStore(tmp_path / "runs") as store:
+        dead = f"tcp://127.0.0.1:{free_port()}"
+        started = time.monotonic()
+        with pytest.raises(
+            SweepError, match=f"No Dask scheduler answers at '{dead}'.*leave --scheduler out to compute here"
+        ):
+            next(sweep(spec, store, scheduler=dead))
+        assert time.monotonic() - started < 60
+        with pytest.raises(SweepError, match="No Dask scheduler answers at 'nonsense"):
+            next(sweep(spec, store, scheduler="nonsense://x"))
+        with cluster(tmp_path, 0) as (address, _):
+            wait_for_workers(address, 0)
+            with pytest.raises(SweepError, match="has no workers: start some with 'dask worker"):
+                next(sweep(spec, store, scheduler=address))
+        assert store.count() == 0
+
+
+def test_seeds_spread(tmp_path: Path) -> None:
+    seeds = np.array([s for pair in seeds_of(3, 500) for s in pair], dtype=float)
+    # 1,000 draws from 0…2³²: their mean has standard deviation 2³²/√12/√1000; within 5 of them
+    assert abs(seeds.mean() / 2**32 - 0.5) < 5 / np.sqrt(12 * 1000)
