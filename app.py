@@ -1,6 +1,8 @@
-"""Entrance of DPMC Lab: page configuration and navigation, nothing else. Run with ``streamlit run app.py``."""
+"""Entrance of DPMC Lab: page configuration, navigation, and what stands around every page. Run with ``streamlit run app.py``."""
 
 import streamlit as st
+
+from app_pages.parts import lessons, share
 
 st.set_page_config(
     page_title="DPMC Lab",
@@ -9,7 +11,7 @@ st.set_page_config(
     menu_items={"About": "DPMC Lab: differential privacy in matrix completion, live and honestly counted."},
 )
 
-st.navigation(
+page = st.navigation(
     [
         st.Page(
             "app_pages/home.py",
@@ -43,10 +45,28 @@ st.navigation(
             help="Faces into parts and documents into topics: not private, as published, made sound, and by moments, side by side.",
         ),
         st.Page(
+            "app_pages/tradeoffs.py",
+            title="Tradeoffs",
+            icon=":material/balance:",
+            help="Error against ε with intervals, noises compared in pairs, the best trade-offs, and how many people it takes.",
+        ),
+        st.Page(
             "app_pages/audit.py",
             title="Audit",
             icon=":material/search_insights:",
             help="Attack a release with and without one person: what can be proved about its ε, and a game against it.",
+        ),
+        st.Page(
+            "app_pages/papers.py",
+            title="Papers",
+            icon=":material/menu_book:",
+            help="Every table and figure of the four papers: what is printed, what we get, and what that means.",
+        ),
+        st.Page(
+            "app_pages/runs.py",
+            title="Runs",
+            icon=":material/history:",
+            help="Runs that were kept: filter, compare, export, delete.",
         ),
         st.Page(
             "app_pages/datasets.py",
@@ -54,5 +74,14 @@ st.navigation(
             icon=":material/database:",
             help="What data is here, what can be fetched, its shape, popularity and terms.",
         ),
+        st.Page(
+            "app_pages/lessons.py",
+            title="Lessons",
+            icon=":material/school:",
+            help="Three guided paths over the live pages, with questions.",
+        ),
     ]
-).run()
+)
+lessons.bar()
+page.run()
+share.bar()

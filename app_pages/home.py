@@ -120,6 +120,7 @@ st.caption(
     f"always; Gaussian only up to a failure probability δ = 10⁻⁵. Standard deviations: {sds}."
 )
 
+st.page_link("app_pages/lessons.py", label="New here? Take a guided path of ten minutes", icon=":material/school:")
 st.subheader("Try this", anchor=False)
 st.markdown(
     "- Pull ε from 10 down to 0.1: at which ε does the completed matrix stop looking like the truth, and does it still beat the trivial predictor?\n"
@@ -131,11 +132,15 @@ links = (
     ("budget", "Count a whole run", ":material/account_balance_wallet:"),
     ("completion", "Run a completion", ":material/grid_on:"),
     ("factorization", "Learn faces and topics", ":material/face:"),
+    ("tradeoffs", "Weigh the trade-off", ":material/balance:"),
     ("audit", "Attack it", ":material/search_insights:"),
+    ("papers", "Check the papers", ":material/menu_book:"),
     ("datasets", "See the data", ":material/database:"),
 )
-for cell, (page, label, icon) in zip(st.columns(len(links)), links, strict=True):
-    cell.page_link(f"app_pages/{page}.py", label=label, icon=icon)
+for k, (page, label, icon) in enumerate(links):
+    if k % 4 == 0:
+        cells = st.columns(4)
+    cells[k % 4].page_link(f"app_pages/{page}.py", label=label, icon=icon)
 st.caption(
     "The noise here comes from a teaching sampler: exact in theory, but floating-point numbers can leak through their last "
     "digits (Mironov 2012). Do not publish numbers about real people with it."

@@ -1,6 +1,7 @@
 """Shared by all tests: where the real data is, and the markers of the SciPy checks that we borrow."""
 
 import os
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,8 @@ settings.load_profile("steady")
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # runs that tests make are kept apart from a developer's own
+    os.environ["DPMC_STORE"] = str(Path(tempfile.mkdtemp(prefix="dpmc-test-store-")) / "runs.sqlite")
     # scipy.stats.tests, whose generic distribution checks we run, uses SciPy's own markers
     for marker in ("thread_unsafe", "slow", "xslow", "xfail_on_32bit", "parallel_threads_limit", "fail_slow"):
         config.addinivalue_line("markers", f"{marker}: used by the borrowed SciPy checks only")

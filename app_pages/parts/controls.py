@@ -14,12 +14,15 @@ from dpmc_core import limits
 from dpmc_core.errors import ParameterError
 
 __all__ = [
+    "any_of",
     "choice",
     "link_problems",
     "number",
+    "numbers",
     "on_page",
     "plain",
     "segments",
+    "several",
     "slider",
     "steps_slider",
     "switch",
@@ -153,6 +156,99 @@ def segments(label: str, key: str, titles: Titles, default: str, **options: Any)
     return str(_chosen(st.segmented_control, label, key, titles, {"default": default, "required": True, **options}))
 
 
+def several(label: str, key: str, titles: Titles, default: Sequence[str], **options: Any) -> tuple[str, ...]:
+    """Names picked from ``titles``, in their order there; one at least: with none the usual ones stand, and a sentence says so."""
+
+    def check(text: str) -> None:
+        if text not in titles.values():
+            raise ParameterError(label, text, "one of " + ", ".join(titles.values()))
+
+    for text in st.query_params.get_all(key):
+        _check_link(label, key, check, text)
+    _check_link(label, key, lambda _: None)
+    picked = st.multiselect(
+        label,
+        list(titles),
+        default=list(default),
+        key=key,
+        bind="query-params",
+        format_func=lambda name: titles[name],
+        on_change=_forget,
+        args=(key,),
+        **options,
+    )
+    if not picked:
+        _remember(
+            key, f"{label}: nothing is picked, so the usual ones are used: {', '.join(titles[n] for n in default)}."
+        )
+        return tuple(default)
+    return tuple(name for name in titles if name in picked)
+
+
+def any_of(label: str, key: str, titles: Titles) -> tuple[str, ...]:
+    """Names picked from ``titles`` to filter by; none picked means all, and an empty tuple."""
+
+    def check(text: str) -> None:
+        if text not in titles.values():
+            raise ParameterError(
+                label, text, "one of " + ", ".join(titles.values()) if titles else "left out: there is nothing yet"
+            )
+
+    _check_link(label, key, lambda _: None)
+    for text in st.query_params.get_all(key):
+        _check_link(label, key, check, text)
+    picked = st.multiselect(
+        label,
+        list(titles),
+        key=key,
+        bind="query-params",
+        format_func=lambda name: titles[name],
+        placeholder="all",
+        on_change=_forget,
+        args=(key,),
+    )
+    return tuple(picked)
+
+
+def numbers(label: str, key: str, limit: str, default: Sequence[float], most: int, **options: Any) -> tuple[float, ...]:
+    """A box for up to ``most`` numbers in the range called ``limit``, with commas between; returned in rising order, each once."""
+    usual = ", ".join(f"{value:g}" for value in default)
+    whole_ones = limits.LIMITS[limit].integer
+
+    def read(text: str) -> tuple[float, ...]:
+        words = [word.strip() for word in text.split(",") if word.strip()]
+        if not 0 < len(words) <= most:
+            raise ParameterError(label, text, f"1 to {most} numbers with commas between, as {usual}")
+        try:
+            found = {limits.parse(limit, word) for word in words}
+        except ParameterError as error:
+            raise ParameterError(label, error.value, error.allowed) from None
+        return tuple(sorted(int(x) if whole_ones else x for x in found))
+
+    def check(text: str) -> None:
+        read(text)
+
+    _check_link(label, key, check)
+    kind = limits.LIMITS[limit]
+    text = st.text_input(
+        label,
+        value=usual,
+        max_chars=200,
+        key=key,
+        bind="query-params",
+        on_change=_forget,
+        args=(key,),
+        help=options.pop("help", None)
+        or f"{kind.meaning[0].upper()}{kind.meaning[1:]}; up to {most}, each {kind.allowed}.",
+        **options,
+    )
+    try:
+        return read(text)
+    except ParameterError as error:
+        _remember(key, f"{error} The usual ones are used instead: {usual}.")
+        return tuple(default)
+
+
 def steps_slider(label: str, key: str, values: Sequence[float], default: float, **options: Any) -> float:
     """A slider over listed values."""
     shown = {value: f"{value:,g}" for value in values}
@@ -218,10 +314,10 @@ def _chosen(
     )
 
 
-def _check_link(label: str, key: str, check: Callable[[str], None]) -> None:
-    """Remember a sentence about a value in the address that cannot be used; Streamlit itself drops it silently."""
+def _check_link(label: str, key: str, check: Callable[[str], None], given: str | None = None) -> None:
+    """Remember a sentence about a value in the address that cannot be used (``given``, or the only one); Streamlit itself drops it silently."""
     st.session_state.setdefault(_DRAWN, set()).add(key)
-    text = st.query_params.get(key)
+    text = st.query_params.get(key) if given is None else given
     if text is None or key in st.session_state:
         return
     try:

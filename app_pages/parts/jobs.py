@@ -14,6 +14,7 @@ from typing import Any
 
 import streamlit as st
 
+from app_pages.parts import keeping
 from dpmc_core.errors import DPMCError
 from dpmc_core.experiments import RunSpec, any_steps
 from dpmc_core.experiments.audit_spec import AuditSpec
@@ -25,6 +26,8 @@ from dpmc_core.experiments.factor_studies import FactorStudySpec, factor_runs
 from dpmc_core.experiments.factor_study_run import factor_study_steps
 from dpmc_core.experiments.registry import ALGORITHMS
 from dpmc_core.experiments.studies import StudySpec, cells, study_steps
+from dpmc_core.experiments.sweep import Made, sweep
+from dpmc_core.experiments.sweep_spec import SweepSpec
 
 __all__ = [
     "Job",
@@ -35,7 +38,9 @@ __all__ = [
     "start_audit",
     "start_factor_study",
     "start_factors",
+    "start_row",
     "start_study",
+    "start_sweep",
     "start_task",
 ]
 
@@ -51,8 +56,8 @@ class TooManyJobs(DPMCError):
 class Job:
     """A running or finished piece of work. The page reads it; only its own thread writes ``results`` and ``error``.
 
-    ``kind`` is "run", "recommend", "lists", "study-" and its kind, "factors", "factor-study-" and its kind, "audit" or "task"; a visitor has at most one of each. ``results[k]`` is the latest result of the k-th spec (None before its first iteration). ``state`` is "waiting",
-    "running", "done", "cancelled" or "failed"; partial results stay in every case.
+    ``kind`` is "run", "recommend", "lists", "study-" and its kind, "factors", "factor-study-" and its kind, "audit", "sweep", "row" or "task"; a visitor has at most one of each. ``results[k]`` is the latest result of the k-th spec (None before its first iteration). ``state`` is "waiting",
+    "running", "done", "cancelled" or "failed"; partial results stay in every case. ``note`` says why a finished run could not be kept in the store, if so.
     """
 
     kind: str = "task"
@@ -60,6 +65,7 @@ class Job:
     results: list[Any] = field(default_factory=list)
     state: str = "waiting"
     error: str = ""
+    note: str = ""
     started: float = field(default_factory=time.monotonic)
     seconds: float = 0.0
     progress: tuple[int, int] = (0, 0)
@@ -99,7 +105,7 @@ def start(specs: tuple[RunSpec, ...], kind: str = "run") -> Job:
         results=[None] * len(specs),
         progress=(0, sum(ALGORITHMS[s.algorithm].length(s) for s in specs)),
     )
-    return _submit(job, lambda: _follow(job, any_steps, lambda result: job.progress[0] + 1), _pool())
+    return _submit(job, lambda: _follow(job, any_steps, lambda result: job.progress[0] + 1, kept=True), _pool())
 
 
 def start_study(spec: StudySpec) -> Job:
@@ -117,7 +123,7 @@ def start_factors(specs: tuple[FactorSpec, ...]) -> Job:
         done = min(result.final.iteration, lengths[specs.index(result.spec)])
         return sum(lengths[: specs.index(result.spec)]) + done
 
-    return _submit(job, lambda: _follow(job, factor_steps, made), _pool())
+    return _submit(job, lambda: _follow(job, factor_steps, made, kept=True), _pool())
 
 
 def start_factor_study(spec: FactorStudySpec) -> Job:
@@ -130,6 +136,27 @@ def start_audit(spec: AuditSpec) -> Job:
     """Audit ``spec`` in the same pool; replaces (and cancels) the visitor's former audit."""
     job = Job(kind="audit", specs=(spec,), results=[None], progress=(0, spec.runs))
     return _submit(job, lambda: _follow(job, audit_steps, lambda result: result.runs), _pool())
+
+
+def start_sweep(spec: SweepSpec, at_once: int) -> Job:
+    """Make the runs of a sweep that the store has not, ``at_once`` in processes of their own; replaces (and cancels) the visitor's former one."""
+    job = Job(kind="sweep", specs=(spec,), results=[None], progress=(0, spec.size))
+
+    def made(result: Made) -> int:
+        job.progress = (result.done, result.total)
+        return result.done
+
+    return _submit(job, lambda: _follow(job, lambda s: sweep(s, keeping.store(), jobs=at_once), made), _pool())
+
+
+def start_row(entry: str, row: str, seed: int, trial: Callable[[], float]) -> Job:
+    """Compute one more ``trial`` of a paper's row; replaces (and cancels) the visitor's former one. It cannot be stopped half-way: cancelled, its result is not shown."""
+    job = Job(kind="row", specs=((entry, row, seed),), results=[None], progress=(0, 1))
+
+    def once(_: Any) -> Iterator[float]:
+        yield trial()
+
+    return _submit(job, lambda: _follow(job, once, lambda _: 1), _pool())
 
 
 def start_task(work: Callable[[Job], None]) -> Job:
@@ -153,13 +180,16 @@ def standing(kind: str = "run") -> Job | None:
     return box.former.get(kind)
 
 
-def _follow(job: Job, run: Callable[[Any], Iterator[Any]], done: Callable[[Any], int]) -> None:
+def _follow(job: Job, run: Callable[[Any], Iterator[Any]], done: Callable[[Any], int], *, kept: bool = False) -> None:
     for k, spec in enumerate(job.specs):
+        result = None
         for result in run(spec):
             if job.stopped:  # what came after *Cancel* is not shown: the page has said how far it got
                 return
             job.results[k] = result
             job.progress = (done(result), job.progress[1])
+        if kept and result is not None:
+            job.note = keeping.keep(result) or job.note
 
 
 def _submit(job: Job, work: Callable[[], None], pool: "_Pool") -> Job:

@@ -69,6 +69,8 @@ def panel(of: Panel) -> None:
     if job.state == "cancelled":
         done, total = job.progress
         st.info(f"Cancelled after {done} of {total} {of.step}s. {below}", icon=":material/stop_circle:")
+    if job.note:
+        st.warning(controls.plain(f"Finished, but not kept among past runs. {job.note}"), icon=":material/save:")
     if standing is None:
         of.example()
         return

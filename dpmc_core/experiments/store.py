@@ -149,9 +149,11 @@ class RunStore:
                 for key in connection.scalars(sa.select(_runs.c.key).where(_runs.c.key.in_(some)))
             }
 
-    def find(self, keys: Iterable[str]) -> dict[str, Record]:
-        """The records of those ``keys`` that are here."""
+    def find(self, keys: Iterable[str], *, whole: bool = True) -> dict[str, Record]:
+        """The records of those ``keys`` that are here; their summaries are left empty unless ``whole``, which is much quicker."""
         asked = sa.select(*(c for c in _runs.c if c.name != "id"), _summaries.c.summary).join(_summaries)
+        if not whole:
+            asked = sa.select(*(c for c in _runs.c if c.name != "id"), sa.literal("{}").label("summary"))
         with self._told("read"), self._engine.connect() as connection:
             return {
                 row["key"]: Record(**{**row, "summary": json.loads(row["summary"])})

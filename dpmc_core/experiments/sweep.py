@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, cast
 
@@ -61,7 +62,7 @@ def sweep(spec: SweepSpec, store: RunStore, *, jobs: int = 2, scheduler: str | N
     unfinished ones are made again. Raises ``ParameterError``; ``SweepError`` where no scheduler answers, its workers cannot run this, or workers die again and
     again; ``StoreError`` where a run cannot be kept, which is then in the file that the message names.
     """
-    yield from make_all({key_of(run.spec): run.spec for run in spec.plan()}, store, jobs=jobs, scheduler=scheduler)
+    yield from make_all({key: run.spec for key, run in _keyed(spec)}, store, jobs=jobs, scheduler=scheduler)
 
 
 def make_all(
@@ -102,11 +103,17 @@ def make_all(
                     ) from error
 
 
-def finished(spec: SweepSpec, store: RunStore) -> list[tuple[Planned, Record]]:
-    """The runs of ``spec`` that are in ``store``, in the order of the plan."""
-    plan = [(key_of(run.spec), run) for run in spec.plan()]
-    found = store.find(key for key, _ in plan)
+def finished(spec: SweepSpec, store: RunStore, *, whole: bool = False) -> list[tuple[Planned, Record]]:
+    """The runs of ``spec`` that are in ``store``, in the order of the plan; ``whole`` with their summaries."""
+    plan = _keyed(spec)
+    found = store.find((key for key, _ in plan), whole=whole)
     return [(run, found[key]) for key, run in plan if key in found]
+
+
+@lru_cache(maxsize=8)
+def _keyed(spec: SweepSpec) -> tuple[tuple[str, Planned], ...]:
+    """The plan with each run's key; a page asks for it again and again."""
+    return tuple((key_of(run.spec), run) for run in spec.plan())
 
 
 def read_unkept(file: Path, store: RunStore) -> int:

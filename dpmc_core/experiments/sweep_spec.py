@@ -187,6 +187,21 @@ class SweepSpec:
             lines += ["", "[[grid]]", *(f"{name} = {json.dumps(list(values))}" for name, values in grid)]
         return "\n".join(lines) + "\n"
 
+    def python(self) -> str:
+        """Python lines that make this sweep and print its means."""
+        return (
+            "from dpmc_core.experiments.store import RunStore\n"
+            "from dpmc_core.experiments.sweep import finished, sweep\n"
+            "from dpmc_core.experiments.sweep_spec import SweepSpec\n"
+            "from dpmc_core.experiments.tradeoff import points_of\n\n"
+            f"spec = SweepSpec.from_dict({self.as_dict()!r})\n"
+            "with RunStore() as store:\n"
+            "    for so_far in sweep(spec, store, jobs=1):\n"
+            "        pass\n"
+            "    for point in points_of(finished(spec, store)):\n"
+            "        print(dict(point.settings), point.mean, point.half_width)\n"
+        )
+
     @classmethod
     def from_dict(cls, raw: object) -> "SweepSpec":
         """From a mapping as a TOML file has it. Raises ``ParameterError``."""

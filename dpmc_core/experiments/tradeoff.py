@@ -15,7 +15,7 @@ import numpy as np
 from scipy import stats
 
 from dpmc_core.experiments.intervals import t_half_width
-from dpmc_core.experiments.records import MEASURES, AnySpec, Record
+from dpmc_core.experiments.records import KINDS, MEASURES, AnySpec, Record, kind_of
 from dpmc_core.experiments.sweep_spec import Items, Planned
 
 __all__ = ["Difference", "Needed", "Point", "frontier", "needed", "paired", "points_of"]
@@ -62,8 +62,27 @@ class Point:
         """Mean of measure minus the best trivial predictor's, paired; None for fewer than two repetitions."""
         return _difference(self.values, self.trivials, 1)
 
+    def to_json(self) -> dict[str, Any]:
+        """Everything, JSON-able; ``from_json`` reads it back."""
+        numbers = {name: sorted(getattr(self, name).items()) for name in ("values", "trivials", "truths")}
+        spec = {"kind": kind_of(self.spec), "fields": self.spec.changes()}
+        return {
+            "settings": dict(self.settings),
+            "spec": spec,
+            **numbers,
+            **{name: getattr(self, name) for name in ("measure", "epsilon", "nominal", "unit", "failures")},
+        }
+
+    @classmethod
+    def from_json(cls, raw: dict[str, Any]) -> "Point":
+        """A kept point, read back."""
+        named = raw["spec"]
+        numbers = {name: {int(k): v for k, v in raw[name]} for name in ("values", "trivials", "truths")}
+        spec = KINDS[named["kind"]].from_dict(named["fields"])
+        return cls(**{**raw, **numbers, "settings": tuple(raw["settings"].items()), "spec": spec})
+
     def as_dict(self) -> dict[str, Any]:
-        """JSON-able."""
+        """What a table shows, JSON-able."""
         apart = self.against_trivial
         return {
             "settings": dict(self.settings),

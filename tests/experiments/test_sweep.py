@@ -54,7 +54,7 @@ def made(spec: SweepSpec, place: Path, **how: object) -> list[Record]:
     with RunStore(place) as store:
         for _ in sweep(spec, store, **how):
             pass
-        return [record for _, record in finished(spec, store)]
+        return [record for _, record in finished(spec, store, whole=True)]
 
 
 def numbers(records: list[Record]) -> list[tuple]:
@@ -313,7 +313,7 @@ def test_a_cluster_with_a_worker_killed_half_way(tmp_path: Path) -> None:
                     hands[0].send_signal(signal.SIGKILL)
             assert (so_far.done, so_far.total) == (40, 40)
             assert store.count() == 40
-            found = [record for _, record in finished(spec, store)]
+            found = [record for _, record in finished(spec, store, whole=True)]
     assert hands[0].returncode == -signal.SIGKILL
     assert numbers(found) == numbers(made(spec, tmp_path / "here", jobs=2))
 

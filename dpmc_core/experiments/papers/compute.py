@@ -20,7 +20,7 @@ from scipy import stats
 from dpmc_core.datasets.catalogue import entry as dataset_entry
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.experiments.papers.rows import Row, rows_of
-from dpmc_core.experiments.papers.verdict import Verdict, verdict
+from dpmc_core.experiments.papers.verdict import MISSING, Verdict, verdict
 from dpmc_core.experiments.records import AnySpec, Record, key_of, record_of, wholly
 from dpmc_core.experiments.run import versions
 from dpmc_core.experiments.store import RunStore
@@ -184,6 +184,9 @@ def verdict_of(row: Row, result: PaperResult | None) -> Verdict:
         values = result.row(row.reference).values
         if other.printed is not None and len(values) == len(mine.values):
             reference = (other.printed.value, values)
+    if not mine.values and not mine.failures:
+        title = dataset_entry(row.needs).title if row.needs else ""
+        return Verdict(MISSING, row.missing or f"{title} was not at hand when the table was computed.".strip())
     text = None if row.printed is None else row.printed.text
     rounding = 0.0 if row.printed is None else row.printed.rounding
     return verdict(text, rounding, mine.values, exact=row.exact is not None, within=row.within, reference=reference)

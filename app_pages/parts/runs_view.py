@@ -1,0 +1,154 @@
+"""Kept runs as pictures and side by side.
+
+Lives here: what the *Runs* page shows of records. Does not live here: the store, filters, or charts of running work (``run_charts``, ``factor_charts``).
+"""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from app_pages.parts.style import IDENTITY, figure, show
+from dpmc_core.experiments.factor_registry import FACTORIZERS
+from dpmc_core.experiments.records import KINDS, Record
+from dpmc_core.experiments.registry import ALGORITHMS
+from dpmc_core.wording import three
+
+__all__ = ["compare", "picture"]
+
+_WAYS = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot", "solid", "dash")
+_LETTERS = "ABCDEFGH"
+
+
+def picture(rows: Sequence[dict[str, Any]]) -> None:
+    """Result against stated ε of the listed runs, by measure the one that most of them have."""
+    some = [row for row in rows if row["value"] is not None]
+    if not some:
+        fig = figure("stated total ε (log scale)", "result", height=220, log_x=True)
+        show(fig, "runs", "Nothing to draw: no run is listed.")
+        return
+    measures = [row["measure"] for row in some]
+    measure = max(set(measures), key=measures.count)
+    some = [row for row in some if row["measure"] == measure]
+    finite = [row["epsilon"] for row in some if row["epsilon"] is not None]
+    right = 3 * max(finite, default=1.0)  # those without a finite ε stand beyond the others
+    fig = figure(
+        "stated total ε (log scale); the rightmost column has no noise or no finite ε", measure, height=380, log_x=True
+    )
+    for mechanism in dict.fromkeys(row["mechanism"] for row in some):
+        look = IDENTITY[mechanism]
+        these = [row for row in some if row["mechanism"] == mechanism]
+        fig.add_scatter(
+            x=[row["epsilon"] or right for row in these],
+            y=[row["value"] for row in these],
+            mode="markers",
+            name=look.title,
+            marker={"color": look.colour, "symbol": look.marker, "size": 9, "opacity": 0.75},
+            text=[f"{row['dataset']}, {row['algorithm']}, seed {row['seed']}" for row in these],
+            hovertemplate="%{text}: %{y:.4f}<extra></extra>",
+        )
+    fig.update_layout(
+        showlegend=True,
+        legend={"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0},
+        hovermode="closest",
+        margin={"r": 20},
+    )
+    left_out = len(rows) - len(some)
+    beat = sum(
+        row["trivial"] is not None
+        and (row["value"] > row["trivial"] if measure.startswith("Recall") else row["value"] < row["trivial"])
+        for row in some
+    )
+    alt = f"{len(some)} runs by {measure}; {beat} of them are better than the best trivial predictor on their data." + (
+        f" {left_out} listed runs with another measure or an error are not drawn." if left_out else ""
+    )
+    show(fig, "runs", alt)
+    st.caption(
+        alt
+        + " Runs on different data are not to be compared by height; ε of different units (a rating, a user, an image) are not comparable either."
+    )
+
+
+def title_of(record: Record) -> str:
+    """What a run is, short."""
+    known = ALGORITHMS.get(record.algorithm) or FACTORIZERS.get(record.algorithm)
+    return f"{known.title if known else record.algorithm}, {IDENTITY[record.mechanism].title}"
+
+
+def compare(records: Sequence[Record]) -> None:
+    """Side by side: results, what differs in their settings, and the measure per step."""
+    st.subheader("Side by side", anchor=False)
+    for first in range(0, len(records), 4):
+        for column, (k, record) in zip(st.columns(4), list(enumerate(records))[first : first + 4], strict=False):
+            with column.container(border=True):
+                st.markdown(f"**{_LETTERS[k]} · {title_of(record)}**")
+                if record.error:
+                    st.markdown(record.error)
+                    continue
+                st.metric(record.measure, f"{record.value:.4f}")
+                statement = record.summary["statement"]
+                better = "better than" if beats(record) else "not better than"
+                st.caption(
+                    f"{better} the best trivial predictor ({three(record.trivial or 0.0)})  \n{record.dataset}, seed {record.seed}  \n**{statement['label']}**"
+                )
+    specs = {f"{_LETTERS[k]}": json.loads(r.spec) for k, r in enumerate(records)}
+    names = sorted({name for spec in specs.values() for name in spec})
+    differing = [n for n in names if len({json.dumps(spec.get(n)) for spec in specs.values()}) > 1]
+    if len(records) > 1 and differing:
+        st.markdown("**What differs in their settings**")
+        frame = pd.DataFrame(
+            [{"setting": n, **{k: _shown(spec.get(n)) for k, spec in specs.items()}} for n in differing]
+        )
+        st.dataframe(frame, hide_index=True, width="stretch", alt="Settings that differ between the picked runs.")
+    elif len(records) > 1:
+        st.caption("Their settings are the same.")
+    _steps(records)
+    with st.expander("The same runs elsewhere", icon=":material/terminal:"):
+        for k, record in enumerate(records):
+            spec = KINDS[record.kind].from_json(record.spec)
+            st.markdown(f"**{_LETTERS[k]}** on the command line, and in Python:")
+            st.code(spec.command(), language="bash")
+            st.code(spec.python(), language="python")
+
+
+def beats(record: Record) -> bool:
+    """Whether a run is better than the best trivial predictor, by its one number."""
+    assert record.value is not None  # the caller has no failed ones
+    assert record.trivial is not None
+    return record.value > record.trivial if record.measure.startswith("Recall") else record.value < record.trivial
+
+
+def _shown(value: object) -> str:
+    return "none" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _steps(records: Sequence[Record]) -> None:
+    """The measure of each step."""
+    fields = ("test_rmse_clipped", "recall", "objective")
+    good = [(k, r) for k, r in enumerate(records) if not r.error]
+    measures = {r.measure for _, r in good}
+    if len(measures) != 1:
+        if good:
+            st.caption("Their measures differ, so that their steps are not drawn together.")
+        return
+    fig = figure("step", measures.pop(), height=340)
+    rows = []
+    for k, record in good:
+        field = next(f for f in fields if f in record.summary["steps"][0])
+        x, y = [s["iteration"] for s in record.summary["steps"]], [s[field] for s in record.summary["steps"]]
+        look = IDENTITY[record.mechanism]
+        fig.add_scatter(
+            x=x,
+            y=y,
+            mode="lines+markers",
+            name=f"{_LETTERS[k]} · {title_of(record)}",
+            line={"color": look.colour, "dash": _WAYS[k]},
+            marker={"color": look.colour, "symbol": look.marker, "size": 7},
+        )
+        rows.append(pd.DataFrame({"run": _LETTERS[k], "step": x, field: y}))
+    fig.update_layout(
+        showlegend=True, legend={"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0}, margin={"r": 20}
+    )
+    show(fig, "runs-steps", f"The measure after each step of {len(good)} picked runs.", pd.concat(rows))

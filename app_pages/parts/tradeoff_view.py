@@ -1,0 +1,178 @@
+"""What the *Tradeoffs* page shows of a sweep.
+
+Lives here: the points that the store holds (or the stored example), each view of them, and what to take away. Does not live here: controls, running, figures
+(``tradeoff_charts``) or statistics (``dpmc_core.experiments.tradeoff``).
+"""
+
+import json
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from app_pages.parts import jobs, keeping, tradeoff_best, tradeoff_charts
+from app_pages.parts.style import draw, show
+from app_pages.parts.tradeoff_controls import BY
+from dpmc_core.experiments.store import StoreError
+from dpmc_core.experiments.sweep import finished
+from dpmc_core.experiments.sweep_spec import SweepSpec
+from dpmc_core.experiments.tradeoff import Point, points_of
+
+__all__ = [
+    "axis_of",
+    "counted",
+    "example_for",
+    "examples",
+    "progress_of",
+    "so_far",
+    "stored_points",
+    "take_away",
+    "views",
+]
+
+_FILE = Path(__file__).resolve().parents[2] / "data" / "results" / "tradeoffs.json"
+_NEAR = 0.1  # what counts as near to no noise
+
+
+@lru_cache(maxsize=1)
+def examples() -> dict[str, tuple[SweepSpec, list[Point], dict[str, Any]]]:
+    """Sweeps that come with the app, made by ``python -m benchmarks.tradeoffs``: their spec, points, and when and with what they were made."""
+    with _FILE.open(encoding="utf-8") as file:
+        return {
+            name: (SweepSpec.from_dict(raw["sweep"]), [Point.from_json(p) for p in raw["points"]], raw["made"])
+            for name, raw in json.load(file).items()
+        }
+
+
+def example_for(protect: str, vary: str, by: str) -> str:
+    """Which example is nearest to what is asked."""
+    return "people" if vary == "people" else "user" if protect == "user" else f"rating-{by}"
+
+
+def stored_points(spec: SweepSpec) -> tuple[list[Point], int]:
+    """The points of ``spec`` that the store holds, and how many runs they are of. Raises ``StoreError``."""
+    runs = finished(spec, keeping.store())
+    return points_of(runs), len(runs)
+
+
+def axis_of(vary: str, by: str) -> str:
+    """What the x axis is."""
+    return "n_users" if vary == "people" else by
+
+
+def measures(points: Sequence[Point]) -> str:
+    """The y axis."""
+    return points[0].measure if points else ""
+
+
+def so_far(job: jobs.Job, axis: str) -> bool:
+    """The curves of a running sweep."""
+    try:
+        points, _ = stored_points(job.specs[0])
+    except StoreError:
+        return False
+    lines = tradeoff_charts.lines_of(points, axis)
+    if not any(lines.noisy(a) for a in lines.algorithms):
+        return False
+    figure, _ = tradeoff_charts.curves(lines, measures(points))
+    draw(figure, "live-tradeoff", "Held-out error of the runs made so far.")
+    return True
+
+
+def views(view: str, points: list[Point], axis: str, *, large: bool = False) -> None:
+    """One view of ``points``: figure, what to notice, and the numbers."""
+    lines = tradeoff_charts.lines_of(points, axis)
+    if view == "pairs":
+        apart = tradeoff_charts.differences(lines)
+        sentences = tradeoff_charts.pair_sentences(apart, axis)
+        drawn = tradeoff_charts.pairs_figure(apart, axis, large=large) if apart else None
+    elif view == "frontier":
+        sentences = tradeoff_best.frontier_sentences(points)
+        drawn = tradeoff_best.frontier_figure(points, large=large)
+    else:
+        sentences = tradeoff_charts.curve_sentences(lines)
+        drawn = tradeoff_charts.curves(lines, measures(points), large=large)
+    alt = " ".join(sentences[:2]).replace("**", "")
+    if drawn is not None:
+        figure, numbers = drawn
+        if large:
+            draw(figure, f"tradeoff-{view}", alt, toolbar=False)
+        else:
+            show(figure, f"tradeoff-{view}", alt, numbers)
+    st.markdown("**What to notice**")
+    for sentence in sentences:
+        st.markdown(f"- {sentence}")
+    if view == "frontier":
+        st.caption(
+            "Filled: nothing of the same kind is better in both ε and error. Colour is the noise, shape the algorithm. Bars: 95 % t-intervals over repetitions."
+        )
+    if view == "curves" and axis == "n_users":
+        st.subheader("How many people are needed?", anchor=False)
+        table = tradeoff_best.needed_table(lines, _NEAR)
+        st.dataframe(table, hide_index=True, width="stretch", alt="People needed by each method to reach two targets.")
+        st.caption(
+            "Read off between the numbers that were run, never beyond them; the target holds from there on. The range is of the repetitions' own lines: with six or more it covers their median at 97 %, with fewer less."
+        )
+
+
+def counted(points: Sequence[Point], spec: SweepSpec, vary: str, by: str) -> None:
+    """How the numbers were counted."""
+    noisy = [p for p in points if p.unit]
+    unit = ", ".join(sorted({f"one {p.unit}" for p in noisy})) or "nobody"
+    nominal = any(p.nominal for p in noisy)
+    delta = dict(spec.base).get("delta", 1e-5)
+    standing = (
+        "**Nominal**: as the papers count, with an assumed sensitivity; not a guarantee (the Budget page says what is left out)."
+        if nominal
+        else "**A guarantee**: sensitivities are derived, and every release is in the ledger."
+    )
+    st.caption(
+        f"Protected: {unit}, at δ = {delta:g}. {standing} Means over repetitions with data, split, start and noise of their own; bands: 95 % t-intervals. {'Noises are compared at ' + BY[by] + '.' if vary == 'noise' else ''} "
+        "Lines without noise and the dotted trivial predictor protect nobody. ε is of one run: who publishes many runs adds them up. Settings were not tuned from point to point."
+    )
+
+
+def take_away(spec: SweepSpec, points: Sequence[Point]) -> None:
+    """Downloads and the same sweep elsewhere."""
+    with st.expander("Take it with you", icon=":material/download:", on_change="rerun", key="tradeoff-take") as fold:
+        if not fold.open:
+            return
+        st.download_button(
+            "Sweep (TOML)", data=spec.to_toml(), file_name="dpmc-sweep.toml", mime="application/toml", on_click="ignore"
+        )
+        st.download_button(
+            "Points with every repetition (JSON)",
+            data=lambda: json.dumps({"sweep": spec.as_dict(), "points": [p.to_json() for p in points]}, indent=1),
+            file_name="dpmc-sweep.json",
+            mime="application/json",
+            on_click="ignore",
+        )
+        st.download_button(
+            "Means (CSV)",
+            data=lambda: (
+                pd.DataFrame([{**p.as_dict(), **dict(p.settings)} for p in points])
+                .drop(columns=["settings"])
+                .to_csv(index=False)
+            ),
+            file_name="dpmc-sweep.csv",
+            mime="text/csv",
+            on_click="ignore",
+        )
+        st.markdown("Save the TOML, then on the command line, on one core or a cluster:")
+        st.code("python -m dpmc_core sweep dpmc-sweep.toml --jobs 2", language="bash")
+        st.markdown("In Python:")
+        st.code(spec.python(), language="python")
+        st.page_link("app_pages/runs.py", label="Its runs, one by one", icon=":material/history:")
+
+
+def progress_of(spec: SweepSpec, done: int) -> None:
+    """What a partial sweep is."""
+    total = len({p.spec for p in spec.plan()})
+    if done < total:
+        st.info(
+            f"{done:,} of {total:,} runs are kept so far: what is below is of those. Press *Run* for the others.",
+            icon=":material/hourglass_bottom:",
+        )

@@ -1,0 +1,141 @@
+"""Tradeoffs: what privacy costs, which noise costs least, and how many people it takes, by sweeps with intervals; and a mode for presenting them."""
+
+import os
+
+import streamlit as st
+
+from app_pages.parts import controls, jobs, tradeoff_view
+from app_pages.parts.running import Panel, panel
+from app_pages.parts.tradeoff_controls import MOST_RUNS, TRADEOFF_TITLES, VIEWS, form
+from dpmc_core.datasets import entry
+from dpmc_core.errors import DPMCError
+from dpmc_core.experiments.store import StoreError
+from dpmc_core.experiments.sweep_spec import SweepSpec
+from dpmc_core.experiments.tradeoff import Point
+
+AT_ONCE = min(2, os.cpu_count() or 1)
+SLIDES = {
+    "user": "What does privacy cost?",
+    "people": "How many people does it take?",
+    "rating-total_epsilon": "Which noise, at equal total ε?",
+    "rating-variance": "Which noise, at equal variance?",
+}
+
+controls.on_page("app_pages/tradeoffs.py", {**TRADEOFF_TITLES, "t_slide": SLIDES})
+
+
+def presenter() -> None:
+    """Stored results in large type, without a sidebar."""
+    st.html(
+        "<style>[data-testid='stSidebar'],[data-testid='stSidebarCollapsedControl'],[data-testid='stExpandSidebarButton']{display:none}"
+        "[data-testid='stMainBlockContainer']{padding-top:2rem;max-width:1800px}"
+        "[data-testid='stMarkdownContainer'] p,[data-testid='stMarkdownContainer'] li{font-size:1.5rem;line-height:1.45}"
+        "[data-testid='stCaptionContainer'] p{font-size:1.1rem}h1{font-size:3rem !important}</style>"
+    )
+    slide = controls.segments("Slide", "t_slide", SLIDES, "user", label_visibility="collapsed")
+    st.title(SLIDES[slide])
+    spec, points, made = tradeoff_view.examples()[slide]
+    vary = "people" if slide == "people" else "noise"
+    by = slide.removeprefix("rating-") if slide.startswith("rating-") else "total_epsilon"
+    view = controls.segments("View", "t_view", VIEWS, "curves", label_visibility="collapsed")
+    tradeoff_view.views(view, points, tradeoff_view.axis_of(vary, by), large=True)
+    tradeoff_view.counted(points, spec, vary, by)
+    st.caption(f"Stored results of {made['runs']} runs, made on {made['date']}.")
+    controls.switch("Presenter mode", "present", True)
+
+
+def live() -> None:
+    """The page with its controls."""
+    with st.sidebar:
+        asked = form()
+        controls.switch("Presenter mode", "present", False, help="Large type, no sidebar, stored results only.")
+    st.title("What does privacy cost, and which noise costs least?")
+    st.markdown(
+        "Every point is the mean of several runs, with a band that says how far chance alone could move it. **Protected** is "
+        + (
+            "one user with all their ratings: a guarantee."
+            if asked.protect == "user"
+            else "one rating, *nominally*: counted as the papers count, not a guarantee."
+        )
+        + " The dotted line is what needs no model at all."
+    )
+    problems = st.container()
+    spec: SweepSpec | None = None
+    problem = ""
+    try:
+        spec = asked.spec()
+        if spec.size > MOST_RUNS:
+            problem = f"These are up to {spec.size:,} runs; at most {MOST_RUNS:,} are made from this page: fewer values or repetitions, or the command line."
+        known = entry(str(dict(spec.base)["dataset"]))
+        if not known.present():
+            problem = f"{known.title} is not on this machine yet: fetch it on the Datasets page, or choose another."
+    except DPMCError as error:
+        problem = str(error)
+    axis = tradeoff_view.axis_of(asked.vary, asked.by)
+    view = controls.segments("View", "t_view", VIEWS, "curves")
+
+    def result(wanted: SweepSpec, points: list[Point], done: int) -> None:
+        tradeoff_view.progress_of(wanted, done)
+        tradeoff_view.views(view, points, axis)
+        tradeoff_view.counted(points, wanted, asked.vary, asked.by)
+        tradeoff_view.take_away(wanted, points)
+
+    def example() -> None:
+        if spec is not None and not problem:
+            try:
+                points, done = tradeoff_view.stored_points(spec)
+            except StoreError as error:
+                st.warning(controls.plain(str(error)), icon=":material/database_off:")
+            else:
+                if done:
+                    result(spec, points, done)
+                    return
+        name = tradeoff_view.example_for(asked.protect, asked.vary, asked.by)
+        kept, points, made = tradeoff_view.examples()[name]
+        st.caption(
+            f":material/info: **Stored example** of {made['runs']} runs, made on {made['date']} ({kept.seeds} repetitions of each point, {made['about']}). Press *Run* to compute "
+            "with the settings in the sidebar; small data takes a minute or two."
+        )
+        tradeoff_view.views(view, points, axis)
+        tradeoff_view.counted(points, kept, asked.vary, asked.by)
+        tradeoff_view.take_away(kept, points)
+
+    def standing(job: jobs.Job) -> None:
+        done_spec = job.specs[0]
+        try:
+            points, done = tradeoff_view.stored_points(done_spec)
+        except StoreError as error:
+            st.warning(controls.plain(str(error)), icon=":material/database_off:")
+            return
+        if done:
+            result(done_spec, points, done)
+        else:
+            example()
+
+    panel(
+        Panel(
+            kind="sweep",
+            wanted=() if spec is None else (spec,),
+            problem=problem,
+            start=lambda: jobs.start_sweep(spec, AT_ONCE) if spec is not None else jobs.Job(),
+            step="run",
+            so_far=lambda job: tradeoff_view.so_far(job, axis),
+            show=standing,
+            example=example,
+            beside=None
+            if spec is None
+            else lambda: st.caption(
+                f"Up to {spec.size:,} runs, {AT_ONCE} at once; each is kept as it finishes, so that a stopped sweep goes on where it was."
+            ),
+        )
+    )
+    with problems:
+        controls.link_problems()
+
+
+presenting = str(st.query_params.get("present", "")).lower() == "true"
+if st.session_state.get("present", presenting):
+    presenter()
+    controls.link_problems()
+else:
+    live()
