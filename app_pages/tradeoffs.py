@@ -122,6 +122,7 @@ def live() -> None:
             so_far=lambda job: tradeoff_view.so_far(job, axis),
             show=standing,
             example=example,
+            kept=True,
             beside=None
             if spec is None
             else lambda: st.caption(

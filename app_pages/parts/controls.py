@@ -16,6 +16,7 @@ from dpmc_core.errors import ParameterError
 __all__ = [
     "any_of",
     "choice",
+    "current_page",
     "link_problems",
     "number",
     "numbers",
@@ -55,6 +56,11 @@ def on_page(path: str, titles: Mapping[str, Titles] | None = None) -> None:
         st.session_state[_AGAIN] = {key: st.query_params[key] for key in translated}
         return
     st.switch_page(path, query_params={**st.query_params.to_dict(), **translated})
+
+
+def current_page() -> str:
+    """The page that was drawn last."""
+    return str(st.session_state.get(_PAGE, ""))
 
 
 def plain(text: str) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import streamlit as st
 
+from app_pages.parts import controls
 from dpmc_core.errors import DataError
 
 __all__ = ["Lesson", "Step", "bar", "begin", "lessons"]
@@ -20,10 +21,10 @@ _FILE = Path(__file__).resolve().parents[2] / "data" / "lessons.toml"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Step:
-    """One step: the ``page`` and its ``settings`` as a link says them, what to look at, a question, its options, which is right, and what to say to each."""
+    """One step: the ``page`` and its ``settings`` (names and numbers, as its controls hold them), what to look at, a question, its options, which is right, and what to say to each."""
 
     page: str
-    settings: dict[str, str]
+    settings: dict[str, str | float]
     text: str
     question: str
     options: tuple[str, ...]
@@ -69,9 +70,15 @@ def lessons() -> dict[str, Lesson]:
 def begin(name: str, step: int = 1) -> None:
     """Go to a step: its page, with its settings."""
     to = lessons()[name].steps[step - 1]
-    for key in to.settings:
-        st.session_state.pop(key, None)  # on the same page a widget would keep its own value
-    st.switch_page(f"app_pages/{to.page}.py", query_params={**to.settings, "lesson": name, "step": str(step)})
+    path, place = f"app_pages/{to.page}.py", {"lesson": name, "step": str(step)}
+    if controls.current_page() == path:  # its widgets hold their values, and the address follows them
+        st.session_state.update(to.settings)
+        st.query_params.update(place)
+        st.rerun()
+    st.switch_page(
+        path,
+        query_params={**{k: f"{v:g}" if isinstance(v, float) else str(v) for k, v in to.settings.items()}, **place},
+    )
 
 
 def bar() -> None:

@@ -120,13 +120,22 @@ def table(entry: Entry, rows: Sequence[Row], result: PaperResult | None) -> None
     for sentence in sentences:
         st.markdown(f"- {sentence}")
     frame = pd.DataFrame([_line(row, mine, verdict) for row, mine, verdict in found])
+    shown = frame.dropna(axis="columns", how="all")
+    one = [
+        name
+        for name in shown
+        if len(shown) > 1 and shown[name].nunique(dropna=False) == 1 and name not in ("printed", "verdict", "why")
+    ]
     st.dataframe(
-        frame,
+        shown.drop(columns=one),
         hide_index=True,
         width="stretch",
         height=min(38 + 35 * len(frame), 480),
         alt=f"{entry.place}: printed values, ours with intervals, and verdicts.",
+        column_config={"why": st.column_config.TextColumn(width="large")},
     )
+    if one:
+        st.caption("In all rows: " + ", ".join(f"{name} {shown[name].iloc[0]}" for name in one) + ".")
     st.caption(_RULE)
     if result is None:
         return
@@ -158,6 +167,7 @@ def _line(row: Row, mine: RowResult, verdict: Verdict) -> dict[str, object]:
     return {
         **row.setting,
         "metric": row.metric,
+        "verdict": verdict.kind,
         "printed": None if row.printed is None else row.printed.value,
         "ours (mean)": None if not mine.values else mine.mean,
         "± (95 %)": None if math.isnan(half) else half,
@@ -167,7 +177,6 @@ def _line(row: Row, mine: RowResult, verdict: Verdict) -> dict[str, object]:
         "ε stated": None
         if mine.epsilon is None
         else f"{three(mine.epsilon)} ({'nominal' if mine.nominal else 'sound'})",
-        "verdict": verdict.kind,
         "why": verdict.why,
     }
 

@@ -20,7 +20,8 @@ __all__ = ["Panel", "panel"]
 class Panel:
     """One thing that a page runs. ``kind`` of job; ``wanted`` specs, empty where there is a ``problem``; ``start`` begins; ``step`` is what progress
     counts; ``so_far`` draws a running job and says whether there was anything; ``show`` draws a job's results; ``example`` what is there
-    before the first; ``beside`` draws what stands beside the button."""
+    before the first; ``beside`` draws what stands beside the button. ``kept`` says that ``example`` finds results of any settings in the run store: those of
+    other settings are then not shown in their place."""
 
     kind: str
     wanted: tuple[Any, ...]
@@ -31,6 +32,7 @@ class Panel:
     show: Callable[[jobs.Job], None]
     example: Callable[[], None]
     beside: Callable[[], None] | None = None
+    kept: bool = False
 
 
 def panel(of: Panel) -> None:
@@ -71,7 +73,7 @@ def panel(of: Panel) -> None:
         st.info(f"Cancelled after {done} of {total} {of.step}s. {below}", icon=":material/stop_circle:")
     if job.note:
         st.warning(controls.plain(f"Finished, but not kept among past runs. {job.note}"), icon=":material/save:")
-    if standing is None:
+    if standing is None or (of.kept and standing.specs != of.wanted):
         of.example()
         return
     if of.wanted and standing.specs != of.wanted:

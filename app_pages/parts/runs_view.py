@@ -11,6 +11,7 @@ import pandas as pd
 import streamlit as st
 
 from app_pages.parts.style import IDENTITY, figure, show
+from app_pages.parts.tradeoff_view import examples
 from dpmc_core.experiments.factor_registry import FACTORIZERS
 from dpmc_core.experiments.records import KINDS, Record
 from dpmc_core.experiments.registry import ALGORITHMS
@@ -26,9 +27,10 @@ def picture(rows: Sequence[dict[str, Any]]) -> None:
     """Result against stated ε of the listed runs, by measure the one that most of them have."""
     some = [row for row in rows if row["value"] is not None]
     if not some:
-        fig = figure("stated total ε (log scale)", "result", height=220, log_x=True)
-        show(fig, "runs", "Nothing to draw: no run is listed.")
-        return
+        st.caption(
+            ":material/info: **Stored example**: the runs behind the *Tradeoffs* page, each a dot. Yours will stand here."
+        )
+        some = example()
     measures = [row["measure"] for row in some]
     measure = max(set(measures), key=measures.count)
     some = [row for row in some if row["measure"] == measure]
@@ -55,7 +57,7 @@ def picture(rows: Sequence[dict[str, Any]]) -> None:
         hovermode="closest",
         margin={"r": 20},
     )
-    left_out = len(rows) - len(some)
+    left_out = max(len(rows) - len(some), 0)
     beat = sum(
         row["trivial"] is not None
         and (row["value"] > row["trivial"] if measure.startswith("Recall") else row["value"] < row["trivial"])
@@ -69,6 +71,24 @@ def picture(rows: Sequence[dict[str, Any]]) -> None:
         alt
         + " Runs on different data are not to be compared by height; ε of different units (a rating, a user, an image) are not comparable either."
     )
+
+
+def example() -> list[dict[str, Any]]:
+    """Rows of the runs that come with the app."""
+    return [
+        {
+            "value": value,
+            "trivial": point.trivials[k],
+            "epsilon": point.epsilon,
+            "measure": point.measure,
+            "mechanism": point.spec.mechanism,
+            "dataset": point.spec.dataset,
+            "algorithm": point.spec.algorithm,
+            "seed": k,
+        }
+        for point in examples()["user"][1]
+        for k, value in point.values.items()
+    ]
 
 
 def title_of(record: Record) -> str:

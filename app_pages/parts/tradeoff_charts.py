@@ -103,6 +103,7 @@ def curves(lines: Lines, measure: str, *, large: bool = False) -> Drawn:
             fig.add_scatter(
                 x=x + x[::-1],
                 y=[m + h for m, h in zip(y, half, strict=True)] + [m - h for m, h in zip(y, half, strict=True)][::-1],
+                mode="lines",
                 fill="toself",
                 fillcolor=_rgba(look.colour, 0.13),
                 line={"width": 0},

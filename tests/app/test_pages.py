@@ -10,7 +10,19 @@ from app_pages.parts import controls, jobs
 from dpmc_core.experiments import RunSpec
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = ["home", "mechanisms", "budget", "completion", "factorization", "audit", "datasets"]
+PAGES = [
+    "home",
+    "mechanisms",
+    "budget",
+    "completion",
+    "factorization",
+    "tradeoffs",
+    "audit",
+    "papers",
+    "runs",
+    "datasets",
+    "lessons",
+]
 
 
 @pytest.fixture(autouse=True)

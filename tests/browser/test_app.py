@@ -16,6 +16,10 @@ PAGES = {
     "/budget": "What does a whole run spend?",
     "/completion": "What does noise cost a recommender?",
     "/factorization": "Can faces and topics be learned in private?",
+    "/tradeoffs": "What does privacy cost, and which noise costs least?",
+    "/papers": "Do the papers' numbers come back?",
+    "/runs": "What has been run, and what came out?",
+    "/lessons": "Where do I begin?",
     "/audit": "Can an attacker tell whether Alice is in?",
     "/datasets": "What data is here, and what may it be used for?",
 }
@@ -29,19 +33,26 @@ def ready(page: Page) -> None:
     )  # examples are computed on the first visit
 
 
-@pytest.mark.parametrize("size", [(1440, 900), (390, 844)])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_every_page_opens_without_error(browser: Browser, app_url: str, size: tuple[int, int], scheme: str) -> None:
-    context = browser.new_context(viewport={"width": size[0], "height": size[1]}, color_scheme=scheme)
+@pytest.mark.parametrize("half", [0, 1])
+def test_every_page_opens_without_error(browser: Browser, app_url: str, half: int) -> None:
+    """Light and dark, desktop and phone: one visit of each page, whose window then changes."""
+    context = browser.new_context(viewport={"width": 1440, "height": 900}, color_scheme="light")
     page = context.new_page()
     problems: list[str] = []
     page.on("pageerror", lambda error: problems.append(str(error)))
-    for path, title in PAGES.items():
+    for path, title in list(PAGES.items())[half::2]:
         page.goto(app_url + path)
         expect(page.get_by_role("heading", name=title)).to_be_visible(timeout=30_000)
         ready(page)
-        assert page.locator('[data-testid="stException"]').count() == 0
-        assert page.evaluate("document.documentElement.scrollWidth - window.innerWidth") <= 0
+        for scheme in ("light", "dark"):
+            for width, height in ((1440, 900), (390, 844)):
+                page.emulate_media(color_scheme=scheme)
+                page.set_viewport_size({"width": width, "height": height})
+                page.wait_for_timeout(400)  # for the page to be laid out anew
+                ready(page)
+                assert page.locator('[data-testid="stException"]').count() == 0
+                assert page.evaluate("document.documentElement.scrollWidth - window.innerWidth") <= 0, (path, width)
+        page.set_viewport_size({"width": 1440, "height": 900})
         page.locator("svg.main-svg, canvas").first.wait_for(state="attached")  # no page is without a picture or table
     assert problems == []
     context.close()
@@ -197,3 +208,57 @@ def test_budget_reads_a_ledger_file_and_refuses_a_bad_one(page: Page, app_url: s
     expect(page.get_by_text(re.compile("mechanism = 'cauchy' is not allowed: it must be one of huber"))).to_be_visible()
     upload.set_input_files(str(good))
     expect(page.locator(METRIC)).to_have_count(4)
+
+
+def test_a_lesson_leads_through_pages_and_back(page: Page, app_url: str) -> None:
+    page.goto(f"{app_url}/lessons")
+    page.get_by_role("button", name="Begin").first.click()
+    expect(page.get_by_text("Step 1 of 6")).to_be_visible(timeout=30_000)
+    page.get_by_role("button", name="Next").click()
+    expect(page.get_by_text("Step 2 of 6")).to_be_visible(timeout=30_000)
+    expect(page).to_have_url(re.compile(r"home_epsilon=0\.1"))  # the same page, its control moved
+    page.get_by_role("button", name="Back").click()
+    expect(page.get_by_text("at most about 73 in 100").first).to_be_visible(timeout=30_000)
+    page.get_by_text("about 73", exact=True).click()
+    expect(page.get_by_text("no attacker can do better, whatever else they know.").first).to_be_visible()
+    page.goto(f"{app_url}/?lesson=epsilon&step=3")  # a step's own link
+    page.get_by_role("button", name="Next").click()
+    expect(page.get_by_role("heading", name=PAGES["/mechanisms"])).to_be_visible(timeout=30_000)
+    expect(page).to_have_url(re.compile("lesson=epsilon&step=4"))
+
+
+def test_a_page_is_shared_and_embedded(browser: Browser, page: Page, app_url: str) -> None:
+    page.goto(f"{app_url}/mechanisms?m_alpha=2.5")
+    ready(page)
+    page.get_by_role("button", name="Share this page").click()
+    expect(page.get_by_text(f"{app_url}/mechanisms?m_alpha=2.5", exact=True).first).to_be_visible()
+    expect(page.get_by_text("embed=true").first).to_be_visible()
+    page.goto(f"{app_url}/mechanisms?m_alpha=2.5&embed=true")
+    expect(page.get_by_role("heading", name=PAGES["/mechanisms"])).to_be_visible(timeout=30_000)
+    ready(page)
+    assert page.get_by_role("button", name="Share this page").count() == 0
+    assert page.locator('[data-testid="stException"]').count() == 0
+
+
+def test_figures_are_saved_by_the_browser(page: Page, app_url: str) -> None:
+    page.goto(f"{app_url}/lessons")
+    ready(page)
+    page.locator(".js-plotly-plot").first.hover()
+    with page.expect_download() as saved:
+        page.locator('[data-title*="ownload plot"]').first.click()
+    assert saved.value.suggested_filename == "lessons-odds.png"
+    page.get_by_text("Show the numbers").first.click()
+    for label, start in (("Numbers (CSV)", "epsilon,right_in_100"), ("Figure (HTML)", "<html>")):
+        with page.expect_download() as saved:
+            page.get_by_role("button", name=label).click()
+        assert saved.value.path().read_text(encoding="utf-8").startswith(start)
+
+
+def test_presenter_mode_has_no_sidebar(page: Page, app_url: str) -> None:
+    page.goto(f"{app_url}/tradeoffs?present=true")
+    ready(page)
+    expect(page.get_by_role("heading", name="What does privacy cost?")).to_be_visible(timeout=30_000)
+    expect(page.locator('[data-testid="stSidebar"]')).to_be_hidden()
+    page.get_by_text("How many people does it take?").first.click()
+    ready(page)
+    expect(page.get_by_text("How many people are needed?")).to_be_visible(timeout=30_000)

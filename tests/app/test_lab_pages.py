@@ -1,0 +1,277 @@
+"""Tradeoffs, Papers, Runs, Lessons and sharing, in-process."""
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from app_pages.parts import jobs, keeping, lessons, share, tradeoff_charts, tradeoff_view
+from app_pages.parts.tradeoff_controls import BY, VIEWS
+from dpmc_core.experiments import FactorSpec, RunSpec, run
+from dpmc_core.experiments.papers import ENTRIES, PAPERS
+from dpmc_core.experiments.records import record_of
+from dpmc_core.experiments.store import RunStore
+from dpmc_core.experiments.studies import StudySpec
+from dpmc_core.experiments.sweep_spec import SweepSpec
+from tests.app.test_pages import fresh_visitor, open_page  # noqa: F401 - a fixture
+
+SMALL = {"n_users": "60", "n_items": "40"}
+TINY = RunSpec(n_users=30, n_items=20, observed=0.5, rank=2, iterations=2)
+
+
+@pytest.fixture(autouse=True)
+def own_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("DPMC_STORE", str(tmp_path / "runs.sqlite"))
+    return tmp_path / "runs.sqlite"
+
+
+def texts(app: AppTest) -> str:
+    return "\n".join(
+        str(e.value) for kind in ("markdown", "caption", "info", "warning", "error", "success") for e in app.get(kind)
+    )
+
+
+def wait(app: AppTest) -> AppTest:
+    for _ in range(600):
+        job = jobs.current("sweep") or jobs.current("row") or jobs.current()
+        if job is None or not job.active:
+            break
+        time.sleep(0.1)
+    return app.run()
+
+
+@pytest.mark.parametrize("view", VIEWS.values())
+@pytest.mark.parametrize("by", BY.values())
+def test_nominal_examples_in_every_view(by: str, view: str) -> None:
+    app = open_page("tradeoffs", t_protect="one rating (nominal)", t_by=by, t_view=view)
+    assert not app.error
+    assert "Stored example" in texts(app)
+    assert "Nominal" in texts(app)
+    assert app.get("plotly_chart")[0].proto.alt
+
+
+@pytest.mark.parametrize("view", VIEWS.values())
+@pytest.mark.parametrize("vary", ["the amount of noise", "how many people"])
+def test_sound_examples_in_every_view(vary: str, view: str) -> None:
+    app = open_page("tradeoffs", t_vary=vary, t_view=view)
+    assert not app.error
+    assert "A guarantee" in texts(app)
+    if vary == "how many people" and view == "Curves":
+        assert any("people needed" in frame.value.columns for frame in app.dataframe)
+
+
+def test_examples_are_whole() -> None:
+    for name, (spec, points, made) in tradeoff_view.examples().items():
+        assert sum(len(p.values) + p.failures for p in points) == made["runs"], name
+        assert len(points) == len(spec.cells()), name
+        for point in points:
+            assert point.nominal == (name.startswith("rating") and point.spec.mechanism != "none")
+            if name in ("user", "people") and point.spec.mechanism != "none":
+                assert point.epsilon <= dict(point.settings)["total_epsilon"] * (1 + 1e-9)
+                assert point.unit == "user"
+
+
+def test_a_sweep_runs_on_the_page_and_is_kept(own_store: Path) -> None:
+    link = {
+        "t_protect": "rating",
+        "t_noises": "Laplace",
+        "t_variance_rating": "1, 2",
+        "t_by": "variance",
+        "t_seeds": "2",
+        "t_iterations_rating": "2",
+        "t_users_rating": "60",
+        "t_items_rating": "40",
+        "t_observed": "0.5",
+    }
+    app = open_page("tradeoffs", **link)
+    assert not app.error
+    app.button(key="go").click().run()
+    job = jobs.current("sweep")
+    assert job is not None
+    wait(app)
+    assert job.state == "done", job.error
+    assert not app.exception
+    assert "Stored example" not in texts(app)
+    assert job.progress == (6, 6)
+    with RunStore(own_store) as store:
+        assert store.count() == 6
+    # another visitor with the same link finds it in the store, without a run
+    again = open_page("tradeoffs", **link)
+    assert "Stored example" not in texts(again)
+    # more repetitions: what is there is shown, as a part
+    more = open_page("tradeoffs", **{**link, "t_seeds": "3"})
+    assert "6 of 9 runs are kept so far" in texts(more)
+    listed = open_page("runs")
+    assert "6 runs" in texts(listed)
+
+
+def test_lines_and_needed_people_follow_the_example() -> None:
+    _, points, _ = tradeoff_view.examples()["people"]
+    lines = tradeoff_charts.lines_of(points, "n_users")
+    assert lines.algorithms == ["moments", "dpals"]
+    figure, numbers = tradeoff_charts.curves(lines, "error")
+    assert {"mean", "half_width_95", "best_trivial", "stated_epsilon"} <= set(numbers.columns)
+    assert len(figure.data) > 6
+
+
+def test_presenter_shows_stored_results_only() -> None:
+    app = open_page("tradeoffs", present="true")
+    assert not app.error
+    assert "Stored results of" in texts(app)
+    assert not [b for b in app.button if "Run" in b.label]
+    assert not app.sidebar.number_input
+
+
+@pytest.mark.parametrize(
+    ("params", "said"),
+    [
+        ({"t_total_epsilon_user": "1, many"}, "'many' is not allowed: it must be a number from 0.01 to 1000"),
+        ({"t_total_epsilon_user": "<script>alert(1)</script>"}, "is not allowed"),
+        ({"t_seeds": "99999999"}, "Repetitions of each point"),
+        ({"t_view": "__import__('os')"}, "View"),
+        ({"t_noises": "../../etc/passwd"}, "Noises"),
+        ({"t_seeds": "2000"}, "at most 2,000 are made from this page"),
+        ({"t_total_epsilon_user": "1,2,3,4,5,6,7,8,9"}, "1 to 8 numbers with commas between"),
+    ],
+)
+def test_hostile_and_mistaken_links(params: dict[str, str], said: str) -> None:
+    app = open_page("tradeoffs", **params)
+    assert said in texts(app).replace("\\", "")
+    assert app.get("plotly_chart")
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_every_entry_of_a_paper_can_be_read(paper: str) -> None:
+    app = open_page("papers", p_paper=paper)
+    for entry in (e for e in ENTRIES if e.paper == paper):
+        app.selectbox(key=f"p_entry_{paper}").set_value(entry.id).run()
+        assert not app.exception, entry.id
+        assert not app.error, entry.id
+        assert app.get("plotly_chart"), entry.id
+        if entry.finding:
+            assert "What we found" in texts(app)
+
+
+def test_a_row_is_run_again_live() -> None:
+    app = open_page("papers", p_paper="huber", p_entry_huber="huber-table-1")
+    app.button(key="run-row").click().run()
+    wait(app)
+    assert "exactly as stored" in texts(app)
+
+
+def test_runs_without_any_show_an_example(own_store: Path) -> None:
+    app = open_page("runs")
+    assert "No run is kept yet" in texts(app)
+    assert "Stored example" in texts(app)
+
+
+def test_runs_are_filtered_compared_and_deleted(own_store: Path) -> None:
+    specs = [TINY, TINY.but(mechanism="huber", variance=2.0), TINY.but(mechanism="gaussian", variance=2.0, rank=3)]
+    records = [record_of(run(spec)) for spec in specs]
+    with RunStore(own_store) as store:
+        for record in records:
+            store.add(record)
+    app = open_page("runs", runs=",".join(r.key for r in records[:2]) + ",nonsense")
+    assert "1 run of this link is not in the store" in texts(app)
+    assert "Side by side" in "\n".join(s.value for s in app.subheader)
+    assert len(app.metric) == 2
+    filtered = open_page("runs", r_mechanism="huber")
+    assert "1 run" in texts(filtered)
+    app.button(key="delete-runs").click().run()
+    assert "2 runs were deleted" in texts(app)
+    with RunStore(own_store) as store:
+        assert [row["mechanism"] for row in store.rows()] == ["gaussian"]
+
+
+def test_a_store_that_cannot_be_read_is_told_and_pages_go_on(own_store: Path) -> None:
+    own_store.write_text("this is no database\n" * 50)
+    app = open_page("runs")
+    assert "damaged, or is no database" in texts(app)
+    app = open_page("tradeoffs")
+    assert "damaged, or is no database" in texts(app)
+    assert app.get("plotly_chart")
+    app = open_page("completion", n_users="30", n_items="20", observed="0.5", rank="2", iterations="2")
+    app.button(key="go").click().run()
+    wait(app)
+    assert app.metric  # the run is shown
+    assert "not kept among past runs" in texts(app)
+    assert own_store.read_text().startswith("this is no database")
+
+
+def test_runs_of_pages_are_kept(own_store: Path) -> None:
+    app = open_page("completion", n_users="30", n_items="20", observed="0.5", rank="2", iterations="2")
+    app.button(key="go").click().run()
+    wait(app)
+    assert keeping.store().count() == 2
+    spec = RunSpec.from_json(keeping.store().rows(limit=1)[0]["spec"])
+    assert (spec.n_users, spec.iterations) == (30, 2)
+
+
+def test_lessons_are_whole() -> None:
+    assert len(lessons.lessons()) == 3
+    for lesson in lessons.lessons().values():
+        assert 4 <= len(lesson.steps) <= 8
+        for step in lesson.steps:
+            assert (Path("app_pages") / f"{step.page}.py").exists()
+
+
+@pytest.mark.parametrize("name", ["epsilon", "noise", "cost"])
+def test_every_step_opens_its_page_with_its_settings(name: str) -> None:
+    for k, step in enumerate(lessons.lessons()[name].steps, start=1):
+        app = open_page(
+            step.page,
+            **{key: f"{v:g}" if isinstance(v, float) else str(v) for key, v in step.settings.items()},
+            lesson=name,
+            step=str(k),
+        )
+        assert not app.error, (name, k)
+        assert "From the address" not in texts(app), (name, k)
+        (question,) = [r for r in app.radio if r.label == step.question]
+        question.set_value(step.options[step.right]).run()
+        assert step.feedback[step.right] in texts(app)
+        assert not app.exception
+
+
+def test_a_lesson_is_begun_and_left() -> None:
+    """Going on and back is tried in the browser: it changes pages."""
+    app = open_page("lessons")
+    app.button(key="begin-epsilon").click().run()
+    assert app.query_params["step"] == "1"
+    app.button(key="lesson-leave").click().run()
+    assert "lesson" not in app.query_params
+    for bad in ("0", "99", "x", "²"):
+        assert not open_page("home", lesson="epsilon", step=bad).exception
+    assert not open_page("home", lesson="nope").exception
+
+
+def test_the_address_is_shared_whole() -> None:
+    link = share.address("http://lab/completion", {"rank": ["5"], "run": ["1"], "step": ["2"]})
+    assert link == "http://lab/completion?rank=5&run=1"
+    assert "&lt;" in share.embedding('http://lab/a?b=<"')
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        TINY.but(mechanism="huber", variance=2.0).python(),
+        RunSpec(
+            task="recommend", algorithm="popular", dataset="skewed", n_users=60, n_items=40, n_ratings=900
+        ).python(),
+        FactorSpec(dataset="cartoon", n_samples=200, rank=4, rounds=4).python(),
+        SweepSpec(base=tuple(TINY.changes().items()), grids=((("mechanism", ("none", "laplace")),),), seeds=2).python(),
+    ],
+    ids=["run", "recommend", "factorize", "sweep"],
+)
+def test_python_lines_do_what_they_say(code: str, capsys: pytest.CaptureFixture[str]) -> None:
+    exec(compile(code, "<exported>", "exec"), {"__name__": "exported"})
+    assert capsys.readouterr().out.strip()
+
+
+def test_a_downloaded_run_is_the_run() -> None:
+    result = run(TINY.but(mechanism="laplace", variance=2.0))
+    whole = json.loads(json.dumps(record_of(result).summary))
+    assert {"ledger", "statement", "steps", "spec", "versions"} <= whole.keys()
+    assert record_of(run(RunSpec.from_dict(whole["spec"]))).value == record_of(result).value
+    assert StudySpec.__name__
