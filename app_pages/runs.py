@@ -63,6 +63,7 @@ def table(rows: list[dict[str, Any]]) -> pd.DataFrame:
                 "result": row["value"],
                 "best trivial": row["trivial"],
                 "measure": row["measure"] if not row["error"] else row["error"],
+                "ε by published results": None if row["epsilon_published"] is None else three(row["epsilon_published"]),
                 "ε stated": "no noise"
                 if not row["unit"]
                 else "none finite"

@@ -24,11 +24,16 @@ SLIDES = {
 controls.on_page("app_pages/tradeoffs.py", {**TRADEOFF_TITLES, "t_slide": SLIDES})
 
 
+def views_of(vary: str) -> dict[str, str]:
+    """Points with different numbers of people are no trade-off to choose from."""
+    return {name: title for name, title in VIEWS.items() if vary == "noise" or name != "frontier"}
+
+
 def presenter() -> None:
     """Stored results in large type, without a sidebar."""
     st.html(
         "<style>[data-testid='stSidebar'],[data-testid='stSidebarCollapsedControl'],[data-testid='stExpandSidebarButton']{display:none}"
-        "[data-testid='stMainBlockContainer']{padding-top:2rem;max-width:1800px}"
+        "[data-testid='stMainBlockContainer']{padding-top:5rem;max-width:1800px}"
         "[data-testid='stMarkdownContainer'] p,[data-testid='stMarkdownContainer'] li{font-size:1.5rem;line-height:1.45}"
         "[data-testid='stCaptionContainer'] p{font-size:1.1rem}h1{font-size:3rem !important}</style>"
     )
@@ -37,7 +42,7 @@ def presenter() -> None:
     spec, points, made = tradeoff_view.examples()[slide]
     vary = "people" if slide == "people" else "noise"
     by = slide.removeprefix("rating-") if slide.startswith("rating-") else "total_epsilon"
-    view = controls.segments("View", "t_view", VIEWS, "curves", label_visibility="collapsed")
+    view = controls.segments("View", "t_view", views_of(vary), "curves", label_visibility="collapsed")
     tradeoff_view.views(view, points, tradeoff_view.axis_of(vary, by), large=True)
     tradeoff_view.counted(points, spec, vary, by)
     st.caption(f"Stored results of {made['runs']} runs, made on {made['date']}.")
@@ -72,7 +77,7 @@ def live() -> None:
     except DPMCError as error:
         problem = str(error)
     axis = tradeoff_view.axis_of(asked.vary, asked.by)
-    view = controls.segments("View", "t_view", VIEWS, "curves")
+    view = controls.segments("View", "t_view", views_of(asked.vary), "curves")
 
     def result(wanted: SweepSpec, points: list[Point], done: int) -> None:
         tradeoff_view.progress_of(wanted, done)

@@ -4,6 +4,7 @@ Lives here: parsing and printing for these two. Does not live here: making runs 
 """
 
 import argparse
+import math
 import sys
 from pathlib import Path
 from typing import Any
@@ -76,7 +77,12 @@ def sweep_command(arguments: argparse.Namespace) -> dict[str, Any]:
             half = "" if row["half_width_95"] is None else f" ± {three(row['half_width_95'])}"
             shown = ", ".join(f"{k} = {v}" for k, v in row["settings"].items()) or "the only cell"
             mean = "no run finished" if row["mean"] is None else f"{row['mean']:.4f}{half} ({row['runs']} runs)"
-            print(f"  {shown}: {mean}")
+            spent = (
+                "no noise"
+                if not row["unit"]
+                else f"ε = {three(math.inf if row['epsilon'] is None else row['epsilon'])}, {'nominal' if row['nominal'] else 'sound'}, one {row['unit']}, δ = {row['delta']:g}"
+            )
+            print(f"  {shown}: {mean}; {spent}")
     return {
         "sweep": spec.as_dict(),
         "done": last.done,

@@ -10,9 +10,9 @@ import pandas as pd
 
 from app_pages.parts.charts import Drawn
 from app_pages.parts.style import IDENTITY, Label, figure, label_ends
-from app_pages.parts.tradeoff_charts import QUIET, Lines, numbers_of
+from app_pages.parts.tradeoff_charts import QUIET, Lines, enlarge, numbers_of
 from dpmc_core.experiments.registry import ALGORITHMS
-from dpmc_core.experiments.tradeoff import Point, frontier, needed
+from dpmc_core.experiments.tradeoff import Point, frontier, kind_of_point, needed
 from dpmc_core.wording import three
 
 __all__ = ["frontier_figure", "frontier_sentences", "needed_table"]
@@ -58,8 +58,8 @@ def frontier_figure(points: Sequence[Point], *, large: bool = False) -> Drawn:
         rows.append(
             {**numbers_of(p.spec.algorithm, p.spec.mechanism, "stated", p.epsilon, p), "best_trade_off": p in best}
         )
-    for kind in dict.fromkeys((p.unit, p.nominal) for p in best):
-        line = [p for p in best if (p.unit, p.nominal) == kind]
+    for kind in dict.fromkeys(map(kind_of_point, best)):
+        line = [p for p in best if kind_of_point(p) == kind]
         fig.add_scatter(
             x=[p.epsilon for p in line],
             y=[p.mean for p in line],
@@ -78,7 +78,7 @@ def frontier_figure(points: Sequence[Point], *, large: bool = False) -> Drawn:
         label_ends(fig, [Label(far, worst, "best trivial")], shown, log_x=True)
     fig.update_layout(hovermode="closest")
     if large:
-        fig.update_layout(font={"size": 22})
+        enlarge(fig)
     return fig, pd.DataFrame(rows)
 
 
@@ -88,48 +88,58 @@ def frontier_sentences(points: Sequence[Point]) -> list[str]:
     if not best:
         return ["No run here has a finite ε."]
     out = []
-    for kind in dict.fromkeys((p.unit, p.nominal) for p in best):
-        line = [p for p in best if (p.unit, p.nominal) == kind]
+    for kind in dict.fromkeys(map(kind_of_point, best)):
+        line = [p for p in best if kind_of_point(p) == kind]
         said = "; ".join(
             f"ε = {three(p.epsilon or 0)}: {ALGORITHMS[p.spec.algorithm].title} with {IDENTITY[p.spec.mechanism].title} noise, {p.mean:.4f}"
             for p in line
         )
+        standing = "nominal: as published, no guarantee" if line[0].nominal else "a guarantee"
         out.append(
-            f"For one {kind[0]} ({'nominal: as published, no guarantee' if kind[1] else 'a guarantee'}), nothing here is better than: {said}."
+            f"For one {line[0].unit} ({standing}) at δ = {line[0].spec.delta:g}, by their means nothing here is better than: {said}."
         )
     helps = [
         p for p in best if p.against_trivial is not None and p.against_trivial.detected and p.against_trivial.mean < 0
     ]
     out.append(
-        f"{len(helps) or 'None'} of these {len(best)} clearly beat{'s' * (len(helps) <= 1)} the best trivial predictor, which protects nobody."
+        f"{len(helps) or 'None'} of these {len(best)} clearly beat{'s' * (len(helps) <= 1)} the best trivial predictor, which protects nobody (each at 95 %)."
         if len(best) > 1
-        else f"It {'clearly beats' if helps else 'does not clearly beat'} the best trivial predictor, which protects nobody."
+        else f"It {'clearly beats' if helps else 'does not clearly beat'} the best trivial predictor, which protects nobody (at 95 %)."
     )
     out.append(
-        "They are chosen by means on the held-out ratings themselves, which flatters them a little; the *Differences* view says which neighbours can be told apart."
+        "They are chosen by means on the held-out ratings themselves, which flatters them a little; the *Differences* view says which can be told apart. Who chooses a noise or a setting by errors on private data "
+        "spends privacy on that choice, which no ε here counts."
     )
     return out
 
 
 def needed_table(lines: Lines, share: float) -> pd.DataFrame:
-    """For each line over people: how many it needs to beat the trivial predictor, and to come within ``share`` of the same algorithm without noise at the most people run."""
+    """For each line over people: how many until its error is at most the best trivial predictor's on the same data, and at most ``share`` above the same algorithm without noise with the most people run."""
     rows = []
     for algorithm in lines.algorithms:
         quiet = lines.of.get((algorithm, "none"), [])
         for mechanism, line in lines.noisy(algorithm).items():
             sizes, points = [x for x, _ in line], [p for _, p in line]
-            targets = {"to beat the best trivial predictor": points[-1].trivial}
+            asked = {
+                "no worse than the best trivial predictor on the same data": [
+                    {k: v - p.trivials[k] for k, v in p.values.items()} for p in points
+                ]
+            }
             if quiet:
-                targets[f"to come within {100 * share:g} % of no noise"] = (1 + share) * quiet[-1][1].mean
-            for what, target in targets.items():
-                found = needed(sizes, points, target)
+                best = quiet[-1][1].values
+                asked[f"within {100 * share:g} % of no noise with {sizes[-1]:,g} people"] = [
+                    {k: v - (1 + share) * best[k] for k, v in p.values.items() if k in best} for p in points
+                ]
+            for what, gaps in asked.items():
+                if not set.intersection(*(set(gap) for gap in gaps)):
+                    continue
+                found = needed(sizes, gaps)
                 rows.append(
                     {
                         "method": f"{ALGORITHMS[algorithm].title}, {IDENTITY[mechanism].title}",
-                        "people needed": what,
-                        "held-out RMSE asked": round(target, 4),
-                        "about": _people(found.n, sizes),
-                        "lowest to highest of the repetitions": f"{_people(found.low, sizes)} to {_people(found.high, sizes)}",
+                        "until its error is": what,
+                        "people needed (median)": _people(found.n, sizes),
+                        "least to most of the repetitions": f"{_people(found.low, sizes)} to {_people(found.high, sizes)}",
                     }
                 )
     return pd.DataFrame(rows)

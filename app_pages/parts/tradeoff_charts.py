@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pandas as pd
+import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from app_pages.parts.charts import Drawn
@@ -23,6 +24,7 @@ __all__ = [
     "curve_sentences",
     "curves",
     "differences",
+    "enlarge",
     "lines_of",
     "numbers_of",
     "pair_sentences",
@@ -65,6 +67,11 @@ def lines_of(points: Sequence[Point], axis: str) -> Lines:
         x = float(said.get(axis, math.nan))
         of.setdefault((point.spec.algorithm, str(said.get("mechanism", "none"))), []).append((x, point))
     return Lines(axis, {key: sorted(line, key=lambda pair: pair[0]) for key, line in of.items()})
+
+
+def amount(x: float) -> str:
+    """A tick: thousands with commas, never an exponent."""
+    return f"{x:,.0f}" if x >= 1000 else f"{x:g}"
 
 
 def _rgba(colour: str, alpha: float) -> str:
@@ -141,20 +148,30 @@ def curves(lines: Lines, measure: str, *, large: bool = False) -> Drawn:
             col=column,
         )
         shown.add("trivial")
+    several = len(algorithms) > 1
     fig.update_xaxes(
         type="log",
         gridcolor="rgba(128,128,128,0.18)",
         tickvals=xs,
-        ticktext=[f"{x:,.4g}" for x in xs],
-        title={"text": AXIS[lines.axis]},
+        ticktext=[amount(x) for x in xs],
+        title={"text": "" if several else AXIS[lines.axis]},
     )
     fig.update_yaxes(gridcolor="rgba(128,128,128,0.18)", zeroline=False)
     fig.update_yaxes(title={"text": measure}, col=1)
+    if several:  # one title for all panels: on a phone they would run into each other
+        fig.add_annotation(text=AXIS[lines.axis], x=0.5, y=-0.13, xref="paper", yref="paper", showarrow=False)
     fig.update_yaxes(title={"text": ""}, selector=lambda axis: axis.anchor not in ("x", None))
     if large:
-        fig.update_layout(font={"size": 22})
-        fig.update_annotations(font={"size": 26})
+        enlarge(fig)
     return fig, pd.DataFrame(rows)
+
+
+def enlarge(fig: go.Figure) -> None:
+    """Type that can be read from the last row of a room."""
+    fig.update_layout(font={"size": 22}, legend={"font": {"size": 20}})
+    fig.update_annotations(font={"size": 24})
+    fig.update_xaxes(tickfont={"size": 19}, title={"font": {"size": 20}})
+    fig.update_yaxes(tickfont={"size": 19}, title={"font": {"size": 20}})
 
 
 def numbers_of(algorithm: str, mechanism: str, axis: str, x: float, p: Point) -> dict[str, object]:
@@ -172,6 +189,8 @@ def numbers_of(algorithm: str, mechanism: str, axis: str, x: float, p: Point) ->
         "minus_trivial": None if apart is None else apart.mean,
         "minus_trivial_half_width_95": None if apart is None else apart.half_width,
         "stated_epsilon": p.epsilon,
+        "epsilon_by_published_results": p.epsilon_published,
+        "delta": p.spec.delta,
         "counted": "no noise" if mechanism == "none" else f"{'nominal' if p.nominal else 'sound'}, one {p.unit}",
     }
 
@@ -193,8 +212,9 @@ def curve_sentences(lines: Lines) -> list[str]:
     word = "with" if lines.axis == "n_users" else "at"
     unit = {"n_users": "people", "variance": "variance"}.get(lines.axis, "ε")
 
-    def at(x: float) -> str:
-        return f"{word} {x:,g} {unit}" if lines.axis == "n_users" else f"{word} {unit} = {x:g}"
+    def at(places: Sequence[float]) -> str:
+        said = ", ".join(amount(x) for x in places)
+        return f"{word} {said} {unit}" if lines.axis == "n_users" else f"{word} {unit} = {said}"
 
     for algorithm in lines.algorithms:
         for mechanism, line in lines.noisy(algorithm).items():
@@ -205,27 +225,20 @@ def curve_sentences(lines: Lines) -> list[str]:
                 continue
             won = [x for x, _, d in known if d is not None and d.detected and d.mean < 0]
             lost = [x for x, _, d in known if d is not None and d.detected and d.mean > 0]
-            if len(won) == len(line):
-                out.append(f"{name} beats the best trivial predictor everywhere it was run.")
-            elif won:
-                out.append(
-                    f"{name} beats the best trivial predictor {at(min(won))}"
-                    + (f" to {max(won):,g}" if len(won) > 1 else "")
-                    + (
-                        f", and loses to it {at(lost[0])}" + (f" to {lost[-1]:,g}" if len(lost) > 1 else "")
-                        if lost
-                        else ""
-                    )
-                    + "."
-                )
-            elif len(lost) == len(line):
-                out.append(f"{name} loses to the best trivial predictor everywhere it was run.")
-            else:
-                out.append(
-                    f"{name} is nowhere clearly better than the best trivial predictor"
-                    + (f", and loses to it {at(lost[0])}" if lost else "")
-                    + "."
-                )
+            rest = len(line) - len(won) - len(lost)
+            if len(won) == len(line) or len(lost) == len(line):
+                out.append(f"{name} {'beats' if won else 'loses to'} the best trivial predictor everywhere it was run.")
+                continue
+            said = (
+                [f"beats the best trivial predictor {at(won)}"]
+                if won
+                else ["is nowhere clearly better than the best trivial predictor"]
+            )
+            said += [f"loses to it {at(lost)}"] if lost else []
+            out.append(
+                f"{name} {', and '.join(said)}"
+                + (f"; at the other {rest} they are not told apart." if rest and (won or lost) else ".")
+            )
     return out
 
 
@@ -292,7 +305,7 @@ def pairs_figure(apart: Sequence[Apart], axis: str, *, large: bool = False) -> D
         margin={"r": 20, "t": 30},
     )
     if large:
-        fig.update_layout(font={"size": 20})
+        enlarge(fig)
     rows = [
         {
             "comparison": name,
@@ -323,7 +336,7 @@ def pair_sentences(apart: Sequence[Apart], axis: str) -> list[str]:
         if not detected:
             widest = max(members, key=lambda a: a.difference.half_width)
             out.append(
-                f"{title}: no difference detected; the widest interval, {unit} {widest.x:,g}, is {widest.difference.mean:+.4f} ± {widest.difference.half_width:.2g}: larger differences than that are ruled out, smaller ones are not."
+                f"{title}: no difference detected; the widest interval, {unit} {widest.x:,g}, is {widest.difference.mean:+.4f} ± {widest.difference.half_width:.2g}: a difference beyond {abs(widest.difference.mean) + widest.difference.half_width:.2g} is ruled out there, a smaller one is not."
             )
         else:
             said = "; ".join(

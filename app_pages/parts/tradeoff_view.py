@@ -5,6 +5,7 @@ Lives here: the points that the store holds (or the stored example), each view o
 """
 
 import json
+import math
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -14,12 +15,14 @@ import pandas as pd
 import streamlit as st
 
 from app_pages.parts import jobs, keeping, tradeoff_best, tradeoff_charts
-from app_pages.parts.style import draw, show
+from app_pages.parts.style import IDENTITY, draw, show
 from app_pages.parts.tradeoff_controls import BY
+from dpmc_core.datasets import entry
 from dpmc_core.experiments.store import StoreError
 from dpmc_core.experiments.sweep import finished
 from dpmc_core.experiments.sweep_spec import SweepSpec
 from dpmc_core.experiments.tradeoff import Point, points_of
+from dpmc_core.wording import three
 
 __all__ = [
     "axis_of",
@@ -114,7 +117,7 @@ def views(view: str, points: list[Point], axis: str, *, large: bool = False) -> 
         table = tradeoff_best.needed_table(lines, _NEAR)
         st.dataframe(table, hide_index=True, width="stretch", alt="People needed by each method to reach two targets.")
         st.caption(
-            "Read off between the numbers that were run, never beyond them; the target holds from there on. The range is of the repetitions' own lines: with six or more it covers their median at 97 %, with fewer less."
+            "Each repetition has a crossing of its own, read off between the numbers that were run and never beyond them; it holds from there on. The range covers their median with 97 % for six repetitions, 94 % for five."
         )
 
 
@@ -127,12 +130,29 @@ def counted(points: Sequence[Point], spec: SweepSpec, vary: str, by: str) -> Non
     standing = (
         "**Nominal**: as the papers count, with an assumed sensitivity; not a guarantee (the Budget page says what is left out)."
         if nominal
-        else "**A guarantee**: sensitivities are derived, and every release is in the ledger."
+        else "**A guarantee**: sensitivities are derived, and every release is in the ledger. Plans may stay a little below the ε that was asked for."
+    )
+    made = spec.fresh_data and all(entry(p.spec.dataset).synthetic for p in points)
+    differ = (
+        "data, split, start and noise"
+        if made
+        else "split, start and noise (the data stays: how errors would differ on other data is not in the bands)"
     )
     st.caption(
-        f"Protected: {unit}, at δ = {delta:g}. {standing} Means over repetitions with data, split, start and noise of their own; bands: 95 % t-intervals. {'Noises are compared at ' + BY[by] + '.' if vary == 'noise' else ''} "
-        "Lines without noise and the dotted trivial predictor protect nobody. ε is of one run: who publishes many runs adds them up. Settings were not tuned from point to point."
+        f"Protected: {unit}, at δ = {delta:g}. {standing} Means over repetitions with {differ} of their own; bands: 95 % t-intervals. "
+        + (f"Noises are compared at {BY[by]}. " if vary == "noise" else "")
+        + "Lines without noise are the same method without privacy; they and the dotted trivial predictor protect nobody. Whether a point beats that predictor is asked at 95 % for each point on its own. ε is of one run: who "
+        "publishes many runs adds them up. Settings stay the same along a line; they were chosen on other data of this kind, and errors shown here are measured without noise, for whoever holds the data."
     )
+    ours = [p for p in noisy if p.epsilon and (p.epsilon_published is None or p.epsilon_published > 1.005 * p.epsilon)]
+    if ours:
+        worst = max(ours, key=lambda p: (p.epsilon_published or math.inf) / (p.epsilon or 1.0))
+        beside = "no finite one" if worst.epsilon_published is None else f"ε = {three(worst.epsilon_published)}"
+        noises = ", ".join(sorted({IDENTITY[p.spec.mechanism].title for p in ours}))
+        st.caption(
+            f":material/info: ε of {noises} noise rests on a proof of this project that nobody has reviewed yet (docs/huber-composition.md). By published results alone it is larger: at most {beside} "
+            f"where ε = {three(worst.epsilon or 0)} is stated. What is said above about {noises} at equal ε depends on that proof."
+        )
 
 
 def take_away(spec: SweepSpec, points: Sequence[Point]) -> None:

@@ -20,8 +20,8 @@ NOMINAL_TOTALS = ("als", "irls", "irls-2")  # their sensitivity is what the spec
 
 
 def at_total(spec: RunSpec, total: float) -> RunSpec:
-    """``spec`` with the least noise at which all draws of the run together have ε = ``total`` at its δ: nominal for ALS and IRLS, a guarantee for algorithms
-    that protect users. Huber noise keeps its α (1.5 if none is given). Raises ``ParameterError``.
+    """``spec`` with the least noise at which all draws of the run together have ε = ``total`` at its δ: nominal, for ALS and IRLS. Algorithms
+    that protect users take the total themselves, and their plans stay at or a little below it. Huber noise keeps its α (1.5 if none is given). Raises ``ParameterError``.
 
     >>> spec = at_total(RunSpec(mechanism="laplace", iterations=4), 8.0)
     >>> round(spec.variance, 3), spec.epsilon  # four draws of ε = 2 each, or a little less noise by a sharper count

@@ -48,7 +48,7 @@ MEASURES = {
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Record:
     """A finished run. ``value`` is its ``measure``; ``trivial`` the best trivial predictor's on the same data; ``truth`` the RMSE on the whole noiseless
-    matrix of made data, not clipped. ``epsilon`` and ``delta`` are what its statement says (None: no finite ε), ``nominal`` whether that is
+    matrix of made data, not clipped. ``epsilon`` and ``delta`` are what its statement says (None: no finite ε), ``epsilon_published`` the ε by published results alone where the former rests on this project's own proof, ``nominal`` whether that is
     no guarantee, ``unit`` whom it is about ("" without noise). ``error`` is the sentence of a run that could not be
     finished, whose numbers are then None. ``summary`` holds everything else: steps, ledger, statement, versions. ``created`` is UTC, ISO 8601."""
 
@@ -63,6 +63,7 @@ class Record:
     trivial: float | None
     truth: float | None
     epsilon: float | None
+    epsilon_published: float | None
     delta: float
     nominal: bool
     unit: str
@@ -122,12 +123,17 @@ def record_of(result: AnyResult) -> Record:
         value=value,
         trivial=trivial,
         truth=truth,
-        epsilon=statement.epsilon if math.isfinite(statement.epsilon) else None,
+        epsilon=_known(statement.epsilon),
+        epsilon_published=_known(statement.epsilon_published),
         nominal=statement.nominal,
         unit=statement.unit if statement.private else "",
         seconds=result.seconds,
         summary=finite(result.summary()),
     )
+
+
+def _known(epsilon: float) -> float | None:
+    return epsilon if math.isfinite(epsilon) else None
 
 
 def failed(spec: AnySpec, error: DPMCError) -> Record:
@@ -138,7 +144,15 @@ def failed(spec: AnySpec, error: DPMCError) -> Record:
 
 
 def _record(spec: AnySpec, **found: Any) -> Record:
-    empty = {"value": None, "trivial": None, "truth": None, "epsilon": None, "nominal": False, "unit": ""}
+    empty = {
+        "value": None,
+        "trivial": None,
+        "truth": None,
+        "epsilon": None,
+        "epsilon_published": None,
+        "nominal": False,
+        "unit": "",
+    }
     return Record(
         key=key_of(spec),
         kind=kind_of(spec),

@@ -37,7 +37,7 @@ _runs = sa.Table(
     *(sa.Column(name, sa.String(80), nullable=False) for name in ("kind", "dataset", "algorithm", "mechanism")),
     sa.Column("seed", sa.BigInteger, nullable=False),
     sa.Column("measure", sa.String(80), nullable=False),
-    *(sa.Column(name, sa.Float) for name in ("value", "trivial", "truth", "epsilon")),
+    *(sa.Column(name, sa.Float) for name in ("value", "trivial", "truth", "epsilon", "epsilon_published")),
     sa.Column("delta", sa.Float, nullable=False),
     sa.Column("nominal", sa.Boolean, nullable=False),
     sa.Column("unit", sa.String(80), nullable=False),

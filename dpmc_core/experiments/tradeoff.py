@@ -18,13 +18,15 @@ from dpmc_core.experiments.intervals import t_half_width
 from dpmc_core.experiments.records import KINDS, MEASURES, AnySpec, Record, kind_of
 from dpmc_core.experiments.sweep_spec import Items, Planned
 
-__all__ = ["Difference", "Needed", "Point", "frontier", "needed", "paired", "points_of"]
+__all__ = ["Difference", "Needed", "Point", "frontier", "kind_of_point", "largest", "needed", "paired", "points_of"]
+
+_SAME = 1.02  # two ε nearer than this are one
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Point:
     """The finished runs of one cell: ``values`` by repetition (its number → the measure; ``trivials`` likewise), the ``spec`` of its first, the largest ε that the runs' statements say
-    (None without a finite one) and whether that is nominal. ``failures`` had an error of their own; they are no part of any mean."""
+    (None without a finite one; ``epsilon_published`` by published results alone) and whether that is nominal. ``failures`` had an error of their own; they are no part of any mean."""
 
     settings: Items
     spec: AnySpec
@@ -33,6 +35,7 @@ class Point:
     trivials: dict[int, float]
     truths: dict[int, float]
     epsilon: float | None
+    epsilon_published: float | None
     nominal: bool
     unit: str
     failures: int
@@ -70,7 +73,10 @@ class Point:
             "settings": dict(self.settings),
             "spec": spec,
             **numbers,
-            **{name: getattr(self, name) for name in ("measure", "epsilon", "nominal", "unit", "failures")},
+            **{
+                name: getattr(self, name)
+                for name in ("measure", "epsilon", "epsilon_published", "nominal", "unit", "failures")
+            },
         }
 
     @classmethod
@@ -94,6 +100,8 @@ class Point:
             "trivial": None if math.isnan(self.trivial) else self.trivial,
             "against_trivial": None if apart is None else {"mean": apart.mean, "half_width_95": apart.half_width},
             "epsilon": self.epsilon,
+            "epsilon_by_published_results": self.epsilon_published,
+            "delta": self.spec.delta,
             "nominal": self.nominal,
             "unit": self.unit,
         }
@@ -123,7 +131,6 @@ def points_of(runs: Sequence[tuple[Planned, Record]]) -> list[Point]:
     for _, members in sorted(cells.items()):
         good = [(run.replicate, record) for run, record in members if not record.error]
         first, some = members[0]
-        spent = [record.epsilon for _, record in good]
         out.append(
             Point(
                 settings=first.settings,
@@ -132,13 +139,20 @@ def points_of(runs: Sequence[tuple[Planned, Record]]) -> list[Point]:
                 values={k: record.value for k, record in good if record.value is not None},
                 trivials={k: record.trivial for k, record in good if record.trivial is not None},
                 truths={k: record.truth for k, record in good if record.truth is not None},
-                epsilon=None if not spent or None in spent else max(e for e in spent if e is not None),
+                epsilon=largest([record.epsilon for _, record in good]),
+                epsilon_published=largest([record.epsilon_published for _, record in good]),
                 nominal=any(record.nominal for _, record in good),
                 unit=good[0][1].unit if good else "",
                 failures=len(members) - len(good),
             )
         )
     return out
+
+
+def largest(some: Sequence[float | None]) -> float | None:
+    """The largest; None where there is none, or one of them is not finite."""
+    known = [x for x in some if x is not None]
+    return max(known) if known and len(known) == len(some) else None
 
 
 def paired(one: Point, other: Point, together: int = 1) -> Difference | None:
@@ -156,7 +170,8 @@ def _difference(one: dict[int, float], other: dict[int, float], together: int) -
 
 
 def frontier(points: Sequence[Point]) -> list[Point]:
-    """Those with a finite ε that no other one of the same unit and standing (nominal or sound) betters in both ε and mean, by rising ε.
+    """Those with a finite ε that no other of their kind betters in both ε and mean, by rising ε. Of a kind are points about the same unit, standing (nominal or sound), δ and data. Two ε
+    within 2 % count as one: what was asked for is the same, and plans stay below it by a little.
 
     By means alone: whether neighbours on it differ is for ``paired`` to say.
     """
@@ -166,45 +181,51 @@ def frontier(points: Sequence[Point]) -> list[Point]:
         assert p.epsilon is not None  # ``known`` has only those
         assert q.epsilon is not None
         sign = 1 if p.less_is_better else -1
-        alike = (p.unit, p.nominal, p.measure) == (q.unit, q.nominal, q.measure)
-        no_worse = p.epsilon <= q.epsilon and sign * p.mean <= sign * q.mean
-        return alike and no_worse and (p.epsilon < q.epsilon or sign * p.mean < sign * q.mean)
+        less_error, no_more_error = sign * p.mean < sign * q.mean, sign * p.mean <= sign * q.mean
+        less_spent, no_more_spent = p.epsilon * _SAME < q.epsilon, p.epsilon <= q.epsilon * _SAME
+        return (less_error and no_more_spent) or (less_spent and no_more_error)
 
-    return sorted((q for q in known if not any(better(p, q) for p in known)), key=lambda p: p.epsilon or 0.0)
+    return sorted(
+        (q for q in known if not any(kind_of_point(p) == kind_of_point(q) and better(p, q) for p in known)),
+        key=lambda p: p.epsilon or 0.0,
+    )
+
+
+def kind_of_point(p: Point) -> tuple[object, ...]:
+    """What must be alike for two points to be compared."""
+    sizes = tuple(getattr(p.spec, name, None) for name in ("n_users", "n_items", "n_ratings", "n_samples"))
+    return p.unit, p.nominal, p.measure, p.spec.delta, p.spec.dataset, sizes
 
 
 @dataclass(frozen=True, slots=True)
 class Needed:
-    """How much data brings the mean to a target: ``n``, and an interval (``low``, ``high``) from the same crossing of each repetition's own line; infinity means
-    more than the most that was run, 0 that the least was enough."""
+    """How much data closes a gap: ``n``, the median over repetitions, and the least and most of them (``low``, ``high``). Infinity means more than the most that was run, 0 that the least was enough."""
 
     n: float
     low: float
     high: float
 
 
-def needed(sizes: Sequence[float], points: Sequence[Point], target: float) -> Needed:
-    """Where the line of ``points`` over ``sizes`` first reaches ``target`` and stays, linear in log size between what was run; nothing is extrapolated.
+def needed(sizes: Sequence[float], gaps: Sequence[dict[int, float]]) -> Needed:
+    """The least size from which on a gap (by repetition, one mapping for each of the rising ``sizes``) is at most zero, linear in log size between what was run; nothing is extrapolated.
 
-    The interval is the range of repetitions' crossings: for 6 or more it covers the median crossing with at least 96.8 % (order statistics), for fewer
-    with less. Raises ``ValueError`` for sizes that do not rise.
+    Each repetition has a crossing of its own. Their range covers the median crossing with 1 − 2^(1−k) for k of them: 96.9 % for 6. Raises ``ValueError`` for sizes that do not rise, or without
+    a repetition that has them all.
     """
-    if list(sizes) != sorted(set(sizes)) or len(sizes) != len(points) or not points:
-        raise ValueError("sizes rise, one for each point")
-    sign = 1 if points[0].less_is_better else -1
+    both = set.intersection(*(set(gap) for gap in gaps)) if gaps else set()
+    if list(sizes) != sorted(set(sizes)) or len(sizes) != len(gaps) or not both:
+        raise ValueError("sizes rise, with one gap for each, and some repetition has all of them")
 
     def crossing(values: Sequence[float]) -> float:
-        good = [sign * value <= sign * target for value in values]
-        if not good[-1]:
+        if values[-1] > 0:
             return math.inf
-        first = len(good) - next((k for k, ok in enumerate(reversed(good)) if not ok), len(good))
+        first = len(values) - next((k for k, gap in enumerate(reversed(values)) if gap > 0), len(values))
         if first == 0:
             return 0.0
         before, after = values[first - 1], values[first]
-        along = (target - before) / (after - before)
+        along = before / (before - after)
         return float(math.exp(math.log(sizes[first - 1]) + along * math.log(sizes[first] / sizes[first - 1])))
 
-    both = set.intersection(*(set(p.values) for p in points))
-    each = [crossing([p.values[k] for p in points]) for k in sorted(both)]
-    whole = crossing([p.mean for p in points])
-    return Needed(whole, min(each, default=0.0), max(each, default=math.inf))
+    each = sorted(crossing([gap[k] for gap in gaps]) for k in both)
+    low, high = each[(len(each) - 1) // 2], each[len(each) // 2]
+    return Needed(high if math.isinf(high) else (low + high) / 2, each[0], each[-1])

@@ -13,6 +13,7 @@ import pytest
 from dpmc_core.datasets import entry as dataset
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.experiments.papers import ENTRIES, PAPERS, compute, rows_of, stored, stored_all, verdict
+from dpmc_core.experiments.papers.claims import claims, contrasts
 from dpmc_core.experiments.papers.compute import (
     RESULTS,
     PaperResult,
@@ -65,7 +66,7 @@ def test_synthetic_tables_have_ten_trials_of_their_own_data() -> None:
             assert len(specs) >= 10
             assert len({s.data_seed for s in specs}) == len(specs)
             result = stored(name).row(row.id)
-            assert len(result.values) + result.failures >= 10
+            assert len(result.values) + len(result.failed) >= 10
 
 
 def test_settings_are_the_printed_ones() -> None:
@@ -94,9 +95,20 @@ def test_settings_are_the_printed_ones() -> None:
         ("1.00", [1.015, 1.016, 1.014], {}, REPRODUCED),  # within 2 %
         ("1.00", [1.03, 1.031, 1.029], {}, DIFFERS),
         ("1.00", [0.8, 1.3, 1.1], {}, REPRODUCED),  # within what chance allows
-        ("2.00", [1.5, 1.6, 1.55], {"reference": (1.0, [1.0, 1.1, 1.06])}, TREND),
-        ("2.00", [1.5, 1.6, 1.55], {"reference": (3.0, [1.0, 1.1, 1.06])}, DIFFERS),  # the other way
-        ("2.00", [1.5, 1.6, 1.55], {"reference": (1.0, [1.4, 1.7, 1.54])}, DIFFERS),  # not told apart
+        ("2.00", [1.5, 1.6, 1.55], {"reference": (1.0, [(1.5, 1.0), (1.6, 1.1), (1.55, 1.06)])}, TREND),
+        (
+            "2.00",
+            [1.5, 1.6, 1.55],
+            {"reference": (3.0, [(1.5, 1.0), (1.6, 1.1), (1.55, 1.06)])},
+            DIFFERS,
+        ),  # the other way
+        (
+            "2.00",
+            [1.5, 1.6, 1.55],
+            {"reference": (1.0, [(1.5, 1.4), (1.6, 1.7), (1.55, 1.54)])},
+            DIFFERS,
+        ),  # not told apart
+        ("2.00", [1.2, 1.3, 1.25], {"reference": (1.0, [(1.2, 0.9), (1.3, 1.0), (1.25, 0.94)])}, DIFFERS),  # too far
         ("2.00", [], {}, MISSING),
         (None, [1.0], {}, UNPRINTED),
     ],
@@ -138,7 +150,7 @@ def quick() -> list[tuple[str, str]]:
             mine = result.row(row.id)
             ready = not row.needs or dataset(row.needs).present()
             trials = max(len(mine.values), 1)
-            if row.spec is not None and ready and mine.values and not mine.failures and mine.seconds / trials < 2:
+            if row.spec is not None and ready and mine.values and not mine.failed and mine.seconds / trials < 2:
                 out.append((result.entry, row.id))
     return out
 
@@ -203,3 +215,34 @@ def test_runs_go_through_the_store(tmp_path: Path) -> None:
     cheap = replace(row, spec=lambda seed, data: row.spec(seed, data).but(iterations=2, n_users=60, n_items=60))
     assert [s.iterations for s in specs_of(cheap, 2)] == [2, 2]
     assert RESULTS.is_dir()
+
+
+def test_claims_are_paired_arithmetic() -> None:
+    """On made-up trials whose answer is known: Huber is worse by 0.01 in every trial of every setting, within noise that both share."""
+    rng = np.random.default_rng(4)
+    rows = rows_of("huber-table-3")
+    shared = {r.id.rsplit("mechanism", 1)[0]: rng.normal(size=10) for r in rows}
+    results = []
+    for r in rows:
+        values = shared[r.id.rsplit("mechanism", 1)[0]] + (0.01 if r.setting["mechanism"] == "huber" else 0.0)
+        values = values + 1e-4 * rng.normal(size=10)
+        results.append(RowResult(id=r.id, values=tuple(values)))
+    made = PaperResult(entry="huber-table-3", command="", seed=0, date="", seconds=0.0, rows=tuple(results))
+    laplace, gaussian, _ = contrasts("huber-table-3", made)
+    for c in (laplace, gaussian):
+        assert (c.settings, c.lower, c.higher) == (12, 0, 12)
+        assert c.mean == pytest.approx(0.01, abs=1e-4)
+        assert c.half_width < 1e-4
+    printed_apart = [
+        r.printed.value - next(o for o in rows if o.id == r.id.replace("huber", "laplace")).printed.value
+        for r in rows
+        if r.setting["mechanism"] == "huber"
+    ]
+    assert laplace.printed == pytest.approx(float(np.mean(printed_apart)))
+    assert all("worse" in sentence for sentence in claims("huber-table-3", made)[:2])
+    assert claims("huber-table-1", stored("huber-table-1")) == []
+
+
+def test_a_failed_trial_keeps_its_number() -> None:
+    row = RowResult(id="x", values=(1.0, 3.0), failed=(1,))
+    assert row.by_trial == {0: 1.0, 2: 3.0}

@@ -40,6 +40,7 @@ def test_a_record_says_what_the_result_said(record: Record) -> None:
     assert record.truth == result.final.truth_rmse
     assert record.trivial == min(result.trivial.values())
     assert record.epsilon == result.statement.epsilon
+    assert record.epsilon_published == result.statement.epsilon_published
     assert record.nominal
     assert record.unit == "rating"
     assert spec_of(record.kind, record.spec) == result.spec

@@ -1,5 +1,6 @@
 """What a sweep's runs show together, against independent arithmetic."""
 
+import json
 import math
 
 import numpy as np
@@ -26,7 +27,7 @@ def point(values: list[float] | dict[int, float], epsilon: float | None = None, 
         "unit": "user",
         "failures": 0,
     }
-    return Point(values=given, epsilon=epsilon, **{**usual, **more})
+    return Point(values=given, epsilon=epsilon, epsilon_published=epsilon, **{**usual, **more})
 
 
 def test_paired_differences_equal_scipys() -> None:
@@ -75,6 +76,7 @@ def test_runs_become_points() -> None:
             trivial=None if value is None else 1.0,
             truth=None,
             epsilon=epsilon,
+            epsilon_published=None if epsilon is None else 2 * epsilon,
             delta=1e-5,
             nominal=True,
             unit="rating",
@@ -99,7 +101,7 @@ def test_runs_become_points() -> None:
     assert dict(first.settings) == {"rank": 1}
     assert math.isnan(first.half_width)
     assert first.against_trivial is None
-    assert (second.mean, second.epsilon, second.failures) == (pytest.approx(0.6), 4.0, 1)
+    assert (second.mean, second.epsilon, second.epsilon_published, second.failures) == (pytest.approx(0.6), 4.0, 8.0, 1)
     assert second.against_trivial.mean == pytest.approx(-0.4)
     assert second.as_dict()["runs"] == 2
     (hopeless,) = points_of(runs[3:])
@@ -113,7 +115,7 @@ def test_the_frontier_is_what_nothing_betters() -> None:
     front = frontier([*cloud, point([0.0], None)])
     for p in cloud:  # by brute force
         beaten = any(
-            q is not p and q.epsilon <= p.epsilon and q.mean <= p.mean and (q.epsilon, q.mean) != (p.epsilon, p.mean)
+            (q.mean < p.mean and q.epsilon <= 1.02 * p.epsilon) or (q.mean <= p.mean and 1.02 * q.epsilon < p.epsilon)
             for q in cloud
         )
         assert (p in front) == (not beaten)
@@ -126,18 +128,35 @@ def test_the_frontier_is_what_nothing_betters() -> None:
     assert frontier([low, high]) == [high]
 
 
+def test_the_frontier_compares_like_with_like() -> None:
+    # a plan that stayed a little below what was asked is no better trade-off
+    assert [p.mean for p in frontier([point([1.0], 0.9973), point([0.8], 1.0)])] == [0.8]
+    # another δ, other sizes: other questions
+    strict, loose = point([0.8], 1.0, spec=RunSpec(delta=1e-8)), point([0.7], 1.0, spec=RunSpec(delta=1e-2))
+    assert len(frontier([strict, loose])) == 2
+    few, many = point([0.8], 1.0, spec=RunSpec(n_users=50)), point([0.7], 1.0, spec=RunSpec(n_users=5000))
+    assert len(frontier([few, many])) == 2
+
+
 def test_how_much_data_is_needed() -> None:
     sizes = [100.0, 1000.0, 10_000.0]
-    line = [point([0.9, 0.9]), point([0.7, 0.6]), point([0.5, 0.4])]
-    found = needed(sizes, line, 0.6)
-    # means .9, .65, .45: between 1,000 and 10,000, a quarter of the way in log
-    assert found.n == pytest.approx(1000 * 10**0.25)
-    assert (found.low, found.high) == (pytest.approx(1000.0), pytest.approx(1000 * 10**0.5))
-    assert needed(sizes, line, 0.3).n == math.inf
-    assert needed(sizes, line, 1.0).n == 0.0
-    up_and_down = [point([0.5]), point([0.9]), point([0.4])]
-    assert needed(sizes, up_and_down, 0.6).n > 1000  # it must stay there
-    recall = [point([0.1], measure=RECALL), point([0.2], measure=RECALL), point([0.3], measure=RECALL)]
-    assert needed(sizes, recall, 0.2).n == pytest.approx(1000.0)
+    gaps = [{0: 0.3, 1: 0.3, 2: 0.2}, {0: 0.1, 1: 0.0, 2: 0.2}, {0: -0.1, 1: -0.2, 2: -0.1}]
+    # crossings: half-way from 1,000 to 10,000 in log; at 1,000; two thirds of the way
+    found = needed(sizes, gaps)
+    assert found.n == pytest.approx(1000 * 10**0.5)
+    assert (found.low, found.high) == (pytest.approx(1000.0), pytest.approx(1000 * 10 ** (2 / 3)))
+    assert needed(sizes, [{0: 1.0}] * 3).n == math.inf
+    assert needed(sizes, [{0: -1.0}] * 3).n == 0.0
+    assert needed(sizes, [{0: -1.0}, {0: 0.5}, {0: -0.5}]).n == pytest.approx(1000 * 10**0.5)  # it must stay there
+    assert needed(sizes, [{0: 1.0, 1: 1.0}, {0: 1.0, 1: 1.0}, {0: 1.0, 1: -1.0}]).n == math.inf  # half of them never
     with pytest.raises(ValueError, match="sizes rise"):
-        needed([2.0, 1.0], line[:2], 0.5)
+        needed([2.0, 1.0], gaps[:2])
+    with pytest.raises(ValueError, match="some repetition has all"):
+        needed([1.0, 2.0], [{0: 1.0}, {1: 1.0}])
+
+
+def test_points_outlive_a_file() -> None:
+    one = point([0.5, 0.6], 2.0, settings=(("rank", 2), ("mechanism", "huber")), truths={0: 0.1})
+    again = Point.from_json(json.loads(json.dumps(one.to_json())))
+    assert again.to_json() == one.to_json()
+    assert again.spec == one.spec

@@ -20,12 +20,13 @@ from scipy import stats
 from dpmc_core.datasets.catalogue import entry as dataset_entry
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.experiments.papers.rows import Row, rows_of
-from dpmc_core.experiments.papers.verdict import MISSING, Verdict, verdict
+from dpmc_core.experiments.papers.verdict import MISSING, REPRODUCED, Verdict, verdict
 from dpmc_core.experiments.records import AnySpec, Record, key_of, record_of, wholly
 from dpmc_core.experiments.run import versions
 from dpmc_core.experiments.store import RunStore
 from dpmc_core.experiments.sweep import make_all
 from dpmc_core.experiments.sweep_spec import seeds_of
+from dpmc_core.experiments.tradeoff import largest
 
 __all__ = [
     "RESULTS",
@@ -47,15 +48,22 @@ FORMAT = 1
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RowResult:
     """What came out for one row: ``values`` by trial, the best trivial predictor's on the same data (empty where there is none), the largest ε that the runs state
-    (None without noise or a finite one) and whether that is nominal. A trial that overflowed is counted in ``failures``."""
+    (None without noise or a finite one) and whether that is nominal; ``epsilon_published`` by published results alone. ``failed`` are the numbers of the trials that overflowed; ``values`` leaves them out."""
 
     id: str
     values: tuple[float, ...] = ()
     trivials: tuple[float, ...] = ()
     epsilon: float | None = None
+    epsilon_published: float | None = None
     nominal: bool = False
-    failures: int = 0
+    failed: tuple[int, ...] = ()
     seconds: float = 0.0
+
+    @property
+    def by_trial(self) -> dict[int, float]:
+        """Number of the trial → value."""
+        numbers = [k for k in range(len(self.values) + len(self.failed)) if k not in self.failed]
+        return dict(zip(numbers, self.values, strict=True))
 
     @property
     def mean(self) -> float:
@@ -135,14 +143,14 @@ def _row_result(row: Row, records: list[Record], trials: int | None) -> RowResul
         values = tuple(row.measured(seed) for seed in seeds)
         return RowResult(id=row.id, values=values, seconds=time.perf_counter() - started)
     good = [record for record in records if not record.error]
-    spent = [record.epsilon for record in good]
     return RowResult(
         id=row.id,
         values=tuple(taken(row, record) for record in good),
         trivials=tuple(record.trivial for record in good if record.trivial is not None),
-        epsilon=None if not spent or None in spent else max(e for e in spent if e is not None),
+        epsilon=largest([record.epsilon for record in good]),
+        epsilon_published=largest([record.epsilon_published for record in good]),
         nominal=any(record.nominal for record in good),
-        failures=len(records) - len(good),
+        failed=tuple(k for k, record in enumerate(records) if record.error),
         seconds=sum(record.seconds for record in records),
     )
 
@@ -181,15 +189,19 @@ def verdict_of(row: Row, result: PaperResult | None) -> Verdict:
     reference = None
     if row.reference is not None and result is not None:
         other = next(r for r in rows_of(result.entry) if r.id == row.reference)
-        values = result.row(row.reference).values
-        if other.printed is not None and len(values) == len(mine.values):
-            reference = (other.printed.value, values)
-    if not mine.values and not mine.failures:
+        values = result.row(row.reference).by_trial
+        steps = [(mine.by_trial[k], values[k]) for k in sorted(mine.by_trial.keys() & values.keys())]
+        if other.printed is not None and steps:
+            reference = (other.printed.value, steps)
+    if not mine.values and not mine.failed:
         title = dataset_entry(row.needs).title if row.needs else ""
         return Verdict(MISSING, row.missing or f"{title} was not at hand when the table was computed.".strip())
     text = None if row.printed is None else row.printed.text
     rounding = 0.0 if row.printed is None else row.printed.rounding
-    return verdict(text, rounding, mine.values, exact=row.exact is not None, within=row.within, reference=reference)
+    found = verdict(text, rounding, mine.values, exact=row.exact is not None, within=row.within, reference=reference)
+    if row.fitted and found.kind == REPRODUCED:
+        return Verdict(found.kind, f"{found.why} The matrix's size was chosen so that rows like this come near.")
+    return found
 
 
 def write(result: PaperResult, folder: Path = RESULTS) -> Path:
@@ -210,7 +222,7 @@ def stored(entry: str) -> PaperResult | None:
     if raw.pop("format", None) != FORMAT:
         raise DataError(f"{file} is of another format than {FORMAT}: make it again with '{raw.get('command')}'.")
     rows = tuple(
-        RowResult(**{**row, "values": tuple(row["values"]), "trivials": tuple(row["trivials"])})
+        RowResult(**{**row, **{name: tuple(row[name]) for name in ("values", "trivials", "failed")}})
         for row in raw.pop("rows")
     )
     return PaperResult(**raw, rows=rows)

@@ -17,7 +17,8 @@ __all__ = ["Row", "anew", "name_of", "printed_in", "seeded"]
 class Row:
     """One row: ``id`` (unique in its table), what it is (``setting``), the printed number if there is one, and how to compute it: ``spec`` (from the two seeds of a
     trial) with ``take`` naming the number in its record ("value", "truth" or a key of its summary), or ``exact`` (no trials), or ``measured`` (a number from a trial's seed, for measures that no record holds). None of the three: it
-    cannot be computed here. An exact row is *reproduced* ``within`` this share of what is printed, or its rounding. ``reference`` is the id of the row that trends are taken against. ``needs`` names the dataset that must be here; ``missing`` says why there is no way to compute it."""
+    cannot be computed here. An exact row is *reproduced* ``within`` this share of what is printed, or its rounding. ``reference`` is the id of the row that trends are taken against. ``needs`` names the dataset that must be here; ``missing`` says why there is no way to compute it. ``fitted`` rows are among those
+    that an unprinted setting was chosen by."""
 
     id: str
     setting: dict[str, str]
@@ -32,6 +33,7 @@ class Row:
     reference: str | None = None
     needs: str = ""
     missing: str = ""
+    fitted: bool = False
 
     @property
     def computable(self) -> bool:

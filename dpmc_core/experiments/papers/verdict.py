@@ -3,8 +3,8 @@
 Lives here: one rule for all rows. Does not live here: why numbers differ (``entries``), or computing them (``compute``).
 
 *Reproduced*: ours equals the printed value to its rounding or within the share that the row allows (exact rows), or lies no farther from it than two means of as many trials as ours may lie apart by chance (√2 times the half-width of
-our 95 % interval), or 2 % of it. *Same trend*: not that, but the row differs from its reference row (the same without noise, or with less data) in the printed
-direction, by a paired 95 % interval. *Differs*: neither. *No printed value*: the paper draws it, or the row is ours.
+our 95 % interval), or 2 % of it. *Same trend*: not that, but within a factor of 1.5, and the row differs from its reference row (the same without noise; without noise, the one with more or less data) in the printed
+direction, by a paired 95 % interval: noise, or less data, hurts here too. *Differs*: neither. The paper's number of trials is taken to be ours. Of exact replicates one in twenty would not be *reproduced* by chance. *No printed value*: the paper draws it, or the row is ours.
 """
 
 import math
@@ -27,6 +27,7 @@ REPRODUCED, TREND, DIFFERS, UNPRINTED, MISSING = (
 )
 KINDS = (REPRODUCED, TREND, DIFFERS, UNPRINTED, MISSING)
 _CLOSE = 0.02
+_FAR = 1.5  # beyond this factor no trend makes up for the distance
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +45,15 @@ def verdict(
     *,
     exact: bool = False,
     within: float = 0.0,
-    reference: tuple[float, Sequence[float]] | None = None,
+    reference: tuple[float, Sequence[tuple[float, float]]] | None = None,
 ) -> Verdict:
-    """The verdict on a row: its printed ``text`` and how far that is rounded (for ``exact`` rows also the share ``within`` which it may lie), our ``values`` by trial, and the ``reference`` row's printed value and values, trial by trial.
+    """The verdict on a row: its printed ``text`` and how far that is rounded (for ``exact`` rows also the share ``within`` which it may lie), our ``values`` by trial, and the ``reference`` row's printed value and pairs of values (this row's, that row's) of the same trials.
 
     >>> verdict("15.000", 0.0005, [15.0], exact=True).kind
     'reproduced'
-    >>> verdict("2.0", 0.05, [1.1, 1.2, 1.15], reference=(1.0, [0.9, 1.0, 0.95])).kind
+    >>> verdict("2.0", 0.05, [1.1, 1.2, 1.15], reference=(1.0, [(1.1, 0.9), (1.2, 1.0), (1.15, 0.97)])).kind
+    'differs'
+    >>> verdict("2.0", 0.05, [1.5, 1.6, 1.55], reference=(1.0, [(1.5, 0.9), (1.6, 1.0), (1.55, 0.97)])).kind
     'same trend'
     """
     if not values:
@@ -75,10 +78,14 @@ def verdict(
     far = f"Ours is {apart:+.3g} from the printed {text} ({100 * apart / target:+.0f} %), more than ±{three(allowed)}"
     if reference is None:
         return Verdict(DIFFERS, far + ".")
-    base, others = reference
-    steps = [a - b for a, b in zip(values, others, strict=False)]
+    base, pairs = reference
+    steps = [mine - other for mine, other in pairs]
     step, wide = float(np.mean(steps)), t_half_width(tuple(steps))
     said = f"{target - base:+.3g} in the paper, {step:+.3g} ± {three(wide)} here"
-    if not math.isnan(wide) and abs(step) > wide and step * (target - base) > 0:
+    same_way = not math.isnan(wide) and abs(step) > wide and step * (target - base) > 0
+    if same_way and 1 / _FAR <= mean / target <= _FAR:
         return Verdict(TREND, f"{far}; but against its reference row it goes the same way ({said}).")
-    return Verdict(DIFFERS, f"{far}, and against its reference row: {said}.")
+    return Verdict(
+        DIFFERS,
+        f"{far}" + (f", beyond a factor of {_FAR:g}" if same_way else "") + f"; against its reference row: {said}.",
+    )
