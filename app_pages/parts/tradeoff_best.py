@@ -30,7 +30,7 @@ def frontier_figure(points: Sequence[Point], *, large: bool = False) -> Drawn:
     )
     best = frontier(points)
     algorithms = list(dict.fromkeys(p.spec.algorithm for p in points))
-    rows = []
+    rows, named = [], set[str]()
     for p in points:
         if p.epsilon is None or not p.values:
             continue
@@ -53,8 +53,11 @@ def frontier_figure(points: Sequence[Point], *, large: bool = False) -> Drawn:
                 "size": 16 if large else 11,
             },
             name=title,
+            legendgroup=title,
+            showlegend=title not in named,
             hovertemplate=f"{title}: %{{y:.4f}} at ε = %{{x:.3g}}<extra></extra>",
         )
+        named.add(title)
         rows.append(
             {**numbers_of(p.spec.algorithm, p.spec.mechanism, "stated", p.epsilon, p), "best_trade_off": p in best}
         )
@@ -66,6 +69,7 @@ def frontier_figure(points: Sequence[Point], *, large: bool = False) -> Drawn:
             mode="lines",
             line={"color": QUIET, "width": 2, "shape": "hv"},
             hoverinfo="skip",
+            showlegend=False,
         )
     trivial = [p.trivial for p in points if not math.isnan(p.trivial)]
     if trivial and rows:
@@ -76,7 +80,9 @@ def frontier_figure(points: Sequence[Point], *, large: bool = False) -> Drawn:
         shown = (min(values) * 0.97, max(values) * 1.03)
         fig.update_yaxes(range=shown)
         label_ends(fig, [Label(far, worst, "best trivial")], shown, log_x=True)
-    fig.update_layout(hovermode="closest")
+    fig.update_layout(
+        hovermode="closest", showlegend=True, legend={"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0}
+    )
     if large:
         enlarge(fig)
     return fig, pd.DataFrame(rows)

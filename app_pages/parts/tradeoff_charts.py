@@ -91,7 +91,10 @@ def curves(lines: Lines, measure: str, *, large: bool = False) -> Drawn:
     )
     fig.update_layout(figure("", measure, height=560 if large else 470).layout)
     fig.update_layout(
-        margin={"t": 40, "r": 20}, showlegend=True, legend={"orientation": "h", "y": -0.22, "x": 0}, hovermode="closest"
+        margin={"t": 40, "r": 20},
+        showlegend=True,
+        legend={"orientation": "h", "y": -0.3 if large else -0.25, "x": 0},
+        hovermode="closest",
     )
     xs = sorted({x for line in lines.of.values() for x, _ in line if not math.isnan(x)})
     rows, shown = [], set()
@@ -159,7 +162,9 @@ def curves(lines: Lines, measure: str, *, large: bool = False) -> Drawn:
     fig.update_yaxes(gridcolor="rgba(128,128,128,0.18)", zeroline=False)
     fig.update_yaxes(title={"text": measure}, col=1)
     if several:  # one title for all panels: on a phone they would run into each other
-        fig.add_annotation(text=AXIS[lines.axis], x=0.5, y=-0.13, xref="paper", yref="paper", showarrow=False)
+        fig.add_annotation(
+            text=AXIS[lines.axis], x=0.5, y=0, yshift=-66 if large else -48, xref="paper", yref="paper", showarrow=False
+        )
     fig.update_yaxes(title={"text": ""}, selector=lambda axis: axis.anchor not in ("x", None))
     if large:
         enlarge(fig)

@@ -1,0 +1,89 @@
+"""Sweeps and the run store: parallel efficiency, what keeping a run costs, and a page on a store of 100,000 runs.
+
+``python -m benchmarks.sweeps [--runs 1000]``. ALS without noise and with three noises on the 300 × 300 synthetic set, the page's usual settings. Efficiency is seconds on one process over
+twice the seconds on two, both after the worker processes have started and loaded their code, which is measured apart.
+"""
+
+import argparse
+import tempfile
+import time
+from dataclasses import replace
+from pathlib import Path
+
+from dpmc_core.experiments import RunSpec, run
+from dpmc_core.experiments.records import record_of
+from dpmc_core.experiments.store import RunStore
+from dpmc_core.experiments.sweep import sweep
+from dpmc_core.experiments.sweep_spec import SweepSpec
+
+BASE = (("dataset", "low-rank"), ("n_users", 300), ("n_items", 300), ("rank", 5), ("reg", 0.5), ("iterations", 20))
+GRID = ((("mechanism", ("none", "huber", "laplace", "gaussian")), ("variance", (2.0,))),)
+
+
+def seconds(spec: SweepSpec, jobs: int, folder: str) -> float:
+    """Time of a whole sweep into a new store."""
+    with RunStore(Path(folder) / f"{spec.seed}-{spec.seeds}-{jobs}.sqlite") as store:
+        started = time.perf_counter()
+        for so_far in sweep(spec, store, jobs=jobs):
+            pass
+        assert so_far.done == so_far.total == spec.size
+        return time.perf_counter() - started
+
+
+def main() -> None:
+    """Print the figures."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=1000)
+    arguments = parser.parse_args()
+    spec = SweepSpec(base=BASE, grids=GRID, seeds=arguments.runs // 4, seed=1)
+    small = SweepSpec(base=BASE, grids=GRID, seeds=4, seed=2)
+    with tempfile.TemporaryDirectory() as folder:
+        print(f"first sweep of {small.size} runs on two new processes: {seconds(small, 2, folder):.1f} s", flush=True)
+        two = seconds(spec, 2, folder)
+        one = seconds(spec, 1, folder)
+        print(
+            f"{spec.size} runs: {one:.1f} s on one process, {two:.1f} s on two; efficiency {100 * one / (2 * two):.0f} %",
+            flush=True,
+        )
+
+        record = record_of(run(RunSpec(mechanism="huber", variance=2.0)))
+        with RunStore(Path(folder) / "add.sqlite") as store:
+            started = time.perf_counter()
+            for k in range(1000):
+                store.add(replace(record, key=f"{k}"))
+            print(f"keeping a run: {time.perf_counter() - started:.2f} ms each, over 1,000", flush=True)
+
+        place = Path(folder) / "large.sqlite"
+        with RunStore(place) as store:
+            started = time.perf_counter()
+            for k in range(100_000):
+                store.add(
+                    replace(record, key=f"{k}", mechanism=("none", "huber", "laplace", "gaussian")[k % 4], seed=k)
+                )
+            print(
+                f"100,000 runs kept in {time.perf_counter() - started:.0f} s, {place.stat().st_size / 2**20:.0f} MiB",
+                flush=True,
+            )
+        page(place)
+
+
+def page(place: Path) -> None:
+    """The Runs page on that store, in-process: the first visit, and one with a filter."""
+    import os
+
+    from streamlit.testing.v1 import AppTest
+
+    os.environ["DPMC_STORE"] = str(place)
+    app = AppTest.from_file(str(Path(__file__).resolve().parents[1] / "app.py"), default_timeout=60)
+    app.run()  # home: the app's code is loaded
+    app.switch_page("app_pages/runs.py")
+    for name, query in (("all runs", {}), ("one noise", {"r_mechanism": "huber"})):
+        app.query_params.update(query)
+        started = time.perf_counter()
+        app.run()
+        assert not app.exception
+        print(f"page Runs on 100,000 runs, {name}: {time.perf_counter() - started:.2f} s", flush=True)
+
+
+if __name__ == "__main__":
+    main()
