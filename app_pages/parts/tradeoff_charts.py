@@ -242,7 +242,11 @@ def curve_sentences(lines: Lines) -> list[str]:
             said += [f"loses to it {at(lost)}"] if lost else []
             out.append(
                 f"{name} {', and '.join(said)}"
-                + (f"; at the other {rest} they are not told apart." if rest and (won or lost) else ".")
+                + (
+                    f"; elsewhere ({rest} point{'s' * (rest > 1)}) they are not told apart."
+                    if rest and (won or lost)
+                    else "."
+                )
             )
     return out
 

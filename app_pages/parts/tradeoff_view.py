@@ -142,7 +142,8 @@ def counted(points: Sequence[Point], spec: SweepSpec, vary: str, by: str) -> Non
         f"Protected: {unit}, at δ = {delta:g}. {standing} Means over repetitions with {differ} of their own; bands: 95 % t-intervals. "
         + (f"Noises are compared at {BY[by]}. " if vary == "noise" else "")
         + "Lines without noise are the same method without privacy; they and the dotted trivial predictor protect nobody. Whether a point beats that predictor is asked at 95 % for each point on its own. ε is of one run: who "
-        "publishes many runs adds them up. Settings stay the same along a line; they were chosen on other data of this kind, and errors shown here are measured without noise, for whoever holds the data."
+        "publishes many runs adds them up. Settings stay the same along a line; they were chosen on other data of this kind, and errors shown here are measured without noise, for whoever holds the data. Predictions are clipped to the rating scale: far above the dotted line "
+        "nothing is left to compare."
     )
     ours = [p for p in noisy if p.epsilon and (p.epsilon_published is None or p.epsilon_published > 1.005 * p.epsilon)]
     if ours:

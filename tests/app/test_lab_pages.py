@@ -59,7 +59,7 @@ def test_sound_examples_in_every_view(vary: str, view: str) -> None:
     assert not app.error
     assert "A guarantee" in texts(app)
     if vary == "how many people" and view == "Curves":
-        assert any("people needed" in frame.value.columns for frame in app.dataframe)
+        assert any("people needed (median)" in frame.value.columns for frame in app.dataframe)
 
 
 def test_examples_are_whole() -> None:
