@@ -8,6 +8,7 @@ st.set_page_config(
     page_title="DPMC Lab",
     page_icon=":material/shield_lock:",
     layout="wide",
+    initial_sidebar_state="collapsed" if st.context.is_embedded else "auto",  # inside another page: the figure first
     menu_items={"About": "DPMC Lab: differential privacy in matrix completion, live and honestly counted."},
 )
 
@@ -80,7 +81,8 @@ page = st.navigation(
             icon=":material/school:",
             help="Three guided paths over the live pages, with questions.",
         ),
-    ]
+    ],
+    position="hidden" if st.context.is_embedded else "sidebar",
 )
 lessons.bar()
 page.run()

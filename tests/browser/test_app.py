@@ -237,6 +237,7 @@ def test_a_page_is_shared_and_embedded(browser: Browser, page: Page, app_url: st
     expect(page.get_by_role("heading", name=PAGES["/mechanisms"])).to_be_visible(timeout=30_000)
     ready(page)
     assert page.get_by_role("button", name="Share this page").count() == 0
+    assert page.get_by_role("link", name="Budget").count() == 0  # no way out of the frame
     assert page.locator('[data-testid="stException"]').count() == 0
 
 
