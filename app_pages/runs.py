@@ -65,7 +65,7 @@ def table(rows: list[dict[str, Any]]) -> pd.DataFrame:
                 "measure": row["measure"] if not row["error"] else row["error"],
                 "ε by published results": None if row["epsilon_published"] is None else three(row["epsilon_published"]),
                 "ε stated": "no noise"
-                if not row["unit"]
+                if row["mechanism"] == "none"
                 else "none finite"
                 if row["epsilon"] is None
                 else three(row["epsilon"]),
@@ -113,17 +113,20 @@ def export(store: RunStore, where: dict[str, tuple[str, ...]], total: int) -> No
         )
 
 
-def deleting(store: RunStore, keys: list[str]) -> None:
+def forget(keys: tuple[str, ...]) -> None:
+    """Delete the runs that the visitor saw when pressing, whatever was added since."""
+    gone = keeping.store().delete(keys)
+    st.query_params.pop("runs", None)
+    st.session_state["runs-note"] = f"{gone} run{'s were' if gone != 1 else ' was'} deleted."
+
+
+def deleting(keys: tuple[str, ...]) -> None:
     """Delete the picked runs, after a second press."""
     with st.popover(f"Delete {len(keys)} run{'s' * (len(keys) != 1)}…", icon=":material/delete:"):
         st.markdown(
             "They are gone for everybody who uses this store, and cannot be brought back. Running their specs again gives the same numbers."
         )
-        if st.button("Yes, delete", key="delete-runs"):
-            gone = store.delete(keys)
-            st.query_params.pop("runs", None)
-            st.session_state["runs-note"] = f"{gone} run{'s were' if gone != 1 else ' was'} deleted."
-            st.rerun()
+        st.button("Yes, delete", key="delete-runs", on_click=forget, args=(keys,))
 
 
 def main() -> None:
@@ -134,7 +137,7 @@ def main() -> None:
         total = store.count(where)
         rows = store.rows(where, limit=AT_ONCE)
     except StoreError as error:
-        st.error(controls.plain(str(error)), icon=":material/database_off:")
+        st.error(controls.plain(keeping.told(error)), icon=":material/database_off:")
         st.caption("The other pages work all the same; what they run is shown but not kept until this is mended.")
         runs_view.picture([])
         return
@@ -159,7 +162,7 @@ def main() -> None:
         st.caption(
             f"{total:,} run{'s' * (total != 1)}"
             + (f", the latest {len(rows)} of them below" if total > len(rows) else "")
-            + f" in {store.place}. Tick up to {MOST_COMPARED} to compare."
+            + f". Tick up to {MOST_COMPARED} to compare."
         )
         event = st.dataframe(
             shown,
@@ -168,7 +171,7 @@ def main() -> None:
             height=min(38 + 35 * len(shown), 420),
             on_select="rerun",
             selection_mode="multi-row",
-            key="runs-table",
+            key=f"runs-table-{hash(tuple(row['key'] for row in rows))}",  # row numbers are picked: with other rows, begin anew
             alt=f"The latest {len(rows)} of {total:,} kept runs.",
             column_config={
                 "result": st.column_config.NumberColumn(format="%.4f"),
@@ -200,7 +203,7 @@ def main() -> None:
             on_click="ignore",
             icon=":material/download:",
         )
-        deleting(store, [r.key for r in records])
+        deleting(tuple(r.key for r in records))
     if total:
         export(store, where, total)
 

@@ -4,7 +4,7 @@ import os
 
 import streamlit as st
 
-from app_pages.parts import controls, jobs, tradeoff_view
+from app_pages.parts import controls, jobs, keeping, tradeoff_view
 from app_pages.parts.running import Panel, panel
 from app_pages.parts.tradeoff_controls import MOST_RUNS, TRADEOFF_TITLES, VIEWS, form
 from dpmc_core.datasets import entry
@@ -90,7 +90,7 @@ def live() -> None:
             try:
                 points, done = tradeoff_view.stored_points(spec)
             except StoreError as error:
-                st.warning(controls.plain(str(error)), icon=":material/database_off:")
+                st.warning(controls.plain(keeping.told(error)), icon=":material/database_off:")
             else:
                 if done:
                     result(spec, points, done)
@@ -110,7 +110,7 @@ def live() -> None:
         try:
             points, done = tradeoff_view.stored_points(done_spec)
         except StoreError as error:
-            st.warning(controls.plain(str(error)), icon=":material/database_off:")
+            st.warning(controls.plain(keeping.told(error)), icon=":material/database_off:")
             return
         if done:
             result(done_spec, points, done)

@@ -66,6 +66,8 @@ def sweep_command(arguments: argparse.Namespace) -> dict[str, Any]:
                     said = last.seconds
                     print(_progress(last), file=sys.stderr)
         except KeyboardInterrupt:
+            if last is None:
+                raise
             print("stopped; the same command goes on from here", file=sys.stderr)
         points = points_of(finished(spec, store))
         place = store.place

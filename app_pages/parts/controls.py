@@ -5,6 +5,7 @@ typed. A value in a link that cannot be used is not used, and a sentence says so
 mean. Every bound widget of the app is made here (``tests/test_structure.py`` holds this).
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -329,9 +330,19 @@ def _check_link(label: str, key: str, check: Callable[[str], None], given: str |
     try:
         check(text)
     except ParameterError as error:
+        if not _small(text):
+            st.query_params.pop(key, None)  # Streamlit would try to make a whole number of it
         _remember(
             key, f"From the address: {ParameterError(label, text, error.allowed)} The usual value is used instead."
         )
+
+
+def _small(text: str) -> bool:
+    """Whether ``text`` is no number, or one that a whole number can be made of."""
+    try:
+        return math.isfinite(float(text))
+    except (ValueError, OverflowError):
+        return True
 
 
 def _remember(key: str, sentence: str) -> None:

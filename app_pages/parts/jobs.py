@@ -92,6 +92,9 @@ class Job:
     def remaining(self) -> float | None:
         """Seconds left, from the pace of the iterations so far; None before the first."""
         done, total = self.progress
+        known = getattr(self.results[-1], "remaining", None) if self.results else None
+        if isinstance(known, float):  # it knows what was there before it began
+            return known
         if not done or not total:
             return None
         return (time.monotonic() - self.started) / done * (total - done)
@@ -143,7 +146,7 @@ def start_sweep(spec: SweepSpec, at_once: int) -> Job:
     job = Job(kind="sweep", specs=(spec,), results=[None], progress=(0, spec.size))
 
     def made(result: Made) -> int:
-        job.progress = (result.done, result.total)
+        job.progress = (result.done, result.total)  # equal cells are run once
         return result.done
 
     return _submit(job, lambda: _follow(job, lambda s: sweep(s, keeping.store(), jobs=at_once), made), _pool())

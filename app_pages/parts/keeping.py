@@ -4,21 +4,38 @@ Lives here: opening it once, keeping a finished run, and a sentence where that f
 here: the store (``dpmc_core.experiments.store``). Nothing here calls ``st``: runs are kept by worker threads.
 """
 
+import os
 from functools import lru_cache
 
 from dpmc_core.experiments.records import AnyResult, record_of
 from dpmc_core.experiments.store import RunStore, StoreError, default_place
 
-__all__ = ["keep", "store"]
+__all__ = ["keep", "store", "told"]
 
 
 def store() -> RunStore:
-    """The store at ``DPMC_STORE``. Raises ``StoreError``; asked again, it tries again."""
-    return _opened(default_place())
+    """The store at ``DPMC_STORE``. Raises ``StoreError``; asked again, it tries again, and a file that was deleted or replaced is opened anew."""
+    place = default_place()
+    _opened(place, _file(place))  # makes the file if there is none
+    return _opened(place, _file(place))
+
+
+def told(error: StoreError) -> str:
+    """``error`` for a page: without the path or address, which are the server's own business."""
+    return str(error).replace(default_place(), "of this server")
+
+
+def _file(place: str) -> tuple[int, int]:
+    """Which file that is, in a way that a new one of the same name is not."""
+    try:
+        found = os.stat(place)
+    except OSError:  # a database's URL, or nothing yet
+        return 0, 0
+    return found.st_dev, found.st_ino
 
 
 @lru_cache(maxsize=2)
-def _opened(place: str) -> RunStore:
+def _opened(place: str, _: tuple[int, int]) -> RunStore:
     return RunStore(place, wait=3.0)  # somebody waits
 
 
@@ -27,5 +44,5 @@ def keep(result: AnyResult) -> str:
     try:
         store().add(record_of(result))
     except StoreError as error:
-        return str(error)
+        return told(error)
     return ""

@@ -87,7 +87,9 @@ def bar() -> None:
     text = st.query_params.get("step", "1")
     if lesson is None:
         return
-    step = int(text) if text.isascii() and text.isdigit() and 1 <= int(text) <= len(lesson.steps) else 1
+    step = (
+        int(text) if text.isascii() and text.isdigit() and len(text) < 4 and 1 <= int(text) <= len(lesson.steps) else 1
+    )
     at = lesson.steps[step - 1]
     key = f"lesson-{lesson.name}-{step}"
     with st.container(border=True, key="lesson"):

@@ -273,15 +273,21 @@ def _picture(found: Sequence[tuple[Row, RowResult, Verdict]], alt: str) -> tuple
 
 def outcome(row: Row, stored_row: RowResult, value: float, seed: int) -> None:
     """One new trial beside what is stored."""
+    if not stored_row.values:
+        st.info(
+            f"{label_of(row)}, seed {seed}: **{value:.4g}**. Nothing is stored to compare it with.",
+            icon=":material/info:",
+        )
+        return
     low, high = prediction_interval(stored_row.values)
     inside = low <= value <= high
     if row.exact is not None:
-        st.success(
+        text = (
             f"{label_of(row)}: {value:.4g}, exactly as stored."
             if inside
-            else f"{label_of(row)}: {value:.6g}; stored is {stored_row.mean:.6g}.",
-            icon=":material/check:",
+            else f"{label_of(row)}: {value:.6g}, but stored is {stored_row.mean:.6g}."
         )
+        (st.success if inside else st.warning)(text, icon=":material/check:" if inside else ":material/help:")
         return
     where = f"where one more trial falls 95 times in 100, from {low:.4g} to {high:.4g}"
     text = (

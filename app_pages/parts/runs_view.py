@@ -10,10 +10,12 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from app_pages.parts.style import IDENTITY, figure, show
+from app_pages.parts.controls import plain
+from app_pages.parts.style import IDENTITY, Identity, figure, show
 from app_pages.parts.tradeoff_view import examples
+from dpmc_core.errors import DPMCError
 from dpmc_core.experiments.factor_registry import FACTORIZERS
-from dpmc_core.experiments.records import KINDS, Record
+from dpmc_core.experiments.records import Record, spec_of
 from dpmc_core.experiments.registry import ALGORITHMS
 from dpmc_core.wording import three
 
@@ -32,7 +34,7 @@ def picture(rows: Sequence[dict[str, Any]]) -> None:
         )
         some = example()
     measures = [row["measure"] for row in some]
-    measure = max(set(measures), key=measures.count)
+    measure = max(dict.fromkeys(measures), key=measures.count)
     some = [row for row in some if row["measure"] == measure]
     finite = [row["epsilon"] for row in some if row["epsilon"] is not None]
     right = 3 * max(finite, default=1.0)  # those without a finite ε stand beyond the others
@@ -40,7 +42,7 @@ def picture(rows: Sequence[dict[str, Any]]) -> None:
         "stated total ε (log scale); the rightmost column has no noise or no finite ε", measure, height=380, log_x=True
     )
     for mechanism in dict.fromkeys(row["mechanism"] for row in some):
-        look = IDENTITY[mechanism]
+        look = look_of(mechanism)
         these = [row for row in some if row["mechanism"] == mechanism]
         fig.add_scatter(
             x=[row["epsilon"] or right for row in these],
@@ -91,10 +93,15 @@ def example() -> list[dict[str, Any]]:
     ]
 
 
+def look_of(mechanism: str) -> Identity:
+    """How a mechanism looks; one that this release does not know looks like none."""
+    return IDENTITY.get(mechanism, IDENTITY["none"])
+
+
 def title_of(record: Record) -> str:
     """What a run is, short."""
     known = ALGORITHMS.get(record.algorithm) or FACTORIZERS.get(record.algorithm)
-    return f"{known.title if known else record.algorithm}, {IDENTITY[record.mechanism].title}"
+    return f"{known.title if known else record.algorithm}, {look_of(record.mechanism).title}"
 
 
 def compare(records: Sequence[Record]) -> None:
@@ -103,15 +110,15 @@ def compare(records: Sequence[Record]) -> None:
     for first in range(0, len(records), 4):
         for column, (k, record) in zip(st.columns(4), list(enumerate(records))[first : first + 4], strict=False):
             with column.container(border=True):
-                st.markdown(f"**{_LETTERS[k]} · {title_of(record)}**")
-                if record.error:
-                    st.markdown(record.error)
+                st.markdown(f"**{_LETTERS[k]} · {plain(title_of(record))}**")
+                if record.error or record.value is None or record.trivial is None:
+                    st.markdown(plain(record.error or "It has no result."))
                     continue
                 st.metric(record.measure, f"{record.value:.4f}")
-                statement = record.summary["statement"]
+                label = record.summary.get("statement", {}).get("label", "no statement is kept")
                 better = "better than" if beats(record) else "not better than"
                 st.caption(
-                    f"{better} the best trivial predictor ({three(record.trivial or 0.0)})  \n{record.dataset}, seed {record.seed}  \n**{statement['label']}**"
+                    f"{better} the best trivial predictor ({three(record.trivial or 0.0)})  \n{plain(record.dataset)}, seed {record.seed}  \n**{plain(str(label))}**"
                 )
     specs = {f"{_LETTERS[k]}": json.loads(r.spec) for k, r in enumerate(records)}
     names = sorted({name for spec in specs.values() for name in spec})
@@ -127,7 +134,13 @@ def compare(records: Sequence[Record]) -> None:
     _steps(records)
     with st.expander("The same runs elsewhere", icon=":material/terminal:"):
         for k, record in enumerate(records):
-            spec = KINDS[record.kind].from_json(record.spec)
+            try:
+                spec = spec_of(record.kind, record.spec)
+            except DPMCError as error:
+                st.caption(
+                    plain(f"{_LETTERS[k]} was made by another release, whose settings this one cannot read ({error}).")
+                )
+                continue
             st.markdown(f"**{_LETTERS[k]}** on the command line, and in Python:")
             st.code(spec.command(), language="bash")
             st.code(spec.python(), language="python")
@@ -135,7 +148,7 @@ def compare(records: Sequence[Record]) -> None:
 
 def beats(record: Record) -> bool:
     """Whether a run is better than the best trivial predictor, by its one number."""
-    assert record.value is not None  # the caller has no failed ones
+    assert record.value is not None  # the caller has no others
     assert record.trivial is not None
     return record.value > record.trivial if record.measure.startswith("Recall") else record.value < record.trivial
 
@@ -147,7 +160,7 @@ def _shown(value: object) -> str:
 def _steps(records: Sequence[Record]) -> None:
     """The measure of each step."""
     fields = ("test_rmse_clipped", "recall", "objective")
-    good = [(k, r) for k, r in enumerate(records) if not r.error]
+    good = [(k, r) for k, r in enumerate(records) if not r.error and r.summary.get("steps")]
     measures = {r.measure for _, r in good}
     if len(measures) != 1:
         if good:
@@ -158,7 +171,7 @@ def _steps(records: Sequence[Record]) -> None:
     for k, record in good:
         field = next(f for f in fields if f in record.summary["steps"][0])
         x, y = [s["iteration"] for s in record.summary["steps"]], [s[field] for s in record.summary["steps"]]
-        look = IDENTITY[record.mechanism]
+        look = look_of(record.mechanism)
         fig.add_scatter(
             x=x,
             y=y,

@@ -15,11 +15,12 @@ import pandas as pd
 import streamlit as st
 
 from app_pages.parts import jobs, keeping, tradeoff_best, tradeoff_charts
+from app_pages.parts.controls import plain
 from app_pages.parts.style import IDENTITY, draw, show
 from app_pages.parts.tradeoff_controls import BY
 from dpmc_core.datasets import entry
 from dpmc_core.experiments.store import StoreError
-from dpmc_core.experiments.sweep import finished
+from dpmc_core.experiments.sweep import finished, how_many
 from dpmc_core.experiments.sweep_spec import SweepSpec
 from dpmc_core.experiments.tradeoff import Point, points_of
 from dpmc_core.wording import three
@@ -37,11 +38,12 @@ __all__ = [
 ]
 
 _FILE = Path(__file__).resolve().parents[2] / "data" / "results" / "tradeoffs.json"
+Example = tuple[SweepSpec, list[Point], dict[str, Any]]
 _NEAR = 0.1  # what counts as near to no noise
 
 
 @lru_cache(maxsize=1)
-def examples() -> dict[str, tuple[SweepSpec, list[Point], dict[str, Any]]]:
+def examples() -> dict[str, Example]:
     """Sweeps that come with the app, made by ``python -m benchmarks.tradeoffs``: their spec, points, and when and with what they were made."""
     with _FILE.open(encoding="utf-8") as file:
         return {
@@ -57,7 +59,8 @@ def example_for(protect: str, vary: str, by: str) -> str:
 
 def stored_points(spec: SweepSpec) -> tuple[list[Point], int]:
     """The points of ``spec`` that the store holds, and how many runs they are of. Raises ``StoreError``."""
-    runs = finished(spec, keeping.store())
+    with st.spinner("Looking for runs that are kept…"):  # noise for a total ε may have to be found first
+        runs = finished(spec, keeping.store())
     return points_of(runs), len(runs)
 
 
@@ -88,6 +91,17 @@ def so_far(job: jobs.Job, axis: str) -> bool:
 def views(view: str, points: list[Point], axis: str, *, large: bool = False) -> None:
     """One view of ``points``: figure, what to notice, and the numbers."""
     lines = tradeoff_charts.lines_of(points, axis)
+    failures = sum(p.failures for p in points)
+    if failures:
+        said = next(p.error for p in points if p.failures)
+        st.warning(
+            plain(
+                f"{failures} of {failures + sum(len(p.values) for p in points)} runs could not be finished, and means are of the others. The first said: {said}"
+            ),
+            icon=":material/error:",
+        )
+    if not any(lines.noisy(a) for a in lines.algorithms):
+        st.caption("No run with noise is finished: there is nothing to draw yet.")
     if view == "pairs":
         apart = tradeoff_charts.differences(lines)
         sentences = tradeoff_charts.pair_sentences(apart, axis)
@@ -191,7 +205,7 @@ def take_away(spec: SweepSpec, points: Sequence[Point]) -> None:
 
 def progress_of(spec: SweepSpec, done: int) -> None:
     """What a partial sweep is."""
-    total = len({p.spec for p in spec.plan()})
+    total = how_many(spec)
     if done < total:
         st.info(
             f"{done:,} of {total:,} runs are kept so far: what is below is of those. Press *Run* for the others.",

@@ -7,6 +7,7 @@ for different noises. Does not live here: composition itself (``privacy``), or a
 from dataclasses import replace
 from functools import lru_cache
 
+from dpmc_core import limits
 from dpmc_core.datasets.synthetic import low_rank
 from dpmc_core.errors import ParameterError
 from dpmc_core.experiments import registry
@@ -14,9 +15,9 @@ from dpmc_core.experiments.spec import RunSpec
 from dpmc_core.privacy import Ledger
 from dpmc_core.privacy.calibrate import least_noise
 
-__all__ = ["NOMINAL_TOTALS", "at_total"]
+__all__ = ["NOMINAL", "at_total", "check_total"]
 
-NOMINAL_TOTALS = ("als", "irls", "irls-2")  # their sensitivity is what the spec says, whatever the data
+NOMINAL = ("als", "irls", "irls-2")  # their sensitivity is what the spec says, whatever the data
 
 
 def at_total(spec: RunSpec, total: float) -> RunSpec:
@@ -29,20 +30,24 @@ def at_total(spec: RunSpec, total: float) -> RunSpec:
     """
     if spec.mechanism == "none":
         return spec
+    total = check_total(spec, total)
     if registry.ALGORITHMS[spec.algorithm].protects == "user":
         return spec.but(epsilon=total, variance=None)
-    if spec.algorithm not in NOMINAL_TOTALS:
-        raise ParameterError(
-            "algorithm",
-            spec.algorithm,
-            "one of " + ", ".join(NOMINAL_TOTALS) + " or one that protects users, for a total ε of nominal runs",
-        )
     alpha = (1.5 if spec.alpha is None else spec.alpha) if spec.mechanism == "huber" else None
     start = spec.but(variance=None, epsilon=1.0, alpha=alpha)
     variance = _variance(
         start.mechanism, alpha, spec.sensitivity, spec.delta, spec.iterations * spec.inner_iterations, float(total)
     )
     return spec.but(variance=variance, epsilon=None, alpha=alpha)
+
+
+def check_total(spec: RunSpec, total: object) -> float:
+    """``total`` if it is an ε in range that ``spec``'s algorithm can be given. Raises ``ParameterError``."""
+    algorithm = spec.algorithm
+    if algorithm not in NOMINAL and registry.ALGORITHMS[algorithm].protects != "user" and spec.mechanism != "none":
+        allowed = "one of " + ", ".join(NOMINAL) + " or one that protects users, for a total ε of nominal runs"
+        raise ParameterError("algorithm", algorithm, allowed)
+    return limits.check("total_epsilon", total)
 
 
 @lru_cache(maxsize=512)

@@ -13,10 +13,12 @@ from typing import Any
 
 import dpmc_core
 from dpmc_core.datasets.catalogue import entry
-from dpmc_core.errors import DPMCError, ParameterError
+from dpmc_core.errors import DataError, DPMCError, ParameterError
+from dpmc_core.experiments.factor_registry import FACTORIZERS
 from dpmc_core.experiments.factor_run import FactorResult, factorize
 from dpmc_core.experiments.factor_spec import FactorSpec
 from dpmc_core.experiments.recommend import RecommendResult, recommend
+from dpmc_core.experiments.registry import ALGORITHMS
 from dpmc_core.experiments.run import RunResult, run, versions
 from dpmc_core.experiments.spec import RunSpec
 from dpmc_core.wording import finite
@@ -32,6 +34,7 @@ __all__ = [
     "measure_of",
     "record_of",
     "spec_of",
+    "standing_of",
     "wholly",
 ]
 
@@ -102,6 +105,17 @@ def measure_of(spec: AnySpec) -> str:
     return MEASURES["factor" if isinstance(spec, FactorSpec) else spec.task]
 
 
+def standing_of(spec: AnySpec) -> tuple[str, bool]:
+    """Whom the noise of ``spec`` is about ("" without any), and whether that is nominal: what its statement says, known before it is run."""
+    if spec.mechanism == "none":
+        return "", False
+    if isinstance(spec, FactorSpec):
+        unit = {"images": "image", "documents": "document"}[entry(spec.dataset).holds]
+        return unit, FACTORIZERS[spec.algorithm].claims == "nominal"
+    nominal = ALGORITHMS[spec.algorithm].protects == "rating"
+    return "rating" if nominal else "user", nominal
+
+
 def wholly(spec: AnySpec) -> AnyResult:
     """Run ``spec`` on one thread: the kernel's sums then have one order, whatever the machine."""
     if isinstance(spec, FactorSpec):
@@ -118,6 +132,10 @@ def record_of(result: AnyResult) -> Record:
         value, trivial, truth = result.final.recall, max(result.trivial.values()), None
     else:
         value, trivial, truth = result.final.test_rmse_clipped, min(result.trivial.values()), result.final.truth_rmse
+    if not math.isfinite(value):
+        return failed(
+            spec, DataError("the result is not a finite number; a larger reg (λ) or less noise keeps it finite.")
+        )
     return _record(
         spec,
         value=value,
@@ -125,8 +143,6 @@ def record_of(result: AnyResult) -> Record:
         truth=truth,
         epsilon=_known(statement.epsilon),
         epsilon_published=_known(statement.epsilon_published),
-        nominal=statement.nominal,
-        unit=statement.unit if statement.private else "",
         seconds=result.seconds,
         summary=finite(result.summary()),
     )
@@ -144,15 +160,8 @@ def failed(spec: AnySpec, error: DPMCError) -> Record:
 
 
 def _record(spec: AnySpec, **found: Any) -> Record:
-    empty = {
-        "value": None,
-        "trivial": None,
-        "truth": None,
-        "epsilon": None,
-        "epsilon_published": None,
-        "nominal": False,
-        "unit": "",
-    }
+    unit, nominal = standing_of(spec)
+    empty = {"value": None, "trivial": None, "truth": None, "epsilon": None, "epsilon_published": None}
     return Record(
         key=key_of(spec),
         kind=kind_of(spec),
@@ -161,6 +170,8 @@ def _record(spec: AnySpec, **found: Any) -> Record:
         mechanism=spec.mechanism,
         seed=spec.seed,
         measure=measure_of(spec),
+        unit=unit,
+        nominal=nominal,
         delta=spec.delta,
         version=dpmc_core.__version__,
         created=datetime.now(UTC).isoformat(timespec="milliseconds"),

@@ -8,9 +8,11 @@ every run that was added, whole. Many processes may write at once. Does not live
 import json
 import os
 import sqlite3
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -77,9 +79,10 @@ class RunStore:
         given = str(default_place() if where is None else where)
         try:
             url = sa.make_url(given) if "://" in given else sa.URL.create("sqlite", database=given)
-            self.place = url.render_as_string(hide_password=True) if "://" in given else given
+            shown = url.set(query={}).render_as_string(hide_password=True)  # a query may hold a password too
+            self.place = shown if "://" in given else given
             file = Path(url.database) if url.get_backend_name() == "sqlite" and url.database else None
-            if file is not None:
+            if file is not None and not str(url.database).startswith(("file:", ":memory:")):
                 file.parent.mkdir(parents=True, exist_ok=True)
             self._engine = sa.create_engine(url, **({"connect_args": {"timeout": wait}} if file is not None else {}))
         except (ArgumentError, NoSuchModuleError, ModuleNotFoundError, ValueError) as error:
@@ -92,7 +95,7 @@ class RunStore:
                 f"The folder of the run store {given} cannot be made ({error.strerror}): choose another by DPMC_STORE."
             ) from None
         if file is not None:
-            sa.event.listen(self._engine, "connect", _prepare)
+            sa.event.listen(self._engine, "connect", partial(_prepare, wait=wait))
         self._check()
 
     def __enter__(self) -> "RunStore":
@@ -115,7 +118,9 @@ class RunStore:
                     made = connection.execute(_runs.insert().values(row).returning(_runs.c.id)).scalar_one()
                     connection.execute(_summaries.insert().values(run=made, summary=text))
             except IntegrityError:
-                return False
+                if self.have([record.key]):
+                    return False
+                raise
         return True
 
     def count(self, where: Mapping[str, Sequence[str]] | None = None) -> int:
@@ -236,10 +241,18 @@ def _sentence(place: str, done: str, said: str, database: bool) -> str:
     return f"The run store {place} could not be {done} ({said}): {why}."
 
 
-def _prepare(connection: Any, _: object) -> None:
+def _prepare(connection: Any, _: object, *, wait: float) -> None:
     """Readers never wait for a writer (write-ahead log), and a run that was added outlives a crash."""
     cursor = connection.cursor()
-    cursor.execute("PRAGMA journal_mode=WAL")
+    until = time.monotonic() + wait
+    while cursor.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+        try:
+            cursor.execute("PRAGMA journal_mode=WAL")  # SQLite itself does not wait here while another one is switching
+            break
+        except sqlite3.OperationalError as error:
+            if "readonly" in str(error) or time.monotonic() > until:
+                raise
+            time.sleep(0.01)
     cursor.execute("PRAGMA synchronous=FULL")
     cursor.execute("PRAGMA foreign_keys=ON")
     cursor.close()
@@ -258,5 +271,6 @@ def _chunks(keys: list[str]) -> Iterator[list[str]]:
 
 
 def _without_password(given: str) -> str:
-    head, at, tail = given.rpartition("@")
-    return f"{head.split(':')[0]}://…@{tail}" if at and "://" in head else given
+    """As much of a place as may be said: its kind, and what stands after the user and password."""
+    kind, slashes, rest = given.partition("://")
+    return f"{kind}://{rest.rpartition('@')[2].partition('?')[0]}" if slashes else given

@@ -5,29 +5,43 @@ that a sweep that was stopped, killed or cut off goes on where it was. Numbers d
 plan (``sweep_spec``) and one thread. Does not live here: what runs mean together (``tradeoff``).
 """
 
+import itertools
 import json
+import os
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, cast
 
 import joblib
+from joblib.externals.loky import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from joblib.externals.loky.process_executor import BrokenProcessPool, TerminatedWorkerError
 from threadpoolctl import threadpool_limits
 
 from dpmc_core import limits
-from dpmc_core.errors import DataError, DPMCError
-from dpmc_core.experiments.records import AnySpec, Record, failed, key_of, kind_of, record_of, spec_of, wholly
+from dpmc_core.errors import DataError, DPMCError, ParameterError
+from dpmc_core.experiments.records import (
+    AnySpec,
+    Record,
+    failed,
+    key_of,
+    kind_of,
+    measure_of,
+    record_of,
+    spec_of,
+    wholly,
+)
 from dpmc_core.experiments.store import RunStore, StoreError
 from dpmc_core.experiments.sweep_spec import Planned, SweepSpec
 
-__all__ = ["Made", "SweepError", "finished", "make_all", "read_unkept", "sweep"]
+__all__ = ["Made", "SweepError", "finished", "how_many", "make_all", "read_unkept", "sweep"]
 
 _ATTEMPTS = 3  # how often workers may die before the sweep gives up
+_HEARTBEAT = 0.5  # seconds
 _PATIENCE = 5.0  # seconds that a scheduler has to answer
 
 
@@ -38,7 +52,7 @@ class SweepError(DPMCError):
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Made:
     """A sweep so far: ``done`` of ``total`` runs are in the store, ``before`` of them were there already. ``record`` is the latest, None in the first, which is yielded before any
-    run. ``failures`` of the new ones ended in an error of their own."""
+    run, and where none has finished for half a second. ``failures`` of the new ones ended in an error of their own."""
 
     done: int
     total: int
@@ -70,7 +84,7 @@ def make_all(
 ) -> Iterator[Made]:
     """As ``sweep``, for any ``specs`` by their keys."""
     jobs = limits.check_int("sweep_jobs", jobs)
-    with _connected(scheduler) as backend:
+    with _connected(scheduler) as client:
         started = time.perf_counter()
         missing = specs.keys() - store.have(specs)
         before = done = len(specs) - len(missing)
@@ -89,7 +103,10 @@ def make_all(
         yield made(None)
         for attempt in range(_ATTEMPTS):
             try:
-                for record in _records([specs[key] for key in specs if key in missing], jobs, backend):
+                for record in _records([specs[key] for key in specs if key in missing], jobs, client):
+                    if record is None:
+                        yield made(None)
+                        continue
                     _keep(store, record)
                     missing.discard(record.key)
                     done, failures = done + 1, failures + bool(record.error)
@@ -116,13 +133,22 @@ def _keyed(spec: SweepSpec) -> tuple[tuple[str, Planned], ...]:
     return tuple((key_of(run.spec), run) for run in spec.plan())
 
 
+def how_many(spec: SweepSpec) -> int:
+    """Runs of ``spec``, those that are equal counted once."""
+    return len({key for key, _ in _keyed(spec)})
+
+
 def read_unkept(file: Path, store: RunStore) -> int:
     """Add the runs that could not be kept to ``store``; returns how many were new. Raises ``DataError`` for any other file."""
     try:
         records = [Record(**json.loads(line)) for line in file.read_text(encoding="utf-8").splitlines() if line]
         for record in records:
-            if key_of(spec_of(record.kind, record.spec)) != record.key and record.version:
+            spec = spec_of(record.kind, record.spec)
+            said = (record.key, record.dataset, record.algorithm, record.mechanism, record.seed, record.measure)
+            if said != (key_of(spec), spec.dataset, spec.algorithm, spec.mechanism, spec.seed, measure_of(spec)):
                 raise ValueError("a run's key does not fit its settings or this release")
+            if record.error == "" and not isinstance(record.value, float):
+                raise ValueError("a run has neither a result nor an error")
     except (OSError, ValueError, TypeError) as error:
         raise DataError(
             f"{file} holds no runs that can be added ({error}): it must be a file that a sweep left."
@@ -130,18 +156,40 @@ def read_unkept(file: Path, store: RunStore) -> int:
     return sum(store.add(record) for record in records)
 
 
-def _records(todo: list[AnySpec], jobs: int, backend: "_Backend") -> Iterator[Record]:
-    """Records of ``todo`` as they are finished."""
+def _records(todo: list[AnySpec], jobs: int, client: Any) -> Iterator[Record | None]:
+    """Records of ``todo`` as they are finished; None where nothing was for half a second, so that who asked may stop."""
     named = [(kind_of(spec), spec.to_json()) for spec in todo]
-    if backend.client is None and jobs == 1:
+    if client is not None:
+        yield from _there(named, client)
+    elif jobs == 1:
         yield from (_one(*name) for name in named)
-        return
-    with backend.joblib():
-        at_once = jobs if backend.client is None else -1
+    else:
+        yield from _here(named, jobs)
+
+
+def _here(named: list[tuple[str, str]], jobs: int) -> Iterator[Record | None]:
+    """On processes of this machine, by joblib's own pool. Each sweep has one to itself: joblib's shared one is shut down for everybody when one sweep is stopped."""
+    pool = ProcessPoolExecutor(jobs)
+    try:
+        rest = iter(named)
+        waiting = {pool.submit(_one, *name) for name in itertools.islice(rest, 4 * jobs)}
+        while waiting:
+            done, waiting = wait(waiting, timeout=_HEARTBEAT, return_when=FIRST_COMPLETED)
+            if not done:
+                yield None
+            for future in done:
+                waiting |= {pool.submit(_one, *name) for name in itertools.islice(rest, 1)}
+                yield future.result()
+    finally:
+        pool.shutdown(wait=True, kill_workers=True)
+
+
+def _there(named: list[tuple[str, str]], client: Any) -> Iterator[Record]:
+    """On the workers of a cluster."""
+    with joblib.parallel_config("dask", client=client):
+        tasks = (joblib.delayed(_one)(*name) for name in named)
         try:
-            yield from joblib.Parallel(n_jobs=at_once, return_as="generator_unordered")(
-                joblib.delayed(_one)(*name) for name in named
-            )
+            yield from joblib.Parallel(n_jobs=-1, return_as="generator_unordered")(tasks)
         except ImportError as error:
             raise SweepError(
                 f"A worker cannot run this software ({error}): install the same release on every worker."
@@ -154,7 +202,7 @@ def _one(kind: str, text: str) -> Record:
     try:
         with threadpool_limits(1):
             return record_of(wholly(spec))
-    except DataError as error:
+    except (DataError, ParameterError) as error:  # what only the data can tell: too few ratings, a rank above its sizes
         return failed(spec, error)
 
 
@@ -163,36 +211,24 @@ def _keep(store: RunStore, record: Record) -> None:
     try:
         store.add(record)
     except StoreError as error:
-        file = Path(tempfile.gettempdir()) / f"dpmc-unkept-{record.key}.jsonl"
         try:
-            file.write_text(json.dumps(asdict(record)) + "\n", encoding="utf-8")
+            handle, name = tempfile.mkstemp(prefix="dpmc-unkept-", suffix=".jsonl")
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                file.write(json.dumps(asdict(record)) + "\n")
         except OSError as worse:
             raise StoreError(
                 f"{error} The run that just finished could not be put elsewhere either ({worse.strerror}); all earlier ones are kept."
             ) from error
         raise StoreError(
-            f"{error} The run that just finished is in {file}: add it later with 'python -m dpmc_core runs add {file}'. All earlier ones are kept."
+            f"{error} The run that just finished is in {name}: add it later with 'python -m dpmc_core runs add {name}'. All earlier ones are kept."
         ) from error
 
 
-class _Backend:
-    """Where tasks go: this machine's processes, or a cluster."""
-
-    def __init__(self, client: Any = None) -> None:
-        self.client = client
-
-    def joblib(self) -> AbstractContextManager[Any]:
-        """What joblib is to use."""
-        if self.client is None:
-            return joblib.parallel_config("loky", inner_max_num_threads=1)
-        return joblib.parallel_config("dask", client=self.client)
-
-
 @contextmanager
-def _connected(scheduler: str | None) -> Iterator[_Backend]:
-    """A backend, for as long as a sweep goes on."""
+def _connected(scheduler: str | None) -> Iterator[Any]:
+    """A cluster's client, for as long as a sweep goes on; None without one."""
     if scheduler is None:
-        yield _Backend()
+        yield None
         return
     from distributed import Client  # only here: it takes half a second, and few have a cluster
 
@@ -208,6 +244,6 @@ def _connected(scheduler: str | None) -> Iterator[_Backend]:
             raise SweepError(
                 f"The scheduler at {scheduler} has no workers: start some with 'dask worker {scheduler}'. Nothing was run."
             )
-        yield _Backend(client)
+        yield client
     finally:
         client.close()

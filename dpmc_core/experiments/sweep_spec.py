@@ -30,7 +30,7 @@ import numpy as np
 from dpmc_core import limits
 from dpmc_core.datasets.catalogue import entry
 from dpmc_core.errors import DPMCError, ParameterError
-from dpmc_core.experiments.equal import at_total
+from dpmc_core.experiments.equal import at_total, check_total
 from dpmc_core.experiments.factor_registry import FACTORIZERS
 from dpmc_core.experiments.records import KINDS, AnySpec
 from dpmc_core.experiments.registry import ALGORITHMS
@@ -87,12 +87,12 @@ class SweepSpec:
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not 0 < len(self.name) <= 80 or not self.name.isprintable():
             raise ParameterError("name", self.name, "1 to 80 printable characters")
-        if self.kind not in KINDS:
+        if not isinstance(self.kind, str) or self.kind not in KINDS:
             raise ParameterError("kind", self.kind, "one of " + ", ".join(KINDS))
         if not isinstance(self.fresh_data, bool):
             raise ParameterError("fresh_data", self.fresh_data, "true or false")
-        limits.check_int("sweep_seeds", self.seeds)
-        limits.check_int("seed", self.seed)
+        object.__setattr__(self, "seeds", limits.check_int("sweep_seeds", self.seeds))
+        object.__setattr__(self, "seed", limits.check_int("seed", self.seed))
         known = {f.name for f in fields(KINDS[self.kind])} | {TOTAL}
         for name in [n for n, _ in self.base] + [n for grid in self.grids for n, _ in grid]:
             if name in _RESERVED:
@@ -105,7 +105,7 @@ class SweepSpec:
                     raise ParameterError(name, "[]", "a list with at least one value")
         if self.size > MOST_RUNS:
             raise ParameterError("sweep", f"{self.size:,} runs", f"at most {MOST_RUNS:,} runs: fewer values or seeds")
-        self.cells()  # which checks every setting before the first run
+        self._unresolved()  # which checks every setting before the first run
 
     @property
     def size(self) -> int:
@@ -113,14 +113,20 @@ class SweepSpec:
         return self.seeds * sum(int(np.prod([len(values) for _, values in grid], dtype=float)) for grid in self.grids)
 
     def cells(self) -> tuple[tuple[Items, AnySpec], ...]:
-        """Each cell's settings and its spec, with the seed of no repetition."""
+        """Each cell's settings and its spec, with the seed of no repetition. Noise for a total ε is searched here, which may take seconds."""
         seen: dict[AnySpec, Items] = {}
-        for grid in self.grids:
-            for values in itertools.product(*(values for _, values in grid)):
-                settings = tuple(zip((name for name, _ in grid), values, strict=True))
-                settings, spec = self._cell(settings)
-                seen.setdefault(spec, settings)
+        for settings, spec, total in self._unresolved():
+            resolved = at_total(spec, total) if isinstance(spec, RunSpec) and total is not None else spec
+            seen.setdefault(resolved, settings)
         return tuple((settings, spec) for spec, settings in seen.items())
+
+    def _unresolved(self) -> list[tuple[Items, AnySpec, float | None]]:
+        """Each cell's settings, spec, and the total ε that its noise is still to be found for."""
+        return [
+            self._cell(tuple(zip((name for name, _ in grid), values, strict=True)))
+            for grid in self.grids
+            for values in itertools.product(*(values for _, values in grid))
+        ]
 
     def plan(self) -> Iterator[Planned]:
         """The runs, all cells with the first seed, then all with the next: stopped half-way, every cell has about as many."""
@@ -131,7 +137,7 @@ class SweepSpec:
                 data = {"data_seed": data_seed} if made else {}
                 yield Planned(cell=n, settings=settings, replicate=k, spec=spec.but(seed=seed, **data))
 
-    def _cell(self, settings: Items) -> tuple[Items, AnySpec]:
+    def _cell(self, settings: Items) -> tuple[Items, AnySpec, float | None]:
         asked = {**dict(self.base), **dict(settings)}
         usual = KINDS[self.kind]()
         algorithm = asked.get("algorithm", usual.algorithm)
@@ -150,11 +156,14 @@ class SweepSpec:
             if total is not None:
                 if not isinstance(spec, RunSpec):
                     raise ParameterError(TOTAL, total, "left out for factorization: epsilon is the total there")
-                spec = at_total(spec, limits.check("total_epsilon", total))
+                for name in ("variance", "epsilon"):
+                    if name in asked:
+                        raise ParameterError(name, asked[name], f"left out where {TOTAL} sets the noise")
+                total = check_total(spec, total)
         except (DPMCError, TypeError) as error:
             where = ", ".join(f"{n} = {v}" for n, v in settings) or "the only cell"
             raise ParameterError("sweep", where, f"a run that exists ({error})") from None
-        return kept, spec
+        return kept, spec, total
 
     def as_dict(self) -> dict[str, Any]:
         """A JSON-able copy, which ``from_dict`` reads back."""
@@ -179,12 +188,10 @@ class SweepSpec:
         >>> SweepSpec.from_toml(spec.to_toml()) == spec
         True
         """
-        lines = [
-            f"{name} = {json.dumps(getattr(self, name))}" for name in ("name", "kind", "seeds", "seed", "fresh_data")
-        ]
-        lines += ["", "[base]", *(f"{n} = {json.dumps(v)}" for n, v in self.base if v is not None)]
+        lines = [f"{name} = {_toml(getattr(self, name))}" for name in ("name", "kind", "seeds", "seed", "fresh_data")]
+        lines += ["", "[base]", *(f"{n} = {_toml(v)}" for n, v in self.base)]
         for grid in self.grids:
-            lines += ["", "[[grid]]", *(f"{name} = {json.dumps(list(values))}" for name, values in grid)]
+            lines += ["", "[[grid]]", *(f"{name} = {_toml(list(values))}" for name, values in grid)]
         return "\n".join(lines) + "\n"
 
     def python(self) -> str:
@@ -222,7 +229,7 @@ class SweepSpec:
                         name, values, "a list of values in [grid]; what does not vary belongs in [base]"
                     )
         for name, value in [*base.items(), *((n, v) for grid in grids for n, values in grid.items() for v in values)]:
-            if value is not None and not isinstance(value, (str, int, float)):
+            if not isinstance(value, (str, int, float)):
                 raise ParameterError(name, value, "a number or a name")
         parts = {name: value for name, value in given.items() if name not in ("base", "grids")}
         return cls(
@@ -236,6 +243,11 @@ class SweepSpec:
         """From the text of a TOML file. Raises ``ParameterError`` that names the line or the field."""
         try:
             raw = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
+        except (tomllib.TOMLDecodeError, RecursionError) as error:
             raise ParameterError("sweep file", str(error), "TOML, as README's example") from None
         return cls.from_dict(raw)
+
+
+def _toml(value: object) -> str:
+    """A name, number, switch or list of them: JSON and TOML write these alike."""
+    return json.dumps(value, ensure_ascii=False)

@@ -26,7 +26,7 @@ _SAME = 1.02  # two ε nearer than this are one
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Point:
     """The finished runs of one cell: ``values`` by repetition (its number → the measure; ``trivials`` likewise), the ``spec`` of its first, the largest ε that the runs' statements say
-    (None without a finite one; ``epsilon_published`` by published results alone) and whether that is nominal. ``failures`` had an error of their own; they are no part of any mean."""
+    (None without a finite one; ``epsilon_published`` by published results alone) and whether that is nominal. ``failures`` had an error of their own, the first of which is ``error``; they are no part of any mean."""
 
     settings: Items
     spec: AnySpec
@@ -39,6 +39,7 @@ class Point:
     nominal: bool
     unit: str
     failures: int
+    error: str = ""
 
     @property
     def mean(self) -> float:
@@ -75,7 +76,7 @@ class Point:
             **numbers,
             **{
                 name: getattr(self, name)
-                for name in ("measure", "epsilon", "epsilon_published", "nominal", "unit", "failures")
+                for name in ("measure", "epsilon", "epsilon_published", "nominal", "unit", "failures", "error")
             },
         }
 
@@ -141,9 +142,10 @@ def points_of(runs: Sequence[tuple[Planned, Record]]) -> list[Point]:
                 truths={k: record.truth for k, record in good if record.truth is not None},
                 epsilon=largest([record.epsilon for _, record in good]),
                 epsilon_published=largest([record.epsilon_published for _, record in good]),
-                nominal=any(record.nominal for _, record in good),
-                unit=good[0][1].unit if good else "",
+                nominal=some.nominal,
+                unit=some.unit,
                 failures=len(members) - len(good),
+                error=next((record.error for _, record in members if record.error), ""),
             )
         )
     return out

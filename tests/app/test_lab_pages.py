@@ -2,6 +2,7 @@
 
 import json
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,11 +10,11 @@ from streamlit.testing.v1 import AppTest
 
 from app_pages.parts import jobs, keeping, lessons, share, tradeoff_charts, tradeoff_view
 from app_pages.parts.tradeoff_controls import BY, VIEWS
+from dpmc_core.errors import DataError
 from dpmc_core.experiments import FactorSpec, RunSpec, run
 from dpmc_core.experiments.papers import ENTRIES, PAPERS
-from dpmc_core.experiments.records import record_of
+from dpmc_core.experiments.records import failed, record_of
 from dpmc_core.experiments.store import RunStore
-from dpmc_core.experiments.studies import StudySpec
 from dpmc_core.experiments.sweep_spec import SweepSpec
 from tests.app.test_pages import fresh_visitor, open_page  # noqa: F401 - a fixture
 
@@ -132,6 +133,7 @@ def test_presenter_shows_stored_results_only() -> None:
         ({"t_seeds": "99999999"}, "Repetitions of each point"),
         ({"t_view": "__import__('os')"}, "View"),
         ({"t_noises": "../../etc/passwd"}, "Noises"),
+        ({"t_seed": "1e400"}, "Seed of all seeds"),
         ({"t_seeds": "2000"}, "at most 2,000 are made from this page"),
         ({"t_total_epsilon_user": "1,2,3,4,5,6,7,8,9"}, "1 to 8 numbers with commas between"),
     ],
@@ -209,6 +211,76 @@ def test_runs_of_pages_are_kept(own_store: Path) -> None:
     assert (spec.n_users, spec.iterations) == (30, 2)
 
 
+def test_failed_runs_are_told_and_no_guarantee_is_claimed(own_store: Path) -> None:
+    link = {
+        "t_protect": "rating",
+        "t_by": "variance",
+        "t_variance_rating": "2",
+        "t_noises": "Huber",
+        "t_users_rating": "30",
+    }
+    asked = open_page("tradeoffs", **link)
+    asked.button(key="go")
+    spec = SweepSpec.from_dict(
+        {
+            "name": "privacy against error",
+            "seeds": 5,
+            "base": {
+                "dataset": "low-rank",
+                "rank": 5,
+                "reg": 0.5,
+                "iterations": 20,
+                "inner": 10,
+                "sensitivity": 5.0,
+                "delta": 1e-5,
+            }
+            | {"n_users": 30, "n_items": 300, "observed": 0.1},
+            "grid": [{"algorithm": ["als"], "mechanism": ["none", "huber"], "variance": [2.0]}],
+        }
+    )
+    with RunStore(own_store) as store:
+        for run_ in spec.plan():
+            store.add(failed(run_.spec, DataError("iteration 3 overflowed.")))
+    app = open_page("tradeoffs", **link)
+    assert "10 of 10 runs could not be finished" in texts(app)
+    assert "iteration 3 overflowed" in texts(app)
+    assert "Nominal" in texts(app)
+    assert "A guarantee" not in texts(app)
+    listed = open_page("runs")
+    assert not listed.exception
+
+
+def test_runs_of_another_release_do_not_break_the_page(own_store: Path) -> None:
+    record = record_of(run(TINY))
+    odd = [
+        replace(record, key="a", spec='{"new_field": 1}'),
+        replace(record, key="b", mechanism="cauchy"),
+        replace(record, key="c", kind="cooking"),
+        replace(record, key="d", summary={}),
+        replace(record, key="e", trivial=None),
+        replace(record, key="f", value=None, error="*It* broke <b>here</b>."),
+    ]
+    with RunStore(own_store) as store:
+        for one in odd:
+            store.add(one)
+    assert not open_page("runs").exception
+    for one in odd:
+        assert not open_page("runs", runs=one.key).exception, one.key
+    assert not open_page("runs", runs=",".join(one.key for one in odd)).exception
+
+
+def test_a_store_that_was_deleted_is_made_anew(own_store: Path) -> None:
+    first = keeping.store()
+    first.add(record_of(run(TINY)))
+    for file in own_store.parent.glob("runs.sqlite*"):
+        file.unlink()
+    second = keeping.store()
+    assert second.count() == 0
+    assert second.add(record_of(run(TINY)))
+    with RunStore(own_store) as store:
+        assert store.count() == 1
+
+
 def test_lessons_are_whole() -> None:
     assert len(lessons.lessons()) == 3
     for lesson in lessons.lessons().values():
@@ -241,7 +313,7 @@ def test_a_lesson_is_begun_and_left() -> None:
     assert app.query_params["step"] == "1"
     app.button(key="lesson-leave").click().run()
     assert "lesson" not in app.query_params
-    for bad in ("0", "99", "x", "²"):
+    for bad in ("0", "99", "x", "²", "9" * 5000):
         assert not open_page("home", lesson="epsilon", step=bad).exception
     assert not open_page("home", lesson="nope").exception
 
@@ -274,4 +346,3 @@ def test_a_downloaded_run_is_the_run() -> None:
     whole = json.loads(json.dumps(record_of(result).summary))
     assert {"ledger", "statement", "steps", "spec", "versions"} <= whole.keys()
     assert record_of(run(RunSpec.from_dict(whole["spec"]))).value == record_of(result).value
-    assert StudySpec.__name__

@@ -4,6 +4,7 @@ import csv
 import json
 import math
 import re
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,10 +13,10 @@ import pytest
 
 from dpmc_core.datasets import entry as dataset
 from dpmc_core.errors import DataError, ParameterError
+from dpmc_core.experiments import RunSpec
 from dpmc_core.experiments.papers import ENTRIES, PAPERS, compute, rows_of, stored, stored_all, verdict
 from dpmc_core.experiments.papers.claims import claims, contrasts
 from dpmc_core.experiments.papers.compute import (
-    RESULTS,
     PaperResult,
     RowResult,
     new_trial,
@@ -110,6 +111,22 @@ def test_settings_are_the_printed_ones() -> None:
         ),  # not told apart
         ("2.00", [1.2, 1.3, 1.25], {"reference": (1.0, [(1.2, 0.9), (1.3, 1.0), (1.25, 0.94)])}, DIFFERS),  # too far
         ("2.00", [], {}, MISSING),
+        # both sides of every border
+        ("1.00", [1.0201, 1.0201, 1.0201], {}, DIFFERS),
+        ("1.00", [0.9801, 0.9801, 0.9801], {}, REPRODUCED),
+        ("1.00", [0.9799, 0.9799, 0.9799], {}, DIFFERS),
+        ("1.00", [1.101, 1.201, 1.151], {}, REPRODUCED),  # mean 1.151; √2 × 0.1242 = 0.1757 allows it
+        ("1.00", [1.128, 1.228, 1.178], {}, DIFFERS),  # 0.178 is beyond 0.1757
+        ("1.00", [0.722, 0.922, 0.822], {}, REPRODUCED),  # mean .822, allowed .351
+        ("1.00", [1.49, 1.49, 1.491], {"reference": (0.5, [(1.49, 1.0), (1.49, 1.001), (1.491, 1.0)])}, TREND),
+        ("1.00", [1.51, 1.51, 1.511], {"reference": (0.5, [(1.51, 1.0), (1.51, 1.001), (1.511, 1.0)])}, DIFFERS),
+        ("1.00", [0.67, 0.67, 0.671], {"reference": (0.5, [(0.67, 0.4), (0.67, 0.401), (0.671, 0.4)])}, TREND),
+        ("1.00", [0.66, 0.66, 0.661], {"reference": (0.5, [(0.66, 0.4), (0.66, 0.401), (0.661, 0.4)])}, DIFFERS),
+        ("1.00", [1.3], {"reference": (0.5, [(1.3, 1.0)])}, DIFFERS),  # one trial shows no trend
+        ("1.50", [1.495], {"exact": True, "rounding": 0.005}, REPRODUCED),
+        ("1.50", [1.494], {"exact": True, "rounding": 0.005}, DIFFERS),
+        ("1.50", [1.48], {"exact": True, "within": 0.01}, DIFFERS),
+        ("-1.50", [-1.51], {"exact": True, "within": 0.01}, REPRODUCED),
         (None, [1.0], {}, UNPRINTED),
     ],
 )
@@ -209,12 +226,27 @@ def test_a_row_without_data_cannot_be_run() -> None:
     assert verdict_of(row, stored("dpals-table-5")).kind == MISSING
 
 
-def test_runs_go_through_the_store(tmp_path: Path) -> None:
+def test_runs_go_through_the_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two cheap rows in the place of a table: computed, kept, and not made again."""
     row = next(r for r in rows_of("huber-table-3") if "algorithm=als;mechanism=none" in r.id)
     assert row.spec is not None
-    cheap = replace(row, spec=lambda seed, data: row.spec(seed, data).but(iterations=2, n_users=60, n_items=60))
-    assert [s.iterations for s in specs_of(cheap, 2)] == [2, 2]
-    assert RESULTS.is_dir()
+
+    def cheap(seed: int, data: int) -> RunSpec:
+        return RunSpec(n_users=60, n_items=60, observed=0.5, iterations=2, seed=seed, data_seed=data)
+
+    two = (replace(row, spec=cheap), replace(row, id="other", spec=lambda seed, data: cheap(seed, data).but(rank=2)))
+    monkeypatch.setattr(sys.modules["dpmc_core.experiments.papers.compute"], "rows_of", lambda _: two)
+    with RunStore(tmp_path / "runs") as store:
+        first = compute("huber-table-3", store, trials=3)
+        assert store.count() == 6
+        again = compute("huber-table-3", store, trials=3)
+    assert [r.values for r in first.rows] == [r.values for r in again.rows]
+    assert [len(r.values) for r in first.rows] == [3, 3]
+    expected = [record_of(wholly(s)).truth for s in specs_of(two[0], 3)]
+    assert list(first.rows[0].values) == expected
+    assert first.command.endswith("--trials 3")
+    file = write(first, tmp_path)
+    assert json.loads(file.read_text())["rows"][0]["values"] == expected
 
 
 def test_claims_are_paired_arithmetic() -> None:

@@ -1,7 +1,6 @@
 """The run store: nothing finished is lost, and whatever is wrong with it is said in a sentence."""
 
 import json
-import resource
 import shutil
 import signal
 import sqlite3
@@ -183,7 +182,6 @@ def test_a_file_that_may_not_grow(tmp_path: Path, record: Record) -> None:
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\nresource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000))\n"
     )
     code = code.replace("with RunStore", limit + "with RunStore", 1)
-    assert resource.RLIMIT_FSIZE is not None
     words = [sys.executable, "-c", code, str(tmp_path / "runs.sqlite"), str(tmp_path / "record.json"), "a", "100000"]
     done = subprocess.run(words, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode != 0
@@ -258,6 +256,8 @@ def read_all(file: Path) -> None:
         ("/proc/nowhere/runs.sqlite", "choose another by DPMC_STORE"),
         ("sqlite:////proc/runs.sqlite", "DPMC_STORE"),
         ("http://[bad/x", "DPMC_STORE"),
+        ("postgresql+psycopg://127.0.0.1:1/x?user=me&password=secret", "the database does not answer"),
+        ("nosuch://me:secret@host/x", "is no place for runs"),
     ],
 )
 def test_a_place_that_is_none(place: str, said: str) -> None:

@@ -159,6 +159,31 @@ def test_a_dead_worker_takes_no_run_with_it(tmp_path: Path, monkeypatch: pytest.
     assert numbers(records) == numbers(made(spec, tmp_path / "other", jobs=1))
 
 
+def test_stopping_one_sweep_does_not_stop_another(tmp_path: Path) -> None:
+    """Two visitors of one server: the first stops, the second goes on, and a third begins."""
+    first, second = SweepSpec.from_toml(TOML), SweepSpec.from_toml(TOML.replace("seed = 7", "seed = 8"))
+    with RunStore(tmp_path / "runs") as store:
+        stopped, other = sweep(first, store, jobs=2), sweep(second, store, jobs=2)
+        while next(stopped).done < 1 or next(other).done < 1:
+            pass
+        stopped.close()
+        *_, last = other
+        assert (last.done, last.total) == (16, 16)
+        *_, again = sweep(first, store, jobs=2)
+        assert again.done == 16
+
+
+def test_a_run_that_its_data_cannot_have_is_kept_as_such(tmp_path: Path) -> None:
+    spec = SweepSpec.from_toml(
+        'seeds = 1\n[base]\nn_users = 12\nn_items = 12\nobserved = 0.9\niterations = 2\nalgorithm = "private-svd"\nmechanism = "gaussian"\n'
+        "[grid]\nrank = [50, 2]\n"
+    )
+    bad, good = made(spec, tmp_path / "runs", jobs=1)
+    assert "rank" in bad.error
+    assert (bad.value, bad.unit, bad.nominal) == (None, "user", False)
+    assert good.value > 0
+
+
 def test_what_cannot_be_kept_is_put_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     spec = SweepSpec.from_toml(TOML)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
@@ -181,8 +206,17 @@ def test_what_cannot_be_kept_is_put_elsewhere(tmp_path: Path, monkeypatch: pytes
         assert read_unkept(file, store) == 0
         assert store.count() == 4
         assert store.find([calls[3].key])[calls[3].key] == calls[3]
-        file.write_text(json.dumps({**asdict(calls[3]), "spec": RunSpec().to_json()}))
-        with pytest.raises(DataError, match="does not fit its settings"):
+        for wrong in (
+            {"spec": RunSpec().to_json()},
+            {"mechanism": "cauchy"},
+            {"measure": None},
+            {"version": "", "spec": RunSpec().to_json()},
+        ):
+            file.write_text(json.dumps({**asdict(calls[3]), **wrong}))
+            with pytest.raises(DataError, match="does not fit its settings"):
+                read_unkept(file, store)
+        file.write_text(json.dumps({**asdict(calls[3]), "value": None}))
+        with pytest.raises(DataError, match="neither a result nor an error"):
             read_unkept(file, store)
         with pytest.raises(DataError, match="holds no runs that can be added"):
             read_unkept(tmp_path / "nothing", store)
@@ -211,11 +245,45 @@ def test_what_cannot_be_kept_is_put_elsewhere(tmp_path: Path, monkeypatch: pytes
         (("seed = 7", 'seed = 7\nkind = "cooking"'), "one of completion, factorization"),
         (("seed = 7", "seed = 7\nfresh_data = 1"), "true or false"),
         (("seed = 7", "seed = 7\nbase = 3"), "sweep file = "),
+        (("seed = 7", 'seed = 7\nkind = ["completion"]'), "one of completion, factorization"),
+        (("seed = 7", "seed = 7.5"), "seed = 7.5 is not allowed"),
+        (("seed = 7", "seed = 7\nx = " + "[" * 3000 + "]" * 3000), "sweep file = "),
+        (
+            ("variance = [1.0, 2.0]", "variance = [1.0]\ntotal_epsilon = [50.0]"),
+            "left out where total_epsilon sets the noise",
+        ),
+        (("variance = [1.0, 2.0]", "total_epsilon = [5000.0]"), "total_epsilon = 5000.0 is not allowed"),
     ],
 )
 def test_a_malformed_file_is_told(change: tuple[str, str], said: str) -> None:
     assert change[0] in TOML
     assert said in told(TOML.replace(*change))
+
+
+def test_whole_numbers_and_names_survive_a_file() -> None:
+    spec = SweepSpec(name="😀 ü", seeds=2.0, seed=3.0, grids=((("alpha", (0.3, 1.0)), ("mechanism", ("huber",))),))
+    assert (spec.seeds, spec.seed) == (2, 3)
+    assert len(list(spec.plan())) == 4
+    assert SweepSpec.from_toml(spec.to_toml()) == spec
+
+
+def test_cells_are_what_their_settings_say() -> None:
+    spec = SweepSpec.from_toml(
+        '[base]\nrank = 9\nalpha = 2.0\n[grid]\nrank = [3]\nmechanism = ["laplace", "none"]\nalgorithm = ["als", "svt"]\n'
+    )
+    assert [
+        (dict(settings)["mechanism"], cell.algorithm, cell.rank, cell.alpha) for settings, cell in spec.cells()
+    ] == [
+        ("laplace", "als", 3, None),  # the grid goes before the base; alpha is Huber's
+        ("none", "svt", 3, None),
+        ("none", "als", 3, None),
+    ]
+    real = SweepSpec(base=(("dataset", "ml-100k"),), seeds=2)
+    assert [p.spec.data_seed for p in real.plan()] == [0, 0]  # files are what they are
+    assert "seeds come from the sweep's own seed" in told("[base]\nversion = 1")
+    assert "epsilon is the total there" in told(
+        'kind = "factorization"\n[base]\nmechanism = "gaussian"\nalgorithm = "moment-nmf"\ntotal_epsilon = 3'
+    )
 
 
 def test_more_malformed_files() -> None:

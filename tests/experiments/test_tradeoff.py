@@ -10,7 +10,7 @@ from scipy import stats
 from dpmc_core.experiments import RunSpec
 from dpmc_core.experiments.records import MEASURES, Record, key_of
 from dpmc_core.experiments.sweep_spec import Planned
-from dpmc_core.experiments.tradeoff import Point, frontier, needed, paired, points_of
+from dpmc_core.experiments.tradeoff import Point, frontier, largest, needed, paired, points_of
 
 RMSE, RECALL = MEASURES["rate"], MEASURES["recommend"]
 
@@ -126,6 +126,32 @@ def test_the_frontier_is_what_nothing_betters() -> None:
     # of recall more is better
     low, high = point([0.1], 1.0, measure=RECALL), point([0.3], 1.0, measure=RECALL)
     assert frontier([low, high]) == [high]
+
+
+def test_kinds_differ_in_any_one_thing() -> None:
+    worse, better = point([0.8], 1.0), {"values": [0.7], "epsilon": 1.0}
+    for other in (
+        {"unit": "rating"},
+        {"nominal": True},
+        {"measure": MEASURES["factor"]},
+        {"spec": RunSpec(dataset="skewed")},
+        {"spec": RunSpec(n_items=50)},
+        {"spec": RunSpec(n_ratings=50)},
+        {"spec": RunSpec(delta=1e-6)},
+    ):
+        assert len(frontier([worse, point(**better, **other)])) == 2, other
+    assert frontier([worse, point(**better)]) != [worse]
+    assert frontier([point({}, 1.0), worse]) == [worse]  # nothing finished, nothing said
+    assert [p.mean for p in frontier([point([1.0], 0.95), point([0.8], 1.0)])] == [1.0, 0.8]  # 5 % apart are two
+
+
+def test_one_run_without_a_finite_epsilon_leaves_none() -> None:
+    assert largest([1.0, None]) is None
+    assert largest([]) is None
+    assert largest([1.0, 3.0, 2.0]) == 3.0
+    one = point([0.5, 0.7], 2.0, trivials={0: 0.9, 1: 1.0})
+    assert one.trivial == pytest.approx(0.95)
+    assert one.as_dict()["half_width_95"] == pytest.approx(one.half_width)
 
 
 def test_the_frontier_compares_like_with_like() -> None:
