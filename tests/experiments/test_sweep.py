@@ -164,8 +164,9 @@ def test_stopping_one_sweep_does_not_stop_another(tmp_path: Path) -> None:
     first, second = SweepSpec.from_toml(TOML), SweepSpec.from_toml(TOML.replace("seed = 7", "seed = 8"))
     with RunStore(tmp_path / "runs") as store:
         stopped, other = sweep(first, store, jobs=2), sweep(second, store, jobs=2)
-        while next(stopped).done < 1 or next(other).done < 1:
-            pass
+        for going in (stopped, other):
+            while next(going).done < 1:
+                pass
         stopped.close()
         *_, last = other
         assert (last.done, last.total) == (16, 16)
