@@ -45,6 +45,12 @@ def on_page(path: str, titles: Mapping[str, Titles] | None = None) -> None:
     st.session_state[_PAGE] = path
     st.session_state[_DRAWN] = set()
     st.session_state.update(st.session_state.pop(_AGAIN, {}))
+    endless = [key for key in st.query_params if not _small(st.query_params[key])]
+    if endless:  # Streamlit would try to make whole numbers of them
+        for key in endless:
+            said = ParameterError(key, st.query_params[key], "a finite number")
+            _remember(key, f"From the address: {said} The usual value is used instead.")
+        st.switch_page(path, query_params={k: v for k, v in st.query_params.to_dict().items() if k not in endless})
     translated = {
         key: by_name[st.query_params[key]]
         for key, by_name in (titles or {}).items()
@@ -330,8 +336,6 @@ def _check_link(label: str, key: str, check: Callable[[str], None], given: str |
     try:
         check(text)
     except ParameterError as error:
-        if not _small(text):
-            st.query_params.pop(key, None)  # Streamlit would try to make a whole number of it
         _remember(
             key, f"From the address: {ParameterError(label, text, error.allowed)} The usual value is used instead."
         )

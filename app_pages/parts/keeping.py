@@ -16,7 +16,8 @@ __all__ = ["keep", "store", "told"]
 def store() -> RunStore:
     """The store at ``DPMC_STORE``. Raises ``StoreError``; asked again, it tries again, and a file that was deleted or replaced is opened anew."""
     place = default_place()
-    _opened(place, _file(place))  # makes the file if there is none
+    if "://" not in place and not os.path.exists(place):
+        RunStore(place).close()  # makes the file, so that it is known by which one it is
     return _opened(place, _file(place))
 
 
