@@ -67,7 +67,7 @@ def overview(paper: str) -> None:
             {
                 "where": entry.place,
                 "about": entry.title,
-                **{kind: counts[kind] or None for kind in KINDS},
+                **{kind: str(counts[kind] or "") for kind in KINDS},
                 "what stands for it": stands,
             }
         )
@@ -135,7 +135,7 @@ def table(entry: Entry, rows: Sequence[Row], result: PaperResult | None) -> None
         column_config={"why": st.column_config.TextColumn(width="large")},
     )
     if one:
-        st.caption("In all rows: " + ", ".join(f"{name} {shown[name].iloc[0]}" for name in one) + ".")
+        st.caption("In all rows: " + ", ".join(f"{name} {_plain_number(shown[name].iloc[0])}" for name in one) + ".")
     st.caption(_RULE)
     if result is None:
         return
@@ -177,6 +177,10 @@ def _line(row: Row, mine: RowResult, verdict: Verdict) -> dict[str, object]:
         "ε stated": _stated(mine),
         "why": verdict.why,
     }
+
+
+def _plain_number(value: object) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def _stated(mine: RowResult) -> str:
