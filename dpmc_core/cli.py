@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from dpmc_core import __version__, cli_factorize, cli_paper, cli_privacy, cli_sweep, limits
+from dpmc_core import __version__, cli_data, cli_factorize, cli_paper, cli_privacy, cli_sweep, limits
 from dpmc_core.datasets import catalogue, download, entry, names
 from dpmc_core.errors import DPMCError, ParameterError
 from dpmc_core.experiments import RecommendMetrics, RecommendResult, RunResult, RunSpec, any_steps, registry
@@ -94,6 +94,7 @@ def _build() -> argparse.ArgumentParser:
 
     complete = add("complete", "Complete a matrix of ratings, with or without noise.", _complete)
     complete.add_argument("--spec", help="a RunSpec as JSON; other options change it")
+    cli_data.add_data(complete, "ratings")
     choices = {"dataset": names("ratings"), **registry.CHOICES}
     for field in fields(RunSpec):
         if field.name == "version":
@@ -227,7 +228,14 @@ def _build_noise(family: str, given: dict[str, float], sensitivity: float, delta
 
 
 def _complete(arguments: argparse.Namespace) -> dict[str, Any]:
+    with cli_data.brought(arguments, "ratings") as own:
+        return _completed(arguments, own)
+
+
+def _completed(arguments: argparse.Namespace, own: str | None) -> dict[str, Any]:
     base = RunSpec.from_json(arguments.spec).as_dict() if arguments.spec else {}
+    if own is not None:
+        base["dataset"] = own
     for field in fields(RunSpec):
         text = getattr(arguments, field.name, None)
         if text is None or field.name == "version":

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from dpmc_core import limits
+from dpmc_core.cli_data import add_data, brought
 from dpmc_core.datasets import names
 from dpmc_core.errors import ParameterError
 from dpmc_core.experiments import FactorResult, FactorSpec, factor_registry, factor_steps
@@ -29,6 +30,7 @@ def add_factorize(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="also TC-W2V coherence, by a word2vec trained on the documents (read its warning)",
     )
+    add_data(parser, "images", "documents")
     choices = {"dataset": names("images", "documents"), **factor_registry.CHOICES}
     for field in fields(FactorSpec):
         if field.name == "version":
@@ -52,7 +54,11 @@ def add_factorize(parser: argparse.ArgumentParser) -> None:
 
 def factorize_command(arguments: argparse.Namespace) -> dict[str, Any]:
     """Run it, print what came out, and return the summary."""
-    spec = _spec(arguments)
+    with brought(arguments, "images", "documents") as own:
+        return _factorized(arguments, _spec(arguments, own))
+
+
+def _factorized(arguments: argparse.Namespace, spec: FactorSpec) -> dict[str, Any]:
     if arguments.w2v and not clean_samples(spec).texts:
         raise ParameterError(
             "w2v", spec.dataset, "left out for images, and for sets that hold counts without running text"
@@ -83,9 +89,9 @@ def factorize_command(arguments: argparse.Namespace) -> dict[str, Any]:
     return summary
 
 
-def _spec(arguments: argparse.Namespace) -> FactorSpec:
+def _spec(arguments: argparse.Namespace, own: str | None) -> FactorSpec:
     base = FactorSpec.from_json(arguments.spec).as_dict() if arguments.spec else {}
-    given: dict[str, Any] = {}
+    given: dict[str, Any] = {} if own is None else {"dataset": own}
     for field in fields(FactorSpec):
         text = getattr(arguments, field.name, None)
         if text is None or field.name == "version":

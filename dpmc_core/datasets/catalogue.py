@@ -1,7 +1,7 @@
 """The catalogue of datasets and where they are on this machine.
 
-Lives here: ``data/catalogue.toml`` as objects, the data folder, and whether a set is present. Does not live here:
-reading ratings (``loaders``) or fetching (``download``).
+Lives here: ``data/catalogue.toml`` as objects, the data folder, whether a set is present, and one look-up for these sets and for those that somebody
+brought (``shelf``). Does not live here: reading ratings (``loaders``) or fetching (``download``).
 """
 
 import os
@@ -12,6 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from dpmc_core.datasets import shelf
 from dpmc_core.errors import ParameterError
 
 __all__ = ["Entry", "catalogue", "data_dir", "entry", "names"]
@@ -57,6 +58,8 @@ class Entry:
         """Whether it can be loaded now, without a network."""
         if self.kind == "bundled":
             return find_spec(self.package) is not None
+        if self.kind == "own":
+            return shelf.current().get(self.name) is not None
         return self.synthetic or all((self.path() / name).exists() for name in self.files)
 
     @property
@@ -83,12 +86,17 @@ def catalogue() -> dict[str, Entry]:
 
 
 def names(*holds: str) -> tuple[str, ...]:
-    """The datasets that hold one of these ("ratings", "images", "documents"), in order; all without an argument."""
+    """The datasets of the catalogue that hold one of these ("ratings", "images", "documents"), in order; all without an argument. Own sets are not among them."""
     return tuple(name for name, known in catalogue().items() if not holds or known.holds in holds)
 
 
 def entry(name: str, *holds: str) -> Entry:
-    """The dataset called ``name``, which must hold one of ``holds`` if given; raises ``ParameterError`` that lists the names."""
+    """The dataset called ``name``, of the catalogue or on the shelf, which must hold one of ``holds`` if given; raises ``ParameterError`` that lists the names."""
+    if shelf.is_own(name):
+        own = shelf.find(name).entry
+        if holds and own.holds not in holds:
+            raise ParameterError("dataset", own.title, f"a set of {' or '.join(holds)}; this one holds {own.holds}")
+        return own
     allowed = names(*holds)
     if not isinstance(name, str) or name not in allowed:
         raise ParameterError("dataset", name, "one of " + ", ".join(allowed))

@@ -1,15 +1,16 @@
 """From a spec to its training and held-out ratings.
 
 Lives here: loading or generating, splitting, and a small cache, so that three configurations on one dataset load it
-once. Does not live here: file formats or generators (``dpmc_core.datasets``).
+once. What comes of somebody's own set is kept with that set and never in a cache of the process. Does not live here: file formats or generators (``dpmc_core.datasets``).
 """
 
 from functools import lru_cache
 
-from dpmc_core.datasets import loaders, synthetic
+from dpmc_core.datasets import loaders, shelf, synthetic
 from dpmc_core.datasets.catalogue import entry
 from dpmc_core.datasets.implicit import UserSplit, user_split
 from dpmc_core.datasets.ratings import Ratings, Split, random_split
+from dpmc_core.errors import DataError
 from dpmc_core.experiments.spec import RunSpec
 
 __all__ = ["dataset_of", "forget", "sizes_of", "split_of", "user_split_of"]
@@ -19,18 +20,26 @@ Key = tuple[str | int | float, ...]
 
 def dataset_of(spec: RunSpec) -> Ratings:
     """All ratings of the spec's dataset. Raises ``DatasetMissingError`` or ``DataError``."""
-    return _load(_data_key(spec))
+    return _own(spec.dataset) if shelf.is_own(spec.dataset) else _load(_data_key(spec))
 
 
 def split_of(spec: RunSpec) -> Split:
     """Training and held-out ratings: the published u1 split, or a random one by ``test_fraction`` and ``seed``."""
     if spec.split == "u1":
         return _published(spec.dataset)
+    if shelf.is_own(spec.dataset):
+        key = ("split", spec.test_fraction, spec.seed)
+        return shelf.find(spec.dataset).kept(
+            key, lambda: random_split(_own(spec.dataset), spec.test_fraction, spec.seed)
+        )
     return _split(_data_key(spec), spec.test_fraction, spec.seed)
 
 
 def user_split_of(spec: RunSpec) -> UserSplit:
     """Likes of training users and of held-out users: by ``seed`` a share ``test_fraction`` of those who like five items or more."""
+    if shelf.is_own(spec.dataset):
+        key = ("users", spec.test_fraction, spec.seed)
+        return shelf.find(spec.dataset).kept(key, lambda: user_split(_own(spec.dataset), spec.test_fraction, spec.seed))
     return _user_split(_data_key(spec), spec.test_fraction, spec.seed)
 
 
@@ -46,6 +55,13 @@ def forget() -> None:
     _split.cache_clear()
     _user_split.cache_clear()
     _published.cache_clear()
+
+
+def _own(name: str) -> Ratings:
+    ratings = shelf.find(name).ratings
+    if ratings is None:
+        raise DataError(f"{shelf.find(name).entry.title} hold no ratings, which are needed here.")
+    return ratings
 
 
 def _data_key(spec: RunSpec) -> Key:

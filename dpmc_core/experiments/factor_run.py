@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpmc_core.datasets import shelf
 from dpmc_core.datasets.factor_sets import load_samples
 from dpmc_core.datasets.samples import Samples, contaminate, subset
 from dpmc_core.experiments import factor_registry as registry
@@ -149,6 +150,8 @@ class FactorResult:
 
 def clean_samples(spec: FactorSpec) -> Samples:
     """The spec's data before any contamination. Raises ``DatasetMissingError`` or ``DataError``."""
+    if shelf.is_own(spec.dataset):
+        return shelf.find(spec.dataset).samples(spec.text_filter)
     return _load(spec.dataset, _text_key(spec), spec.n_samples, spec.data_seed)
 
 
@@ -156,6 +159,11 @@ def samples_of(spec: FactorSpec) -> Samples:
     """The data that the algorithm is given: spoiled where the spec says so, by its ``data_seed``."""
     if spec.contaminated == 0:
         return clean_samples(spec)
+    if shelf.is_own(spec.dataset):
+        key = ("spoiled", spec.contaminated, spec.spoiled_pixels, spec.data_seed)
+        return shelf.find(spec.dataset).kept(
+            key, lambda: contaminate(clean_samples(spec), spec.contaminated, spec.spoiled_pixels, spec.data_seed)
+        )
     return _spoiled(
         spec.dataset, _text_key(spec), spec.n_samples, spec.data_seed, spec.contaminated, spec.spoiled_pixels
     )
@@ -193,12 +201,18 @@ def _load(name: str, text: TextKey, n_samples: int, seed: int) -> Samples:
 
 def yardstick(spec: FactorSpec) -> float:
     """The objective of scikit-learn's NMF on the clean data with as many parts: 50 iterations (not to convergence), fitted to at most 10,000 columns, chosen at random."""
+    if shelf.is_own(spec.dataset):
+        key = ("yardstick", spec.text_filter, spec.rank)
+        return shelf.find(spec.dataset).kept(key, lambda: _yardstick_of(clean_samples(spec), spec.rank))
     return _yardstick(spec.dataset, _text_key(spec), spec.n_samples, spec.data_seed, spec.rank)
 
 
 @lru_cache(maxsize=32)
 def _yardstick(name: str, text: TextKey, n_samples: int, seed: int, rank: int) -> float:
-    clean = _load(name, text, n_samples, seed)
+    return _yardstick_of(_load(name, text, n_samples, seed), rank)
+
+
+def _yardstick_of(clean: Samples, rank: int) -> float:
     chosen = np.random.default_rng(0).permutation(len(clean))[:_YARDSTICK_SAMPLES]  # sets may be sorted by class
     some = clean if len(clean) <= _YARDSTICK_SAMPLES else subset(clean, np.sort(chosen))
     step = next(sklearn_nmf(some.values, rank, _YARDSTICK_ROUNDS))

@@ -13,7 +13,14 @@ from dpmc_core.datasets.catalogue import entry
 from dpmc_core.datasets.text import TextFilter
 from dpmc_core.errors import ParameterError
 from dpmc_core.experiments import factor_registry as registry
-from dpmc_core.experiments.spec_text import fields_of_json, known_fields
+from dpmc_core.experiments.spec_text import (
+    fields_of_json,
+    known_fields,
+    others_than_own,
+    own_argument,
+    own_lines,
+    own_words,
+)
 
 __all__ = ["FACTOR_NUMERIC", "FactorSpec"]
 
@@ -183,14 +190,17 @@ class FactorSpec:
         >>> FactorSpec(algorithm="moment-nmf", mechanism="gaussian", epsilon=2).command()
         'python -m dpmc_core factorize --algorithm moment-nmf --mechanism gaussian --epsilon 2.0'
         """
-        words = [f"--{name.replace('_', '-')} {value}" for name, value in self.changes().items()]
-        return " ".join(["python -m dpmc_core factorize", *words])
+        words = [f"--{name.replace('_', '-')} {value}" for name, value in others_than_own(self.changes()).items()]
+        return " ".join(["python -m dpmc_core factorize", *own_words(self.dataset), *words])
 
     def python(self) -> str:
         """Python lines that make this run."""
-        arguments = ", ".join(f"{name}={value!r}" for name, value in self.changes().items())
+        arguments = ", ".join(
+            own_argument(self.dataset)
+            + [f"{name}={value!r}" for name, value in others_than_own(self.changes()).items()]
+        )
         return (
-            "from dpmc_core.experiments import FactorSpec, factorize\n\n"
+            f"{own_lines(self.dataset)}from dpmc_core.experiments import FactorSpec, factorize\n\n"
             f"result = factorize(FactorSpec({arguments}))\n"
             "print(result.final.objective, result.statement.label)\n"
         )

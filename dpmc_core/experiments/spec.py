@@ -12,7 +12,14 @@ from dpmc_core import limits
 from dpmc_core.datasets.catalogue import entry
 from dpmc_core.errors import ParameterError
 from dpmc_core.experiments import registry
-from dpmc_core.experiments.spec_text import fields_of_json, known_fields
+from dpmc_core.experiments.spec_text import (
+    fields_of_json,
+    known_fields,
+    others_than_own,
+    own_argument,
+    own_lines,
+    own_words,
+)
 
 __all__ = ["SPEC_VERSION", "RunSpec"]
 
@@ -193,15 +200,20 @@ class RunSpec:
         >>> RunSpec(mechanism="huber", variance=2, rank=8).command()
         'python -m dpmc_core complete --mechanism huber --variance 2 --rank 8'
         """
-        words = [f"--{name.replace('_', '-')} {_word(value)}" for name, value in self.changes().items()]
-        return " ".join(["python -m dpmc_core complete", *words])
+        words = [
+            f"--{name.replace('_', '-')} {_word(value)}" for name, value in others_than_own(self.changes()).items()
+        ]
+        return " ".join(["python -m dpmc_core complete", *own_words(self.dataset), *words])
 
     def python(self) -> str:
         """Python lines that make this run."""
-        arguments = ", ".join(f"{name}={value!r}" for name, value in self.changes().items())
+        arguments = ", ".join(
+            own_argument(self.dataset)
+            + [f"{name}={value!r}" for name, value in others_than_own(self.changes()).items()]
+        )
         name, figure = ("recommend", "recall") if self.task == "recommend" else ("run", "test_rmse")
         return (
-            f"from dpmc_core.experiments import RunSpec, {name}\n\n"
+            f"{own_lines(self.dataset)}from dpmc_core.experiments import RunSpec, {name}\n\n"
             f"result = {name}(RunSpec({arguments}))\n"
             f"print(result.final.{figure}, result.statement.label)\n"
         )

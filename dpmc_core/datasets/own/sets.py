@@ -1,0 +1,217 @@
+"""From a file's bytes to an own set, whatever it holds.
+
+Lives here: ``inspect`` (how a file is probably meant, for a person to correct), ``read`` (the set), and the words that read it again elsewhere. Does not live
+here: formats (``tables``, ``texts``, ``images``).
+"""
+
+import dataclasses
+import shlex
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import pandas as pd
+
+from dpmc_core.datasets.catalogue import Entry
+from dpmc_core.datasets.own.images import ImagesReading, guess_images, images_of, variables_of
+from dpmc_core.datasets.own.tables import RatingsReading, guess_ratings, ratings_of, read_table
+from dpmc_core.datasets.own.texts import Documents, DocumentsReading, documents_of, guess_documents
+from dpmc_core.datasets.ratings import Ratings
+from dpmc_core.datasets.samples import Samples
+from dpmc_core.datasets.shelf import OWN
+from dpmc_core.datasets.text import TextFilter, samples_of_texts
+from dpmc_core.errors import DataError, ParameterError
+
+__all__ = ["KINDS", "MOST_MEGABYTES", "OwnSet", "Preview", "Reading", "inspect", "read", "readable"]
+
+KINDS = {
+    "ratings": ("csv", "tsv", "txt", "parquet", "dat"),
+    "documents": ("txt", "csv", "tsv", "zip"),
+    "images": ("zip", "npy", "mat"),
+}
+MOST_MEGABYTES = 25
+TERMS = (
+    "Yours. It stays in the memory of this visit: not on a disk, in a log, among past runs or in anybody else's visit."
+)
+_KEPT = 4  # things worked out of a set that are kept with it
+
+Reading = RatingsReading | DocumentsReading | ImagesReading
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Preview:
+    """A file as it is probably meant: the ``reading`` to correct, and what there is to choose from (columns of a table, variables of a MATLAB file), with a table's first rows."""
+
+    file: str
+    kind: str
+    reading: Reading
+    columns: tuple[str, ...] = ()
+    variables: tuple[str, ...] = ()
+    head: pd.DataFrame | None = None
+    rows: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class OwnSet:
+    """A set that somebody brought: ``entry`` as the catalogue would have it, one of ``ratings``, ``images`` and ``documents``, what was left out (``notes``), and the ``file`` and
+    ``reading`` that it came from. Nothing that is worked out of it is kept anywhere else: it goes when the set goes."""
+
+    entry: Entry
+    file: str
+    reading: Reading
+    guessed: Reading
+    notes: tuple[str, ...]
+    ratings: Ratings | None = None
+    images: Samples | None = None
+    documents: Documents | None = None
+    _worked_out: dict[Hashable, Any] = field(default_factory=dict, repr=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What another process gets: without what was worked out."""
+        return {**self.__dict__, "_worked_out": {}}
+
+    @property
+    def name(self) -> str:
+        """What specs call it."""
+        return self.entry.name
+
+    def kept(self, key: Hashable, make: Callable[[], T]) -> T:
+        """``make()``, or what it gave before for this ``key``: a cache that belongs to the set."""
+        if key not in self._worked_out:
+            made = make()
+            while len(self._worked_out) >= _KEPT:
+                self._worked_out.pop(next(iter(self._worked_out)), None)
+            self._worked_out[key] = made
+        found: T = self._worked_out[key]
+        return found
+
+    def samples(self, chosen: TextFilter) -> Samples:
+        """Its images, or its documents through the filter ``chosen``. Raises ``DataError`` for ratings, or when no word is left."""
+        if self.images is not None:
+            return self.images
+        documents = self.documents
+        if documents is None:
+            raise DataError(f"{self.entry.title} are ratings; images or documents are needed here.")
+        return self.kept(
+            ("words", chosen),
+            lambda: samples_of_texts(
+                documents.texts, name=self.entry.title, chosen=chosen, labels=documents.labels, notes=documents.notes
+            ),
+        )
+
+    def options(self) -> dict[str, str]:
+        """The fields of the reading that differ from what would be guessed."""
+        mine, usual = dataclasses.asdict(self.reading), dataclasses.asdict(self.guessed)
+        return {name: _said(value) for name, value in mine.items() if value != usual[name]}
+
+    def words(self) -> str:
+        """Its options on the command line."""
+        chosen = [f"--read {shlex.quote(f'{name}={value}')}" for name, value in self.options().items()]
+        return " ".join([f"--data {shlex.quote(self.file)}", *chosen])
+
+    def lines(self) -> str:
+        """Its lines of Python, which name it ``mine``."""
+        arguments = "".join(f", {name}={value!r}" for name, value in self.options().items())
+        return (
+            "from pathlib import Path\n\nfrom dpmc_core.datasets import own, shelf\n\n"
+            f"mine = own.read({self.entry.holds!r}, {self.file!r}, Path({self.file!r}).read_bytes(){arguments})\nshelf.put({{mine.name: mine}})\n"
+        )
+
+
+def readable(kind: str, file: str, data: bytes) -> None:
+    """Raise unless ``kind`` is known, the file's ending is one of its, and the file is neither empty nor larger than 25 MB."""
+    if kind not in KINDS:
+        raise ParameterError("kind", kind, "one of " + ", ".join(KINDS))
+    ending = file.lower().rpartition(".")[2]
+    if ending not in KINDS[kind]:
+        raise DataError(f"{file[-80:]} is not allowed for {kind}: choose a file that ends in {', '.join(KINDS[kind])}.")
+    if not data:
+        raise DataError(f"{file[-80:]} is empty.")
+    if len(data) > MOST_MEGABYTES * 1_000_000:
+        raise DataError(f"{file[-80:]} has {len(data) / 1e6:.1f} MB; at most {MOST_MEGABYTES} are allowed.")
+
+
+def inspect(kind: str, file: str, data: bytes) -> Preview:
+    """How ``data`` is probably meant. Raises ``DataError`` for what cannot be read at all."""
+    readable(kind, file, data)
+    if kind == "images":
+        variables = tuple(variables_of(file, data)) if file.lower().endswith(".mat") else ()
+        return Preview(file=file, kind=kind, reading=guess_images(file, data), variables=variables)
+    if kind == "documents":
+        reading, frame = guess_documents(file, data)
+        return _table_preview(file, kind, reading, frame)
+    frame = read_table(file, data)
+    return _table_preview(file, kind, guess_ratings(frame), frame)
+
+
+def _table_preview(file: str, kind: str, reading: Reading, frame: pd.DataFrame | None) -> Preview:
+    if frame is None:
+        return Preview(file=file, kind=kind, reading=reading)
+    return Preview(
+        file=file, kind=kind, reading=reading, columns=tuple(str(c) for c in frame.columns), head=frame.iloc[:8, :12].astype(str), rows=len(frame)
+    )  # fmt: skip
+
+
+def read(kind: str, file: str, data: bytes, *, name: str = "", title: str = "", **choices: Any) -> OwnSet:
+    """The set in ``data``, a file called ``file`` that holds ``kind`` ("ratings", "documents" or "images"), read as guessed but for ``choices``: fields of ``RatingsReading``,
+    ``DocumentsReading`` or ``ImagesReading``. Raises ``DataError`` and ``ParameterError`` in one sentence.
+
+    >>> table = "who,what,stars\\n" + "\\n".join(f"{u},{i},{(u + i) % 5 + 1}" for u in range(4) for i in range(3))
+    >>> mine = read("ratings", "mine.csv", table.encode(), user="who", item="what")
+    >>> len(mine.ratings), mine.entry.users, mine.entry.items, mine.entry.scale
+    (12, 4, 3, (1.0, 5.0))
+    """
+    readable(kind, file, data)
+    title, name = title or f"Your {kind}", name or f"{OWN}{kind}"
+    frame: pd.DataFrame | None = None
+    guessed: Reading
+    if kind == "ratings":
+        frame = read_table(file, data)
+        guessed = guess_ratings(frame)
+    elif kind == "documents":
+        guessed, frame = guess_documents(file, data)
+    else:
+        guessed = guess_images(file, data)
+    reading = _with(guessed, choices)
+    about: dict[str, Any] = {
+        "name": name,
+        "title": title,
+        "kind": "own",
+        "holds": kind,
+        "terms": TERMS,
+        "citation": "none",
+        "files": (file,),
+    }
+    if isinstance(reading, RatingsReading):
+        assert frame is not None  # ratings come as tables
+        ratings, notes = ratings_of(file, frame, reading, title)
+        about |= {
+            "users": ratings.n_users,
+            "items": ratings.n_items,
+            "ratings": len(ratings),
+            "scale": (ratings.low, ratings.high),
+        }
+        made: dict[str, Any] = {"ratings": ratings}
+    elif isinstance(reading, DocumentsReading):
+        documents = documents_of(file, data, reading, frame)
+        about["samples"], notes = len(documents.texts), documents.notes
+        made = {"documents": documents}
+    else:
+        images = images_of(file, data, reading, title)
+        about |= {"samples": len(images), "dimension": images.dimension}
+        made, notes = {"images": images}, images.notes
+    entry = Entry(**about, summary=f"From your file {file[-80:]}.")
+    return OwnSet(entry=entry, file=file, reading=reading, guessed=guessed, notes=notes, **made)
+
+
+def _with(guessed: Reading, choices: Mapping[str, Any]) -> Reading:
+    known = [f.name for f in dataclasses.fields(guessed)]
+    for name in choices:
+        if name not in known:
+            raise ParameterError("read", name, "one of " + ", ".join(known))
+    return dataclasses.replace(guessed, **choices)
+
+
+def _said(value: object) -> str:
+    return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,338 @@
+"""Tables to ratings.
+
+Lives here: CSV, TSV and Parquet to a table, a guess at which column is what, and from table and columns to checked ``Ratings`` with an account of
+what was left out. Does not live here: other kinds of data (``texts``, ``images``).
+"""
+
+import re
+from dataclasses import dataclass
+from io import BytesIO
+
+import numpy as np
+import pandas as pd
+
+from dpmc_core import limits
+from dpmc_core.datasets.ratings import Ratings
+from dpmc_core.errors import DataError, ParameterError
+
+__all__ = ["RatingsReading", "guess_ratings", "ratings_of", "read_table"]
+
+MOST_ROWS, MOST_COLUMNS, MOST_CELLS = 5_000_000, 20_000, 30_000_000
+LAYOUTS = {"long": "one rating a row", "wide": "one user a row, one item a column"}
+ZEROS = {"missing": "missing", "rating": "a rating"}
+TWICE = {"last": "the last counts", "first": "the first counts", "mean": "their mean counts"}
+_SEPARATORS = (",", ";", "\t", "|")
+_MARKS = {
+    "user": ("user", "uid", "customer", "person", "reviewer", "reader", "member", "student", "rater"),
+    "item": ("item", "movie", "film", "product", "book", "isbn", "song", "track", "artist", "title", "asin", "joke"),
+    "value": ("rating", "score", "star", "value", "grade", "points", "overall", "plays", "count"),
+}
+_LABEL = 80  # characters of an item's or user's name that are kept
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RatingsReading:
+    """How a table is read. ``layout`` "long": one rating a row, in the columns ``user``, ``item`` and ``value``; "wide": one user a row, named by
+    the column ``user`` ("": by number), every other numeric column an item. ``zeros`` says whether a 0 is a rating, ``twice`` what counts where a user
+    rates an item more than once, ``low`` and ``high`` are the ends of the rating scale (None: those of the file)."""
+
+    layout: str = "long"
+    user: str = ""
+    item: str = ""
+    value: str = ""
+    zeros: str = "rating"
+    twice: str = "last"
+    low: float | None = None
+    high: float | None = None
+
+    def __post_init__(self) -> None:
+        for name, allowed in (("layout", LAYOUTS), ("zeros", ZEROS), ("twice", TWICE)):
+            if getattr(self, name) not in allowed:
+                raise ParameterError(name, getattr(self, name), "one of " + ", ".join(allowed))
+        for name in ("low", "high"):
+            given = getattr(self, name)
+            if given is None:
+                continue
+            try:
+                number = float(given)
+            except (TypeError, ValueError):
+                number = float("nan")
+            if not abs(number) <= 1e6:
+                raise ParameterError(name, given, "a number from -1000000 to 1000000, the end of the rating scale")
+            object.__setattr__(self, name, number)
+        if self.low is not None and self.high is not None and self.low >= self.high:
+            raise ParameterError("low", self.low, f"below high, which is {self.high:g}")
+
+
+def read_table(file: str, data: bytes) -> pd.DataFrame:
+    """The table in ``data``: Parquet by its first bytes, otherwise text with commas, semicolons, tabs, bars or "::" between values; a first row in
+    which anything is a number counts as data, and columns are then called "column 1" and so on.
+
+    Raises ``DataError`` for what is no table, and for one with more than 5 million rows, 20,000 columns or 30 million cells.
+    """
+    frame = _parquet(file, data) if data[:4] == b"PAR1" else _text(file, data)
+    frame.columns = pd.Index(_names(list(frame.columns)))
+    if frame.shape[1] > MOST_COLUMNS or frame.shape[0] > MOST_ROWS or frame.size > MOST_CELLS:
+        raise DataError(_too_large(file, *frame.shape))
+    if frame.empty:
+        raise DataError(f"{file} holds no row; a table with at least one is needed.")
+    return frame
+
+
+def _parquet(file: str, data: bytes) -> pd.DataFrame:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        opened = pq.ParquetFile(BytesIO(data))
+        known = opened.metadata
+        size = sum(known.row_group(k).total_byte_size for k in range(known.num_row_groups))
+        if known.num_rows > MOST_ROWS or known.num_columns > MOST_COLUMNS or size > 8 * MOST_CELLS:
+            raise DataError(_too_large(file, known.num_rows, known.num_columns))
+        for kind in opened.schema_arrow.types:
+            if pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+                raise DataError(f"{file} holds a column of {kind}; columns of numbers and text are allowed.")
+        return opened.read().to_pandas(ignore_metadata=True)
+    except (pa.ArrowException, OSError, ValueError, TypeError, KeyError, OverflowError, RuntimeError) as error:
+        if isinstance(error, DataError):
+            raise
+        raise DataError(f"{file} cannot be read as a Parquet file ({_short(error)}).") from None
+
+
+def _text(file: str, data: bytes) -> pd.DataFrame:
+    text = decoded(file, data)
+    if "\0" in text:
+        raise DataError(f"{file} is no text; a table as CSV, TSV or Parquet is allowed.")
+    lines = [line for line in text[:200_000].splitlines() if line.strip()][:50]
+    if not lines:
+        raise DataError(f"{file} is empty; a table with at least one row is needed.")
+    if "::" in lines[0]:  # as MovieLens writes
+        text, lines = text.replace("::", "\t"), [line.replace("::", "\t") for line in lines]
+    separator = max(_SEPARATORS, key=lambda mark: lines[0].count(mark))
+    across = lines[0].count(separator) + 1
+    if across > MOST_COLUMNS or across * text.count("\n") > MOST_CELLS:
+        raise DataError(_too_large(file, text.count("\n"), across))
+    headed = not any(_is_number(word.strip().strip('"')) for word in lines[0].split(separator))
+    try:
+        return pd.read_csv(
+            BytesIO(text.encode()), sep=separator, header=0 if headed else None, engine="c", low_memory=False, skip_blank_lines=True,
+            index_col=False,
+        )  # fmt: skip
+    except (
+        ValueError,
+        TypeError,
+        KeyError,
+        IndexError,
+        OverflowError,
+        RecursionError,
+    ) as error:  # pandas' own are ValueErrors
+        raise DataError(f"{file} cannot be read as a table ({_short(error)}).") from None
+
+
+def decoded(file: str, data: bytes) -> str:
+    """Text as UTF-8 (or UTF-16 where it says so), otherwise as Latin-1, which every byte is. Raises ``DataError`` for a pickle."""
+    if data[:1] == b"\x80":
+        raise DataError(f"{file} is a Python pickle, which can run any program when it is opened; it was not read.")
+    for encoding in ("utf-16",) if data[:2] in (b"\xff\xfe", b"\xfe\xff") else ("utf-8-sig",):
+        try:
+            return data.decode(encoding)
+        except UnicodeDecodeError:
+            pass
+    return data.decode("latin-1")
+
+
+def guess_ratings(frame: pd.DataFrame) -> RatingsReading:
+    """Which column is what, by their names first and by their values where names say nothing; shown to the visitor, who corrects it."""
+    columns = [str(c) for c in frame.columns]
+    numeric = [c for c in columns if _numbers(frame[c].head(200)).notna().mean() > 0.5]
+    found: dict[str, str] = {}
+    for what, marks in _MARKS.items():
+        named = [c for c in columns if re.sub("[^a-z]", "", c.lower()).startswith(marks) and c not in found.values()]
+        if what == "value":
+            named = [c for c in named if c in numeric]
+        if named:
+            found[what] = named[0]
+    if len(found) < 3 and (len(columns) > 8 or (len(numeric) >= 4 and bool(frame[columns[0]].is_unique))):
+        first = columns[0]
+        named_rows = found.get("user", "") or (first if first not in numeric or _counts_up(frame[first]) else "")
+        return RatingsReading(layout="wide", user=named_rows, zeros="rating")
+    free = [c for c in columns if c not in found.values()]
+    if "value" not in found:
+        few = [c for c in free if c in numeric and not _counts_up(frame[c])]
+        # ratings take few values; times and ids take many
+        found["value"] = (
+            min(few, key=lambda c: (frame[c].nunique() < 2, frame[c].nunique()))
+            if few
+            else free[-1]
+            if free
+            else columns[-1]
+        )
+        free = [c for c in free if c != found["value"]]
+    for what in ("user", "item"):
+        if what not in found:
+            found[what] = free.pop(0) if free else columns[0]
+    return RatingsReading(layout="long", user=found["user"], item=found["item"], value=found["value"])
+
+
+def ratings_of(file: str, frame: pd.DataFrame, reading: RatingsReading, title: str) -> tuple[Ratings, tuple[str, ...]]:
+    """The ratings of ``frame``, and sentences about what was left out and what stands in the file.
+
+    Raises ``ParameterError`` for a column that is not there, ``DataError`` where fewer than ten ratings, two users or two items are left, a rating is outside
+    the scale, or there are more than 200,000 users or items.
+    """
+    rows = _long(frame, reading) if reading.layout == "long" else _wide(frame, reading)
+    notes = []
+    given, total = _numbers(rows["value"]), len(rows)
+    blank = rows["value"].isna() | (rows["value"].astype(str).str.strip() == "")
+    broken = ~np.isfinite(given) & ~blank
+    nobody = rows["user"].isna() | rows["item"].isna()
+    if broken.any():
+        first = int(np.argmax(broken.to_numpy()))
+        notes.append(
+            f"{int(broken.sum()):,} values are no finite numbers and are left out (the first: {str(rows['value'].iloc[first])[:40]!r})."
+        )
+    if nobody.any():
+        notes.append(f"{int(nobody.sum()):,} rows name no user or no item and are left out.")
+    if blank.any():
+        cells = "cells" if reading.layout == "wide" else "rows"
+        notes.append(f"{int(blank.sum()):,} of {total:,} {cells} hold no rating: they count as not rated.")
+    keep = ~(broken | blank | nobody)
+    zero = keep & (given == 0)
+    if reading.zeros == "missing" and zero.any():
+        keep &= ~zero
+        notes.append(f"{int(zero.sum()):,} zeros count as not rated.")
+    rows = pd.DataFrame(
+        {"user": rows["user"][keep], "item": rows["item"][keep], "value": given[keep].astype(np.float64)}
+    )
+    rows, doubled = _once(rows, reading.twice)
+    if doubled:
+        notes.append(
+            f"{doubled:,} ratings were of an item that the same user had rated already; {TWICE[reading.twice]}."
+        )
+    users, user_names = _numbered(rows["user"])
+    items, item_names = _numbered(rows["item"])
+    for what, names in (("user", user_names), ("item", item_names)):
+        if len(names) > limits.LIMITS[f"n_{what}s"].high:
+            raise DataError(f"{file} names {len(names):,} {what}s; at most 200,000 are allowed.")
+    if len(rows) < 10 or len(user_names) < 2 or len(item_names) < 2:
+        raise DataError(
+            f"{file} leaves {len(rows):,} ratings of {len(item_names):,} items by {len(user_names):,} users with the columns as chosen; at least 10 ratings, 2 items and "
+            "2 users are needed."
+        )
+    values = rows["value"].to_numpy(dtype=np.float64)
+    least, most = float(values.min()), float(values.max())
+    low = least if reading.low is None else reading.low
+    high = most if reading.high is None else reading.high
+    if least < low or most > high:
+        raise DataError(
+            f"{file}: ratings run from {least:g} to {most:g}, which is outside the scale of {low:g} to {high:g} as chosen; widen the scale, or correct the column."
+        )
+    if low == high:
+        raise DataError(
+            f"{file}: every rating is {low:g}; there is nothing to learn. Is {reading.value!r} the right column?"
+        )
+    if reading.low is None or reading.high is None:
+        notes.append(
+            f"The ends of the rating scale, {low:g} and {high:g}, were read off the data; private runs take them as public."
+        )
+    ratings = Ratings.checked(
+        users, items, values, n_users=len(user_names), n_items=len(item_names), low=low, high=high, name=title,
+        item_labels=item_names, user_labels=user_names,
+    )  # fmt: skip
+    return ratings, tuple(notes)
+
+
+def _long(frame: pd.DataFrame, reading: RatingsReading) -> pd.DataFrame:
+    chosen = (reading.user, reading.item, reading.value)
+    for what, column in zip(("user", "item", "value"), chosen, strict=True):
+        _there(frame, what, column)
+    if len(set(chosen)) < 3:
+        raise ParameterError("user, item and value", ", ".join(chosen), "three different columns")
+    return pd.DataFrame({"user": frame[reading.user], "item": frame[reading.item], "value": frame[reading.value]})
+
+
+def _wide(frame: pd.DataFrame, reading: RatingsReading) -> pd.DataFrame:
+    if reading.user:
+        _there(frame, "user", reading.user)
+    items = [c for c in frame.columns if c != reading.user and _numbers(frame[c]).notna().any()]
+    if not items:
+        raise DataError("No column besides the users' holds a number; is this one rating a row?")
+    users = frame[reading.user] if reading.user else pd.Series(np.arange(1, len(frame) + 1))
+    across = frame[items]
+    return pd.DataFrame(
+        {
+            "user": np.repeat(users.to_numpy(), len(items)),
+            "item": np.tile(np.array(items, dtype=object), len(frame)),
+            "value": across.astype(object).to_numpy().ravel(),
+        }
+    )
+
+
+def _there(frame: pd.DataFrame, what: str, column: str) -> None:
+    if column not in frame.columns:
+        shown = ", ".join(str(c)[:40] for c in frame.columns[:12])
+        raise ParameterError(what, column, f"one of the file's columns: {shown}{', …' if frame.shape[1] > 12 else ''}")
+
+
+def _once(rows: pd.DataFrame, twice: str) -> tuple[pd.DataFrame, int]:
+    doubled = int(rows.duplicated(["user", "item"]).sum())
+    if not doubled:
+        return rows, 0
+    if twice == "mean":
+        return rows.groupby(["user", "item"], sort=False, as_index=False)["value"].mean(), doubled
+    return rows.drop_duplicates(["user", "item"], keep="last" if twice == "last" else "first"), doubled
+
+
+def _numbered(ids: pd.Series) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Numbers from 0 in the order of the ids, and the ids as words."""
+    if ids.dtype.kind == "f" and bool((ids % 1 == 0).all()):
+        ids = ids.astype(np.int64)
+    if ids.dtype.kind not in "iu":
+        ids = ids.astype(str)
+    numbers, known = pd.factorize(ids, sort=True)
+    return np.asarray(numbers), tuple(str(name)[:_LABEL] for name in known)
+
+
+def _numbers(column: pd.Series) -> pd.Series:
+    if column.dtype.kind == "b":
+        return column.astype(np.float64)
+    if column.dtype.kind in "mM":  # times would become nanoseconds
+        return pd.Series(np.nan, index=column.index)
+    found = pd.to_numeric(column, errors="coerce")
+    if found.dtype.kind == "c":
+        return pd.Series(np.nan, index=column.index)
+    return found.astype(np.float64)
+
+
+def _counts_up(column: pd.Series) -> bool:
+    """Whether every row has another number: an id or a row number, no rating."""
+    return len(column) > 5 and bool(column.is_unique)
+
+
+def _names(given: list[object]) -> list[str]:
+    """Column names as text, numbered where there are none, all different."""
+    out: list[str] = []
+    for k, name in enumerate(given):
+        said = str(name).strip() if not isinstance(name, int) else f"column {k + 1}"
+        said = said[:_LABEL] or f"column {k + 1}"
+        while said in out:
+            said += "'"
+        out.append(said)
+    return out
+
+
+def _is_number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True
+
+
+def _short(error: BaseException) -> str:
+    said = " ".join(str(error).split()) or type(error).__name__
+    return said if len(said) <= 120 else said[:117] + "…"
+
+
+def _too_large(file: str, rows: int, columns: int) -> str:
+    return f"{file} has {rows:,} rows and {columns:,} columns; at most {MOST_ROWS:,} rows, {MOST_COLUMNS:,} columns and {MOST_CELLS:,} cells are allowed."

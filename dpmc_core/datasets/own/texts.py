@@ -1,0 +1,105 @@
+"""Text files, tables and archives to documents.
+
+Lives here: which part of a file is a document, with an account of what was left out. Does not live here: words and their weights (``datasets.text``).
+"""
+
+from dataclasses import dataclass
+
+import pandas as pd
+
+from dpmc_core.datasets.own.archive import members
+from dpmc_core.datasets.own.tables import decoded, read_table
+from dpmc_core.errors import DataError, ParameterError
+
+__all__ = ["Documents", "DocumentsReading", "documents_of", "guess_documents"]
+
+MOST_DOCUMENTS, MOST_CHARACTERS = 100_000, 100_000_000
+PARTS = {"lines": "each line", "paragraphs": "each paragraph (an empty line between)", "file": "the whole file"}
+_LABELS = ("label", "class", "category", "topic", "group")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DocumentsReading:
+    """How text is read: ``part`` of a text file that is one document (of an archive: always each file), or the columns ``text`` and ``label`` ("": none) of a table."""
+
+    part: str = "lines"
+    text: str = ""
+    label: str = ""
+
+    def __post_init__(self) -> None:
+        if self.part not in PARTS:
+            raise ParameterError("part", self.part, "one of " + ", ".join(PARTS))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Documents:
+    """Documents as they were found, with the classes that they came with, if any."""
+
+    texts: tuple[str, ...]
+    labels: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def guess_documents(file: str, data: bytes) -> tuple[DocumentsReading, pd.DataFrame | None]:
+    """How ``data`` is probably meant, and its table if it is one."""
+    if data[:2] == b"PK":
+        return DocumentsReading(part="file"), None
+    if not file.lower().endswith((".csv", ".tsv", ".parquet")):
+        text = decoded(file, data)
+        lines = text.splitlines()
+        blank = sum(not line.strip() for line in lines)
+        return DocumentsReading(part="paragraphs" if 0.05 < blank / max(len(lines), 1) < 0.95 else "lines"), None
+    frame = read_table(file, data)
+    lengths = {str(c): frame[c].head(500).astype(str).str.len().mean() for c in frame.columns}
+    longest = max(lengths, key=lambda c: lengths[c])
+    label = next((c for c in lengths if c.lower().startswith(_LABELS) and c != longest), "")
+    return DocumentsReading(text=longest, label=label), frame
+
+
+def documents_of(file: str, data: bytes, reading: DocumentsReading, frame: pd.DataFrame | None) -> Documents:
+    """The documents in ``data`` (or in its table ``frame``). Raises ``DataError`` where fewer than five hold anything, or there are more than 100,000 of them or 100
+    million characters; ``ParameterError`` for a column that is not there."""
+    if data[:2] == b"PK":
+        found = [(name, decoded(name, content)) for name, content in members(file, data, (".txt",))]
+        texts = [text for _, text in found]
+        folders = [name.replace("\\", "/").rpartition("/")[0].rpartition("/")[2] for name, _ in found]
+        labels = folders if len(set(folders)) > 1 else []
+    elif frame is not None:
+        for what, column in (("text", reading.text), ("label", reading.label)):
+            if column not in frame.columns and (column or what == "text"):
+                shown = ", ".join(str(c)[:40] for c in frame.columns[:12])
+                raise ParameterError(what, column, f"one of the file's columns: {shown}")
+        texts = ["" if pd.isna(x) else str(x) for x in frame[reading.text]]
+        labels = [str(x)[:80] for x in frame[reading.label]] if reading.label else []
+    else:
+        text = decoded(file, data)
+        if "\0" in text:
+            raise DataError(f"{file} is no text; TXT, CSV or a zip archive of TXT files is allowed.")
+        texts, labels = _parts(text, reading.part), []
+    filled = [k for k, text in enumerate(texts) if text.strip()]
+    notes = (f"{len(texts) - len(filled):,} empty documents are left out.",) if len(filled) < len(texts) else ()
+    if len(filled) < 5:
+        raise DataError(
+            f"{file} holds {len(filled)} documents as read ({PARTS[reading.part]} is one); at least 5 are needed."
+        )
+    if len(filled) > MOST_DOCUMENTS or sum(len(texts[k]) for k in filled) > MOST_CHARACTERS:
+        raise DataError(
+            f"{file} holds {len(filled):,} documents; at most {MOST_DOCUMENTS:,}, with {MOST_CHARACTERS // 1_000_000} million characters in all, are allowed."
+        )
+    return Documents(
+        texts=tuple(texts[k] for k in filled), labels=tuple(labels[k] for k in filled) if labels else (), notes=notes
+    )
+
+
+def _parts(text: str, part: str) -> list[str]:
+    if part == "file":
+        return [text]
+    if part == "lines":
+        return text.splitlines()
+    paragraphs: list[list[str]] = [[]]
+    for line in text.splitlines():
+        if line.strip():
+            paragraphs[-1].append(line)
+        elif paragraphs[-1]:
+            paragraphs.append([])
+    return ["\n".join(lines) for lines in paragraphs if lines]

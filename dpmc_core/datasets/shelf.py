@@ -1,0 +1,65 @@
+"""The sets that a visitor, or a command, brought along.
+
+Lives here: which own sets the code that runs now may see. They are on a shelf that belongs to a context (a visitor's page, a job of theirs, one
+command), never to the process: code that runs for somebody else finds nothing. A server of many visitors says by ``ask`` whose page runs. Does not live here:
+what a set holds or how a file becomes one (``own``).
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING
+
+from dpmc_core.errors import ParameterError
+
+if TYPE_CHECKING:
+    from dpmc_core.datasets.own.sets import OwnSet
+
+__all__ = ["OWN", "ask", "current", "find", "is_own", "put", "using"]
+
+OWN = "own-"  # what the names of such sets begin with
+Shelf = Mapping[str, "OwnSet"]
+_shelf: ContextVar[Shelf] = ContextVar("own_sets")
+_visitors: list[Callable[[], Shelf]] = []  # one at most
+
+
+def ask(visitors: Callable[[], Shelf]) -> None:
+    """From here on, where no set was put on a shelf, those that ``visitors`` gives: it knows for whom the code that asks runs, and gives nothing where that is nobody."""
+    _visitors[:] = [visitors]
+
+
+def current() -> Shelf:
+    """The sets that can be used here, by name."""
+    return _shelf.get(None) or (_visitors[0]() if _visitors else {})
+
+
+def put(shelf: Shelf) -> None:
+    """From here on, in this context, these sets and no others."""
+    _shelf.set(shelf)
+
+
+@contextmanager
+def using(*sets: "OwnSet") -> Iterator[None]:
+    """For the length of a ``with`` block, these sets beside what was there."""
+    token = _shelf.set({**current(), **{one.name: one for one in sets}})
+    try:
+        yield
+    finally:
+        _shelf.reset(token)
+
+
+def is_own(name: str) -> bool:
+    """Whether ``name`` is that of somebody's own set, here or elsewhere."""
+    return isinstance(name, str) and name.startswith(OWN)
+
+
+def find(name: str) -> "OwnSet":
+    """The own set called ``name``; raises ``ParameterError`` where there is none in this context."""
+    found = current().get(name)
+    if found is None:
+        raise ParameterError(
+            "dataset",
+            name,
+            "a set of this visit; your own data is known only where it was read: choose the file again on the Datasets page, or give it with --data",
+        )
+    return found
