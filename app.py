@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from app_pages.parts import lessons, share
+from app_pages.parts import jobs, lessons, share
 
 st.set_page_config(
     page_title="DPMC Lab",
@@ -84,6 +84,7 @@ page = st.navigation(
     ],
     position="hidden" if st.context.is_embedded else "sidebar",
 )
+jobs.warm()
 lessons.bar()
 page.run()
 share.bar()

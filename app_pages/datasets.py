@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from app_pages.parts import charts, controls, jobs, run_charts, sample_view, texts
+from app_pages.parts import charts, controls, jobs, own_data, own_view, run_charts, sample_view, settings, texts
 from app_pages.parts.style import show
-from dpmc_core.datasets import Entry, catalogue, download, entry
+from dpmc_core.datasets import Entry, Ratings, catalogue, download, entry, shelf
 from dpmc_core.errors import DPMCError
 from dpmc_core.experiments import RunSpec
 from dpmc_core.experiments.data import dataset_of, forget
@@ -16,14 +16,26 @@ known = catalogue()
 DATASETS = {k: v.title for k, v in known.items()}
 ZEROS = {"missing": "missing", "rating": "a rating"}
 
-controls.on_page("app_pages/datasets.py", {"d_name": DATASETS, "d_zeros": ZEROS})
+VIEWS = {"known": "Known sets", "own": "Your own data"}
+
+controls.on_page(
+    "app_pages/datasets.py", {"d_name": DATASETS, "d_zeros": ZEROS, "d_view": VIEWS, "d_holds": own_view.TITLES}
+)
 st.title("What data is here, and what may it be used for?")
 st.markdown(
-    "Synthetic sets are made here, and two small ones ship with the app: neither needs a network. The others are fetched from their publishers, only when you ask, after you saw their terms."
+    "Synthetic sets are made here, and two small ones ship with the app: neither needs a network. The others are fetched from their publishers, only when you ask, after you saw their terms. "
+    "Or bring your own: it stays in this visit."
 )
+view = controls.segments("Which data", "d_view", VIEWS, "known", label_visibility="collapsed")
+if view == "own":
+    own_view.own_form()
+own = own_data.of_kind(str(st.session_state.get("d_holds", "ratings"))) if view == "own" else None
 
 with st.sidebar:
-    name = controls.choice("Dataset", "d_name", DATASETS, "low-rank")
+    if view == "known":
+        name = controls.choice("Dataset", "d_name", DATASETS, "low-rank")
+    else:
+        name = "" if own is None else own.name
     zeros = controls.segments("A 0 in the file is", "d_zeros", ZEROS, "missing") if name == "sweetrs" else "missing"
 controls.link_problems()
 
@@ -38,30 +50,35 @@ def size(e: Entry) -> str:
     return f"{e.samples:,}{across}"
 
 
-st.dataframe(
-    pd.DataFrame(
-        [
-            {
-                "dataset": e.title,
-                "holds": e.holds,
-                "here": "yes" if e.present() else "to fetch" if e.fetchable else "to place by hand",
-                "size": size(e),
-                "MB to fetch": f"{e.megabytes:g}" if e.megabytes else "none",
-                "terms": e.terms,
-            }
-            for e in known.values()
-        ]
-    ),
-    hide_index=True,
-    width="stretch",
-    alt="The datasets, whether they are on this machine, their sizes and terms.",
-)
+if view == "known":
+    st.dataframe(
+        pd.DataFrame(
+            [
+                {
+                    "dataset": e.title,
+                    "holds": e.holds,
+                    "here": "yes" if e.present() else "to fetch" if e.fetchable else "to place by hand",
+                    "size": size(e),
+                    "MB to fetch": f"{e.megabytes:g}" if e.megabytes else "none",
+                    "terms": e.terms,
+                }
+                for e in known.values()
+            ]
+        ),
+        hide_index=True,
+        width="stretch",
+        alt="The datasets, whether they are on this machine, their sizes and terms.",
+    )
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
 def pictures(name: str, zeros: str) -> tuple[charts.Drawn, charts.Drawn]:
-    """Popularity with its numbers, and sparsity: drawn once per dataset."""
-    ratings = dataset_of(RunSpec(dataset=name, zeros=zeros))
+    """Popularity with its numbers, and sparsity: drawn once per dataset of the catalogue."""
+    return drawn(dataset_of(RunSpec(dataset=name, zeros=zeros)))
+
+
+def drawn(ratings: Ratings) -> tuple[charts.Drawn, charts.Drawn]:
+    """Popularity with its numbers, and sparsity."""
     return run_charts.popularity(ratings), run_charts.sparsity(ratings)
 
 
@@ -78,6 +95,9 @@ def fetching(wanted: Entry) -> None:
         pictures.clear()
 
     st.info(f"{wanted.title} is not on this machine yet.", icon=":material/cloud_download:")
+    if not settings.of("DPMC_FETCH"):
+        st.markdown("Whoever runs this app has turned fetching off; ask them for it, or use another set.")
+        return
     if not wanted.fetchable:
         st.markdown(
             f"No address with a known checksum is on record, so the app does not fetch it. Get it from <{wanted.page}>, put `{wanted.files[0]}` into the folder `{wanted.folder}` of the data folder, and "
@@ -115,70 +135,78 @@ def fetching(wanted: Entry) -> None:
     st.caption(f"From {wanted.url}, checked by {wanted.checksum}.")
 
 
-chosen = entry(name)
-st.subheader(chosen.title, anchor=False)
-st.markdown(chosen.summary)
-if not chosen.present():
-    fetching(chosen)
-elif chosen.holds != "ratings":
-    try:
-        sample_view.samples_of_entry(chosen)
-    except DPMCError as error:
-        st.error(controls.plain(str(error)))
-else:
-    try:
-        with st.spinner("Reading…"):
-            ratings = dataset_of(RunSpec(dataset=name, zeros=zeros))
-    except DPMCError as error:
-        st.error(controls.plain(str(error)))
-        ratings = None
-    if ratings is not None:
-        per_item = np.bincount(ratings.items, minlength=ratings.n_items)
-        per_user = np.bincount(ratings.users, minlength=ratings.n_users)
-        for cell, (title, value) in zip(
-            st.columns(5),
-            {
-                "users": f"{ratings.n_users:,}",
-                "items": f"{ratings.n_items:,}",
-                "ratings": f"{len(ratings):,}",
-                "of the matrix seen": f"{100 * ratings.density:.2f} %",
-                f"mean rating ({ratings.low:.3g} to {ratings.high:.3g})": f"{ratings.values.mean():.3g}",
-            }.items(),
-            strict=True,
-        ):
-            cell.metric(title, value)
-        if chosen.ratings and len(ratings) != chosen.ratings:
-            st.caption(
-                f"The file has {chosen.ratings:,} rows; {len(ratings):,} count as ratings here (zeros as chosen in the sidebar, and a "
-                "pair that occurs twice counts once)."
-            )
-        left, right = st.columns(2)
-        with left:
-            st.markdown("**How popular are items, how active are users?**")
-            (figure, numbers), (picture, cells) = pictures(name, zeros)
-            top = 100 * np.sort(per_item)[::-1][: max(1, ratings.n_items // 10)].sum() / len(ratings)
-            show(
-                figure,
-                f"popularity-{name}",
-                f"The most rated tenth of the items holds {top:.0f} % of the ratings.",
-                numbers,
-            )
-        with right:
-            st.markdown("**Which part of the matrix is seen?**")
-            show(
-                picture,
-                f"sparsity-{name}",
-                f"{100 * ratings.density:.2f} % of the matrix is observed, most of it for popular items and active users.",
-                cells,
-            )
-        st.markdown("**What to notice**")
-        st.markdown(
-            f"- The most rated tenth of the items holds {top:.0f} % of the ratings; the median item has {np.median(per_item):.0f}, "
-            f"the median user {np.median(per_user):.0f}.\n"
-            f"- Guessing everybody's mean errs by {texts.three(float(ratings.values.std()))} (the standard deviation): any model must beat that."
-        )
-        if ratings.truth is not None and ratings.truth.noise_floor:
+def look(name: str) -> None:
+    """What is in the set called ``name``, or how to get it."""
+    chosen = entry(name)
+    st.subheader(chosen.title, anchor=False)
+    if not shelf.is_own(name):
+        st.markdown(chosen.summary)
+    if not chosen.present():
+        fetching(chosen)
+    elif chosen.holds != "ratings":
+        try:
+            sample_view.samples_of_entry(chosen)
+        except DPMCError as error:
+            st.error(controls.plain(str(error)))
+    else:
+        try:
+            with st.spinner("Reading…"):
+                ratings = dataset_of(RunSpec(dataset=name, zeros=zeros))
+        except DPMCError as error:
+            st.error(controls.plain(str(error)))
+            ratings = None
+        if ratings is not None:
+            per_item = np.bincount(ratings.items, minlength=ratings.n_items)
+            per_user = np.bincount(ratings.users, minlength=ratings.n_users)
+            for cell, (title, value) in zip(
+                st.columns(5),
+                {
+                    "users": f"{ratings.n_users:,}",
+                    "items": f"{ratings.n_items:,}",
+                    "ratings": f"{len(ratings):,}",
+                    "of the matrix seen": f"{100 * ratings.density:.2f} %",
+                    f"mean rating ({ratings.low:.3g} to {ratings.high:.3g})": f"{ratings.values.mean():.3g}",
+                }.items(),
+                strict=True,
+            ):
+                cell.metric(title, value)
+            if not shelf.is_own(name) and chosen.ratings and len(ratings) != chosen.ratings:
+                st.caption(
+                    f"The file has {chosen.ratings:,} rows; {len(ratings):,} count as ratings here (zeros as chosen in the sidebar, and a "
+                    "pair that occurs twice counts once)."
+                )
+            left, right = st.columns(2)
+            with left:
+                st.markdown("**How popular are items, how active are users?**")
+                (figure, numbers), (picture, cells) = drawn(ratings) if shelf.is_own(name) else pictures(name, zeros)
+                top = 100 * np.sort(per_item)[::-1][: max(1, ratings.n_items // 10)].sum() / len(ratings)
+                show(
+                    figure,
+                    f"popularity-{chosen.kind}-{chosen.holds}" if shelf.is_own(name) else f"popularity-{name}",
+                    f"The most rated tenth of the items holds {top:.0f} % of the ratings.",
+                    numbers,
+                )
+            with right:
+                st.markdown("**Which part of the matrix is seen?**")
+                show(
+                    picture,
+                    f"sparsity-{chosen.kind}-{chosen.holds}" if shelf.is_own(name) else f"sparsity-{name}",
+                    f"{100 * ratings.density:.2f} % of the matrix is observed, most of it for popular items and active users.",
+                    cells,
+                )
+            st.markdown("**What to notice**")
             st.markdown(
-                f"- No model can be expected to do better than the noise floor: {texts.three(ratings.truth.noise_floor)}."
+                f"- The most rated tenth of the items holds {top:.0f} % of the ratings; the median item has {np.median(per_item):.0f}, "
+                f"the median user {np.median(per_user):.0f}.\n"
+                f"- Guessing everybody's mean errs by {texts.three(float(ratings.values.std()))} (the standard deviation): any model must beat that."
             )
-st.caption(f"Terms: {chosen.terms} Cite: {chosen.citation}")
+            if ratings.truth is not None and ratings.truth.noise_floor:
+                st.markdown(
+                    f"- No model can be expected to do better than the noise floor: {texts.three(ratings.truth.noise_floor)}."
+                )
+    if not shelf.is_own(name):
+        st.caption(f"Terms: {chosen.terms} Cite: {chosen.citation}")
+
+
+if name:
+    look(name)

@@ -5,7 +5,6 @@ import streamlit as st
 from app_pages.parts import controls, jobs, live, papers_view
 from dpmc_core.errors import DPMCError
 from dpmc_core.experiments.papers import ENTRIES, PAPERS, rows_of, stored
-from dpmc_core.experiments.papers.compute import new_trial
 from dpmc_core.experiments.papers.row import Row
 
 TITLES = {e.id: f"{e.place}: {e.title}" for e in ENTRIES}
@@ -63,7 +62,7 @@ def again(rows: tuple[Row, ...]) -> None:
         )
     if pressed:
         try:
-            job = jobs.start_row(name, row_id, seed, lambda: new_trial(row, seed))
+            job = jobs.start_row(name, row_id, seed)
         except DPMCError as error:
             st.error(controls.plain(str(error)))
     if job is None:

@@ -4,10 +4,10 @@ import os
 
 import streamlit as st
 
-from app_pages.parts import controls, jobs, keeping, tradeoff_view
+from app_pages.parts import controls, jobs, keeping, own_data, tradeoff_view
 from app_pages.parts.running import Panel, panel
 from app_pages.parts.tradeoff_controls import MOST_RUNS, TRADEOFF_TITLES, VIEWS, form
-from dpmc_core.datasets import entry
+from dpmc_core.datasets import entry, shelf
 from dpmc_core.errors import DPMCError
 from dpmc_core.experiments.store import StoreError
 from dpmc_core.experiments.sweep_spec import SweepSpec
@@ -117,12 +117,17 @@ def live() -> None:
         else:
             example()
 
+    def start() -> jobs.Job:
+        assert spec is not None  # a panel with a problem does not start
+        runs = own_data.runs_for(dict(spec.base)) if shelf.is_own(str(dict(spec.base)["dataset"])) else None
+        return jobs.start_sweep(spec, AT_ONCE, lambda: keeping.store() if runs is None else runs)
+
     panel(
         Panel(
             kind="sweep",
             wanted=() if spec is None else (spec,),
             problem=problem,
-            start=lambda: jobs.start_sweep(spec, AT_ONCE) if spec is not None else jobs.Job(),
+            start=start,
             step="run",
             so_far=lambda job: tradeoff_view.so_far(job, axis),
             show=standing,

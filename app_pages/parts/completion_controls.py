@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from app_pages.parts import controls, texts
+from app_pages.parts import controls, own_data, texts
 from app_pages.parts.style import IDENTITY
 from dpmc_core.datasets import entry, names
 from dpmc_core.experiments.presets import PRESETS, WELL_REGULARISED, preset
@@ -27,7 +27,7 @@ __all__ = [
 LETTERS = ("A", "B", "C")
 STARTING = {"A": ("als", "none"), "B": ("als", "huber"), "C": ("irls", "huber")}
 NOISES = {name: IDENTITY[name].title for name in ("none", "huber", "laplace", "gaussian")}
-DATASETS = {name: entry(name).title for name in names("ratings")}
+DATASETS = {name: entry(name).title for name in names("ratings")}  # the catalogue's; menus add the visitor's own
 ALGORITHM_TITLES = {name: a.title for name, a in ALGORITHMS.items() if a.protects == "rating"}
 ZEROS = {"missing": "missing", "rating": "a rating"}
 SPLITS = {"random": "random", "u1": "published u1"}
@@ -50,7 +50,7 @@ def use_preset(name: str) -> None:
 def data_controls(usual: dict[str, Any], then: Callable[[], None]) -> dict[str, Any]:
     """Dataset and split; ``usual`` says where they start, ``then`` is called when another dataset is picked."""
     fields: dict[str, Any] = {}
-    name = controls.choice("Dataset", "dataset", DATASETS, usual.get("dataset", "low-rank"), then=then)
+    name = controls.choice("Dataset", "dataset", own_data.menu("ratings"), usual.get("dataset", "low-rank"), then=then)
     fields["dataset"] = name
     if name == "sweetrs":
         fields["zeros"] = controls.segments("A 0 in the file is", "zeros", ZEROS, "missing")

@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from app_pages.parts import controls, texts
+from app_pages.parts import controls, own_data, texts
 from app_pages.parts.completion_controls import NOISES
 from app_pages.parts.user_controls import TOTALS
 from dpmc_core.datasets import entry, names
@@ -47,13 +47,14 @@ USUAL_PARTS = {
     "tdt2": 30,
     "rcv1": 4,
 }
+OWN_PARTS = 8
 USUAL_MADE = {"cartoon": 5000, "topics": 2000}
 
 
 def _use_data() -> None:
     """The usual numbers of a set, when another is picked."""
     name = st.session_state["f_data"]
-    st.session_state["f_k"] = USUAL_PARTS[name]
+    st.session_state["f_k"] = USUAL_PARTS.get(name, OWN_PARTS)
     if name in USUAL_MADE:
         st.session_state["f_n"] = USUAL_MADE[name]
 
@@ -63,7 +64,7 @@ def data_controls(question: str) -> dict[str, Any]:
     study = FACTOR_STUDIES.get(question)
     fit = {
         n: t
-        for n, t in DATASETS.items()
+        for n, t in own_data.menu("images", "documents").items()
         if study is None or (entry(n).holds in study.holds and (entry(n).synthetic or not study.made))
     }
     usual = "cartoon" if study is not None and study.made else "lfw"
@@ -111,7 +112,7 @@ def method_controls(dataset: str, question: str) -> dict[str, Any]:
     if question == "parts":
         fields["rank"] = 2  # the study sets its own, from 2 on
     else:
-        fields["rank"] = controls.number(f"How many {word} K", "f_k", "parts", USUAL_PARTS[dataset])
+        fields["rank"] = controls.number(f"How many {word} K", "f_k", "parts", USUAL_PARTS.get(dataset, OWN_PARTS))
     return fields
 
 

@@ -1,38 +1,46 @@
 """Background runs.
 
-Lives here: a job (a thread that draws results from a generator of steps and stops when told), the one bounded pool for
-all visitors, and each visitor's current job of each kind (a completion run, an audit, a download). Does not live here: anything
-drawn; worker threads never call ``st``.
+Lives here: a job (a thread that draws results from a worker process and stops when told), the pool of all visitors, and each visitor's current job of each kind (a completion
+run, an audit, a download), which ends when the visitor is gone. Does not live here: whose turn it is (``pool``), the processes (``dpmc_core.experiments.worker``), or anything
+drawn; job threads never call ``st``.
 """
 
 import threading
 import time
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import streamlit as st
+from streamlit import runtime
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from app_pages.parts import keeping
+from app_pages.parts import keeping, logs, settings
+from app_pages.parts.pool import Pool, Ticket, TooManyJobs
+from dpmc_core.datasets import shelf
+from dpmc_core.datasets.own import OwnSet
 from dpmc_core.errors import DPMCError
-from dpmc_core.experiments import RunSpec, any_steps
+from dpmc_core.experiments import RunSpec
 from dpmc_core.experiments.audit_spec import AuditSpec
-from dpmc_core.experiments.audits import audit_steps
 from dpmc_core.experiments.factor_registry import FACTORIZERS
-from dpmc_core.experiments.factor_run import FactorResult, factor_steps
+from dpmc_core.experiments.factor_run import FactorResult
 from dpmc_core.experiments.factor_spec import FactorSpec
 from dpmc_core.experiments.factor_studies import FactorStudySpec, factor_runs
-from dpmc_core.experiments.factor_study_run import factor_study_steps
 from dpmc_core.experiments.registry import ALGORITHMS
-from dpmc_core.experiments.studies import StudySpec, cells, study_steps
-from dpmc_core.experiments.sweep import Made, sweep
+from dpmc_core.experiments.studies import StudySpec, cells
+from dpmc_core.experiments.sweep import Made, Runs, sweep
 from dpmc_core.experiments.sweep_spec import SweepSpec
+from dpmc_core.experiments.worker import Worker
 
 __all__ = [
     "Job",
     "TooManyJobs",
     "current",
+    "forget_own",
+    "read_file",
+    "session",
     "standing",
     "start",
     "start_audit",
@@ -42,22 +50,20 @@ __all__ = [
     "start_study",
     "start_sweep",
     "start_task",
+    "warm",
 ]
 
-_AT_ONCE = 2  # jobs that compute at the same time; each uses the kernel's own threads
-_WAITING = 8  # jobs that may wait for a turn
+_LOOK = 2.0  # seconds between looks at whose tab has gone
+_READING_SECONDS = 20.0  # that reading a visitor's file may take
 
 
-class TooManyJobs(DPMCError):
-    """The pool is full; the message says what to do."""
-
-
-@dataclass
+@dataclass(eq=False)
 class Job:
     """A running or finished piece of work. The page reads it; only its own thread writes ``results`` and ``error``.
 
     ``kind`` is "run", "recommend", "lists", "study-" and its kind, "factors", "factor-study-" and its kind, "audit", "sweep", "row" or "task"; a visitor has at most one of each. ``results[k]`` is the latest result of the k-th spec (None before its first iteration). ``state`` is "waiting",
     "running", "done", "cancelled" or "failed"; partial results stay in every case. ``note`` says why a finished run could not be kept in the store, if so.
+    ``session`` is the visitor's, ``sets`` the own data that it may read.
     """
 
     kind: str = "task"
@@ -69,8 +75,10 @@ class Job:
     started: float = field(default_factory=time.monotonic)
     seconds: float = 0.0
     progress: tuple[int, int] = (0, 0)
+    session: str = ""
+    sets: tuple[OwnSet, ...] = ()
     _stop: threading.Event = field(default_factory=threading.Event)
-    _leave: Callable[[], None] = lambda: None
+    _ticket: Ticket | None = None
 
     @property
     def active(self) -> bool:
@@ -82,7 +90,13 @@ class Job:
         self._stop.set()
         if self.active:
             self.state = "cancelled"
-        self._leave()
+        if self._ticket is not None:
+            self._ticket.leave()  # if it was still waiting, its place is free at once
+
+    @property
+    def place(self) -> int:
+        """Its place in the line: 1 is next, 0 when it has begun or was never in one."""
+        return 0 if self._ticket is None else self._ticket.place
 
     @property
     def stopped(self) -> bool:
@@ -108,13 +122,18 @@ def start(specs: tuple[RunSpec, ...], kind: str = "run") -> Job:
         results=[None] * len(specs),
         progress=(0, sum(ALGORITHMS[s.algorithm].length(s) for s in specs)),
     )
-    return _submit(job, lambda: _follow(job, any_steps, lambda result: job.progress[0] + 1, kept=True), _pool())
+    lengths = [ALGORITHMS[s.algorithm].length(s) for s in specs]
+
+    def made(k: int, result: Any) -> int:
+        return sum(lengths[:k]) + min(result.final.iteration, lengths[k])
+
+    return _submit(job, _drawn(job, "any", made, kept=True), _pool())
 
 
 def start_study(spec: StudySpec) -> Job:
     """Make the runs of a study in the same pool; replaces (and cancels) the visitor's former one of that kind."""
     job = Job(kind=f"study-{spec.kind}", specs=(spec,), results=[None], progress=(0, len(cells(spec)) * spec.seeds))
-    return _submit(job, lambda: _follow(job, study_steps, lambda result: result.runs), _pool())
+    return _submit(job, _drawn(job, "study", lambda _, result: result.runs), _pool())
 
 
 def start_factors(specs: tuple[FactorSpec, ...]) -> Job:
@@ -122,50 +141,71 @@ def start_factors(specs: tuple[FactorSpec, ...]) -> Job:
     lengths = [FACTORIZERS[s.algorithm].length(s) for s in specs]
     job = Job(kind="factors", specs=specs, results=[None] * len(specs), progress=(0, sum(lengths)))
 
-    def made(result: FactorResult) -> int:
-        done = min(result.final.iteration, lengths[specs.index(result.spec)])
-        return sum(lengths[: specs.index(result.spec)]) + done
+    def made(k: int, result: FactorResult) -> int:
+        return sum(lengths[:k]) + min(result.final.iteration, lengths[k])
 
-    return _submit(job, lambda: _follow(job, factor_steps, made, kept=True), _pool())
+    return _submit(job, _drawn(job, "factors", made, kept=True), _pool())
 
 
 def start_factor_study(spec: FactorStudySpec) -> Job:
     """Make the runs of a study of factorisations; replaces (and cancels) the visitor's former one of that kind."""
     job = Job(kind=f"factor-study-{spec.kind}", specs=(spec,), results=[None], progress=(0, factor_runs(spec)))
-    return _submit(job, lambda: _follow(job, factor_study_steps, lambda result: result.runs), _pool())
+    return _submit(job, _drawn(job, "factor-study", lambda _, result: result.runs), _pool())
 
 
 def start_audit(spec: AuditSpec) -> Job:
     """Audit ``spec`` in the same pool; replaces (and cancels) the visitor's former audit."""
     job = Job(kind="audit", specs=(spec,), results=[None], progress=(0, spec.runs))
-    return _submit(job, lambda: _follow(job, audit_steps, lambda result: result.runs), _pool())
+    return _submit(job, _drawn(job, "audit", lambda _, result: result.runs), _pool())
 
 
-def start_sweep(spec: SweepSpec, at_once: int) -> Job:
-    """Make the runs of a sweep that the store has not, ``at_once`` in processes of their own; replaces (and cancels) the visitor's former one."""
+def start_sweep(spec: SweepSpec, at_once: int, store: Callable[[], Runs]) -> Job:
+    """Make the runs of a sweep that the ``store`` has not, ``at_once`` in processes of their own; replaces (and cancels) the visitor's former one."""
     job = Job(kind="sweep", specs=(spec,), results=[None], progress=(0, spec.size))
 
-    def made(result: Made) -> int:
-        job.progress = (result.done, result.total)  # equal cells are run once
-        return result.done
+    def results(_: Worker) -> Iterator[tuple[int, Made]]:
+        memory = settings.of("DPMC_JOB_MEMORY_MB")
+        for made in sweep(spec, store(), jobs=at_once, sets=job.sets, memory=memory):
+            job.progress = (made.done, made.total)  # equal cells are run once
+            yield 0, made
 
-    return _submit(job, lambda: _follow(job, lambda s: sweep(s, keeping.store(), jobs=at_once), made), _pool())
+    return _submit(job, lambda worker: _follow(job, results(worker), lambda _, result: result.done), _pool())
 
 
-def start_row(entry: str, row: str, seed: int, trial: Callable[[], float]) -> Job:
-    """Compute one more ``trial`` of a paper's row; replaces (and cancels) the visitor's former one. It cannot be stopped half-way: cancelled, its result is not shown."""
+def start_row(entry: str, row: str, seed: int) -> Job:
+    """Compute one more trial of a paper's row; replaces (and cancels) the visitor's former one."""
     job = Job(kind="row", specs=((entry, row, seed),), results=[None], progress=(0, 1))
-
-    def once(_: Any) -> Iterator[float]:
-        yield trial()
-
-    return _submit(job, lambda: _follow(job, once, lambda _: 1), _pool())
+    return _submit(job, _drawn(job, "row", lambda *_: 1), _pool())
 
 
 def start_task(work: Callable[[Job], None]) -> Job:
     """Run any other work (a download) in a pool of its own; ``work`` reports through ``job.progress`` and heeds ``job.stopped``."""
     job = Job()
-    return _submit(job, lambda: work(job), _task_pool())
+    return _submit(job, lambda _: work(job), _task_pool())
+
+
+def read_file(steps: str, spec: tuple[Any, ...]) -> Any:
+    """What the worker for files makes of one: ``steps`` "inspect" or "read" of ``dpmc_core.experiments.worker``. It takes a second, and is not allowed more than twenty: whatever is in the
+    file, the app goes on. Raises ``DPMCError``."""
+    with _reading:
+        started = time.monotonic()
+        results = _reader().draw(steps, (spec,))
+        try:
+            for found in results:
+                if found is not None:
+                    return found[1]
+                if time.monotonic() - started > _READING_SECONDS:
+                    raise DPMCError(
+                        f"The file could not be read within {_READING_SECONDS:.0f} seconds; a smaller one is allowed."
+                    )
+        except MemoryError:
+            raise DPMCError("The file takes more memory than is allowed; a smaller one is allowed.") from None
+        finally:
+            results.close()  # type: ignore[attr-defined]
+    raise DPMCError("The file could not be read.")
+
+
+_reading = threading.Lock()
 
 
 def current(kind: str = "run") -> Job | None:
@@ -183,33 +223,82 @@ def standing(kind: str = "run") -> Job | None:
     return box.former.get(kind)
 
 
-def _follow(job: Job, run: Callable[[Any], Iterator[Any]], done: Callable[[Any], int], *, kept: bool = False) -> None:
-    for k, spec in enumerate(job.specs):
-        result = None
-        for result in run(spec):
-            if job.stopped:  # what came after *Cancel* is not shown: the page has said how far it got
-                return
-            job.results[k] = result
-            job.progress = (done(result), job.progress[1])
-        if kept and result is not None:
-            job.note = keeping.keep(result) or job.note
+def session() -> str:
+    """Whose page runs; "" where it is nobody's."""
+    context = get_script_run_ctx(suppress_warning=True)
+    return "" if context is None else context.session_id
 
 
-def _submit(job: Job, work: Callable[[], None], pool: "_Pool") -> Job:
+def forget_own(name: str) -> None:
+    """Drop the visitor's jobs on their own set called ``name``, results included: it is gone."""
+    _box().forget(name)
+
+
+def warm() -> None:
+    """Start the worker processes where there are visitors to serve, so that the first of them need not wait."""
+    if runtime.exists():
+        _warmed()
+
+
+@lru_cache(maxsize=1)
+def _warmed() -> None:
+    _pool().start_workers()
+
+
+def _drawn(job: Job, steps: str, done: Callable[[int, Any], int], *, kept: bool = False) -> Callable[[Worker], None]:
+    """The work of a job whose results a worker draws."""
+
+    def work(worker: Worker) -> None:
+        results = worker.draw(steps, job.specs, job.sets)
+        try:
+            _follow(job, results, done, kept=kept)
+        finally:
+            results.close()  # type: ignore[attr-defined]
+
+    return work
+
+
+def _follow(
+    job: Job, results: Iterable[tuple[int, Any] | None], done: Callable[[int, Any], int], *, kept: bool = False
+) -> None:
+    at = 0
+    for found in results:
+        if job.stopped:  # what came after *Cancel* is not shown: the page has said how far it got
+            return
+        if found is None:
+            continue
+        k, result = found
+        if k > at and kept:
+            _keep(job, at)
+        at = k
+        job.results[k] = result
+        job.progress = (done(k, result), job.progress[1])
+    if kept:
+        _keep(job, at)
+
+
+def _keep(job: Job, k: int) -> None:
+    """Put a finished run into the store; runs on somebody's own data are nobody else's business."""
+    if job.results[k] is not None and not shelf.is_own(job.specs[k].dataset):
+        job.note = keeping.keep(job.results[k]) or job.note
+
+
+def _submit(job: Job, work: Callable[[Worker], None], pool: Pool) -> Job:
     box = _box()
-    if not pool.admit():
-        raise TooManyJobs(
-            "The lab is busy: ten runs are going on or waiting. Try again in a minute; your settings are kept."
-        )
+    job.session = session()
+    # names of own sets occur nowhere else: the job gets those that its specs name
+    job.sets = tuple(one for name, one in shelf.current().items() if name in repr(job.specs))
+    asked = time.monotonic()
 
-    def body() -> None:
+    def body(worker: Worker) -> None:
         try:
             if job.stopped:
                 return
             job.state, job.started = "running", time.monotonic()
             if job.stopped:  # cancelled between the two lines above
                 return
-            work()
+            with shelf.using(*job.sets):
+                work(worker)
             job.state = "done"
         except DPMCError as error:
             job.error, job.state = str(error), "failed"
@@ -221,36 +310,22 @@ def _submit(job: Job, work: Callable[[], None], pool: "_Pool") -> Job:
             if job.stopped:
                 job.state = "cancelled"
             job.seconds = time.monotonic() - job.started
-            pool.leave()
+            logs.note(
+                "job",
+                job.session,
+                kind=job.kind,
+                state=job.state,
+                waited=round(job.started - asked, 3),
+                seconds=round(job.seconds, 3),
+                done=job.progress[0],
+                of=job.progress[1],
+            )
 
+    # in line first: where there is no place, the visitor's former job stands
+    job._ticket = pool.submit(job.session, body)
     box.replace(job)
-    future = pool.threads.submit(body)
-
-    def leave() -> None:
-        if future.cancel():  # it was still waiting: its place is free at once
-            pool.leave()
-
-    job._leave = leave
+    _watch(job)
     return job
-
-
-class _Pool:
-    """A bounded number of threads and a bounded queue before them."""
-
-    def __init__(self) -> None:
-        self.threads = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="dpmc-job")
-        self._lock, self._inside = threading.Lock(), 0
-
-    def admit(self) -> bool:
-        with self._lock:
-            if self._inside >= _AT_ONCE + _WAITING:
-                return False
-            self._inside += 1
-            return True
-
-    def leave(self) -> None:
-        with self._lock:
-            self._inside -= 1
 
 
 class _Box:
@@ -269,20 +344,71 @@ class _Box:
                 self.former[job.kind] = old
         self.jobs[job.kind] = job
 
+    def forget(self, name: str) -> None:
+        for kept in (self.jobs, self.former):
+            for kind, job in list(kept.items()):
+                if any(one.name == name for one in job.sets):
+                    job.cancel()
+                    del kept[kind]
+
     def cancel(self) -> None:
         for job in self.jobs.values():
             job.cancel()
 
 
-@st.cache_resource(show_spinner=False)
-def _pool() -> _Pool:
-    return _Pool()
+_watched: set[Job] = set()
+_watching = threading.Lock()
 
 
-@st.cache_resource(show_spinner=False)
-def _task_pool() -> _Pool:
+def _watch(job: Job) -> None:
+    """Cancel ``job`` when its visitor has been gone for a while: a closed tab needs no result, and others wait."""
+    if not runtime.exists():  # a script without a server has no tabs
+        return
+    with _watching:
+        first = not _watched
+        _watched.add(job)
+    if first:
+        threading.Thread(target=_look_after_jobs, name="dpmc-watch", daemon=True).start()
+
+
+def _look_after_jobs() -> None:
+    gone: dict[Job, float] = {}
+    while True:
+        time.sleep(_LOOK)
+        with _watching:
+            _watched.difference_update([job for job in _watched if not job.active])
+            if not _watched:
+                return
+            jobs = tuple(_watched)
+        with suppress(RuntimeError):  # the server is stopping
+            for job in jobs:
+                if runtime.get_instance().is_active_session(job.session):
+                    gone.pop(job, None)
+                elif time.monotonic() - gone.setdefault(job, time.monotonic()) >= settings.of("DPMC_GRACE_SECONDS"):
+                    job.cancel()
+                    logs.note("left", job.session, kind=job.kind)
+
+
+@lru_cache(maxsize=1)
+def _pool() -> Pool:
+    return Pool(
+        settings.of("DPMC_JOBS"),
+        settings.of("DPMC_QUEUE"),
+        settings.of("DPMC_QUEUE_OF_ONE"),
+        settings.of("DPMC_JOB_MEMORY_MB"),
+    )
+
+
+@lru_cache(maxsize=1)
+def _task_pool() -> Pool:
     """For downloads: they wait for a network, not for a processor."""
-    return _Pool()
+    return Pool(2, settings.of("DPMC_QUEUE"), settings.of("DPMC_QUEUE_OF_ONE"))
+
+
+@lru_cache(maxsize=1)
+def _reader() -> Worker:
+    """For visitors' files, which may hold anything: a process of its own, so that nobody's run is harmed."""
+    return Worker(min(2000, settings.of("DPMC_JOB_MEMORY_MB")))
 
 
 @st.cache_resource(scope="session", on_release=lambda box: box.cancel(), show_spinner=False)

@@ -13,6 +13,13 @@ from app_pages.parts.jobs import Job
 __all__ = ["watch"]
 
 
+def waiting(place: int) -> str:
+    """What a job that waits says: its ``place`` in the line, 1 for the next."""
+    if place <= 1:
+        return "next in line: others' runs are going on…"
+    return f"number {place} in line: others' runs are going on…"
+
+
 def watch(job: Job, step: str, so_far: Callable[[], bool]) -> None:
     """Show ``job`` until it ends. ``step`` is what its progress counts; ``so_far`` draws what there is and says whether it did."""
 
@@ -26,9 +33,7 @@ def watch(job: Job, step: str, so_far: Callable[[], bool]) -> None:
             f", about {max(left, 0.1):.0f} s left" if left is not None and left >= 1 else ""
         )
         bar, button = st.columns([5, 1], vertical_alignment="center")
-        bar.progress(
-            done / total if total else 0.0, text="waiting for a free place…" if job.state == "waiting" else text
-        )
+        bar.progress(done / total if total else 0.0, text=waiting(job.place) if job.state == "waiting" else text)
         if button.button("Cancel", icon=":material/stop_circle:", key=f"cancel-{job.kind}", width="stretch"):
             job.cancel()
             st.rerun()

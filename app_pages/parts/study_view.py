@@ -15,6 +15,7 @@ from app_pages.parts.compare_view import export, protection
 from app_pages.parts.completion_controls import LETTERS
 from app_pages.parts.run_charts import Named, top_entries
 from app_pages.parts.style import draw, show
+from dpmc_core.datasets import shelf
 from dpmc_core.experiments import RunResult, RunSpec
 from dpmc_core.experiments.data import split_of
 from dpmc_core.experiments.private import DEFAULT_TOTAL
@@ -124,7 +125,16 @@ def skew(spec: RunSpec) -> None:
 
 
 @st.cache_resource(max_entries=4, show_spinner="Counting whose ratings take part…")
+def _spreads_known(spec: RunSpec) -> tuple[Skew, ...]:
+    return _counted(spec)
+
+
 def _spreads(spec: RunSpec) -> tuple[Skew, ...]:
+    """Counted once for a set of the catalogue; of somebody's own set nothing is kept here."""
+    return _counted(spec) if shelf.is_own(spec.dataset) else _spreads_known(spec)
+
+
+def _counted(spec: RunSpec) -> tuple[Skew, ...]:
     return spreads(split_of(spec).train, spec.items_per_user, spec.seed)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from app_pages.parts import controls, texts
+from app_pages.parts import controls, own_data, texts
 from app_pages.parts.style import IDENTITY
 from dpmc_core.datasets import entry, names
 from dpmc_core.experiments.presets import PEOPLE
@@ -69,7 +69,11 @@ def form() -> Form:
     vary = controls.segments("Along the axis", "t_vary", VARY, "noise") if sound else "noise"
     st.subheader("Data")
     usual = "skewed" if sound else "low-rank"
-    dataset = usual if vary == "people" else controls.choice("Dataset", f"t_dataset_{protect}", DATASETS, usual)
+    dataset = (
+        usual
+        if vary == "people"
+        else controls.choice("Dataset", f"t_dataset_{protect}", own_data.menu("ratings"), usual)
+    )
     if vary == "people":
         st.caption("Made data with skewed popularity, so that there can be any number of people; 40 ratings each.")
     st.subheader("Method")

@@ -14,7 +14,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from app_pages.parts import jobs, keeping, tradeoff_best, tradeoff_charts
+from app_pages.parts import jobs, own_data, tradeoff_best, tradeoff_charts
 from app_pages.parts.controls import plain
 from app_pages.parts.style import IDENTITY, draw, show
 from app_pages.parts.tradeoff_controls import BY
@@ -60,7 +60,7 @@ def example_for(protect: str, vary: str, by: str) -> str:
 def stored_points(spec: SweepSpec) -> tuple[list[Point], int]:
     """The points of ``spec`` that the store holds, and how many runs they are of. Raises ``StoreError``."""
     with st.spinner("Looking for runs that are kept…"):  # noise for a total ε may have to be found first
-        runs = finished(spec, keeping.store())
+        runs = finished(spec, own_data.runs_for(dict(spec.base)))
     return points_of(runs), len(runs)
 
 

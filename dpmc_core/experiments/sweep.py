@@ -10,12 +10,12 @@ import json
 import os
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 import joblib
 from joblib.externals.loky import FIRST_COMPLETED, ProcessPoolExecutor, wait
@@ -23,6 +23,8 @@ from joblib.externals.loky.process_executor import BrokenProcessPool, Terminated
 from threadpoolctl import threadpool_limits
 
 from dpmc_core import limits
+from dpmc_core.datasets import shelf
+from dpmc_core.datasets.own import OwnSet
 from dpmc_core.errors import DataError, DPMCError, ParameterError
 from dpmc_core.experiments.records import (
     AnySpec,
@@ -37,8 +39,9 @@ from dpmc_core.experiments.records import (
 )
 from dpmc_core.experiments.store import RunStore, StoreError
 from dpmc_core.experiments.sweep_spec import Planned, SweepSpec
+from dpmc_core.experiments.worker import give_way
 
-__all__ = ["Made", "SweepError", "finished", "how_many", "make_all", "read_unkept", "sweep"]
+__all__ = ["Made", "PassingRuns", "Runs", "SweepError", "finished", "how_many", "make_all", "read_unkept", "sweep"]
 
 _ATTEMPTS = 3  # how often workers may die before the sweep gives up
 _HEARTBEAT = 0.5  # seconds
@@ -47,6 +50,36 @@ _PATIENCE = 5.0  # seconds that a scheduler has to answer
 
 class SweepError(DPMCError):
     """A sweep cannot go on; the message says why and what to do. Finished runs are kept."""
+
+
+class Runs(Protocol):
+    """Where finished runs are kept: what a sweep asks of it."""
+
+    def add(self, record: Record) -> bool: ...
+
+    def have(self, keys: Iterable[str]) -> set[str]: ...
+
+    def find(self, keys: Iterable[str], *, whole: bool = False) -> dict[str, Record]: ...
+
+
+class PassingRuns:
+    """Runs in memory only: those on somebody's own data, which go when their visit ends."""
+
+    def __init__(self) -> None:
+        self._records: dict[str, Record] = {}
+
+    def add(self, record: Record) -> bool:
+        """See ``RunStore.add``."""
+        return self._records.setdefault(record.key, record) is record
+
+    def have(self, keys: Iterable[str]) -> set[str]:
+        """See ``RunStore.have``."""
+        return {key for key in keys if key in self._records}
+
+    def find(self, keys: Iterable[str], *, whole: bool = False) -> dict[str, Record]:
+        """See ``RunStore.find``."""
+        del whole
+        return {key: self._records[key] for key in keys if key in self._records}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -68,19 +101,35 @@ class Made:
         return self.seconds / new * (self.total - self.done) if new else None
 
 
-def sweep(spec: SweepSpec, store: RunStore, *, jobs: int = 2, scheduler: str | None = None) -> Iterator[Made]:
+def sweep(
+    spec: SweepSpec,
+    store: Runs,
+    *,
+    jobs: int = 2,
+    scheduler: str | None = None,
+    sets: Sequence[OwnSet] = (),
+    memory: int = 0,
+) -> Iterator[Made]:
     """Make the runs of ``spec`` that ``store`` has not, ``jobs`` at once in processes of their own (1: here), or on the Dask cluster at ``scheduler``
-    (as "tcp://host:8786"; its workers need this software).
+    (as "tcp://host:8786"; its workers need this software). Processes here see ``sets``, and each holds at most ``memory`` megabytes (0: no cap).
 
     Runs that end in an error of their own (an overflow) are kept with its sentence. A worker that dies takes no finished run with it, and its
     unfinished ones are made again. Raises ``ParameterError``; ``SweepError`` where no scheduler answers, its workers cannot run this, or workers die again and
     again; ``StoreError`` where a run cannot be kept, which is then in the file that the message names.
     """
-    yield from make_all({key: run.spec for key, run in _keyed(spec)}, store, jobs=jobs, scheduler=scheduler)
+    yield from make_all(
+        {key: run.spec for key, run in _keyed(spec)}, store, jobs=jobs, scheduler=scheduler, sets=sets, memory=memory
+    )
 
 
 def make_all(
-    specs: Mapping[str, AnySpec], store: RunStore, *, jobs: int = 2, scheduler: str | None = None
+    specs: Mapping[str, AnySpec],
+    store: Runs,
+    *,
+    jobs: int = 2,
+    scheduler: str | None = None,
+    sets: Sequence[OwnSet] = (),
+    memory: int = 0,
 ) -> Iterator[Made]:
     """As ``sweep``, for any ``specs`` by their keys."""
     jobs = limits.check_int("sweep_jobs", jobs)
@@ -103,7 +152,7 @@ def make_all(
         yield made(None)
         for attempt in range(_ATTEMPTS):
             try:
-                for record in _records([specs[key] for key in specs if key in missing], jobs, client):
+                for record in _records([specs[key] for key in specs if key in missing], jobs, client, sets, memory):
                     if record is None:
                         yield made(None)
                         continue
@@ -120,7 +169,7 @@ def make_all(
                     ) from error
 
 
-def finished(spec: SweepSpec, store: RunStore, *, whole: bool = False) -> list[tuple[Planned, Record]]:
+def finished(spec: SweepSpec, store: Runs, *, whole: bool = False) -> list[tuple[Planned, Record]]:
     """The runs of ``spec`` that are in ``store``, in the order of the plan; ``whole`` with their summaries."""
     plan = _keyed(spec)
     found = store.find((key for key, _ in plan), whole=whole)
@@ -156,7 +205,9 @@ def read_unkept(file: Path, store: RunStore) -> int:
     return sum(store.add(record) for record in records)
 
 
-def _records(todo: list[AnySpec], jobs: int, client: Any) -> Iterator[Record | None]:
+def _records(
+    todo: list[AnySpec], jobs: int, client: Any, sets: Sequence[OwnSet], memory: int
+) -> Iterator[Record | None]:
     """Records of ``todo`` as they are finished; None where nothing was for half a second, so that who asked may stop."""
     named = [(kind_of(spec), spec.to_json()) for spec in todo]
     if client is not None:
@@ -164,12 +215,12 @@ def _records(todo: list[AnySpec], jobs: int, client: Any) -> Iterator[Record | N
     elif jobs == 1:
         yield from (_one(*name) for name in named)
     else:
-        yield from _here(named, jobs)
+        yield from _here(named, jobs, sets, memory)
 
 
-def _here(named: list[tuple[str, str]], jobs: int) -> Iterator[Record | None]:
+def _here(named: list[tuple[str, str]], jobs: int, sets: Sequence[OwnSet], memory: int) -> Iterator[Record | None]:
     """On processes of this machine, by joblib's own pool. Each sweep has one to itself: joblib's shared one is shut down for everybody when one sweep is stopped."""
-    pool = ProcessPoolExecutor(jobs)
+    pool = ProcessPoolExecutor(jobs, initializer=_begin, initargs=(tuple(sets), memory))
     try:
         rest = iter(named)
         waiting = {pool.submit(_one, *name) for name in itertools.islice(rest, 4 * jobs)}
@@ -182,6 +233,11 @@ def _here(named: list[tuple[str, str]], jobs: int) -> Iterator[Record | None]:
                 yield future.result()
     finally:
         pool.shutdown(wait=True, kill_workers=True)
+
+
+def _begin(sets: tuple[OwnSet, ...], memory: int) -> None:
+    give_way(memory)
+    shelf.put({one.name: one for one in sets})
 
 
 def _there(named: list[tuple[str, str]], client: Any) -> Iterator[Record]:
@@ -206,7 +262,7 @@ def _one(kind: str, text: str) -> Record:
         return failed(spec, error)
 
 
-def _keep(store: RunStore, record: Record) -> None:
+def _keep(store: Runs, record: Record) -> None:
     """Add ``record``; where that fails it goes to a file of its own, so that an hour's run is not lost to a full disk."""
     try:
         store.add(record)

@@ -352,20 +352,18 @@ class TestJobs:
         assert self.wait(download).state == "done"
         broken = self.wait(jobs.start((RunSpec(n_users=10, n_items=10, rank=50),)))
         assert (broken.state, jobs.current(), jobs.standing()) == ("failed", broken, fast)
-        first = jobs.start((RunSpec(iterations=500, n_users=900, n_items=900, rank=60),))
-        boxes = [jobs._Box() for _ in range(4)]
-        waiting = []
-        for box in boxes:
-            monkeypatch.setattr(jobs, "_box", lambda box=box: box)
-            waiting.append(jobs.start((RunSpec(iterations=500, n_users=900, n_items=900, rank=60),)))
-        inside = jobs._pool()._inside
-        for job in waiting[2:]:
-            job.cancel()  # they wait behind two that compute: their places are free at once
-        assert jobs._pool()._inside == inside - 2
-        for job in (first, *waiting):
-            job.cancel()
-        pool = jobs._Pool()
-        assert all(pool.admit() for _ in range(10))
-        assert not pool.admit()
-        pool.leave()
-        assert pool.admit()
+        long = RunSpec(iterations=500, n_users=900, n_items=900, rank=60)
+        started: list[jobs.Job] = []
+        try:
+            for _ in range(5):
+                box = jobs._Box()
+                monkeypatch.setattr(jobs, "_box", lambda box=box: box)
+                started.append(jobs.start((long,)))
+                while len(started) <= 2 and started[-1].state == "waiting":
+                    time.sleep(0.01)
+            assert [job.place for job in started] == [0, 0, 1, 2, 3]  # two compute
+            started[3].cancel()  # its place is free at once
+            assert [job.place for job in started] == [0, 0, 1, 0, 2]
+        finally:
+            for job in started:
+                job.cancel()

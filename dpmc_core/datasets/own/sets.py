@@ -10,6 +10,7 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+import numpy as np
 import pandas as pd
 
 from dpmc_core.datasets.catalogue import Entry
@@ -75,6 +76,20 @@ class OwnSet:
     def name(self) -> str:
         """What specs call it."""
         return self.entry.name
+
+    @property
+    def megabytes(self) -> float:
+        """What it holds, roughly, without what is worked out of it."""
+        size = 0
+        if self.ratings is not None:
+            held = self.ratings
+            size += held.users.nbytes + held.items.nbytes + held.values.nbytes
+            size += sum(60 + len(name) for name in (*held.user_labels, *held.item_labels))
+        if self.images is not None:
+            size += int(np.asarray(self.images.values).nbytes)
+        if self.documents is not None:
+            size += sum(60 + 2 * len(text) for text in self.documents.texts)
+        return size / 1e6
 
     def kept(self, key: Hashable, make: Callable[[], T]) -> T:
         """``make()``, or what it gave before for this ``key``: a cache that belongs to the set."""

@@ -1,0 +1,62 @@
+"""Whose turn it is: one visitor after the other, bounded, and nobody is forgotten."""
+
+import threading
+import time
+
+import pytest
+
+from app_pages.parts.pool import Pool, Ticket, TooManyJobs
+
+
+class Line:
+    """A pool of one thread that is held up until told, and who was served in which order."""
+
+    def __init__(self, most: int = 10, most_of_one: int = 4) -> None:
+        self.pool, self.served, self.gate = Pool(1, most, most_of_one), [], threading.Event()
+        self.pool.submit("gate", lambda _: self.gate.wait(10) and None)
+        while self.pool._waiting:
+            time.sleep(0.001)
+
+    def ask(self, session: str, name: str) -> Ticket:
+        return self.pool.submit(session, lambda _: self.served.append(name))
+
+    def open(self, count: int) -> list[str]:
+        self.gate.set()
+        until = time.monotonic() + 10
+        while len(self.served) < count and time.monotonic() < until:
+            time.sleep(0.001)
+        return self.served
+
+
+def test_visitors_take_turns() -> None:
+    line = Line()
+    tickets = [line.ask(*who) for who in (("a", "a1"), ("a", "a2"), ("a", "a3"), ("b", "b1"), ("c", "c1"), ("b", "b2"))]
+    places = [ticket.place for ticket in tickets]
+    assert places == [1, 4, 6, 2, 3, 5]
+    in_order = [name for _, name in sorted(zip(places, ("a1", "a2", "a3", "b1", "c1", "b2"), strict=True))]
+    assert line.open(6) == in_order
+    assert [ticket.place for ticket in tickets] == [0] * 6
+
+
+def test_leaving_gives_the_place_to_the_next() -> None:
+    line = Line()
+    a1, b1, a2 = line.ask("a", "a1"), line.ask("b", "b1"), line.ask("a", "a2")
+    assert a1.leave()
+    assert not a1.leave()
+    assert sorted(ticket.place for ticket in (b1, a2)) == [1, 2]
+    assert sorted(line.open(2)) == ["a2", "b1"]
+    assert not b1.leave()
+
+
+def test_the_line_is_bounded_for_all_and_for_one() -> None:
+    line = Line(most=5, most_of_one=2)
+    line.ask("a", "a1"), line.ask("a", "a2")
+    with pytest.raises(TooManyJobs, match="2 of your runs wait already"):
+        line.ask("a", "a3")
+    for k in range(3):
+        line.ask(f"v{k}", "x")
+    with pytest.raises(TooManyJobs, match="5 runs are waiting"):
+        line.ask("z", "z")
+    assert len(line.open(5)) == 5
+    line.ask("a", "again")
+    assert line.open(6)[-1] == "again"
