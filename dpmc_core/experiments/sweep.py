@@ -45,6 +45,7 @@ __all__ = ["Made", "PassingRuns", "Runs", "SweepError", "finished", "how_many", 
 
 _ATTEMPTS = 3  # how often workers may die before the sweep gives up
 _HEARTBEAT = 0.5  # seconds
+_SETTLE = 0.1  # seconds
 _PATIENCE = 5.0  # seconds that a scheduler has to answer
 
 
@@ -221,9 +222,10 @@ def _records(
 def _here(named: list[tuple[str, str]], jobs: int, sets: Sequence[OwnSet], memory: int) -> Iterator[Record | None]:
     """On processes of this machine, by joblib's own pool. Each sweep has one to itself: joblib's shared one is shut down for everybody when one sweep is stopped."""
     pool = ProcessPoolExecutor(jobs, initializer=_begin, initargs=(tuple(sets), memory))
+    waiting: set[Any] = set()
     try:
         rest = iter(named)
-        waiting = {pool.submit(_one, *name) for name in itertools.islice(rest, 4 * jobs)}
+        waiting |= {pool.submit(_one, *name) for name in itertools.islice(rest, 2 * jobs)}
         while waiting:
             done, waiting = wait(waiting, timeout=_HEARTBEAT, return_when=FIRST_COMPLETED)
             if not done:
@@ -232,6 +234,8 @@ def _here(named: list[tuple[str, str]], jobs: int, sets: Sequence[OwnSet], memor
                 waiting |= {pool.submit(_one, *name) for name in itertools.islice(rest, 1)}
                 yield future.result()
     finally:
+        # joblib's manager stumbles over work that it was given and has not looked at when it is told to end
+        wait(waiting, timeout=_SETTLE)
         pool.shutdown(wait=True, kill_workers=True)
 
 
