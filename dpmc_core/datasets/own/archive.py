@@ -51,7 +51,7 @@ def _checked(file: str, infos: list[zipfile.ZipInfo], endings: tuple[str, ...]) 
     wanted, total = [], 0
     for info in infos:
         name = info.filename
-        if info.is_dir():
+        if name.endswith("/"):
             continue
         parts = name.replace("\\", "/").split("/")
         if ".." in parts or parts[0] == "" or ":" in parts[0] or "\0" in name:

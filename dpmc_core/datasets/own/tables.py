@@ -4,9 +4,10 @@ Lives here: CSV, TSV and Parquet to a table, a guess at which column is what, an
 what was left out. Does not live here: other kinds of data (``texts``, ``images``).
 """
 
+import io
 import re
+import warnings
 from dataclasses import dataclass
-from io import BytesIO
 
 import numpy as np
 import pandas as pd
@@ -84,7 +85,7 @@ def _parquet(file: str, data: bytes) -> pd.DataFrame:
     import pyarrow.parquet as pq
 
     try:
-        opened = pq.ParquetFile(BytesIO(data))
+        opened = pq.ParquetFile(io.BytesIO(data))
         known = opened.metadata
         size = sum(known.row_group(k).total_byte_size for k in range(known.num_row_groups))
         if known.num_rows > MOST_ROWS or known.num_columns > MOST_COLUMNS or size > 8 * MOST_CELLS:
@@ -92,7 +93,9 @@ def _parquet(file: str, data: bytes) -> pd.DataFrame:
         for kind in opened.schema_arrow.types:
             if pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
                 raise DataError(f"{file} holds a column of {kind}; columns of numbers and text are allowed.")
-        return opened.read().to_pandas(ignore_metadata=True)
+        table = opened.read()
+        table.validate(full=True)  # text that is no text would fail later, anywhere
+        return table.to_pandas(ignore_metadata=True)
     except (pa.ArrowException, OSError, ValueError, TypeError, KeyError, OverflowError, RuntimeError) as error:
         if isinstance(error, DataError):
             raise
@@ -114,10 +117,18 @@ def _text(file: str, data: bytes) -> pd.DataFrame:
         raise DataError(_too_large(file, text.count("\n"), across))
     headed = not any(_is_number(word.strip().strip('"')) for word in lines[0].split(separator))
     try:
-        return pd.read_csv(
-            BytesIO(text.encode()), sep=separator, header=0 if headed else None, engine="c", low_memory=False, skip_blank_lines=True,
-            index_col=False,
-        )  # fmt: skip
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", pd.errors.ParserWarning)
+            return pd.read_csv(
+                io.StringIO(text),
+                sep=separator,
+                header=0 if headed else None,
+                engine="c",
+                low_memory=False,
+                index_col=False,
+            )
+    except pd.errors.ParserWarning:
+        raise DataError(f"{file}: its first row names fewer columns than the rows below have; name each.") from None
     except (
         ValueError,
         TypeError,
@@ -298,7 +309,10 @@ def _numbers(column: pd.Series) -> pd.Series:
         return column.astype(np.float64)
     if column.dtype.kind in "mM":  # times would become nanoseconds
         return pd.Series(np.nan, index=column.index)
-    found = pd.to_numeric(column, errors="coerce")
+    try:
+        found = pd.to_numeric(column, errors="coerce")
+    except OverflowError:  # whole numbers of hundreds of digits
+        found = column.map(_float)
     if found.dtype.kind == "c":
         return pd.Series(np.nan, index=column.index)
     return found.astype(np.float64)
@@ -336,3 +350,10 @@ def _short(error: BaseException) -> str:
 
 def _too_large(file: str, rows: int, columns: int) -> str:
     return f"{file} has {rows:,} rows and {columns:,} columns; at most {MOST_ROWS:,} rows, {MOST_COLUMNS:,} columns and {MOST_CELLS:,} cells are allowed."
+
+
+def _float(value: object) -> float:
+    try:
+        return float(str(value))
+    except ValueError:
+        return float("nan")

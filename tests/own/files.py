@@ -1,0 +1,156 @@
+"""Files as visitors have them, made in memory, and ways to spoil them."""
+
+import io
+import zipfile
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+from PIL import Image
+from scipy.io import savemat
+
+__all__ = ["documents_zip", "good_files", "long_csv", "parquet", "pictures_zip", "spoiled", "zipped"]
+
+
+def long_csv(users: int = 12, items: int = 9, seed: int = 0, separator: str = ",") -> bytes:
+    rng = np.random.default_rng(seed)
+    lines = [separator.join(("when", "reader_id", "book", "stars"))]
+    for user in range(users):
+        for item in rng.choice(items, 6, replace=False):
+            lines.append(
+                separator.join((str(rng.integers(10**9)), f"r{user}", f"book {item}", str(rng.integers(1, 6))))
+            )
+    return "\n".join(lines).encode()
+
+
+def parquet(data: bytes) -> bytes:
+    out = io.BytesIO()
+    pd.read_csv(io.BytesIO(data)).to_parquet(out)
+    return out.getvalue()
+
+
+def zipped(files: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", method) as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return out.getvalue()
+
+
+def picture(height: int = 12, width: int = 12, seed: int = 0, kind: str = "PNG", mode: str = "L") -> bytes:
+    shape = (height, width) if mode == "L" else (height, width, 3)
+    pixels = np.random.default_rng(seed).integers(1, 256, shape, dtype=np.uint8)
+    out = io.BytesIO()
+    Image.fromarray(pixels).save(out, kind)
+    return out.getvalue()
+
+
+def pictures_zip(count: int = 8, **options: object) -> bytes:
+    return zipped({f"class {k % 2}/{k}.png": picture(seed=k, **options) for k in range(count)})  # type: ignore[arg-type]
+
+
+def documents_zip(count: int = 8) -> bytes:
+    words = [
+        "apple",
+        "banana",
+        "cherry",
+        "river",
+        "mountain",
+        "forest",
+        "engine",
+        "wheel",
+        "road",
+        "music",
+        "piano",
+        "violin",
+    ]
+    rng = np.random.default_rng(0)
+    return zipped({f"{'ab'[k % 2]}/{k}.txt": " ".join(rng.choice(words, 30)).encode() for k in range(count)})
+
+
+def npy(array: np.ndarray, **options: bool) -> bytes:
+    out = io.BytesIO()
+    np.save(out, array, **options)
+    return out.getvalue()
+
+
+def mat(**variables: np.ndarray) -> bytes:
+    out = io.BytesIO()
+    savemat(out, variables, do_compression=True)
+    return out.getvalue()
+
+
+def good_files() -> list[tuple[str, str, bytes]]:
+    """One of each kind that can be read: (kind, file, data)."""
+    rng = np.random.default_rng(0)
+    wide = pd.DataFrame(rng.integers(1, 6, (10, 9)).astype(float), columns=[f"film {k}" for k in range(9)])
+    wide[wide > 4] = np.nan
+    wide.insert(0, "name", [f"user {k}" for k in range(10)])
+    lines = "\n".join(" ".join(rng.choice(["red", "green", "blue", "black", "white"], 8)) for _ in range(20))
+    return [
+        ("ratings", "a.csv", long_csv()),
+        ("ratings", "a.tsv", long_csv(separator="\t")),
+        ("ratings", "ratings.dat", long_csv().replace(b",", b"::")),
+        ("ratings", "a.parquet", parquet(long_csv())),
+        ("ratings", "wide.csv", wide.to_csv(index=False).encode()),
+        ("documents", "a.txt", lines.encode()),
+        ("documents", "a.csv", b"title,body\n" + b"\n".join(b't%d,"some words of text, again and again %d"' % (k, k) for k in range(9))),
+        ("documents", "a.zip", documents_zip()),
+        ("images", "a.zip", pictures_zip()),
+        ("images", "jpg.zip", zipped({f"{k}.jpg": picture(kind="JPEG", seed=k, mode="RGB") for k in range(6)})),
+        ("images", "a.npy", npy(rng.random((9, 8, 8)))),
+        ("images", "flat.npy", npy(rng.integers(0, 256, (9, 64), dtype=np.uint8))),
+        ("images", "a.mat", mat(fea=rng.random((9, 64)))),
+    ]  # fmt: skip
+
+
+def spoiled(seed: int = 0) -> Iterator[tuple[str, str, bytes]]:
+    """Without end: files of every kind with bytes flipped, cut, doubled, mixed, put under another ending or another kind."""
+    rng = np.random.default_rng(seed)
+    good = good_files()
+    kinds = ("ratings", "documents", "images")
+    words = [
+        b"NaN",
+        b"inf",
+        b"-1e308",
+        b"1e999",
+        b"\x00",
+        b'"',
+        b"\xff\xfe",
+        b"\x80\x04",
+        b"=cmd()",
+        b"<script>",
+        b"\r",
+        b",,,,",
+        b"PK\x03\x04",
+        b"../../etc",
+        b"9" * 400,
+    ]
+    while True:
+        kind, file, data = good[rng.integers(len(good))]
+        raw = bytearray(data)
+        for _ in range(int(rng.integers(1, 6))):
+            at = int(rng.integers(len(raw))) if raw else 0
+            match int(rng.integers(7)):
+                case 0:
+                    for k in rng.integers(0, max(len(raw), 1), 8):
+                        if raw:
+                            raw[k] = int(rng.integers(256))
+                case 1:
+                    raw = raw[:at]
+                case 2:
+                    raw[at:at] = words[rng.integers(len(words))]
+                case 3:
+                    raw[at:at] = raw[at : at + int(rng.integers(1, 200))] * int(rng.integers(1, 20))
+                case 4:
+                    other = good[rng.integers(len(good))][2]
+                    raw[at:] = other[int(rng.integers(len(other))) :]
+                case 5:
+                    del raw[at : at + int(rng.integers(1, 100))]
+                case 6:  # a number somewhere becomes huge: sizes and counts in headers
+                    raw[at : at + 4] = bytes(rng.choice([0, 1, 127, 128, 255], 4).tolist())
+        if rng.random() < 0.2:
+            file = good[rng.integers(len(good))][1]
+        if rng.random() < 0.1:
+            kind = kinds[rng.integers(3)]
+        yield kind, file, bytes(raw)
