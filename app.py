@@ -85,6 +85,10 @@ page = st.navigation(
     position="hidden" if st.context.is_embedded else "sidebar",
 )
 jobs.warm()
+# whoever asked their system for less motion gets none
+st.html(
+    "<style>@media (prefers-reduced-motion: reduce) {*, *::before, *::after {animation: none !important; transition: none !important;}}</style>"
+)
 lessons.bar()
 page.run()
 share.bar()

@@ -5,7 +5,7 @@ from typing import Any
 
 import streamlit as st
 
-from app_pages.parts import audit_charts, controls, game, jobs, live, texts
+from app_pages.parts import audit_charts, controls, game, glossary, jobs, live, texts
 from app_pages.parts.style import IDENTITY, draw, show
 from dpmc_core.errors import DPMCError
 from dpmc_core.experiments.audit_spec import CASES, FACTOR_TARGETS, NEIGHBOURS, VIEWS, AuditSpec
@@ -204,7 +204,7 @@ def show_result(result: AuditResult, title: str) -> None:
             st.code(result.spec.command(), language="bash")
 
 
-st.title("Can an attacker tell whether Alice is in?")
+glossary.title("Can an attacker tell whether Alice is in?", "audit")
 st.markdown(
     "Two datasets differ only in Alice. The attacker sees what is published from one of them, many times over, and learns to tell them apart. How well that works "
     "on fresh outputs *proves* a lower bound on ε: if a claim is below it, the claim is wrong."

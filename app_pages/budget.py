@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from app_pages.parts import budget_charts, controls, stories, texts
+from app_pages.parts import budget_charts, controls, glossary, stories, texts
 from app_pages.parts.style import IDENTITY, show
 from dpmc_core.errors import DPMCError
 from dpmc_core.mechanisms import Mechanism
@@ -91,7 +91,7 @@ def statement_card(title: str, said: Statement) -> None:
         st.caption(f"Unit: one {said.unit}; neighbours: {said.neighbours}. {said.how}.")
 
 
-st.title("What does a whole run spend?")
+glossary.title("What does a whole run spend?", "budget")
 st.markdown(
     "One noisy answer costs some privacy, **ε**. An algorithm gives many answers, and the costs add up: less than one by one, if one counts "
     "well. Here every counting method that holds is applied to the same releases."

@@ -4,7 +4,7 @@ from typing import Any
 
 import streamlit as st
 
-from app_pages.parts import compare_view, controls, jobs, recommend_view, study_view
+from app_pages.parts import compare_view, controls, glossary, jobs, recommend_view, study_view
 from app_pages.parts.completion_controls import LETTERS, LINK_TITLES, configuration, data_controls, method_controls
 from app_pages.parts.running import Panel, panel
 from app_pages.parts.user_controls import (
@@ -66,7 +66,7 @@ with st.sidebar:
     if question in STUDIES:
         seeds = int(controls.number("Seeds of each point", "seeds", "study_seeds", 3))
 
-st.title("What does noise cost a recommender?")
+glossary.title("What does noise cost a recommender?", "completion")
 if question in ("compare", "lists"):
     st.markdown(
         "Fill in a matrix of ratings from the few that are known, with and without noise, and compare the error on ratings that were "

@@ -4,7 +4,18 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from app_pages.parts import charts, controls, jobs, own_data, own_view, run_charts, sample_view, settings, texts
+from app_pages.parts import (
+    charts,
+    controls,
+    glossary,
+    jobs,
+    own_data,
+    own_view,
+    run_charts,
+    sample_view,
+    settings,
+    texts,
+)
 from app_pages.parts.style import show
 from dpmc_core.datasets import Entry, Ratings, catalogue, download, entry, shelf
 from dpmc_core.errors import DPMCError
@@ -21,7 +32,7 @@ VIEWS = {"known": "Known sets", "own": "Your own data"}
 controls.on_page(
     "app_pages/datasets.py", {"d_name": DATASETS, "d_zeros": ZEROS, "d_view": VIEWS, "d_holds": own_view.TITLES}
 )
-st.title("What data is here, and what may it be used for?")
+glossary.title("What data is here, and what may it be used for?", "datasets")
 st.markdown(
     "Synthetic sets are made here, and two small ones ship with the app: neither needs a network. The others are fetched from their publishers, only when you ask, after you saw their terms. "
     "Or bring your own: it stays in this visit."

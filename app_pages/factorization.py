@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from app_pages.parts import controls, factor_study_view, factor_view, jobs
+from app_pages.parts import controls, factor_study_view, factor_view, glossary, jobs
 from app_pages.parts.factor_controls import (
     FACTOR_TITLES,
     QUESTIONS,
@@ -36,7 +36,7 @@ with st.sidebar:
         seeds = int(controls.number("Seeds of each point", "f_seeds", "study_seeds", 3))
 
 images = known.holds == "images"
-st.title("Can faces and topics be learned in private?")
+glossary.title("Can faces and topics be learned in private?", "factorization")
 if question == "compare":
     st.markdown(
         f"*Non-negative factorisation* finds {'parts that add up to faces' if images else 'topics that add up to documents'}. Four ways side by side: not private; private **as published**, "

@@ -3,7 +3,7 @@
 import numpy as np
 import streamlit as st
 
-from app_pages.parts import charts, controls, texts
+from app_pages.parts import charts, controls, glossary, texts
 from app_pages.parts.style import IDENTITY, draw, show
 from dpmc_core.experiments import RunSpec, run
 from dpmc_core.mechanisms import Gaussian, Huber, Laplace
@@ -41,7 +41,7 @@ controls.on_page("app_pages/home.py", {"home_noise": NOISES})
 with st.sidebar:
     st.subheader("Privacy")
     epsilon = controls.steps_slider(
-        "ε: more private ← → more accurate", "home_epsilon", EPSILONS, 1.0, help=texts.DEFINITIONS["epsilon"]
+        "ε: more private ← → more accurate", "home_epsilon", EPSILONS, 1.0, help=glossary.meaning("epsilon")
     )
     mechanism = controls.choice("Noise in the picture", "home_noise", NOISES, "huber")
     seed = int(controls.number("Seed", "home_seed", "seed", 0))
@@ -52,7 +52,7 @@ with st.sidebar:
         help="New noise: the next seed.",
     )
 
-st.title("How much noise hides one person?")
+glossary.title("How much noise hides one person?", "home")
 st.markdown(
     "People rate films; a service learns from the ratings and publishes what it learned. **Differential privacy** adds noise, "
     "so that what is published says little about whether *you* were in the data: how little, the odds below bound. The noise has a price: the picture below "

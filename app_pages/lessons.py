@@ -4,13 +4,13 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from app_pages.parts import controls
+from app_pages.parts import controls, glossary
 from app_pages.parts.lessons import begin, lessons
 from app_pages.parts.style import figure, show
 from dpmc_core.privacy import guess_bound
 
 controls.on_page("app_pages/lessons.py")
-st.title("Where do I begin?")
+glossary.title("Where do I begin?", "lessons")
 st.markdown(
     "Three guided paths. Each step opens a page of the app with its settings made, says what to look at, and asks one question. Every step has a link of its own, to share with a class."
 )
@@ -40,4 +40,5 @@ show(
     numbers,
 )
 st.caption("The one curve to remember: what ε allows an attacker who tries to tell whether one person is in the data.")
+glossary.all_words()
 controls.link_problems()

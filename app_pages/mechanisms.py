@@ -3,7 +3,7 @@
 import numpy as np
 import streamlit as st
 
-from app_pages.parts import charts, controls, texts
+from app_pages.parts import charts, controls, glossary, texts
 from app_pages.parts.style import IDENTITY, show
 from dpmc_core.errors import DPMCError
 from dpmc_core.limits import LIMITS
@@ -68,7 +68,7 @@ def build() -> list[Mechanism]:
     return [*made, Staircase(epsilon=1.0, sensitivity=sensitivity)] if with_staircase else made
 
 
-st.title("Which noise, and how much?")
+glossary.title("Which noise, and how much?", "mechanisms")
 st.markdown(
     "A curator adds noise to a number before publishing it. Four families compete: **Laplace** and **Huber** give a bound ε that "
     "never fails, **Gaussian** one that may fail with a small probability δ, **staircase** the least variance for one ε."

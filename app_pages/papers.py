@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from app_pages.parts import controls, jobs, live, papers_view
+from app_pages.parts import controls, glossary, jobs, live, papers_view
 from dpmc_core.errors import DPMCError
 from dpmc_core.experiments.papers import ENTRIES, PAPERS, rows_of, stored
 from dpmc_core.experiments.papers.row import Row
@@ -25,7 +25,7 @@ with st.sidebar:
     name = controls.choice("Table or figure", f"p_entry_{paper}", of_paper, first)
 entry = next(e for e in ENTRIES if e.id == name)
 
-st.title("Do the papers' numbers come back?")
+glossary.title("Do the papers' numbers come back?", "papers")
 st.markdown(
     "Four papers stand behind this app. Here is every table and figure they have, what is printed, what came out when we ran it several times, and what we found. "
     "**Reproduced**, **same trend** and **differs** follow one rule for all rows, said below each table."

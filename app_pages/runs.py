@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from app_pages.parts import controls, keeping, runs_view
+from app_pages.parts import controls, glossary, keeping, runs_view
 from dpmc_core.experiments.factor_registry import FACTORIZERS
 from dpmc_core.experiments.registry import ALGORITHMS
 from dpmc_core.experiments.store import RunStore, StoreError
@@ -17,7 +17,7 @@ AT_ONCE = 200
 MOST_COMPARED = 8
 
 controls.on_page("app_pages/runs.py")
-st.title("What has been run, and what came out?")
+glossary.title("What has been run, and what came out?", "runs")
 st.markdown(
     "Every run that finishes is kept here with its settings, seed, errors, ledger and statement: runs of the *Completion*, *Factorization* and *Tradeoffs* pages and of the command line. Pick some to "
     "compare them."

@@ -4,7 +4,7 @@ import os
 
 import streamlit as st
 
-from app_pages.parts import controls, jobs, keeping, own_data, tradeoff_view
+from app_pages.parts import controls, glossary, jobs, keeping, own_data, tradeoff_view
 from app_pages.parts.running import Panel, panel
 from app_pages.parts.tradeoff_controls import MOST_RUNS, TRADEOFF_TITLES, VIEWS, form
 from dpmc_core.datasets import entry, shelf
@@ -38,7 +38,7 @@ def presenter() -> None:
         "[data-testid='stCaptionContainer'] p{font-size:1.1rem}h1{font-size:3rem !important}</style>"
     )
     slide = controls.segments("Slide", "t_slide", SLIDES, "user", label_visibility="collapsed")
-    st.title(SLIDES[slide])
+    glossary.title(SLIDES[slide], "tradeoffs")
     spec, points, made = tradeoff_view.examples()[slide]
     vary = "people" if slide == "people" else "noise"
     by = slide.removeprefix("rating-") if slide.startswith("rating-") else "total_epsilon"
@@ -54,7 +54,7 @@ def live() -> None:
     with st.sidebar:
         asked = form()
         controls.switch("Presenter mode", "present", False, help="Large type, no sidebar, stored results only.")
-    st.title("What does privacy cost, and which noise costs least?")
+    glossary.title("What does privacy cost, and which noise costs least?", "tradeoffs")
     st.markdown(
         "Every point is the mean of several runs, with a band that says how far chance alone could move it. **Protected** is "
         + (

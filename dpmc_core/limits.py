@@ -44,10 +44,10 @@ class Limit:
 
     def check(self, value: object) -> float:
         """``value`` as a float inside the range; raises ``ParameterError`` naming parameter, value and range."""
-        if isinstance(value, (bool, str, bytes)) or not isinstance(value, SupportsFloat):
+        if isinstance(value, (bool, str, bytes)):
             raise ParameterError(self.name, value, self.allowed)
         try:
-            number = float(value)
+            number = float(cast("SupportsFloat", value))
         except (TypeError, ValueError, OverflowError):
             raise ParameterError(self.name, value, self.allowed) from None
         if not math.isfinite(number) or (self.integer and number != int(number)):

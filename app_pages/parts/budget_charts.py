@@ -11,7 +11,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from app_pages.parts.charts import Drawn
-from app_pages.parts.style import IDENTITY, Identity, Label, figure, label_end, label_ends
+from app_pages.parts.style import IDENTITY, Identity, Label, figure, label_end, label_ends, level
 from dpmc_core.mechanisms import Gaussian, Huber, Laplace, Mechanism
 from dpmc_core.privacy.account import METHODS, Account
 from dpmc_core.privacy.compare import DpalsCount, price
@@ -129,7 +129,7 @@ def price_curve(alpha: float, shift_in_sd: float) -> Drawn:
     everything = [*limit, *exact, 1.0, 2.0]
     low, high = min(everything) - 0.08, max(everything) + 0.08
     for name, value in (("laplace", 2.0), ("gaussian", 1.0)):
-        fig.add_hline(y=value, line={"color": IDENTITY[name].colour, "dash": IDENTITY[name].dash, "width": 1.5})
+        level(fig, value, {"color": IDENTITY[name].colour, "dash": IDENTITY[name].dash, "width": 1.5})
         label_end(fig, 0.05, value, IDENTITY[name].title, log_x=True, shift=9)
     fig.update_yaxes(range=[low, high])
     fig.update_xaxes(range=[math.log10(0.045), math.log10(6.3)], **_ticks(math.log10(0.05), math.log10(6)))

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import pandas as pd
 import streamlit as st
 
-from app_pages.parts import controls, jobs, run_charts, texts
+from app_pages.parts import controls, glossary, jobs, run_charts, texts
 from app_pages.parts.completion_controls import LETTERS, NOISES
 from app_pages.parts.run_charts import Named
 from app_pages.parts.style import IDENTITY, draw, show
@@ -123,7 +123,7 @@ def account(item: Named, clip: bool) -> None:
         st.metric(
             f"held-out RMSE{', clipped' if clip else ''} (rating units)",
             f"{final.test_rmse_clipped if clip else final.test_rmse:.4f}",
-            help=texts.DEFINITIONS["rmse"] + " ± is half of a 95 % interval over the choice of held-out ratings.",
+            help=glossary.meaning("rmse") + " ± is half of a 95 % interval over the choice of held-out ratings.",
         )
         half = final.test_half_width_clipped if clip else final.test_half_width
         lines = [f"± {half:.2g} (95 %, over held-out ratings)"]
@@ -150,7 +150,7 @@ def details(results: list[Named], clip: bool) -> None:
         "Trivial predictors (held-out RMSE): "
         + " · ".join(f"{name} {texts.three(v)}" for name, v in trivial.items())
         + f". Split: {results[0].result.split.how}.",
-        help=texts.DEFINITIONS["trivial"],
+        help=glossary.meaning("trivial"),
     )
     picture = run_charts.completed(results)
     if picture is not None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from app_pages.parts import controls, own_data, texts
+from app_pages.parts import controls, glossary, own_data
 from app_pages.parts.style import IDENTITY
 from dpmc_core.datasets import entry, names
 from dpmc_core.experiments.presets import PRESETS, WELL_REGULARISED, preset
@@ -126,7 +126,7 @@ def configuration(letter: str) -> dict[str, Any]:
     }
     if fields["mechanism"] == "none":
         return fields
-    by = controls.segments(f"{letter}: amount by", f"{low}_by", AMOUNTS, "variance", help=texts.DEFINITIONS["nominal"])
+    by = controls.segments(f"{letter}: amount by", f"{low}_by", AMOUNTS, "variance", help=glossary.meaning("nominal"))
     if by == "variance":
         fields["variance"] = controls.number(f"{letter}: variance", f"{low}_variance", "noise_variance", 2.0, step=0.5)
     else:

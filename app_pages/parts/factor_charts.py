@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
 from app_pages.parts.charts import Drawn
-from app_pages.parts.style import Identity, Label, figure, label_ends
+from app_pages.parts.style import Figure, Identity, Label, figure, label_ends, level
 from dpmc_core.experiments import FactorResult
 from dpmc_core.experiments.factor_run import TRIVIAL
 from dpmc_core.metrics.factors import match_parts
@@ -102,7 +102,7 @@ def tiles(columns: FloatArray, shape: tuple[int, int], across: int) -> NDArray[n
 
 def picture(sheet: NDArray[np.uint8], height: int) -> go.Figure:
     """A grey image without axes, ``height`` pixels tall."""
-    return go.Figure(
+    return Figure(
         data=[go.Image(z=np.repeat(sheet[:, :, None], 3, axis=2), hoverinfo="skip")],
         layout={
             "height": height,
@@ -196,7 +196,7 @@ def objective_curves(items: Sequence[Learned]) -> Drawn:
     first = items[0].result
     for name, value in ((f"{TRIVIAL} (trivial)", first.trivial), ("scikit-learn's NMF", first.yardstick)):
         if math.isfinite(value):
-            fig.add_hline(y=value, line={"width": 1, "dash": "dot", "color": _GREY_LINE})
+            level(fig, value, {"width": 1, "dash": "dot", "color": _GREY_LINE})
             ends.append(Label(last, value, name))
             values.append(value)
     shown = (min(values) * 0.9 - 1e-6, max(values) * 1.05 + 1e-6)

@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from app_pages.parts import controls, own_data, texts
+from app_pages.parts import controls, glossary, own_data
 from app_pages.parts.completion_controls import NOISES
 from app_pages.parts.user_controls import TOTALS
 from dpmc_core.datasets import entry, names
@@ -132,7 +132,7 @@ def privacy_controls(dataset: str, question: str) -> dict[str, Any]:
     delta = 1e-5
     if not own:
         fields["epsilon"] = controls.steps_slider(
-            "Total ε of each sound run (log scale)", "f_epsilon", TOTALS, 10.0, help=texts.DEFINITIONS["epsilon"]
+            "Total ε of each sound run (log scale)", "f_epsilon", TOTALS, 10.0, help=glossary.meaning("epsilon")
         )
     with st.expander("More"):
         delta = fields["delta"] = controls.number("δ", "f_delta", "account_delta", 1e-5, step=1e-6, format="%.1e")

@@ -5,6 +5,9 @@ run, an audit, a download), which ends when the visitor is gone. Does not live h
 drawn; job threads never call ``st``.
 """
 
+import gc
+import importlib
+import pkgutil
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -17,6 +20,7 @@ import streamlit as st
 from streamlit import runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+import app_pages.parts
 from app_pages.parts import keeping, logs, settings
 from app_pages.parts.pool import Pool, Ticket, TooManyJobs
 from dpmc_core.datasets import shelf
@@ -235,7 +239,8 @@ def forget_own(name: str) -> None:
 
 
 def warm() -> None:
-    """Start the worker processes where there are visitors to serve, so that the first of them need not wait."""
+    """Where there are visitors to serve, start the worker processes, load the code of all pages, and keep the collector of garbage off it: Streamlit has it look through every object after
+    each run of a script, which with what is loaded for good takes longer than the script."""
     if runtime.exists():
         _warmed()
 
@@ -243,6 +248,14 @@ def warm() -> None:
 @lru_cache(maxsize=1)
 def _warmed() -> None:
     _pool().start_workers()
+    threading.Thread(target=_settle, name="dpmc-settle", daemon=True).start()
+
+
+def _settle() -> None:
+    for module in pkgutil.iter_modules(app_pages.parts.__path__, "app_pages.parts."):
+        importlib.import_module(module.name)
+    gc.collect()
+    gc.freeze()
 
 
 def _drawn(job: Job, steps: str, done: Callable[[int, Any], int], *, kept: bool = False) -> Callable[[Worker], None]:

@@ -16,7 +16,7 @@ from app_pages.parts import controls, jobs, texts
 from app_pages.parts.charts import Drawn
 from app_pages.parts.compare_view import protection, title_of
 from app_pages.parts.completion_controls import LETTERS
-from app_pages.parts.style import IDENTITY, Label, draw, figure, label_ends, show
+from app_pages.parts.style import IDENTITY, Label, draw, figure, label_ends, level, show
 from dpmc_core.experiments import RecommendResult, RunSpec, recommend
 from dpmc_core.metrics import RECALL_AT, top_items
 
@@ -73,7 +73,7 @@ def recalls(results: Results) -> Drawn:
             for m in result.metrics
         ]
     for name, value in results[0][1].trivial.items():
-        fig.add_hline(y=value, line={"width": 1, "dash": "dot", "color": "rgba(128,128,128,0.9)"})
+        level(fig, value, {"width": 1, "dash": "dot", "color": "rgba(128,128,128,0.9)"})
         ends.append((last, value, name))
         top = max(top, value)
     shown = (0.0, min(1.0, top * 1.12) or 1.0)

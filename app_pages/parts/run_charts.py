@@ -13,7 +13,7 @@ import pandas as pd
 from plotly.subplots import make_subplots
 
 from app_pages.parts.charts import Drawn, heat_map
-from app_pages.parts.style import IDENTITY, Label, figure, label_end, label_ends
+from app_pages.parts.style import IDENTITY, Label, figure, label_end, label_ends, level
 from dpmc_core.datasets import Ratings
 from dpmc_core.experiments import RunResult
 from dpmc_core.metrics import clipped, top_items
@@ -104,10 +104,7 @@ def rmse_curves(results: Sequence[Named], clip: bool) -> Drawn:
         ]
     if results:
         for name, value in results[0].result.trivial.items():
-            fig.add_hline(
-                y=value,
-                line={"width": 1, "dash": "dot", "color": "rgba(128,128,128,0.9)"},
-            )
+            level(fig, value, {"width": 1, "dash": "dot", "color": "rgba(128,128,128,0.9)"})
             ends.append((math.inf, value, name))
             top = max(top, value)
         # the first iterations of a random start can be far off: keep the eye on where it settles

@@ -12,7 +12,7 @@ import pandas as pd
 from plotly.subplots import make_subplots
 
 from app_pages.parts.charts import Drawn
-from app_pages.parts.style import Label, figure, label_ends
+from app_pages.parts.style import Label, figure, label_ends, level
 from dpmc_core.experiments.skew import Skew
 from dpmc_core.experiments.studies import STUDIES, Point, StudyResult
 from dpmc_core.wording import three
@@ -99,7 +99,7 @@ def study_curves(result: StudyResult) -> Drawn:
         ends.append(Label(last, beside[-1], BEST))
         values += beside
     for name, value in result.trivial.items() if result.spec.kind != "people" else ():
-        fig.add_hline(y=value, line={"width": 1, "dash": "dot", "color": "rgba(128,128,128,0.9)"})
+        level(fig, value, {"width": 1, "dash": "dot", "color": "rgba(128,128,128,0.9)"})
         ends.append(Label(last, value, name))
     if values:
         values += list(result.trivial.values()) if result.spec.kind != "people" else []

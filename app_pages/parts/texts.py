@@ -1,7 +1,7 @@
 """Words of the pages.
 
-Lives here: definitions that a hover shows, and the "What to notice" sentences, written from the numbers on screen by
-pure functions. Does not live here: numbers (``dpmc_core``).
+Lives here: the "What to notice" sentences, written from the numbers on screen by
+pure functions. Does not live here: numbers (``dpmc_core``), or what words mean (``glossary``).
 """
 
 import math
@@ -16,7 +16,6 @@ from dpmc_core.privacy.compare import price
 from dpmc_core.wording import three
 
 __all__ = [
-    "DEFINITIONS",
     "beaten_by",
     "beaten_sentence",
     "describe",
@@ -25,14 +24,6 @@ __all__ = [
     "notice_runs",
     "three",
 ]
-
-DEFINITIONS = {
-    "epsilon": "ε (epsilon) bounds how much more likely any output becomes when one person's data changes: by a factor "
-    "of at most e^ε. Smaller is more private.",
-    "rmse": "Root mean squared error: the typical distance between prediction and rating, in rating units.",
-    "nominal": "Nominal: counted as the paper counts, with an assumed sensitivity. It is not a guarantee.",
-    "trivial": "A trivial predictor uses no factors and no noise, for example everybody's mean rating.",
-}
 
 
 def describe(mechanism: Mechanism) -> str:

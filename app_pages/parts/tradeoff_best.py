@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from app_pages.parts.charts import Drawn
-from app_pages.parts.style import IDENTITY, Label, figure, label_ends
+from app_pages.parts.style import IDENTITY, Label, figure, label_ends, level
 from app_pages.parts.tradeoff_charts import QUIET, Lines, enlarge, numbers_of
 from dpmc_core.experiments.registry import ALGORITHMS
 from dpmc_core.experiments.tradeoff import Point, frontier, kind_of_point, needed
@@ -74,7 +74,7 @@ def frontier_figure(points: Sequence[Point], *, large: bool = False) -> Drawn:
     trivial = [p.trivial for p in points if not math.isnan(p.trivial)]
     if trivial and rows:
         worst = sum(trivial) / len(trivial)
-        fig.add_hline(y=worst, line={"width": 1.5, "dash": "dot", "color": QUIET})
+        level(fig, worst, {"width": 1.5, "dash": "dot", "color": QUIET})
         far = max(float(str(r["stated"])) for r in rows)
         values = [float(str(r["mean"])) for r in rows] + [worst]
         shown = (min(values) * 0.97, max(values) * 1.03)

@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from app_pages.parts import controls, own_data, texts
+from app_pages.parts import controls, glossary, own_data
 from app_pages.parts.style import IDENTITY
 from dpmc_core.datasets import entry, names
 from dpmc_core.experiments.presets import PEOPLE
@@ -64,7 +64,7 @@ class Form:
 def form() -> Form:
     """All widgets in the order one thinks: question, data, method, privacy, seed."""
     st.subheader("Question")
-    protect = controls.segments("Who is protected", "t_protect", PROTECTED, "user", help=texts.DEFINITIONS["nominal"])
+    protect = controls.segments("Who is protected", "t_protect", PROTECTED, "user", help=glossary.meaning("nominal"))
     sound = protect == "user"
     vary = controls.segments("Along the axis", "t_vary", VARY, "noise") if sound else "noise"
     st.subheader("Data")

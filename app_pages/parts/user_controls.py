@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from app_pages.parts import controls, texts
+from app_pages.parts import controls, glossary
 from app_pages.parts.completion_controls import LETTERS, NOISES, use_preset
 from dpmc_core.datasets import entry
 from dpmc_core.experiments.presets import LIKING, PEOPLE, WELL_REGULARISED
@@ -131,7 +131,7 @@ def user_controls(dataset: str, question: str, delta: float) -> dict[str, Any]:
         return {"items_per_user": int(controls.number("Items per user k", "k", "items_per_user", 50))}
     if question not in OWN_EPSILON:
         fields["epsilon"] = controls.steps_slider(
-            "Total ε of each run (log scale)", "total_epsilon", TOTALS, 5.0, help=texts.DEFINITIONS["epsilon"]
+            "Total ε of each run (log scale)", "total_epsilon", TOTALS, 5.0, help=glossary.meaning("epsilon")
         )
         st.caption(odds_sentence(fields["epsilon"], delta, subject("user")))
     with st.expander("DPALS and Frank–Wolfe"):

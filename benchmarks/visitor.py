@@ -1,0 +1,206 @@
+"""A visitor without a browser: one real WebSocket session with the running app.
+
+Lives here: the app as a process of its own, and ``Visitor``, which opens pages, moves sliders and presses buttons by Streamlit's own messages, and notes what comes back: how long, which errors. Does not
+live here: what visitors do (``visitors``, ``malformed``).
+"""
+
+import asyncio
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import websockets
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@dataclass
+class App:
+    """The running app: where it answers, its process, and its log."""
+
+    url: str
+    process: subprocess.Popen[bytes]
+    log: Path
+
+
+@contextmanager
+def running_app(folder: Path, **environment: str) -> Iterator[App]:
+    """Start the app on a free port, with its log in ``folder``; end it afterwards."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    log = folder / "app.log"
+    command = [
+        sys.executable,
+        "-m",
+        "streamlit",
+        "run",
+        "app.py",
+        "--server.port",
+        str(port),
+        "--server.address",
+        "127.0.0.1",
+    ]
+    with log.open("ab") as sink:
+        process = subprocess.Popen(
+            command, cwd=ROOT, stdout=sink, stderr=subprocess.STDOUT, env={**os.environ, **environment}
+        )
+    url = f"http://127.0.0.1:{port}"
+    try:
+        for _ in range(400):
+            with suppress(OSError), urllib.request.urlopen(f"{url}/_stcore/health", timeout=1):
+                break
+            time.sleep(0.05)
+        yield App(url, process, log)
+    finally:
+        process.terminate()
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(timeout=10)
+        process.kill()
+
+
+@dataclass
+class Visitor:
+    """One session. ``errors`` are exceptions that a page showed, ``alerts`` its boxes with a sentence, ``widgets`` id by label."""
+
+    url: str
+    errors: list[str] = field(default_factory=list)
+    alerts: list[str] = field(default_factory=list)
+    widgets: dict[str, str] = field(default_factory=dict)
+    options: dict[str, list[str]] = field(default_factory=dict)
+    runs: int = 0
+    _socket: Any = None
+    _listener: Any = None
+    _finished: asyncio.Event = field(default_factory=asyncio.Event)
+    _timers: dict[str, Any] = field(default_factory=dict)
+    _page: str = ""
+    _query: str = ""
+    _hash: str = ""
+
+    async def __aenter__(self) -> "Visitor":
+        address = self.url.replace("http", "ws", 1) + "/_stcore/stream"
+        self._socket = await websockets.connect(
+            address, subprotocols=["streamlit"], max_size=None, open_timeout=30, origin=self.url
+        )  # type: ignore[list-item,arg-type]
+        self._listener = asyncio.create_task(self._listen())
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        for timer in self._timers.values():
+            timer.cancel()
+        self._listener.cancel()
+        await self._socket.close()
+
+    async def open(self, page: str, query: str = "", timeout: float = 60.0) -> float:
+        """Open a page; seconds until its script has ended."""
+        self._page, self._query, self._hash = page, query, ""
+        for timer in self._timers.values():
+            timer.cancel()
+        self._timers, self.widgets, self.alerts = {}, {}, []
+        return await self._rerun({}, timeout)
+
+    async def move(self, label: str, value: float, timeout: float = 60.0) -> float:
+        """Move the slider called ``label`` (to a value, or to the number of an option); seconds until the page is drawn again."""
+        if label in self.options:
+            chosen = self.options[label][int(value)]
+            return await self._rerun({self.widgets[label]: ("string_array_value", [chosen])}, timeout)
+        return await self._rerun({self.widgets[label]: ("double_array_value", [value])}, timeout)
+
+    async def press(self, label: str, timeout: float = 60.0) -> float:
+        """Press a button."""
+        return await self._rerun({self.widgets[label]: ("trigger_value", True)}, timeout)
+
+    async def _rerun(self, states: dict[str, tuple[str, Any]], timeout: float, fragment: str = "") -> float:
+        message = BackMsg()
+        state = message.rerun_script
+        state.query_string = self._query
+        state.page_script_hash = self._hash
+        if not self._hash:
+            state.page_name = self._page
+        state.fragment_id = fragment
+        state.is_auto_rerun = bool(fragment)
+        state.context_info.timezone = "UTC"
+        state.context_info.url = f"{self.url}/{self._page}"
+        for name, (kind, value) in states.items():
+            widget = state.widget_states.widgets.add(id=name)
+            if kind.endswith("_array_value"):
+                getattr(widget, kind).data.extend(value)
+            else:
+                setattr(widget, kind, value)
+        self._finished.clear()
+        before = self.runs
+        started = time.perf_counter()
+        await self._socket.send(message.SerializeToString())
+        while self.runs == before:
+            await asyncio.wait_for(self._finished.wait(), timeout)
+        return time.perf_counter() - started
+
+    async def _listen(self) -> None:
+        async for raw in self._socket:
+            message = ForwardMsg()
+            message.ParseFromString(raw)
+            kind = message.WhichOneof("type")
+            if kind == "script_finished":
+                # a run that was cut off by the next one has not answered
+                if message.script_finished in (
+                    ForwardMsg.FINISHED_SUCCESSFULLY,
+                    ForwardMsg.FINISHED_FRAGMENT_RUN_SUCCESSFULLY,
+                ):
+                    self.runs += 1
+                    self._finished.set()
+            elif kind == "new_session":
+                self._hash = message.new_session.page_script_hash
+                self._stop_timers()  # sent when the whole page runs
+            elif kind == "page_info_changed":
+                self._query = message.page_info_changed.query_string
+            elif kind == "auto_rerun":
+                again = message.auto_rerun
+                self._timers[again.fragment_id] = asyncio.create_task(self._again(again.fragment_id, again.interval))
+            elif kind == "stop_auto_rerun":
+                self._stop_timers()
+            elif kind == "delta":
+                self._see(message.delta)
+
+    def _stop_timers(self) -> None:
+        for timer in self._timers.values():
+            timer.cancel()
+        self._timers = {}
+
+    def _see(self, delta: Any) -> None:
+        if delta.WhichOneof("type") != "new_element":
+            return
+        element = delta.new_element
+        kind = element.WhichOneof("type")
+        if kind == "exception":
+            self.errors.append(
+                f"{self._page}?{self._query}: {element.exception.type}: {element.exception.message[:200]}"
+            )
+        elif kind == "alert":
+            self.alerts.append(element.alert.body)
+        elif kind in ("slider", "button"):
+            found = getattr(element, kind)
+            self.widgets[found.label] = found.id
+            if kind == "slider" and found.options:
+                self.options[found.label] = list(found.options)
+
+    async def _again(self, fragment: str, interval: float) -> None:
+        """What a browser does for a part of the page that refreshes itself."""
+        while True:
+            await asyncio.sleep(interval)
+            with suppress(Exception):
+                message = BackMsg()
+                message.rerun_script.query_string = self._query
+                message.rerun_script.page_script_hash = self._hash
+                message.rerun_script.fragment_id = fragment
+                message.rerun_script.is_auto_rerun = True
+                await self._socket.send(message.SerializeToString())
