@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from app_pages.parts import controls, glossary, keeping, runs_view
+from app_pages.parts import controls, glossary, keeping, runs_view, settings
 from dpmc_core.experiments.factor_registry import FACTORIZERS
 from dpmc_core.experiments.registry import ALGORITHMS
 from dpmc_core.experiments.store import RunStore, StoreError
@@ -178,9 +178,21 @@ def main() -> None:
                 "best trivial": st.column_config.NumberColumn(format="%.4f"),
             },
         )
-        picked = [rows[k]["key"] for k in event["selection"]["rows"] if k < len(rows)][:MOST_COMPARED]
-    if picked:
+        picked = [rows[k]["key"] for k in event["selection"]["rows"] if k < len(rows)]
+        if len(picked) > MOST_COMPARED:
+            st.warning(
+                f"{len(picked)} runs are ticked; the first {MOST_COMPARED} are compared, and only those can be deleted here. "
+                "To delete many use the command line: python -m dpmc_core runs delete.",
+                icon=":material/checklist:",
+            )
+            picked = picked[:MOST_COMPARED]
+    ticked = bool(st.session_state.get("runs-ticked"))
+    if picked or ticked:  # with the last tick taken away nothing is compared
+        st.session_state["runs-ticked"] = bool(picked)
         st.query_params["runs"] = ",".join(picked)
+        linked = []
+        if not picked:
+            st.query_params.pop("runs", None)
     keys = picked or linked
     found = store.find(keys)
     missing = [key for key in keys if key not in found]
@@ -203,7 +215,8 @@ def main() -> None:
             on_click="ignore",
             icon=":material/download:",
         )
-        deleting(tuple(r.key for r in records))
+        if settings.of("DPMC_DELETE_RUNS"):
+            deleting(tuple(r.key for r in records))
     if total:
         export(store, where, total)
 

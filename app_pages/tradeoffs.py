@@ -10,6 +10,7 @@ from app_pages.parts.tradeoff_controls import MOST_RUNS, TRADEOFF_TITLES, VIEWS,
 from dpmc_core.datasets import entry, shelf
 from dpmc_core.errors import DPMCError
 from dpmc_core.experiments.store import StoreError
+from dpmc_core.experiments.sweep import how_many
 from dpmc_core.experiments.sweep_spec import SweepSpec
 from dpmc_core.experiments.tradeoff import Point
 
@@ -46,7 +47,7 @@ def presenter() -> None:
     tradeoff_view.views(view, points, tradeoff_view.axis_of(vary, by), large=True)
     tradeoff_view.counted(points, spec, vary, by)
     st.caption(f"Stored results of {made['runs']} runs, made on {made['date']}.")
-    controls.switch("Presenter mode", "present", True)
+    controls.switch("Presenter mode", "present", False)  # as on the page itself: what is usual is not in the address
 
 
 def live() -> None:
@@ -86,20 +87,25 @@ def live() -> None:
         tradeoff_view.take_away(wanted, points)
 
     def example() -> None:
-        if spec is not None and not problem:
+        kept_of_these = 0
+        if (
+            spec is not None and not problem and "lesson" not in st.query_params
+        ):  # a class sees the figure that the lesson is about
             try:
                 points, done = tradeoff_view.stored_points(spec)
             except StoreError as error:
                 st.warning(controls.plain(keeping.told(error)), icon=":material/database_off:")
             else:
-                if done:
+                if done >= how_many(spec):
                     result(spec, points, done)
                     return
+                kept_of_these = done
         name = tradeoff_view.example_for(asked.protect, asked.vary, asked.by)
         kept, points, made = tradeoff_view.examples()[name]
         st.caption(
             f":material/info: **Stored example** of {made['runs']} runs, made on {made['date']} ({kept.seeds} repetitions of each point, {made['about']}). Press *Run* to compute "
             "with the settings in the sidebar; small data takes a minute or two."
+            + (f" {kept_of_these} of their {how_many(spec)} runs are kept already." if kept_of_these and spec else "")
         )
         tradeoff_view.views(view, points, axis)
         tradeoff_view.counted(points, kept, asked.vary, asked.by)
@@ -112,7 +118,7 @@ def live() -> None:
         except StoreError as error:
             st.warning(controls.plain(keeping.told(error)), icon=":material/database_off:")
             return
-        if done:
+        if any(p.unit for p in points):  # something with noise is there to be drawn
             result(done_spec, points, done)
         else:
             example()
@@ -136,7 +142,9 @@ def live() -> None:
             beside=None
             if spec is None
             else lambda: st.caption(
-                f"Up to {spec.size:,} runs, {AT_ONCE} at once; each is kept as it finishes, so that a stopped sweep goes on where it was."
+                f"Up to {spec.size:,} runs, {AT_ONCE} at once; each is kept as it finishes"
+                + (" (your own data: for this visit)" if shelf.is_own(str(dict(spec.base)["dataset"])) else "")
+                + ", so that a stopped sweep goes on where it was."
             ),
         )
     )

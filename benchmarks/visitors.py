@@ -35,7 +35,7 @@ PAGES = (
 # page, query, slider, values
 SLIDERS = (
     ("mechanisms", "", "Huber's α", [x / 100 for x in range(30, 400, 7)]),
-    ("", "", "ε (log scale)", [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]),
+    ("", "", "ε: more private ← → more accurate", [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]),
     ("completion", "protect=user", "Total ε of each run (log scale)", [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]),
     ("factorization", "", "Total ε of each sound run (log scale)", [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]),
 )
@@ -208,7 +208,10 @@ def main() -> None:
         with running_app(Path(folder), DPMC_STORE=place, DPMC_GRACE_SECONDS="5") as app:
             asyncio.run(visits(app, arguments))
             log = app.log.read_text(errors="replace")
-            print(f"tracebacks in the log: {log.count('Traceback')}")
+            found = log.split("Traceback")[1:]
+            print(f"tracebacks in the log: {len(found)}")
+            for text in found[:3]:
+                print("Traceback" + text[:3000])
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from typing import Any
 from dpmc_core import limits
 from dpmc_core.errors import ParameterError
 from dpmc_core.experiments.papers import ENTRIES, compute, rows_of
-from dpmc_core.experiments.papers.compute import verdict_of, write
+from dpmc_core.experiments.papers.compute import stored, verdict_of, write
 from dpmc_core.experiments.store import RunStore
 from dpmc_core.wording import three
 
@@ -46,7 +46,11 @@ def paper_command(arguments: argparse.Namespace) -> dict[str, Any]:
         )
     verdicts = {row.id: verdict_of(row, result) for row in rows_of(result.entry)}
     if trials is None:
-        print(f"kept in {write(result)}", file=sys.stderr)
+        before = stored(arguments.entry)
+        if before is not None and before.rows == result.rows and before.versions == result.versions:
+            print("the same as stored: the file is left as it is", file=sys.stderr)
+        else:
+            print(f"kept in {write(result)}", file=sys.stderr)
     if not arguments.json:
         for name, verdict in verdicts.items():
             print(f"{name}: {three(result.row(name).mean)}, {verdict.kind}. {verdict.why}")

@@ -12,7 +12,8 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from app_pages.parts.style import IDENTITY, Figure, Label, figure, label_end, label_ends
+from app_pages.parts import drawn_once
+from app_pages.parts.style import IDENTITY, Label, figure, label_end, label_ends
 from dpmc_core.mechanisms import FAMILIES, Gaussian, Huber, Mechanism, alpha_with_variance, textbook_gaussian_epsilon
 from dpmc_core.mechanisms.huber_law import variance as unit_variance
 
@@ -29,6 +30,7 @@ VIEWS: dict[str, tuple[str, str]] = {
 }
 
 
+@drawn_once.of_values
 def densities(mechanisms: Sequence[Mechanism], view: str = "density") -> Drawn:
     """Density, log-density or distribution function of each mechanism over ±5 of the widest standard deviation."""
     title, method = VIEWS[view]
@@ -90,6 +92,7 @@ def _label_peaks(fig: go.Figure, x: NDArray[np.float64], ends: list[tuple[Mechan
         )
 
 
+@drawn_once.of_values
 def variance_curve(current: Huber) -> Drawn:
     """σ²(α) of unit-scale Huber noise (thesis figure 4.4) with its two limits and the current α."""
     alpha = np.geomspace(0.01, 20, 300)
@@ -153,6 +156,7 @@ def sampled(mechanism: Mechanism, samples: NDArray[np.float64]) -> Drawn:
     return fig, pd.DataFrame({"x": middle, "sampled": height, "half_width_95": half, "density": mechanism.pdf(middle)})
 
 
+@drawn_once.of_values
 def privacy_loss(mechanisms: Sequence[Mechanism], sensitivity: float) -> Drawn:
     """Privacy loss log p(x)/p(x + Δ) of each mechanism, with Huber's bound ±αΔ/s (huber-paper, appendix A)."""
     reach = sensitivity + 3.5 * max(m.std for m in mechanisms)
@@ -184,6 +188,7 @@ def privacy_loss(mechanisms: Sequence[Mechanism], sensitivity: float) -> Drawn:
     return fig, pd.DataFrame(numbers)
 
 
+@drawn_once.of_values
 def privacy_profile(mechanisms: Sequence[Mechanism], sensitivity: float) -> Drawn:
     """Exact δ(ε) of one scalar release for each mechanism, δ on a log scale down to 1e-9."""
     finite = [m.epsilon(sensitivity) for m in mechanisms if np.isfinite(m.epsilon(sensitivity))]
@@ -241,11 +246,12 @@ def table_1() -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+@drawn_once.of_values
 def icon_array(chance: float, title: str) -> go.Figure:
     """100 dots, as many filled as the attacker is right out of 100 tries."""
     filled = round(100 * chance)
     k = np.arange(100)
-    fig = Figure(
+    fig = go.Figure(
         layout={
             "height": 200,
             "margin": {"l": 4, "r": 4, "t": 34, "b": 4},
@@ -322,7 +328,7 @@ def heat_map(panels: Sequence[tuple[str, NDArray[np.float64]]], low: float, high
                 "yaxis": f"y{number}",
             }
         )
-    fig = Figure(data=cells, layout=layout)
+    fig = go.Figure(data=cells, layout=layout)
     users, items = np.indices(panels[0][1].shape)
     numbers = {"user": users.ravel() + 1, "item": items.ravel() + 1, **{name: m.ravel() for name, m in panels}}
     return fig, pd.DataFrame(numbers)

@@ -14,8 +14,9 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
+from app_pages.parts import drawn_once
 from app_pages.parts.charts import Drawn
-from app_pages.parts.style import Figure, Identity, Label, figure, label_ends, level
+from app_pages.parts.style import Identity, Label, figure, label_ends, level
 from dpmc_core.experiments import FactorResult
 from dpmc_core.experiments.factor_run import TRIVIAL
 from dpmc_core.metrics.factors import match_parts
@@ -102,7 +103,7 @@ def tiles(columns: FloatArray, shape: tuple[int, int], across: int) -> NDArray[n
 
 def picture(sheet: NDArray[np.uint8], height: int) -> go.Figure:
     """A grey image without axes, ``height`` pixels tall."""
-    return Figure(
+    return go.Figure(
         data=[go.Image(z=np.repeat(sheet[:, :, None], 3, axis=2), hoverinfo="skip")],
         layout={
             "height": height,
@@ -113,6 +114,7 @@ def picture(sheet: NDArray[np.uint8], height: int) -> go.Figure:
     )
 
 
+@drawn_once.of_results
 def part_tiles(item: Learned) -> go.Figure:
     """All parts of one result."""
     shape = item.result.clean.shape
@@ -121,6 +123,7 @@ def part_tiles(item: Learned) -> go.Figure:
     return picture(tiles(item.dictionary, shape, across), 250)
 
 
+@drawn_once.of_results
 def topic_bars(item: Learned, first: int, count: int, words: int = 8) -> Drawn:
     """Topics ``first`` to ``first + count`` − 1 of one result: their heaviest words, as long as their weight within the topic."""
     named = top_words(item.dictionary[:, first : first + count], item.result.clean.words, words)
@@ -158,6 +161,7 @@ def topic_bars(item: Learned, first: int, count: int, words: int = 8) -> Drawn:
     return fig, pd.DataFrame(rows)
 
 
+@drawn_once.of_results
 def objective_curves(items: Sequence[Learned]) -> Drawn:
     """Objective per round of each result; at its end 95 % over the choice of images or documents. The average column and scikit-learn's NMF as horizontal lines."""
     unit = items[0].result.clean.unit
@@ -222,6 +226,7 @@ def rebuilt(result: FactorResult, column: int, parts: int) -> tuple[FloatArray, 
     return image, float(np.linalg.norm(truth - image))
 
 
+@drawn_once.of_results
 def rebuilt_tiles(items: Sequence[Learned], column: int, parts: int) -> Drawn:
     """One face as it is, and as each dictionary rebuilds it."""
     first = items[0].result
@@ -244,6 +249,7 @@ def rebuilt_tiles(items: Sequence[Learned], column: int, parts: int) -> Drawn:
     return fig, numbers
 
 
+@drawn_once.of_results
 def document_bars(item: Learned, column: int, most: int = 6) -> Drawn:
     """The topics of one document: how much of what is rebuilt of it each makes up."""
     result = item.result
@@ -302,6 +308,7 @@ def spoiled_shown(item: Learned, most: int = 4) -> int:
     return int(np.isin(item.result.shown, item.result.samples.spoiled)[:most].sum())
 
 
+@drawn_once.of_results
 def outlier_tiles(item: Learned) -> go.Figure:
     """Spoiled images, what the outlier matrix R took up of each (its size), and what the parts rebuilt: a row each."""
     result = item.result

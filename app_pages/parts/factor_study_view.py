@@ -15,7 +15,7 @@ from plotly.subplots import make_subplots
 from app_pages.parts import jobs
 from app_pages.parts.charts import Drawn
 from app_pages.parts.factor_charts import LOOKS
-from app_pages.parts.style import Figure, Label, draw, label_ends, show
+from app_pages.parts.style import Label, draw, label_ends, show
 from dpmc_core.datasets import entry
 from dpmc_core.experiments.factor_run import TRIVIAL
 from dpmc_core.experiments.factor_studies import FACTOR_STUDIES, MEASURES
@@ -139,7 +139,7 @@ def _write_ends(fig: object, ends: list[Label], shown: tuple[float, float], plac
     import plotly.graph_objects as go
 
     assert isinstance(fig, go.Figure)
-    alone = Figure(layout={"height": _PANEL + 80 - _GAP})
+    alone = go.Figure(layout={"height": _PANEL + 80 - _GAP})
     label_ends(alone, ends, shown, log_x=log_x)
     axis = "" if place == 1 else str(place)
     for note in alone.layout.annotations:

@@ -16,6 +16,7 @@ from dpmc_core.errors import DataError
 
 __all__ = ["Lesson", "Step", "bar", "begin", "lessons"]
 
+_ANSWERS = "lesson-answers"
 _FILE = Path(__file__).resolve().parents[2] / "data" / "lessons.toml"
 
 
@@ -95,8 +96,13 @@ def bar() -> None:
     with st.container(border=True, key="lesson"):
         st.progress(step / len(lesson.steps), text=f"**{lesson.title}** Step {step} of {len(lesson.steps)}")
         st.markdown(at.text)
-        answer = st.radio(at.question, list(at.options), index=None, key=key)
+        given = st.session_state.setdefault(_ANSWERS, {})  # a widget's own memory ends when another step is shown
+        before = given.get(key)
+        answer = st.radio(
+            at.question, list(at.options), index=None if before is None else at.options.index(before), key=key
+        )
         if answer is not None:
+            given[key] = answer
             k = at.options.index(answer)
             (st.success if k == at.right else st.warning)(
                 at.feedback[k], icon=":material/check:" if k == at.right else ":material/replay:"
@@ -112,7 +118,7 @@ def bar() -> None:
             width="stretch",
         ):
             if last:
-                st.switch_page("app_pages/lessons.py")
+                st.switch_page("app_pages/lessons.py", query_params={})  # what the page has in the address is its own
             begin(lesson.name, step + 1)
         if leave.button("Leave the lesson", icon=":material/close:", key="lesson-leave", width="stretch"):
             for name in ("lesson", "step"):

@@ -1,6 +1,6 @@
 """A visitor's own data, for every page.
 
-Lives here: the shelf of a visit (in its session and nowhere else), the menus of datasets with what is on it, and the runs made of it. Does not live here: how files are read
+Lives here: the shelf of a visit (in its session and nowhere else; uploads on their way to it included), the menus of datasets with what is on it, and the runs made of it. Does not live here: how files are read
 (``dpmc_core.datasets.own``), or the form that takes them (``own_view``).
 """
 
@@ -11,10 +11,12 @@ from collections.abc import Mapping
 from typing import Any
 
 import streamlit as st
+from starlette.formparsers import MultiPartParser
 
 from app_pages.parts import jobs, keeping, logs, settings
 from dpmc_core.datasets import entry, names, shelf
 from dpmc_core.datasets.own import OwnSet
+from dpmc_core.datasets.own.sets import MOST_MEGABYTES
 from dpmc_core.errors import DataError
 from dpmc_core.experiments.sweep import PassingRuns, Runs
 
@@ -31,6 +33,8 @@ def _of_this_visit() -> Mapping[str, OwnSet]:
 
 
 shelf.ask(_of_this_visit)
+# an upload is held in memory however large it is: the server's parser of requests would put what is over a megabyte into a file
+MultiPartParser.spool_max_size = 2 * MOST_MEGABYTES * 1_000_000
 
 
 def menu(*holds: str) -> dict[str, str]:

@@ -135,7 +135,13 @@ def table(entry: Entry, rows: Sequence[Row], result: PaperResult | None) -> None
         column_config={"why": st.column_config.TextColumn(width="large")},
     )
     if one:
-        st.caption("In all rows: " + ", ".join(f"{name} {_plain_number(shown[name].iloc[0])}" for name in one) + ".")
+        said = [
+            f"{name} {value}"
+            for name in one
+            if (value := _plain_number(shown[name].iloc[0])) not in ("", "None", "nan")
+        ]
+        if said:
+            st.caption("In all rows: " + ", ".join(said) + ".")
     st.caption(_RULE)
     if result is None:
         return

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from plotly.subplots import make_subplots
 
+from app_pages.parts import drawn_once
 from app_pages.parts.charts import Drawn, heat_map
 from app_pages.parts.style import IDENTITY, Label, figure, label_end, label_ends, level
 from dpmc_core.datasets import Ratings
@@ -55,6 +56,7 @@ class Named:
         return f"{self.letter} · {self.title}"
 
 
+@drawn_once.of_results
 def rmse_curves(results: Sequence[Named], clip: bool) -> Drawn:
     """Held-out RMSE per iteration with 95 % bands over the held-out ratings; trivial predictors as horizontal lines."""
     fig = figure("iteration", f"held-out RMSE{', clipped' if clip else ''} (rating units)", height=430)
@@ -122,6 +124,7 @@ def rmse_curves(results: Sequence[Named], clip: bool) -> Drawn:
     return fig, pd.DataFrame(rows)
 
 
+@drawn_once.of_results
 def completed(results: Sequence[Named], size: int = 40) -> Drawn | None:
     """Truth beside each completed matrix, for synthetic data: the first ``size`` users and items. None without truth."""
     ratings = results[0].result.split.test
@@ -135,6 +138,7 @@ def completed(results: Sequence[Named], size: int = 40) -> Drawn | None:
     return heat_map(panels, float(truth.min()), float(truth.max()))
 
 
+@drawn_once.of_results
 def actual_vs_predicted(results: Sequence[Named]) -> Drawn:
     """Mean prediction with the middle 80 % for each actual rating (rounded to halves), clipped predictions."""
     fig = figure("actual rating", "predicted, clipped (mean, middle 80 %)", height=380)
@@ -182,6 +186,7 @@ def actual_vs_predicted(results: Sequence[Named]) -> Drawn:
     return fig, pd.DataFrame(rows)
 
 
+@drawn_once.of_results
 def errors(results: Sequence[Named]) -> Drawn:
     """Distribution of held-out errors (prediction − rating, clipped predictions) of each configuration."""
     fig = figure("error, clipped prediction − rating (rating units)", "share of held-out ratings per unit", height=380)

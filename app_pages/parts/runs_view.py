@@ -4,6 +4,7 @@ Lives here: what the *Runs* page shows of records. Does not live here: the store
 """
 
 import json
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,7 +12,7 @@ import pandas as pd
 import streamlit as st
 
 from app_pages.parts.controls import plain
-from app_pages.parts.style import IDENTITY, Identity, figure, show
+from app_pages.parts.style import IDENTITY, Identity, figure, log_ticks, show
 from app_pages.parts.tradeoff_view import examples
 from dpmc_core.errors import DPMCError
 from dpmc_core.experiments.factor_registry import FACTORIZERS
@@ -38,9 +39,7 @@ def picture(rows: Sequence[dict[str, Any]]) -> None:
     some = [row for row in some if row["measure"] == measure]
     finite = [row["epsilon"] for row in some if row["epsilon"] is not None]
     right = 3 * max(finite, default=1.0)  # those without a finite ε stand beyond the others
-    fig = figure(
-        "stated total ε (log scale); the rightmost column has no noise or no finite ε", measure, height=380, log_x=True
-    )
+    fig = figure("stated total ε (log scale)", measure, height=380, log_x=True)
     for mechanism in dict.fromkeys(row["mechanism"] for row in some):
         look = look_of(mechanism)
         these = [row for row in some if row["mechanism"] == mechanism]
@@ -59,6 +58,11 @@ def picture(rows: Sequence[dict[str, Any]]) -> None:
         hovermode="closest",
         margin={"r": 20},
     )
+    least = min(finite, default=1.0)
+    fig.update_xaxes(
+        **log_ticks(least, max(finite, default=1.0), no_ε=right),
+        range=[math.log10(least / 1.3), math.log10(right * 1.3)],
+    )
     left_out = max(len(rows) - len(some), 0)
     beat = sum(
         row["trivial"] is not None
@@ -71,7 +75,7 @@ def picture(rows: Sequence[dict[str, Any]]) -> None:
     show(fig, "runs", alt)
     st.caption(
         alt
-        + " Runs on different data are not to be compared by height; ε of different units (a rating, a user, an image) are not comparable either."
+        + " At *no ε* stand runs without noise, and those whose ε is not finite. Runs on different data are not to be compared by height; ε of different units (a rating, a user, an image) are not comparable either."
     )
 
 

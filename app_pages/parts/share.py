@@ -8,15 +8,17 @@ import html
 
 import streamlit as st
 
+from dpmc_core.datasets import shelf
+
 __all__ = ["address", "bar", "embedding"]
 
-_NOT_SHARED = ("lesson", "step", "embed")
+_NOT_SHARED = ("embed",)
 
 
 def address(base: str, settings: dict[str, list[str]]) -> str:
     """The address that shows the same again: ``base`` without its query, and ``settings`` in full.
 
-    >>> address("http://x/completion?rank=3#a", {"rank": ["5"], "lesson": ["noise"], "b": ["1", "ü &"]})
+    >>> address("http://x/completion?rank=3#a", {"rank": ["5"], "embed": ["true"], "b": ["1", "ü &"]})
     'http://x/completion?rank=5&b=1&b=%C3%BC+%26'
     """
     from urllib.parse import urlencode
@@ -44,7 +46,9 @@ def bar() -> None:
     link = address(st.context.url or "", settings)
     with st.popover("Share this page", icon=":material/share:"):
         st.markdown(
-            "**Link**: opens this page with all its settings, seeds included. Copy it by the button at its right."
+            "**Link**: opens this page with all its settings, seeds included, and the step of a lesson. Copy it by the button at its right."
+            + (" It has *run=1*: whoever opens it starts the same run." if "run" in settings else "")
+            + (" Your own data does not travel with it: who opens it sees another set." if any(shelf.current()) else "")
         )
         st.code(link, language=None, wrap_lines=True)
         st.markdown("**Embed** it in a course site, without the frame around it:")

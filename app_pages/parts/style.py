@@ -11,11 +11,11 @@ from typing import Any
 
 import pandas as pd
 import plotly.graph_objects as go
+import plotly.io as pio
 import streamlit as st
 
 __all__ = [
     "IDENTITY",
-    "Figure",
     "Identity",
     "Label",
     "chart_config",
@@ -51,17 +51,16 @@ _TEXT_SIZE = 14
 _LINE_PIXELS = 15
 
 
-class Figure(go.Figure):
-    """A Plotly figure that is drawn in the theme's text colour.
+class _Ready(go.Figure):
+    """A figure that is a dictionary already: what Streamlit asks of one, without Plotly's own checks, which took longer than all else on a page."""
 
-    Colours are put in when it becomes a dictionary: through Plotly's own updates they would take longer than the figure itself, on every redraw of every page.
-    """
+    def __init__(self, found: dict[str, Any]) -> None:
+        object.__setattr__(self, "_found", found)
 
     def to_dict(self) -> dict[str, Any]:
-        """See ``plotly.graph_objects.Figure``."""
-        found: dict[str, Any] = super().to_dict()
-        colour = getattr(self, "_text_colour", None)
-        return found if colour is None else _coloured(found, colour)
+        """The dictionary."""
+        found: dict[str, Any] = object.__getattribute__(self, "_found")
+        return found
 
 
 def _coloured(found: dict[str, Any], colour: str) -> dict[str, Any]:
@@ -88,10 +87,10 @@ def _coloured(found: dict[str, Any], colour: str) -> dict[str, Any]:
     return found
 
 
-def figure(x_title: str, y_title: str, *, height: int = 400, log_x: bool = False, log_y: bool = False) -> Figure:
+def figure(x_title: str, y_title: str, *, height: int = 400, log_x: bool = False, log_y: bool = False) -> go.Figure:
     """An empty figure in the house style; axis titles carry their units."""
     axis = {"gridcolor": _GRID, "zeroline": False, "automargin": True}
-    return Figure(
+    return go.Figure(
         layout={
             "height": height,
             "margin": {"l": 10, "r": 90, "t": 16, "b": 10},
@@ -165,6 +164,23 @@ def label_end(
     )
 
 
+def log_ticks(low: float, high: float, **others: float) -> dict[str, list[Any]]:
+    """Ticks of a logarithmic axis from ``low`` to ``high`` at 1, 2 and 5 times powers of ten, written in full, and ``others`` by what is written at them.
+
+    >>> log_ticks(0.5, 20, none=60)["ticktext"]
+    ['0.5', '1', '2', '5', '10', '20', 'none']
+    """
+    exponents = range(math.floor(math.log10(low)) - 1, math.ceil(math.log10(high)) + 1)
+    ticks = [m * 10.0**e for e in exponents for m in (1, 2, 5)]
+    ticks = [x for x in ticks if low * 0.999 <= x <= high * 1.001]
+    if len(ticks) > 9:  # a decade each is enough
+        ticks = [x for x in ticks if abs(math.log10(x) - round(math.log10(x))) < 1e-9]
+    return {
+        "tickvals": [*ticks, *others.values()],
+        "ticktext": [*(f"{x:,g}" for x in ticks), *(name.replace("_", " ") for name in others)],
+    }
+
+
 def level(fig: go.Figure, y: float, line: dict[str, object]) -> None:
     """A line across the whole figure at height ``y``; Plotly's own way takes a hundred times as long."""
     fig.add_shape(type="line", xref="paper", x0=0, x1=1, yref="y", y0=y, y1=y, line=line)
@@ -183,18 +199,16 @@ def chart_config(name: str) -> dict[str, object]:
 def draw(fig: go.Figure, name: str, alt: str, *, toolbar: bool = True) -> None:
     """Put ``fig`` on the page in the theme's text colour; ``alt`` is the takeaway, for screen readers."""
     colour = "#D5DDE4" if st.context.theme.type == "dark" else _ON_WHITE
-    if not isinstance(fig, Figure):
-        fig = Figure(fig)
-    fig._text_colour = colour
     config = chart_config(name) if toolbar else {"displayModeBar": False}
-    st.plotly_chart(fig, key=f"chart-{name}", config=config, alt=alt, width="stretch")
+    st.plotly_chart(
+        _Ready(_coloured(fig.to_dict(), colour)), key=f"chart-{name}", config=config, alt=alt, width="stretch"
+    )
 
 
 def _page_of(fig: go.Figure, name: str) -> str:
     """A page with ``fig`` alone, on white whatever the theme here is."""
-    if isinstance(fig, Figure):
-        fig._text_colour = _ON_WHITE
-    return str(fig.to_html(include_plotlyjs=True, config=chart_config(name)))
+    white = _coloured(fig.to_dict(), _ON_WHITE)
+    return str(pio.to_html(white, include_plotlyjs=True, config=chart_config(name), validate=False))
 
 
 def show(fig: go.Figure, name: str, alt: str, numbers: pd.DataFrame | None = None) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from app_pages.parts.charts import Drawn
-from app_pages.parts.style import IDENTITY, Label, figure, label_ends, level
+from app_pages.parts.style import IDENTITY, Label, figure, label_ends, level, log_ticks
 from app_pages.parts.tradeoff_charts import QUIET, Lines, enlarge, numbers_of
 from dpmc_core.experiments.registry import ALGORITHMS
 from dpmc_core.experiments.tradeoff import Point, frontier, kind_of_point, needed
@@ -79,7 +79,9 @@ def frontier_figure(points: Sequence[Point], *, large: bool = False) -> Drawn:
         values = [float(str(r["mean"])) for r in rows] + [worst]
         shown = (min(values) * 0.97, max(values) * 1.03)
         fig.update_yaxes(range=shown)
-        label_ends(fig, [Label(far, worst, "best trivial")], shown, log_x=True)
+        near = min(float(str(r["stated"])) for r in rows)
+        fig.update_xaxes(**log_ticks(near, far), range=[math.log10(near / 1.2), math.log10(far * 1.2)])
+        label_ends(fig, [Label(far * 1.2, worst, "best trivial")], shown, log_x=True)
     fig.update_layout(
         hovermode="closest", showlegend=True, legend={"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0}
     )

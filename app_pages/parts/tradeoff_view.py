@@ -138,7 +138,9 @@ def views(view: str, points: list[Point], axis: str, *, large: bool = False) -> 
 def counted(points: Sequence[Point], spec: SweepSpec, vary: str, by: str) -> None:
     """How the numbers were counted."""
     noisy = [p for p in points if p.unit]
-    unit = ", ".join(sorted({f"one {p.unit}" for p in noisy})) or "nobody"
+    if not noisy:  # nothing here protects anybody, and nothing was counted
+        return
+    unit = ", ".join(sorted({f"one {p.unit}" for p in noisy}))
     nominal = any(p.nominal for p in noisy)
     delta = dict(spec.base).get("delta", 1e-5)
     standing = (
@@ -165,8 +167,13 @@ def counted(points: Sequence[Point], spec: SweepSpec, vary: str, by: str) -> Non
         beside = "no finite one" if worst.epsilon_published is None else f"ε = {three(worst.epsilon_published)}"
         noises = ", ".join(sorted({IDENTITY[p.spec.mechanism].title for p in ours}))
         st.caption(
-            f":material/info: ε of {noises} noise rests on a proof of this project that nobody has reviewed yet (docs/huber-composition.md). By published results alone it is larger: at most {beside} "
-            f"where ε = {three(worst.epsilon or 0)} is stated. What is said above about {noises} at equal ε depends on that proof."
+            f":material/info: ε of {noises} noise is counted with the help of a proof of this project that nobody has reviewed yet (docs/huber-composition.md: it is about every noise whose sums are symmetric and log-concave, and Laplace vectors use a part of it). "
+            f"By published results alone ε is larger: where ε = {three(worst.epsilon or 0)} is stated, {beside}."
+            + (
+                f" What is said above about {noises} at equal total ε depends on that proof."
+                if by == "total_epsilon"
+                else ""
+            )
         )
 
 

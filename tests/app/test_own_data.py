@@ -1,0 +1,242 @@
+"""A visitor's own data on the pages: taken, corrected, used, forgotten, and nobody else's."""
+
+import asyncio
+import gc
+import json
+import re
+import sys
+import time
+import weakref
+from pathlib import Path
+
+import pytest
+from starlette.datastructures import Headers
+from starlette.formparsers import MultiPartParser
+from streamlit.testing.v1 import AppTest
+
+from app_pages.parts import jobs, own_data, settings
+from dpmc_core.datasets import shelf
+from dpmc_core.errors import ParameterError
+from dpmc_core.experiments.store import RunStore
+from tests.app.test_pages import ROOT, fresh_visitor, open_page
+from tests.own.files import documents_zip, long_csv, pictures_zip
+
+__all__ = ["fresh_visitor"]
+SECRET = "Zyxomma"  # stands in names and values of the uploaded file only
+
+
+@pytest.fixture(autouse=True)
+def own_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("DPMC_STORE", str(tmp_path / "runs.sqlite"))
+    return tmp_path / "runs.sqlite"
+
+
+def ratings_file() -> bytes:
+    return long_csv(30, 12).replace(b"book 1", SECRET.encode() + b" 1")
+
+
+def upload(app: AppTest, name: str, data: bytes) -> AppTest:
+    app.file_uploader[0].set_value((name, data, "application/octet-stream"))
+    app.run()
+    assert not app.exception
+    return app
+
+
+def own_page(kind: str = "ratings") -> AppTest:
+    return open_page("datasets", d_view="own", d_holds=kind)
+
+
+def go_to(app: AppTest, page: str) -> AppTest:
+    app.switch_page(f"app_pages/{page}.py").run()
+    assert not app.exception
+    return app
+
+
+def finish(app: AppTest, kind: str) -> AppTest:
+    app.button(key="go").click().run()
+    until = time.monotonic() + 120
+    while time.monotonic() < until:
+        job = jobs.current(kind)
+        if job is not None and not job.active:
+            assert job.state == "done", job.error
+            app.run()
+            assert not app.exception
+            return app
+        time.sleep(0.05)
+    raise AssertionError("the run did not finish")
+
+
+def menu_of(app: AppTest, label: str) -> list[str]:
+    (box,) = [s for s in app.selectbox if s.label == label]
+    return list(box.options)
+
+
+def test_ratings_are_used_like_a_built_in_set_and_kept_nowhere(
+    own_store: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    app = upload(own_page(), f"{SECRET}.csv", ratings_file())
+    assert not app.error
+    said = " ".join(m.value for m in app.markdown)
+    assert "**Your ratings** can be chosen on every page that takes ratings" in said
+    assert any("leaks" in w.value for w in app.warning)
+    assert [m.value for m in app.metric][:3] == ["30", "12", "180"]
+    go_to(app, "completion")
+    assert menu_of(app, "Dataset")[0] == "Your ratings"
+    app.selectbox(key="dataset").select_index(0).run()
+    app.number_input(key="rank").set_value(2)
+    app.number_input(key="iterations").set_value(2)
+    finish(app, "run")
+    assert len(app.metric) == 2
+    assert SECRET in str(app.dataframe[0].value)  # the top ten names the visitor's own items
+    go_to(app, "tradeoffs")
+    app.selectbox(key="t_dataset_user").select_index(0)
+    app.text_input(key="t_total_epsilon_user").set_value("1")
+    app.number_input(key="t_seeds").set_value(1)
+    app.run()
+    finish(app, "sweep")
+    assert not app.error
+    assert any("runs are made" in c.value or "runs" in c.value for c in app.caption)
+    with RunStore(own_store) as store:
+        assert store.count() == 0
+    printed = "".join(capfd.readouterr())
+    assert '"kind": "run"' in printed  # the log is written …
+    assert SECRET not in printed  # … without a name or value of the data
+    address = " ".join(f"{k}={v}" for k, v in app.query_params.items())
+    assert SECRET not in address
+
+
+def test_another_visitor_finds_nothing() -> None:
+    app = upload(own_page(), "a.csv", ratings_file())
+    name = next(iter(app.session_state["own-sets"]))
+    assert re.fullmatch(r"own-ratings-[0-9a-f]{16}", name)
+    other = open_page("completion")
+    assert "Your ratings" not in menu_of(other, "Dataset")
+    for link in (name, "Your ratings"):
+        linked = open_page("completion", dataset=link)
+        assert any("is not allowed" in w.value for w in linked.warning)
+        assert not linked.error
+    with pytest.raises(ParameterError, match="a set of this visit"):
+        shelf.find(name)  # nor does code that runs for nobody
+
+
+def test_a_wrong_guess_is_corrected_and_a_bad_file_takes_nothing_away() -> None:
+    app = upload(own_page(), "a.csv", ratings_file())
+    (box,) = [s for s in app.selectbox if s.label == "Ratings are in"]
+    assert box.value == "stars"
+    box.set_value("when").run()
+    assert app.metric[4].label.startswith("mean rating")
+    assert float(app.metric[4].value.replace(",", "").replace("e+", "e")) > 1e6  # times, as chosen
+    (box,) = [s for s in app.selectbox if s.label == "Users are in"]
+    box.set_value("when").run()
+    assert any("three different columns" in e.value for e in app.error)
+    assert any("What was read before is still in use" in c.value for c in app.caption)
+    (box,) = [s for s in app.selectbox if s.label == "Ratings are in"]
+    box.set_value("stars").run()
+    upload(app, "b.csv", b"only,two\n1,2\n")
+    assert app.error
+    assert list(app.session_state["own-sets"])
+
+
+def test_removed_means_gone() -> None:
+    app = upload(own_page(), "a.csv", ratings_file())
+    trace = weakref.ref(next(iter(app.session_state["own-sets"].values())))
+    go_to(app, "completion")
+    app.selectbox(key="dataset").select_index(0)
+    app.number_input(key="iterations").set_value(2)
+    app.number_input(key="rank").set_value(2)
+    app.run()
+    finish(app, "run")
+    go_to(app, "datasets")
+    app.segmented_control(key="d_view").set_value("own").run()
+    (button,) = [b for b in app.button if b.label == "Remove"]
+    button.click().run()
+    assert not app.exception
+    assert not app.session_state["own-sets"]
+    assert jobs.current("run") is None  # its results went with it
+    go_to(app, "completion")
+    assert "Your ratings" not in menu_of(app, "Dataset")
+    gc.collect()
+    assert trace() is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "file", "data"), [("documents", "a.zip", documents_zip(30)), ("images", "a.zip", pictures_zip(30))]
+)
+def test_documents_and_images_are_factorised(kind: str, file: str, data: bytes) -> None:
+    app = upload(own_page(kind), file, data)
+    assert not app.error
+    go_to(app, "factorization")
+    options = menu_of(app, "Images or documents")
+    app.selectbox(key="f_data").select_index(options.index(f"Your {kind}")).run()
+    app.number_input(key="f_k").set_value(3).run()
+    finish(app, "factors")
+    assert len(app.metric) == 4
+
+
+def test_all_visitors_together_have_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    gc.collect()
+    before = own_data._Held.megabytes
+    monkeypatch.setenv("DPMC_OWN_MB", str(int(before) + 1))
+    huge = b"reader,book,stars\n" + b"\n".join(b"r%d,b%d,%d" % (k % 5000, k // 5000, k % 5 + 1) for k in range(100_000))
+    app = upload(own_page(), "a.csv", huge)
+    assert any("all visitors' own data together may take" in e.value for e in app.error)
+    assert "own-sets" not in app.session_state
+    gc.collect()
+    assert own_data._Held.megabytes == pytest.approx(before)  # what was refused is not counted
+
+
+def test_an_upload_never_touches_a_disk() -> None:
+    """The server's own parser of requests, as it is set here: five megabytes stay in memory."""
+    opened: list[str] = []
+    watching = True
+    sys.addaudithook(
+        lambda event, found: opened.append(str(found)) if watching and event in ("open", "tempfile.mkstemp") else None
+    )
+    body = (
+        b'--x\r\nContent-Disposition: form-data; name="f"; filename="a.csv"\r\n\r\n'
+        + b"y" * 5_000_000
+        + b"\r\n--x--\r\n"
+    )
+
+    async def stream():
+        for start in range(0, len(body), 65_536):
+            yield body[start : start + 65_536]
+
+    async def parse() -> bool:
+        form = await MultiPartParser(Headers({"content-type": "multipart/form-data; boundary=x"}), stream()).parse()
+        file = form["f"]
+        rolled = bool(file.file._rolled)
+        await file.close()
+        return rolled
+
+    try:
+        assert not asyncio.run(parse())
+    finally:
+        watching = False
+    assert opened == []
+
+
+def test_settings_are_as_documented(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = (ROOT / "docs" / "deploying.md").read_text(encoding="utf-8")
+    for one in settings.SETTINGS.values():
+        assert f"| `{one.name}` | {one.usual} | {one.low} to {one.high} | {one.meaning} |" in text
+        assert settings.of(one.name) == one.usual
+    for bad in ("many", "0", "-1", "1e3", "9" * 20):
+        monkeypatch.setenv("DPMC_JOBS", bad)
+        with pytest.raises(
+            ParameterError, match=r"DPMC_JOBS = .* is not allowed: it must be a whole number from 1 to 64"
+        ):
+            settings.of("DPMC_JOBS")
+    monkeypatch.setenv("DPMC_JOBS", " 3 ")
+    assert settings.of("DPMC_JOBS") == 3
+
+
+def test_the_log_is_lines_of_json_without_a_visitor(capfd: pytest.CaptureFixture[str]) -> None:
+    job = jobs.start_task(lambda job: None)
+    while job.active:
+        time.sleep(0.01)
+    time.sleep(0.1)
+    lines = [line for line in capfd.readouterr().err.splitlines() if line.startswith("{")]
+    entry = json.loads(lines[-1])
+    assert (entry["event"], entry["kind"], entry["state"]) == ("job", "task", "done")
+    assert set(entry) <= {"time", "event", "session", "kind", "state", "waited", "seconds", "done", "of"}
