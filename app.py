@@ -2,7 +2,8 @@
 
 import streamlit as st
 
-from app_pages.parts import jobs, lessons, share
+from app_pages.parts import lessons, share
+from app_pages.parts.warm import warm
 
 st.set_page_config(
     page_title="DPMC Lab",
@@ -84,7 +85,7 @@ page = st.navigation(
     ],
     position="hidden" if st.context.is_embedded else "sidebar",
 )
-jobs.warm()
+warm()
 # whoever asked their system for less motion gets none
 st.html(
     "<style>@media (prefers-reduced-motion: reduce) {*, *::before, *::after {animation: none !important; transition: none !important;}}</style>"

@@ -131,7 +131,7 @@ def compare() -> None:
         )
 
     def clip() -> bool:
-        return bool(st.session_state["clip"])
+        return bool(st.session_state.get("clip", False))  # a part of the page may run without its other controls
 
     def example() -> None:
         if protect == "user":

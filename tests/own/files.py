@@ -50,22 +50,9 @@ def pictures_zip(count: int = 8, **options: object) -> bytes:
 
 
 def documents_zip(count: int = 8) -> bytes:
-    words = [
-        "apple",
-        "banana",
-        "cherry",
-        "river",
-        "mountain",
-        "forest",
-        "engine",
-        "wheel",
-        "road",
-        "music",
-        "piano",
-        "violin",
-    ]
+    words = [a + b for a in ("lan", "mor", "tis", "vek", "pol") for b in ("dor", "fin", "gas", "hul", "kem", "rus")]
     rng = np.random.default_rng(0)
-    return zipped({f"{'ab'[k % 2]}/{k}.txt": " ".join(rng.choice(words, 30)).encode() for k in range(count)})
+    return zipped({f"{'ab'[k % 2]}/{k}.txt": " ".join(rng.choice(words, 9)).encode() for k in range(count)})
 
 
 def npy(array: np.ndarray, **options: bool) -> bytes:

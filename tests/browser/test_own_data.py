@@ -1,0 +1,156 @@
+"""A visitor's own data, the keyboard, and each page's main job on a phone, in a real browser."""
+
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.test_app import METRIC, ready
+from tests.own.files import long_csv
+
+pytestmark = pytest.mark.browser
+PHONE = {"width": 390, "height": 844}
+
+
+def test_ratings_are_uploaded_corrected_used_and_seen_by_nobody_else(
+    browser: Browser, page: Page, app_url: str, tmp_path: Path
+) -> None:
+    file, bad = tmp_path / "mine.csv", tmp_path / "bad.csv"
+    file.write_bytes(long_csv(30, 12))
+    bad.write_bytes(b"\x80\x04nothing")
+    page.goto(f"{app_url}/datasets?d_view=own")
+    ready(page)
+    page.locator('input[type="file"]').set_input_files(str(bad))
+    expect(page.get_by_text("is a Python pickle")).to_be_visible()
+    page.locator('input[type="file"]').set_input_files(str(file))
+    expect(page.get_by_text("can be chosen on every page that takes ratings")).to_be_visible()
+    expect(page.get_by_text("Whatever is computed without noise leaks.")).to_be_visible()
+    page.get_by_role("combobox", name="If a user rates an item twice").click()
+    page.get_by_role("option", name="their mean counts").click()
+    ready(page)
+    page.get_by_role("link", name="Use it on the Completion page").click()
+    ready(page)
+    page.get_by_role("combobox", name="Dataset").click()
+    page.get_by_role("option", name="Your ratings").click()
+    ready(page)
+    page.locator(".st-key-go button").click()
+    expect(page.get_by_text("book 0").or_(page.get_by_text("Take it with you")).first).to_be_visible(timeout=60_000)
+    expect(page.locator(METRIC)).to_have_count(2, timeout=60_000)
+    link = page.url
+    assert "Your+ratings" in link
+    context = browser.new_context()
+    other = context.new_page()
+    other.goto(link)
+    expect(other.get_by_text(re.compile("Dataset = 'Your ratings' is not allowed"))).to_be_visible(timeout=60_000)
+    context.close()
+    page.get_by_role("link", name="Datasets").first.click()
+    page.get_by_text("Your own data", exact=True).click()
+    page.get_by_role("button", name="Remove").click()
+    expect(page.get_by_text("can be chosen on every page")).to_have_count(0)
+
+
+@pytest.mark.parametrize("path", ["/mechanisms", "/completion?protect=user", "/datasets?d_view=own", "/tradeoffs"])
+def test_every_control_is_reached_by_the_keyboard(page: Page, app_url: str, path: str) -> None:
+    page.goto(app_url + path)
+    ready(page)
+    page.evaluate(
+        """() => {
+            const wanted = 'input, button, select, textarea, summary, a[href], [role="slider"], [role="combobox"], [role="radio"]';
+            window.controls = [...document.querySelectorAll(wanted)].filter(e => e.checkVisibility() && !e.disabled
+                && !e.closest('[data-testid="stHeader"], .modebar, [data-testid="stDataFrame"], [data-testid="stElementToolbar"]')
+                && !/StepUp|StepDown/.test(e.dataset.testid || '')   // the arrow keys do what these do
+                && e.type !== 'file');
+            window.reached = new Set();
+            document.addEventListener('focusin', e => window.reached.add(e.target));
+        }"""
+    )
+    count = page.evaluate("window.controls.length")
+    assert count > 10
+    for _ in range(2 * count + 40):
+        page.keyboard.press("Tab")
+    missed = page.evaluate(
+        """() => window.controls.filter(e => !window.reached.has(e)
+            && !(e.closest('[role="radiogroup"]') && [...e.closest('[role="radiogroup"]').querySelectorAll('*')].some(x => window.reached.has(x)))
+            && ![...window.reached].some(x => x.contains(e) || e.contains(x))).map(e => e.outerHTML.slice(0, 160))"""
+    )
+    assert missed == []
+
+
+def test_each_page_does_its_main_job_on_a_phone(browser: Browser, app_url: str) -> None:
+    context = browser.new_context(viewport=PHONE, has_touch=True, is_mobile=True)
+    page = context.new_page()
+    page.set_default_timeout(60_000)
+
+    def narrow() -> None:
+        ready(page)
+        assert page.evaluate("document.documentElement.scrollWidth - window.innerWidth") <= 0, page.url
+        assert page.locator('[data-testid="stException"]').count() == 0
+
+    page.goto(f"{app_url}/?home_epsilon=0.5")
+    expect(page.get_by_text("right 50 times in 100").first).to_be_visible()
+    narrow()
+    page.goto(f"{app_url}/mechanisms?m_alpha=0.72")
+    expect(page.get_by_text("What to notice").first).to_be_visible()
+    narrow()
+    page.goto(f"{app_url}/budget")
+    expect(page.locator(METRIC).first).to_be_visible()
+    narrow()
+    page.goto(f"{app_url}/completion?iterations=3&rank=3")
+    ready(page)
+    page.locator(".st-key-go button").tap()
+    expect(page.get_by_text("over 3 draws").first).to_be_visible()
+    narrow()
+    page.goto(f"{app_url}/factorization?f_k=4")
+    ready(page)
+    page.locator(".st-key-go button").tap()
+    expect(page.locator(METRIC)).to_have_count(4, timeout=90_000)
+    narrow()
+    page.goto(f"{app_url}/tradeoffs")
+    page.get_by_text("Differences").first.tap()
+    narrow()
+    page.goto(f"{app_url}/audit?x_runs=1,000")
+    page.get_by_test_id("stMainBlockContainer").get_by_role("button", name="Attack").tap()
+    expect(page.get_by_text(re.compile("The attack proves ε ≥")).first).to_be_visible(timeout=60_000)
+    narrow()
+    page.goto(f"{app_url}/papers?p_entry_huber=huber-table-1")
+    page.get_by_role("button", name="Run it").tap()
+    expect(page.get_by_text(re.compile("seed 1")).first).to_be_visible()
+    narrow()
+    page.goto(f"{app_url}/runs")
+    narrow()
+    page.goto(f"{app_url}/lessons")
+    page.get_by_role("button", name="Begin").first.tap()
+    expect(page.get_by_text("Step 1 of 6")).to_be_visible()
+    narrow()
+    context.close()
+
+
+def test_the_last_step_of_a_lesson_leads_home(page: Page, app_url: str) -> None:
+    page.goto(f"{app_url}/papers?p_entry_huber=huber-table-4&lesson=cost&step=4")
+    ready(page)
+    page.get_by_role("button", name="Finish").click()
+    expect(page.get_by_role("heading", name="Where do I begin?")).to_be_visible()
+    page.goto(f"{app_url}/tradeoffs?lesson=cost&step=2&t_vary=people")
+    ready(page)
+    page.get_by_role("button", name="Back").click()
+    expect(page).to_have_url(re.compile("step=1"))
+    expect(page.get_by_text("total ε of the run").first).to_be_visible()
+
+
+def test_presenter_mode_is_in_the_address(page: Page, app_url: str) -> None:
+    page.goto(f"{app_url}/tradeoffs?present=true&t_slide=people")
+    expect(page.locator('[data-testid="stSidebar"]')).to_be_hidden()
+    ready(page)
+    assert "present=true" in page.url
+    page.reload()
+    expect(page.locator('[data-testid="stSidebar"]')).to_be_hidden()
+
+
+def test_words_are_one_hover_away(page: Page, app_url: str) -> None:
+    page.goto(f"{app_url}/budget")
+    ready(page)
+    page.locator(
+        'h1 ~ * [data-testid="stTooltipHoverTarget"], h1 [data-testid="stTooltipHoverTarget"], [data-testid="stHeading"] [data-testid="stTooltipHoverTarget"]'
+    ).first.hover()
+    expect(page.get_by_text("the list of all releases with noise that a run made").first).to_be_visible()

@@ -1,0 +1,154 @@
+"""What can go wrong around the running app: it stays up, says what happened, and loses no finished run. (Cut downloads: ``tests/datasets/test_download.py``.)"""
+
+import asyncio
+import json
+import os
+import re
+import resource
+import signal
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+import pytest
+
+from benchmarks.visitor import App, Visitor, running_app
+from dpmc_core.experiments.store import RunStore
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs Linux: limits and signals of processes")
+LONG = "dataset=skewed&n_users=2500&n_items=1500&n_ratings=300000&rank=64&iterations=500&n=1&run=1"
+SHORT = "n=1&iterations=2&rank=2&seed={}&run=1"
+
+
+async def until(true: Callable[[], bool], seconds: float = 60.0) -> None:
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end, "it did not happen in time"
+        await asyncio.sleep(0.1)
+
+
+def workers(app: App) -> list[psutil.Process]:
+    """The processes that compute for the server, that for files not among them."""
+    return [
+        p for p in psutil.Process(app.process.pid).children() if "dpmc_core.experiments.worker" in " ".join(p.cmdline())
+    ]
+
+
+def busy(app: App) -> psutil.Process:
+    """The worker that computes just now."""
+    found = workers(app)
+    for p in found:
+        p.cpu_percent()
+    time.sleep(0.5)
+    return max(found, key=lambda p: p.cpu_percent())
+
+
+def ends(app: App) -> list[str]:
+    """How jobs ended, by the log."""
+    lines = [json.loads(line) for line in app.log.read_text(errors="replace").splitlines() if line.startswith("{")]
+    return [line["state"] for line in lines if line["event"] == "job"]
+
+
+def going(visitor: Visitor) -> bool:
+    """Whether its page has shown an iteration of a run."""
+    return any(re.search(r"iteration [1-9]\d* of", text) for text in visitor.texts)
+
+
+async def run_one(app: App, seed: int) -> Visitor:
+    async with Visitor(app.url) as visitor:
+        before = len(ends(app))
+        await visitor.open("completion", SHORT.format(seed))
+        await until(lambda: len(ends(app)) > before and not visitor._timers)
+        assert visitor.errors == []
+        return visitor
+
+
+def test_a_jobs_process_is_killed_and_a_tab_is_closed(tmp_path: Path) -> None:
+    async def tell() -> None:
+        async with Visitor(app.url) as visitor:
+            await visitor.open("completion", LONG)
+            await until(lambda: going(visitor))
+            os.kill(busy(app).pid, signal.SIGKILL)
+            await until(lambda: any("The process that computed this ended" in a for a in visitor.alerts))
+            assert visitor.errors == []
+        assert ends(app) == ["failed"]
+        await run_one(app, 1)  # the pool has all its places, and a new process
+        assert ends(app) == ["failed", "done"]
+        async with Visitor(app.url) as leaving:
+            await leaving.open("completion", LONG)
+            await until(lambda: going(leaving))
+        await until(lambda: ends(app) == ["failed", "done", "cancelled"], 30)
+        await run_one(app, 2)
+
+    with running_app(tmp_path, DPMC_STORE=str(tmp_path / "runs"), DPMC_GRACE_SECONDS="2") as app:
+        asyncio.run(tell())
+        assert "Traceback" not in app.log.read_text(errors="replace")
+        assert app.process.poll() is None
+
+
+def test_a_full_disk_and_a_restart_lose_no_finished_run(tmp_path: Path) -> None:
+    place = tmp_path / "runs.sqlite"
+    most = 150_000  # bytes of a file, from here on in this process
+
+    def small_disk() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+
+    RunStore(place).close()
+    kept: list[int] = []
+
+    async def fill() -> None:
+        for seed in range(60):
+            visitor = await run_one(app, seed)
+            if any("not kept among past runs" in a for a in visitor.alerts):
+                assert any(
+                    "held-out" in t or "Unit:" in t or "not private" in t for t in visitor.texts
+                )  # the run is shown all the same
+                return
+            kept.append(seed)
+        raise AssertionError("the disk was never full")
+
+    async def look() -> None:
+        await run_one(app, 1000)
+        async with Visitor(app.url) as visitor:
+            await visitor.open("runs")
+            assert visitor.errors == []
+
+    with running_app(tmp_path, before=small_disk, DPMC_STORE=str(place)) as app:
+        asyncio.run(fill())
+        assert app.process.poll() is None
+        theirs = workers(app)
+        assert theirs
+        app.process.kill()  # no time to tidy up
+        app.process.wait()
+        psutil.wait_procs(theirs, timeout=10)
+        assert not any(
+            p.is_running() and p.status() != psutil.STATUS_ZOMBIE for p in theirs
+        )  # nobody computes for nobody
+    with RunStore(place) as store:
+        seeds = {row["seed"] for row in store.rows({}, limit=100)}
+    assert len(kept) >= 2
+    assert set(kept) <= seeds
+    with running_app(tmp_path, DPMC_STORE=str(place)) as app:
+        asyncio.run(look())
+    with RunStore(place) as store:
+        assert {row["seed"] for row in store.rows({}, limit=100)} >= {*kept, 1000}
+
+
+def test_hostile_links_end_in_a_page(tmp_path: Path) -> None:
+    """A few of the links that ``benchmarks/malformed.py`` goes through at length."""
+    from benchmarks.malformed import links
+
+    async def visit() -> None:
+        made = links(seed=3)
+        async with Visitor(app.url) as visitor:
+            for _ in range(40):
+                page, query = next(made)
+                await visitor.open(page, query, timeout=20)
+            assert visitor.errors == []
+
+    with running_app(tmp_path, DPMC_STORE=str(tmp_path / "runs")) as app:
+        asyncio.run(visit())
+        assert "Traceback" not in app.log.read_text(errors="replace")
