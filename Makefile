@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test lint format bench clean
+.PHONY: run test audit format bench clean
 
 run: $(VENV)/.run-ready
 	$(BIN)/streamlit run app.py
@@ -20,6 +20,9 @@ format: $(VENV)/.dev-ready
 
 bench: $(VENV)/.dev-ready
 	$(BIN)/python -m dpmc_core bench
+
+audit: $(VENV)/.dev-ready
+	$(BIN)/pip-audit --progress-spinner off --desc off
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
