@@ -220,6 +220,7 @@ def privacy_profile(mechanisms: Sequence[Mechanism], sensitivity: float) -> Draw
     return fig, pd.DataFrame(numbers)
 
 
+@drawn_once.of_values
 def table_1() -> pd.DataFrame:
     """Table 1 of the Huber paper (Δ = 5, δ = 1e-5): as printed, by the textbook formula, and exact."""
     printed = {

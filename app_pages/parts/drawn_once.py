@@ -1,6 +1,6 @@
 """Figures that are drawn once.
 
-Lives here: decorators that keep what a chart function made, for as long as what it was made of lives (``of_results``), or a few dozen of the latest (``of_values``). Figures
+Lives here: decorators that keep what a chart function made, for as long as what it was made of lives (``of_results``), or the latest ones (``of_values``). Figures
 are shared between visitors then, so nothing changes one after it was made. Does not live here: charts.
 """
 
@@ -18,7 +18,7 @@ _of_results: WeakKeyDictionary[Any, dict[Any, tuple[tuple[ref[Any], ...], Any]]]
 
 def of_values(make: Callable[..., Made]) -> Callable[..., Made]:
     """For functions of frozen values and sequences of them."""
-    kept = lru_cache(maxsize=48)(make)
+    kept = lru_cache(maxsize=160)(make)
 
     @wraps(make)
     def drawn(*given: Any, **named: Any) -> Made:

@@ -63,6 +63,14 @@ class _Ready(go.Figure):
         return found
 
 
+def _ready(fig: go.Figure, colour: str) -> _Ready:
+    """``fig`` with all its text in ``colour``; made once for a figure that is drawn again (``drawn_once``)."""
+    made: dict[str, _Ready] = fig.__dict__.setdefault("_in_colours", {})
+    if colour not in made:
+        made[colour] = _Ready(_coloured(fig.to_dict(), colour))
+    return made[colour]
+
+
 def _coloured(found: dict[str, Any], colour: str) -> dict[str, Any]:
     """``found``, a figure as a dictionary, with all its text in ``colour``."""
     layout = found.setdefault("layout", {})
@@ -200,9 +208,7 @@ def draw(fig: go.Figure, name: str, alt: str, *, toolbar: bool = True) -> None:
     """Put ``fig`` on the page in the theme's text colour; ``alt`` is the takeaway, for screen readers."""
     colour = "#D5DDE4" if st.context.theme.type == "dark" else _ON_WHITE
     config = chart_config(name) if toolbar else {"displayModeBar": False}
-    st.plotly_chart(
-        _Ready(_coloured(fig.to_dict(), colour)), key=f"chart-{name}", config=config, alt=alt, width="stretch"
-    )
+    st.plotly_chart(_ready(fig, colour), key=f"chart-{name}", config=config, alt=alt, width="stretch")
 
 
 def _page_of(fig: go.Figure, name: str) -> str:
