@@ -154,11 +154,11 @@ async def visits(app: App, arguments: argparse.Namespace) -> None:
 
         async def all_of_them() -> list[list[str]]:
             browsing = [browse(app, until, random.Random(k), loads, moves) for k in range(arguments.visitors)]
-            return await asyncio.gather(*browsing, *(keep_running(app, until) for _ in range(2)))
+            return await asyncio.gather(*browsing, *(keep_running(app, until) for _ in range(arguments.live)))
 
         errors, seen = await measured(app, all_of_them)
         print(
-            f"{arguments.visitors} visitors and two live runs for {arguments.minutes:g} minutes: {sum(map(bool, errors))} sessions failed"
+            f"{arguments.visitors} visitors and {arguments.live} live runs for {arguments.minutes:g} minutes: {sum(map(bool, errors))} sessions failed"
         )
         for line in [e for several in errors for e in several][:10]:
             print(f"  {line}")
@@ -200,6 +200,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--visitors", type=int, default=50)
     parser.add_argument("--minutes", type=float, default=5)
+    parser.add_argument("--live", type=int, default=2, help="runs that go on all the while")
     parser.add_argument("--drop", type=int, default=200)
     parser.add_argument("--settle", type=float, default=150, help="seconds until Streamlit itself forgets a session")
     arguments = parser.parse_args()

@@ -1,6 +1,6 @@
 """A running job on a page.
 
-Lives here: progress with time left, Cancel, and the picture so far, refreshed twice a second until the job ends. Does not live
+Lives here: progress with time left, Cancel, and the picture so far, refreshed about once a second until the job ends. Does not live
 here: the job (``jobs``) or what is drawn.
 """
 
@@ -11,6 +11,8 @@ import streamlit as st
 from app_pages.parts.jobs import Job
 
 __all__ = ["watch"]
+
+_EVERY = 0.8  # seconds
 
 
 def waiting(place: int) -> str:
@@ -23,7 +25,7 @@ def waiting(place: int) -> str:
 def watch(job: Job, step: str, so_far: Callable[[], bool]) -> None:
     """Show ``job`` until it ends. ``step`` is what its progress counts; ``so_far`` draws what there is and says whether it did."""
 
-    @st.fragment(run_every=0.5)
+    @st.fragment(run_every=_EVERY)
     def live() -> None:
         if not job.active:
             st.rerun()

@@ -207,9 +207,12 @@ class Worker:
 
 
 def give_way(memory: int = 0) -> None:
-    """Let other processes go first, and hold at most ``memory`` megabytes (0: no cap), where the system can do that."""
+    """Compute when nobody else wants to, and hold at most ``memory`` megabytes (0: no cap), where the system can do that."""
     with suppress(AttributeError, OSError):
         os.nice(_NICE)
+    if sys.platform == "linux":
+        with suppress(OSError):
+            os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
     if memory and sys.platform == "linux":
         import resource
 
