@@ -4,20 +4,9 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from app_pages.parts import (
-    charts,
-    controls,
-    glossary,
-    jobs,
-    own_data,
-    own_view,
-    run_charts,
-    sample_view,
-    settings,
-    texts,
-)
+from app_pages.parts import controls, glossary, jobs, own_data, own_view, popularity, sample_view, settings, texts
 from app_pages.parts.style import show
-from dpmc_core.datasets import Entry, Ratings, catalogue, download, entry, shelf
+from dpmc_core.datasets import Entry, catalogue, download, entry, shelf
 from dpmc_core.errors import DPMCError
 from dpmc_core.experiments import RunSpec
 from dpmc_core.experiments.data import dataset_of, forget
@@ -40,13 +29,13 @@ st.markdown(
 view = controls.segments("Which data", "d_view", VIEWS, "known", label_visibility="collapsed")
 if view == "own":
     own_view.own_form()
-own = own_data.of_kind(str(st.session_state.get("d_holds", "ratings"))) if view == "own" else None
 
 with st.sidebar:
     if view == "known":
         name = controls.choice("Dataset", "d_name", DATASETS, "low-rank")
     else:
-        name = "" if own is None else own.name
+        mine = own_data.name_of(str(st.session_state.get("d_holds", "ratings")))
+        name = mine if mine in shelf.current() else ""
     zeros = controls.segments("A 0 in the file is", "d_zeros", ZEROS, "missing") if name == "sweetrs" else "missing"
 controls.link_problems()
 
@@ -82,17 +71,6 @@ if view == "known":
     )
 
 
-@st.cache_resource(max_entries=8, show_spinner=False)
-def pictures(name: str, zeros: str) -> tuple[charts.Drawn, charts.Drawn]:
-    """Popularity with its numbers, and sparsity: drawn once per dataset of the catalogue."""
-    return drawn(dataset_of(RunSpec(dataset=name, zeros=zeros)))
-
-
-def drawn(ratings: Ratings) -> tuple[charts.Drawn, charts.Drawn]:
-    """Popularity with its numbers, and sparsity."""
-    return run_charts.popularity(ratings), run_charts.sparsity(ratings)
-
-
 def fetching(wanted: Entry) -> None:
     """The fetch button with terms before it, and the progress of a download."""
 
@@ -103,7 +81,7 @@ def fetching(wanted: Entry) -> None:
         download.fetch(wanted.name, progress, lambda: job.stopped)
         forget()
         forget_samples()
-        pictures.clear()
+        popularity.pictures.clear()
 
     st.info(f"{wanted.title} is not on this machine yet.", icon=":material/cloud_download:")
     if not settings.of("DPMC_FETCH"):
@@ -189,7 +167,9 @@ def look(name: str) -> None:
             left, right = st.columns(2)
             with left:
                 st.markdown("**How popular are items, how active are users?**")
-                (figure, numbers), (picture, cells) = drawn(ratings) if shelf.is_own(name) else pictures(name, zeros)
+                (figure, numbers), (picture, cells) = (
+                    popularity.drawn(ratings) if shelf.is_own(name) else popularity.pictures(name, zeros)
+                )
                 top = 100 * np.sort(per_item)[::-1][: max(1, ratings.n_items // 10)].sum() / len(ratings)
                 show(
                     figure,

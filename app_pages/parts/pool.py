@@ -106,3 +106,4 @@ class Pool:
                 if line:
                     self._waiting[session] = line  # to the end
             ticket.work(worker)
+            del ticket, line  # while waiting for the next one nothing of this visitor stays here

@@ -60,6 +60,8 @@ def test_every_control_is_reached_by_the_keyboard(page: Page, app_url: str, path
             window.controls = [...document.querySelectorAll(wanted)].filter(e => e.checkVisibility() && !e.disabled
                 && !e.closest('[data-testid="stHeader"], .modebar, [data-testid="stDataFrame"], [data-testid="stElementToolbar"]')
                 && !/StepUp|StepDown/.test(e.dataset.testid || '')   // the arrow keys do what these do
+                && e.dataset.testid !== 'stBaseButton-headerNoPadding'   // Streamlit's own, shown while the mouse is there
+                && !(e.tabIndex < 0 && e.closest('[data-testid="stSelectbox"], [data-testid="stMultiSelect"]'))   // the box itself opens by the arrow keys
                 && e.type !== 'file');
             window.reached = new Set();
             document.addEventListener('focusin', e => window.reached.add(e.target));
@@ -115,7 +117,7 @@ def test_each_page_does_its_main_job_on_a_phone(browser: Browser, app_url: str) 
     narrow()
     page.goto(f"{app_url}/papers?p_entry_huber=huber-table-1")
     page.get_by_role("button", name="Run it").tap()
-    expect(page.get_by_text(re.compile("seed 1")).first).to_be_visible()
+    expect(page.get_by_text("exactly as stored").first).to_be_visible()
     narrow()
     page.goto(f"{app_url}/runs")
     narrow()
