@@ -96,7 +96,7 @@ def live() -> None:
             except StoreError as error:
                 st.warning(controls.plain(keeping.told(error)), icon=":material/database_off:")
             else:
-                if done >= how_many(spec):
+                if any(p.unit for p in points) and 2 * done >= how_many(spec):
                     result(spec, points, done)
                     return
                 kept_of_these = done

@@ -319,8 +319,12 @@ def test_a_lesson_is_begun_and_left() -> None:
 
 
 def test_the_address_is_shared_whole() -> None:
-    link = share.address("http://lab/completion", {"rank": ["5"], "run": ["1"], "step": ["2"]})
-    assert link == "http://lab/completion?rank=5&run=1"
+    link = share.address(
+        "http://lab/completion", {"rank": ["5"], "run": ["1"], "lesson": ["noise"], "step": ["2"], "embed": ["true"]}
+    )
+    assert (
+        link == "http://lab/completion?rank=5&run=1&lesson=noise&step=2"
+    )  # the step of a lesson is shared, the frame is not
     assert "&lt;" in share.embedding('http://lab/a?b=<"')
 
 
