@@ -1,22 +1,19 @@
-"""What a visitor waits for: server time of a slider move on *Mechanisms*, and the time until a warm page is readable.
+"""What a visitor waits for: server time of a slider move on *Mechanisms*, and the time until a cold and a warm page is readable.
 
 Server time is the script's own run under Streamlit's test runner (no browser, no network). Page times are taken in headless
 Chromium against the real server, from navigation until the script has stopped and the first chart is drawn.
 """
 
-import socket
-import subprocess
-import sys
+import shutil
+import tempfile
 import time
-import urllib.request
 from pathlib import Path
 
 import numpy as np
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Page, sync_playwright
 from streamlit.testing.v1 import AppTest
 
-ROOT = Path(__file__).resolve().parents[1]
-PAGES = ["", "mechanisms", "budget", "completion", "factorization", "audit", "datasets"]
+from benchmarks.visitor import PAGES, ROOT, running_app
 
 
 def server_times() -> None:
@@ -35,63 +32,55 @@ def server_times() -> None:
 
 
 def page_times() -> None:
-    """Warm pages in Chromium."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    command = [
-        sys.executable,
-        "-m",
-        "streamlit",
-        "run",
-        "app.py",
-        "--server.port",
-        str(port),
-        "--server.address",
-        "127.0.0.1",
-    ]
-    server = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    url = f"http://127.0.0.1:{port}"
-    try:
-        for _ in range(100):
-            try:
-                urllib.request.urlopen(f"{url}/_stcore/health", timeout=1).close()
-                break
-            except OSError:
-                time.sleep(0.2)
-        with sync_playwright() as playwright:
-            browser = playwright.chromium.launch(
-                executable_path="/usr/bin/chromium", args=["--no-sandbox", "--disable-gpu"]
+    """Cold and warm pages in Chromium."""
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-gpu"]
+        )
+        started = time.perf_counter()
+        with running_app(Path(folder), DPMC_STORE=str(Path(folder) / "runs.sqlite")) as app:
+            healthy = time.perf_counter() - started
+            page = browser.new_page(viewport={"width": 1440, "height": 900})
+            page.goto(app.url)
+            page.locator("h1").first.wait_for()
+            readable = time.perf_counter() - started
+            page.locator("svg.main-svg").first.wait_for(state="attached")
+            print(
+                f"cold start: server answers after {healthy:.2f} s, Home's title readable {readable:.2f} s, its first chart {time.perf_counter() - started:.2f} s after the command"
             )
+            page.close()
             for name in PAGES:
                 seconds = []
                 for _ in range(6):
                     page = browser.new_page(viewport={"width": 1440, "height": 900})
                     start = time.perf_counter()
-                    page.goto(f"{url}/{name}")
+                    page.goto(f"{app.url}/{name}")
                     page.locator("h1").first.wait_for()
                     readable = time.perf_counter() - start
-                    page.locator("svg.main-svg").first.wait_for(state="attached")
+                    page.locator("svg.main-svg, canvas").first.wait_for(state="attached")
                     seconds.append((readable, time.perf_counter() - start))
                     page.close()
                 readable, drawn = np.median(np.array(seconds[1:]), axis=0)
-                print(f"/{name}: title readable {readable:.2f} s, first chart {drawn:.2f} s (medians of 5 warm loads)")
-            page = browser.new_page(viewport={"width": 1440, "height": 900})
-            page.goto(f"{url}/mechanisms")
-            page.locator("svg.main-svg").first.wait_for(state="attached")
-            handle = page.get_by_role("slider").first
-            handle.focus()
-            moves = []
-            for _ in range(12):
-                start = time.perf_counter()
-                page.keyboard.press("ArrowRight")
-                page.wait_for_selector('[data-testid="stApp"][data-test-script-state="running"]', timeout=5000)
-                page.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]', timeout=5000)
-                moves.append(1000 * (time.perf_counter() - start))
-            print(f"slider move on Mechanisms, browser: median {np.median(moves):.0f} ms from key press to script end")
-            browser.close()
-    finally:
-        server.terminate()
+                print(
+                    f"/{name}: first load {seconds[0][0]:.2f} and {seconds[0][1]:.2f} s; title readable {readable:.2f} s, first chart or table {drawn:.2f} s (medians of 5 warm loads)"
+                )
+            slider_moves(browser.new_page(viewport={"width": 1440, "height": 900}), app.url)
+        browser.close()
+
+
+def slider_moves(page: Page, url: str) -> None:
+    """Key presses on a slider in the browser."""
+    page.goto(f"{url}/mechanisms")
+    page.locator("svg.main-svg").first.wait_for(state="attached")
+    page.get_by_role("slider").first.focus()
+    moves = []
+    for _ in range(12):
+        start = time.perf_counter()
+        page.keyboard.press("ArrowRight")
+        page.wait_for_selector('[data-testid="stApp"][data-test-script-state="running"]', timeout=5000)
+        page.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]', timeout=5000)
+        moves.append(1000 * (time.perf_counter() - start))
+    print(f"slider move on Mechanisms, browser: median {np.median(moves):.0f} ms from key press to script end")
 
 
 if __name__ == "__main__":

@@ -18,24 +18,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
 
-from benchmarks.visitor import ROOT, App, Visitor, running_app
+from benchmarks.visitor import PAGES, ROOT, App, Visitor, running_app
 from dpmc_core.datasets import own
 from dpmc_core.errors import DPMCError
 from tests.own.files import spoiled
 
-PAGES = (
-    "",
-    "mechanisms",
-    "budget",
-    "completion",
-    "factorization",
-    "tradeoffs",
-    "audit",
-    "papers",
-    "runs",
-    "datasets",
-    "lessons",
-)
 VALUES = (
     "", " ", "0", "-1", "1e400", "nan", "inf", "-inf", "1" * 400, "0x10", "١٢٣", "1,2,3", "1,,2", "None", "null", "true", "false", "[]", "{}", "undefined",
     "<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "[x](javascript:alert(1))", "`rm -rf /`", "$x^2$", ":material/home:", "../../etc/passwd", "file:///etc/passwd",

@@ -21,7 +21,10 @@ import websockets
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
+from app_pages.parts import glossary
+
 ROOT = Path(__file__).resolve().parents[1]
+PAGES = tuple("" if page == "home" else page for page in glossary.PAGES)  # as addresses name them
 
 
 @dataclass
@@ -62,10 +65,12 @@ def running_app(folder: Path, *, before: Callable[[], None] | None = None, **env
         )
     url = f"http://127.0.0.1:{port}"
     try:
-        for _ in range(400):
+        for _ in range(1200):
             with suppress(OSError), urllib.request.urlopen(f"{url}/_stcore/health", timeout=1):
                 break
             time.sleep(0.05)
+        else:
+            raise RuntimeError(f"the app did not start: {log.read_text(errors='replace')[-2000:]}")
         yield App(url, process, log)
     finally:
         process.terminate()

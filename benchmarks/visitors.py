@@ -17,21 +17,8 @@ from pathlib import Path
 
 import psutil
 
-from benchmarks.visitor import App, Visitor, running_app
+from benchmarks.visitor import PAGES, App, Visitor, running_app
 
-PAGES = (
-    "",
-    "mechanisms",
-    "budget",
-    "completion",
-    "factorization",
-    "tradeoffs",
-    "audit",
-    "papers",
-    "runs",
-    "datasets",
-    "lessons",
-)
 # page, query, slider, values
 SLIDERS = (
     ("mechanisms", "", "Huber's α", [x / 100 for x in range(30, 400, 7)]),

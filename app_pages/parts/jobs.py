@@ -32,7 +32,7 @@ from dpmc_core.experiments.registry import ALGORITHMS
 from dpmc_core.experiments.studies import StudySpec, cells
 from dpmc_core.experiments.sweep import Made, Runs, sweep
 from dpmc_core.experiments.sweep_spec import SweepSpec
-from dpmc_core.experiments.worker import Worker
+from dpmc_core.experiments.worker import Share, Worker
 
 __all__ = [
     "Job",
@@ -162,8 +162,7 @@ def start_sweep(spec: SweepSpec, at_once: int, store: Callable[[], Runs]) -> Job
     job = Job(kind="sweep", specs=(spec,), results=[None], progress=(0, spec.size))
 
     def results(_: Worker) -> Iterator[tuple[int, Made]]:
-        memory = settings.of("DPMC_JOB_MEMORY_MB")
-        for made in sweep(spec, store(), jobs=at_once, sets=job.sets, memory=memory):
+        for made in sweep(spec, store(), jobs=at_once, sets=job.sets, share=_share()):
             job.progress = (made.done, made.total)  # equal cells are run once
             yield 0, made
 
@@ -363,8 +362,13 @@ def _pool() -> Pool:
         settings.of("DPMC_JOBS"),
         settings.of("DPMC_QUEUE"),
         settings.of("DPMC_QUEUE_OF_ONE"),
-        settings.of("DPMC_JOB_MEMORY_MB"),
+        _share(),
     )
+
+
+def _share() -> Share:
+    """What the process of a job may take: pages come first."""
+    return Share(settings.of("DPMC_JOB_MEMORY_MB"), settings.of("DPMC_JOB_NICE"))
 
 
 @lru_cache(maxsize=1)

@@ -84,9 +84,15 @@ def begin(name: str, step: int = 1) -> None:
 
 def bar() -> None:
     """The step that the address names, above its page; nothing without one."""
-    lesson = lessons().get(st.query_params.get("lesson", ""))
+    asked = st.query_params.get("lesson", "")
+    lesson = lessons().get(asked)
     text = st.query_params.get("step", "1")
     if lesson is None:
+        if asked:
+            st.warning(
+                f"There is no lesson called '{controls.plain(asked[:40])}': it must be one of {', '.join(lessons())}.",
+                icon=":material/link_off:",
+            )
         return
     step = (
         int(text) if text.isascii() and text.isdigit() and len(text) < 4 and 1 <= int(text) <= len(lesson.steps) else 1

@@ -11,7 +11,7 @@ from typing import Any
 
 from app_pages.parts import settings
 from dpmc_core.errors import DPMCError
-from dpmc_core.experiments.worker import Worker
+from dpmc_core.experiments.worker import Share, Worker
 
 __all__ = ["read_file"]
 
@@ -43,4 +43,4 @@ def read_file(steps: str, spec: tuple[Any, ...]) -> Any:
 @lru_cache(maxsize=1)
 def _reader() -> Worker:
     """For visitors' files, which may hold anything: a process of its own, so that nobody's run is harmed."""
-    return Worker(min(2000, settings.of("DPMC_JOB_MEMORY_MB")))
+    return Worker(Share(min(2000, settings.of("DPMC_JOB_MEMORY_MB")), nice=5))  # its visitor waits, but others too

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from dpmc_core.errors import DPMCError
-from dpmc_core.experiments.worker import Worker
+from dpmc_core.experiments.worker import ALL, Share, Worker
 
 __all__ = ["Pool", "Ticket", "TooManyJobs"]
 
@@ -38,15 +38,15 @@ class Ticket:
 
 
 class Pool:
-    """``at_once`` threads; at most ``most`` jobs wait, ``most_of_one`` of one visitor. ``memory`` megabytes at most in the process of each thread."""
+    """``at_once`` threads; at most ``most`` jobs wait, ``most_of_one`` of one visitor. The process of each thread takes at most ``share``."""
 
-    def __init__(self, at_once: int, most: int, most_of_one: int, memory: int | None = None) -> None:
+    def __init__(self, at_once: int, most: int, most_of_one: int, share: Share = ALL) -> None:
         self._most, self._most_of_one = most, most_of_one
         self._waiting: OrderedDict[str, deque[Ticket]] = (
             OrderedDict()
         )  # the first visitor is served next, and is then the last
         self._changed = threading.Condition()
-        self.workers = [Worker(memory) for _ in range(at_once)]
+        self.workers = [Worker(share) for _ in range(at_once)]
         for worker in self.workers:
             threading.Thread(target=self._serve, args=(worker,), name="dpmc-job", daemon=True).start()
 

@@ -34,6 +34,13 @@ SETTINGS = {
             "jobs (runs, studies, audits, sweeps) that compute at the same time, each in a process of its own",
         ),
         Setting("DPMC_JOB_MEMORY_MB", 4000, 500, 1_000_000, "megabytes that the process of a job may hold (on Linux)"),
+        Setting(
+            "DPMC_JOB_NICE",
+            19,
+            0,
+            19,
+            "steps by which the process of a job gives way to the pages: 0 not at all, 19 most (on Unix)",
+        ),
         Setting("DPMC_QUEUE", 60, 1, 10_000, "jobs of all visitors that may wait for their turn"),
         Setting("DPMC_QUEUE_OF_ONE", 4, 1, 100, "jobs of one visitor that may wait for their turn"),
         Setting(

@@ -39,7 +39,7 @@ from dpmc_core.experiments.records import (
 )
 from dpmc_core.experiments.store import RunStore, StoreError
 from dpmc_core.experiments.sweep_spec import Planned, SweepSpec
-from dpmc_core.experiments.worker import give_way
+from dpmc_core.experiments.worker import ALL, Share
 
 __all__ = ["Made", "PassingRuns", "Runs", "SweepError", "finished", "how_many", "make_all", "read_unkept", "sweep"]
 
@@ -109,17 +109,17 @@ def sweep(
     jobs: int = 2,
     scheduler: str | None = None,
     sets: Sequence[OwnSet] = (),
-    memory: int = 0,
+    share: Share = ALL,
 ) -> Iterator[Made]:
     """Make the runs of ``spec`` that ``store`` has not, ``jobs`` at once in processes of their own (1: here), or on the Dask cluster at ``scheduler``
-    (as "tcp://host:8786"; its workers need this software). Processes here see ``sets``, and each holds at most ``memory`` megabytes (0: no cap).
+    (as "tcp://host:8786"; its workers need this software). Processes here see ``sets``, and each takes at most its ``share`` of the machine.
 
     Runs that end in an error of their own (an overflow) are kept with its sentence. A worker that dies takes no finished run with it, and its
     unfinished ones are made again. Raises ``ParameterError``; ``SweepError`` where no scheduler answers, its workers cannot run this, or workers die again and
     again; ``StoreError`` where a run cannot be kept, which is then in the file that the message names.
     """
     yield from make_all(
-        {key: run.spec for key, run in _keyed(spec)}, store, jobs=jobs, scheduler=scheduler, sets=sets, memory=memory
+        {key: run.spec for key, run in _keyed(spec)}, store, jobs=jobs, scheduler=scheduler, sets=sets, share=share
     )
 
 
@@ -130,7 +130,7 @@ def make_all(
     jobs: int = 2,
     scheduler: str | None = None,
     sets: Sequence[OwnSet] = (),
-    memory: int = 0,
+    share: Share = ALL,
 ) -> Iterator[Made]:
     """As ``sweep``, for any ``specs`` by their keys."""
     jobs = limits.check_int("sweep_jobs", jobs)
@@ -153,7 +153,7 @@ def make_all(
         yield made(None)
         for attempt in range(_ATTEMPTS):
             try:
-                for record in _records([specs[key] for key in specs if key in missing], jobs, client, sets, memory):
+                for record in _records([specs[key] for key in specs if key in missing], jobs, client, sets, share):
                     if record is None:
                         yield made(None)
                         continue
@@ -207,7 +207,7 @@ def read_unkept(file: Path, store: RunStore) -> int:
 
 
 def _records(
-    todo: list[AnySpec], jobs: int, client: Any, sets: Sequence[OwnSet], memory: int
+    todo: list[AnySpec], jobs: int, client: Any, sets: Sequence[OwnSet], share: Share
 ) -> Iterator[Record | None]:
     """Records of ``todo`` as they are finished; None where nothing was for half a second, so that who asked may stop."""
     named = [(kind_of(spec), spec.to_json()) for spec in todo]
@@ -216,12 +216,12 @@ def _records(
     elif jobs == 1:
         yield from (_one(*name) for name in named)
     else:
-        yield from _here(named, jobs, sets, memory)
+        yield from _here(named, jobs, sets, share)
 
 
-def _here(named: list[tuple[str, str]], jobs: int, sets: Sequence[OwnSet], memory: int) -> Iterator[Record | None]:
+def _here(named: list[tuple[str, str]], jobs: int, sets: Sequence[OwnSet], share: Share) -> Iterator[Record | None]:
     """On processes of this machine, by joblib's own pool. Each sweep has one to itself: joblib's shared one is shut down for everybody when one sweep is stopped."""
-    pool = ProcessPoolExecutor(jobs, initializer=_begin, initargs=(tuple(sets), memory))
+    pool = ProcessPoolExecutor(jobs, initializer=_begin, initargs=(tuple(sets), share))
     waiting: set[Any] = set()
     try:
         rest = iter(named)
@@ -239,8 +239,8 @@ def _here(named: list[tuple[str, str]], jobs: int, sets: Sequence[OwnSet], memor
         pool.shutdown(wait=True, kill_workers=True)
 
 
-def _begin(sets: tuple[OwnSet, ...], memory: int) -> None:
-    give_way(memory)
+def _begin(sets: tuple[OwnSet, ...], share: Share) -> None:
+    share.take()
     shelf.put({one.name: one for one in sets})
 
 

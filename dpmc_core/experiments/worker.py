@@ -1,7 +1,7 @@
 """A process that computes for another one: what it does can be watched, stopped, and killed without harm.
 
-Lives here: ``Worker``, which starts such a process, hands it a spec and draws results from it; and the process itself (``python -m
-dpmc_core.experiments.worker``). It has a cap on its memory, gives way to its parent, sees only the own sets that came with the spec, and ends with its parent.
+Lives here: ``Share``, what a process may take; ``Worker``, which starts such a process, hands it a spec and draws results from it; and the process itself (``python -m
+dpmc_core.experiments.worker``). It takes no more than its ``Share`` of the machine, sees only the own sets that came with the spec, and ends with its parent.
 Does not live here: what is computed (``STEPS`` names the generators), or whose turn it is.
 
 The two speak over the process's standard input and output. Messages are pickled: they come from this software itself, never from a file or a visitor.
@@ -18,6 +18,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import IO, Any
 
 from dpmc_core.datasets import shelf
@@ -27,14 +28,13 @@ from dpmc_core.datasets.ratings import Split
 from dpmc_core.datasets.samples import Samples
 from dpmc_core.errors import DPMCError
 
-__all__ = ["STEPS", "Worker", "WorkerError", "give_way"]
+__all__ = ["ALL", "STEPS", "Share", "Worker", "WorkerError"]
 
 _HEADER = struct.Struct(">Q")
 _HEARTBEAT = 0.1  # seconds between looks at whether somebody asked to stop
 _SEND_EVERY = 0.3  # seconds at least between results: nobody sees more
 _PATIENCE = 3.0  # seconds that a step may go on after somebody asked to stop, before the process is killed
 _TOO_LARGE = 1_000_000_000  # bytes in use after a job that are given back by starting anew
-_NICE = 10
 _WORKED_OUT = ("statement", "against_trivial", "coherence")  # slow properties of results
 _SENT_ONCE = (Split, UserSplit, Samples)  # the data within results: large, and the same in each of them
 Message = tuple[str, int, Any]
@@ -106,11 +106,32 @@ STEPS: dict[str, Callable[[Any], Iterator[Any]]] = {
 }
 
 
-class Worker:
-    """One process, started when it is first needed and again whenever it is gone. ``memory`` caps what it may hold, in megabytes (None: no cap; heeded on Linux)."""
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What a process that computes may take of the machine: at most ``memory`` megabytes (0: no cap; heeded on Linux), and the processor after others, by Unix's ``nice`` steps (0 to 19)."""
 
-    def __init__(self, memory: int | None = None) -> None:
-        self._memory = memory
+    memory: int = 0
+    nice: int = 0
+
+    def take(self) -> None:
+        """Hold this process to it, where the system can do that."""
+        with suppress(AttributeError, OSError):
+            os.nice(self.nice)
+        if self.memory and sys.platform == "linux":
+            import resource
+
+            with suppress(ValueError, OSError):
+                resource.setrlimit(resource.RLIMIT_DATA, (self.memory * 1_000_000, self.memory * 1_000_000))
+
+
+ALL = Share()  # no cap, and no giving way
+
+
+class Worker:
+    """One process, started when it is first needed and again whenever it is gone. It takes at most its ``share``."""
+
+    def __init__(self, share: Share = ALL) -> None:
+        self._share = share
         self._process: subprocess.Popen[bytes] | None = None
         self._inbox: queue.Queue[Message | None] = queue.Queue()
         self._number = 0
@@ -126,7 +147,7 @@ class Worker:
             return
         self.close()
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "dpmc_core.experiments.worker", str(self._memory or 0)],
+            [sys.executable, "-m", "dpmc_core.experiments.worker", str(self._share.memory), str(self._share.nice)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env={**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)},
@@ -200,24 +221,10 @@ class Worker:
 
     def _ended(self) -> WorkerError:
         self.close()
-        cap = f" (a run may hold {self._memory:,} MB)" if self._memory else ""
+        cap = f" (a run may hold {self._share.memory:,} MB)" if self._share.memory else ""
         return WorkerError(
             f"The process that computed this ended before it was done, perhaps for want of memory{cap}. Nothing else was harmed: run it again, or choose a smaller dataset or rank."
         )
-
-
-def give_way(memory: int = 0) -> None:
-    """Compute when nobody else wants to, and hold at most ``memory`` megabytes (0: no cap), where the system can do that."""
-    with suppress(AttributeError, OSError):
-        os.nice(_NICE)
-    if sys.platform == "linux":
-        with suppress(OSError):
-            os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
-    if memory and sys.platform == "linux":
-        import resource
-
-        with suppress(ValueError, OSError):
-            resource.setrlimit(resource.RLIMIT_DATA, (memory * 1_000_000, memory * 1_000_000))
 
 
 class _Sender(pickle.Pickler):
@@ -330,7 +337,7 @@ def _in_use() -> int:
 
 def main() -> None:
     """Compute what comes in until nothing more can come."""
-    give_way(int(sys.argv[1]))
+    Share(*map(int, sys.argv[1:])).take()
     outbox = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # whatever prints must not garble messages
     arrived: queue.Queue[Message | None] = queue.Queue()

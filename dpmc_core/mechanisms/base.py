@@ -88,6 +88,10 @@ class Mechanism(ABC):
     def rdp(self, order: float, sensitivity: float) -> float:
         """Rényi divergence of ``order`` ≥ 1 between the noise and the noise shifted by ``sensitivity``, in nats."""
 
+    def rdp_curve(self, orders: FloatArray, sensitivity: float) -> FloatArray:
+        """``rdp`` at each of ``orders``, in nats."""
+        return np.array([self.rdp(float(order), sensitivity) for order in orders])
+
     @classmethod
     @abstractmethod
     def with_variance(cls, variance: float, **shape: float) -> "Mechanism":

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from dpmc_core import limits
 from dpmc_core.errors import ParameterError
 from dpmc_core.mechanisms import huber_law, huber_privacy
-from dpmc_core.mechanisms.base import Mechanism, Size, as_array, no_shape, solve_decreasing
+from dpmc_core.mechanisms.base import FloatArray, Mechanism, Size, as_array, no_shape, solve_decreasing
 
 __all__ = ["Huber", "alpha_with_variance"]
 
@@ -92,6 +92,12 @@ class Huber(Mechanism):
     def rdp(self, order: float, sensitivity: float) -> float:
         shift = limits.check("sensitivity", sensitivity) / self.scale
         return huber_privacy.rdp(limits.check("order", order), self.alpha, shift)
+
+    def rdp_curve(self, orders: FloatArray, sensitivity: float) -> FloatArray:
+        shift = limits.check("sensitivity", sensitivity) / self.scale
+        least = limits.check("order", float(np.min(orders)))
+        limits.check("order", max(least, float(np.max(orders))))
+        return huber_privacy.rdp_curve(orders, self.alpha, shift)
 
     def privacy_loss(self, x: ArrayLike, sensitivity: float) -> Any:
         """g(x) = log p(x)/p(x + Δ), between −αΔ/s and αΔ/s (huber-paper, appendix A)."""

@@ -17,10 +17,11 @@ from dpmc_core.mechanisms.series import renyi_of_pieces
 
 FloatArray = NDArray[np.float64]
 
-__all__ = ["delta", "log_sf", "loss", "loss_inverse", "rdp"]
+__all__ = ["delta", "log_sf", "loss", "loss_inverse", "rdp", "rdp_curve"]
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
 _MAX_VARIATION = 16.0  # of the log-integrand over one panel: 24 nodes are then right to about 1e-15
+_TOGETHER = 48  # orders whose panels are found together
 _NEGLIGIBLE = 90.0  # a panel this far below the largest, in logs, is dropped
 
 
@@ -74,56 +75,71 @@ def _delta_by_quadrature(epsilon: float, start: float, alpha: float, shift: floa
     edges = np.array([start, *sorted(kinks), alpha]) if start < alpha else np.array([start])
     total = 0.0
     if edges.size > 1:
-        log_p: Callable[[FloatArray], Any] = lambda x: huber_law.logpdf(x, alpha)  # noqa: E731
-        nodes, weights = _panels(edges, (log_p, lambda x: log_p(x) - 2 * loss(x, alpha, shift)))
+
+        def logs(x: FloatArray) -> FloatArray:
+            log_p = huber_law.logpdf(x, alpha)
+            return np.array([log_p, log_p - 2 * loss(x, alpha, shift)])
+
+        nodes, weights = _panels(edges, logs)
         if nodes.size:
             total = float(
-                np.sum(weights * np.exp(log_p(nodes)) * -np.expm1(np.minimum(epsilon - loss(nodes, alpha, shift), 0)))
+                np.sum(
+                    weights
+                    * np.exp(huber_law.logpdf(nodes, alpha))
+                    * -np.expm1(np.minimum(epsilon - loss(nodes, alpha, shift), 0))
+                )
             )
     # beyond max(start, α) the loss is constant at αd
     return total + float(huber_law.cdf(-max(start, alpha), alpha)) * -math.expm1(epsilon - alpha * shift)
 
 
 def rdp(order: float, alpha: float, shift: float) -> float:
-    """Rényi divergence of ``order`` ≥ 1 between H(α) and H(α) shifted by d; the KL divergence at order 1.
+    """Rényi divergence of ``order`` ≥ 1 between H(α) and H(α) shifted by d; the KL divergence at order 1."""
+    return float(rdp_curve(np.array([order]), alpha, shift)[0])
+
+
+def rdp_curve(orders: FloatArray, alpha: float, shift: float) -> FloatArray:
+    """``rdp`` at each of ``orders``, which share their nodes: many orders cost little more than one.
 
     Beyond d = 2α + 200/α, q lies in its left tail wherever p has mass above e^{−200}, so a larger shift only adds α to
     every privacy loss: D(d + t) = D(d) + αt.
     """
     far = 2 * alpha + 200 / alpha
     if shift > far:
-        return rdp(order, alpha, far) + alpha * (shift - far)
-    a, d = order, shift
+        return rdp_curve(orders, alpha, far) + alpha * (shift - far)
+    parts = np.array_split(orders, math.ceil(orders.size / _TOGETHER))
+    return np.concatenate([_rdp_of(part, alpha, shift) for part in parts])
+
+
+def _rdp_of(orders: FloatArray, alpha: float, d: float) -> FloatArray:
     tail_mass = float(huber_law.cdf(-alpha, alpha))
     edges = np.unique([-alpha, alpha, d - alpha, d + alpha])
+    # p^a q^{1−a} for each order a; order 1 has p in it, and q is order 0
+    powers = np.concatenate([[0.0, 1.0], orders])
 
-    def log_p(x: FloatArray) -> Any:
-        return huber_law.logpdf(x, alpha)
+    def logs(x: FloatArray) -> Any:
+        log_p, log_q = huber_law.logpdf(x, alpha), huber_law.logpdf(x - d, alpha)
+        return np.multiply.outer(powers, log_p) + np.multiply.outer(1 - powers, log_q)
 
-    def log_q(x: FloatArray) -> Any:
-        return huber_law.logpdf(x - d, alpha)
-
-    def log_integrand(x: FloatArray) -> Any:
-        return a * log_p(x) + (1 - a) * log_q(x)
-
-    nodes, weights = _panels(edges, (log_p, log_q, log_integrand))
+    nodes, weights = _panels(edges, logs)
+    log_p, log_q = huber_law.logpdf(nodes, alpha), huber_law.logpdf(nodes - d, alpha)
     # Left of −α both densities are in their left tails, where p/q = e^{αd}; right of d + α it is e^{−αd}.
-    masses = np.concatenate([log_p(nodes) + np.log(weights), [math.log(tail_mass), math.log(tail_mass) - alpha * d]])
-    losses = np.concatenate([log_p(nodes) - log_q(nodes), [alpha * d, -alpha * d]])
-    return renyi_of_pieces(a, masses, losses)
+    masses = np.concatenate([log_p + np.log(weights), [math.log(tail_mass), math.log(tail_mass) - alpha * d]])
+    losses = np.concatenate([log_p - log_q, [alpha * d, -alpha * d]])
+    return np.array([renyi_of_pieces(float(a), masses, losses) for a in orders])
 
 
-def _panels(edges: FloatArray, logs: tuple[Callable[[FloatArray], Any], ...]) -> tuple[FloatArray, FloatArray]:
-    """Quadrature nodes and weights on the intervals between ``edges``, halved until every function in ``logs`` (each
-    quadratic between edges) varies by at most 16 on a panel; panels negligible in all of them are dropped."""
+def _panels(edges: FloatArray, logs: Callable[[FloatArray], FloatArray]) -> tuple[FloatArray, FloatArray]:
+    """Quadrature nodes and weights on the intervals between ``edges``, halved until every function in ``logs`` (the first
+    axis of what it returns; each quadratic between edges) varies by at most 16 on a panel; panels negligible in all of them are dropped."""
     low, high = edges[:-1], edges[1:]
     keep = high > low
     low, high = low[keep], high[keep]
-    peak = np.array([np.max(f(np.concatenate([edges, (low + high) / 2]))) for f in logs])
+    peak = logs(np.concatenate([edges, (low + high) / 2])).max(axis=1)
     done: list[tuple[FloatArray, FloatArray]] = []
     while low.size:
         points = low + (high - low) * np.linspace(0, 1, 5)[:, None]
-        values = np.array([f(points) for f in logs])  # functions × 5 × panels
+        values = logs(points)  # functions × 5 × panels
         top, bottom = values.max(axis=1), values.min(axis=1)
         peak = np.maximum(peak, top.max(axis=1))
         # a quadratic can rise between samples by at most a fraction of its variation: 1.0 × covers it

@@ -52,7 +52,7 @@ def release_rdp(release: Release, *, published: bool = False, coarse: bool = Fal
 
 @lru_cache(maxsize=512)
 def _scalar_rdp(noise: Mechanism, shift: float) -> tuple[float, ...]:
-    return tuple(noise.rdp(float(order), shift) for order in ORDERS)
+    return tuple(noise.rdp_curve(ORDERS, shift).tolist())
 
 
 def scalar_rdp(noise: Mechanism, shift: float) -> FloatArray:

@@ -104,6 +104,10 @@ def test_a_sweep_runs_on_the_page_and_is_kept(own_store: Path) -> None:
     # more repetitions: what is there is shown, as a part
     more = open_page("tradeoffs", **{**link, "t_seeds": "3"})
     assert "6 of 9 runs are kept so far" in texts(more)
+    # of many more a quarter says little: the example stands, and what is kept is said
+    many = open_page("tradeoffs", **{**link, "t_seeds": "8"})
+    assert "Stored example" in texts(many)
+    assert "6 of their 24 runs are kept already" in texts(many)
     listed = open_page("runs")
     assert "6 runs" in texts(listed)
 
@@ -315,7 +319,21 @@ def test_a_lesson_is_begun_and_left() -> None:
     assert "lesson" not in app.query_params
     for bad in ("0", "99", "x", "²", "9" * 5000):
         assert not open_page("home", lesson="epsilon", step=bad).exception
-    assert not open_page("home", lesson="nope").exception
+    assert "There is no lesson called 'nope': it must be one of epsilon, noise, cost" in texts(
+        open_page("home", lesson="nope")
+    )
+
+
+def test_an_answer_is_kept_when_the_step_is_shown_again() -> None:
+    step = lessons.lessons()["epsilon"].steps[0]
+    app = open_page(step.page, lesson="epsilon", step="1")
+    (question,) = [r for r in app.radio if r.label == step.question]
+    question.set_value(step.options[0]).run()
+    for k in ("2", "1"):
+        app.query_params["step"] = k
+        app.run()
+    (again,) = [r for r in app.radio if r.label == step.question]
+    assert again.value == step.options[0]
 
 
 def test_the_address_is_shared_whole() -> None:

@@ -6,23 +6,10 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app_pages.parts import controls, jobs
+from app_pages.parts import controls, glossary, jobs
 from dpmc_core.experiments import RunSpec
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = [
-    "home",
-    "mechanisms",
-    "budget",
-    "completion",
-    "factorization",
-    "tradeoffs",
-    "audit",
-    "papers",
-    "runs",
-    "datasets",
-    "lessons",
-]
 
 
 @pytest.fixture(autouse=True)
@@ -49,7 +36,7 @@ def by_label(elements, label: str):
     return found
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", glossary.PAGES)
 def test_page_draws_something_with_alt_texts(name: str) -> None:
     app = open_page(name)
     assert app.title

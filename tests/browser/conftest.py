@@ -1,19 +1,13 @@
 """Starts the real app once and drives it in headless Chromium; skipped, by name, where there is no Chromium."""
 
-import os
 import shutil
-import socket
-import subprocess
-import sys
-import time
-import urllib.request
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-ROOT = Path(__file__).resolve().parents[2]
+from benchmarks.visitor import running_app
+
 expect.set_options(timeout=30_000)  # a busy machine is not a broken page
 FLAGS = [
     "--no-sandbox",
@@ -28,46 +22,14 @@ FLAGS = [
 
 @pytest.fixture(scope="session")
 def app_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    log = tmp_path_factory.mktemp("app") / "streamlit.log"
-    command = [
-        sys.executable,
-        "-m",
-        "streamlit",
-        "run",
-        "app.py",
-        "--server.port",
-        str(port),
-        "--server.address",
-        "127.0.0.1",
-    ]
     # nothing may leave this machine: a download ends at a closed port
-    environment = {
-        **os.environ,
-        "HTTPS_PROXY": "http://127.0.0.1:9",
-        "HTTP_PROXY": "http://127.0.0.1:9",
-        "NO_PROXY": "127.0.0.1",
-    }
-    with log.open("w") as sink:
-        server = subprocess.Popen(command, cwd=ROOT, stdout=sink, stderr=subprocess.STDOUT, env=environment)
-    url = f"http://127.0.0.1:{port}"
-    try:
-        for _ in range(120):
-            try:
-                with urllib.request.urlopen(f"{url}/_stcore/health", timeout=1) as answer:
-                    if answer.status == 200:
-                        break
-            except OSError:
-                time.sleep(0.25)
-        else:
-            pytest.fail(f"the app did not start: {log.read_text()[-2000:]}")
-        yield url
-        assert "Traceback" not in log.read_text(), log.read_text()[-3000:]
-    finally:
-        server.terminate()
-        server.wait(timeout=10)
+    closed = "http://127.0.0.1:9"
+    with running_app(
+        tmp_path_factory.mktemp("app"), HTTPS_PROXY=closed, HTTP_PROXY=closed, NO_PROXY="127.0.0.1"
+    ) as app:
+        yield app.url
+        log = app.log.read_text()
+        assert "Traceback" not in log, log[-3000:]
 
 
 @pytest.fixture(scope="session")

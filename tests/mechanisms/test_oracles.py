@@ -9,6 +9,7 @@ import mpmath as mp
 import numpy as np
 import pytest
 
+from dpmc_core.errors import ParameterError
 from dpmc_core.mechanisms import Gaussian, Huber, Laplace, Mechanism, Staircase, alpha_with_variance
 from dpmc_core.mechanisms.gaussian import textbook_gaussian_epsilon
 
@@ -187,6 +188,19 @@ def test_renyi_divergence_by_integration(alpha: float, shift: float, order: floa
         total = (inner + tail * mp.exp((o - 1) * a * d) + tail * mp.exp(-o * a * d)) / z
         expected = mp.log(total) / (o - 1)
     assert Huber(alpha=alpha).rdp(order, shift) == pytest.approx(float(expected), rel=1e-9)
+
+
+@pytest.mark.parametrize("alpha", [0.05, 1.5, 20.0])
+@pytest.mark.parametrize("shift", [1e-4, 0.3, 5.0, 1e5])
+def test_many_orders_at_once_are_what_each_is_alone(alpha: float, shift: float) -> None:
+    """They share the nodes of their integrals, which are then finer, or further out, than one order needs."""
+    noise, orders = Huber(alpha=alpha, scale=2.0), np.concatenate([[1.0], 1 + np.logspace(-2, 7, 60)])
+    alone = [noise.rdp(float(order), shift) for order in orders]
+    np.testing.assert_allclose(
+        noise.rdp_curve(orders, shift), alone, rtol=1e-9
+    )  # as many digits as each alone has by the test above
+    with pytest.raises(ParameterError, match=r"order = 0\.5"):
+        noise.rdp_curve(np.array([2.0, 0.5]), shift)
 
 
 @pytest.mark.parametrize("sigma", [0.3, 1.0, 4.0])
