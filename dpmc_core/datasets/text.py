@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
 
 from dpmc_core import limits
 from dpmc_core.datasets.catalogue import Entry
@@ -49,13 +48,16 @@ class TextFilter:
         )
 
 
-def _vectorizer(chosen: TextFilter) -> CountVectorizer:
-    return CountVectorizer(token_pattern=_WORD, stop_words="english" if chosen.stop_words else None)
+def _vectorizer(stop_words: bool = False) -> Any:
+    """Scikit-learn's counter of words."""
+    from sklearn.feature_extraction.text import CountVectorizer  # here: it takes a second to load, and few need it
+
+    return CountVectorizer(token_pattern=_WORD, stop_words="english" if stop_words else None)
 
 
 def tokens(texts: Sequence[str], words: Sequence[str]) -> list[list[str]]:
     """Each document as its words in order, those in ``words`` only."""
-    known, analyse = set(words), CountVectorizer(token_pattern=_WORD).build_analyzer()
+    known, analyse = set(words), _vectorizer().build_analyzer()
     return [[word for word in analyse(text) if word in known] for text in texts]
 
 
@@ -70,7 +72,7 @@ def samples_of_texts(
     """TF-IDF columns of ``texts`` after the filter ``chosen``. Raises ``DataError`` when no word is left."""
     if not texts:
         raise DataError(f"{name}: there is no document.")
-    maker = _vectorizer(chosen)
+    maker = _vectorizer(chosen.stop_words)
     try:
         counts = sparse.csc_array(maker.fit_transform(texts).T, dtype=np.float64)
     except ValueError:  # scikit-learn's word for an empty vocabulary
@@ -120,6 +122,8 @@ def samples_of_counts(
         kept_counts = sparse.csc_array(kept_counts[:, filled])
         labels = tuple(x for x, keep in zip(labels, filled, strict=True) if keep) if labels else ()
         texts = tuple(x for x, keep in zip(texts, filled, strict=True) if keep) if texts else ()
+    from sklearn.feature_extraction.text import TfidfTransformer  # here, as above
+
     weighted = TfidfTransformer(norm=None).fit_transform(sparse.csr_array(kept_counts.T))
     return Samples(
         values=unit_columns(sparse.csc_array(weighted.T)),

@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 __all__ = ["t_half_width"]
 
@@ -19,4 +19,4 @@ def t_half_width(values: Sequence[float]) -> float:
     2.4841
     """
     n = len(values)
-    return math.nan if n < 2 else float(stats.t.ppf(0.975, n - 1) * np.std(values, ddof=1) / math.sqrt(n))
+    return math.nan if n < 2 else float(special.stdtrit(n - 1, 0.975) * np.std(values, ddof=1) / math.sqrt(n))

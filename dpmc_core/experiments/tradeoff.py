@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from dpmc_core.experiments.intervals import t_half_width
 from dpmc_core.experiments.records import KINDS, MEASURES, AnySpec, Record, kind_of
@@ -167,7 +167,7 @@ def _difference(one: dict[int, float], other: dict[int, float], together: int) -
     if len(both) < 2:
         return None
     apart = np.array([one[k] - other[k] for k in both])
-    t = stats.t.ppf(1 - 0.025 / together, len(both) - 1)
+    t = special.stdtrit(len(both) - 1, 1 - 0.025 / together)
     return Difference(float(apart.mean()), float(t * apart.std(ddof=1) / math.sqrt(len(both))), len(both), together)
 
 

@@ -11,8 +11,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.decomposition import non_negative_factorization
-from sklearn.exceptions import ConvergenceWarning
 
 from dpmc_core import limits
 from dpmc_core.datasets.samples import Matrix
@@ -91,6 +89,9 @@ def robust_nmf(values: Matrix, config: RobustConfig, rng: np.random.Generator) -
 
 def sklearn_nmf(values: Matrix, rank: int, rounds: int) -> Iterator[FactorStep]:
     """One step: scikit-learn's coordinate descent from the same start, ``rounds`` iterations, no early stop."""
+    from sklearn.decomposition import non_negative_factorization  # here: it takes a second to load, and few need it
+    from sklearn.exceptions import ConvergenceWarning
+
     left, right = nndsvd(values, rank)
     held = sparse.csr_matrix(values) if sparse.issparse(values) else values
     with warnings.catch_warnings():

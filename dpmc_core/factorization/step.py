@@ -9,9 +9,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.decomposition._nmf import (
-    _initialize_nmf,
-)  # scikit-learn has no public NNDSVD; a test holds what we use of it
 
 from dpmc_core.datasets.samples import Matrix
 from dpmc_core.errors import ParameterError
@@ -48,6 +45,9 @@ def check_parts(values: Matrix, parts: int) -> None:
 
 def nndsvd(values: Matrix, parts: int) -> tuple[FloatArray, FloatArray]:
     """W₀ (D×K) and H₀ (K×N) from the singular vectors of the raw data (Boutsidis & Gallopoulos 2008), by scikit-learn, with its fixed seed 0."""
+    # scikit-learn has no public NNDSVD; a test holds what we use of it
+    from sklearn.decomposition._nmf import _initialize_nmf  # here: it takes a second to load, and few need it
+
     check_parts(values, parts)
     held = sparse.csr_matrix(values) if sparse.issparse(values) else values
     left, right = _initialize_nmf(held, parts, init="nndsvd", random_state=0)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from dpmc_core.experiments.papers.compute import PaperResult
 from dpmc_core.experiments.papers.row import Row
@@ -46,7 +46,7 @@ def contrasts(entry: str, result: PaperResult) -> list[Contrast]:
             continue  # a trial that overflowed somewhere would be averaged over other settings than the rest
         table = np.array(steps)
         n = table.shape[1]
-        half = stats.t.ppf(1 - 0.025 / len(steps), n - 1) * table.std(axis=1, ddof=1) / n**0.5
+        half = special.stdtrit(n - 1, 1 - 0.025 / len(steps)) * table.std(axis=1, ddof=1) / n**0.5
         middle = table.mean(axis=1)
         said = np.array(
             [a.printed.value - b.printed.value for a, b in pairs if a.printed is not None and b.printed is not None]
@@ -60,7 +60,7 @@ def contrasts(entry: str, result: PaperResult) -> list[Contrast]:
                 lower=int((middle < -half).sum()),
                 higher=int((middle > half).sum()),
                 mean=float(pooled.mean()),
-                half_width=float(stats.t.ppf(0.975, n - 1) * pooled.std(ddof=1) / n**0.5),
+                half_width=float(special.stdtrit(n - 1, 0.975) * pooled.std(ddof=1) / n**0.5),
                 printed=float(said.mean()),
                 outside=int((np.abs(said - middle) > half).sum()),
             )

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from dpmc_core.datasets.catalogue import entry as dataset_entry
 from dpmc_core.errors import DataError, ParameterError
@@ -178,7 +178,7 @@ def prediction_interval(values: Sequence[float], level: float = 0.95) -> tuple[f
     """Where one more trial falls with probability ``level``, were trials normal: mean ± t·s·√(1 + 1/n). Of one value, or equal ones, that value ± a millionth."""
     mean = float(np.mean(values))
     n, spread = len(values), float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
-    wide = 0.0 if n < 2 else float(stats.t.ppf((1 + level) / 2, n - 1)) * spread * math.sqrt(1 + 1 / n)
+    wide = 0.0 if n < 2 else float(special.stdtrit(n - 1, (1 + level) / 2)) * spread * math.sqrt(1 + 1 / n)
     wide = max(wide, 1e-6 * abs(mean))
     return mean - wide, mean + wide
 
