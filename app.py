@@ -85,7 +85,6 @@ page = st.navigation(
     ],
     position="hidden" if st.context.is_embedded else "sidebar",
 )
-warm()
 # whoever asked their system for less motion gets none
 st.html(
     "<style>@media (prefers-reduced-motion: reduce) {*, *::before, *::after {animation: none !important; transition: none !important;}}</style>"
@@ -93,3 +92,4 @@ st.html(
 lessons.bar()
 page.run()
 share.bar()
+warm()  # last: the first visitor sees a page before all others are made quick

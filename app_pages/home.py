@@ -1,41 +1,12 @@
 """Home: what is protected, ε in odds, three densities, and one picture that degrades."""
 
-import numpy as np
 import streamlit as st
 
 from app_pages.parts import charts, controls, glossary, texts
+from app_pages.parts.home_picture import EPSILONS, NOISES, picture
 from app_pages.parts.style import IDENTITY, draw, show
-from dpmc_core.experiments import RunSpec, run
 from dpmc_core.mechanisms import Gaussian, Huber, Laplace
 from dpmc_core.privacy import guess_bound, odds_sentence
-
-EPSILONS = [0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 7.0, 10.0]
-SIZE = 40
-
-
-@st.cache_data(max_entries=64, show_spinner=False)
-def completed_matrix(
-    mechanism: str, epsilon: float, seed: int
-) -> tuple[np.ndarray, np.ndarray, float, float, float, str]:
-    """Truth and completed slice of one small run, its RMSE, that of the best trivial predictor, noise sd, statement."""
-    noise = {} if mechanism == "none" else {"mechanism": mechanism, "epsilon": epsilon}
-    spec = RunSpec(
-        n_users=150, n_items=150, true_rank=4, observed=0.3, rank=4, reg=0.5, iterations=15, seed=seed, **noise
-    )
-    result = run(spec)
-    truth = result.split.test.truth
-    sd = result.ledger.releases[0].mechanism.std if result.ledger.private else 0.0
-    return (
-        truth.left[:SIZE] @ truth.right[:SIZE].T,
-        result.model.user_factors[:SIZE] @ result.model.item_factors[:SIZE].T,
-        result.final.test_rmse_clipped,
-        min(result.trivial.values()),
-        sd,
-        result.statement.label,
-    )
-
-
-NOISES = {"huber": "Huber", "laplace": "Laplace", "gaussian": "Gaussian"}
 
 controls.on_page("app_pages/home.py", {"home_noise": NOISES})
 with st.sidebar:
@@ -83,26 +54,25 @@ st.caption(
     "people, and most noises allow less (the Mechanisms page gives exact figures)."
 )
 
-truth, clean, clean_rmse, trivial, _, _ = completed_matrix("none", 1.0, seed)
-_, noisy, noisy_rmse, _, sd, label = completed_matrix(mechanism, epsilon, seed)
+clean, noisy = picture("none", 1.0, seed), picture(mechanism, epsilon, seed)
 st.subheader(f"One picture that degrades (nominal ε = {epsilon:g} per draw: not the odds above)", anchor=False)
-panels = [("the truth", truth), ("no noise", clean), ("with noise", noisy)]
-figure, numbers = charts.heat_map(panels, float(truth.min()), float(truth.max()))
+panels = [("the truth", clean.truth), ("no noise", clean.completed), ("with noise", noisy.completed)]
+figure, numbers = charts.heat_map(panels, float(clean.truth.min()), float(clean.truth.max()))
 show(
     figure,
     "home-picture",
-    f"Three matrices of ratings: the truth, completed without noise (RMSE {clean_rmse:.2f}), and completed with noise at "
-    f"nominal ε = {epsilon:g} (RMSE {noisy_rmse:.2f}).",
+    f"Three matrices of ratings: the truth, completed without noise (RMSE {clean.error:.2f}), and completed with noise at "
+    f"nominal ε = {epsilon:g} (RMSE {noisy.error:.2f}).",
     numbers,
 )
-verdict = "still beats" if noisy_rmse < trivial else "no longer beats"
+verdict = "still beats" if noisy.error < clean.trivial else "no longer beats"
 st.markdown(
     f"30 % of a 150 × 150 matrix of ratings is known; the rest is completed. Without noise the held-out error (RMSE, clipped to the scale) is "
-    f"**{texts.three(clean_rmse)}** rating units; noise with standard deviation {texts.three(sd)} makes it "
-    f"**{texts.three(noisy_rmse)}**, which {verdict} the best trivial predictor ({texts.three(trivial)})."
+    f"**{texts.three(clean.error)}** rating units; noise with standard deviation {texts.three(noisy.noise)} makes it "
+    f"**{texts.three(noisy.error)}**, which {verdict} the best trivial predictor ({texts.three(clean.trivial)})."
 )
 st.caption(
-    f"Counted: {label}. *Nominal* means counted as the Huber paper counts: per rating, at an assumed sensitivity of 5. The odds "
+    f"Counted: {noisy.label}. *Nominal* means counted as the Huber paper counts: per rating, at an assumed sensitivity of 5. The odds "
     "above are **not** those of this picture, whose true loss is larger; the Completion page says what the count leaves out."
 )
 

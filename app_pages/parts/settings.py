@@ -39,7 +39,7 @@ SETTINGS = {
             19,
             0,
             19,
-            "steps by which the process of a job gives way to the pages: 0 not at all, 19 most (on Unix)",
+            "steps by which the process of a job gives way to the pages: 0 not at all, 19 always, which on a machine that others fill is never to compute (on Unix)",
         ),
         Setting("DPMC_QUEUE", 60, 1, 10_000, "jobs of all visitors that may wait for their turn"),
         Setting("DPMC_QUEUE_OF_ONE", 4, 1, 100, "jobs of one visitor that may wait for their turn"),

@@ -1,6 +1,6 @@
-"""What a server does before its first visitor, so that nobody waits for it.
+"""What a server does once its first visitor has a page, so that nobody else waits for it.
 
-Lives here: starting the worker processes, loading the code of all pages, keeping Python's collector of garbage off what was loaded for good, and tidying up now and then. Does not live here: anything that a page needs in order to be right.
+Lives here: starting the worker processes, loading the code of all pages, making the pictures that most ask for, keeping Python's collector of garbage off what was loaded for good, and tidying up now and then. Does not live here: anything that a page needs in order to be right.
 """
 
 import ctypes
@@ -15,7 +15,7 @@ from functools import lru_cache
 from streamlit import runtime
 
 import app_pages.parts
-from app_pages.parts import jobs
+from app_pages.parts import home_picture, jobs
 
 __all__ = ["warm"]
 
@@ -38,6 +38,7 @@ def _warmed() -> None:
 def _settle() -> None:
     for module in pkgutil.iter_modules(app_pages.parts.__path__, "app_pages.parts."):
         importlib.import_module(module.name)
+    home_picture.make_ahead()
     gc.collect()
     gc.freeze()
     while True:

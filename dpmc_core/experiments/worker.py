@@ -31,6 +31,7 @@ from dpmc_core.errors import DPMCError
 __all__ = ["ALL", "STEPS", "Share", "Worker", "WorkerError"]
 
 _HEADER = struct.Struct(">Q")
+_LAST = 19  # the most steps that Unix has
 _HEARTBEAT = 0.1  # seconds between looks at whether somebody asked to stop
 _SEND_EVERY = 0.3  # seconds at least between results: nobody sees more
 _PATIENCE = 3.0  # seconds that a step may go on after somebody asked to stop, before the process is killed
@@ -108,7 +109,8 @@ STEPS: dict[str, Callable[[Any], Iterator[Any]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """What a process that computes may take of the machine: at most ``memory`` megabytes (0: no cap; heeded on Linux), and the processor after others, by Unix's ``nice`` steps (0 to 19)."""
+    """What a process that computes may take of the machine: at most ``memory`` megabytes (0: no cap; heeded on Linux), and the processor after others, by Unix's ``nice`` steps (0 to 19; 19: on Linux only when no other
+    process wants it)."""
 
     memory: int = 0
     nice: int = 0
@@ -117,6 +119,9 @@ class Share:
         """Hold this process to it, where the system can do that."""
         with suppress(AttributeError, OSError):
             os.nice(self.nice)
+        if self.nice == _LAST and sys.platform == "linux":
+            with suppress(OSError):
+                os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))  # even a nice process keeps others waiting
         if self.memory and sys.platform == "linux":
             import resource
 

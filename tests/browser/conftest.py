@@ -4,7 +4,7 @@ import shutil
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from benchmarks.visitor import running_app
 
@@ -43,10 +43,17 @@ def browser() -> Iterator[Browser]:
         running.close()
 
 
-@pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
+@pytest.fixture(scope="session")
+def desktop(browser: Browser) -> Iterator[BrowserContext]:
+    """One profile for all: scripts are fetched once. Each page in it is a session of its own all the same."""
     context = browser.new_context(viewport={"width": 1440, "height": 900})
-    opened = context.new_page()
+    yield context
+    context.close()
+
+
+@pytest.fixture
+def page(desktop: BrowserContext) -> Iterator[Page]:
+    opened = desktop.new_page()
     opened.set_default_timeout(30_000)
     yield opened
-    context.close()
+    opened.close()

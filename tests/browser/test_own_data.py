@@ -50,6 +50,16 @@ def test_ratings_are_uploaded_corrected_used_and_seen_by_nobody_else(
     expect(page.get_by_text("can be chosen on every page")).to_have_count(0)
 
 
+def missed(page: Page) -> list[str]:
+    """Controls that have not had the keyboard's focus yet."""
+    found: list[str] = page.evaluate(
+        """() => window.controls.filter(e => !window.reached.has(e)
+            && !(e.closest('[role="radiogroup"]') && [...e.closest('[role="radiogroup"]').querySelectorAll('*')].some(x => window.reached.has(x)))
+            && ![...window.reached].some(x => x.contains(e) || e.contains(x))).map(e => e.outerHTML.slice(0, 160))"""
+    )
+    return found
+
+
 @pytest.mark.parametrize("path", ["/mechanisms", "/completion?protect=user", "/datasets?d_view=own", "/tradeoffs"])
 def test_every_control_is_reached_by_the_keyboard(page: Page, app_url: str, path: str) -> None:
     page.goto(app_url + path)
@@ -69,14 +79,11 @@ def test_every_control_is_reached_by_the_keyboard(page: Page, app_url: str, path
     )
     count = page.evaluate("window.controls.length")
     assert count > 10
-    for _ in range(2 * count + 40):
+    for k in range(2 * count + 40):
         page.keyboard.press("Tab")
-    missed = page.evaluate(
-        """() => window.controls.filter(e => !window.reached.has(e)
-            && !(e.closest('[role="radiogroup"]') && [...e.closest('[role="radiogroup"]').querySelectorAll('*')].some(x => window.reached.has(x)))
-            && ![...window.reached].some(x => x.contains(e) || e.contains(x))).map(e => e.outerHTML.slice(0, 160))"""
-    )
-    assert missed == []
+        if k % 20 == 19 and not missed(page):
+            break
+    assert missed(page) == []
 
 
 def test_each_page_does_its_main_job_on_a_phone(browser: Browser, app_url: str) -> None:
