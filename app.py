@@ -2,8 +2,9 @@
 
 import streamlit as st
 
-from app_pages.parts import lessons, share
+from app_pages.parts import lessons, settings, share
 from app_pages.parts.warm import warm
+from dpmc_core.errors import ParameterError
 
 st.set_page_config(
     page_title="DPMC Lab",
@@ -89,6 +90,11 @@ page = st.navigation(
 st.html(
     "<style>@media (prefers-reduced-motion: reduce) {*, *::before, *::after {animation: none !important; transition: none !important;}}</style>"
 )
+try:
+    settings.check()
+except ParameterError as error:
+    st.error(f"The lab is not set up right: {error}", icon=":material/settings:")
+    st.stop()
 lessons.bar()
 page.run()
 share.bar()

@@ -58,7 +58,13 @@ def brought(arguments: argparse.Namespace, *kinds: str) -> Iterator[str | None]:
         if not equals:
             raise ParameterError("read", word, "NAME=VALUE, for example user=reader")
         choices[name] = value
-    mine = own.read(_kind(path.name, data, kinds), path.name, data, **choices)
+    kind = choices.pop("kind", "") or _kind(path.name, data, kinds)
+    if kind not in kinds:
+        raise ParameterError("kind", kind, "one of " + ", ".join(kinds))
+    for name in choices:
+        if name not in own.CHOICES[kind]:
+            raise ParameterError("read", name, "one of kind, " + ", ".join(own.CHOICES[kind]))
+    mine = own.read(kind, path.name, data, **choices)
     print(f"{mine.file}: {mine.entry.holds}; read as {mine.reading}", file=sys.stderr)
     for note in mine.notes:
         print(f"note: {note}", file=sys.stderr)

@@ -119,7 +119,8 @@ def factor_curves(result: FactorStudyResult) -> Drawn:
         fig.update_yaxes(
             range=shown, title={"text": title}, gridcolor=_GRID, zeroline=False, automargin=True, row=place, col=1
         )
-        _write_ends(fig, ends, shown, place, kind.log_x)
+        axis = "" if place == 1 else str(place)
+        label_ends(fig, ends, shown, log_x=kind.log_x, axis=axis, height=_PANEL - _GAP)
     ticks = sorted({p.x for p in result.points})
     fig.update_xaxes(
         gridcolor=_GRID,
@@ -132,19 +133,6 @@ def factor_curves(result: FactorStudyResult) -> Drawn:
         fig.update_xaxes(type="log", range=[low - 0.04 * (high - low or 1), high + 0.02 * (high - low or 1)])
     fig.update_xaxes(title={"text": kind.x_title}, row=down, col=1)
     return fig, pd.DataFrame(rows)
-
-
-def _write_ends(fig: object, ends: list[Label], shown: tuple[float, float], place: int, log_x: bool) -> None:
-    """Names at the line ends of one panel: as ``label_ends``, on that panel's axes."""
-    import plotly.graph_objects as go
-
-    assert isinstance(fig, go.Figure)
-    alone = go.Figure(layout={"height": _PANEL + 80 - _GAP})
-    label_ends(alone, ends, shown, log_x=log_x)
-    axis = "" if place == 1 else str(place)
-    for note in alone.layout.annotations:
-        note.xref, note.yref = f"x{axis}", f"y{axis}"
-        fig.add_annotation(note)
 
 
 def factor_sentences(result: FactorStudyResult) -> list[str]:

@@ -52,6 +52,7 @@ __all__ = [
     "workers_start",
 ]
 
+_LEAST = 500  # megabytes that a process needs for itself
 _LOOK = 2.0  # seconds between looks at whose tab has gone
 
 
@@ -161,10 +162,10 @@ def start_sweep(spec: SweepSpec, at_once: int, store: Callable[[], Runs]) -> Job
     """Make the runs of a sweep that the ``store`` has not, ``at_once`` in processes of their own; replaces (and cancels) the visitor's former one."""
     job = Job(kind="sweep", specs=(spec,), results=[None], progress=(0, spec.size))
 
-    def results(_: Worker) -> Iterator[tuple[int, Made]]:
-        for made in sweep(spec, store(), jobs=at_once, sets=job.sets, share=_share()):
+    def results(_: Worker) -> Iterator[tuple[int, Made, bool]]:
+        for made in sweep(spec, store(), jobs=at_once, sets=job.sets, share=_share(at_once)):
             job.progress = (made.done, made.total)  # equal cells are run once
-            yield 0, made
+            yield 0, made, False
 
     return _submit(job, lambda worker: _follow(job, results(worker), lambda _, result: result.done), _pool())
 
@@ -226,22 +227,19 @@ def _drawn(job: Job, steps: str, done: Callable[[int, Any], int], *, kept: bool 
 
 
 def _follow(
-    job: Job, results: Iterable[tuple[int, Any] | None], done: Callable[[int, Any], int], *, kept: bool = False
+    job: Job, results: Iterable[tuple[int, Any, bool] | None], done: Callable[[int, Any], int], *, kept: bool = False
 ) -> None:
-    at = 0
     for found in results:
         if job.stopped:  # what came after *Cancel* is not shown: the page has said how far it got
             return
         if found is None:
             continue
-        k, result = found
-        if k > at and kept:
-            _keep(job, at)
-        at = k
-        job.results[k] = result
-        job.progress = (done(k, result), job.progress[1])
-    if kept:
-        _keep(job, at)
+        k, result, last = found
+        if result is not None:
+            job.results[k] = result
+            job.progress = (done(k, result), job.progress[1])
+        if kept and last:  # at once: the next one may fail, or be cancelled
+            _keep(job, k)
 
 
 def _keep(job: Job, k: int) -> None:
@@ -344,6 +342,7 @@ def _look_after_jobs() -> None:
         time.sleep(_LOOK)
         with _watching:
             _watched.difference_update([job for job in _watched if not job.active])
+            gone = {job: since for job, since in gone.items() if job in _watched}
             if not _watched:
                 return
             jobs = tuple(_watched)
@@ -366,9 +365,9 @@ def _pool() -> Pool:
     )
 
 
-def _share() -> Share:
-    """What the process of a job may take: pages come first."""
-    return Share(settings.of("DPMC_JOB_MEMORY_MB"), settings.of("DPMC_JOB_NICE"))
+def _share(processes: int = 1) -> Share:
+    """What each of the ``processes`` of a job may take: pages come first, and together they hold what one job may."""
+    return Share(max(settings.of("DPMC_JOB_MEMORY_MB") // processes, _LEAST), settings.of("DPMC_JOB_NICE"))
 
 
 @lru_cache(maxsize=1)

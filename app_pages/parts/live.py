@@ -12,7 +12,7 @@ from app_pages.parts.jobs import Job
 
 __all__ = ["watch"]
 
-_EVERY = 0.8  # seconds
+_EVERY = 1.0  # seconds
 
 
 def waiting(place: int) -> str:

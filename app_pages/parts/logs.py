@@ -8,6 +8,7 @@ import hashlib
 import json
 import logging
 import sys
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
@@ -20,7 +21,8 @@ class _Lines(logging.Handler):
     """To standard error as it is when a line is written: tests replace it."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        print(record.getMessage(), file=sys.stderr, flush=True)  # noqa: T201 - this is the log
+        with suppress(Exception):  # a full disk must not stop what is written about
+            print(record.getMessage(), file=sys.stderr, flush=True)  # noqa: T201 - this is the log
 
 
 _logger.addHandler(_Lines())

@@ -27,7 +27,7 @@ def read_file(steps: str, spec: tuple[Any, ...]) -> Any:
         results = _reader().draw(steps, (spec,))
         try:
             for found in results:
-                if found is not None:
+                if found is not None and found[1] is not None:
                     return found[1]
                 if time.monotonic() - started > _SECONDS:
                     raise DPMCError(

@@ -8,6 +8,7 @@ import dataclasses
 from typing import Any
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from app_pages.parts import controls, own_data
 from app_pages.parts.own_reading import read_file
@@ -29,6 +30,7 @@ _HOW = {
     "become grey.",
 }
 _NONE = "(none)"
+_TURN = "own-turn"  # how often something was removed
 _PAGES = {
     "ratings": (("completion", "Completion", "grid_on"), ("tradeoffs", "Tradeoffs", "balance")),
     "documents": (("factorization", "Factorization", "face"),),
@@ -43,7 +45,7 @@ def own_form() -> None:
     file = st.file_uploader(
         f"Your file (at most {MOST_MEGABYTES} MB)",
         type=list(KINDS[kind]),
-        key=f"own-file-{kind}",
+        key=f"own-file-{kind}-{st.session_state.get(_TURN, 0)}",
         max_upload_size=MOST_MEGABYTES,
     )
     st.caption(
@@ -61,7 +63,7 @@ def _take(kind: str, name: str, data: bytes, file_id: str) -> None:
     """Read the file as guessed or corrected, unless just that was done."""
     try:
         preview = _once(("inspect", file_id, kind), "Looking at the file…", "inspect", (kind, name, data))
-        choices = _choices(kind, preview)
+        choices = _choices(kind, preview, file_id)
         key = ("read", file_id, kind, tuple(sorted(choices.items())))
         title = f"Your {kind}"
         one: OwnSet = _once(
@@ -70,8 +72,12 @@ def _take(kind: str, name: str, data: bytes, file_id: str) -> None:
             "read",
             (kind, name, data, {**choices, "name": own_data.name_of(kind), "title": title}),
         )
-        if own_data.of_kind(kind) is not one and st.session_state.get("own-removed") != key:
-            own_data.add(one)
+        if own_data.of_kind(kind) is not one:
+            try:
+                own_data.add(one)
+            except DPMCError:
+                del st.session_state["own-read"]  # what there is no room for is not kept here either
+                raise
     except DPMCError as error:
         st.error(controls.plain(str(error)), icon=":material/error:")
         if own_data.of_kind(kind) is not None:
@@ -93,8 +99,8 @@ def _once(key: tuple[Any, ...], said: str, steps: str, spec: tuple[Any, ...]) ->
     return held[1]
 
 
-def _choices(kind: str, preview: Preview) -> dict[str, Any]:
-    """How the file was read, for the visitor to correct. Returns what differs from the guess."""
+def _choices(kind: str, preview: Preview, file_id: str) -> dict[str, Any]:
+    """How the file was read, for the visitor to correct; another file begins with its own guess. Returns what differs from that."""
     st.markdown("**How it is read** — guessed from names and values; correct what is wrong.")
     if preview.head is not None:
         st.dataframe(preview.head, hide_index=True, width="stretch", alt="The first rows of your file.")
@@ -103,15 +109,15 @@ def _choices(kind: str, preview: Preview) -> dict[str, Any]:
             + (f", and of {len(preview.columns)} columns." if len(preview.columns) > preview.head.shape[1] else ".")
         )
     make = {"ratings": _rating_choices, "documents": _document_choices, "images": _image_choices}[kind]
-    given = make(preview)
+    given = make(preview, file_id)
     usual = dataclasses.asdict(preview.reading)
     return {name: value for name, value in given.items() if value != usual[name]}
 
 
-def _rating_choices(preview: Preview) -> dict[str, Any]:
+def _rating_choices(preview: Preview, file_id: str) -> dict[str, Any]:
     reading, columns = dataclasses.asdict(preview.reading), list(preview.columns)
     left, middle, right = st.columns(3)
-    layout = _pick(left, "Layout", LAYOUTS, reading["layout"])
+    layout = _pick(left, "Layout", LAYOUTS, reading["layout"], file_id)
     given: dict[str, Any] = {"layout": layout}
     if layout == "long":
         for cell, what, label in (
@@ -119,72 +125,81 @@ def _rating_choices(preview: Preview) -> dict[str, Any]:
             (middle, "item", "Items are in"),
             (right, "value", "Ratings are in"),
         ):
-            given[what] = _column(cell, label, columns, reading[what])
+            given[what] = _column(cell, label, columns, reading[what], file_id)
     else:
-        picked = _column(middle, "Users are named in", [_NONE, *columns], reading["user"] or _NONE)
+        picked = _column(middle, "Users are named in", [_NONE, *columns], reading["user"] or _NONE, file_id)
         given["user"] = "" if picked == _NONE else picked
-    given["zeros"] = _pick(middle, "A 0 is", ZEROS, reading["zeros"])
-    given["twice"] = _pick(right, "If a user rates an item twice", TWICE, reading["twice"])
+    given["zeros"] = _pick(middle, "A 0 is", ZEROS, reading["zeros"], file_id)
+    given["twice"] = _pick(right, "If a user rates an item twice", TWICE, reading["twice"], file_id)
     with st.expander("The ends of the rating scale"):
         st.markdown(
             "Private runs clip ratings to the scale and take its ends as **public**. Read off the data, as they are now, they tell its smallest and largest rating: for a real release write what was known before."
         )
         low, high = st.columns(2)
         given["low"] = low.number_input(
-            "Lowest possible rating", value=None, placeholder="the file's lowest", key="own-low"
+            "Lowest possible rating", value=None, placeholder="the file's lowest", key=f"own-low-{file_id}"
         )
         given["high"] = high.number_input(
-            "Highest possible rating", value=None, placeholder="the file's highest", key="own-high"
+            "Highest possible rating", value=None, placeholder="the file's highest", key=f"own-high-{file_id}"
         )
     return given
 
 
-def _document_choices(preview: Preview) -> dict[str, Any]:
+def _document_choices(preview: Preview, file_id: str) -> dict[str, Any]:
     reading, columns = dataclasses.asdict(preview.reading), list(preview.columns)
     left, right = st.columns(2)
     if columns:
-        label = _column(right, "Classes are in", [_NONE, *columns], reading["label"] or _NONE)
-        return {"text": _column(left, "Text is in", columns, reading["text"]), "label": "" if label == _NONE else label}
+        label = _column(right, "Classes are in", [_NONE, *columns], reading["label"] or _NONE, file_id)
+        return {
+            "text": _column(left, "Text is in", columns, reading["text"], file_id),
+            "label": "" if label == _NONE else label,
+        }
     if preview.file.lower().endswith(".zip"):
         st.caption("Each file of the archive is a document.")
         return {}
-    return {"part": _pick(left, "A document is", PARTS, reading["part"])}
+    return {"part": _pick(left, "A document is", PARTS, reading["part"], file_id)}
 
 
-def _image_choices(preview: Preview) -> dict[str, Any]:
+def _image_choices(preview: Preview, file_id: str) -> dict[str, Any]:
     reading = dataclasses.asdict(preview.reading)
     left, middle, right = st.columns(3)
     given: dict[str, Any] = {
         "side": int(
             left.number_input(
-                "Bring all to this side (pixels; 0: as they are)", 0, 128, int(reading["side"]), key=f"own-side-{preview.file}",
+                "Bring all to this side (pixels; 0: as they are)", 0, 128, int(reading["side"]), key=f"own-side-{file_id}",
                 help="Images must be of one size. 24 to 64 pixels show parts well and take seconds.",
             )
         )
     }  # fmt: skip
     if preview.variables:
-        given["variable"] = _column(middle, "Images are in the variable", list(preview.variables), reading["variable"])
+        given["variable"] = _column(
+            middle, "Images are in the variable", list(preview.variables), reading["variable"], file_id
+        )
     if not preview.file.lower().endswith(".zip"):
-        given["rows"] = _pick(right, "The table holds", ROWS, reading["rows"])
-        given["order"] = _pick(right, "An image's pixels are", ORDERS, reading["order"])
+        given["rows"] = _pick(right, "The table holds", ROWS, reading["rows"], file_id)
+        given["order"] = _pick(right, "An image's pixels are", ORDERS, reading["order"], file_id)
     return given
 
 
-def _pick(cell: Any, label: str, titles: dict[str, str], usual: str) -> str:
+def _pick(cell: Any, label: str, titles: dict[str, str], usual: str, file_id: str) -> str:
     return str(
         cell.selectbox(
-            label, list(titles), index=list(titles).index(usual), format_func=lambda n: titles[n], key=f"own-{label}"
+            label,
+            list(titles),
+            index=list(titles).index(usual),
+            format_func=lambda n: titles[n],
+            key=f"own-{label}-{file_id}",
         )
     )
 
 
-def _column(cell: Any, label: str, columns: list[str], usual: str) -> str:
+def _column(cell: Any, label: str, columns: list[str], usual: str, file_id: str) -> str:
     return str(
         cell.selectbox(
             label,
             columns,
             index=columns.index(usual) if usual in columns else 0,
-            key=f"own-{label}-{hash(tuple(columns))}",
+            key=f"own-{label}-{file_id}",
         )
     )
 
@@ -218,8 +233,10 @@ def _remove(kind: str, name: str) -> None:
     """Forget the set, the file and what was read from it."""
     own_data.remove(name)
     own_data.deselect(name)
-    held = st.session_state.pop("own-read", None)
-    if held is not None:
-        st.session_state["own-removed"] = held[0]
-    st.session_state.pop("own-inspect", None)
-    st.session_state.pop(f"own-file-{kind}", None)
+    files = {held[0][1] for step in ("inspect", "read") if (held := st.session_state.pop(f"own-{step}", None))}
+    # the browser would send the file's number again for the same field: that is another one from now on
+    st.session_state[_TURN] = st.session_state.get(_TURN, 0) + 1
+    context = get_script_run_ctx()
+    if context is not None:
+        for file in files:
+            context.uploaded_file_mgr.remove_file(context.session_id, file)

@@ -7,6 +7,7 @@ Lives here: a bounded number of threads that take jobs from a bounded line, one 
 import threading
 from collections import OrderedDict, deque
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
 from dpmc_core.errors import DPMCError
@@ -105,5 +106,6 @@ class Pool:
                 del self._waiting[session]
                 if line:
                     self._waiting[session] = line  # to the end
-            ticket.work(worker)
+            with suppress(Exception):  # a job tells of its own failures; none may end this thread
+                ticket.work(worker)
             del ticket, line  # while waiting for the next one nothing of this visitor stays here

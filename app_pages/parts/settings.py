@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from dpmc_core.errors import ParameterError
 
-__all__ = ["SETTINGS", "Setting", "of"]
+__all__ = ["SETTINGS", "Setting", "check", "of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,3 +68,9 @@ def of(name: str) -> int:
     if not known.low <= value <= known.high:
         raise ParameterError(name, text, f"a whole number from {known.low} to {known.high}")
     return value
+
+
+def check() -> None:
+    """Raise ``ParameterError`` for the first setting whose value is not allowed: at the start, not when it is first needed."""
+    for name in SETTINGS:
+        of(name)

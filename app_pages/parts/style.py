@@ -24,6 +24,7 @@ __all__ = [
     "label_end",
     "label_ends",
     "show",
+    "whole",
 ]
 
 
@@ -67,7 +68,7 @@ def _ready(fig: go.Figure, colour: str) -> _Ready:
     """``fig`` with all its text in ``colour``; made once for a figure that is drawn again (``drawn_once``)."""
     made: dict[str, _Ready] = fig.__dict__.setdefault("_in_colours", {})
     if colour not in made:
-        made[colour] = _Ready(_coloured(fig.to_dict(), colour))
+        made[colour] = _Ready(_coloured(whole(fig), colour))
     return made[colour]
 
 
@@ -121,28 +122,27 @@ class Label:
 
 
 def label_ends(
-    fig: go.Figure, labels: Sequence[Label], y_range: tuple[float, float], *, log_x: bool = False, log_y: bool = False
+    fig: go.Figure,
+    labels: Sequence[Label],
+    y_range: tuple[float, float],
+    *,
+    log_x: bool = False,
+    log_y: bool = False,
+    axis: str = "",
+    height: float | None = None,
 ) -> None:
     """Write each line's name where it ends, in the page's text colour, moved apart where names would overlap.
 
-    ``y_range`` is what the axis shows (its logarithms for ``log_y``); it turns heights into pixels.
+    ``y_range`` is what the axis shows (its logarithms for ``log_y``), ``height`` its pixels; they turn heights into pixels. ``axis`` is the number of the panel ("" for the first).
     """
-    height = float(fig.layout.height) - 80
+    height = float(fig.layout.height) - 80 if height is None else height
     low, high = y_range
     wanted = [((math.log10(la.y) if log_y else la.y) - low) / (high - low or 1.0) * height for la in labels]
     order = sorted(range(len(labels)), key=lambda k: wanted[k])
     placed = dict(zip(order, _apart([wanted[k] for k in order], _LINE_PIXELS), strict=True))
     for k, label in enumerate(labels):
-        fig.add_annotation(
-            x=math.log10(label.x) if log_x else label.x,
-            y=math.log10(label.y) if log_y else label.y,
-            text=label.text,
-            showarrow=False,
-            xanchor="left",
-            xshift=6,
-            yshift=placed[k] - wanted[k],
-            font={"size": 12},
-        )
+        at = (math.log10(label.x) if log_x else label.x, math.log10(label.y) if log_y else label.y)
+        _aside(fig, "annotations", _name(*at, label.text, placed[k] - wanted[k], axis))
 
 
 def _apart(heights: list[float], gap: float) -> list[float]:
@@ -160,16 +160,24 @@ def label_end(
     fig: go.Figure, x: float, y: float, text: str, *, log_x: bool = False, log_y: bool = False, shift: int = 0
 ) -> None:
     """Write one name beside a point, ``shift`` pixels higher."""
-    fig.add_annotation(
-        x=math.log10(x) if log_x else x,
-        y=math.log10(y) if log_y else y,
-        text=text,
-        showarrow=False,
-        xanchor="left",
-        xshift=6,
-        yshift=shift,
-        font={"size": 12},
-    )
+    at = (math.log10(x) if log_x else x, math.log10(y) if log_y else y)
+    _aside(fig, "annotations", _name(*at, text, shift))
+
+
+def _name(x: float, y: float, text: str, shift: float, axis: str = "") -> dict[str, Any]:
+    """An annotation to the right of a point."""
+    return {
+        "x": x,
+        "y": y,
+        "xref": f"x{axis}",
+        "yref": f"y{axis}",
+        "text": text,
+        "showarrow": False,
+        "xanchor": "left",
+        "xshift": 6,
+        "yshift": shift,
+        "font": {"size": 12},
+    }
 
 
 def log_ticks(low: float, high: float, **others: float) -> dict[str, list[Any]]:
@@ -190,8 +198,28 @@ def log_ticks(low: float, high: float, **others: float) -> dict[str, list[Any]]:
 
 
 def level(fig: go.Figure, y: float, line: dict[str, object]) -> None:
-    """A line across the whole figure at height ``y``; Plotly's own way takes a hundred times as long."""
-    fig.add_shape(type="line", xref="paper", x0=0, x1=1, yref="y", y0=y, y1=y, line=line)
+    """A line across the whole figure at height ``y``."""
+    _aside(
+        fig,
+        "shapes",
+        {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "yref": "y", "y0": y, "y1": y, "line": line},
+    )
+
+
+def _aside(fig: go.Figure, kind: str, *parts: dict[str, Any]) -> None:
+    """Keep annotations or shapes beside ``fig`` until it is ``whole``: Plotly checks all that are there for each one more, which took most of a figure's time."""
+    fig.__dict__.setdefault(f"dpmc-{kind}", []).extend(parts)
+
+
+def whole(fig: go.Figure) -> dict[str, Any]:
+    """``fig`` as a dictionary, with the names of its lines and its levels."""
+    found: dict[str, Any] = fig.to_dict()
+    for kind in ("annotations", "shapes"):
+        beside = fig.__dict__.get(f"dpmc-{kind}", ())
+        if beside:
+            layout = found.setdefault("layout", {})
+            layout[kind] = [*layout.get(kind, ()), *(dict(part) for part in beside)]
+    return found
 
 
 def chart_config(name: str) -> dict[str, object]:
@@ -213,7 +241,7 @@ def draw(fig: go.Figure, name: str, alt: str, *, toolbar: bool = True) -> None:
 
 def _page_of(fig: go.Figure, name: str) -> str:
     """A page with ``fig`` alone, on white whatever the theme here is."""
-    white = _coloured(fig.to_dict(), _ON_WHITE)
+    white = _coloured(whole(fig), _ON_WHITE)
     return str(pio.to_html(white, include_plotlyjs=True, config=chart_config(name), validate=False))
 
 

@@ -36,15 +36,25 @@ def _warmed() -> None:
 
 
 def _settle() -> None:
-    for module in pkgutil.iter_modules(app_pages.parts.__path__, "app_pages.parts."):
-        importlib.import_module(module.name)
-    home_picture.make_ahead()
-    gc.collect()
-    gc.freeze()
+    with suppress(ImportError, RuntimeError):  # a server that stops meanwhile needs none of this
+        for module in pkgutil.iter_modules(app_pages.parts.__path__, "app_pages.parts."):
+            importlib.import_module(module.name)
+        gc.collect()
+        gc.freeze()
+        home_picture.make_ahead()
     while True:
         time.sleep(_TIDY_SECONDS)
+        _forget_sessions()
         gc.collect()
         _give_back()
+
+
+def _forget_sessions() -> None:
+    """Have Streamlit drop the sessions that are over: by itself it does so only when another one ends, and what they hold would wait for that."""
+    with suppress(AttributeError, RuntimeError):
+        serving = runtime.get_instance()
+        over = serving._session_mgr._session_storage._cache.expire
+        serving._get_async_objs().eventloop.call_soon_threadsafe(over)
 
 
 def _give_back() -> None:

@@ -213,7 +213,7 @@ def _records(
     named = [(kind_of(spec), spec.to_json()) for spec in todo]
     if client is not None:
         yield from _there(named, client)
-    elif jobs == 1:
+    elif jobs == 1 and share == ALL:  # what has a share of its own needs a process of its own
         yield from (_one(*name) for name in named)
     else:
         yield from _here(named, jobs, sets, share)

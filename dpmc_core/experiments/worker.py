@@ -26,7 +26,8 @@ from dpmc_core.datasets.implicit import UserSplit
 from dpmc_core.datasets.own.sets import OwnSet
 from dpmc_core.datasets.ratings import Split
 from dpmc_core.datasets.samples import Samples
-from dpmc_core.errors import DPMCError
+from dpmc_core.datasets.text import TextFilter
+from dpmc_core.errors import DataError, DPMCError
 
 __all__ = ["ALL", "STEPS", "Share", "Worker", "WorkerError"]
 
@@ -37,8 +38,9 @@ _SEND_EVERY = 0.3  # seconds at least between results: nobody sees more
 _PATIENCE = 3.0  # seconds that a step may go on after somebody asked to stop, before the process is killed
 _TOO_LARGE = 1_000_000_000  # bytes in use after a job that are given back by starting anew
 _WORKED_OUT = ("statement", "against_trivial", "coherence")  # slow properties of results
+_PRIVATE = ("read",)  # what ends the look at a visitor's file
 _SENT_ONCE = (Split, UserSplit, Samples)  # the data within results: large, and the same in each of them
-Message = tuple[str, int, Any]
+Message = tuple[str, int, Any, int]  # kind, of which job, content, bytes in use where it was sent
 
 
 class WorkerError(DPMCError):
@@ -92,7 +94,11 @@ def _inspect(spec: tuple[str, str, bytes]) -> Iterator[Any]:
 def _read(spec: tuple[str, str, bytes, dict[str, Any]]) -> Iterator[OwnSet]:
     from dpmc_core.datasets import own
 
-    yield own.read(*spec[:3], **spec[3])
+    made = own.read(*spec[:3], **spec[3])
+    if made.documents is not None:
+        with suppress(DataError):  # no word is left: the page says so where it matters
+            made.samples(TextFilter())  # here, where time and memory have limits, and not in the server
+    yield made
 
 
 STEPS: dict[str, Callable[[Any], Iterator[Any]]] = {
@@ -140,6 +146,7 @@ class Worker:
         self._process: subprocess.Popen[bytes] | None = None
         self._inbox: queue.Queue[Message | None] = queue.Queue()
         self._number = 0
+        self._changing = threading.RLock()
 
     @property
     def pid(self) -> int | None:
@@ -148,31 +155,36 @@ class Worker:
 
     def start(self) -> None:
         """Start the process now, so that the first job need not wait for it."""
-        if self.pid is not None:
-            return
-        self.close()
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "dpmc_core.experiments.worker", str(self._share.memory), str(self._share.nice)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)},
-        )
-        self._inbox = queue.Queue()
-        threading.Thread(target=_receive, args=(self._process.stdout, self._inbox), daemon=True).start()
+        with self._changing:
+            if self.pid is not None:
+                return
+            self.close()
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "dpmc_core.experiments.worker", str(self._share.memory), str(self._share.nice)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)},
+            )
+            self._inbox = queue.Queue()
+            threading.Thread(target=_receive, args=(self._process.stdout, self._inbox), daemon=True).start()
 
-    def draw(self, steps: str, specs: Sequence[Any], sets: Sequence[OwnSet] = ()) -> Iterator[tuple[int, Any] | None]:
-        """What the generator ``STEPS[steps]`` yields for each of ``specs``, which see ``sets``, with the spec's number: the latest a few times a second, the last of each always, and None every tenth of a second in
+    def draw(
+        self, steps: str, specs: Sequence[Any], sets: Sequence[OwnSet] = ()
+    ) -> Iterator[tuple[int, Any, bool] | None]:
+        """What the generator ``STEPS[steps]`` yields for each of ``specs``, which see ``sets``, with the spec's number and whether it was its last (then None stands for the one before): the latest a few times a second, the last of each always, and None every tenth of a second in
         which there is nothing. Close it to stop; a step that does not heed that is killed. Raises what the generator raised where that is a
-        ``DPMCError`` or ``MemoryError``; ``WorkerError`` where the process ended or something unexpected was raised."""
+        ``DPMCError`` or ``MemoryError``; ``WorkerError`` where the process ended or something unexpected was raised.
+
+        A process that has seen somebody's own data ends with the job, and another one is started: what it held is gone for good."""
         self.start()
         assert self._process is not None  # just started
         self._number += 1
         number = self._number
         try:
-            _send(self._process.stdin, pickle.dumps(("draw", number, (steps, tuple(specs), tuple(sets)))))
+            _send(self._process.stdin, pickle.dumps(("draw", number, (steps, tuple(specs), tuple(sets)), 0)))
         except OSError:
             raise self._ended() from None
-        going = True
+        going, anew = True, bool(sets) or steps in _PRIVATE
         try:
             while True:
                 try:
@@ -183,39 +195,42 @@ class Worker:
                 if message is None:
                     going = False
                     raise self._ended()
-                kind, of, content = message
+                kind, of, content, in_use = message
                 if of != number:
                     continue  # of a job that was stopped
                 if kind == "result":
                     yield content
                     continue
                 going = False
+                anew = anew or in_use > _TOO_LARGE
                 if kind == "raised":
                     raise content
-                if content > _TOO_LARGE:
-                    self.close()
                 return
         finally:
             if going:
                 self._stop(number)
+            if anew:
+                self.close()
+                threading.Thread(target=self.start, daemon=True).start()
 
     def close(self) -> None:
         """End the process, if there is one."""
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-            for pipe in (self._process.stdin, self._process.stdout):
-                if pipe is not None:
-                    with suppress(OSError):
-                        pipe.close()
-            self._process = None
+        with self._changing:
+            if self._process is not None:
+                self._process.kill()
+                self._process.wait()
+                for pipe in (self._process.stdin, self._process.stdout):
+                    if pipe is not None:
+                        with suppress(OSError):
+                            pipe.close()
+                self._process = None
 
     def _stop(self, number: int) -> None:
         if self._process is None:
             return
         until = time.monotonic() + _PATIENCE
         try:
-            _send(self._process.stdin, pickle.dumps(("stop", number, None)))
+            _send(self._process.stdin, pickle.dumps(("stop", number, None, 0)))
             while time.monotonic() < until:
                 message = self._inbox.get(timeout=max(until - time.monotonic(), 0.01))
                 if message is None or (message[0] != "result" and message[1] == number):
@@ -242,7 +257,7 @@ class _Sender(pickle.Pickler):
     def send(self, kind: str, content: Any) -> None:
         buffer = io.BytesIO()
         super().__init__(buffer, protocol=pickle.HIGHEST_PROTOCOL)
-        self.dump((kind, self._of, content))
+        self.dump((kind, self._of, content, 0 if kind == "result" else _in_use()))
         _send(self._outbox, buffer.getbuffer())
 
     def persistent_id(self, found: Any) -> int | None:
@@ -251,7 +266,9 @@ class _Sender(pickle.Pickler):
         if id(found) not in self._sent:
             number = len(self._sent)
             self._sent[id(found)] = (number, found)
-            _send(self._outbox, pickle.dumps(("shared", self._of, (number, found)), protocol=pickle.HIGHEST_PROTOCOL))
+            _send(
+                self._outbox, pickle.dumps(("shared", self._of, (number, found), 0), protocol=pickle.HIGHEST_PROTOCOL)
+            )
         return self._sent[id(found)][0]
 
 
@@ -277,7 +294,8 @@ def _receive(pipe: IO[bytes] | None, inbox: "queue.Queue[Message | None]") -> No
     """Put what arrives into ``inbox``, and None when nothing more will."""
     assert pipe is not None
     shared: dict[int, Any] = {}
-    with suppress(OSError, ValueError, EOFError):
+    # whatever happens here, also for want of memory: who waits must hear that nothing more comes
+    with suppress(Exception):
         while True:
             header = pipe.read(_HEADER.size)
             if len(header) < _HEADER.size:
@@ -293,7 +311,7 @@ def _receive(pipe: IO[bytes] | None, inbox: "queue.Queue[Message | None]") -> No
             if message[0] != "result":
                 shared = {}  # the job is over: nothing of its data stays here
             inbox.put(message)
-            del message
+            del message, content
     inbox.put(None)
 
 
@@ -311,7 +329,7 @@ def _compute(sender: _Sender, content: Any, stopped: Callable[[], bool]) -> None
                         return
                     if time.monotonic() - last >= max(_SEND_EVERY, pause):
                         began = time.monotonic()
-                        sender.send("result", (k, latest))
+                        sender.send("result", (k, latest, False))
                         last, sent = time.monotonic(), True
                         pause = 10 * (last - began)  # large results must not fill the time
                 if latest is None:
@@ -319,8 +337,7 @@ def _compute(sender: _Sender, content: Any, stopped: Callable[[], bool]) -> None
                 named = [name for name in _WORKED_OUT if hasattr(type(latest), name)]
                 for name in named:  # kept with the result: the page need not wait for them
                     getattr(latest, name)
-                if named or not sent:
-                    sender.send("result", (k, latest))
+                sender.send("result", (k, latest if named or not sent else None, True))
     except DPMCError as error:
         sender.send("raised", error)
     except MemoryError:
@@ -328,7 +345,7 @@ def _compute(sender: _Sender, content: Any, stopped: Callable[[], bool]) -> None
     except Exception as error:  # noqa: BLE001 - one failure must never end the worker; its parent shows the sentence
         sender.send("raised", WorkerError(f"The run stopped unexpectedly ({type(error).__name__}: {error})."))
     else:
-        sender.send("end", _in_use())
+        sender.send("end", None)
 
 
 def _in_use() -> int:
@@ -356,18 +373,20 @@ def main() -> None:
                 stopped.add(message[1])
             else:
                 jobs.put(message)
+            del message
         os._exit(0)  # the parent is gone, and with it whoever wanted the result
 
     threading.Thread(target=sort, daemon=True).start()
     import dpmc_core.experiments  # noqa: F401 - before the first job comes
 
     while True:
-        _, number, content = jobs.get()
+        _, number, content, _ = jobs.get()
         try:
             sender = _Sender(outbox, number)
             _compute(sender, content, lambda number=number: number in stopped)  # type: ignore[misc]
             if number in stopped:
-                sender.send("end", 0)
+                sender.send("end", None)
+            del sender, content  # nothing of a job stays while none is there
         except BrokenPipeError:
             os._exit(0)
 

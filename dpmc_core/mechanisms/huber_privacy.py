@@ -22,6 +22,7 @@ __all__ = ["delta", "log_sf", "loss", "loss_inverse", "rdp", "rdp_curve"]
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
 _MAX_VARIATION = 16.0  # of the log-integrand over one panel: 24 nodes are then right to about 1e-15
 _TOGETHER = 48  # orders whose panels are found together
+_TINY = 1e-8  # shifts
 _NEGLIGIBLE = 90.0  # a panel this far below the largest, in logs, is dropped
 
 
@@ -101,9 +102,13 @@ def rdp(order: float, alpha: float, shift: float) -> float:
 def rdp_curve(orders: FloatArray, alpha: float, shift: float) -> FloatArray:
     """``rdp`` at each of ``orders``, which share their nodes: many orders cost little more than one.
 
+    Below d = 1e-8 it is bounded by a·I·d²/2 (docs/huber-composition.md, 2; relatively too large by about a·d at most) and by αd.
     Beyond d = 2α + 200/α, q lies in its left tail wherever p has mass above e^{−200}, so a larger shift only adds α to
     every privacy loss: D(d + t) = D(d) + αt.
     """
+    if shift < _TINY:  # differences of densities lose their digits: the bounds a·I·d²/2 and αd are as good there
+        information = float(huber_law.core_mass(alpha))
+        return np.minimum(orders * information * shift**2 / 2, alpha * shift)
     far = 2 * alpha + 200 / alpha
     if shift > far:
         return rdp_curve(orders, alpha, far) + alpha * (shift - far)

@@ -8,8 +8,8 @@ TC-W2V with a word2vec trained on a small corpus can score random words above re
 
 import math
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -98,7 +98,9 @@ def tc_w2v(samples: Samples, dictionary: FloatArray, count: int = TOP_WORDS) -> 
         raise DataError("Coherence is for documents; these are images.")
     if not samples.texts:
         raise DataError(f"{samples.name} holds counts without text; word2vec needs the words in their order.")
-    model = _word2vec(samples.texts, samples.words)
+    model = _models.get(samples)
+    if model is None:
+        model = _models[samples] = _word2vec(samples)
     out = np.full(dictionary.shape[1], math.nan)
     for k, rows in enumerate(topic_terms(dictionary, count)):
         known = [samples.words[row] for row in rows if samples.words[row] in model.wv]
@@ -111,8 +113,11 @@ def tc_w2v(samples: Samples, dictionary: FloatArray, count: int = TOP_WORDS) -> 
     return out
 
 
-@lru_cache(maxsize=2)
-def _word2vec(texts: tuple[str, ...], words: tuple[str, ...]) -> Any:
+_models: WeakKeyDictionary[Samples, Any] = WeakKeyDictionary()  # as long as the documents: they may be somebody's own
+
+
+def _word2vec(samples: Samples) -> Any:
     from gensim.models import Word2Vec  # slow to import
 
-    return Word2Vec(tokens(texts, words), vector_size=100, window=5, min_count=1, sg=1, epochs=5, workers=1, seed=0)
+    texts = tokens(samples.texts, samples.words)
+    return Word2Vec(texts, vector_size=100, window=5, min_count=1, sg=1, epochs=5, workers=1, seed=0)

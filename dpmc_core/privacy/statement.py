@@ -38,7 +38,7 @@ _FLOATS = (
 JOINT_CAVEATS = (
     "Joint differential privacy: what everybody else can see is protected, all other users' predictions included. What a user is "
     "shown uses that user's own ratings without noise, and is for that user only.",
-    "The rating scale, the numbers of rows and columns, and which ratings or users are held out are taken to be public; where they were read off the "
+    "The rating scale, the numbers of rows and columns, which items there are, and which ratings or users are held out are taken to be public; where they were read off the "
     "data, they are not covered.",
     _SEED,
     _ONE_RUN,

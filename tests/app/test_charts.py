@@ -5,6 +5,7 @@ import pytest
 
 from app_pages.parts import charts, run_charts, style, texts
 from app_pages.parts.run_charts import Named
+from app_pages.parts.style import whole
 from dpmc_core.experiments import RunSpec, run
 from dpmc_core.mechanisms import Gaussian, Huber, Laplace, Staircase
 
@@ -63,7 +64,7 @@ def test_rmse_chart_has_every_run_and_every_trivial_predictor(results: list[Name
     assert numbers.query("configuration == 'B · ALS + Huber'")["test_rmse"].tolist() == [
         m.test_rmse for m in results[1].result.metrics
     ]
-    written = [a.text for a in fig.layout.annotations]
+    written = [note["text"] for note in whole(fig)["layout"]["annotations"]]
     for text in ("A", "B", "C", "global mean", "user mean", "item mean", "user + item"):
         assert text in written
     clipped, _ = run_charts.rmse_curves(results, clip=True)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app_pages.parts import factor_charts, factor_study_view, jobs
+from app_pages.parts import factor_charts, factor_study_view, jobs, style
 from app_pages.parts.factor_controls import QUESTIONS
 from app_pages.parts.factor_texts import notice_factors
 from dpmc_core.experiments import FactorSpec, factorize
@@ -202,7 +202,7 @@ def test_study_figures_and_sentences(kind: str) -> None:
     result = factor_study_view.stored()[kind]
     figure, numbers = factor_study_view.factor_curves(result)
     assert len(numbers)
-    assert {note.text for note in figure.layout.annotations} >= {p.series for p in result.points}
+    assert {note["text"] for note in style.whole(figure)["layout"]["annotations"]} >= {p.series for p in result.points}
     sentences = factor_study_view.factor_sentences(result)
     assert sentences
     if kind == "rounds":

@@ -223,8 +223,6 @@ def test_failed_runs_are_told_and_no_guarantee_is_claimed(own_store: Path) -> No
         "t_noises": "Huber",
         "t_users_rating": "30",
     }
-    asked = open_page("tradeoffs", **link)
-    asked.button(key="go")
     spec = SweepSpec.from_dict(
         {
             "name": "privacy against error",

@@ -354,3 +354,16 @@ class TestJobs:
         finally:
             for job in started:
                 job.cancel()
+
+
+def test_a_finished_run_is_kept_though_the_next_one_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = []
+    monkeypatch.setattr(jobs.keeping, "keep", lambda result: kept.append(result.spec) or "")
+    good = RunSpec(n_users=30, n_items=20, observed=0.5, rank=2, iterations=2)
+    bad = good.but(rank=19, n_items=3)  # only the data can tell that
+    job = jobs.start((good, bad))
+    until = time.monotonic() + 60
+    while job.active and time.monotonic() < until:
+        time.sleep(0.05)
+    assert job.state == "failed"
+    assert kept == [good]

@@ -60,3 +60,13 @@ def test_the_line_is_bounded_for_all_and_for_one() -> None:
     assert len(line.open(5)) == 5
     line.ask("a", "again")
     assert line.open(6)[-1] == "again"
+
+
+def test_a_job_that_fails_in_an_unforeseen_way_takes_no_place_with_it() -> None:
+    def broken(_: object) -> None:
+        raise OSError("the log cannot be written")
+
+    line = Line()
+    line.pool.submit("a", broken)
+    line.ask("b", "b1")
+    assert line.open(1) == ["b1"]

@@ -9,6 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from app_pages.parts import jobs, study_charts
 from app_pages.parts.study_view import stored
+from app_pages.parts.style import whole
 from app_pages.parts.user_controls import QUESTIONS
 from dpmc_core.experiments.studies import STUDIES, Point, StudyResult
 from tests.app.test_pages import fresh_visitor, open_page
@@ -135,7 +136,7 @@ def test_a_study_is_drawn_with_every_line_named(kind: str) -> None:
         assert "more people, same privacy, less error" in " ".join(study_charts.study_sentences(result))
     figure, numbers = study_charts.study_curves(result)
     assert set(numbers["line"]) == set(study_charts.series_of(result))
-    assert set(numbers["line"]) <= {a.text for a in figure.layout.annotations}
+    assert set(numbers["line"]) <= {note["text"] for note in whole(figure)["layout"]["annotations"]}
 
 
 def test_results_of_another_kind_of_protection_are_not_shown() -> None:

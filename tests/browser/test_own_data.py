@@ -48,6 +48,12 @@ def test_ratings_are_uploaded_corrected_used_and_seen_by_nobody_else(
     page.get_by_text("Your own data", exact=True).click()
     page.get_by_role("button", name="Remove").click()
     expect(page.get_by_text("can be chosen on every page")).to_have_count(0)
+    page.get_by_text("Documents", exact=True).click()  # and it does not come back from the browser's own field
+    ready(page)
+    page.get_by_text("Ratings", exact=True).click()
+    ready(page)
+    expect(page.get_by_text("How it is read")).to_have_count(0)
+    expect(page.get_by_text("can be chosen on every page")).to_have_count(0)
 
 
 def missed(page: Page) -> list[str]:

@@ -22,7 +22,7 @@ LONG = "dataset=skewed&n_users=2500&n_items=1500&n_ratings=300000&rank=64&iterat
 SHORT = "n=1&iterations=2&rank=2&seed={}&run=1"
 
 
-async def until(true: Callable[[], bool], seconds: float = 60.0) -> None:
+async def until(true: Callable[[], bool], seconds: float = 180.0) -> None:  # a busy machine is no failure
     end = time.monotonic() + seconds
     while not true():
         assert time.monotonic() < end, "it did not happen in time"
@@ -79,7 +79,7 @@ def test_a_jobs_process_is_killed_and_a_tab_is_closed(tmp_path: Path) -> None:
         async with Visitor(app.url) as leaving:
             await leaving.open("completion", LONG)
             await until(lambda: going(leaving))
-        await until(lambda: ends(app) == ["failed", "done", "cancelled"], 30)
+        await until(lambda: ends(app) == ["failed", "done", "cancelled"])
         await run_one(app, 2)
 
     with running_app(tmp_path, DPMC_STORE=str(tmp_path / "runs"), DPMC_GRACE_SECONDS="2") as app:

@@ -4,6 +4,6 @@ Lives here: ratings from tables, documents from text, images from archives and a
 live here: where a set is kept (``datasets.shelf``), pages, or files on a disk: nothing in this room opens or writes one.
 """
 
-from dpmc_core.datasets.own.sets import KINDS, OwnSet, Preview, inspect, read, readable
+from dpmc_core.datasets.own.sets import CHOICES, KINDS, OwnSet, Preview, inspect, read, readable
 
-__all__ = ["KINDS", "OwnSet", "Preview", "inspect", "read", "readable"]
+__all__ = ["CHOICES", "KINDS", "OwnSet", "Preview", "inspect", "read", "readable"]

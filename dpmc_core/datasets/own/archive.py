@@ -12,12 +12,17 @@ from io import BytesIO
 
 from dpmc_core.errors import DataError
 
-__all__ = ["MOST_FILES", "members"]
+__all__ = ["MOST_FILES", "is_archive", "members"]
 
 MOST_FILES = 20_000
 _MOST_BYTES = 200_000_000  # of all files together, unpacked
 _MOST_OF_ONE = 20_000_000
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+
+
+def is_archive(file: str, data: bytes) -> bool:
+    """Whether ``data`` is meant as a zip archive: by its first bytes, or by the file's name."""
+    return data[:4] == b"PK\x03\x04" or file.lower().endswith(".zip")
 
 
 def members(file: str, data: bytes, endings: tuple[str, ...]) -> Iterator[tuple[str, bytes]]:
@@ -66,7 +71,7 @@ def _checked(file: str, infos: list[zipfile.ZipInfo], endings: tuple[str, ...]) 
                 f"{file} would unpack to more than {(_MOST_OF_ONE if info.file_size > _MOST_OF_ONE else _MOST_BYTES) // 1_000_000} MB "
                 f"({name!r}); smaller is allowed."
             )
-        hidden = any(part.startswith(".") or part == "__MACOSX" for part in parts)
+        hidden = any((part.startswith(".") and part != ".") or part == "__MACOSX" for part in parts)
         if hidden or not name.lower().endswith(endings):
             continue
         if info.compress_type not in _METHODS:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from PIL import Image, UnidentifiedImageError
 from scipy import io
 
-from dpmc_core.datasets.own.archive import members
+from dpmc_core.datasets.own.archive import is_archive, members
 from dpmc_core.datasets.samples import Samples
 from dpmc_core.errors import DataError, ParameterError
 
@@ -56,7 +56,7 @@ class ImagesReading:
 
 def guess_images(file: str, data: bytes) -> ImagesReading:
     """How ``data`` is probably meant."""
-    if data[:2] == b"PK":
+    if is_archive(file, data):
         sizes = {_opened(name, content).size for name, content in members(file, data, (".png", ".jpg", ".jpeg"))}
         largest = max(max(size) for size in sizes)
         return ImagesReading(side=_SIDE if len(sizes) > 1 or largest > LARGEST else 0)
@@ -78,6 +78,9 @@ def variables_of(file: str, data: bytes) -> dict[str, tuple[int, ...]]:
     """The variables of a MATLAB file that could hold images, with their shapes. Raises ``DataError``."""
     found = _matlab(file, lambda: _scipy_io.whosmat(BytesIO(data)))
     numeric = ("double", "single", "uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64", "logical")
+    names = [name for name, _, _ in found]
+    if len(set(names)) < len(names):
+        raise DataError(f"{file} holds two variables of one name; each name may occur once.")
     known = {
         str(name): tuple(int(n) for n in shape)
         for name, shape, kind in found
@@ -93,21 +96,25 @@ def images_of(file: str, data: bytes, reading: ImagesReading, title: str) -> Sam
     """The images in ``data`` as columns. Raises ``DataError`` for what cannot be read or is too large (30 million numbers, 128×128 pixels), fewer than five
     images, and images of different sizes without a ``side``; ``ParameterError`` for a variable that is not there."""
     notes: tuple[str, ...] = ()
-    if data[:2] == b"PK":
+    if is_archive(file, data):
         stack, labels, notes = _pictures(file, data, reading.side)
     else:
         labels = ()
         table = _array(file, data) if data[:6] == npy.MAGIC_PREFIX else _variable(file, data, reading.variable)
         stack = _stack(file, table, reading)
         if reading.side and stack.shape[1:] != (reading.side, reading.side):
-            top = float(stack.max()) or 1.0
+            if not np.isfinite(stack).all() or stack.min() < 0:
+                raise DataError(f"{file} holds pixels below 0 or without a value; only numbers from 0 on are allowed.")
+            # each by its own brightest pixel: no image may say anything about the shades of another one
             stack = np.stack(
                 [
-                    _brought(Image.fromarray((255 * np.clip(x / top, 0, 1)).astype(np.uint8)), reading.side)
+                    _brought(Image.fromarray((255 * x / (float(x.max()) or 1.0)).astype(np.uint8)), reading.side)
                     for x in stack
                 ]
             )
-            notes = (f"Images were brought to {reading.side}×{reading.side} pixels and 256 shades of grey.",)
+            notes = (
+                f"Images were brought to {reading.side}×{reading.side} pixels and 256 shades of grey, each by its own brightest pixel.",
+            )
     if len(stack) < 5:
         raise DataError(f"{file} holds {len(stack)} images as read; at least 5 are needed.")
     if max(stack.shape[1:]) > LARGEST or stack.size > MOST_NUMBERS:
@@ -177,6 +184,8 @@ def _pixels(name: str, opened: Image.Image, side: int) -> NDArray[np.float64]:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         try:
+            if opened.mode.startswith("I"):  # sixteen bits: Pillow itself would cut them off at 255
+                opened = Image.fromarray((np.asarray(opened, dtype=np.float64) / 257).round().astype(np.uint8))
             grey = opened.convert("L")
             return _brought(grey, side) if side else np.asarray(grey, dtype=np.float64) / 255
         except (

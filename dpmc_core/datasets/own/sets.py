@@ -69,8 +69,9 @@ class OwnSet:
     _worked_out: dict[Hashable, Any] = field(default_factory=dict, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
-        """What another process gets: without what was worked out."""
-        return {**self.__dict__, "_worked_out": {}}
+        """What another process gets: of what was worked out only how documents count, which takes long."""
+        words = {key: made for key, made in self._worked_out.items() if isinstance(key, tuple) and key[0] == "words"}
+        return {**self.__dict__, "_worked_out": words}
 
     @property
     def name(self) -> str:
@@ -132,6 +133,12 @@ class OwnSet:
             "from pathlib import Path\n\nfrom dpmc_core.datasets import own, shelf\n\n"
             f"mine = own.read({self.entry.holds!r}, {self.file!r}, Path({self.file!r}).read_bytes(){arguments})\nshelf.put({{mine.name: mine}})\n"
         )
+
+
+CHOICES = {
+    kind: tuple(f.name for f in dataclasses.fields(reading))
+    for kind, reading in (("ratings", RatingsReading), ("documents", DocumentsReading), ("images", ImagesReading))
+}
 
 
 def readable(kind: str, file: str, data: bytes) -> None:
@@ -229,4 +236,4 @@ def _with(guessed: Reading, choices: Mapping[str, Any]) -> Reading:
 
 
 def _said(value: object) -> str:
-    return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+    return "" if value is None else repr(value) if isinstance(value, float) else str(value)

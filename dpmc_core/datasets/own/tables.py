@@ -28,6 +28,7 @@ _MARKS = {
     "item": ("item", "movie", "film", "product", "book", "isbn", "song", "track", "artist", "title", "asin", "joke"),
     "value": ("rating", "score", "star", "value", "grade", "points", "overall", "plays", "count"),
 }
+_FEW = 50  # columns
 _LABEL = 80  # characters of an item's or user's name that are kept
 
 
@@ -95,7 +96,7 @@ def _parquet(file: str, data: bytes) -> pd.DataFrame:
                 raise DataError(f"{file} holds a column of {kind}; columns of numbers and text are allowed.")
         table = opened.read()
         table.validate(full=True)  # text that is no text would fail later, anywhere
-        return table.to_pandas(ignore_metadata=True)
+        return table.to_pandas(ignore_metadata=True, integer_object_nulls=True)  # with gaps they would become fractions
     except (pa.ArrowException, OSError, ValueError, TypeError, KeyError, OverflowError, RuntimeError) as error:
         if isinstance(error, DataError):
             raise
@@ -115,14 +116,17 @@ def _text(file: str, data: bytes) -> pd.DataFrame:
     across = lines[0].count(separator) + 1
     if across > MOST_COLUMNS or across * text.count("\n") > MOST_CELLS:
         raise DataError(_too_large(file, text.count("\n"), across))
-    headed = not any(_is_number(word.strip().strip('"')) for word in lines[0].split(separator))
+    # a table of few columns may have its ids anywhere: as text they stay what they are ("007", twenty digits, gaps). One
+    # of many columns has users in the first and ratings in all others
+    kinds: object = str if across <= _FEW else {0: str}
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", pd.errors.ParserWarning)
             return pd.read_csv(
                 io.StringIO(text),
                 sep=separator,
-                header=0 if headed else None,
+                header=0 if _headed(lines, separator) else None,
+                dtype=kinds,
                 engine="c",
                 low_memory=False,
                 index_col=False,
@@ -140,6 +144,17 @@ def _text(file: str, data: bytes) -> pd.DataFrame:
         raise DataError(f"{file} cannot be read as a table ({_short(error)}).") from None
 
 
+def _headed(lines: list[str], separator: str) -> bool:
+    """Whether the first line names the columns: it holds no number, or its first cell says that users come below it, or is none while those below are."""
+    first, *below = ([word.strip().strip('"') for word in line.split(separator)] for line in lines)
+    if not any(_is_number(word) for word in first):
+        return True
+    if _is_number(first[0]):
+        return False
+    users = re.sub("[^a-z]", "", first[0].lower()).startswith(_MARKS["user"]) or not first[0]
+    return users or (bool(below) and all(_is_number(row[0]) for row in below))
+
+
 def decoded(file: str, data: bytes) -> str:
     """Text as UTF-8 (or UTF-16 where it says so), otherwise as Latin-1, which every byte is. Raises ``DataError`` for a pickle."""
     if data[:1] == b"\x80":
@@ -155,7 +170,7 @@ def decoded(file: str, data: bytes) -> str:
 def guess_ratings(frame: pd.DataFrame) -> RatingsReading:
     """Which column is what, by their names first and by their values where names say nothing; shown to the visitor, who corrects it."""
     columns = [str(c) for c in frame.columns]
-    numeric = [c for c in columns if _numbers(frame[c].head(200)).notna().mean() > 0.5]
+    numeric = {c for c in columns[:_FEW] if _numbers(frame[c].head(200)).notna().mean() > 0.5}
     found: dict[str, str] = {}
     for what, marks in _MARKS.items():
         named = [c for c in columns if re.sub("[^a-z]", "", c.lower()).startswith(marks) and c not in found.values()]
@@ -298,15 +313,22 @@ def _numbered(ids: pd.Series) -> tuple[np.ndarray, tuple[str, ...]]:
     """Numbers from 0 in the order of the ids, and the ids as words."""
     if ids.dtype.kind == "f" and bool((ids % 1 == 0).all()):
         ids = ids.astype(np.int64)
-    if ids.dtype.kind not in "iu":
-        ids = ids.astype(str)
-    numbers, known = pd.factorize(ids, sort=True)
-    return np.asarray(numbers), tuple(str(name)[:_LABEL] for name in known)
+    numbers, known = pd.factorize(ids.astype(str).str.strip())
+    words = [str(name) for name in known]
+    plain = all(re.fullmatch("0|[1-9][0-9]*", word) for word in words)  # then 9 comes before 10
+    order = sorted(range(len(words)), key=(lambda k: (len(words[k]), words[k])) if plain else words.__getitem__)
+    place = np.empty(len(words), dtype=np.int64)
+    place[order] = np.arange(len(words))
+    return place[numbers], tuple(words[k][:_LABEL] for k in order)
 
 
 def _numbers(column: pd.Series) -> pd.Series:
     if column.dtype.kind == "b":
         return column.astype(np.float64)
+    if column.dtype.kind == "O" or pd.api.types.is_string_dtype(column):
+        said = column.astype("str").str.strip().str.lower()
+        if said.isin(["true", "false"]).any():
+            column = said.map({"true": 1.0, "false": 0.0}).fillna(column)
     if column.dtype.kind in "mM":  # times would become nanoseconds
         return pd.Series(np.nan, index=column.index)
     try:
@@ -325,14 +347,16 @@ def _counts_up(column: pd.Series) -> bool:
 
 def _names(given: list[object]) -> list[str]:
     """Column names as text, numbered where there are none, all different."""
-    out: list[str] = []
+    out: dict[str, None] = {}
+    used: dict[str, int] = {}
     for k, name in enumerate(given):
         said = str(name).strip() if not isinstance(name, int) else f"column {k + 1}"
-        said = said[:_LABEL] or f"column {k + 1}"
+        said = plain = said[:_LABEL] or f"column {k + 1}"
         while said in out:
-            said += "'"
-        out.append(said)
-    return out
+            used[plain] = used.get(plain, 1) + 1
+            said = f"{plain} ({used[plain]})"
+        out[said] = None
+    return list(out)
 
 
 def _is_number(word: str) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from dpmc_core.datasets.own.archive import members
+from dpmc_core.datasets.own.archive import is_archive, members
 from dpmc_core.datasets.own.tables import decoded, read_table
 from dpmc_core.errors import DataError, ParameterError
 
@@ -42,7 +42,7 @@ class Documents:
 
 def guess_documents(file: str, data: bytes) -> tuple[DocumentsReading, pd.DataFrame | None]:
     """How ``data`` is probably meant, and its table if it is one."""
-    if data[:2] == b"PK":
+    if is_archive(file, data):
         return DocumentsReading(part="file"), None
     if not file.lower().endswith((".csv", ".tsv", ".parquet")):
         text = decoded(file, data)
@@ -59,7 +59,7 @@ def guess_documents(file: str, data: bytes) -> tuple[DocumentsReading, pd.DataFr
 def documents_of(file: str, data: bytes, reading: DocumentsReading, frame: pd.DataFrame | None) -> Documents:
     """The documents in ``data`` (or in its table ``frame``). Raises ``DataError`` where fewer than five hold anything, or there are more than 100,000 of them or 100
     million characters; ``ParameterError`` for a column that is not there."""
-    if data[:2] == b"PK":
+    if is_archive(file, data):
         found = [(name, decoded(name, content)) for name, content in members(file, data, (".txt",))]
         texts = [text for _, text in found]
         folders = [name.replace("\\", "/").rpartition("/")[0].rpartition("/")[2] for name, _ in found]

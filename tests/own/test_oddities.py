@@ -1,0 +1,157 @@
+"""Files as they come in the wild: ids with gaps, tables from a pivot, sixteen bits, names that occur twice."""
+
+import gc
+import time
+import weakref
+from io import BytesIO
+
+import numpy as np
+import pandas as pd
+import pytest
+from PIL import Image
+
+from dpmc_core.datasets import own
+from dpmc_core.datasets.own.tables import guess_ratings, read_table
+from dpmc_core.datasets.text import TextFilter
+from dpmc_core.errors import DataError
+from dpmc_core.experiments.worker import Worker
+from dpmc_core.metrics.topics import tc_w2v
+from tests.own.files import documents_zip, long_csv, mat, npy, pictures_zip, zipped
+
+
+def test_long_ids_and_those_with_noughts_before_them_stay_apart_in_spite_of_gaps() -> None:
+    first = 76561198000000000  # as Steam numbers people: neighbours are one number as fractions
+    rows = [f"{first + u},{i},{(u + i) % 5 + 1}" for u in range(60) for i in range(4)]
+    one = own.read("ratings", "steam.csv", "\n".join(["user,item,rating", *rows, ",3,4"]).encode())
+    assert one.ratings is not None
+    assert (one.ratings.n_users, len(one.ratings)) == (60, 240)
+    assert one.ratings.user_label(0) == str(first)
+    noughts = [f"{u},{i},{(len(u) + i) % 5 + 1}" for u in ("007", "7", "70", "8") for i in range(4)]
+    apart = own.read("ratings", "a.csv", "\n".join(["user,item,rating", *noughts]).encode())
+    assert apart.ratings is not None
+    assert apart.ratings.n_users == 4
+    buffer = BytesIO()
+    table = pd.DataFrame(
+        {
+            "user": pd.array([first + u for u in range(60)] * 4, dtype="Int64"),
+            "item": [i for i in "abcd" for _ in range(60)],
+        }
+    )
+    table["rating"] = np.arange(240) % 5 + 1.0
+    table.loc[3, "user"] = pd.NA
+    table.to_parquet(buffer)
+    whole = own.read("ratings", "steam.parquet", buffer.getvalue()).ratings
+    assert whole is not None
+    assert (whole.n_users, len(whole)) == (60, 239)
+
+
+@pytest.mark.parametrize("corner", ["userId", "", "id"])
+def test_the_first_line_of_a_pivot_names_its_items(corner: str) -> None:
+    rows = [",".join([str(u), *(str((u * i) % 5 + 1) for i in range(5))]) for u in range(1, 9)]
+    one = own.read("ratings", "w.csv", "\n".join([f"{corner},101,102,103,104,105", *rows]).encode(), layout="wide")
+    assert one.ratings is not None
+    assert one.ratings.item_labels == ("101", "102", "103", "104", "105")
+    assert (one.ratings.n_users, one.ratings.high) == (8, 5.0)
+
+
+def test_a_table_without_names_is_still_read_from_its_first_line() -> None:
+    rows = [f"{who},{i},{(i + k) % 5 + 1}" for k, who in enumerate(("ann", "bob", "cid")) for i in range(5)]
+    assert len(read_table("a.csv", "\n".join(rows).encode())) == 15
+
+
+def test_thousands_of_columns_of_one_name_are_told_apart_at_once() -> None:
+    alike = "a" * 90
+    header = ",".join(["user", *[alike] * 4000])
+    rows = [",".join([f"u{k}", *["3"] * 4000]) for k in range(3)]
+    started = time.process_time()
+    frame = read_table("w.csv", "\n".join([header, *rows]).encode())
+    guess_ratings(frame)
+    assert len(set(frame.columns)) == 4001
+    # pairs of names, or worse, take minutes; this is a hundredth of that
+    assert time.process_time() - started < 20
+
+
+def test_a_text_may_begin_with_two_letters_that_archives_begin_with() -> None:
+    rows = [f"PK{k},{i},{i % 5 + 1}" for k in range(4) for i in range(4)]
+    own.read("ratings", "a.csv", "\n".join(["PK,item,rating", *rows]).encode(), user="PK")
+    texts = own.read("documents", "a.txt", "\n".join(f"PK line {k}" for k in range(9)).encode()).documents
+    assert texts is not None
+    assert len(texts.texts) == 9
+
+
+def test_names_in_an_archive_may_begin_with_a_dot_and_a_slash() -> None:
+    one = own.read("documents", "a.zip", zipped({f"./{k}.txt": b"some words here" for k in range(6)}))
+    assert one.documents is not None
+    assert len(one.documents.texts) == 6
+
+
+def test_sixteen_bits_keep_their_shades() -> None:
+    shades = np.linspace(0, 65535, 144).astype(np.uint16).reshape(12, 12)
+    files = {}
+    for k in range(5):
+        buffer = BytesIO()
+        Image.fromarray(np.roll(shades, k)).save(buffer, "PNG")
+        files[f"{k}.png"] = buffer.getvalue()
+    images = own.read("images", "a.zip", zipped(files)).images
+    assert images is not None
+    assert len(np.unique(np.asarray(images.values)[:, 0])) > 100
+
+
+def test_one_image_says_nothing_about_the_shades_of_another() -> None:
+    """Else adding one would move all others, and no sensitivity would hold."""
+    rng = np.random.default_rng(0)
+    stack = rng.random((7, 20, 20))
+    without = own.read("images", "a.npy", npy(stack), side=8).images
+    bright = own.read("images", "a.npy", npy(np.concatenate([stack, 1000 * stack[:1]])), side=8).images
+    assert without is not None
+    assert bright is not None
+    np.testing.assert_array_equal(np.asarray(bright.values)[:, :7], np.asarray(without.values))
+
+
+@pytest.mark.parametrize("spoil", [-1.0, np.nan])
+def test_pixels_that_are_none_are_refused_before_they_are_resized(spoil: float) -> None:
+    stack = np.ones((7, 20, 20))
+    stack[3, 2, 2] = spoil
+    with pytest.raises(DataError, match="below 0 or without a value"):
+        own.read("images", "a.npy", npy(stack), side=8)
+
+
+def test_a_matlab_file_names_each_variable_once() -> None:
+    once = mat(faces=np.random.default_rng(0).random((6, 64)))
+    head, body = once[:128], once[128:]
+    with pytest.raises(DataError, match="two variables of one name"):
+        own.read("images", "a.mat", head + body + body)
+
+
+def test_an_exported_scale_is_the_scale_to_the_last_digit() -> None:
+    data = long_csv() + b"\n9,r0,new,0.1234567\n"
+    one = own.read("ratings", "a.csv", data, low=0.1234567)
+    assert one.options() == {"low": "0.1234567"}
+    own.read("ratings", "a.csv", data, **one.options())
+
+
+def test_a_model_of_words_goes_with_the_documents() -> None:
+    one = own.read("documents", "a.zip", documents_zip(40))
+    samples = one.samples(TextFilter(min_documents=1, max_share=1.0, stop_words=False))
+    tc_w2v(samples, np.random.default_rng(0).random((samples.dimension, 2)))
+    gone = weakref.ref(samples)
+    del one, samples
+    gc.collect()
+    assert gone() is None
+
+
+def test_a_process_that_has_read_a_file_ends_with_it() -> None:
+    worker = Worker()
+    try:
+        drawn = [found for found in worker.draw("read", [("images", "a.zip", pictures_zip(), {})]) if found is not None]
+        pid = worker.pid
+        assert [(k, last) for k, _, last in drawn] == [(0, False), (0, True)]
+        again = [found for found in worker.draw("inspect", [("images", "a.zip", pictures_zip())]) if found is not None]
+        assert again
+        assert worker.pid is not None
+        first, second = pid, worker.pid
+        list(worker.draw("read", [("images", "a.zip", pictures_zip(), {})]))
+        assert first is None or first == second  # the one that was started after the first file
+        assert worker.pid != second
+    finally:
+        worker.close()
