@@ -29,6 +29,7 @@ _MARKS = {
     "value": ("rating", "score", "star", "value", "grade", "points", "overall", "plays", "count"),
 }
 _FEW = 50  # columns
+_NUMBERS = "iufb"  # kinds of NumPy's numbers
 _LABEL = 80  # characters of an item's or user's name that are kept
 
 
@@ -209,7 +210,9 @@ def ratings_of(file: str, frame: pd.DataFrame, reading: RatingsReading, title: s
     rows = _long(frame, reading) if reading.layout == "long" else _wide(frame, reading)
     notes = []
     given, total = _numbers(rows["value"]), len(rows)
-    blank = rows["value"].isna() | (rows["value"].astype(str).str.strip() == "")
+    blank = rows["value"].isna()
+    if rows["value"].dtype.kind not in _NUMBERS:
+        blank |= rows["value"].astype(str).str.strip() == ""
     broken = ~np.isfinite(given) & ~blank
     nobody = rows["user"].isna() | rows["item"].isna()
     if broken.any():
@@ -255,7 +258,8 @@ def ratings_of(file: str, frame: pd.DataFrame, reading: RatingsReading, title: s
         )
     if low == high:
         raise DataError(
-            f"{file}: every rating is {low:g}; there is nothing to learn. Is {reading.value!r} the right column?"
+            f"{file}: every rating is {low:g}; there is nothing to learn. "
+            + (f"Is {reading.value!r} the right column?" if reading.layout == "long" else "Is it one user a row?")
         )
     if reading.low is None or reading.high is None:
         notes.append(
@@ -280,16 +284,23 @@ def _long(frame: pd.DataFrame, reading: RatingsReading) -> pd.DataFrame:
 def _wide(frame: pd.DataFrame, reading: RatingsReading) -> pd.DataFrame:
     if reading.user:
         _there(frame, "user", reading.user)
-    items = [c for c in frame.columns if c != reading.user and _numbers(frame[c]).notna().any()]
+    filled = frame.notna().any()
+    items = [
+        c
+        for c, kind in frame.dtypes.items()
+        if c != reading.user and filled[c] and (kind.kind in _NUMBERS or _numbers(frame[c]).notna().any())
+    ]
     if not items:
         raise DataError("No column besides the users' holds a number; is this one rating a row?")
-    users = frame[reading.user] if reading.user else pd.Series(np.arange(1, len(frame) + 1))
     across = frame[items]
+    clean = all(kind.kind in _NUMBERS for kind in across.dtypes)
+    # numbers of users and items, not their names: there may be thirty million cells
+    users, named = pd.factorize(frame[reading.user] if reading.user else np.arange(1, len(frame) + 1))
     return pd.DataFrame(
         {
-            "user": np.repeat(users.to_numpy(), len(items)),
-            "item": np.tile(np.array(items, dtype=object), len(frame)),
-            "value": across.astype(object).to_numpy().ravel(),
+            "user": pd.Categorical.from_codes(np.repeat(users, len(items)), named),
+            "item": pd.Categorical.from_codes(np.tile(np.arange(len(items)), len(frame)), items),
+            "value": across.to_numpy(np.float64 if clean else object).ravel(),
         }
     )
 
@@ -305,7 +316,7 @@ def _once(rows: pd.DataFrame, twice: str) -> tuple[pd.DataFrame, int]:
     if not doubled:
         return rows, 0
     if twice == "mean":
-        return rows.groupby(["user", "item"], sort=False, as_index=False)["value"].mean(), doubled
+        return rows.groupby(["user", "item"], sort=False, as_index=False, observed=True)["value"].mean(), doubled
     return rows.drop_duplicates(["user", "item"], keep="last" if twice == "last" else "first"), doubled
 
 
@@ -313,8 +324,9 @@ def _numbered(ids: pd.Series) -> tuple[np.ndarray, tuple[str, ...]]:
     """Numbers from 0 in the order of the ids, and the ids as words."""
     if ids.dtype.kind == "f" and bool((ids % 1 == 0).all()):
         ids = ids.astype(np.int64)
-    numbers, known = pd.factorize(ids.astype(str).str.strip())
-    words = [str(name) for name in known]
+    codes, known = pd.factorize(ids)
+    again, words = pd.factorize(np.array([str(name).strip() for name in known], dtype=object))
+    numbers = again[codes]
     plain = all(re.fullmatch("0|[1-9][0-9]*", word) for word in words)  # then 9 comes before 10
     order = sorted(range(len(words)), key=(lambda k: (len(words[k]), words[k])) if plain else words.__getitem__)
     place = np.empty(len(words), dtype=np.int64)
@@ -323,7 +335,7 @@ def _numbered(ids: pd.Series) -> tuple[np.ndarray, tuple[str, ...]]:
 
 
 def _numbers(column: pd.Series) -> pd.Series:
-    if column.dtype.kind == "b":
+    if column.dtype.kind in _NUMBERS:
         return column.astype(np.float64)
     if column.dtype.kind == "O" or pd.api.types.is_string_dtype(column):
         said = column.astype("str").str.strip().str.lower()
