@@ -2,7 +2,6 @@
 
 import io
 import itertools
-import json
 import pickle
 import stat
 import struct
@@ -15,7 +14,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpmc_core.cli import main
 from dpmc_core.datasets import entry, own, shelf
 from dpmc_core.errors import DataError, DPMCError, ParameterError
 from dpmc_core.experiments import FactorSpec, RunSpec, factorize, run
@@ -336,48 +334,6 @@ def test_a_sweep_of_own_data_runs_in_processes_and_is_kept_nowhere() -> None:
         assert (last.done, last.failures) == (4, 0)
         *_, again = sweep(spec, runs, jobs=1)
         assert again.before == 4
-
-
-def test_the_command_line_takes_the_same_files(tmp_path, capsys: pytest.CaptureFixture[str]) -> None:
-    table, faces = tmp_path / "my ratings.csv", tmp_path / "faces.zip"
-    table.write_bytes(long_csv(30, 12))
-    faces.write_bytes(pictures_zip(12))
-    assert (
-        main(["complete", "--data", str(table), "--read", "twice=mean", "--rank", "2", "--iterations", "2", "--json"])
-        == 0
-    )
-    printed = capsys.readouterr()
-    summary = json.loads(printed.out.splitlines()[-1])
-    mine = own.read("ratings", table.name, table.read_bytes(), twice="mean")
-    with shelf.using(mine):
-        spec = RunSpec(dataset=mine.name, rank=2, iterations=2)
-        assert summary["rmse"] == run(spec).final.test_rmse
-        assert (
-            spec.command()
-            == "python -m dpmc_core complete --data 'my ratings.csv' --read twice=mean --rank 2 --iterations 2"
-        )
-        lines = spec.python()
-    assert main(["factorize", "--data", str(faces), "--rank", "3", "--rounds", "2"]) == 0
-    assert "12 images" in capsys.readouterr().out
-    for words, said in (
-        (["--data", str(tmp_path / "none.csv")], "cannot be read (No such file"),
-        (["--data", str(table), "--dataset", "ml-1m"], "left out with --data"),
-        (["--data", str(table), "--read", "user"], "NAME=VALUE"),
-        (["--read", "user=x"], "left out without --data"),
-    ):
-        assert main(["complete", *words]) == 2
-        assert said in capsys.readouterr().err
-    import os
-
-    before = os.getcwd()
-    try:
-        os.chdir(tmp_path)
-        room: dict[str, object] = {}
-        exec(lines, room)
-        assert room["result"].final.test_rmse == summary["rmse"]  # type: ignore[attr-defined]
-    finally:
-        os.chdir(before)
-        shelf.put({})
 
 
 def test_a_set_travels_without_what_was_worked_out() -> None:

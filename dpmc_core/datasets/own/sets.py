@@ -123,7 +123,10 @@ class OwnSet:
 
     def words(self) -> str:
         """Its options on the command line."""
-        chosen = [f"--read {shlex.quote(f'{name}={value}')}" for name, value in self.options().items()]
+        holds = (
+            {"kind": self.entry.holds} if self.file.lower().endswith(".zip") else {}
+        )  # it may hold other files besides
+        chosen = [f"--read {shlex.quote(f'{name}={value}')}" for name, value in (holds | self.options()).items()]
         return " ".join([f"--data {shlex.quote(self.file)}", *chosen])
 
     def lines(self) -> str:

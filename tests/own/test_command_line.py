@@ -1,0 +1,74 @@
+"""Your own file on the command line: the same as on the page."""
+
+import json
+import os
+
+import pytest
+
+from dpmc_core.cli import main
+from dpmc_core.datasets import own, shelf
+from dpmc_core.experiments import RunSpec, run
+from tests.own.files import long_csv, picture, pictures_zip, zipped
+
+
+def test_the_command_line_takes_the_same_files(tmp_path, capsys: pytest.CaptureFixture[str]) -> None:
+    table, faces = tmp_path / "my ratings.csv", tmp_path / "faces.zip"
+    table.write_bytes(long_csv(30, 12))
+    faces.write_bytes(pictures_zip(12))
+    assert (
+        main(["complete", "--data", str(table), "--read", "twice=mean", "--rank", "2", "--iterations", "2", "--json"])
+        == 0
+    )
+    printed = capsys.readouterr()
+    summary = json.loads(printed.out.splitlines()[-1])
+    mine = own.read("ratings", table.name, table.read_bytes(), twice="mean")
+    with shelf.using(mine):
+        spec = RunSpec(dataset=mine.name, rank=2, iterations=2)
+        assert summary["rmse"] == run(spec).final.test_rmse
+        assert (
+            spec.command()
+            == "python -m dpmc_core complete --data 'my ratings.csv' --read twice=mean --rank 2 --iterations 2"
+        )
+        lines = spec.python()
+    assert main(["factorize", "--data", str(faces), "--rank", "3", "--rounds", "2"]) == 0
+    assert "12 images" in capsys.readouterr().out
+    for words, said in (
+        (["--data", str(tmp_path / "none.csv")], "cannot be read (No such file"),
+        (["--data", str(table), "--dataset", "ml-1m"], "left out with --data"),
+        (["--data", str(table), "--read", "user"], "NAME=VALUE"),
+        (["--read", "user=x"], "left out without --data"),
+        (
+            ["--data", str(table), "--read", "kind=pickles"],
+            "kind = 'pickles' is not allowed: it must be one of ratings",
+        ),
+        *(
+            (
+                ["--data", str(table), "--read", f"{name}=x"],
+                f"read = '{name}' is not allowed: it must be one of kind, layout",
+            )
+            for name in ("data", "file", "name", "title", "colour")
+        ),
+    ):
+        assert main(["complete", *words]) == 2
+        assert said in capsys.readouterr().err
+    before = os.getcwd()
+    try:
+        os.chdir(tmp_path)
+        room: dict[str, object] = {}
+        exec(lines, room)
+        assert room["result"].final.test_rmse == summary["rmse"]  # type: ignore[attr-defined]
+    finally:
+        os.chdir(before)
+        shelf.put({})
+
+
+def test_an_archive_with_both_is_what_it_is_said_to_be(tmp_path, capsys: pytest.CaptureFixture[str]) -> None:
+    both = tmp_path / "faces.zip"
+    both.write_bytes(zipped({"README.txt": b"twelve faces", **{f"{k}.png": picture(seed=k) for k in range(12)}}))
+    words = ["factorize", "--data", str(both), "--rank", "3", "--rounds", "2"]
+    assert main(words) == 2
+    assert "documents" in capsys.readouterr().err
+    assert main([*words, "--read", "kind=images"]) == 0
+    assert "12 images" in capsys.readouterr().out
+    mine = own.read("images", "faces.zip", both.read_bytes())
+    assert mine.words() == "--data faces.zip --read kind=images"
