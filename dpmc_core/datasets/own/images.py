@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
-from PIL import Image, UnidentifiedImageError
+from PIL import Image
 from scipy import io
 
 from dpmc_core.datasets.own.archive import is_archive, members
@@ -28,6 +28,19 @@ ORDERS = {"rows": "row by row", "columns": "column by column (as MATLAB does)"}
 _scipy_io: Any = io  # its stubs know paths only; it reads streams as well
 _LIKELY = ("images", "faces", "fea", "x", "data", "m", "v")
 _BRIGHTEST = 1e12
+# what Pillow meets a damaged picture with
+_DAMAGED = (
+    OSError,
+    ValueError,
+    TypeError,
+    SyntaxError,
+    IndexError,
+    KeyError,
+    OverflowError,
+    EOFError,
+    Warning,
+    Image.DecompressionBombError,
+)
 _SIDE = 32  # what pictures of different sizes are brought to, unless another is chosen
 
 
@@ -159,19 +172,7 @@ def _opened(name: str, content: bytes) -> Image.Image:
         warnings.simplefilter("error")  # Pillow warns of images that unpack to too much
         try:
             opened = Image.open(BytesIO(content), formats=("PNG", "JPEG"))
-        except (
-            UnidentifiedImageError,
-            OSError,
-            ValueError,
-            TypeError,
-            SyntaxError,
-            IndexError,
-            KeyError,
-            OverflowError,
-            EOFError,
-            Warning,
-            Image.DecompressionBombError,
-        ):
+        except _DAMAGED:
             raise DataError(f"{name[-80:]} is no PNG or JPEG picture that can be read.") from None
     if math.prod(opened.size) > MOST_PIXELS:
         raise DataError(
@@ -188,18 +189,7 @@ def _pixels(name: str, opened: Image.Image, side: int) -> NDArray[np.float64]:
                 opened = Image.fromarray((np.asarray(opened, dtype=np.float64) / 257).round().astype(np.uint8))
             grey = opened.convert("L")
             return _brought(grey, side) if side else np.asarray(grey, dtype=np.float64) / 255
-        except (
-            OSError,
-            ValueError,
-            TypeError,
-            SyntaxError,
-            IndexError,
-            KeyError,
-            OverflowError,
-            EOFError,
-            Warning,
-            Image.DecompressionBombError,
-        ) as error:
+        except _DAMAGED as error:
             raise DataError(f"{name[-80:]} is damaged ({type(error).__name__}); nothing was read.") from None
 
 
