@@ -6,11 +6,15 @@ import json
 import re
 import sys
 import time
+from inspect import signature
 from pathlib import Path
 
 import pytest
 from starlette.datastructures import Headers
 from starlette.formparsers import MultiPartParser
+from streamlit.runtime.memory_session_storage import MemorySessionStorage
+from streamlit.runtime.runtime import Runtime
+from streamlit.runtime.websocket_session_manager import WebsocketSessionManager
 from streamlit.testing.v1 import AppTest
 
 from app_pages.parts import jobs, own_data, settings
@@ -239,3 +243,12 @@ def test_the_log_is_lines_of_json_without_a_visitor(capfd: pytest.CaptureFixture
     entry = json.loads(lines[-1])
     assert (entry["event"], entry["kind"], entry["state"]) == ("job", "task", "done")
     assert set(entry) <= {"time", "event", "session", "kind", "state", "waited", "seconds", "done", "of"}
+
+
+def test_sessions_that_are_over_can_be_dropped() -> None:
+    """What ``warm`` uses of Streamlit is private there: a release that changes it must be noticed."""
+    over = MemorySessionStorage(ttl_seconds=0)
+    assert callable(over._cache.expire)  # type: ignore[attr-defined]
+    manager = WebsocketSessionManager(over, *[None] * (len(signature(WebsocketSessionManager).parameters) - 1))
+    assert manager._session_storage is over
+    assert callable(Runtime._get_async_objs)
