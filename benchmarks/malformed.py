@@ -81,12 +81,15 @@ async def visit(app: App, count: int, seed: int) -> None:
     times: list[float] = []
     errors: list[str] = []
     hung: list[str] = []
+    slow: list[str] = []
 
     async def one() -> None:
         async with Visitor(app.url) as visitor:
             for page, query in made:
                 try:
                     times.append(await visitor.open(page, query, timeout=60))
+                    if times[-1] > 5:
+                        slow.append(f"{times[-1]:.1f} s: {page}?{query[:300]}")
                 except TimeoutError:
                     hung.append(f"{page}?{query}")
                     return
@@ -98,7 +101,7 @@ async def visit(app: App, count: int, seed: int) -> None:
     print(
         f"{len(times):,} links in {time.perf_counter() - started:.0f} s, four at a time: slowest {max(times):.2f} s, {over} above 5 s, {len(hung)} hung, {len(errors)} with an error on the page"
     )
-    for line in (*hung[:5], *errors[:10]):
+    for line in (*hung[:5], *errors[:10], *slow[:20]):
         print(f"  {line}")
 
 
