@@ -1,6 +1,5 @@
 """A visitor's own data on the pages: taken, corrected, used, forgotten, and nobody else's."""
 
-import asyncio
 import gc
 import json
 import re
@@ -21,6 +20,7 @@ from app_pages.parts import jobs, own_data, settings
 from dpmc_core.datasets import shelf
 from dpmc_core.errors import ParameterError
 from dpmc_core.experiments.store import RunStore
+from tests.apart import run_apart
 from tests.app.test_pages import ROOT, fresh_visitor, open_page
 from tests.own.files import documents_zip, long_csv, pictures_zip
 
@@ -212,7 +212,7 @@ def test_an_upload_never_touches_a_disk() -> None:
         return rolled
 
     try:
-        assert not asyncio.run(parse())
+        assert not run_apart(parse())
     finally:
         watching = False
     assert opened == []

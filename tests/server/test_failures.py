@@ -16,6 +16,7 @@ import pytest
 
 from benchmarks.visitor import App, Visitor, running_app
 from dpmc_core.experiments.store import RunStore
+from tests.apart import run_apart
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs Linux: limits and signals of processes")
 LONG = "dataset=skewed&n_users=2500&n_items=1500&n_ratings=300000&rank=64&iterations=500&n=1&run=1"
@@ -83,7 +84,7 @@ def test_a_jobs_process_is_killed_and_a_tab_is_closed(tmp_path: Path) -> None:
         await run_one(app, 2)
 
     with running_app(tmp_path, DPMC_STORE=str(tmp_path / "runs"), DPMC_GRACE_SECONDS="2") as app:
-        asyncio.run(tell())
+        run_apart(tell())
         assert "Traceback" not in app.log.read_text(errors="replace")
         assert app.process.poll() is None
 
@@ -117,7 +118,7 @@ def test_a_full_disk_and_a_restart_lose_no_finished_run(tmp_path: Path) -> None:
             assert visitor.errors == []
 
     with running_app(tmp_path, before=small_disk, DPMC_STORE=str(place)) as app:
-        asyncio.run(fill())
+        run_apart(fill())
         assert app.process.poll() is None
         theirs = workers(app)
         assert theirs
@@ -132,7 +133,7 @@ def test_a_full_disk_and_a_restart_lose_no_finished_run(tmp_path: Path) -> None:
     assert len(kept) >= 2
     assert set(kept) <= seeds
     with running_app(tmp_path, DPMC_STORE=str(place)) as app:
-        asyncio.run(look())
+        run_apart(look())
     with RunStore(place) as store:
         assert {row["seed"] for row in store.rows({}, limit=100)} >= {*kept, 1000}
 
@@ -150,5 +151,5 @@ def test_hostile_links_end_in_a_page(tmp_path: Path) -> None:
             assert visitor.errors == []
 
     with running_app(tmp_path, DPMC_STORE=str(tmp_path / "runs")) as app:
-        asyncio.run(visit())
+        run_apart(visit())
         assert "Traceback" not in app.log.read_text(errors="replace")
