@@ -6,6 +6,7 @@ from typing import Any
 import streamlit as st
 
 from app_pages.parts import audit_charts, controls, game, glossary, jobs, live, texts
+from app_pages.parts.points import notice
 from app_pages.parts.style import IDENTITY, draw, show
 from dpmc_core.errors import DPMCError
 from dpmc_core.experiments.audit_spec import CASES, FACTOR_TARGETS, NEIGHBOURS, VIEWS, AuditSpec
@@ -169,18 +170,18 @@ def show_result(result: AuditResult, title: str) -> None:
     )
     figure, numbers = audit_charts.scores(result)
     show(figure, "scores", f"Scores in the two datasets, as far as they can be told apart. {result.verdict}", numbers)
-    st.markdown("**What to notice**")
     ceiling = proves_at_most(result.runs - result.runs // 2, bound.confidence, bound.delta)
     first, second = audit_charts.worlds(result.spec)
     likely, other = (first, second) if bound.likely_in else (second, first)
-    for sentence in (
-        f"The attacker looks for a score {'above' if bound.above else 'at or below'} {texts.three(bound.threshold)}, a rule chosen on the other half of the outputs. It occurred in "
-        f"{bound.hits_likely:,} of {bound.runs_likely:,} fresh outputs with “{likely}” and in {bound.hits_unlikely:,} of {bound.runs_unlikely:,} with “{other}”.",
-        f"The rule that is right most often attributes {100 * bound.accuracy:.1f} of 100 fresh outputs correctly ({100 * bound.accuracy_low:.1f} to "
-        f"{100 * bound.accuracy_high:.1f} with {100 * bound.confidence:g} % confidence; 50 is chance).",
-        f"So many outputs could prove at most ε = {texts.three(ceiling)}, if the attack never erred: a low bound is no proof of privacy.",
-    ):
-        st.markdown(f"- {sentence}")
+    notice(
+        [
+            f"The attacker looks for a score {'above' if bound.above else 'at or below'} {texts.three(bound.threshold)}, a rule chosen on the other half of the outputs. It occurred in "
+            f"{bound.hits_likely:,} of {bound.runs_likely:,} fresh outputs with “{likely}” and in {bound.hits_unlikely:,} of {bound.runs_unlikely:,} with “{other}”.",
+            f"The rule that is right most often attributes {100 * bound.accuracy:.1f} of 100 fresh outputs correctly ({100 * bound.accuracy_low:.1f} to "
+            f"{100 * bound.accuracy_high:.1f} with {100 * bound.confidence:g} % confidence; 50 is chance).",
+            f"So many outputs could prove at most ε = {texts.three(ceiling)}, if the attack never erred: a low bound is no proof of privacy.",
+        ]
+    )
     for name, epsilon in result.claims.items():
         claim = result.statement
         st.caption(

@@ -1,7 +1,6 @@
 """Budget: what many releases add up to, by every accounting method that holds, and how much noise a budget asks for."""
 
 import json
-import math
 from dataclasses import replace
 from typing import Any
 
@@ -9,11 +8,12 @@ import pandas as pd
 import streamlit as st
 
 from app_pages.parts import budget_charts, controls, glossary, stories, texts
+from app_pages.parts.budget_counts import USUAL, Question
+from app_pages.parts.points import notice
 from app_pages.parts.style import IDENTITY, show
 from dpmc_core.errors import DPMCError
-from dpmc_core.mechanisms import Mechanism
-from dpmc_core.privacy import Ledger, Release, Statement, least_noise, ledger_from_text, odds_sentence, state, subject
-from dpmc_core.privacy.compare import epsilon_curve, price, variance_curve
+from dpmc_core.privacy import Ledger, Statement, ledger_from_text, odds_sentence, state, subject
+from dpmc_core.privacy.compare import price
 from dpmc_core.privacy.ledger_file import MOST_BYTES
 
 RUNS = {"own": "your own", "irls": "Huber paper: IRLS, T = 50 × K = 20", "als": "Huber paper: ALS, T = 50"}
@@ -21,7 +21,7 @@ LOOSE = (
     "Several numbers move: Gaussian noise is counted exactly, Huber and Laplace noise by upper bounds that are not tight, so part of their "
     "disadvantage is the counting's (up to about a fifth)."
 )
-USUAL_VARIANCE = {"own": 100.0, "irls": 2.0, "als": 2.0}  # your own: small shifts; the papers': what they use
+USUAL_VARIANCE = {"own": USUAL.amount, "irls": 2.0, "als": 2.0}  # your own: small shifts; the papers': what they use
 MODES = {"variance": "variance", "epsilon": "ε of one release"}
 
 
@@ -33,16 +33,18 @@ def usual_variance() -> None:
 controls.on_page("app_pages/budget.py", {"u_run": RUNS, "u_by": MODES})
 with st.sidebar:
     st.subheader("What is released")
-    run = controls.choice("A run like", "u_run", RUNS, "own", then=usual_variance)
+    run = controls.choice("A run like", "u_run", RUNS, USUAL.run, then=usual_variance)
     if run == "own":
-        count = int(controls.number("Releases T", "u_count", "releases_shown", 1000))
-        sensitivity = controls.number("Sensitivity Δ (ℓ1)", "u_sensitivity", "nominal_sensitivity", 1.0, step=0.5)
+        count = int(controls.number("Releases T", "u_count", "releases_shown", USUAL.count))
+        sensitivity = controls.number(
+            "Sensitivity Δ (ℓ1)", "u_sensitivity", "nominal_sensitivity", USUAL.sensitivity, step=0.5
+        )
         spread = int(
             controls.number(
                 "Numbers that one person moves",
                 "u_moved",
                 "moved",
-                1,
+                USUAL.spread,
                 help="With ℓ1 sensitivity Δ spread evenly over m numbers, the ℓ2 sensitivity is Δ/√m.",
             )
         )
@@ -50,34 +52,18 @@ with st.sidebar:
         count, sensitivity, spread = {"irls": 1000, "als": 50}[run], 5.0, 1
     usual = USUAL_VARIANCE[run]
     st.subheader("Compare at equal")
-    compare = controls.segments("Compare at equal", "u_by", MODES, "variance", label_visibility="collapsed")
+    compare = controls.segments("Compare at equal", "u_by", MODES, USUAL.by, label_visibility="collapsed")
     if compare == "variance":
         amount = controls.slider(
             "Variance of every noise", "u_variance", "variance", usual, low=0.5, high=200.0, step=0.5
         )
     else:
         amount = controls.slider("ε of one release", "u_epsilon", "epsilon", 0.1, low=0.01, high=5.0, step=0.01)
-    alpha = controls.slider("Huber's α", "u_alpha", "alpha", 1.5, low=0.05, high=6.0, step=0.01)
+    alpha = controls.slider("Huber's α", "u_alpha", "alpha", USUAL.alpha, low=0.05, high=6.0, step=0.01)
     st.subheader("Budget")
-    target = controls.number("ε for everything together", "u_target", "noise_epsilon", 1.0, step=0.5)
+    target = controls.number("ε for everything together", "u_target", "noise_epsilon", USUAL.target, step=0.5)
     with st.expander("More"):
-        delta = controls.number("δ", "u_delta", "account_delta", 1e-5, step=1e-6, format="%.1e")
-
-
-def release_of(noise: Mechanism) -> Release:
-    """One release of the chosen run with this noise."""
-    return Release(
-        what="right-hand sides of all items" if run != "own" else "a vector",
-        mechanism=noise,
-        l1_sensitivity=sensitivity,
-        l2_sensitivity=sensitivity / math.sqrt(spread),
-        unit="rating" if run != "own" else "record",
-        neighbours="replace-one" if run != "own" else "add/remove-one",
-        coordinates=spread,
-        count=1,
-        sound=False,
-        source="huber-paper, Theorem 2.1 with Δ = 5 (assumed)" if run != "own" else "typed on the Budget page",
-    )
+        delta = controls.number("δ", "u_delta", "account_delta", USUAL.delta, step=1e-6, format="%.1e")
 
 
 def statement_card(title: str, said: Statement) -> None:
@@ -91,6 +77,17 @@ def statement_card(title: str, said: Statement) -> None:
         st.caption(f"Unit: one {said.unit}; neighbours: {said.neighbours}. {said.how}.")
 
 
+asked = Question(
+    run=run,
+    count=count,
+    sensitivity=sensitivity,
+    spread=spread,
+    by=compare,
+    amount=amount,
+    alpha=alpha,
+    target=target,
+    delta=delta,
+)
 glossary.title("What does a whole run spend?", "budget")
 st.markdown(
     "One noisy answer costs some privacy, **ε**. An algorithm gives many answers, and the costs add up: less than one by one, if one counts "
@@ -98,19 +95,15 @@ st.markdown(
 )
 controls.link_problems()
 try:
-    mechanisms = budget_charts.at_equal(compare, amount, alpha, sensitivity, delta)
-    releases = [release_of(noise) for noise in mechanisms]
+    mechanisms = asked.mechanisms()
     with st.spinner("Composing the privacy losses…"):
-        curves = [epsilon_curve(release, budget_charts.COUNTS, delta) for release in releases]
-        statements = [state(Ledger((replace(release, count=count),)), delta) for release in releases]
+        curves = [asked.curve(noise) for noise in mechanisms]
+        statements = [asked.statement(noise) for noise in mechanisms]
 except DPMCError as error:
     st.error(controls.plain(str(error)))
     st.stop()
 titles = [IDENTITY[noise.name].title for noise in mechanisms]
-# what a budget needs does not depend on the noise one started from: the same shapes at one scale are searched once
-shapes = [
-    release_of(noise) for noise in budget_charts.at_equal("variance", 100 * sensitivity**2, alpha, sensitivity, delta)
-]
+shapes = asked.shapes()
 by_name = dict(zip((noise.name for noise in mechanisms), statements, strict=True))
 
 figure, numbers = budget_charts.composition(
@@ -126,9 +119,7 @@ st.caption(
     + "; ".join(f"{texts.describe(noise)} (sd {texts.three(noise.std)})" for noise in mechanisms)
     + "."
 )
-st.markdown("**What to notice**")
-for sentence in stories.notice_budget(statements, mechanisms, sensitivity):
-    st.markdown(f"- {sentence}")
+notice(stories.notice_budget(statements, mechanisms, sensitivity))
 
 for column, title, statement in zip(st.columns(3), titles, statements, strict=True):
     with column:
@@ -171,7 +162,7 @@ with right:
     st.subheader(f"Which noise is least for ε = {texts.three(target)}?", anchor=False)
     try:
         with st.spinner("Searching the least noise for each number of releases…"):
-            variances = [variance_curve(release, budget_charts.NEEDED_COUNTS, target, delta) for release in shapes]
+            variances = [asked.needed(shape) for shape in shapes]
         figure, numbers = budget_charts.needed(variances, mechanisms, target)
         winners = stories.least_by_count(variances, mechanisms)
         show(figure, "needed", f"Variance that each noise needs for the budget. {winners}", numbers)
@@ -185,13 +176,13 @@ with right:
 st.subheader(f"How much noise buys ε = {texts.three(target)} for {count:,} releases?", anchor=False)
 rows: list[dict[str, Any]] = []
 with st.spinner("Searching the least noise…"):
-    for title, release in zip(titles, shapes, strict=True):
+    for title, shape in zip(titles, shapes, strict=True):
         try:
-            (made,) = least_noise(Ledger((replace(release, count=count),)), target, delta, tolerance=1e-4).releases
+            noise = asked.least(shape)
         except DPMCError as error:
             st.warning(controls.plain(str(error)))
             continue
-        rows.append({"noise": title, "standard deviation": made.mechanism.std, "variance": made.mechanism.variance})
+        rows.append({"noise": title, "standard deviation": noise.std, "variance": noise.variance})
 if rows:
     least = min(row["variance"] for row in rows)
     for row in rows:
@@ -252,10 +243,10 @@ if kept is not None:
         st.error(controls.plain(str(error)), icon=":material/error:")
 with st.expander("Take it with you", icon=":material/download:", on_change="rerun", key="u_take") as fold:
     if fold.open:
-        for title, release in zip(titles, releases, strict=True):
+        for title, noise in zip(titles, mechanisms, strict=True):
             st.download_button(
                 f"Ledger, {title} (JSON)",
-                data=json.dumps(Ledger((replace(release, count=count),)).as_dict(), indent=1),
+                data=json.dumps(Ledger((replace(asked.release(noise), count=count),)).as_dict(), indent=1),
                 file_name=f"dpmc-ledger-{title.lower()}.json",
                 mime="application/json",
                 on_click="ignore",

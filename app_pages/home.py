@@ -3,7 +3,7 @@
 import streamlit as st
 
 from app_pages.parts import charts, controls, glossary, texts
-from app_pages.parts.home_picture import EPSILONS, NOISES, picture
+from app_pages.parts.home_picture import EPSILONS, NOISES, panels, picture
 from app_pages.parts.style import IDENTITY, draw, show
 from dpmc_core.mechanisms import Gaussian, Huber, Laplace
 from dpmc_core.privacy import guess_bound, odds_sentence
@@ -56,8 +56,7 @@ st.caption(
 
 clean, noisy = picture("none", 1.0, seed), picture(mechanism, epsilon, seed)
 st.subheader(f"One picture that degrades (nominal ε = {epsilon:g} per draw: not the odds above)", anchor=False)
-panels = [("the truth", clean.truth), ("no noise", clean.completed), ("with noise", noisy.completed)]
-figure, numbers = charts.heat_map(panels, float(clean.truth.min()), float(clean.truth.max()))
+figure, numbers = panels(mechanism, epsilon, seed)
 show(
     figure,
     "home-picture",

@@ -1,9 +1,9 @@
 """Mechanisms: densities, variance, samples, privacy loss and profile of each noise family, and Table 1 re-computed."""
 
-import numpy as np
 import streamlit as st
 
 from app_pages.parts import charts, controls, glossary, texts
+from app_pages.parts.points import notice
 from app_pages.parts.style import IDENTITY, show
 from dpmc_core.errors import DPMCError
 from dpmc_core.limits import LIMITS
@@ -85,9 +85,7 @@ figure, numbers = charts.densities(mechanisms, view)
 facts = "; ".join(f"{TITLES[m.name]} standard deviation {texts.three(m.std)}" for m in mechanisms)
 show(figure, f"mechanisms-{view}", f"{view} of each noise. {facts}.", numbers)
 
-st.markdown("**What to notice**")
-for sentence in texts.notice_mechanisms(mechanisms, sensitivity, delta):
-    st.markdown(f"- {sentence}")
+notice(texts.notice_mechanisms(mechanisms, sensitivity, delta))
 
 cells = st.columns(len(mechanisms))
 for cell, m in zip(cells, mechanisms, strict=True):
@@ -125,17 +123,16 @@ with left:
     )
 with right:
     st.subheader("Samples over the density", anchor=False)
-    draws = np.asarray(huber.sample(samples, np.random.default_rng(seed)))
-    figure, numbers = charts.sampled(huber, draws)
+    figure, numbers, spread = charts.sampled(huber, samples, seed)
     show(
         figure,
         "samples",
-        f"{samples:,} samples of Huber noise follow its density; sample variance {texts.three(float(draws.var()))} against "
+        f"{samples:,} samples of Huber noise follow its density; sample variance {texts.three(spread)} against "
         f"{texts.three(huber.variance)}.",
         numbers,
     )
     st.caption(
-        f"{samples:,} draws of the teaching sampler, seed {seed}; bars ± 95 %. Sample variance {texts.three(float(draws.var()))}, "
+        f"{samples:,} draws of the teaching sampler, seed {seed}; bars ± 95 %. Sample variance {texts.three(spread)}, "
         f"exact {texts.three(huber.variance)} (huber-thesis figure 4.3)."
     )
 

@@ -131,8 +131,10 @@ def variance_curve(current: Huber) -> Drawn:
     return fig, pd.DataFrame({"alpha": alpha, "variance": value})
 
 
-def sampled(mechanism: Mechanism, samples: NDArray[np.float64]) -> Drawn:
-    """Histogram of samples under their density (thesis figure 4.3), with ±1.96 standard errors of each bar."""
+@drawn_once.of_values
+def sampled(mechanism: Mechanism, count: int, seed: int) -> tuple[go.Figure, pd.DataFrame, float]:
+    """Histogram of ``count`` samples under their density (thesis figure 4.3), with ±1.96 standard errors of each bar; its numbers; and the samples' variance."""
+    samples = np.asarray(mechanism.sample(count, np.random.default_rng(seed)))
     reach = 5 * mechanism.std
     edges = np.linspace(-reach, reach, 81)
     counts, _ = np.histogram(samples, edges)
@@ -153,7 +155,8 @@ def sampled(mechanism: Mechanism, samples: NDArray[np.float64]) -> Drawn:
     x = np.linspace(-reach, reach, 401)
     fig.add_scatter(x=x, y=mechanism.pdf(x), mode="lines", name="density", line={"color": look.colour, "width": 2.5})
     label_end(fig, float(x[225]), float(mechanism.pdf(x[225])), f"{look.title} density", shift=8)
-    return fig, pd.DataFrame({"x": middle, "sampled": height, "half_width_95": half, "density": mechanism.pdf(middle)})
+    numbers = pd.DataFrame({"x": middle, "sampled": height, "half_width_95": half, "density": mechanism.pdf(middle)})
+    return fig, numbers, float(samples.var())
 
 
 @drawn_once.of_values

@@ -12,11 +12,12 @@ import streamlit as st
 
 from app_pages.parts import controls, glossary, jobs, run_charts, texts
 from app_pages.parts.completion_controls import LETTERS, NOISES
+from app_pages.parts.points import notice, points
 from app_pages.parts.run_charts import Named
 from app_pages.parts.style import IDENTITY, draw, show
 from dpmc_core.experiments import RecommendResult, RunResult, RunSpec, run
 from dpmc_core.experiments.registry import ALGORITHMS
-from dpmc_core.privacy import Statement, odds_sentence, subject
+from dpmc_core.privacy import Account, Statement, odds_sentence, subject
 
 __all__ = ["counted", "example", "main_figure", "named", "protection", "results_of", "so_far", "title_of"]
 
@@ -103,16 +104,18 @@ def protection(result: RunResult | RecommendResult) -> None:
 def counted(statement: Statement) -> None:
     """The other ways of counting, and what the count covers or leaves out, each in a popover."""
     with st.popover("Counted by other methods", icon=":material/calculate:"):
-        for answer in statement.accounts:
-            value = "does not apply" if math.isinf(answer.epsilon) else f"ε = {texts.three(answer.epsilon)}"
-            proof = "" if answer.published else " (rests on this project's own proof, not peer-reviewed)"
-            st.markdown(f"- **{answer.title}**: {value}{proof}. {answer.how}")
+        points(map(_counted_by, statement.accounts))
         st.page_link("app_pages/budget.py", label="More on the Budget page", icon=":material/account_balance_wallet:")
     with st.popover(
         "What this count leaves out" if statement.nominal else "What this covers", icon=":material/warning:"
     ):
-        for caveat in statement.caveats:
-            st.markdown(f"- {caveat}")
+        points(statement.caveats)
+
+
+def _counted_by(answer: Account) -> str:
+    value = "does not apply" if math.isinf(answer.epsilon) else f"ε = {texts.three(answer.epsilon)}"
+    proof = "" if answer.published else " (rests on this project's own proof, not peer-reviewed)"
+    return f"**{answer.title}**: {value}{proof}. {answer.how}"
 
 
 def account(item: Named, clip: bool) -> None:
@@ -139,9 +142,7 @@ def account(item: Named, clip: bool) -> None:
 
 def details(results: list[Named], clip: bool) -> None:
     """Everything below the main figure."""
-    st.markdown("**What to notice**")
-    for sentence in texts.notice_runs(results):
-        st.markdown(f"- {sentence}")
+    notice(texts.notice_runs(results))
     for column, item in zip(st.columns(len(results)), results, strict=True):
         with column:
             account(item, clip)

@@ -15,6 +15,7 @@ from plotly.subplots import make_subplots
 from app_pages.parts import jobs
 from app_pages.parts.charts import Drawn
 from app_pages.parts.factor_charts import LOOKS
+from app_pages.parts.points import notice
 from app_pages.parts.style import Label, draw, label_ends, show
 from dpmc_core.datasets import entry
 from dpmc_core.experiments.factor_run import TRIVIAL
@@ -239,9 +240,7 @@ def factor_study_result(result: FactorStudyResult, example: bool = False) -> Non
     show(
         figure, f"factor-study-{result.spec.kind}", sentences[0].replace("**", "") if sentences else kind.title, numbers
     )
-    st.markdown("**What to notice**")
-    for sentence in sentences:
-        st.markdown(f"- {sentence}")
+    notice(sentences)
     unfinished = "" if result.finished else f" Stopped after {result.runs} of {result.total} runs."
     unit = "image" if entry(base.dataset).holds == "images" else "document"
     counted = {

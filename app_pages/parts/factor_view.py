@@ -15,6 +15,7 @@ from app_pages.parts import controls, factor_charts, jobs, texts
 from app_pages.parts.compare_view import counted
 from app_pages.parts.factor_charts import Learned, learned
 from app_pages.parts.factor_texts import notice_factors
+from app_pages.parts.points import notice
 from app_pages.parts.style import draw, show
 from dpmc_core.experiments import FactorResult, FactorSpec, factorize
 from dpmc_core.experiments.factor_registry import FACTORIZERS
@@ -66,11 +67,7 @@ def factor_results(results: Sequence[FactorResult | None]) -> None:
             f"Stopped before {len(results) - len(done)} of the {len(results)} methods had begun: they are not shown."
         )
     (_parts if images else _topics)(items)
-    st.markdown("**What to notice**")
-    for sentence in notice_factors(items):
-        st.markdown(f"- {sentence}")
-    for note in done[0].samples.notes:
-        st.markdown(f"- {controls.plain(note)}")
+    notice([*notice_factors(items), *map(controls.plain, done[0].samples.notes)])
     st.subheader("How well is the data rebuilt?", anchor=False)
     figure, numbers = factor_charts.objective_curves(items)
     said = "; ".join(f"{i.name} {texts.three(i.result.final.objective)}" for i in items)

@@ -1,6 +1,6 @@
 """The one picture of the Home page.
 
-Lives here: the small run behind it, kept for all visitors, and all of its first seed made before anybody asks. Does not live here: the page.
+Lives here: the small run behind it and its figure, kept for all visitors, and all of its first seed made before anybody asks. Does not live here: the page.
 """
 
 import time
@@ -8,11 +8,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from app_pages.parts import charts, drawn_once
 from dpmc_core.experiments import RunSpec, run
 
-__all__ = ["EPSILONS", "NOISES", "Picture", "make_ahead", "picture"]
+__all__ = ["EPSILONS", "NOISES", "Picture", "make_ahead", "panels", "picture"]
 
 EPSILONS = (0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 7.0, 10.0)
 NOISES = {"huber": "Huber", "laplace": "Laplace", "gaussian": "Gaussian"}
@@ -52,9 +55,17 @@ def picture(mechanism: str, epsilon: float, seed: int) -> Picture:
     )
 
 
+@drawn_once.of_values
+def panels(mechanism: str, epsilon: float, seed: int) -> tuple[go.Figure, pd.DataFrame]:
+    """The truth, the matrix completed without noise, and with it, as a figure and as numbers."""
+    clean, noisy = picture("none", 1.0, seed), picture(mechanism, epsilon, seed)
+    three = [("the truth", clean.truth), ("no noise", clean.completed), ("with noise", noisy.completed)]
+    return charts.heat_map(three, float(clean.truth.min()), float(clean.truth.max()))
+
+
 def make_ahead(seed: int = 0) -> None:
     """Every picture of ``seed``, one after the other and not in a hurry."""
     for mechanism in NOISES:
         for epsilon in EPSILONS:
-            picture(mechanism, epsilon, seed)
+            panels(mechanism, epsilon, seed)
             time.sleep(_PAUSE)

@@ -12,6 +12,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from app_pages.parts import controls, own_data
 from app_pages.parts.own_reading import read_file
+from app_pages.parts.points import points
 from dpmc_core.datasets.own import KINDS, OwnSet, Preview
 from dpmc_core.datasets.own.images import ORDERS, ROWS
 from dpmc_core.datasets.own.sets import MOST_MEGABYTES
@@ -209,8 +210,7 @@ def _ready(kind: str, one: OwnSet) -> None:
         st.markdown(
             f":material/check_circle: **{one.entry.title}** can be chosen on every page that takes {kind}: it is in their menus of datasets."
         )
-        for note in one.notes:
-            st.markdown(f"- {controls.plain(note)}")
+        points(controls.plain(note) for note in one.notes)
         st.warning(
             "**Whatever is computed without noise leaks.** The non-private side of each comparison, its errors, pictures, words and lists are for teaching and for your own eyes: do not publish them, and "
             "read on each private run what its ε covers and what it leaves out.",

@@ -13,6 +13,7 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
+from app_pages.parts.points import notice
 from app_pages.parts.style import figure, show
 from dpmc_core.experiments.intervals import t_half_width
 from dpmc_core.experiments.papers import ENTRIES, PAPERS, Entry, PaperResult, RowResult, rows_of, stored
@@ -116,9 +117,7 @@ def table(entry: Entry, rows: Sequence[Row], result: PaperResult | None) -> None
     said = ", ".join(f"{n} {kind}" for kind, n in counts.items() if n)
     sentences = [f"Of {len(found)} rows: {said}.", *beaten(found), *claims(entry.id, result)]
     show(*_picture(found, sentences[0]))
-    st.markdown("**What to notice**")
-    for sentence in sentences:
-        st.markdown(f"- {sentence}")
+    notice(sentences)
     frame = pd.DataFrame([_line(row, mine, verdict) for row, mine, verdict in found])
     shown = frame.dropna(axis="columns", how="all")
     one = [

@@ -16,6 +16,7 @@ from app_pages.parts import controls, jobs, texts
 from app_pages.parts.charts import Drawn
 from app_pages.parts.compare_view import protection, title_of
 from app_pages.parts.completion_controls import LETTERS
+from app_pages.parts.points import notice
 from app_pages.parts.style import IDENTITY, Label, draw, figure, label_ends, level, show
 from dpmc_core.experiments import RecommendResult, RunSpec, recommend
 from dpmc_core.metrics import RECALL_AT, top_items
@@ -125,9 +126,7 @@ def results_of(results: Sequence[RecommendResult | None]) -> None:
             f"Only {few} users were held out: too few to tell much. More users, or a larger held-out share, say more.",
             icon=":material/group:",
         )
-    st.markdown("**What to notice**")
-    for sentence in said:
-        st.markdown(f"- {sentence}")
+    notice(said)
     for column, (letter, result) in zip(st.columns(len(shown)), shown, strict=True):
         with column.container(border=True):
             st.markdown(f"**{letter} · {title_of(result.spec)}**")

@@ -17,7 +17,7 @@ from dpmc_core.mechanisms import Gaussian, Huber, Laplace, Mechanism, textbook_g
 from dpmc_core.privacy import Ledger, Release, Statement, odds_sentence, state
 from dpmc_core.privacy.compare import dpals_counts, price
 
-__all__ = ["least_by_count", "notice_budget", "tell"]
+__all__ = ["least_by_count", "notice_budget", "paper_statements", "tell"]
 
 three = texts.three
 
@@ -90,7 +90,7 @@ def _paper_release(noise: Mechanism, count: int) -> Ledger:
 
 
 @lru_cache(maxsize=32)
-def _paper_statements(delta: float) -> list[tuple[str, float, float, float, float]]:
+def paper_statements(delta: float) -> list[tuple[str, float, float, float, float]]:
     """Variance 2, Δ = 5: noise, ε per draw, and ε of 50 and of 1,000 draws added up and tightest of 1,000."""
     rows = []
     for noise in (Huber.with_variance(2.0), Laplace.with_variance(2.0), Gaussian.with_variance(2.0)):
@@ -152,7 +152,7 @@ def tell(by_name: Mapping[str, Statement], variance: float, alpha: float, sensit
             "coordinate (Bun & Steinke 2016)."
         )
     with st.expander("The papers count one draw of a thousand, and three things not at all"):
-        rows = _paper_statements(delta)
+        rows = paper_statements(delta)
         for title, one, fifty, added, tight in rows:
             total = f"{three(added)} added up, " if math.isfinite(added) else ""
             st.markdown(

@@ -13,6 +13,7 @@ import streamlit as st
 from app_pages.parts import controls, jobs, study_charts, texts
 from app_pages.parts.compare_view import export, protection
 from app_pages.parts.completion_controls import LETTERS
+from app_pages.parts.points import notice
 from app_pages.parts.run_charts import Named, top_entries
 from app_pages.parts.style import draw, show
 from dpmc_core.datasets import shelf
@@ -58,9 +59,7 @@ def study_result(result: StudyResult, example: bool = False) -> None:
     sentences = study_charts.study_sentences(result)
     figure, numbers = study_charts.study_curves(result)
     show(figure, f"study-{result.spec.kind}", sentences[0].replace("**", "") if sentences else kind.title, numbers)
-    st.markdown("**What to notice**")
-    for sentence in sentences:
-        st.markdown(f"- {sentence}")
+    notice(sentences)
     unfinished = (
         ""
         if result.finished
@@ -107,9 +106,7 @@ def skew(spec: RunSpec) -> None:
     figure, numbers = study_charts.skew_curves(skews)
     sentences = study_charts.skew_sentences(skews, spec.items_per_user)
     show(figure, "skew", sentences[0], numbers)
-    st.markdown("**What to notice**")
-    for sentence in sentences:
-        st.markdown(f"- {sentence}")
+    notice(sentences)
     st.subheader("Who gains and who loses weight", anchor=False)
     figure, numbers = study_charts.skew_cells(skews)
     show(
@@ -168,12 +165,11 @@ def lists(results: list[RunResult]) -> None:
         "● also in the list without privacy. In brackets the predicted rating, clipped to the scale; ties stand in the order of the unclipped prediction. How many are shared says how far "
         "noise moves a list, not which list is better: by predicted rating alone, items that few have rated come first where there is no noise to hide them."
     )
-    st.markdown("**What to notice**")
-    for name, found in list(zip(titles, entries, strict=True))[1:]:
-        same = sum(item in plain for item, _ in found)
-        st.markdown(f"- {name}: {same} of {len(found)} are also in the list without privacy.")
-    for name, result in zip(titles, results, strict=True):
-        st.markdown(f"- {texts.beaten_by(name, result)}")
+    shared = [
+        f"{name}: {sum(item in plain for item, _ in found)} of {len(found)} are also in the list without privacy."
+        for name, found in list(zip(titles, entries, strict=True))[1:]
+    ]
+    notice([*shared, *map(texts.beaten_by, titles, results)])
     rated = int((train.users == user).sum())
     st.caption(
         f"{train.user_label(user).capitalize()} rated {rated} items in the training data, which are left out. What this person sees is worked out from their own ratings without noise, for them alone; "

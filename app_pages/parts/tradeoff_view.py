@@ -16,6 +16,7 @@ import streamlit as st
 
 from app_pages.parts import jobs, own_data, tradeoff_best, tradeoff_charts
 from app_pages.parts.controls import plain
+from app_pages.parts.points import notice
 from app_pages.parts.style import IDENTITY, draw, show
 from app_pages.parts.tradeoff_controls import BY
 from dpmc_core.datasets import entry
@@ -119,9 +120,7 @@ def views(view: str, points: list[Point], axis: str, *, large: bool = False) -> 
             draw(figure, f"tradeoff-{view}", alt, toolbar=False)
         else:
             show(figure, f"tradeoff-{view}", alt, numbers)
-    st.markdown("**What to notice**")
-    for sentence in sentences:
-        st.markdown(f"- {sentence}")
+    notice(sentences)
     if view == "frontier":
         st.caption(
             "Filled: nothing of the same kind is better in both ε and error. Colour is the noise, shape the algorithm. Bars: 95 % t-intervals over repetitions."

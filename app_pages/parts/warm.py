@@ -1,6 +1,6 @@
 """What a server does once its first visitor has a page, so that nobody else waits for it.
 
-Lives here: starting the worker processes, loading the code of all pages, making the pictures that most ask for, keeping Python's collector of garbage off what was loaded for good, and tidying up now and then. Does not live here: anything that a page needs in order to be right.
+Lives here: starting the worker processes, loading the code of all pages, making the pictures and counts that most ask for, keeping Python's collector of garbage off what was loaded for good, and tidying up now and then. Does not live here: anything that a page needs in order to be right.
 """
 
 import ctypes
@@ -15,7 +15,8 @@ from functools import lru_cache
 from streamlit import runtime
 
 import app_pages.parts
-from app_pages.parts import home_picture, jobs
+from app_pages.parts import budget_counts, home_picture, jobs
+from dpmc_core.errors import DPMCError
 
 __all__ = ["warm"]
 
@@ -41,7 +42,9 @@ def _settle() -> None:
             importlib.import_module(module.name)
         gc.collect()
         gc.freeze()
-        home_picture.make_ahead()
+        with suppress(DPMCError):
+            budget_counts.make_ahead()
+            home_picture.make_ahead()
     while True:
         time.sleep(_TIDY_SECONDS)
         _forget_sessions()

@@ -8,6 +8,7 @@ bits (Mironov 2012), so it is not for publishing numbers about real people.
 
 import math
 from abc import ABC, abstractmethod
+from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -119,7 +120,7 @@ class Mechanism(ABC):
 
         (1 + δ(0))/2: δ(0) is the total variation distance. Never above what ε alone allows (``privacy.guess_bound``).
         """
-        return (1 + float(self.delta(0.0, sensitivity))) / 2
+        return (1 + _total_variation(self, limits.check("sensitivity", sensitivity))) / 2
 
     def isf(self, q: ArrayLike) -> Any:
         """Inverse of ``sf``."""
@@ -135,24 +136,7 @@ class Mechanism(ABC):
 
         Raises ``ParameterError`` unless 0 < δ < 1 and sensitivity > 0.
         """
-        delta = limits.check("delta", delta)
-        sensitivity = limits.check("sensitivity", sensitivity)
-        if float(self.delta(0.0, sensitivity)) <= delta:
-            return 0.0
-        high = self.epsilon(sensitivity)
-        if math.isinf(high):
-            high = 1.0
-            while float(self.delta(high, sensitivity)) > delta:
-                high *= 2
-                if high > 1e300:
-                    raise ParameterError("delta", delta, "large enough for some finite ε at this sensitivity")
-        if float(self.delta(high, sensitivity)) > delta:  # pragma: no cover - a profile is 0 at its pure ε
-            return high
-        return float(
-            optimize.brentq(
-                lambda e: float(self.delta(e, sensitivity)) - delta, 0.0, high, xtol=1e-300, rtol=8.9e-16, maxiter=500
-            )
-        )
+        return _epsilon_at_delta(self, limits.check("delta", delta), limits.check("sensitivity", sensitivity))
 
     def _check_privacy_arguments(self, epsilon: ArrayLike, sensitivity: float) -> tuple[FloatArray, float]:
         eps = as_array(epsilon)
@@ -160,3 +144,29 @@ class Mechanism(ABC):
             bad = float(eps.flat[int(np.argmax(~(eps >= 0)))])
             raise ParameterError("epsilon", bad, limits.LIMITS["epsilon_or_zero"].allowed)
         return eps, limits.check("sensitivity", sensitivity)
+
+
+@lru_cache(maxsize=4096)  # a page asks for the same few again and again
+def _total_variation(mechanism: Mechanism, sensitivity: float) -> float:
+    """δ(0): how far the outputs of two neighbours are apart in total variation."""
+    return float(mechanism.delta(0.0, sensitivity))
+
+
+@lru_cache(maxsize=4096)
+def _epsilon_at_delta(mechanism: Mechanism, delta: float, sensitivity: float) -> float:
+    if _total_variation(mechanism, sensitivity) <= delta:
+        return 0.0
+    high = mechanism.epsilon(sensitivity)
+    if math.isinf(high):
+        high = 1.0
+        while float(mechanism.delta(high, sensitivity)) > delta:
+            high *= 2
+            if high > 1e300:
+                raise ParameterError("delta", delta, "large enough for some finite ε at this sensitivity")
+    if float(mechanism.delta(high, sensitivity)) > delta:  # pragma: no cover - a profile is 0 at its pure ε
+        return high
+    return float(
+        optimize.brentq(
+            lambda e: float(mechanism.delta(e, sensitivity)) - delta, 0.0, high, xtol=1e-300, rtol=8.9e-16, maxiter=500
+        )
+    )

@@ -42,7 +42,7 @@ def variance_curve(release: Release, counts: tuple[int, ...], epsilon: float, de
     be a fifth too large, where Gaussian noise is counted exactly. For pictures: ``calibrate.least_noise`` is sharper.
     """
     made = (
-        least_noise(Ledger((replace(release, count=count),)), epsilon, delta, tolerance=1e-3, coarse=True)
+        least_noise(Ledger((replace(release, count=count),)), epsilon, delta, tolerance=1e-3, coarse=True, quick=True)
         for count in counts
     )
     return tuple(ledger.releases[0].mechanism.variance for ledger in made)
