@@ -44,7 +44,7 @@ def presenter() -> None:
     vary = "people" if slide == "people" else "noise"
     by = slide.removeprefix("rating-") if slide.startswith("rating-") else "total_epsilon"
     view = controls.segments("View", "t_view", views_of(vary), "curves", label_visibility="collapsed")
-    tradeoff_view.views(view, points, tradeoff_view.axis_of(vary, by), large=True)
+    tradeoff_view.views(view, points, tradeoff_view.axis_of(vary, by), large=True, example=slide)
     tradeoff_view.counted(points, spec, vary, by)
     st.caption(f"Stored results of {made['runs']} runs, made on {made['date']}.")
     controls.switch("Presenter mode", "present", False)  # as on the page itself: what is usual is not in the address
@@ -107,7 +107,7 @@ def live() -> None:
             "with the settings in the sidebar; small data takes a minute or two."
             + (f" {kept_of_these} of their {how_many(spec)} runs are kept already." if kept_of_these and spec else "")
         )
-        tradeoff_view.views(view, points, axis)
+        tradeoff_view.views(view, points, axis, example=name)
         tradeoff_view.counted(points, kept, asked.vary, asked.by)
         tradeoff_view.take_away(kept, points)
 

@@ -15,6 +15,7 @@ import pandas as pd
 import streamlit as st
 
 from app_pages.parts import jobs, own_data, tradeoff_best, tradeoff_charts
+from app_pages.parts.charts import Drawn
 from app_pages.parts.controls import plain
 from app_pages.parts.points import notice
 from app_pages.parts.style import IDENTITY, draw, show
@@ -89,8 +90,25 @@ def so_far(job: jobs.Job, axis: str) -> bool:
     return True
 
 
-def views(view: str, points: list[Point], axis: str, *, large: bool = False) -> None:
-    """One view of ``points``: figure, what to notice, and the numbers."""
+def _made(view: str, points: list[Point], axis: str, large: bool) -> tuple[list[str], Drawn | None]:
+    """The sentences and the figure of one view."""
+    lines = tradeoff_charts.lines_of(points, axis)
+    if view == "pairs":
+        apart = tradeoff_charts.differences(lines)
+        drawn = tradeoff_charts.pairs_figure(apart, axis, large=large) if apart else None
+        return tradeoff_charts.pair_sentences(apart, axis), drawn
+    if view == "frontier":
+        return tradeoff_best.frontier_sentences(points), tradeoff_best.frontier_figure(points, large=large)
+    return tradeoff_charts.curve_sentences(lines), tradeoff_charts.curves(lines, measures(points), large=large)
+
+
+@lru_cache(maxsize=24)
+def _of_example(view: str, name: str, axis: str, large: bool) -> tuple[list[str], Drawn | None]:
+    return _made(view, examples()[name][1], axis, large)
+
+
+def views(view: str, points: list[Point], axis: str, *, large: bool = False, example: str = "") -> None:
+    """One view of ``points``: figure, what to notice, and the numbers. Those of the stored ``example`` of that name are drawn once."""
     lines = tradeoff_charts.lines_of(points, axis)
     failures = sum(p.failures for p in points)
     if failures:
@@ -103,16 +121,7 @@ def views(view: str, points: list[Point], axis: str, *, large: bool = False) -> 
         )
     if not any(lines.noisy(a) for a in lines.algorithms):
         st.caption("No run with noise is finished: there is nothing to draw yet.")
-    if view == "pairs":
-        apart = tradeoff_charts.differences(lines)
-        sentences = tradeoff_charts.pair_sentences(apart, axis)
-        drawn = tradeoff_charts.pairs_figure(apart, axis, large=large) if apart else None
-    elif view == "frontier":
-        sentences = tradeoff_best.frontier_sentences(points)
-        drawn = tradeoff_best.frontier_figure(points, large=large)
-    else:
-        sentences = tradeoff_charts.curve_sentences(lines)
-        drawn = tradeoff_charts.curves(lines, measures(points), large=large)
+    sentences, drawn = _of_example(view, example, axis, large) if example else _made(view, points, axis, large)
     alt = " ".join(sentences[:2]).replace("**", "")
     if drawn is not None:
         figure, numbers = drawn
