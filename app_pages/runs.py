@@ -8,26 +8,18 @@ import pandas as pd
 import streamlit as st
 
 from app_pages.parts import controls, glossary, keeping, runs_view, settings
-from dpmc_core.experiments.factor_registry import FACTORIZERS
-from dpmc_core.experiments.registry import ALGORITHMS
 from dpmc_core.experiments.store import RunStore, StoreError
 from dpmc_core.wording import three
 
 AT_ONCE = 200
 MOST_COMPARED = 8
 
-controls.on_page("app_pages/runs.py")
+controls.on_page("app_pages/runs.py", {f"r_{column}": names for column, names in runs_view.titles().items()})
 glossary.title("What has been run, and what came out?", "runs")
 st.markdown(
     "Every run that finishes is kept here with its settings, seed, errors, ledger and statement: runs of the *Completion*, *Factorization* and *Tradeoffs* pages and of the command line. Pick some to "
     "compare them."
 )
-
-
-def name_of(algorithm: str) -> str:
-    """An algorithm's title."""
-    known = ALGORITHMS.get(algorithm) or FACTORIZERS.get(algorithm)
-    return known.title if known else algorithm
 
 
 def filters(store: RunStore) -> dict[str, tuple[str, ...]]:
@@ -42,12 +34,7 @@ def filters(store: RunStore) -> dict[str, tuple[str, ...]]:
             ("mechanism", "Noises"),
             ("unit", "Who is protected"),
         ):
-            titles = (
-                {v: v or "nobody" for v in found[column]}
-                if column != "algorithm"
-                else {v: name_of(v) for v in found[column]}
-            )
-            out[column] = controls.any_of(label, f"r_{column}", titles)
+            out[column] = controls.any_of(label, f"r_{column}", {v: runs_view.titled(column, v) for v in found[column]})
     return {column: picked for column, picked in out.items() if picked}
 
 
@@ -57,9 +44,9 @@ def table(rows: list[dict[str, Any]]) -> pd.DataFrame:
         [
             {
                 "when (UTC)": row["created"][:16].replace("T", " "),
-                "dataset": row["dataset"],
-                "algorithm": name_of(row["algorithm"]),
-                "noise": row["mechanism"],
+                "dataset": runs_view.titled("dataset", row["dataset"]),
+                "algorithm": runs_view.titled("algorithm", row["algorithm"]),
+                "noise": runs_view.titled("mechanism", row["mechanism"]),
                 "result": row["value"],
                 "best trivial": row["trivial"],
                 "measure": row["measure"] if not row["error"] else row["error"],

@@ -130,6 +130,11 @@ def runs_command(arguments: argparse.Namespace) -> dict[str, Any]:
                     "(none)",
                     "at least one of --" + ", --".join(FILTERS) + ", so that nothing is deleted by accident",
                 )
+            known = store.values()
+            for name, (value,) in where.items():
+                if value not in known[name]:
+                    held = ", ".join(v or '""' for v in known[name]) or "left out: the store is empty"
+                    raise ParameterError(f"--{name}", value, f"one that kept runs have: {held}")
             gone = store.delete(row["key"] for row in store.rows(where))
             print(f"{gone} runs were deleted from {store.place}", file=sys.stderr)
             return {"deleted": gone, "store": store.place}

@@ -6,6 +6,7 @@ Lives here: what the *Runs* page shows of records. Does not live here: the store
 import json
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import pandas as pd
@@ -14,13 +15,14 @@ import streamlit as st
 from app_pages.parts.controls import plain
 from app_pages.parts.style import IDENTITY, Identity, figure, log_ticks, show
 from app_pages.parts.tradeoff_view import examples
+from dpmc_core.datasets.catalogue import catalogue
 from dpmc_core.errors import DPMCError
 from dpmc_core.experiments.factor_registry import FACTORIZERS
-from dpmc_core.experiments.records import Record, spec_of
+from dpmc_core.experiments.records import Record, better, spec_of
 from dpmc_core.experiments.registry import ALGORITHMS
 from dpmc_core.wording import three
 
-__all__ = ["compare", "picture"]
+__all__ = ["compare", "picture", "titled", "titles"]
 
 _WAYS = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot", "solid", "dash")
 _LETTERS = "ABCDEFGH"
@@ -49,7 +51,10 @@ def picture(rows: Sequence[dict[str, Any]]) -> None:
             mode="markers",
             name=look.title,
             marker={"color": look.colour, "symbol": look.marker, "size": 9, "opacity": 0.75},
-            text=[f"{row['dataset']}, {row['algorithm']}, seed {row['seed']}" for row in these],
+            text=[
+                f"{titled('dataset', row['dataset'])}, {titled('algorithm', row['algorithm'])}, seed {row['seed']}"
+                for row in these
+            ],
             hovertemplate="%{text}: %{y:.4f}<extra></extra>",
         )
     fig.update_layout(
@@ -64,11 +69,7 @@ def picture(rows: Sequence[dict[str, Any]]) -> None:
         range=[math.log10(least / 1.3), math.log10(right * 1.3)],
     )
     left_out = max(len(rows) - len(some), 0)
-    beat = sum(
-        row["trivial"] is not None
-        and (row["value"] > row["trivial"] if measure.startswith("Recall") else row["value"] < row["trivial"])
-        for row in some
-    )
+    beat = sum(row["trivial"] is not None and better(measure, row["value"], row["trivial"]) for row in some)
     alt = f"{len(some)} runs by {measure}; {beat} of them are better than the best trivial predictor on their data." + (
         f" {left_out} listed runs with another measure or an error are not drawn." if left_out else ""
     )
@@ -104,8 +105,23 @@ def look_of(mechanism: str) -> Identity:
 
 def title_of(record: Record) -> str:
     """What a run is, short."""
-    known = ALGORITHMS.get(record.algorithm) or FACTORIZERS.get(record.algorithm)
-    return f"{known.title if known else record.algorithm}, {look_of(record.mechanism).title}"
+    return f"{titled('algorithm', record.algorithm)}, {look_of(record.mechanism).title}"
+
+
+@lru_cache(maxsize=1)
+def titles() -> dict[str, dict[str, str]]:
+    """What the values of columns are called, as far as this release knows them."""
+    return {
+        "dataset": {name: one.title for name, one in catalogue().items()},
+        "algorithm": {name: one.title for name, one in [*ALGORITHMS.items(), *FACTORIZERS.items()]},
+        "mechanism": {name: look.title for name, look in IDENTITY.items()},
+        "unit": {"": "nobody"},
+    }
+
+
+def titled(column: str, value: str) -> str:
+    """A value as a visitor reads it; as it is where this release does not know it."""
+    return titles()[column].get(value, value)
 
 
 def compare(records: Sequence[Record]) -> None:
@@ -122,7 +138,7 @@ def compare(records: Sequence[Record]) -> None:
                 label = record.summary.get("statement", {}).get("label", "no statement is kept")
                 better = "better than" if beats(record) else "not better than"
                 st.caption(
-                    f"{better} the best trivial predictor ({three(record.trivial or 0.0)})  \n{plain(record.dataset)}, seed {record.seed}  \n**{plain(str(label))}**"
+                    f"{better} the best trivial predictor ({three(record.trivial or 0.0)})  \n{plain(titled('dataset', record.dataset))}, seed {record.seed}  \n**{plain(str(label))}**"
                 )
     specs = {f"{_LETTERS[k]}": json.loads(r.spec) for k, r in enumerate(records)}
     names = sorted({name for spec in specs.values() for name in spec})
@@ -154,7 +170,7 @@ def beats(record: Record) -> bool:
     """Whether a run is better than the best trivial predictor, by its one number."""
     assert record.value is not None  # the caller has no others
     assert record.trivial is not None
-    return record.value > record.trivial if record.measure.startswith("Recall") else record.value < record.trivial
+    return better(record.measure, record.value, record.trivial)
 
 
 def _shown(value: object) -> str:

@@ -101,8 +101,13 @@ def spec_of(kind: str, text: str) -> AnySpec:
 
 
 def measure_of(spec: AnySpec) -> str:
-    """What a run of ``spec`` is judged by, with its unit. Of recall more is better, of the others less."""
+    """What a run of ``spec`` is judged by, with its unit. ``better`` tells what is better."""
     return MEASURES["factor" if isinstance(spec, FactorSpec) else spec.task]
+
+
+def better(measure: str, value: float, than: float) -> bool:
+    """Whether ``value`` is better than another by ``measure``: more of recall, less of the others."""
+    return value > than if measure == MEASURES["recommend"] else value < than
 
 
 def standing_of(spec: AnySpec) -> tuple[str, bool]:

@@ -185,10 +185,24 @@ def test_runs_are_filtered_compared_and_deleted(own_store: Path) -> None:
     assert len(app.metric) == 2
     filtered = open_page("runs", r_mechanism="huber")
     assert "1 run" in texts(filtered)
+    assert list(filtered.dataframe[0].value["noise"]) == ["Huber"]
+    assert list(filtered.dataframe[0].value["dataset"]) == ["Synthetic low-rank matrix"]
     app.button(key="delete-runs").click().run()
     assert "2 runs were deleted" in texts(app)
     with RunStore(own_store) as store:
         assert [row["mechanism"] for row in store.rows()] == ["gaussian"]
+
+
+def test_with_the_last_tick_taken_away_nothing_is_compared(own_store: Path) -> None:
+    kept = record_of(run(TINY))
+    with RunStore(own_store) as store:
+        store.add(kept)
+    app = open_page("runs", runs=kept.key)
+    assert "Side by side" in "\n".join(s.value for s in app.subheader)
+    app.session_state["runs-ticked"] = True  # as after a tick, of which the table now has none
+    app.run()
+    assert "Side by side" not in "\n".join(s.value for s in app.subheader)
+    assert "runs" not in app.query_params
 
 
 def test_a_store_that_cannot_be_read_is_told_and_pages_go_on(own_store: Path) -> None:

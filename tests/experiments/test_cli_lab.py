@@ -88,6 +88,10 @@ def test_mistakes_with_a_store(file: str, tmp_path: Path, capsys: pytest.Capture
     assert main(["sweep", file, "--jobs", "1"]) == 0
     for words, message in (
         (["runs", "delete"], "at least one of --kind"),
+        (
+            ["runs", "delete", "--dataset", "nosuch"],
+            "--dataset = 'nosuch' is not allowed: it must be one that kept runs have",
+        ),
         (["runs", "export", str(tmp_path / "runs.txt")], "a name that ends in .csv or .parquet"),
         (["runs", "export", str(tmp_path / "no" / "runs.csv")], "a place that can be written"),
         (["runs", "add", str(tmp_path / "sweep.toml")], "holds no runs that can be added"),
