@@ -1,10 +1,13 @@
-"""Entrance of DPMC Lab: page configuration, navigation, and what stands around every page. Run with ``streamlit run app.py``."""
+"""Entrance of DPMC Lab: page configuration, navigation, and what stands around every page. Run with ``streamlit run serve.py``, or ``streamlit run app.py``."""
 
 import streamlit as st
 
-from app_pages.parts import lessons, settings, share
-from app_pages.parts.warm import warm
-from dpmc_core.errors import ParameterError
+from app_pages.parts import loading
+
+loading.done()
+from app_pages.parts import lessons, settings, share  # noqa: E402
+from app_pages.parts.warm import warm  # noqa: E402
+from dpmc_core.errors import ParameterError  # noqa: E402
 
 st.set_page_config(
     page_title="DPMC Lab",

@@ -48,7 +48,7 @@ def running_app(folder: Path, *, before: Callable[[], None] | None = None, **env
         "-m",
         "streamlit",
         "run",
-        "app.py",
+        "serve.py",
         "--server.port",
         str(port),
         "--server.address",

@@ -1,0 +1,33 @@
+"""The code of the first page, loaded when the server starts.
+
+Lives here: a thread that imports it, and waiting for that thread. Two threads that import the same packages at once could find one half-made, so a script waits until the thread is through. Does not live here: what is prepared
+after the first visitor has a page (``warm``).
+"""
+
+import importlib
+import threading
+from contextlib import suppress
+
+__all__ = ["begin", "done"]
+
+_FIRST = ("lessons", "share", "home_picture", "warm")  # what app.py and Home import, and with it nearly all of the core
+_threads: list[threading.Thread] = []
+
+
+def begin() -> None:
+    """Start loading; once for each server."""
+    if not _threads:
+        _threads.append(threading.Thread(target=_load, name="dpmc-load", daemon=True))
+        _threads[0].start()
+
+
+def done() -> None:
+    """Wait until everything is loaded, where loading was begun."""
+    for thread in _threads:
+        thread.join()
+
+
+def _load() -> None:
+    for name in _FIRST:
+        with suppress(ImportError):  # whoever needs it meets the error, and says so
+            importlib.import_module(f"app_pages.parts.{name}")
