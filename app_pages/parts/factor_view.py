@@ -12,11 +12,13 @@ import pandas as pd
 import streamlit as st
 
 from app_pages.parts import controls, factor_charts, jobs, texts
+from app_pages.parts.aside import learn_words
 from app_pages.parts.compare_view import counted
 from app_pages.parts.factor_charts import Learned, learned
 from app_pages.parts.factor_texts import notice_factors
 from app_pages.parts.points import notice
 from app_pages.parts.style import draw, show
+from dpmc_core.errors import DPMCError
 from dpmc_core.experiments import FactorResult, FactorSpec, factorize
 from dpmc_core.experiments.factor_registry import FACTORIZERS
 from dpmc_core.metrics.topics import W2V_WARNING, tc_w2v
@@ -149,19 +151,23 @@ def _topics(items: list[Learned]) -> None:
     with st.expander("Two coherence scores, and why to distrust one", on_change="rerun", key="f-coherence") as fold:
         if fold.open:
             st.markdown(f":material/warning: {W2V_WARNING}")
-            rows = []
-            if result.clean.texts:
+            rows, spoken = [], bool(result.clean.texts)
+            try:
                 with st.spinner("Training word2vec on these documents; a minute for thousands of them…"):
-                    tc_w2v(result.clean, result.dictionary)
+                    for item in items if spoken else ():
+                        learn_words(item.result.clean)
+            except DPMCError as error:
+                spoken = False
+                st.error(controls.plain(str(error)), icon=":material/error:")
             for item in items:
                 scores = item.result.coherence
                 row = {"method": item.name, "NPMI": math.nan if scores is None else float(np.nanmean(scores))}
-                if result.clean.texts:
+                if spoken:
                     row["TC-W2V"] = float(np.nanmean(tc_w2v(item.result.clean, item.result.dictionary)))
                 rows.append(row)
             random = np.random.default_rng(0).random(result.dictionary.shape)
             row = {"method": "random words", "NPMI": _npmi(result, random)}
-            if result.clean.texts:
+            if spoken:
                 row["TC-W2V"] = float(np.nanmean(tc_w2v(result.clean, random)))
             rows.append(row)
             st.dataframe(

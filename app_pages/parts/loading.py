@@ -6,11 +6,13 @@ after the first visitor has a page (``warm``).
 
 import importlib
 import threading
+import time
 from contextlib import suppress
 
 __all__ = ["begin", "done"]
 
 _FIRST = ("lessons", "share", "home_picture", "warm")  # what app.py and Home import, and with it nearly all of the core
+_ALONE = 5.0  # seconds
 _threads: list[threading.Thread] = []
 
 
@@ -31,3 +33,11 @@ def _load() -> None:
     for name in _FIRST:
         with suppress(ImportError):  # whoever needs it meets the error, and says so
             importlib.import_module(f"app_pages.parts.{name}")
+    threading.Thread(target=_unasked, name="dpmc-unasked", daemon=True).start()
+
+
+def _unasked() -> None:
+    """Nobody came so far: prepare everything all the same. A visitor who came would have begun it, after their page."""
+    time.sleep(_ALONE)
+    with suppress(ImportError, RuntimeError):
+        importlib.import_module("app_pages.parts.warm").warm()

@@ -11,7 +11,7 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from app_pages.parts import controls, own_data
-from app_pages.parts.own_reading import read_file
+from app_pages.parts.aside import read_file
 from app_pages.parts.points import points
 from dpmc_core.datasets.own import KINDS, OwnSet, Preview
 from dpmc_core.datasets.own.images import ORDERS, ROWS

@@ -1,4 +1,4 @@
-"""What a server does once its first visitor has a page, so that nobody else waits for it.
+"""What a server does once its first visitor has a page, or when none comes at once, so that nobody else waits for it.
 
 Lives here: starting the worker processes, loading the code of all pages, making the pictures and counts that most ask for, keeping Python's collector of garbage off what was loaded for good, and tidying up now and then. Does not live here: anything that a page needs in order to be right.
 """
@@ -21,13 +21,15 @@ from dpmc_core.errors import DPMCError
 __all__ = ["warm"]
 
 _TIDY_SECONDS = 20.0
+_once = threading.Lock()
 
 
 def warm() -> None:
     """Where there are visitors to serve, start the worker processes, load the code of all pages, and keep the collector of garbage off it: Streamlit has it look through every object after
     each run of a script, which with what is loaded for good takes longer than the script."""
     if runtime.exists():
-        _warmed()
+        with _once:
+            _warmed()
 
 
 @lru_cache(maxsize=1)

@@ -38,7 +38,7 @@ _SEND_EVERY = 0.3  # seconds at least between results: nobody sees more
 _PATIENCE = 3.0  # seconds that a step may go on after somebody asked to stop, before the process is killed
 _TOO_LARGE = 1_000_000_000  # bytes in use after a job that are given back by starting anew
 _WORKED_OUT = ("statement", "against_trivial", "coherence")  # slow properties of results
-_PRIVATE = ("read",)  # what ends the look at a visitor's file
+_PRIVATE = ("read", "words")  # what may have a visitor's data in its spec
 _SENT_ONCE = (Split, UserSplit, Samples)  # the data within results: large, and the same in each of them
 Message = tuple[str, int, Any, int]  # kind, of which job, content, bytes in use where it was sent
 
@@ -101,6 +101,12 @@ def _read(spec: tuple[str, str, bytes, dict[str, Any]]) -> Iterator[OwnSet]:
     yield made
 
 
+def _words(spec: tuple[tuple[str, ...], tuple[str, ...]]) -> Iterator[Any]:
+    from dpmc_core.metrics.topics import learned_words
+
+    yield learned_words(*spec)
+
+
 STEPS: dict[str, Callable[[Any], Iterator[Any]]] = {
     "any": _any,
     "study": _study,
@@ -110,6 +116,7 @@ STEPS: dict[str, Callable[[Any], Iterator[Any]]] = {
     "row": _row,
     "inspect": _inspect,
     "read": _read,
+    "words": _words,
 }
 
 

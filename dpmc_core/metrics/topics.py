@@ -20,7 +20,17 @@ from dpmc_core.errors import DataError
 
 FloatArray = NDArray[np.float64]
 
-__all__ = ["TOP_WORDS", "W2V_WARNING", "npmi", "tc_w2v", "top_words", "topic_terms"]
+__all__ = [
+    "TOP_WORDS",
+    "W2V_WARNING",
+    "keep_words",
+    "knows_words",
+    "learned_words",
+    "npmi",
+    "tc_w2v",
+    "top_words",
+    "topic_terms",
+]
 
 TOP_WORDS = 10
 W2V_WARNING = (
@@ -98,26 +108,36 @@ def tc_w2v(samples: Samples, dictionary: FloatArray, count: int = TOP_WORDS) -> 
         raise DataError("Coherence is for documents; these are images.")
     if not samples.texts:
         raise DataError(f"{samples.name} holds counts without text; word2vec needs the words in their order.")
-    model = _models.get(samples)
-    if model is None:
-        model = _models[samples] = _word2vec(samples)
+    if not knows_words(samples):
+        keep_words(samples, learned_words(samples.texts, samples.words))
+    vectors_of = _vectors[samples]
     out = np.full(dictionary.shape[1], math.nan)
     for k, rows in enumerate(topic_terms(dictionary, count)):
-        known = [samples.words[row] for row in rows if samples.words[row] in model.wv]
+        known = [samples.words[row] for row in rows if samples.words[row] in vectors_of]
         if len(known) < 2:
             continue
-        vectors = model.wv[known].astype(np.float64)
+        vectors = vectors_of[known].astype(np.float64)
         vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
         cosines = vectors @ vectors.T
         out[k] = float(cosines[np.triu_indices(len(known), 1)].mean())
     return out
 
 
-_models: WeakKeyDictionary[Samples, Any] = WeakKeyDictionary()  # as long as the documents: they may be somebody's own
+_vectors: WeakKeyDictionary[Samples, Any] = WeakKeyDictionary()  # as long as the documents: they may be somebody's own
 
 
-def _word2vec(samples: Samples) -> Any:
+def learned_words(texts: Sequence[str], words: Sequence[str]) -> Any:
+    """A word2vec of ``texts`` (gensim's ``KeyedVectors``; skip-gram, 100 numbers, window 5, 5 epochs, seed 0) of those ``words``. Takes a minute for thousands of documents."""
     from gensim.models import Word2Vec  # slow to import
 
-    texts = tokens(samples.texts, samples.words)
-    return Word2Vec(texts, vector_size=100, window=5, min_count=1, sg=1, epochs=5, workers=1, seed=0)
+    return Word2Vec(tokens(texts, words), vector_size=100, window=5, min_count=1, sg=1, epochs=5, workers=1, seed=0).wv
+
+
+def knows_words(samples: Samples) -> bool:
+    """Whether the word vectors of ``samples`` are at hand."""
+    return samples in _vectors
+
+
+def keep_words(samples: Samples, vectors: Any) -> None:
+    """Keep what ``learned_words`` gave for as long as ``samples`` live."""
+    _vectors[samples] = vectors

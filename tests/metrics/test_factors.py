@@ -104,9 +104,9 @@ def test_word2vec_of_a_small_corpus_puts_random_words_above_real_topics() -> Non
     real, noise = tc_w2v(samples, step.dictionary), tc_w2v(samples, random)
     assert noise.mean() > real.mean() > 0.9
     assert npmi(samples, step.dictionary).mean() > 0.3 > 0 > npmi(samples, random).mean()
-    from dpmc_core.metrics.topics import _models
+    from dpmc_core.metrics.topics import _vectors
 
-    _models.clear()
+    _vectors.clear()
     np.testing.assert_array_equal(real, tc_w2v(samples, step.dictionary))
     with pytest.raises(DataError, match="these are images"):
         tc_w2v(cartoon_faces(5, 0), parts())

@@ -15,7 +15,7 @@ from dpmc_core.datasets.own.tables import guess_ratings, read_table
 from dpmc_core.datasets.text import TextFilter
 from dpmc_core.errors import DataError
 from dpmc_core.experiments.worker import Worker
-from dpmc_core.metrics.topics import tc_w2v
+from dpmc_core.metrics.topics import keep_words, tc_w2v
 from tests.own.files import documents_zip, long_csv, mat, npy, pictures_zip, zipped
 
 
@@ -138,6 +138,21 @@ def test_a_model_of_words_goes_with_the_documents() -> None:
     del one, samples
     gc.collect()
     assert gone() is None
+
+
+def test_words_are_learned_in_a_process_of_their_own_as_they_would_be_here() -> None:
+    samples = own.read("documents", "a.zip", documents_zip(40)).samples(
+        TextFilter(min_documents=1, max_share=1.0, stop_words=False)
+    )
+    dictionary = np.random.default_rng(0).random((samples.dimension, 2))
+    here = tc_w2v(samples, dictionary)
+    worker = Worker()
+    try:
+        drawn = [found for found in worker.draw("words", [(samples.texts, samples.words)]) if found is not None]
+    finally:
+        worker.close()
+    keep_words(samples, drawn[0][1])
+    np.testing.assert_array_equal(tc_w2v(samples, dictionary), here)
 
 
 def test_a_process_that_has_read_a_file_ends_with_it() -> None:
