@@ -1,6 +1,6 @@
-"""The server: the app, and what is loaded before anybody asks. Run with ``streamlit run serve.py``.
+"""The server: the app, what is loaded before anybody asks, and how much is taken on. Run with ``streamlit run serve.py``.
 
-Lives here: the start of the process. ``streamlit run app.py`` serves the same pages (Streamlit Community Cloud needs no more), but its first visitor waits for the code to be loaded. Does not live here: pages and what stands around
+Lives here: the start of the process. ``streamlit run app.py`` serves the same pages (Streamlit Community Cloud needs no more), but its first visitor waits for the code to be loaded, and nobody counts visits and uploads. Does not live here: pages and what stands around
 them (``app.py``), or what is prepared once there are visitors (``app_pages.parts.warm``).
 """
 
@@ -8,8 +8,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import streamlit as st
+from starlette.middleware import Middleware
 
-from app_pages.parts import loading
+from app_pages.parts import gate, loading
 
 
 @asynccontextmanager
@@ -19,4 +20,4 @@ async def beginning(_: object) -> AsyncIterator[None]:
     yield
 
 
-app = st.App("app.py", lifespan=beginning)
+app = st.App("app.py", lifespan=beginning, middleware=[Middleware(gate.Gate)])

@@ -46,6 +46,7 @@ SETTINGS = {
         Setting(
             "DPMC_GRACE_SECONDS", 30, 1, 3600, "seconds after a visitor's tab has gone until their jobs are cancelled"
         ),
+        Setting("DPMC_VISITS", 300, 1, 100_000, "visits (open tabs) that are served at the same time"),
         Setting("DPMC_OWN_MB", 1000, 1, 1_000_000, "megabytes of own data that all visitors together may have here"),
         Setting(
             "DPMC_DELETE_RUNS", 1, 0, 1, "1: visitors may delete runs from the store on the Runs page; 0: they may not"

@@ -161,6 +161,36 @@ def test_removed_means_gone() -> None:
     assert "Your ratings" not in menu_of(app, "Dataset")
 
 
+def test_a_set_is_swapped_while_a_run_on_it_goes_on() -> None:
+    app = upload(own_page(), "a.csv", ratings_file())
+    go_to(app, "completion")
+    app.selectbox(key="dataset").select_index(0).run()
+    app.number_input(key="iterations").set_value(500)
+    app.number_input(key="rank").set_value(8)
+    app.button(key="go").click().run()
+    job = jobs.current("run")
+    assert job is not None
+    assert job.active
+    go_to(app, "datasets")
+    app.segmented_control(key="d_view").set_value("own").run()
+    upload(app, "b.csv", long_csv(44, 12))
+    assert next(m.value for m in app.metric) == "44"
+    until = time.monotonic() + 60
+    while job.active and time.monotonic() < until:
+        time.sleep(0.05)
+    assert job.state == "cancelled"  # what it would show is of people who are no longer there
+    go_to(app, "completion")
+    assert jobs.current("run") is None
+    app.selectbox(key="dataset").select_index(0).run()
+    app.number_input(key="iterations").set_value(2)
+    app.number_input(key="rank").set_value(2)
+    app.run()
+    finish(app, "run")
+    again = jobs.current("run")
+    assert again is not None
+    assert {result.split.train.n_users for result in again.results} == {44}
+
+
 @pytest.mark.parametrize(
     ("kind", "file", "data"), [("documents", "a.zip", documents_zip(30)), ("images", "a.zip", pictures_zip(30))]
 )

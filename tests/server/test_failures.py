@@ -1,6 +1,7 @@
 """What can go wrong around the running app: it stays up, says what happened, and loses no finished run. (Cut downloads: ``tests/datasets/test_download.py``.)"""
 
 import asyncio
+import inspect
 import json
 import os
 import re
@@ -8,11 +9,17 @@ import resource
 import signal
 import sys
 import time
+import urllib.error
+import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 
 import psutil
 import pytest
+import websockets
+from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
+from streamlit.runtime.runtime import Runtime
+from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 
 from benchmarks.visitor import App, Visitor, running_app
 from dpmc_core.experiments.store import RunStore
@@ -153,3 +160,34 @@ def test_hostile_links_end_in_a_page(tmp_path: Path) -> None:
     with running_app(tmp_path, DPMC_STORE=str(tmp_path / "runs")) as app:
         run_apart(visit())
         assert "Traceback" not in app.log.read_text(errors="replace")
+
+
+def test_more_visits_than_allowed_are_told_to_come_later(tmp_path: Path) -> None:
+    def asked(app: App) -> int:
+        try:
+            with urllib.request.urlopen(urllib.request.Request(app.url, headers={"Accept": "text/html"})) as answer:
+                return int(answer.status)
+        except urllib.error.HTTPError as error:
+            return error.code if "try again in a few minutes" in error.read().decode() else 0
+
+    async def story(app: App) -> None:
+        assert asked(app) == 200
+        async with Visitor(app.url) as first:
+            await first.open("runs")
+            assert asked(app) == 503
+            with pytest.raises(websockets.exceptions.InvalidStatus):
+                await Visitor(app.url).__aenter__()
+            await first.open("runs")
+            assert not first.errors
+        await until(lambda: asked(app) == 200)
+
+    with running_app(tmp_path, DPMC_STORE=str(tmp_path / "runs.sqlite"), DPMC_VISITS="1") as app:
+        run_apart(story(app))
+
+
+def test_uploads_that_wait_are_found_where_they_are_counted() -> None:
+    """The gate asks Streamlit for what it holds; by another name it would find nothing, and let everything in."""
+    held = MemoryUploadedFileManager("/_stcore/upload_file")
+    held.add_file("a", UploadedFileRec(file_id="1", name="x", type="text/csv", data=b"12345"))
+    assert [len(file.data) for file in held.file_storage["a"].values()] == [5]
+    assert isinstance(inspect.getattr_static(Runtime, "uploaded_file_mgr"), property)
