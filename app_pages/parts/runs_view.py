@@ -134,11 +134,11 @@ def compare(records: Sequence[Record]) -> None:
                 if record.error or record.value is None or record.trivial is None:
                     st.markdown(plain(record.error or "It has no result."))
                     continue
-                st.metric(record.measure, f"{record.value:.4f}")
+                st.metric("result", f"{record.value:.4f}")
                 label = record.summary.get("statement", {}).get("label", "no statement is kept")
                 better = "better than" if beats(record) else "not better than"
                 st.caption(
-                    f"{better} the best trivial predictor ({three(record.trivial or 0.0)})  \n{plain(titled('dataset', record.dataset))}, seed {record.seed}  \n**{plain(str(label))}**"
+                    f"{plain(record.measure)}  \n{better} the best trivial predictor ({three(record.trivial or 0.0)})  \n{plain(titled('dataset', record.dataset))}, seed {record.seed}  \n**{plain(str(label))}**"
                 )
     specs = {f"{_LETTERS[k]}": json.loads(r.spec) for k, r in enumerate(records)}
     names = sorted({name for spec in specs.values() for name in spec})
