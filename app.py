@@ -1,5 +1,7 @@
 """Entrance of DPMC Lab: page configuration, navigation, and what stands around every page. Run with ``streamlit run serve.py``, or ``streamlit run app.py``."""
 
+from pathlib import Path
+
 import streamlit as st
 
 from app_pages.parts import loading
@@ -11,7 +13,9 @@ from dpmc_core.errors import ParameterError  # noqa: E402
 
 st.set_page_config(
     page_title="DPMC Lab",
-    page_icon=":material/shield_lock:",
+    page_icon=str(
+        Path(__file__).parent / "app_pages" / "icon.svg"
+    ),  # a file of ours: Streamlit has browsers fetch named icons from a third party
     layout="wide",
     initial_sidebar_state="collapsed" if st.context.is_embedded else "auto",  # inside another page: the figure first
     menu_items={"About": "DPMC Lab: differential privacy in matrix completion, live and honestly counted."},

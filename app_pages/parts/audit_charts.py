@@ -85,6 +85,7 @@ def scores(result: AuditResult) -> Drawn:
             showarrow=False,
             xanchor="left" if outer else "right",
             xshift=8 if outer else -8,
+            yanchor="bottom",  # above the line, which goes on at its side
             font={"size": 12, "color": colour},
         )
     fig.update_yaxes(range=[0, 1.15 * top])
