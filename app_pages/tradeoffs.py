@@ -76,7 +76,8 @@ def live() -> None:
         if not known.present():
             problem = f"{known.title} is not on this machine yet: fetch it on the Datasets page, or choose another."
     except DPMCError as error:
-        problem = str(error)
+        # of a run that cannot be, what is wrong with it
+        problem = str(error.__cause__ if isinstance(error.__cause__, DPMCError) else error)
     axis = tradeoff_view.axis_of(asked.vary, asked.by)
     view = controls.segments("View", "t_view", views_of(asked.vary), "curves")
 

@@ -275,9 +275,15 @@ def _print_result(result: RunResult | RecommendResult) -> None:
         print(f"clipped to the rating scale {final.test_rmse_clipped:.4f}")
         if final.truth_rmse is not None:
             print(f"on the whole matrix {final.truth_rmse:.4f}")
-    for name, value in result.trivial.items():
-        verdict = "beaten" if result.beats_trivial[name] else "NOT beaten"
-        print(f"  {name:<12} {value:.4f}  {verdict}")
+    if isinstance(result, RecommendResult):
+        for name, value in result.trivial.items():
+            print(f"  {name:<12} {value:.4f}  {'below' if result.beats_trivial[name] else 'NOT below'} this run's")
+    else:
+        for name, value in result.trivial.items():
+            print(f"  {name:<12} {value:.4f}")
+        name, apart, half = result.against_trivial
+        verdict = "not told apart" if abs(apart) <= half else "beaten" if apart < 0 else "NOT beaten"
+        print(f"against {name}, on the same ratings: {apart:+.4f} ± {half:.2g} (95 %): {verdict}")
     print(statement.label)
     if statement.private:
         print(f"unit: one {statement.unit}, neighbours: {statement.neighbours}; {statement.how}")

@@ -63,7 +63,13 @@ def brought(arguments: argparse.Namespace, *kinds: str) -> Iterator[str | None]:
         raise ParameterError("kind", kind, "one of " + ", ".join(kinds))
     for name in choices:
         if name not in own.CHOICES[kind]:
-            raise ParameterError("read", name, "one of kind, " + ", ".join(own.CHOICES[kind]))
+            others = [known for known, names in own.CHOICES.items() if name in names]
+            hint = (
+                f"; {name} is for {' and '.join(others)}: say kind={others[0]} if that is what the file holds"
+                if others
+                else ""
+            )
+            raise ParameterError("read", name, "one of kind, " + ", ".join(own.CHOICES[kind]) + f" for {kind}{hint}")
     mine = own.read(kind, path.name, data, **choices)
     print(f"{mine.file}: {mine.entry.holds}; read as {mine.reading}", file=sys.stderr)
     for note in mine.notes:

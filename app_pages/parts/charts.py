@@ -70,9 +70,18 @@ def densities(mechanisms: Sequence[Mechanism], view: str = "density") -> Drawn:
     return fig, pd.DataFrame(numbers)
 
 
+_GLYPHS = {
+    "circle": "●",
+    "square": "■",
+    "diamond": "◆",
+    "triangle-up": "▲",
+    "cross": "✚",
+}  # a curve's marker, beside its name
+
+
 def _label_peaks(fig: go.Figure, x: NDArray[np.float64], ends: list[tuple[Mechanism, Any]], view: str) -> None:
     """Name each curve beside it: at a point on its right flank, spread so that names do not collide."""
-    for k, (m, y) in enumerate(ends):
+    for k, (m, y) in enumerate(sorted(ends, key=lambda end: -float(np.max(end[1]))) if view == "density" else ends):
         if view == "cdf":
             i = int(np.searchsorted(y, 0.62 + 0.09 * k))
         elif view == "log-density":
@@ -80,13 +89,13 @@ def _label_peaks(fig: go.Figure, x: NDArray[np.float64], ends: list[tuple[Mechan
             i = int(drawn[int((0.55 + 0.12 * k) * (drawn.size - 1))])
         else:
             top = float(y.max())
-            i = x.size // 2 + int(np.argmax(y[x.size // 2 :] < top * (0.8 - 0.2 * k)))
+            i = x.size // 2 + int(np.argmax(y[x.size // 2 :] < top * (0.85 - 0.22 * k)))
         i = min(i, x.size - 1)
         label_end(
             fig,
             float(x[i]),
             float(y[i]),
-            IDENTITY[m.name].title,
+            f'<span style="color:{IDENTITY[m.name].colour}">{_GLYPHS[IDENTITY[m.name].marker]}</span> {IDENTITY[m.name].title}',
             log_y=view == "log-density",
             shift=(len(ends) - k) * 3,
         )

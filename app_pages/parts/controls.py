@@ -6,6 +6,7 @@ mean. Every bound widget of the app is made here (``tests/test_structure.py`` ho
 """
 
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -23,15 +24,24 @@ __all__ = [
     "numbers",
     "on_page",
     "plain",
+    "said",
     "segments",
     "several",
     "slider",
     "steps_slider",
     "switch",
+    "trusted",
     "whole",
 ]
 
-_PROBLEMS, _PAGE, _DRAWN, _AGAIN = "url-problems", "current-page", "drawn-here", "names-to-set"
+_PROBLEMS, _PAGE, _DRAWN, _AGAIN, _LABELS = (
+    "url-problems",
+    "current-page",
+    "drawn-here",
+    "names-to-set",
+    "labels-here",
+)
+_OWN = tuple(f"Your {kind}" for kind in ("ratings", "documents", "images"))  # what own sets are called in addresses
 _SMALLEST = 1e-9  # the smallest step away from an open end of a range that a widget offers
 Titles = Mapping[str, str]
 
@@ -44,6 +54,7 @@ def on_page(path: str, titles: Mapping[str, Titles] | None = None) -> None:
     """
     st.session_state[_PAGE] = path
     st.session_state[_DRAWN] = set()
+    st.session_state[_LABELS] = {}
     st.session_state.update(st.session_state.pop(_AGAIN, {}))
     endless = [key for key in st.query_params if not _small(st.query_params[key])]
     if endless:  # Streamlit would try to make whole numbers of them
@@ -70,6 +81,12 @@ def current_page() -> str:
     return str(st.session_state.get(_PAGE, ""))
 
 
+def said(sentence: str) -> str:
+    """A sentence about a parameter, ``plain``, with what the parameter is called on this page in place of its name."""
+    labels = st.session_state.get(_LABELS, {})
+    return plain(re.sub(r"^(\w+)(?= = )", lambda found: labels.get(found[1], found[1]), sentence))
+
+
 def plain(text: str) -> str:
     """``text`` with everything escaped that Streamlit would read as Markdown: it may hold a stranger's words."""
     return "".join(f"\\{c}" if c in "\\`*_[]()!<>#$~|{}" else c for c in text)
@@ -79,6 +96,7 @@ def number(
     label: str, key: str, limit: str, default: float | None = None, *, step: float | None = None, **options: Any
 ) -> float:
     """A number box in the range called ``limit``; returns an int for whole-number parameters."""
+    st.session_state.setdefault(_LABELS, {})[limit] = label
     return _numeric(st.number_input, label, key, limits.LIMITS[limit], default, step, options)
 
 
@@ -337,7 +355,10 @@ def _check_link(label: str, key: str, check: Callable[[str], None], given: str |
         check(text)
     except ParameterError as error:
         _remember(
-            key, f"From the address: {ParameterError(label, text, error.allowed)} The usual value is used instead."
+            key,
+            f"From the address: {text} are not here any more. Your own data lives in one visit, which ends when the page is reloaded: give the file again on the Datasets page. The usual set is used instead."
+            if text in _OWN
+            else f"From the address: {ParameterError(label, text, error.allowed)} The usual value is used instead.",
         )
 
 
@@ -355,6 +376,11 @@ def _remember(key: str, sentence: str) -> None:
 
 def _forget(key: str) -> None:
     st.session_state.get(_PROBLEMS, {}).pop(key, None)
+
+
+def trusted() -> bool:
+    """Whether the address asked for nothing that could not be had: only then is it run without a press."""
+    return not any(key in st.session_state.get(_DRAWN, set()) for key in st.session_state.get(_PROBLEMS, {}))
 
 
 def link_problems() -> None:

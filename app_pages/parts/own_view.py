@@ -37,6 +37,11 @@ _PAGES = {
     "documents": (("factorization", "Factorization", "face"),),
     "images": (("factorization", "Factorization", "face"),),
 }
+_MENU = {
+    "completion": "dataset",
+    "tradeoffs": "t_dataset_user",
+    "factorization": "f_data",
+}  # what menus of datasets are called in addresses
 
 
 def own_form() -> None:
@@ -51,12 +56,14 @@ def own_form() -> None:
     )
     st.caption(
         ":material/lock: **Where it goes**: into the memory of this visit and nowhere else. It is not written to a disk or a log, its runs are not kept among past runs, no other visitor can reach it, and it is gone "
-        "when you press *Remove*, or within a few minutes of closing this tab. It does travel to the server that runs this app: for data that must not leave your machine, run the app there."
+        "when you press *Remove*, reload the page, or within a few minutes of closing this tab. It does travel to the server that runs this app: for data that must not leave your machine, run the app there."
     )
     if file is not None:
         _take(kind, file.name, file.getvalue(), file.file_id)
     known = own_data.of_kind(kind)
     if known is not None:
+        if file is None:
+            st.caption("To read it in another way, give the file again.")
         _ready(kind, known)
 
 
@@ -106,7 +113,7 @@ def _choices(kind: str, preview: Preview, file_id: str) -> dict[str, Any]:
     if preview.head is not None:
         st.dataframe(preview.head, hide_index=True, width="stretch", alt="The first rows of your file.")
         st.caption(
-            f"The first of {preview.rows:,} rows"
+            f"The first of {preview.rows:,} row{'s' * (preview.rows != 1)}"
             + (f", and of {len(preview.columns)} columns." if len(preview.columns) > preview.head.shape[1] else ".")
         )
     make = {"ratings": _rating_choices, "documents": _document_choices, "images": _image_choices}[kind]
@@ -134,7 +141,7 @@ def _rating_choices(preview: Preview, file_id: str) -> dict[str, Any]:
     given["twice"] = _pick(right, "If a user rates an item twice", TWICE, reading["twice"], file_id)
     with st.expander("The ends of the rating scale"):
         st.markdown(
-            "Private runs clip ratings to the scale and take its ends as **public**. Read off the data, as they are now, they tell its smallest and largest rating: for a real release write what was known before."
+            "Private runs clip what they predict to the scale and take its ends as **public**. Read off the data, as they are now, they tell its smallest and largest rating: for a real release write what was known before. The scale must hold all ratings of the file."
         )
         low, high = st.columns(2)
         given["low"] = low.number_input(
@@ -218,7 +225,12 @@ def _ready(kind: str, one: OwnSet) -> None:
         )
         *links, last = st.columns([2] * len(_PAGES[kind]) + [1], vertical_alignment="center")
         for cell, (page, title, icon) in zip(links, _PAGES[kind], strict=True):
-            cell.page_link(f"app_pages/{page}.py", label=f"Use it on the {title} page", icon=f":material/{icon}:")
+            cell.page_link(
+                f"app_pages/{page}.py",
+                label=f"Use it on the {title} page",
+                icon=f":material/{icon}:",
+                query_params={_MENU[page]: one.entry.title},
+            )
         last.button(
             "Remove",
             icon=":material/delete:",

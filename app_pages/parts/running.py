@@ -35,6 +35,16 @@ class Panel:
     kept: bool = False
 
 
+_LETTERS = "ABC"
+
+
+def _unfinished(job: jobs.Job) -> int | None:
+    """Which of up to three configurations has no result, where several were asked for."""
+    if not 1 < len(job.specs) <= len(_LETTERS) or job.kind not in ("run", "recommend"):
+        return None
+    return next((k for k, result in enumerate(job.results) if result is None or not result.finished), None)
+
+
 def panel(of: Panel) -> None:
     """Draw it."""
     job = jobs.current(of.kind)
@@ -44,9 +54,9 @@ def panel(of: Panel) -> None:
         if of.beside is not None:
             of.beside()
     if of.problem:
-        st.error(controls.plain(of.problem), icon=":material/error:")
+        st.error(controls.said(of.problem), icon=":material/error:")
     # a link runs once per visit, whatever it asks for
-    linked = st.query_params.get("run") == "1" and "linked" not in st.session_state
+    linked = st.query_params.get("run") == "1" and "linked" not in st.session_state and controls.trusted()
     if linked:
         st.session_state["linked"] = True
     if (pressed or linked) and of.wanted and not of.problem:
@@ -55,7 +65,7 @@ def panel(of: Panel) -> None:
         try:
             job = of.start()
         except DPMCError as error:
-            st.error(controls.plain(str(error)))
+            st.error(controls.said(str(error)))
     if job is None:
         st.query_params.pop("run", None)
         of.example()
@@ -66,8 +76,11 @@ def panel(of: Panel) -> None:
         return
     standing = jobs.standing(of.kind)
     below = "What it computed is below." if standing is job else "Earlier results are below." if standing else ""
+    if of.kept and not job.progress[0]:
+        below = ""
     if job.state == "failed" and (job.specs == of.wanted or not of.wanted):  # other settings may do
-        st.error(f"{controls.plain(job.error)} {below}", icon=":material/error:")
+        which = _LETTERS[unfinished] + ": " if (unfinished := _unfinished(job)) is not None else ""
+        st.error(f"{which}{controls.said(job.error)} {below}", icon=":material/error:")
     if job.state == "cancelled":
         done, total = job.progress
         st.info(f"Cancelled after {done} of {total} {of.step}s. {below}", icon=":material/stop_circle:")

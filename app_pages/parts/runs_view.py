@@ -65,13 +65,14 @@ def picture(rows: Sequence[dict[str, Any]]) -> None:
     )
     least = min(finite, default=1.0)
     fig.update_xaxes(
-        **log_ticks(least, max(finite, default=1.0), no_ε=right),
+        **log_ticks(least / 2.2, 2.2 * max(finite, default=1.0), no_ε=right),
         range=[math.log10(least / 1.3), math.log10(right * 1.3)],
     )
     left_out = max(len(rows) - len(some), 0)
     beat = sum(row["trivial"] is not None and better(measure, row["value"], row["trivial"]) for row in some)
-    alt = f"{len(some)} runs by {measure}; {beat} of them are better than the best trivial predictor on their data." + (
-        f" {left_out} listed runs with another measure or an error are not drawn." if left_out else ""
+    alt = (
+        f"{len(some)} runs by {measure}; {beat} of them {'is' if beat == 1 else 'are'} better than the best trivial predictor on their data."
+        + (f" {left_out} listed runs with another measure or an error are not drawn." if left_out else "")
     )
     show(fig, "runs", alt)
     st.caption(

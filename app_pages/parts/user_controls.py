@@ -11,7 +11,7 @@ import streamlit as st
 from app_pages.parts import controls, glossary
 from app_pages.parts.completion_controls import LETTERS, NOISES, use_preset
 from dpmc_core.datasets import entry
-from dpmc_core.experiments.presets import LIKING, PEOPLE, WELL_REGULARISED
+from dpmc_core.experiments.presets import LIKING, PEOPLE, WELL_REGULARISED, fitted
 from dpmc_core.experiments.registry import ALGORITHMS
 from dpmc_core.experiments.studies import STUDIES
 from dpmc_core.privacy import odds_sentence, subject
@@ -94,7 +94,7 @@ def usual_numbers(dataset: str, question: str) -> dict[str, Any]:
     )
     if question == "recommend":
         usual |= LIKING | ({"item_share": PEOPLE["item_share"]} if synthetic else {})
-    return {KEYS.get(name, name): value for name, value in usual.items()}
+    return {KEYS.get(name, name): value for name, value in fitted(usual, dataset).items()}
 
 
 def use_protection() -> None:

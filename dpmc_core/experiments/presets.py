@@ -4,9 +4,12 @@ Lives here: one function per dataset kind from a preset's name to RunSpec change
 and 5; "well regularised" was chosen by looking at held-out error, hence on the data, and says so.
 """
 
+import math
 from typing import Any
 
-__all__ = ["LIKING", "PEOPLE", "PRESETS", "PUBLISHED", "WELL_REGULARISED", "preset"]
+from dpmc_core.datasets import shelf
+
+__all__ = ["LIKING", "PEOPLE", "PRESETS", "PUBLISHED", "WELL_REGULARISED", "fitted", "preset"]
 
 PUBLISHED, WELL_REGULARISED = "as published", "well regularised"
 PRESETS: dict[str, str] = {
@@ -68,5 +71,19 @@ def preset(name: str, dataset: str) -> dict[str, Any]:
     if name == PUBLISHED:
         return dict(_PUBLISHED.get(dataset, {}))
     if name == WELL_REGULARISED:
-        return {**_USUAL, **_WELL.get(dataset, {})}
+        return fitted({**_USUAL, **_WELL.get(dataset, {})}, dataset)
     raise KeyError(name)
+
+
+def fitted(numbers: dict[str, Any], dataset: str) -> dict[str, Any]:
+    """``numbers`` with a rank of at most a third of the smaller side of somebody's own ratings, and a share of items that leaves twice as many; as they are for other sets. Sizes are public (``completion``)."""
+    ratings = shelf.find(dataset).ratings if shelf.is_own(dataset) else None
+    if ratings is None:
+        return numbers
+    out = dict(numbers)
+    if "rank" in out:
+        out["rank"] = min(out["rank"], max(min(ratings.n_users, ratings.n_items) // 3, 1))
+    if "item_share" in out:
+        enough = math.ceil(20 * 2 * out.get("rank", 1) / ratings.n_items) / 20
+        out["item_share"] = min(max(out["item_share"], enough), 1.0)
+    return out

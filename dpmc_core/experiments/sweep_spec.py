@@ -162,7 +162,7 @@ class SweepSpec:
                 total = check_total(spec, total)
         except (DPMCError, TypeError) as error:
             where = ", ".join(f"{n} = {v}" for n, v in settings) or "the only cell"
-            raise ParameterError("sweep", where, f"a run that exists ({error})") from None
+            raise ParameterError("sweep", where, f"a run that exists ({error})") from error
         return kept, spec, total
 
     def as_dict(self) -> dict[str, Any]:

@@ -118,7 +118,7 @@ def test_another_visitor_finds_nothing() -> None:
     assert "Your ratings" not in menu_of(other, "Dataset")
     for link in (name, "Your ratings"):
         linked = open_page("completion", dataset=link)
-        assert any("is not allowed" in w.value for w in linked.warning)
+        assert any("is not allowed" in w.value or "not here any more" in w.value for w in linked.warning)
         assert not linked.error
     with pytest.raises(ParameterError, match="a set of this visit"):
         shelf.find(name)  # nor does code that runs for nobody
@@ -140,6 +140,31 @@ def test_a_wrong_guess_is_corrected_and_a_bad_file_takes_nothing_away() -> None:
     upload(app, "b.csv", b"only,two\n1,2\n")
     assert app.error
     assert list(app.session_state["own-sets"])
+
+
+def test_after_a_reload_the_address_says_what_became_of_the_data_and_runs_nothing() -> None:
+    app = open_page("completion", dataset="Your ratings", run="1")
+    assert any("Your ratings are not here any more" in w.value and "reloaded" in w.value for w in app.warning)
+    assert jobs.current("run") is None
+    assert open_page("completion", rank="nonsense", run="1").warning
+    assert jobs.current("run") is None
+
+
+def test_links_to_other_pages_choose_the_set_and_its_usual_settings_run() -> None:
+    app = upload(own_page(), "a.csv", long_csv(60, 12))
+    (page,) = [link for link in app.get("page_link") if link.proto.page == "completion"]
+    assert page.proto.query_string == "dataset=Your+ratings"
+    for protect in ("rating", "user"):
+        app = upload(own_page(), "a.csv", long_csv(60, 12))
+        app.query_params["dataset"] = "Your ratings"
+        app.query_params["protect"] = protect
+        go_to(app, "completion")
+        assert app.selectbox(key="dataset").value == own_data_name(app)
+        finish(app, "run")
+
+
+def own_data_name(app: AppTest) -> str:
+    return next(iter(app.session_state["own-sets"]))
 
 
 def test_removed_means_gone() -> None:

@@ -218,7 +218,7 @@ def test_rank_above_the_matrix_is_refused_in_a_sentence_and_earlier_results_stay
     app.number_input(key="rank").set_value(50).run()
     app.button(key="go").click().run()
     finish(app)
-    assert any("rank = 50" in e.value.replace("\\", "") and "at most 10" in e.value for e in app.error)
+    assert any("A: Rank r = 50" in e.value.replace("\\", "") and "at most 10" in e.value for e in app.error)
     assert [m.value for m in app.metric] == kept  # the failed run takes nothing away
     assert not app.exception
     app.number_input(key="n_users").set_value(300).run()

@@ -154,7 +154,7 @@ def test_bad_values_in_a_link_are_named(page: Page, app_url: str) -> None:
     ).to_be_visible()
     page.goto(f"{app_url}/completion?n_users=20&n_items=20&rank=30")
     page.get_by_role("button", name="Run").click()
-    expect(page.get_by_text(re.compile("rank = 30 is not allowed: it must be at most 20"))).to_be_visible()
+    expect(page.get_by_text(re.compile("Rank r = 30 is not allowed: it must be at most 20"))).to_be_visible()
 
 
 def test_settings_survive_in_the_address(page: Page, app_url: str) -> None:

@@ -257,7 +257,9 @@ def test_command_line_complete() -> None:
     assert "iteration 3/3" in done.stderr
     plain = command("complete", "--iterations", "2", "--n-users", "30", "--n-items", "30")
     assert "not private" in plain.stdout
-    assert "NOT beaten" in plain.stdout or "beaten" in plain.stdout
+    name, apart, half = run(RunSpec(iterations=2, n_users=30, n_items=30)).against_trivial
+    verdict = "not told apart" if abs(apart) <= half else "beaten" if apart < 0 else "NOT beaten"
+    assert f"against {name}, on the same ratings: {apart:+.4f} ± {half:.2g} (95 %): {verdict}" in plain.stdout
 
 
 def test_command_line_mechanism_and_datasets() -> None:

@@ -10,10 +10,11 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from dpmc_core.datasets import own
+from dpmc_core.datasets import own, shelf
 from dpmc_core.datasets.own.tables import guess_ratings, read_table
 from dpmc_core.datasets.text import TextFilter
 from dpmc_core.errors import DataError
+from dpmc_core.experiments.presets import WELL_REGULARISED, fitted, preset
 from dpmc_core.experiments.worker import Worker
 from dpmc_core.metrics.topics import keep_words, tc_w2v
 from tests.own.files import documents_zip, long_csv, mat, npy, pictures_zip, zipped
@@ -170,3 +171,40 @@ def test_a_process_that_has_read_a_file_ends_with_it() -> None:
         assert worker.pid != second
     finally:
         worker.close()
+
+
+def test_decimal_commas_are_read_as_points() -> None:
+    rows = [f"r{k % 20};book {k % 7};{1 + k % 4},{'05'[k % 2]};{1_600_000_000 + 17 * k}" for k in range(140)]
+    data = "\n".join(["reader;book;stars;time", *rows]).encode()
+    assert guess_ratings(read_table("a.csv", data)).value == "stars"
+    one = own.read("ratings", "a.csv", data)
+    assert one.ratings is not None
+    assert (one.ratings.low, one.ratings.high) == (1.0, 4.5)
+    assert sorted(set(one.ratings.values)) == [1.0, 2.5, 3.0, 4.5]
+    assert any("have a decimal comma, which is read as a point" in note for note in one.notes)
+    thousands = data.replace(b",5;", b",500;").replace(b",0;", b",000;")
+    with pytest.raises(DataError, match="leaves 0 ratings of 0 items by 0 users"):
+        own.read("ratings", "a.csv", thousands, value="stars")
+
+
+def test_files_of_another_kind_are_told_so() -> None:
+    with pytest.raises(DataError, match="The table has 1 column; one rating a row takes three"):
+        own.read("ratings", "a.csv", b"some words and more words\n" * 30)
+    with pytest.raises(DataError, match="no document holds a word of three letters; is 'n' the column"):
+        own.read("documents", "a.csv", b"n,m\n" + b"123456,7\n" * 30, text="n")
+    preview = own.inspect("documents", "a.csv", b"time,said\n" + b"2026-11-22T10:11:12.123456+00:00,a good book\n" * 30)
+    assert preview.reading.text == "said"
+
+
+def test_usual_settings_fit_a_small_set() -> None:
+    one = own.read("ratings", "a.csv", long_csv(60, 12), name="own-ratings-x")
+    assert one.ratings is not None
+    with shelf.using(one):
+        assert preset(WELL_REGULARISED, one.name)["rank"] == 4
+        assert fitted({"rank": 12, "item_share": 0.15, "reg": 3.0}, one.name) == {
+            "rank": 4,
+            "item_share": 0.7,
+            "reg": 3.0,
+        }
+        assert fitted({"rank": 2, "item_share": 0.9}, one.name) == {"rank": 2, "item_share": 0.9}
+    assert fitted({"rank": 12, "item_share": 0.15}, "ml-100k") == {"rank": 12, "item_share": 0.15}

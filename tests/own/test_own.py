@@ -96,8 +96,8 @@ def test_what_is_left_out_is_counted() -> None:
     said = " ".join(one.notes)
     assert "2 values are no finite numbers" in said
     assert "'many'" in said
-    assert "1 rows name no user" in said
-    assert "1 zeros count as not rated" in said
+    assert "1 row names no user or no item and is left out" in said
+    assert "1 zero counts as not rated" in said
     assert "already; their mean counts" in said
     ratings = one.ratings
     assert ratings is not None

@@ -218,10 +218,15 @@ def ratings_of(file: str, frame: pd.DataFrame, reading: RatingsReading, title: s
     if broken.any():
         first = int(np.argmax(broken.to_numpy()))
         notes.append(
-            f"{int(broken.sum()):,} values are no finite numbers and are left out (the first: {str(rows['value'].iloc[first])[:40]!r})."
+            f"{_counted(int(broken.sum()), 'value is no finite number and is', 'values are no finite numbers and are')} left out (the first: {str(rows['value'].iloc[first])[:40]!r})."
         )
+    commas = int(_decimal_commas(rows["value"]).sum())
+    if commas:
+        notes.append(f"{commas:,} ratings have a decimal comma, which is read as a point.")
     if nobody.any():
-        notes.append(f"{int(nobody.sum()):,} rows name no user or no item and are left out.")
+        notes.append(
+            f"{_counted(int(nobody.sum()), 'row names', 'rows name')} no user or no item and {'is' if nobody.sum() == 1 else 'are'} left out."
+        )
     if blank.any():
         cells = "cells" if reading.layout == "wide" else "rows"
         notes.append(f"{int(blank.sum()):,} of {total:,} {cells} hold no rating: they count as not rated.")
@@ -229,7 +234,7 @@ def ratings_of(file: str, frame: pd.DataFrame, reading: RatingsReading, title: s
     zero = keep & (given == 0)
     if reading.zeros == "missing" and zero.any():
         keep &= ~zero
-        notes.append(f"{int(zero.sum()):,} zeros count as not rated.")
+        notes.append(f"{_counted(int(zero.sum()), 'zero counts', 'zeros count')} as not rated.")
     rows = pd.DataFrame(
         {"user": rows["user"][keep], "item": rows["item"][keep], "value": given[keep].astype(np.float64)}
     )
@@ -245,7 +250,7 @@ def ratings_of(file: str, frame: pd.DataFrame, reading: RatingsReading, title: s
             raise DataError(f"{file} names {len(names):,} {what}s; at most 200,000 are allowed.")
     if len(rows) < 10 or len(user_names) < 2 or len(item_names) < 2:
         raise DataError(
-            f"{file} leaves {len(rows):,} ratings of {len(item_names):,} items by {len(user_names):,} users with the columns as chosen; at least 10 ratings, 2 items and "
+            f"{file} leaves {_counted(len(rows), 'rating', 'ratings')} of {_counted(len(item_names), 'item', 'items')} by {_counted(len(user_names), 'user', 'users')} with the columns as chosen; at least 10 ratings, 2 items and "
             "2 users are needed."
         )
     values = rows["value"].to_numpy(dtype=np.float64)
@@ -273,6 +278,10 @@ def ratings_of(file: str, frame: pd.DataFrame, reading: RatingsReading, title: s
 
 
 def _long(frame: pd.DataFrame, reading: RatingsReading) -> pd.DataFrame:
+    if frame.shape[1] < 3:
+        raise DataError(
+            f"The table has {_counted(frame.shape[1], 'column', 'columns')}; one rating a row takes three (who, what, how much), and one user a row a column for each item. Is it a file of documents?"
+        )
     chosen = (reading.user, reading.item, reading.value)
     for what, column in zip(("user", "item", "value"), chosen, strict=True):
         _there(frame, what, column)
@@ -303,6 +312,10 @@ def _wide(frame: pd.DataFrame, reading: RatingsReading) -> pd.DataFrame:
             "value": across.to_numpy(np.float64 if clean else object).ravel(),
         }
     )
+
+
+def _counted(number: int, one: str, several: str) -> str:
+    return f"{number:,} {one if number == 1 else several}"
 
 
 def _there(frame: pd.DataFrame, what: str, column: str) -> None:
@@ -343,6 +356,10 @@ def _numbers(column: pd.Series) -> pd.Series:
             column = said.map({"true": 1.0, "false": 0.0}).fillna(column)
     if column.dtype.kind in "mM":  # times would become nanoseconds
         return pd.Series(np.nan, index=column.index)
+    if column.dtype.kind not in _NUMBERS:
+        commas = _decimal_commas(column)
+        if commas.any():
+            column = column.where(~commas, column.astype("str").str.strip().str.replace(",", "."))
     try:
         found = pd.to_numeric(column, errors="coerce")
     except OverflowError:  # whole numbers of hundreds of digits
@@ -350,6 +367,13 @@ def _numbers(column: pd.Series) -> pd.Series:
     if found.dtype.kind == "c":
         return pd.Series(np.nan, index=column.index)
     return found.astype(np.float64)
+
+
+def _decimal_commas(column: pd.Series) -> pd.Series:
+    """Which cells are numbers with a comma before one or two decimals, as much of the world writes them; with three digits it would be a thousand."""
+    if column.dtype.kind in _NUMBERS or column.dtype.kind in "mM":
+        return pd.Series(False, index=column.index)
+    return column.astype("str").str.fullmatch(r"\s*[-+]?\d+,\d{1,2}\s*").fillna(False).astype(bool)
 
 
 def _counts_up(column: pd.Series) -> bool:

@@ -3,6 +3,7 @@
 Lives here: which part of a file is a document, with an account of what was left out. Does not live here: words and their weights (``datasets.text``).
 """
 
+import re
 from dataclasses import dataclass
 
 import pandas as pd
@@ -50,7 +51,8 @@ def guess_documents(file: str, data: bytes) -> tuple[DocumentsReading, pd.DataFr
         blank = sum(not line.strip() for line in lines)
         return DocumentsReading(part="paragraphs" if 0.05 < blank / max(len(lines), 1) < 0.95 else "lines"), None
     frame = read_table(file, data)
-    lengths = {str(c): frame[c].head(500).astype(str).str.len().mean() for c in frame.columns}
+    # letters, not signs: a time is long and tells nothing
+    lengths = {str(c): frame[c].head(500).astype(str).str.count(r"[^\W\d_]").mean() for c in frame.columns}
     longest = max(lengths, key=lambda c: lengths[c])
     label = next((c for c in lengths if c.lower().startswith(_LABELS) and c != longest), "")
     return DocumentsReading(text=longest, label=label), frame
@@ -81,6 +83,10 @@ def documents_of(file: str, data: bytes, reading: DocumentsReading, frame: pd.Da
     if len(filled) < 5:
         raise DataError(
             f"{file} holds {len(filled)} documents as read ({PARTS[reading.part]} is one); at least 5 are needed."
+        )
+    if not any(re.search(r"[^\W\d_]{3}", texts[k]) for k in filled):
+        raise DataError(
+            f"{file}: no document holds a word of three letters{f'; is {reading.text!r} the column with the texts?' if frame is not None else ''}"
         )
     if len(filled) > MOST_DOCUMENTS or sum(len(texts[k]) for k in filled) > MOST_CHARACTERS:
         raise DataError(
