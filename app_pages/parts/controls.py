@@ -356,7 +356,7 @@ def _check_link(label: str, key: str, check: Callable[[str], None], given: str |
     except ParameterError as error:
         _remember(
             key,
-            f"From the address: {text} are not here any more. Your own data lives in one visit, which ends when the page is reloaded: give the file again on the Datasets page. The usual set is used instead."
+            f"From the address: “{text}” are not here. Own data lives in one visit: reloading the page ends it, and no link carries it along. Give the file on the Datasets page; the usual set is used instead."
             if text in _OWN
             else f"From the address: {ParameterError(label, text, error.allowed)} The usual value is used instead.",
         )

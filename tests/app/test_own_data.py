@@ -118,7 +118,7 @@ def test_another_visitor_finds_nothing() -> None:
     assert "Your ratings" not in menu_of(other, "Dataset")
     for link in (name, "Your ratings"):
         linked = open_page("completion", dataset=link)
-        assert any("is not allowed" in w.value or "not here any more" in w.value for w in linked.warning)
+        assert any("is not allowed" in w.value or "are not here" in w.value for w in linked.warning)
         assert not linked.error
     with pytest.raises(ParameterError, match="a set of this visit"):
         shelf.find(name)  # nor does code that runs for nobody
@@ -144,7 +144,7 @@ def test_a_wrong_guess_is_corrected_and_a_bad_file_takes_nothing_away() -> None:
 
 def test_after_a_reload_the_address_says_what_became_of_the_data_and_runs_nothing() -> None:
     app = open_page("completion", dataset="Your ratings", run="1")
-    assert any("Your ratings are not here any more" in w.value and "reloaded" in w.value for w in app.warning)
+    assert any("“Your ratings” are not here" in w.value and "reloading" in w.value for w in app.warning)
     assert jobs.current("run") is None
     assert open_page("completion", rank="nonsense", run="1").warning
     assert jobs.current("run") is None

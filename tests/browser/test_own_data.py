@@ -42,7 +42,7 @@ def test_ratings_are_uploaded_corrected_used_and_seen_by_nobody_else(
     context = browser.new_context()
     other = context.new_page()
     other.goto(link)
-    expect(other.get_by_text(re.compile("Dataset = 'Your ratings' is not allowed"))).to_be_visible(timeout=60_000)
+    expect(other.get_by_text("“Your ratings” are not here")).to_be_visible(timeout=60_000)
     context.close()
     page.get_by_role("link", name="Datasets").first.click()
     page.get_by_text("Your own data", exact=True).click()
