@@ -276,6 +276,8 @@ def sparsity(ratings: Ratings, bins: int = 120) -> Drawn:
     fig = make_subplots(1, 1)
     fig.add_heatmap(
         z=np.round(share, 2),
+        zmin=0,
+        zmax=float(share.max()),
         colorscale="Cividis",
         colorbar={"title": {"text": "% seen"}},
         hovertemplate="user bin %{y}, item bin %{x}: %{z:.1f} % observed<extra></extra>",

@@ -208,3 +208,15 @@ def test_usual_settings_fit_a_small_set() -> None:
         }
         assert fitted({"rank": 2, "item_share": 0.9}, one.name) == {"rank": 2, "item_share": 0.9}
     assert fitted({"rank": 12, "item_share": 0.15}, "ml-100k") == {"rank": 12, "item_share": 0.15}
+
+
+def test_many_zeros_are_asked_about() -> None:
+    rows = [
+        ",".join(["u" + str(u), *(str((u * i) % 2 * (1 + (u + i) % 4)) for i in range(1, 7))]) for u in range(1, 12)
+    ]
+    data = "\n".join(["who,a,b,c,d,e,f", *rows]).encode()
+    one = own.read("ratings", "w.csv", data, layout="wide", user="who")
+    assert any("of the ratings are 0, and count as ratings; if 0 says “not rated” here" in note for note in one.notes)
+    told = own.read("ratings", "w.csv", data, layout="wide", user="who", zeros="missing")
+    assert not any("count as ratings" in note for note in told.notes)
+    assert not any("count as ratings" in note for note in own.read("ratings", "a.csv", long_csv()).notes)

@@ -235,6 +235,10 @@ def ratings_of(file: str, frame: pd.DataFrame, reading: RatingsReading, title: s
     if reading.zeros == "missing" and zero.any():
         keep &= ~zero
         notes.append(f"{_counted(int(zero.sum()), 'zero counts', 'zeros count')} as not rated.")
+    elif zero.sum() > 0.3 * keep.sum():
+        notes.append(
+            f"{100 * zero.sum() / keep.sum():.0f} % of the ratings are 0, and count as ratings; if 0 says “not rated” here, choose that."
+        )
     rows = pd.DataFrame(
         {"user": rows["user"][keep], "item": rows["item"][keep], "value": given[keep].astype(np.float64)}
     )
