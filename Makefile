@@ -12,7 +12,7 @@ test: $(VENV)/.dev-ready
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -n 2 --dist worksteal
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal  # two processes with two threads each would wait for one another on two cores
 
 format: $(VENV)/.dev-ready
 	$(BIN)/ruff format .
