@@ -1,12 +1,12 @@
 """Numbers in words: the one way figures are rounded for people.
 
-Lives here: three significant digits, and numbers that JSON can hold. Does not live here: sentences (``app_pages.parts.texts``, ``privacy.odds``).
+Lives here: three significant digits, how many of what, and numbers that JSON can hold. Does not live here: sentences (``app_pages.parts.texts``, ``privacy.odds``).
 """
 
 import math
 from typing import Any
 
-__all__ = ["finite", "three"]
+__all__ = ["counted", "finite", "three"]
 
 
 def three(value: float) -> str:
@@ -23,6 +23,15 @@ def three(value: float) -> str:
         return f"{value:.3g}"
     digits = max(len(str(int(abs(value)))) - 3, 0)
     return f"{round(value, -digits):,.0f}"
+
+
+def counted(number: int, one: str, several: str) -> str:
+    """So many of what.
+
+    >>> counted(1, "row names", "rows name"), counted(1200, "row", "rows")
+    ('1 row names', '1,200 rows')
+    """
+    return f"{number:,} {one if number == 1 else several}"
 
 
 def finite(value: Any) -> Any:

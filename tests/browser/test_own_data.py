@@ -26,6 +26,7 @@ def test_ratings_are_uploaded_corrected_used_and_seen_by_nobody_else(
     page.locator('input[type="file"]').set_input_files(str(file))
     expect(page.get_by_text("can be chosen on every page that takes ratings")).to_be_visible()
     expect(page.get_by_text("Whatever is computed without noise leaks.")).to_be_visible()
+    ready(page)  # a menu that is opened while the page is drawn closes again
     page.get_by_role("combobox", name="If a user rates an item twice").click()
     page.get_by_role("option", name="their mean counts").click()
     ready(page)

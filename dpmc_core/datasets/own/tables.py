@@ -15,6 +15,7 @@ import pandas as pd
 from dpmc_core import limits
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.errors import DataError, ParameterError
+from dpmc_core.wording import counted
 
 __all__ = ["RatingsReading", "guess_ratings", "ratings_of", "read_table"]
 
@@ -218,14 +219,14 @@ def ratings_of(file: str, frame: pd.DataFrame, reading: RatingsReading, title: s
     if broken.any():
         first = int(np.argmax(broken.to_numpy()))
         notes.append(
-            f"{_counted(int(broken.sum()), 'value is no finite number and is', 'values are no finite numbers and are')} left out (the first: {str(rows['value'].iloc[first])[:40]!r})."
+            f"{counted(int(broken.sum()), 'value is no finite number and is', 'values are no finite numbers and are')} left out (the first: {str(rows['value'].iloc[first])[:40]!r})."
         )
     commas = int(_decimal_commas(rows["value"]).sum())
     if commas:
         notes.append(f"{commas:,} ratings have a decimal comma, which is read as a point.")
     if nobody.any():
         notes.append(
-            f"{_counted(int(nobody.sum()), 'row names', 'rows name')} no user or no item and {'is' if nobody.sum() == 1 else 'are'} left out."
+            f"{counted(int(nobody.sum()), 'row names', 'rows name')} no user or no item and {'is' if nobody.sum() == 1 else 'are'} left out."
         )
     if blank.any():
         cells = "cells" if reading.layout == "wide" else "rows"
@@ -234,7 +235,7 @@ def ratings_of(file: str, frame: pd.DataFrame, reading: RatingsReading, title: s
     zero = keep & (given == 0)
     if reading.zeros == "missing" and zero.any():
         keep &= ~zero
-        notes.append(f"{_counted(int(zero.sum()), 'zero counts', 'zeros count')} as not rated.")
+        notes.append(f"{counted(int(zero.sum()), 'zero counts', 'zeros count')} as not rated.")
     elif zero.sum() > 0.3 * keep.sum():
         notes.append(
             f"{100 * zero.sum() / keep.sum():.0f} % of the ratings are 0, and count as ratings; if 0 says “not rated” here, choose that."
@@ -254,7 +255,7 @@ def ratings_of(file: str, frame: pd.DataFrame, reading: RatingsReading, title: s
             raise DataError(f"{file} names {len(names):,} {what}s; at most 200,000 are allowed.")
     if len(rows) < 10 or len(user_names) < 2 or len(item_names) < 2:
         raise DataError(
-            f"{file} leaves {_counted(len(rows), 'rating', 'ratings')} of {_counted(len(item_names), 'item', 'items')} by {_counted(len(user_names), 'user', 'users')} with the columns as chosen; at least 10 ratings, 2 items and "
+            f"{file} leaves {counted(len(rows), 'rating', 'ratings')} of {counted(len(item_names), 'item', 'items')} by {counted(len(user_names), 'user', 'users')} with the columns as chosen; at least 10 ratings, 2 items and "
             "2 users are needed."
         )
     values = rows["value"].to_numpy(dtype=np.float64)
@@ -284,7 +285,7 @@ def ratings_of(file: str, frame: pd.DataFrame, reading: RatingsReading, title: s
 def _long(frame: pd.DataFrame, reading: RatingsReading) -> pd.DataFrame:
     if frame.shape[1] < 3:
         raise DataError(
-            f"The table has {_counted(frame.shape[1], 'column', 'columns')}; one rating a row takes three (who, what, how much), and one user a row a column for each item. Is it a file of documents?"
+            f"The table has {counted(frame.shape[1], 'column', 'columns')}; one rating a row takes three (who, what, how much), and one user a row a column for each item. Is it a file of documents?"
         )
     chosen = (reading.user, reading.item, reading.value)
     for what, column in zip(("user", "item", "value"), chosen, strict=True):
@@ -316,10 +317,6 @@ def _wide(frame: pd.DataFrame, reading: RatingsReading) -> pd.DataFrame:
             "value": across.to_numpy(np.float64 if clean else object).ravel(),
         }
     )
-
-
-def _counted(number: int, one: str, several: str) -> str:
-    return f"{number:,} {one if number == 1 else several}"
 
 
 def _there(frame: pd.DataFrame, what: str, column: str) -> None:
