@@ -163,6 +163,25 @@ def test_links_to_other_pages_choose_the_set_and_its_usual_settings_run() -> Non
         finish(app, "run")
 
 
+@pytest.mark.parametrize(
+    ("kind", "file", "data", "page"),
+    [
+        ("ratings", "a.csv", long_csv(60, 12), "tradeoffs"),
+        ("documents", "a.zip", documents_zip(30), "factorization"),
+        ("images", "a.zip", pictures_zip(30), "factorization"),
+    ],
+)
+def test_every_link_to_a_page_chooses_the_set_there(kind: str, file: str, data: bytes, page: str) -> None:
+    app = upload(own_page(kind), file, data)
+    (link,) = [
+        found for found in app.get("page_link") if found.proto.page == page and "=Your" in found.proto.query_string
+    ]
+    key, title = link.proto.query_string.replace("+", " ").split("=")
+    app.query_params[key] = title
+    go_to(app, page)
+    assert app.selectbox(key=key).value == own_data_name(app)
+
+
 def own_data_name(app: AppTest) -> str:
     return next(iter(app.session_state["own-sets"]))
 
