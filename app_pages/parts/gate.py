@@ -13,6 +13,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from streamlit import config, runtime
 
 from app_pages.parts import settings
+from dpmc_core.errors import ParameterError
 
 __all__ = ["UPLOADS_OF_ONE", "Gate"]
 
@@ -41,7 +42,10 @@ class Gate:
             await self._app(scope, receive, send)
 
     def _full(self) -> bool:
-        return self._open >= settings.of("DPMC_VISITS")
+        try:
+            return self._open >= settings.of("DPMC_VISITS")
+        except ParameterError:  # the page says what is wrong
+            return False
 
     async def _visit(self, scope: Scope, receive: Receive, send: Send) -> None:
         if self._full():
@@ -56,7 +60,7 @@ class Gate:
     async def _upload(self, visit: str, scope: Scope, receive: Receive, send: Send) -> None:
         largest = config.get_option("server.maxUploadSize") * 2**20
         declared = Headers(scope=scope).get("content-length", "")
-        size = int(declared) if declared.isdigit() else largest
+        size = int(declared) if declared.isdecimal() else largest
         here, everywhere = _unread(visit)
         if here + self._coming[visit] + size > UPLOADS_OF_ONE * largest:
             refusal = "Too many files are waiting to be read in this visit: remove some, or reload the page."

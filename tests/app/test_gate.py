@@ -106,3 +106,15 @@ def test_uploads_that_wait_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     assert run_apart(status("b", 11)) == 200
     monkeypatch.setenv("DPMC_OWN_MB", "100")
     assert run_apart(status("b", 11)) == 413
+
+
+def test_a_setting_that_is_not_allowed_is_left_to_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DPMC_VISITS", "many")
+    behind = Behind()
+
+    async def story() -> int:
+        behind.let_go.set()
+        scope = {"type": "http", "path": "/", "headers": [(b"accept", b"text/html")]}
+        return int((await answer(gate.Gate(behind), **scope))["status"])
+
+    assert run_apart(story()) == 200
