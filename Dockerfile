@@ -8,7 +8,7 @@ COPY requirements.txt .
 # the PostgreSQL driver is for compose.yaml; SQLite needs none
 RUN python -m pip install -r requirements.txt "psycopg[binary]>=3.2,<4" && (python -m compileall -q /usr/local/lib/python3.11/site-packages >/dev/null || true)
 COPY . .
-RUN python -m compileall -q app.py serve.py app_pages dpmc_core && useradd --system --uid 10001 --no-create-home dpmc && mkdir /data && chown dpmc /data
+RUN python -m compileall -q app.py pages dpmc_core && useradd --system --uid 10001 --no-create-home dpmc && mkdir /data && chown dpmc /data
 USER 10001
 # datasets that are fetched, and the run store unless it is a database elsewhere; nothing else is written
 ENV DPMC_DATA_DIR=/data/downloads DPMC_STORE=/data/runs.sqlite
@@ -16,4 +16,4 @@ VOLUME /data
 EXPOSE 8501
 HEALTHCHECK --interval=30s --timeout=5s --start-period=30s --retries=3 \
   CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8501/_stcore/health', timeout=4)"]
-CMD ["python", "-m", "streamlit", "run", "serve.py", "--server.address=0.0.0.0", "--server.port=8501"]
+CMD ["python", "-m", "streamlit", "run", "app.py", "--server.address=0.0.0.0", "--server.port=8501"]

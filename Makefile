@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 .PHONY: run test audit format bench clean
 
 run: $(VENV)/.run-ready
-	$(BIN)/streamlit run serve.py
+	$(BIN)/streamlit run app.py
 
 test: $(VENV)/.dev-ready
 	$(BIN)/ruff format --check .

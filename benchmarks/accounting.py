@@ -5,8 +5,8 @@ Prints Markdown for results.md. Times are of one run on one machine; the first c
 
 import time
 
-from dpmc_core.experiments.audit_spec import AuditSpec
-from dpmc_core.experiments.audits import audit
+from dpmc_core.experiments.tasks.audit import audit
+from dpmc_core.experiments.tasks.audit_spec import AuditSpec
 from dpmc_core.mechanisms import Gaussian, Huber, Laplace, Mechanism
 from dpmc_core.privacy import Ledger, Release, account
 from dpmc_core.privacy.account import tightest
@@ -48,7 +48,9 @@ def main() -> None:
     """Print three tables."""
     print("| ledger | all six methods, s | again, µs |\n|---|---|---|")
     three = (Huber(alpha=1.5, scale=5.0), Laplace(scale=5.0), Gaussian(scale=5.0))
-    mixed = Ledger(tuple(r for n, c in zip(three, (400, 300, 300), strict=True) for r in book(n, c).releases))
+    mixed = Ledger(
+        tuple(r for n, c in zip(three, (400, 300, 300), strict=True) for r in book(n, c).releases)
+    )
     cases = [("1,000 releases, three noises (first call, with the import)", mixed)]
     cases += [(f"1,000 × {noise}", book(noise, 1000)) for noise in three]
     cases += [("1,000 × Huber(alpha=20), shift 0.01", book(Huber(alpha=20.0), 1000, 0.01))]
@@ -56,11 +58,15 @@ def main() -> None:
     for name, ledger in cases:
         first, again = seconds(ledger)
         print(f"| {name} | {first:.2f} | {1e6 * again:.0f} |")
-    print("\n| Gaussian releases, σ = 5 | exact ε | privacy loss distribution, relative excess |\n|---|---|---|")
+    print(
+        "\n| Gaussian releases, σ = 5 | exact ε | privacy loss distribution, relative excess |\n|---|---|---|"
+    )
     for count in (1, 10, 100, 1000, 10_000, 100_000):
         found = {a.method: a.epsilon for a in account(book(Gaussian(scale=5.0), count), DELTA)}
         print(f"| {count:,} | {found['exact']:.6g} | {found['pld'] / found['exact'] - 1:.1e} |")
-    print("\n| ε claimed (exact) | Laplace proved | Huber proved | Gaussian proved (δ = 1e-5) |\n|---|---|---|---|")
+    print(
+        "\n| ε claimed (exact) | Laplace proved | Huber proved | Gaussian proved (δ = 1e-5) |\n|---|---|---|---|"
+    )
     for epsilon in (0.1, 0.5, 1.0, 2.0, 4.0):
         row = [
             audit(AuditSpec(mechanism=name, epsilon=epsilon, runs=1_000_000)).attack.bound.epsilon
@@ -74,8 +80,15 @@ def main() -> None:
 
     for count in (1, 5, 10, 20, 100, 1000):
         row = [
-            least_noise(book(noise, count), 1.0, DELTA, tolerance=1e-4).releases[0].mechanism.variance
-            for noise in (Laplace(scale=1.0), Huber(alpha=2.0), Huber(alpha=1.0), Gaussian(scale=1.0))
+            least_noise(book(noise, count), 1.0, DELTA, tolerance=1e-4)
+            .releases[0]
+            .mechanism.variance
+            for noise in (
+                Laplace(scale=1.0),
+                Huber(alpha=2.0),
+                Huber(alpha=1.0),
+                Gaussian(scale=1.0),
+            )
         ]
         print(f"| {count:,} | " + " | ".join(f"{value:.4g}" for value in row) + " |")
     assert tightest(mixed, DELTA) > 0

@@ -8,14 +8,24 @@ import sys
 from pathlib import Path
 
 from dpmc_core.experiments import FactorSpec
-from dpmc_core.experiments.factor_studies import FactorStudySpec
-from dpmc_core.experiments.factor_study_run import factor_study_steps
+from dpmc_core.experiments.studies.factor_engine import factor_study_steps
+from dpmc_core.experiments.studies.factorization import FactorStudySpec
 
 FACES = FactorSpec(
-    dataset="cartoon", n_samples=5000, rank=20, algorithm="moment-nmf", mechanism="gaussian", epsilon=1.0
+    dataset="cartoon",
+    n_samples=5000,
+    rank=20,
+    algorithm="moment-nmf",
+    mechanism="gaussian",
+    epsilon=1.0,
 )
 TOPICS = FactorSpec(
-    dataset="topics", n_samples=2000, rank=12, algorithm="moment-nmf", mechanism="gaussian", epsilon=5.0
+    dataset="topics",
+    n_samples=2000,
+    rank=12,
+    algorithm="moment-nmf",
+    mechanism="gaussian",
+    epsilon=5.0,
 )
 WANTED = {
     "epsilon": FACES.but(epsilon=None),

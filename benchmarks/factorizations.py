@@ -15,10 +15,16 @@ from dpmc_core.datasets.factor_sets import load_samples
 from dpmc_core.datasets.samples import contaminate
 from dpmc_core.datasets.text import TextFilter
 from dpmc_core.experiments import FactorSpec, factorize
-from dpmc_core.experiments.factor_run import yardstick
-from dpmc_core.experiments.intervals import t_half_width
-from dpmc_core.factorization import RobustConfig, fit_coefficients, objective, robust_nmf, sklearn_nmf
+from dpmc_core.experiments.tasks.factorize import yardstick
+from dpmc_core.factorization import (
+    RobustConfig,
+    fit_coefficients,
+    objective,
+    robust_nmf,
+    sklearn_nmf,
+)
 from dpmc_core.factorization.step import FactorStep
+from dpmc_core.metrics.intervals import t_half_width
 
 SEEDS = range(5)
 
@@ -40,13 +46,18 @@ def versus_sklearn() -> None:
             for _ in range(3):
                 start = time.perf_counter()
                 ends["ours"] = last(
-                    robust_nmf(values, RobustConfig(rank=parts, rounds=rounds), np.random.default_rng(0))
+                    robust_nmf(
+                        values, RobustConfig(rank=parts, rounds=rounds), np.random.default_rng(0)
+                    )
                 )
                 times["ours"].append(time.perf_counter() - start)
                 start = time.perf_counter()
                 ends["sklearn"] = last(sklearn_nmf(values, parts, rounds))
                 times["sklearn"].append(time.perf_counter() - start)
-            ours, theirs = (objective(values, e.dictionary, e.coefficients) for e in (ends["ours"], ends["sklearn"]))
+            ours, theirs = (
+                objective(values, e.dictionary, e.coefficients)
+                for e in (ends["ours"], ends["sklearn"])
+            )
             ratio = statistics.median(times["ours"]) / statistics.median(times["sklearn"])
             print(
                 f"{name} {values.shape[0]}×{values.shape[1]}, K = {parts}, {rounds} iterations: objective {ours:.6f} against {theirs:.6f} ({100 * (ours / theirs - 1):+.4f} %), "
@@ -59,7 +70,9 @@ def sound() -> None:
     """Private forms on CBCL over five seeds."""
     base = FactorSpec(dataset="cbcl", rank=50)
     mean = factorize(base, compare=False)
-    print(f"average {mean.trivial:.4f}, NMF {mean.final.objective:.4f}, scikit-learn {yardstick(base):.4f}")
+    print(
+        f"average {mean.trivial:.4f}, NMF {mean.final.objective:.4f}, scikit-learn {yardstick(base):.4f}"
+    )
     for algorithm, parts in (("moment-nmf", 50), ("private-nmf", 20)):
         for family in ("gaussian", "laplace", "huber"):
             line = []
@@ -78,18 +91,36 @@ def robust() -> None:
         spoiled = contaminate(clean, 0.1, 0.7, seed)
         ends = []
         for penalty in (None, 0.5):
-            config = RobustConfig(rank=38, rounds=50, inner=1 if penalty is None else 3, outlier_penalty=penalty)
+            config = RobustConfig(
+                rank=38, rounds=50, inner=1 if penalty is None else 3, outlier_penalty=penalty
+            )
             step = last(robust_nmf(spoiled.values, config, np.random.default_rng(0)))
-            ends.append(objective(clean.values, step.dictionary, fit_coefficients(clean.values, step.dictionary, 40)))
+            ends.append(
+                objective(
+                    clean.values,
+                    step.dictionary,
+                    fit_coefficients(clean.values, step.dictionary, 40),
+                )
+            )
         # the same number of steps on each factor without outliers, so that the margin is not of more steps
-        step = last(robust_nmf(spoiled.values, RobustConfig(rank=38, rounds=50, inner=3), np.random.default_rng(0)))
-        ends.append(objective(clean.values, step.dictionary, fit_coefficients(clean.values, step.dictionary, 40)))
+        step = last(
+            robust_nmf(
+                spoiled.values, RobustConfig(rank=38, rounds=50, inner=3), np.random.default_rng(0)
+            )
+        )
+        ends.append(
+            objective(
+                clean.values, step.dictionary, fit_coefficients(clean.values, step.dictionary, 40)
+            )
+        )
         apart.append((ends[1] - ends[0], ends[1] - ends[2]))
         print(
             f"seed {seed}: plain {ends[0]:.5f}, plain with 3 inner steps {ends[2]:.5f}, robust {ends[1]:.5f}",
             flush=True,
         )
-    for name, differences in zip(("plain", "plain with 3 inner steps"), zip(*apart, strict=True), strict=True):
+    for name, differences in zip(
+        ("plain", "plain with 3 inner steps"), zip(*apart, strict=True), strict=True
+    ):
         print(f"robust minus {name}: {np.mean(differences):+.5f} ± {t_half_width(differences):.5f}")
 
 
@@ -119,7 +150,12 @@ def people() -> None:
 
 def memory() -> None:
     """Time and peak memory beyond the data of the live runs."""
-    for name, parts, n in (("lfw", 16, 0), ("lee", 8, 0), ("tdt2", 30, 0), ("cartoon", 20, 100_000)):
+    for name, parts, n in (
+        ("lfw", 16, 0),
+        ("lee", 8, 0),
+        ("tdt2", 30, 0),
+        ("cartoon", 20, 100_000),
+    ):
         data = {"n_samples": n} if n else {}
         for algorithm in ("nmf", "private-nmf-published", "private-nmf", "moment-nmf"):
             noise = {} if algorithm == "nmf" else {"mechanism": "gaussian"}
@@ -136,7 +172,13 @@ def memory() -> None:
             )
 
 
-TASKS = {"sklearn": versus_sklearn, "sound": sound, "robust": robust, "people": people, "memory": memory}
+TASKS = {
+    "sklearn": versus_sklearn,
+    "sound": sound,
+    "robust": robust,
+    "people": people,
+    "memory": memory,
+}
 
 if __name__ == "__main__":
     for task in sys.argv[1:] or TASKS:

@@ -49,7 +49,9 @@ def main() -> None:
     private = time.perf_counter() - started
     peak = memory("VmHWM")
     marks = [time.perf_counter()]
-    for _ in als(ratings, ALSConfig(rank=RANK, reg=10.0, iterations=3), np.random.default_rng(0), 2):
+    for _ in als(
+        ratings, ALSConfig(rank=RANK, reg=10.0, iterations=3), np.random.default_rng(0), 2
+    ):
         marks.append(time.perf_counter())
     sweeps = marks[3] - marks[1]
     print(

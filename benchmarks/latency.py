@@ -19,7 +19,7 @@ from benchmarks.visitor import PAGES, ROOT, running_app
 def server_times() -> None:
     """Slider moves in process."""
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).run()
-    app.switch_page("app_pages/mechanisms.py").run()
+    app.switch_page("mechanisms.py").run()
     taken = []
     for k in range(30):
         app.slider(key="m_alpha").set_value(round(0.3 + 0.1 * k, 2))
@@ -81,10 +81,16 @@ def slider_moves(page: Page, url: str) -> None:
     for _ in range(12):
         start = time.perf_counter()
         page.keyboard.press("ArrowRight")
-        page.wait_for_selector('[data-testid="stApp"][data-test-script-state="running"]', timeout=5000)
-        page.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]', timeout=5000)
+        page.wait_for_selector(
+            '[data-testid="stApp"][data-test-script-state="running"]', timeout=5000
+        )
+        page.wait_for_selector(
+            '[data-testid="stApp"][data-test-script-state="notRunning"]', timeout=5000
+        )
         moves.append(1000 * (time.perf_counter() - start))
-    print(f"slider move on Mechanisms, browser: median {np.median(moves):.0f} ms from key press to script end")
+    print(
+        f"slider move on Mechanisms, browser: median {np.median(moves):.0f} ms from key press to script end"
+    )
 
 
 if __name__ == "__main__":

@@ -32,9 +32,24 @@ VALUES = (
 
 def keys() -> list[str]:
     """Every name that a link can hold, as the pages' code has them."""
-    found: set[str] = {"run", "audit", "lesson", "step", "runs", "embed", "present", "dataset", "d_name", "n"}
-    for file in [*(ROOT / "app_pages").glob("*.py"), *(ROOT / "app_pages" / "parts").glob("*controls.py")]:
-        found |= set(re.findall(r"controls\.\w+\(\s*\"[^\"]*\",\s*\"(\w+)\"", file.read_text(encoding="utf-8")))
+    found: set[str] = {
+        "run",
+        "audit",
+        "lesson",
+        "step",
+        "runs",
+        "embed",
+        "present",
+        "dataset",
+        "d_name",
+        "n",
+    }
+    for file in [*(ROOT / "pages").glob("*.py"), *(ROOT / "pages" / "parts").glob("*controls.py")]:
+        found |= set(
+            re.findall(
+                r"controls\.\w+\(\s*\"[^\"]*\",\s*\"(\w+)\"", file.read_text(encoding="utf-8")
+            )
+        )
     return sorted(found)
 
 
@@ -49,7 +64,10 @@ def links(seed: int = 0) -> Iterator[tuple[str, str]]:
         if rng.random() < 0.05:
             parts.append(rng.choice(("&&&", "===", "a", "%zz", "?x=1", "run=1&run=1&run=2")))
         # a run that a hostile link starts would be as long as it says: those are cancelled when the session goes
-        yield rng.choice(PAGES), "&".join(part for part in parts if part not in ("run=1", "audit=1"))
+        yield (
+            rng.choice(PAGES),
+            "&".join(part for part in parts if part not in ("run=1", "audit=1")),
+        )
 
 
 def uploads(count: int, seed: int) -> None:

@@ -50,11 +50,19 @@ def main() -> None:
                 clipped = np.array([r.final.test_rmse_clipped for r in results])
                 if quiet is None:
                     quiet = plain
-                    trivial = {name: [r.trivial[name] for r in results] for name in results[0].trivial}
+                    trivial = {
+                        name: [r.trivial[name] for r in results] for name in results[0].trivial
+                    }
                 change = plain - quiet
-                paired = "" if mechanism == "none" else f"{change.mean():+.4f} ± {interval(change):.4f}"
+                paired = (
+                    "" if mechanism == "none" else f"{change.mean():+.4f} ± {interval(change):.4f}"
+                )
                 s = results[0].statement
-                said = "not private" if not s.private else f"{s.epsilon_per_draw:.3g}, {s.epsilon:,.0f}"
+                said = (
+                    "not private"
+                    if not s.private
+                    else f"{s.epsilon_per_draw:.3g}, {s.epsilon:,.0f}"
+                )
                 print(
                     f"| {arguments.algorithm} | {reg:g} | {variance or 'none'} | {mechanism} | {plain.mean():.4f} ± {interval(plain):.4f} | "
                     f"{clipped.mean():.4f} ± {interval(clipped):.4f} | {paired} | {said} |",

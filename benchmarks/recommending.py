@@ -78,17 +78,35 @@ def main() -> None:
                 settings = PLAIN if epsilon is None else DPALS[epsilon]
             results = [
                 recommend(
-                    RunSpec(task="recommend", dataset=arguments.dataset, algorithm=name, seed=seed, **settings, **noise)
+                    RunSpec(
+                        task="recommend",
+                        dataset=arguments.dataset,
+                        algorithm=name,
+                        seed=seed,
+                        **settings,
+                        **noise,
+                    )
                 )
                 for seed in range(arguments.seeds)
             ]
             recalls = [r.final.recall for r in results]
-            assert epsilon is None or all(r.statement.epsilon <= epsilon and not r.statement.nominal for r in results)
-            half = 2.776 * statistics.stdev(recalls) / math.sqrt(5) if len(recalls) == 5 else math.nan
-            rows.append(
-                {"algorithm": name, "epsilon": epsilon, "recall": statistics.mean(recalls), "half_width_95": half}
+            assert epsilon is None or all(
+                r.statement.epsilon <= epsilon and not r.statement.nominal for r in results
             )
-            print(f"{name:8} ε={epsilon} Recall@20 {rows[-1]['recall']:.4f} ± {half:.4f}", flush=True)
+            half = (
+                2.776 * statistics.stdev(recalls) / math.sqrt(5) if len(recalls) == 5 else math.nan
+            )
+            rows.append(
+                {
+                    "algorithm": name,
+                    "epsilon": epsilon,
+                    "recall": statistics.mean(recalls),
+                    "half_width_95": half,
+                }
+            )
+            print(
+                f"{name:8} ε={epsilon} Recall@20 {rows[-1]['recall']:.4f} ± {half:.4f}", flush=True
+            )
     if arguments.out:
         with open(arguments.out, "w", encoding="utf-8") as file:
             json.dump(rows, file, indent=1)

@@ -17,9 +17,22 @@ DPALS = (
     {"item_share": 0.5, "reg": 30.0, "rank": 8},
     {"item_share": 1.0, "reg": 30.0, "rank": 8},
     {"item_share": 1.0, "reg": 10.0, "rank": 12, "iterations": 3},
-    {"item_share": 0.5, "reg": 10.0, "rank": 12, "sampling": "weights", "item_exponent": 1.0, "iterations": 3},
+    {
+        "item_share": 0.5,
+        "reg": 10.0,
+        "rank": 12,
+        "sampling": "weights",
+        "item_exponent": 1.0,
+        "iterations": 3,
+    },
 )
-COMMON = {"algorithm": "dpals", "clip_norm": 0.5, "centring": "user", "iterations": 2, "items_per_user": 50}
+COMMON = {
+    "algorithm": "dpals",
+    "clip_norm": 0.5,
+    "centring": "user",
+    "iterations": 2,
+    "items_per_user": 50,
+}
 
 
 def main() -> None:
@@ -31,24 +44,33 @@ def main() -> None:
     rows = []
     for n in arguments.users:
         seeds = range(5) if n <= 5000 else range(2) if n <= 20_000 else range(1)
-        base = RunSpec(dataset="skewed", n_users=n, n_items=1000, n_ratings=40 * n, true_rank=8, rank=16)
+        base = RunSpec(
+            dataset="skewed", n_users=n, n_items=1000, n_ratings=40 * n, true_rank=8, rank=16
+        )
         for epsilon in (None, *EPSILONS):
             noise = {} if epsilon is None else {"mechanism": "gaussian", "epsilon": epsilon}
             started = time.perf_counter()
             row: dict = {"users": n, "epsilon": epsilon, "runs": len(seeds)}
             for name in ("moments", "private-means", "private-svd"):
-                errors = [run(base.but(algorithm=name, seed=s, **noise)).final.test_rmse_clipped for s in seeds]
+                errors = [
+                    run(base.but(algorithm=name, seed=s, **noise)).final.test_rmse_clipped
+                    for s in seeds
+                ]
                 row[name] = sum(errors) / len(errors)
             tried = []
             for setting in DPALS:
                 results = [run(base.but(seed=s, **{**COMMON, **setting}, **noise)) for s in seeds]
                 tried.append(sum(r.final.test_rmse_clipped for r in results) / len(results))
             row["dpals"] = min(tried)
-            plain = [run(base.but(algorithm="user-item", seed=s)).final.test_rmse_clipped for s in seeds]
+            plain = [
+                run(base.but(algorithm="user-item", seed=s)).final.test_rmse_clipped for s in seeds
+            ]
             row["user + item, not private"] = sum(plain) / len(plain)
             row["seconds"] = time.perf_counter() - started
             rows.append(row)
-            print({k: round(v, 4) if isinstance(v, float) else v for k, v in row.items()}, flush=True)
+            print(
+                {k: round(v, 4) if isinstance(v, float) else v for k, v in row.items()}, flush=True
+            )
     if arguments.out:
         with open(arguments.out, "w", encoding="utf-8") as file:
             json.dump(rows, file, indent=1)

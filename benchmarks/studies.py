@@ -8,7 +8,7 @@ from pathlib import Path
 
 from dpmc_core.experiments import RunSpec
 from dpmc_core.experiments.presets import PEOPLE
-from dpmc_core.experiments.studies import STUDIES, StudySpec, study
+from dpmc_core.experiments.studies.completion import STUDIES, StudySpec, study
 
 FILE = Path(__file__).resolve().parents[1] / "data" / "results" / "studies.json"
 BASE = RunSpec(**PEOPLE)

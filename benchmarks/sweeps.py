@@ -12,12 +12,19 @@ from dataclasses import fields, replace
 from pathlib import Path
 
 from dpmc_core.experiments import RunSpec, run
-from dpmc_core.experiments.records import Record, record_of
-from dpmc_core.experiments.store import RunStore, _runs, _summaries
-from dpmc_core.experiments.sweep import sweep
-from dpmc_core.experiments.sweep_spec import SweepSpec
+from dpmc_core.experiments.store.records import Record, record_of
+from dpmc_core.experiments.store.store import RunStore, _runs, _summaries
+from dpmc_core.experiments.sweeps.spec import SweepSpec
+from dpmc_core.experiments.sweeps.sweep import sweep
 
-BASE = (("dataset", "low-rank"), ("n_users", 300), ("n_items", 300), ("rank", 5), ("reg", 0.5), ("iterations", 20))
+BASE = (
+    ("dataset", "low-rank"),
+    ("n_users", 300),
+    ("n_items", 300),
+    ("rank", 5),
+    ("reg", 0.5),
+    ("iterations", 20),
+)
 GRID = ((("mechanism", ("none", "huber", "laplace", "gaussian")), ("variance", (2.0,))),)
 
 
@@ -38,7 +45,10 @@ def main() -> None:
     spec = SweepSpec(base=BASE, grids=GRID, seeds=arguments.runs // 4, seed=1)
     small = SweepSpec(base=BASE, grids=GRID, seeds=4, seed=2)
     with tempfile.TemporaryDirectory() as folder:
-        print(f"first sweep of {small.size} runs on two new processes: {seconds(small, 2, folder):.1f} s", flush=True)
+        print(
+            f"first sweep of {small.size} runs on two new processes: {seconds(small, 2, folder):.1f} s",
+            flush=True,
+        )
         two = seconds(spec, 2, folder)
         one = seconds(spec, 1, folder)
         print(
@@ -51,7 +61,10 @@ def main() -> None:
             started = time.perf_counter()
             for k in range(1000):
                 store.add(replace(record, key=f"{k}"))
-            print(f"keeping a run: {time.perf_counter() - started:.2f} ms each, over 1,000", flush=True)
+            print(
+                f"keeping a run: {time.perf_counter() - started:.2f} ms each, over 1,000",
+                flush=True,
+            )
 
         place = Path(folder) / "large.sqlite"
         started = time.perf_counter()
@@ -66,7 +79,11 @@ def main() -> None:
 
 def fill(store: RunStore, record: Record, count: int) -> None:
     """``count`` rows in large transactions: only the page on such a store is measured, not the way there."""
-    row = {field.name: getattr(record, field.name) for field in fields(record) if field.name != "summary"}
+    row = {
+        field.name: getattr(record, field.name)
+        for field in fields(record)
+        if field.name != "summary"
+    }
     text = json.dumps(record.summary, separators=(",", ":"))
     noises = ("none", "huber", "laplace", "gaussian")
     for first in range(0, count, 5000):
@@ -74,7 +91,10 @@ def fill(store: RunStore, record: Record, count: int) -> None:
         with store._engine.begin() as connection:
             connection.execute(
                 _runs.insert(),
-                [{**row, "id": k + 1, "key": f"{k}", "mechanism": noises[k % 4], "seed": k} for k in some],
+                [
+                    {**row, "id": k + 1, "key": f"{k}", "mechanism": noises[k % 4], "seed": k}
+                    for k in some
+                ],
             )
             connection.execute(_summaries.insert(), [{"run": k + 1, "summary": text} for k in some])
 
@@ -86,15 +106,19 @@ def page(place: Path) -> None:
     from streamlit.testing.v1 import AppTest
 
     os.environ["DPMC_STORE"] = str(place)
-    app = AppTest.from_file(str(Path(__file__).resolve().parents[1] / "app.py"), default_timeout=60)
+    app = AppTest.from_file(
+        str(Path(__file__).resolve().parents[1] / "pages" / "main.py"), default_timeout=60
+    )
     app.run()  # home: the app's code is loaded
-    app.switch_page("app_pages/runs.py")
+    app.switch_page("runs.py")
     for name, query in (("all runs", {}), ("one noise", {"r_mechanism": "huber"})):
         app.query_params.update(query)
         started = time.perf_counter()
         app.run()
         assert not app.exception
-        print(f"page Runs on 100,000 runs, {name}: {time.perf_counter() - started:.2f} s", flush=True)
+        print(
+            f"page Runs on 100,000 runs, {name}: {time.perf_counter() - started:.2f} s", flush=True
+        )
 
 
 if __name__ == "__main__":

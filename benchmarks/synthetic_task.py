@@ -52,7 +52,9 @@ def main() -> None:
         )
 
         def error(base: RunSpec, seeds: range, **settings: object) -> float:
-            return sum(run(base.but(seed=s, data_seed=s, **settings)).final.test_rmse for s in seeds) / len(seeds)
+            return sum(
+                run(base.but(seed=s, data_seed=s, **settings)).final.test_rmse for s in seeds
+            ) / len(seeds)
 
         for epsilon in (None, *EPSILONS):
             noise = {} if epsilon is None else {"mechanism": "gaussian", "epsilon": epsilon}
@@ -60,15 +62,21 @@ def main() -> None:
             row: dict = {"users": n, "epsilon": epsilon}
             if epsilon is None:
                 row["als"] = error(base, seeds, algorithm="als", rank=5, reg=0.1, iterations=10)
-                row["dpals"] = error(base, seeds, **{**DPALS, "reg": 0.5, "clip_norm": 1e6, "iterations": 5})
+                row["dpals"] = error(
+                    base, seeds, **{**DPALS, "reg": 0.5, "clip_norm": 1e6, "iterations": 5}
+                )
             else:
                 row["dpals"] = error(base, seeds, **DPALS, **noise)
-                row["frank-wolfe"] = min(error(base, seeds, **setting, **noise) for setting in FRANK_WOLFE)
+                row["frank-wolfe"] = min(
+                    error(base, seeds, **setting, **noise) for setting in FRANK_WOLFE
+                )
                 row["moments"] = error(base, seeds, algorithm="moments", rank=5, **noise)
                 row["private-svd"] = error(base, seeds, algorithm="private-svd", rank=5, **noise)
             row["seconds"] = time.perf_counter() - started
             rows.append(row)
-            print({k: round(v, 4) if isinstance(v, float) else v for k, v in row.items()}, flush=True)
+            print(
+                {k: round(v, 4) if isinstance(v, float) else v for k, v in row.items()}, flush=True
+            )
     if arguments.out:
         with open(arguments.out, "w", encoding="utf-8") as file:
             json.dump(rows, file, indent=1)

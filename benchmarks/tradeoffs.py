@@ -8,11 +8,11 @@ import json
 from datetime import UTC, datetime
 from pathlib import Path
 
-from dpmc_core.experiments.run import versions
-from dpmc_core.experiments.store import RunStore
-from dpmc_core.experiments.sweep import finished, sweep
-from dpmc_core.experiments.sweep_spec import SweepSpec
-from dpmc_core.experiments.tradeoff import points_of
+from dpmc_core.experiments.store.store import RunStore
+from dpmc_core.experiments.sweeps.spec import SweepSpec
+from dpmc_core.experiments.sweeps.sweep import finished, sweep
+from dpmc_core.experiments.sweeps.tradeoff import points_of
+from dpmc_core.experiments.tasks.rate import versions
 
 FILE = Path(__file__).resolve().parents[1] / "data" / "results" / "tradeoffs.json"
 NOISES = ["none", "huber", "laplace", "gaussian"]
@@ -85,8 +85,14 @@ SWEEPS = {
             ],
         },
     ),
-    "rating-variance": ("a made 300 × 300 matrix of rank 5, 10 % observed", rating("variance", [0.5, 1.0, 2.0, 4.0])),
-    "rating-epsilon": ("a made 300 × 300 matrix of rank 5, 10 % observed", rating("epsilon", [1.0, 2.0, 5.0, 10.0])),
+    "rating-variance": (
+        "a made 300 × 300 matrix of rank 5, 10 % observed",
+        rating("variance", [0.5, 1.0, 2.0, 4.0]),
+    ),
+    "rating-epsilon": (
+        "a made 300 × 300 matrix of rank 5, 10 % observed",
+        rating("epsilon", [1.0, 2.0, 5.0, 10.0]),
+    ),
     "rating-total_epsilon": (
         "a made 300 × 300 matrix of rank 5, 10 % observed",
         rating("total_epsilon", [20.0, 50.0, 100.0, 200.0]),
@@ -116,7 +122,11 @@ def main() -> None:
             "versions": versions(),
             "command": f"python -m benchmarks.tradeoffs {name}",
         }
-        kept[name] = {"sweep": spec.as_dict(), "made": made, "points": [p.to_json() for p in points]}
+        kept[name] = {
+            "sweep": spec.as_dict(),
+            "made": made,
+            "points": [p.to_json() for p in points],
+        }
         FILE.write_text(json.dumps(kept) + "\n", encoding="utf-8")
 
 

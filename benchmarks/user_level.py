@@ -56,7 +56,9 @@ def spec(dataset: str, name: str, epsilon: float, seed: int) -> RunSpec:
         changes = {"iterations": 3, "nuclear": 1.0}
     elif name == "private-svd":
         changes = {"rank": 10}
-    return RunSpec(dataset=dataset, algorithm=name, mechanism="gaussian", epsilon=epsilon, seed=seed, **changes)
+    return RunSpec(
+        dataset=dataset, algorithm=name, mechanism="gaussian", epsilon=epsilon, seed=seed, **changes
+    )
 
 
 def main() -> None:
@@ -65,7 +67,9 @@ def main() -> None:
     parser.add_argument("dataset", nargs="?", default="ml-1m")
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument(
-        "--algorithms", nargs="*", default=["moments", "private-means", "private-svd", "dpals", "private-fw"]
+        "--algorithms",
+        nargs="*",
+        default=["moments", "private-means", "private-svd", "dpals", "private-fw"],
     )
     parser.add_argument("--out")
     arguments = parser.parse_args()
@@ -77,8 +81,14 @@ def main() -> None:
                 results.append(run(spec(arguments.dataset, name, epsilon, seed)))
             errors = [r.final.test_rmse_clipped for r in results]
             assert all(r.statement.epsilon <= epsilon and not r.statement.nominal for r in results)
-            half = 2.776 * statistics.stdev(errors) / math.sqrt(len(errors)) if len(errors) == 5 else math.nan
-            trivial = {k: statistics.mean(r.trivial[k] for r in results) for k in results[0].trivial}
+            half = (
+                2.776 * statistics.stdev(errors) / math.sqrt(len(errors))
+                if len(errors) == 5
+                else math.nan
+            )
+            trivial = {
+                k: statistics.mean(r.trivial[k] for r in results) for k in results[0].trivial
+            }
             row = {
                 "algorithm": name,
                 "epsilon": epsilon,
@@ -88,7 +98,10 @@ def main() -> None:
                 "trivial": trivial,
             }
             rows.append(row)
-            print(f"{name:14} ε={epsilon:<4g} RMSE {row['rmse']:.4f} ± {half:.4f}  {row['seconds']:.1f} s", flush=True)
+            print(
+                f"{name:14} ε={epsilon:<4g} RMSE {row['rmse']:.4f} ± {half:.4f}  {row['seconds']:.1f} s",
+                flush=True,
+            )
     print("trivial:", {k: round(v, 4) for k, v in rows[0]["trivial"].items()})
     if arguments.out:
         with open(arguments.out, "w", encoding="utf-8") as file:

@@ -21,7 +21,9 @@ from dpmc_core.datasets import Ratings, loaders, synthetic
 REG, THREADS = 10.0, 2
 
 
-def cmfrec_fit(matrix: sparse.coo_matrix, rank: int, sweeps: int) -> tuple[float, np.ndarray, np.ndarray]:
+def cmfrec_fit(
+    matrix: sparse.coo_matrix, rank: int, sweeps: int
+) -> tuple[float, np.ndarray, np.ndarray]:
     """Seconds and factors of a cmfrec fit."""
     model = CMF(
         k=rank,
@@ -42,7 +44,11 @@ def cmfrec_fit(matrix: sparse.coo_matrix, rank: int, sweeps: int) -> tuple[float
     )
     start = time.perf_counter()
     model.fit(matrix)
-    return time.perf_counter() - start, np.ascontiguousarray(model.A_), np.ascontiguousarray(model.B_)
+    return (
+        time.perf_counter() - start,
+        np.ascontiguousarray(model.A_),
+        np.ascontiguousarray(model.B_),
+    )
 
 
 def rmse(ratings: Ratings, users: np.ndarray, items: np.ndarray) -> float:
@@ -53,7 +59,9 @@ def rmse(ratings: Ratings, users: np.ndarray, items: np.ndarray) -> float:
 
 def compare(name: str, ratings: Ratings, rank: int, low: int, high: int, rounds: int) -> str:
     """One row of the table."""
-    matrix = sparse.coo_matrix((ratings.values, (ratings.users, ratings.items)), (ratings.n_users, ratings.n_items))
+    matrix = sparse.coo_matrix(
+        (ratings.values, (ratings.users, ratings.items)), (ratings.n_users, ratings.n_items)
+    )
     sides = Sides.of(ratings, rank)
     slopes, sweeps = [], []
     with Workers(THREADS) as workers:
@@ -83,16 +91,26 @@ def main() -> None:
     parser.add_argument("--ratings", choices=["ml-1m", "ml-10m-shaped", "all"], default="all")
     parser.add_argument("--ranks", nargs="*", type=int, default=[32, 128])
     arguments = parser.parse_args()
-    print("| ratings | rank | cmfrec s/sweep | ours s/sweep | faster | of DGEMM | cmfrec RMSE | our RMSE | apart |")
+    print(
+        "| ratings | rank | cmfrec s/sweep | ours s/sweep | faster | of DGEMM | cmfrec RMSE | our RMSE | apart |"
+    )
     print("|---|---|---|---|---|---|---|---|---|", flush=True)
     if arguments.ratings in ("ml-1m", "all"):
         data = loaders.load("ml-1m")
         for rank in arguments.ranks:
-            print(compare("ML-1M", data, rank, 2, 7 if rank < 100 else 4, 5 if rank < 100 else 3), flush=True)
+            print(
+                compare("ML-1M", data, rank, 2, 7 if rank < 100 else 4, 5 if rank < 100 else 3),
+                flush=True,
+            )
     if arguments.ratings in ("ml-10m-shaped", "all"):
         data = synthetic.skewed(69_878, 10_677, 10_000_054)
         for rank in arguments.ranks:
-            print(compare("ML-10M-shaped", data, rank, 1, 4 if rank < 100 else 2, 3 if rank < 100 else 1), flush=True)
+            print(
+                compare(
+                    "ML-10M-shaped", data, rank, 1, 4 if rank < 100 else 2, 3 if rank < 100 else 1
+                ),
+                flush=True,
+            )
 
 
 if __name__ == "__main__":

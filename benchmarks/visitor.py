@@ -21,7 +21,7 @@ import websockets
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-from app_pages.parts import glossary
+from pages.parts.ui import glossary
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = tuple("" if page == "home" else page for page in glossary.PAGES)  # as addresses name them
@@ -37,7 +37,9 @@ class App:
 
 
 @contextmanager
-def running_app(folder: Path, *, before: Callable[[], None] | None = None, **environment: str) -> Iterator[App]:
+def running_app(
+    folder: Path, *, before: Callable[[], None] | None = None, **environment: str
+) -> Iterator[App]:
     """Start the app on a free port, with its log in ``folder`` and after ``before`` was called in its process; end it afterwards."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -48,7 +50,7 @@ def running_app(folder: Path, *, before: Callable[[], None] | None = None, **env
         "-m",
         "streamlit",
         "run",
-        "serve.py",
+        "app.py",
         "--server.port",
         str(port),
         "--server.address",
@@ -126,14 +128,18 @@ class Visitor:
         """Move the slider called ``label`` (to a value, or to the number of an option); seconds until the page is drawn again."""
         if label in self.options:
             chosen = self.options[label][int(value)]
-            return await self._rerun({self.widgets[label]: ("string_array_value", [chosen])}, timeout)
+            return await self._rerun(
+                {self.widgets[label]: ("string_array_value", [chosen])}, timeout
+            )
         return await self._rerun({self.widgets[label]: ("double_array_value", [value])}, timeout)
 
     async def press(self, label: str, timeout: float = 60.0) -> float:
         """Press a button."""
         return await self._rerun({self.widgets[label]: ("trigger_value", True)}, timeout)
 
-    async def _rerun(self, states: dict[str, tuple[str, Any]], timeout: float, fragment: str = "") -> float:
+    async def _rerun(
+        self, states: dict[str, tuple[str, Any]], timeout: float, fragment: str = ""
+    ) -> float:
         message = BackMsg()
         state = message.rerun_script
         state.query_string = self._query
@@ -166,7 +172,9 @@ class Visitor:
             if kind == "script_finished":
                 # a run that was cut off by the next one has not answered, and one of a part of the page answers nobody
                 if message.script_finished == ForwardMsg.FINISHED_SUCCESSFULLY:
-                    for fragment in self._timers.keys() - self._parts:  # parts of the page that are no longer there
+                    for fragment in (
+                        self._timers.keys() - self._parts
+                    ):  # parts of the page that are no longer there
                         self._timers.pop(fragment).cancel()
                     self.runs += 1
                     self._finished.set()
@@ -183,7 +191,9 @@ class Visitor:
                 self._parts.add(again.fragment_id)
                 if again.fragment_id in self._timers:
                     self._timers[again.fragment_id].cancel()
-                self._timers[again.fragment_id] = asyncio.create_task(self._again(again.fragment_id, again.interval))
+                self._timers[again.fragment_id] = asyncio.create_task(
+                    self._again(again.fragment_id, again.interval)
+                )
             elif kind == "stop_auto_rerun":
                 self._stop_timers()
             elif kind == "delta":

@@ -23,14 +23,26 @@ from benchmarks.visitor import PAGES, App, Visitor, running_app
 SLIDERS = (
     ("mechanisms", "", "Huber's α", [x / 100 for x in range(30, 400, 7)]),
     ("", "", "ε: more private ← → more accurate", [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]),
-    ("completion", "protect=user", "Total ε of each run (log scale)", [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]),
+    (
+        "completion",
+        "protect=user",
+        "Total ε of each run (log scale)",
+        [1.0, 2.0, 3.0, 4.0, 5.0, 6.0],
+    ),
     ("factorization", "", "Total ε of each sound run (log scale)", [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]),
 )
-LIVE = ("completion", "dataset=skewed&n_users=1500&n_items=1000&n_ratings=150000&rank=32&iterations=500&run=1")
+LIVE = (
+    "completion",
+    "dataset=skewed&n_users=1500&n_items=1000&n_ratings=150000&rank=32&iterations=500&run=1",
+)
 
 
 async def browse(
-    app: App, until: float, rng: random.Random, loads: list[float], moves: dict[str, list[tuple[float, float]]]
+    app: App,
+    until: float,
+    rng: random.Random,
+    loads: list[float],
+    moves: dict[str, list[tuple[float, float]]],
 ) -> list[str]:
     """One visitor until the end; ``moves`` are noted with their time."""
     await asyncio.sleep(rng.uniform(0, 10))
@@ -138,7 +150,10 @@ async def visits(app: App, arguments: argparse.Namespace) -> None:
     async with Visitor(app.url) as first:  # what is worked out once for everybody
         for page in PAGES:
             await first.open(page, timeout=120)
-    print(f"this machine: {loop_seconds():.2f} s for ten million additions in Python (alone)", flush=True)
+    print(
+        f"this machine: {loop_seconds():.2f} s for ten million additions in Python (alone)",
+        flush=True,
+    )
     start = memory(app)
     print(
         f"memory after one visitor has seen every page: server {start[0]:.0f} MB, with workers {start[1]:.0f} MB",
@@ -151,8 +166,13 @@ async def visits(app: App, arguments: argparse.Namespace) -> None:
         moves: dict[str, list[tuple[float, float]]] = {page or "home": [] for page, *_ in SLIDERS}
 
         async def all_of_them() -> list[list[str]]:
-            browsing = [browse(app, until, random.Random(k), loads, moves) for k in range(arguments.visitors)]
-            return await asyncio.gather(*browsing, *(keep_running(app, until) for _ in range(arguments.live)))
+            browsing = [
+                browse(app, until, random.Random(k), loads, moves)
+                for k in range(arguments.visitors)
+            ]
+            return await asyncio.gather(
+                *browsing, *(keep_running(app, until) for _ in range(arguments.live))
+            )
 
         errors, seen = await measured(app, all_of_them)
         print(
@@ -175,7 +195,10 @@ async def visits(app: App, arguments: argparse.Namespace) -> None:
                 f"  memory, {who}: most {max(values):.0f} MB; mean of the first third {statistics.mean(values[:third]):.0f}, of the last {statistics.mean(values[-third:]):.0f} MB"
             )
     if arguments.drop:
-        before, (dropped, _) = memory(app), await measured(app, lambda: _gathered(drop(app, arguments.drop)))
+        before, (dropped, _) = (
+            memory(app),
+            await measured(app, lambda: _gathered(drop(app, arguments.drop))),
+        )
         await asyncio.sleep(20)
         async with Visitor(app.url) as last:
             await last.open("completion", "iterations=3&run=1")
@@ -204,7 +227,9 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=5)
     parser.add_argument("--live", type=int, default=2, help="runs that go on all the while")
     parser.add_argument("--drop", type=int, default=200)
-    parser.add_argument("--settle", type=float, default=150, help="seconds until Streamlit itself forgets a session")
+    parser.add_argument(
+        "--settle", type=float, default=150, help="seconds until Streamlit itself forgets a session"
+    )
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         place = str(Path(folder) / "runs.sqlite")

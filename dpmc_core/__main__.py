@@ -1,7 +1,7 @@
-"""``python -m dpmc_core``: the command line (see ``dpmc_core.cli``)."""
+"""``python -m dpmc_core``: the command line (see ``dpmc_core.cli.main``)."""
 
 import sys
 
-from dpmc_core.cli import main
+from dpmc_core.cli.main import main
 
 sys.exit(main())

@@ -65,36 +65,123 @@ LIMITS: dict[str, Limit] = {
     for limit in (
         # mechanisms
         Limit(
-            "alpha", 0.01, 20, "transition parameter of the Huber noise: Gaussian inside ±α, exponential outside", 1.5
+            "alpha",
+            0.01,
+            20,
+            "transition parameter of the Huber noise: Gaussian inside ±α, exponential outside",
+            1.5,
         ),
         Limit("scale", 1e-100, 1e100, "scale of the noise, in units of the released number", 1),
-        Limit("variance", 1e-200, 1e200, "variance of the noise, in squared units of the released number", 2),
+        Limit(
+            "variance",
+            1e-200,
+            1e200,
+            "variance of the noise, in squared units of the released number",
+            2,
+        ),
         Limit("epsilon", 0, 1e12, "privacy loss ε", 1, open_low=True),
         Limit("epsilon_or_zero", 0, INF, "privacy loss ε at which δ is read", 1),
-        Limit("delta", 0, 1, "probability δ with which the ε bound may fail", 1e-5, open_low=True, open_high=True),
-        Limit("sensitivity", 1e-100, 1e100, "most that one person's data can move the released number", 1),
+        Limit(
+            "delta",
+            0,
+            1,
+            "probability δ with which the ε bound may fail",
+            1e-5,
+            open_low=True,
+            open_high=True,
+        ),
+        Limit(
+            "sensitivity",
+            1e-100,
+            1e100,
+            "most that one person's data can move the released number",
+            1,
+        ),
         Limit("order", 1, 1e9, "order of the Rényi divergence", 2),
         Limit("gamma", 0, 1, "step position of the staircase noise", 0.5),
         # releases and accounts
-        Limit("count", 1, 10**6, "how many times a vector of this kind was released", 1, integer=True),
-        Limit("releases_shown", 1, 10_000, "how many times the vector is released", 1000, integer=True),
-        Limit("moved", 1, 10_000, "how many numbers of the released vector one person moves", 1, integer=True),
+        Limit(
+            "count", 1, 10**6, "how many times a vector of this kind was released", 1, integer=True
+        ),
+        Limit(
+            "releases_shown", 1, 10_000, "how many times the vector is released", 1000, integer=True
+        ),
+        Limit(
+            "moved",
+            1,
+            10_000,
+            "how many numbers of the released vector one person moves",
+            1,
+            integer=True,
+        ),
         Limit("coordinates", 1, 10**15, "length of the released vector", 1, integer=True),
         Limit(
-            "confidence", 0.5, 1, "probability with which an audit's bound holds", 0.999, open_low=True, open_high=True
+            "confidence",
+            0.5,
+            1,
+            "probability with which an audit's bound holds",
+            0.999,
+            open_low=True,
+            open_high=True,
         ),
         Limit(
-            "audit_runs", 100, 10**7, "how many outputs of each of the two datasets are drawn", 100_000, integer=True
+            "audit_runs",
+            100,
+            10**7,
+            "how many outputs of each of the two datasets are drawn",
+            100_000,
+            integer=True,
         ),
-        Limit("audit_rank", 1, 8, "number of latent factors r on the audit's small table", 2, integer=True),
-        Limit("account_delta", 1e-15, 1, "probability δ with which the composed bound may fail", 1e-5, open_high=True),
+        Limit(
+            "audit_rank",
+            1,
+            8,
+            "number of latent factors r on the audit's small table",
+            2,
+            integer=True,
+        ),
+        Limit(
+            "account_delta",
+            1e-15,
+            1,
+            "probability δ with which the composed bound may fail",
+            1e-5,
+            open_high=True,
+        ),
         # matrix completion
         Limit("rank", 1, 256, "number of latent factors r", 32, integer=True),
         Limit("reg", 1e-3, 1e4, "ridge penalty λ on both factor matrices", 10),
-        Limit("iterations", 1, 500, "outer iterations T (one user pass and one item pass each)", 20, integer=True),
-        Limit("inner", 1, 100, "inner reweighting iterations K of IRLS per item pass", 10, integer=True),
-        Limit("loss_alpha", 0.01, 20, "transition parameter of the Huber loss in IRLS, in rating units", 1.076),
-        Limit("noise_variance", 0, 1e6, "variance of the noise added to each number released", 2, open_low=True),
+        Limit(
+            "iterations",
+            1,
+            500,
+            "outer iterations T (one user pass and one item pass each)",
+            20,
+            integer=True,
+        ),
+        Limit(
+            "inner",
+            1,
+            100,
+            "inner reweighting iterations K of IRLS per item pass",
+            10,
+            integer=True,
+        ),
+        Limit(
+            "loss_alpha",
+            0.01,
+            20,
+            "transition parameter of the Huber loss in IRLS, in rating units",
+            1.076,
+        ),
+        Limit(
+            "noise_variance",
+            0,
+            1e6,
+            "variance of the noise added to each number released",
+            2,
+            open_low=True,
+        ),
         Limit("noise_epsilon", 1e-3, 1e6, "nominal ε of one draw, at sensitivity Δ", 5),
         Limit(
             "nominal_sensitivity",
@@ -106,13 +193,36 @@ LIMITS: dict[str, Limit] = {
         ),
         Limit("seed", 0, 2**32 - 1, "seed of every random choice", 0, integer=True),
         # private completion at user level
-        Limit("total_epsilon", 0.01, 1000, "total privacy loss ε of the whole run, one user added or removed", 1),
-        Limit("sigma", 0, 1e6, "standard deviation σ of the noise in units of the clipping norm", 10, open_low=True),
         Limit(
-            "items_per_user", 1, 10_000, "how many items k of a user take part in what is released", 50, integer=True
+            "total_epsilon",
+            0.01,
+            1000,
+            "total privacy loss ε of the whole run, one user added or removed",
+            1,
         ),
         Limit(
-            "item_share", 0, 1, "share β of the items, most rated first, that factors are learned for", 1, open_low=True
+            "sigma",
+            0,
+            1e6,
+            "standard deviation σ of the noise in units of the clipping norm",
+            10,
+            open_low=True,
+        ),
+        Limit(
+            "items_per_user",
+            1,
+            10_000,
+            "how many items k of a user take part in what is released",
+            50,
+            integer=True,
+        ),
+        Limit(
+            "item_share",
+            0,
+            1,
+            "share β of the items, most rated first, that factors are learned for",
+            1,
+            open_low=True,
         ),
         Limit("clip_norm", 1e-6, 1e6, "length Γ_u that user vectors are clipped to", 1),
         Limit(
@@ -123,12 +233,32 @@ LIMITS: dict[str, Limit] = {
             2,
             open_low=True,
         ),
-        Limit("gram_ratio", 0.01, 100, "noise σ_G on Gram matrices over noise σ_g on right-hand sides", 2),
-        Limit("item_exponent", 0, 2, "exponent μ: how much more often-rated items are regularised", 0.5),
+        Limit(
+            "gram_ratio",
+            0.01,
+            100,
+            "noise σ_G on Gram matrices over noise σ_g on right-hand sides",
+            2,
+        ),
+        Limit(
+            "item_exponent",
+            0,
+            2,
+            "exponent μ: how much more often-rated items are regularised",
+            0.5,
+        ),
         Limit("user_exponent", 0, 2, "exponent ν: how much more busy users are regularised", 1),
         Limit("global_penalty", 0, 1000, "penalty λ₀ on all predictions, for implicit feedback", 0),
-        Limit("nuclear", 1e-4, 1e3, "bound on the nuclear norm, in half scale widths times √(users·items)", 1),
-        Limit("start_rounds", 1, 20, "rounds of noisy power iteration for the start", 2, integer=True),
+        Limit(
+            "nuclear",
+            1e-4,
+            1e3,
+            "bound on the nuclear norm, in half scale widths times √(users·items)",
+            1,
+        ),
+        Limit(
+            "start_rounds", 1, 20, "rounds of noisy power iteration for the start", 2, integer=True
+        ),
         Limit(
             "sweep_seeds",
             1,
@@ -138,7 +268,14 @@ LIMITS: dict[str, Limit] = {
             integer=True,
         ),
         Limit("sweep_jobs", 1, 256, "how many runs of a sweep are made at once", 2, integer=True),
-        Limit("study_seeds", 1, 20, "how many seeds each point of a study is the mean of", 3, integer=True),
+        Limit(
+            "study_seeds",
+            1,
+            20,
+            "how many seeds each point of a study is the mean of",
+            3,
+            integer=True,
+        ),
         # factorisation of images and documents
         Limit("parts", 1, 256, "number of parts or topics K", 16, integer=True),
         Limit(
@@ -150,17 +287,60 @@ LIMITS: dict[str, Limit] = {
             integer=True,
         ),
         Limit("inner_steps", 1, 200, "steps on each factor per round", 5, integer=True),
-        Limit("averaging", 0, 1, "how much the statistics of earlier rounds still count", 0.5, open_high=True),
-        Limit("outlier_penalty", 0, 10, "penalty λ: a deviation below it is not an outlier", 0.05, open_low=True),
+        Limit(
+            "averaging",
+            0,
+            1,
+            "how much the statistics of earlier rounds still count",
+            0.5,
+            open_high=True,
+        ),
+        Limit(
+            "outlier_penalty",
+            0,
+            10,
+            "penalty λ: a deviation below it is not an outlier",
+            0.05,
+            open_low=True,
+        ),
         Limit("outlier_bound", 0, 10, "largest outlier M, per entry", 1, open_low=True),
         Limit("round_epsilon", 1e-3, 1e6, "nominal ε of one round, as the paper counts it", 0.5),
-        Limit("dictionary_step", 1e-12, 10, "step size η_W of the dictionary in units of 1/‖A‖", 1e-4),
+        Limit(
+            "dictionary_step", 1e-12, 10, "step size η_W of the dictionary in units of 1/‖A‖", 1e-4
+        ),
         Limit("contaminated", 0, 1, "share of the images that are spoiled", 0.1),
-        Limit("spoiled_pixels", 0, 1, "share of a spoiled image's pixels that are hit", 0.7, open_low=True),
-        Limit("min_documents", 1, 1000, "least number of documents that a word must be in", 3, integer=True),
+        Limit(
+            "spoiled_pixels",
+            0,
+            1,
+            "share of a spoiled image's pixels that are hit",
+            0.7,
+            open_low=True,
+        ),
+        Limit(
+            "min_documents",
+            1,
+            1000,
+            "least number of documents that a word must be in",
+            3,
+            integer=True,
+        ),
         Limit("max_share", 0.01, 1, "largest share of the documents that a word may be in", 0.5),
-        Limit("most_words", 10, 50_000, "how many words are kept, most frequent first", 5000, integer=True),
-        Limit("term_share", 0.01, 1, "share of the terms that is drawn, for count files without words", 1),
+        Limit(
+            "most_words",
+            10,
+            50_000,
+            "how many words are kept, most frequent first",
+            5000,
+            integer=True,
+        ),
+        Limit(
+            "term_share",
+            0.01,
+            1,
+            "share of the terms that is drawn, for count files without words",
+            1,
+        ),
         Limit("n_samples", 2, 100_000, "number of made images or documents N", 2000, integer=True),
         # data
         Limit("test_fraction", 0.01, 0.9, "share of the ratings held out for testing", 0.2),
@@ -170,8 +350,16 @@ LIMITS: dict[str, Limit] = {
         Limit("true_rank", 1, 64, "rank of the matrix that generates the data", 5, integer=True),
         Limit("observed", 1e-4, 1, "share of the matrix's entries that are observed", 0.1),
         Limit("value_scale", 1e-3, 1e3, "scale c in M = c·UVᵀ", 1),
-        Limit("noise_floor", 0, 10, "standard deviation of the rating noise that no model can predict", 0.5),
-        Limit("popularity", 0, 3, "power-law exponent of item popularity: 0 is even, 1 is Zipf", 0.9),
+        Limit(
+            "noise_floor",
+            0,
+            10,
+            "standard deviation of the rating noise that no model can predict",
+            0.5,
+        ),
+        Limit(
+            "popularity", 0, 3, "power-law exponent of item popularity: 0 is even, 1 is Zipf", 0.9
+        ),
         Limit("data_seed", 0, 2**32 - 1, "seed of the synthetic data", 0, integer=True),
     )
 }
@@ -211,4 +399,6 @@ def parse(name: str, text: object) -> float:
     try:
         return limit.check(number)
     except ParameterError:
-        raise ParameterError(limit.name, text if isinstance(text, str) else number, limit.allowed) from None
+        raise ParameterError(
+            limit.name, text if isinstance(text, str) else number, limit.allowed
+        ) from None

@@ -1,6 +1,6 @@
 """Numbers in words: the one way figures are rounded for people.
 
-Lives here: three significant digits, how many of what, and numbers that JSON can hold. Does not live here: sentences (``app_pages.parts.texts``, ``privacy.odds``).
+Lives here: three significant digits, how many of what, and numbers that JSON can hold. Does not live here: sentences (``pages.parts.ui.texts``, ``privacy.odds``).
 """
 
 import math

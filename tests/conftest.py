@@ -14,10 +14,21 @@ settings.load_profile("steady")
 
 def pytest_configure(config: pytest.Config) -> None:
     # runs that tests make are kept apart from a developer's own
-    os.environ["DPMC_STORE"] = str(Path(tempfile.mkdtemp(prefix="dpmc-test-store-")) / "runs.sqlite")
-    os.environ["DPMC_JOB_NICE"] = "0"  # two test processes fill two cores for good: whoever gives way gets no turn
+    os.environ["DPMC_STORE"] = str(
+        Path(tempfile.mkdtemp(prefix="dpmc-test-store-")) / "runs.sqlite"
+    )
+    os.environ["DPMC_JOB_NICE"] = (
+        "0"  # two test processes fill two cores for good: whoever gives way gets no turn
+    )
     # scipy.stats.tests, whose generic distribution checks we run, uses SciPy's own markers
-    for marker in ("thread_unsafe", "slow", "xslow", "xfail_on_32bit", "parallel_threads_limit", "fail_slow"):
+    for marker in (
+        "thread_unsafe",
+        "slow",
+        "xslow",
+        "xfail_on_32bit",
+        "parallel_threads_limit",
+        "fail_slow",
+    ):
         config.addinivalue_line("markers", f"{marker}: used by the borrowed SciPy checks only")
 
 

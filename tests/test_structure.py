@@ -16,7 +16,15 @@ ALLOWED = {
     "completion": {"privacy", "mechanisms", "datasets"},
     "factorization": {"privacy", "mechanisms", "datasets"},
     "experiments": {"factorization", "completion", "privacy", "mechanisms", "datasets", "metrics"},
-    "bench": {"experiments", "factorization", "completion", "privacy", "mechanisms", "datasets", "metrics"},
+    "bench": {
+        "experiments",
+        "factorization",
+        "completion",
+        "privacy",
+        "mechanisms",
+        "datasets",
+        "metrics",
+    },
 }
 
 
@@ -37,39 +45,54 @@ CORE = sorted((ROOT / "dpmc_core").rglob("*.py"))
 def test_the_core_draws_nothing_and_looks_down_only(path: Path) -> None:
     room = path.relative_to(ROOT / "dpmc_core").parts[0]
     for name in imports(path):
-        assert not name.startswith(("streamlit", "plotly", "app_pages")), name
+        assert not name.startswith(("streamlit", "plotly", "pages")), name
         parts = name.split(".")
         if parts[0] == "dpmc_core" and len(parts) > 1 and room in ALLOWED:
-            assert parts[1] in ALLOWED[room] | {room, "errors", "limits", "wording", "__version__"}, (
-                f"{path.name} imports {name}"
-            )
+            assert parts[1] in ALLOWED[room] | {
+                room,
+                "errors",
+                "limits",
+                "wording",
+                "__version__",
+            }, f"{path.name} imports {name}"
 
 
 def test_parts_do_not_import_pages() -> None:
-    for path in (ROOT / "app_pages" / "parts").glob("*.py"):
-        assert all(not n.startswith("app_pages.") or n.startswith("app_pages.parts") for n in imports(path)), path
+    for path in (ROOT / "pages" / "parts").glob("*.py"):
+        assert all(
+            not n.startswith("pages.") or n.startswith("pages.parts") for n in imports(path)
+        ), path
 
 
 def test_every_module_says_what_lives_in_it() -> None:
-    for path in [*CORE, *(ROOT / "app_pages" / "parts").glob("*.py")]:
+    for path in [*CORE, *(ROOT / "pages" / "parts").glob("*.py")]:
         assert ast.get_docstring(ast.parse(path.read_text())), path
     for room in ALLOWED:
-        text = ast.get_docstring(ast.parse((ROOT / "dpmc_core" / room / "__init__.py").read_text())) or ""
+        text = (
+            ast.get_docstring(ast.parse((ROOT / "dpmc_core" / room / "__init__.py").read_text()))
+            or ""
+        )
         assert "Lives here" in text, room
 
 
 def test_no_room_outgrows_itself() -> None:
-    for path in [*CORE, *(ROOT / "app_pages").rglob("*.py")]:
+    for path in [*CORE, *(ROOT / "pages").rglob("*.py")]:
         assert len(path.read_text().splitlines()) <= 420, f"{path} is two rooms"
 
 
 def test_streamlit_caches_are_not_keyed_by_mechanisms() -> None:
     """st.cache_data hashes a dataclass by its fields alone: it would take Laplace(scale=10) for Gaussian(scale=10)."""
-    for path in (ROOT / "app_pages").rglob("*.py"):
+    for path in (ROOT / "pages").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.FunctionDef) and any("cache_" in ast.unparse(d) for d in node.decorator_list):
-                taken = {ast.unparse(a.annotation) for a in node.args.args if a.annotation is not None}
-                assert not any(word in hint for hint in taken for word in ("Mechanism", "Release", "Ledger")), (
+            if isinstance(node, ast.FunctionDef) and any(
+                "cache_" in ast.unparse(d) for d in node.decorator_list
+            ):
+                taken = {
+                    ast.unparse(a.annotation) for a in node.args.args if a.annotation is not None
+                }
+                assert not any(
+                    word in hint for hint in taken for word in ("Mechanism", "Release", "Ledger")
+                ), (
                     path,
                     node.name,
                 )
@@ -82,12 +105,14 @@ def test_there_is_no_folder_called_pages() -> None:
 
 def test_bound_widgets_are_made_in_one_place() -> None:
     """Elsewhere a bad value in a link would be dropped without a word."""
-    for path in (ROOT / "app_pages").rglob("*.py"):
+    for path in (ROOT / "pages").rglob("*.py"):
         if path.name != "controls.py":
             assert "bind=" not in path.read_text(), path
 
 
-@pytest.mark.parametrize("path", sorted(p for p in ROOT.rglob("*.md") if ".venv" not in p.parts), ids=lambda p: p.name)
+@pytest.mark.parametrize(
+    "path", sorted(p for p in ROOT.rglob("*.md") if ".venv" not in p.parts), ids=lambda p: p.name
+)
 def test_links_of_the_documents_lead_somewhere(path: Path) -> None:
     for target in re.findall(r"\]\(([^)#]+)\)", path.read_text()):
         if "://" not in target:

@@ -33,10 +33,16 @@ def dgemm_rate(threads: int, size: int = 1500, repeats: int = 7) -> float:
     """GFlop/s of float64 matrix products, one independent product per thread with BLAS at one thread each, as the
     kernel runs them."""
     rng = np.random.default_rng(0)
-    pairs = [(rng.random((size, size)), rng.random((size, size)), np.empty((size, size))) for _ in range(threads)]
+    pairs = [
+        (rng.random((size, size)), rng.random((size, size)), np.empty((size, size)))
+        for _ in range(threads)
+    ]
 
     def work() -> None:
-        running = [threading.Thread(target=np.matmul, args=(a, b), kwargs={"out": out}) for a, b, out in pairs]
+        running = [
+            threading.Thread(target=np.matmul, args=(a, b), kwargs={"out": out})
+            for a, b, out in pairs
+        ]
         for thread in running:
             thread.start()
         for thread in running:
@@ -59,7 +65,9 @@ def sweep_seconds(ratings: Ratings, rank: int, reg: float, threads: int, repeats
         return median_seconds(work, repeats)
 
 
-def irls_inner_ratio(ratings: Ratings, rank: int, threads: int, repeats: int, extra: int = 10) -> float:
+def irls_inner_ratio(
+    ratings: Ratings, rank: int, threads: int, repeats: int, extra: int = 10
+) -> float:
     """Seconds of one IRLS inner iteration over seconds of one ALS half-sweep, both on the item side.
 
     The inner iteration's time is the slope between 1 and 1 + ``extra`` of them.
@@ -74,7 +82,9 @@ def irls_inner_ratio(ratings: Ratings, rank: int, threads: int, repeats: int, ex
             return lambda: half_sweep(sides.by_item, users, 1.0, workers, update=update)
 
         plain = median_seconds(lambda: half_sweep(sides.by_item, users, 1.0, workers), repeats)
-        slope = (median_seconds(inner(1 + extra), repeats) - median_seconds(inner(1), repeats)) / extra
+        slope = (
+            median_seconds(inner(1 + extra), repeats) - median_seconds(inner(1), repeats)
+        ) / extra
     return slope / plain
 
 

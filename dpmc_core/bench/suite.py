@@ -12,8 +12,8 @@ from dpmc_core.bench import kernel
 from dpmc_core.datasets import loaders, synthetic
 from dpmc_core.datasets.catalogue import entry
 from dpmc_core.datasets.ratings import Ratings
-from dpmc_core.experiments.run import run, versions
 from dpmc_core.experiments.spec import RunSpec
+from dpmc_core.experiments.tasks.rate import run, versions
 from dpmc_core.mechanisms import Gaussian, Huber, Laplace, Staircase
 
 __all__ = ["run_all"]
@@ -29,14 +29,23 @@ def run_all(*, quick: bool, threads: int, tell: Callable[[str], None]) -> dict[s
     tell(f"DGEMM, {threads} threads: {rate:.1f} GFlop/s")
     problems = [("small", synthetic.skewed(2000, 1500, 100_000, seed=1))]
     if not quick:
-        problems = [("ml-1m", _one_million()), ("ml-10m-shaped", synthetic.skewed(69_878, 10_677, 10_000_054))]
+        problems = [
+            ("ml-1m", _one_million()),
+            ("ml-10m-shaped", synthetic.skewed(69_878, 10_677, 10_000_054)),
+        ]
     for name, ratings in problems:
         for rank in (32, 128):
             repeats = 9 if len(ratings) < 5e6 else 3
             seconds = kernel.sweep_seconds(ratings, rank, 10.0, threads, repeats)
             share = 4 * len(ratings) * rank**2 / seconds / 1e9 / rate
-            ratio = kernel.irls_inner_ratio(ratings, rank, threads, repeats, extra=10 if repeats > 3 else 3)
-            found[f"{name}-r{rank}"] = {"sweep_seconds": seconds, "share_of_dgemm": share, "irls_inner_ratio": ratio}
+            ratio = kernel.irls_inner_ratio(
+                ratings, rank, threads, repeats, extra=10 if repeats > 3 else 3
+            )
+            found[f"{name}-r{rank}"] = {
+                "sweep_seconds": seconds,
+                "share_of_dgemm": share,
+                "irls_inner_ratio": ratio,
+            }
             tell(
                 f"{name}, rank {rank}: {seconds:.3f} s per ALS sweep, {share:.0%} of DGEMM; an IRLS inner iteration costs "
                 f"{ratio:.2f} half-sweeps"
@@ -44,7 +53,9 @@ def run_all(*, quick: bool, threads: int, tell: Callable[[str], None]) -> dict[s
         if not quick:
             half = ratings.take(np.random.default_rng(0).random(len(ratings)) < 0.5)
             growth = {
-                rank: kernel.sweep_seconds(ratings, rank, 10.0, threads, 7 if len(ratings) < 5e6 else 2)
+                rank: kernel.sweep_seconds(
+                    ratings, rank, 10.0, threads, 7 if len(ratings) < 5e6 else 2
+                )
                 / kernel.sweep_seconds(half, rank, 10.0, threads, 7 if len(ratings) < 5e6 else 2)
                 for rank in (32, 128)
             }
@@ -61,10 +72,18 @@ def run_all(*, quick: bool, threads: int, tell: Callable[[str], None]) -> dict[s
     )
     if entry("ml-100k").present():
         spec = RunSpec(
-            dataset="ml-100k", algorithm="irls", mechanism="huber", variance=2, rank=32, reg=0.5, iterations=20
+            dataset="ml-100k",
+            algorithm="irls",
+            mechanism="huber",
+            variance=2,
+            rank=32,
+            reg=0.5,
+            iterations=20,
         )
         found["ml-100k-irls-seconds"] = run(spec).seconds
-        tell(f"ml-100k, IRLS + Huber as published (T = 20, K = 10, r = 32): {found['ml-100k-irls-seconds']:.1f} s")
+        tell(
+            f"ml-100k, IRLS + Huber as published (T = 20, K = 10, r = 32): {found['ml-100k-irls-seconds']:.1f} s"
+        )
     return found
 
 

@@ -5,9 +5,9 @@ run's releases mean (``privacy``), or the path from a spec to a result (``experi
 """
 
 from dpmc_core.completion.als import ALSConfig, als
+from dpmc_core.completion.baselines import TRIVIAL, TrivialPredictor, trivial_predictors
 from dpmc_core.completion.irls import IRLSConfig, irls
 from dpmc_core.completion.step import FactorModel, Step
-from dpmc_core.completion.trivial import TRIVIAL, TrivialPredictor, trivial_predictors
 
 __all__ = [
     "TRIVIAL",

@@ -11,7 +11,14 @@ import numpy as np
 
 from dpmc_core import limits
 from dpmc_core.completion.kernel import Workers, half_sweep
-from dpmc_core.completion.step import FactorModel, Sides, Step, check_rank, draw_item_noise, start_item_factors
+from dpmc_core.completion.step import (
+    FactorModel,
+    Sides,
+    Step,
+    check_rank,
+    draw_item_noise,
+    start_item_factors,
+)
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.mechanisms import Mechanism
 
@@ -36,7 +43,9 @@ class ALSConfig:
         limits.check("nominal_sensitivity", self.sensitivity)
 
 
-def als(ratings: Ratings, config: ALSConfig, rng: np.random.Generator, workers: int | None = None) -> Iterator[Step]:
+def als(
+    ratings: Ratings, config: ALSConfig, rng: np.random.Generator, workers: int | None = None
+) -> Iterator[Step]:
     """Yield a ``Step`` after each outer iteration: all users solved exactly, then all items with noise.
 
     u_i ← (Σ v vᵀ + λI)⁻¹ Σ x v;  v_j ← (Σ u uᵀ + λI)⁻¹ (Σ x u + t), t fresh noise of r numbers per item.
@@ -53,7 +62,12 @@ def als(ratings: Ratings, config: ALSConfig, rng: np.random.Generator, workers: 
             )
             users, _ = half_sweep(sides.by_user, items, config.reg, pool)
             items, squares = half_sweep(
-                sides.by_item, users, config.reg, pool, noise=None if noise is None else noise[0], measure=True
+                sides.by_item,
+                users,
+                config.reg,
+                pool,
+                noise=None if noise is None else noise[0],
+                measure=True,
             )
             penalty = config.reg * float(np.vdot(users, users) + np.vdot(items, items))
             yield Step(iteration, FactorModel(users, items), squares, squares + penalty, releases)

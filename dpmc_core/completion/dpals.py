@@ -80,7 +80,9 @@ def dpals(
     )
     own_mean = own_means(ratings) - centre(ratings)
     base = own_mean if config.centring == "user" else np.full(ratings.n_users, prepared.mean)
-    centred = replace(values, values=np.clip(values.values - base[values.users], -value_clip, value_clip))
+    centred = replace(
+        values, values=np.clip(values.values - base[values.users], -value_clip, value_clip)
+    )
     guests = None if visitors is None else clipped_values(visitors, value_clip)
     if config.start == "power":
         items = noisy_power_iteration(
@@ -114,20 +116,29 @@ class _Rounds:
         pool: Workers,
         visitors: Ratings | None,
     ) -> None:
-        self._config, self._curator, self._pool, self._value_clip = config, curator, pool, value_clip
+        self._config, self._curator, self._pool, self._value_clip = (
+            config,
+            curator,
+            pool,
+            value_clip,
+        )
         self._frequent = prepared.frequent
         n_users, n_items, rank = ratings.n_users, ratings.n_items, config.rank
         served = together(ratings, visitors)
         seen = served.take(prepared.frequent[served.items])
         self._by_user = group_rows(seen.users, seen.items, seen.values, n_users, n_items, rank)
         counts = np.bincount(seen.users, minlength=n_users)
-        self._user_reg = config.reg * np.maximum(counts / config.items_per_user, 1e-3) ** config.user_exponent
+        self._user_reg = (
+            config.reg * np.maximum(counts / config.items_per_user, 1e-3) ** config.user_exponent
+        )
         self._guests = np.zeros(0, dtype=np.intp) if visitors is None else np.unique(visitors.users)
         part = prepared.part
         # ω_ij = f_i·g_j: √f goes with the user's vector and with the value, g with the sums
         self._root, self._item_weight = np.sqrt(prepared.user_weight), prepared.item_weight
         weighted = ratings.values[part] * self._root[ratings.users[part]]
-        self._by_item: Side = group_rows(ratings.items[part], ratings.users[part], weighted, n_items, n_users, rank)
+        self._by_item: Side = group_rows(
+            ratings.items[part], ratings.users[part], weighted, n_items, n_users, rank
+        )
         scaled = prepared.counts**config.item_exponent
         self._item_reg = config.reg * scaled / scaled[prepared.frequent].mean()
         # items' places in the released vectors
@@ -140,7 +151,9 @@ class _Rounds:
         if not penalty:
             users, _ = half_sweep(self._by_user, items, self._user_reg, self._pool)
             return users
-        return fit_likes(self._by_user, items, self._user_reg, penalty, items[self._frequent], self._pool)
+        return fit_likes(
+            self._by_user, items, self._user_reg, penalty, items[self._frequent], self._pool
+        )
 
     def items(self, users: FloatArray) -> FloatArray:
         """Every frequent item's factors from noisy statistics of the users' clipped vectors; zeros for the others."""
@@ -161,12 +174,16 @@ class _Rounds:
             gram, right = self.released(gram, right, rows, streams)
             return solve_noisy(gram + shared, right, self._item_reg[rows], config.projection)
 
-        def update(a: FloatArray, y: FloatArray, rows: NDArray[np.intp], solver: BlockSolver) -> FloatArray:
+        def update(
+            a: FloatArray, y: FloatArray, rows: NDArray[np.intp], solver: BlockSolver
+        ) -> FloatArray:
             weight = self._item_weight[rows]
             gram = np.matmul(a.transpose(0, 2, 1), a) * weight[:, None, None]
             return solve(gram, np.matmul(y[:, None, :], a)[:, 0] * weight[:, None], rows)
 
-        out, _ = half_sweep(self._by_item, users * self._root[:, None], 1.0, self._pool, update=update)
+        out, _ = half_sweep(
+            self._by_item, users * self._root[:, None], 1.0, self._pool, update=update
+        )
         # items that nobody's ratings took part for still have noisy statistics: without theirs, their silence would tell
         empty = self._by_item.empty_rows[self._frequent[self._by_item.empty_rows]]
         for start in range(0, empty.size, 256):
@@ -177,7 +194,11 @@ class _Rounds:
         return out
 
     def released(
-        self, gram: FloatArray, right: FloatArray, rows: NDArray[np.intp], streams: tuple[Stream, Stream]
+        self,
+        gram: FloatArray,
+        right: FloatArray,
+        rows: NDArray[np.intp],
+        streams: tuple[Stream, Stream],
     ) -> tuple[FloatArray, FloatArray]:
         """What leaves of these items' statistics: with the noise of their own stretch of the released vectors, whichever thread asks."""
         of_gram, of_right = streams
@@ -187,7 +208,9 @@ class _Rounds:
         triangle = rank * (rank + 1) // 2
         place = self._place[rows]
         upper = np.stack([of_gram(int(p) * triangle, triangle) for p in place])
-        return gram + _symmetric(upper, rank), right + np.stack([of_right(int(p) * rank, rank) for p in place])
+        return gram + _symmetric(upper, rank), right + np.stack(
+            [of_right(int(p) * rank, rank) for p in place]
+        )
 
 
 def _symmetric(triangles: FloatArray, rank: int) -> FloatArray:

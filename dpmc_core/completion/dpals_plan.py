@@ -106,17 +106,27 @@ class DPALSConfig:
                     raise ParameterError(
                         name, value, f"{error.allowed}; private=False is how to run without noise"
                     ) from None
-        if not self.private and (self.budget is not None or any(v is not None for v in sigmas.values())):
+        if not self.private and (
+            self.budget is not None or any(v is not None for v in sigmas.values())
+        ):
             raise ParameterError("private", False, "True when a budget or noise is given")
-        if self.private and self.budget is None and None in (self.sigma_right, self.sigma_preparation):
+        if (
+            self.private
+            and self.budget is None
+            and None in (self.sigma_right, self.sigma_preparation)
+        ):
             raise ParameterError(
                 "budget",
                 None,
                 "given for a private run, or sigma_right and sigma_preparation; private=False adds no noise",
             )
-        if self.budget is not None and (self.sigma_right is not None or self.sigma_gram is not None):
+        if self.budget is not None and (
+            self.sigma_right is not None or self.sigma_gram is not None
+        ):
             raise ParameterError(
-                "sigma_right", self.sigma_right, "left out when a budget is given (one of the two sets it)"
+                "sigma_right",
+                self.sigma_right,
+                "left out when a budget is given (one of the two sets it)",
             )
 
     @property
@@ -138,7 +148,12 @@ def dpals_plan(ratings: Ratings, config: DPALSConfig) -> dict[str, Release] | No
     """The releases of a run by name; None without noise. Reads no rating: only the sizes of the matrix and its scale."""
     if not config.private:
         return None
-    n, r, k, clip = ratings.n_items, config.rank, min(config.items_per_user, ratings.n_items), config.clip_norm
+    n, r, k, clip = (
+        ratings.n_items,
+        config.rank,
+        min(config.items_per_user, ratings.n_items),
+        config.clip_norm,
+    )
     value_clip = value_clip_of(ratings, config)
     frequent = n_frequent(n, config)
     uses = config.preparation
@@ -193,13 +208,21 @@ def dpals_plan(ratings: Ratings, config: DPALSConfig) -> dict[str, Release] | No
     family = Budget(epsilon=1.0, family=config.family) if config.budget is None else config.budget
     fixed = {
         # σ_p is per number that a user moves: the counts' own unit, and Γ_M for the sum of ratings times √k, as printed
-        name: _with_std(before[name].release(family), family, config.sigma_preparation * _unit(name, k, value_clip))
+        name: _with_std(
+            before[name].release(family),
+            family,
+            config.sigma_preparation * _unit(name, k, value_clip),
+        )
         for name in shifts
     }
     if config.budget is not None:
         return plan(parts, config.budget, fixed)
     assert config.sigma_right is not None
-    sigma_gram = config.sigma_gram if config.sigma_gram is not None else config.gram_ratio * config.sigma_right
+    sigma_gram = (
+        config.sigma_gram
+        if config.sigma_gram is not None
+        else config.gram_ratio * config.sigma_right
+    )
     given = {"gram": sigma_gram * clip**2, "right": config.sigma_right * clip * value_clip}
     for name, part in parts.items():
         std = given.get(name, config.sigma_right * part.l2)
@@ -209,7 +232,9 @@ def dpals_plan(ratings: Ratings, config: DPALSConfig) -> dict[str, Release] | No
 
 def _unit(name: str, k: int, value_clip: float) -> float:
     """What Algorithm 3 multiplies σ_p by."""
-    return {"sum of ratings": math.sqrt(k) * value_clip, "number of ratings": math.sqrt(k)}.get(name, 1.0)
+    return {"sum of ratings": math.sqrt(k) * value_clip, "number of ratings": math.sqrt(k)}.get(
+        name, 1.0
+    )
 
 
 def _with_std(release: Release, family: Budget, std: float) -> Release:

@@ -45,7 +45,9 @@ class DPNMFConfig:
     def __post_init__(self) -> None:
         if limits.check_int("rank", self.rank) > MOST_RANK:
             raise ParameterError(
-                "rank", self.rank, f"at most {MOST_RANK} for DPNMF, which holds rank × rank numbers for every user"
+                "rank",
+                self.rank,
+                f"at most {MOST_RANK} for DPNMF, which holds rank × rank numbers for every user",
             )
         limits.check("reg", self.reg)
         limits.check_int("iterations", self.iterations)
@@ -120,14 +122,19 @@ def _coefficients(
     return forms, np.asarray(table @ factors)
 
 
-def _towards_the_average(quadratic: FloatArray, linear: FloatArray, std: float) -> tuple[FloatArray, FloatArray]:
+def _towards_the_average(
+    quadratic: FloatArray, linear: FloatArray, std: float
+) -> tuple[FloatArray, FloatArray]:
     """Noisy forms with a pull towards what fits the average item, as strong as the noise's largest eigenvalue: rarely rated items have nothing else. Reads only what was released."""
     rank = quadratic.shape[1]
     pull = (
         std * np.sqrt(2 * rank) * np.eye(rank)
     )  # entries off the diagonal have standard deviation std/2, the edge of n such is below this
     average = np.maximum(
-        np.linalg.solve(quadratic.mean(axis=0) + pull / np.sqrt(len(quadratic)), linear.mean(axis=0)), 0.0
+        np.linalg.solve(
+            quadratic.mean(axis=0) + pull / np.sqrt(len(quadratic)), linear.mean(axis=0)
+        ),
+        0.0,
     )
     values, vectors = np.linalg.eigh(quadratic)
     whole = (vectors * np.maximum(values, 0.0)[:, None, :]) @ vectors.transpose(0, 2, 1)

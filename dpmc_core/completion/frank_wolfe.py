@@ -90,7 +90,9 @@ def frank_wolfe(
     upper = np.triu_indices(n_items)
     for k in range(rounds):
         residual = clip_rows(ratings.users, fitted - values, n_users, norm, bound)
-        table = sparse.csr_array((residual, (ratings.users, ratings.items)), shape=(n_users, n_items))
+        table = sparse.csr_array(
+            (residual, (ratings.users, ratings.items)), shape=(n_users, n_items)
+        )
         released = curator.release("squares", (table.T @ table).toarray()[upper])
         square = np.zeros((n_items, n_items))
         square[upper] = released
@@ -101,7 +103,9 @@ def frank_wolfe(
         users[:, :k] *= 1 - 1 / rounds
         users[:, k], items[:, k] = -nuclear / rounds * step, direction
         fitted = (1 - 1 / rounds) * fitted + users[ratings.users, k] * direction[ratings.items]
-        shrink = np.minimum(1.0, bound / np.maximum(row_norms(ratings.users, fitted, n_users, norm), 1e-300))
+        shrink = np.minimum(
+            1.0, bound / np.maximum(row_norms(ratings.users, fitted, n_users, norm), 1e-300)
+        )
         users[:, : k + 1] *= shrink[:, None]
         fitted *= shrink[ratings.users]
         model = _assembled(users[:, : k + 1], items[:, : k + 1], own)
@@ -115,7 +119,12 @@ def _leading(matrix: FloatArray, rng: np.random.Generator) -> tuple[FloatArray, 
         values, vectors = np.linalg.eigh(matrix)
     else:
         values, vectors = eigsh(
-            matrix, k=1, which="LA", v0=rng.standard_normal(len(matrix)), tol=1e-3, ncv=min(len(matrix), 40)
+            matrix,
+            k=1,
+            which="LA",
+            v0=rng.standard_normal(len(matrix)),
+            tol=1e-3,
+            ncv=min(len(matrix), 40),
         )
     return vectors[:, -1], float(values[-1])
 

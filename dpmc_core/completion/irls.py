@@ -12,10 +12,17 @@ from numpy.typing import NDArray
 
 from dpmc_core import limits
 from dpmc_core.completion.kernel import BlockSolver, Update, Workers, half_sweep
-from dpmc_core.completion.step import FactorModel, Sides, Step, check_rank, draw_item_noise, start_item_factors
+from dpmc_core.completion.step import (
+    FactorModel,
+    Sides,
+    Step,
+    check_rank,
+    draw_item_noise,
+    start_item_factors,
+)
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.mechanisms import Mechanism
-from dpmc_core.mechanisms.huber_law import rho
+from dpmc_core.mechanisms.huber_distribution import rho
 
 FloatArray = NDArray[np.float64]
 
@@ -44,7 +51,9 @@ class IRLSConfig:
         limits.check("nominal_sensitivity", self.sensitivity)
 
 
-def irls(ratings: Ratings, config: IRLSConfig, rng: np.random.Generator, workers: int | None = None) -> Iterator[Step]:
+def irls(
+    ratings: Ratings, config: IRLSConfig, rng: np.random.Generator, workers: int | None = None
+) -> Iterator[Step]:
     """Yield a ``Step`` after each outer iteration: users by least squares, items by K reweighted solves.
 
     Per item (R-IRLS, Algorithm 3): θ ~ N(0, I); K times: W = diag(ψ_α(r)/r) with r = y − Aθ, fresh noise t,
@@ -59,7 +68,12 @@ def irls(ratings: Ratings, config: IRLSConfig, rng: np.random.Generator, workers
     with Workers(workers) as pool:
         for iteration in range(1, config.iterations + 1):
             noise, releases = draw_item_noise(
-                config.mechanism, ratings.n_items, config.rank, config.inner, config.sensitivity, rng
+                config.mechanism,
+                ratings.n_items,
+                config.rank,
+                config.inner,
+                config.sensitivity,
+                rng,
             )
             start = rng.standard_normal((ratings.n_items, config.rank))
             users, _ = half_sweep(sides.by_user, items, config.reg, pool)
@@ -82,16 +96,22 @@ def irls(ratings: Ratings, config: IRLSConfig, rng: np.random.Generator, workers
             yield Step(iteration, model, squares, objective, releases)
 
 
-def _reweighted(start: FloatArray, noise: FloatArray | None, inner: int, loss_alpha: float) -> Update:
+def _reweighted(
+    start: FloatArray, noise: FloatArray | None, inner: int, loss_alpha: float
+) -> Update:
     """The R-IRLS update of one gathered block, for ``half_sweep``."""
 
-    def update(a: FloatArray, y: FloatArray, rows: NDArray[np.intp], solver: BlockSolver) -> FloatArray:
+    def update(
+        a: FloatArray, y: FloatArray, rows: NDArray[np.intp], solver: BlockSolver
+    ) -> FloatArray:
         theta = start[rows]
         for k in range(inner):
             weights = np.matmul(a, theta[..., None])[..., 0]
             np.subtract(y, weights, out=weights)
             np.abs(weights, out=weights)
-            np.maximum(weights, loss_alpha, out=weights)  # min(1, α/|r|) = α/max(|r|, α), without dividing by zero
+            np.maximum(
+                weights, loss_alpha, out=weights
+            )  # min(1, α/|r|) = α/max(|r|, α), without dividing by zero
             np.divide(loss_alpha, weights, out=weights)
             theta = solver.solve(y, weights, None if noise is None else noise[k][rows])
         return theta

@@ -59,12 +59,16 @@ class Side:
     empty_rows: NDArray[np.intp]
 
 
-def group_rows(rows: IntArray, columns: IntArray, values: FloatArray, n_rows: int, n_columns: int, rank: int) -> Side:
+def group_rows(
+    rows: IntArray, columns: IntArray, values: FloatArray, n_rows: int, n_columns: int, rank: int
+) -> Side:
     """Group coordinate-format ratings by row into padded blocks, longest rows first.
 
     ``rank`` only sets the block size. Cost: one stable sort of the ratings. Rows without ratings are in ``empty_rows``.
     """
-    target = max(256, (_BLOCK_BYTES_SMALL_RANK if rank <= _SMALL_RANK else _BLOCK_BYTES) // (8 * rank))
+    target = max(
+        256, (_BLOCK_BYTES_SMALL_RANK if rank <= _SMALL_RANK else _BLOCK_BYTES) // (8 * rank)
+    )
     order = np.argsort(rows, kind="stable")
     columns, values = columns[order], values[order]
     lengths = np.bincount(rows, minlength=n_rows)
@@ -255,7 +259,11 @@ def _column(reg: float | FloatArray) -> Any:
 
 
 def _plain_primal(
-    block: Block, padded: FloatArray, reg: float | FloatArray, noise: FloatArray | None, workers: Workers
+    block: Block,
+    padded: FloatArray,
+    reg: float | FloatArray,
+    noise: FloatArray | None,
+    workers: Workers,
 ) -> tuple[FloatArray, float]:
     """Ridge solutions of a block without weights, gathered a cache-sized piece at a time, and Σ residual².
 
@@ -263,7 +271,10 @@ def _plain_primal(
     """
     count, length = block.columns.shape
     rank = padded.shape[1]
-    gram, right = workers.scratch("gram", (count, rank, rank)), workers.scratch("right", (count, 1, rank))
+    gram, right = (
+        workers.scratch("gram", (count, rank, rank)),
+        workers.scratch("right", (count, 1, rank)),
+    )
     step = max(1, _GATHER_BYTES // (8 * rank * length))
     buffer = workers.scratch("gathered", (min(step, count), length, rank))
     for at in range(0, count, step):
@@ -276,7 +287,11 @@ def _plain_primal(
     b = right[:, 0]
     theta = solve_spd(gram, b if noise is None else b + noise)
     moved = b if noise is None else b - noise
-    squares = np.vdot(block.values, block.values) - np.vdot(theta, moved) - np.sum(_column(reg) * theta**2)
+    squares = (
+        np.vdot(block.values, block.values)
+        - np.vdot(theta, moved)
+        - np.sum(_column(reg) * theta**2)
+    )
     return theta, float(squares)
 
 
@@ -310,18 +325,29 @@ class BlockSolver:
         self._dual = gathered.shape[1] < gathered.shape[2]
         self._outer: FloatArray | None = None
 
-    def solve(self, values: FloatArray, weights: FloatArray | None, noise: FloatArray | None) -> FloatArray:
+    def solve(
+        self, values: FloatArray, weights: FloatArray | None, noise: FloatArray | None
+    ) -> FloatArray:
         """θ (B×r) with (AᵀWA + λI)θ = AᵀW·values + noise, W = diag(``weights``) (B×n, in (0, 1]; None for 1)."""
-        return self._solve_dual(values, weights, noise) if self._dual else self._solve_primal(values, weights, noise)
+        return (
+            self._solve_dual(values, weights, noise)
+            if self._dual
+            else self._solve_primal(values, weights, noise)
+        )
 
-    def _solve_primal(self, values: FloatArray, weights: FloatArray | None, noise: FloatArray | None) -> FloatArray:
+    def _solve_primal(
+        self, values: FloatArray, weights: FloatArray | None, noise: FloatArray | None
+    ) -> FloatArray:
         a, scratch = self._a, self._workers.scratch
         count, _, rank = a.shape
         gram = scratch("gram", (count, rank, rank))
         left, target = a, values
         if weights is not None:  # √W on both sides: one array to read, and a symmetric product
             root = np.sqrt(weights)
-            left, target = np.multiply(a, root[..., None], out=scratch("weighted", a.shape)), root * values
+            left, target = (
+                np.multiply(a, root[..., None], out=scratch("weighted", a.shape)),
+                root * values,
+            )
         _gram(left, gram)
         gram.reshape(count, -1)[:, :: rank + 1] += self._reg
         right = np.matmul(target[:, None, :], left)[:, 0]
@@ -329,12 +355,16 @@ class BlockSolver:
             right += noise
         return solve_spd(gram, right)
 
-    def _solve_dual(self, values: FloatArray, weights: FloatArray | None, noise: FloatArray | None) -> FloatArray:
+    def _solve_dual(
+        self, values: FloatArray, weights: FloatArray | None, noise: FloatArray | None
+    ) -> FloatArray:
         """With B = √W·A: θ = Bᵀ(BBᵀ + λI)⁻¹√W·y + (t − Bᵀ(BBᵀ + λI)⁻¹Bt)/λ (Woodbury)."""
         a, scratch = self._a, self._workers.scratch
         count, length, _ = a.shape
         if self._outer is None:
-            self._outer = np.matmul(a, a.transpose(0, 2, 1), out=scratch("outer", (count, length, length)))
+            self._outer = np.matmul(
+                a, a.transpose(0, 2, 1), out=scratch("outer", (count, length, length))
+            )
         kernel = scratch("kernel", (count, length, length))
         if weights is None:
             np.copyto(kernel, self._outer)

@@ -21,18 +21,30 @@ _ARGUMENTS = 8  # uplo, n, nrhs, a, lda, b, ldb, info
 def _find_dposv() -> Callable[..., None] | None:
     """The C function ``dposv(char*, int*, int*, double*, int*, double*, int*, int*)``, or None if it looks different."""
     api = ctypes.pythonapi
-    api.PyCapsule_GetName.restype, api.PyCapsule_GetName.argtypes = ctypes.c_char_p, [ctypes.py_object]
+    api.PyCapsule_GetName.restype, api.PyCapsule_GetName.argtypes = (
+        ctypes.c_char_p,
+        [ctypes.py_object],
+    )
     api.PyCapsule_GetPointer.restype = ctypes.c_void_p
     api.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
     capsule = getattr(cython_lapack, "__pyx_capi__", {}).get("dposv")
     if capsule is None:
         return None
     signature = api.PyCapsule_GetName(capsule)
-    kinds = [part.strip().split()[0] for part in signature.decode().partition("(")[2].rstrip(")").split(",")]
-    if len(kinds) != _ARGUMENTS or any(kinds[k] != "int" for k in (1, 2, 4, 6, 7)) or kinds[0] != "char":
+    kinds = [
+        part.strip().split()[0]
+        for part in signature.decode().partition("(")[2].rstrip(")").split(",")
+    ]
+    if (
+        len(kinds) != _ARGUMENTS
+        or any(kinds[k] != "int" for k in (1, 2, 4, 6, 7))
+        or kinds[0] != "char"
+    ):
         return None
     pointer = api.PyCapsule_GetPointer(capsule, signature)
-    return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * _ARGUMENTS)(pointer)  # releases the lock during the call
+    return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * _ARGUMENTS)(
+        pointer
+    )  # releases the lock during the call
 
 
 _DPOSV = _find_dposv()
@@ -59,7 +71,9 @@ def solve_spd(matrices: NDArray[np.float64], right: NDArray[np.float64]) -> NDAr
     for k in range(count):
         dposv(uplo, n, nrhs, a + k * a_step, n, b + k * b_step, n, info)
         if integers[2]:
-            raise np.linalg.LinAlgError(f"system {k} of {count} (size {size}) is not positive definite to rounding")
+            raise np.linalg.LinAlgError(
+                f"system {k} of {count} (size {size}) is not positive definite to rounding"
+            )
     return x
 
 
@@ -68,4 +82,6 @@ def _solve_lu(matrices: NDArray[np.float64], right: NDArray[np.float64]) -> NDAr
     matrices = upper + np.triu(upper, 1).transpose(0, 2, 1)
     if right.ndim == 2:
         return np.asarray(np.linalg.solve(matrices, right[..., None])[..., 0], dtype=np.float64)
-    return np.asarray(np.linalg.solve(matrices, right.transpose(0, 2, 1)).transpose(0, 2, 1), dtype=np.float64)
+    return np.asarray(
+        np.linalg.solve(matrices, right.transpose(0, 2, 1)).transpose(0, 2, 1), dtype=np.float64
+    )

@@ -26,11 +26,24 @@ from dpmc_core.completion.offsets import (
     release_offsets,
     user_weights,
 )
-from dpmc_core.completion.profiles import centre, fit_users, model_with_offsets, residuals, squared_residuals
+from dpmc_core.completion.profiles import (
+    centre,
+    fit_users,
+    model_with_offsets,
+    residuals,
+    squared_residuals,
+)
 from dpmc_core.completion.step import FactorModel, Step
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.privacy.budget import Budget, Curator, Part, plan, shift_of
-from dpmc_core.privacy.moments import clip_rows, second_moment, second_moment_part, shrink, sum_part, symmetric
+from dpmc_core.privacy.moments import (
+    clip_rows,
+    second_moment,
+    second_moment_part,
+    shrink,
+    sum_part,
+    symmetric,
+)
 
 FloatArray = NDArray[np.float64]
 
@@ -38,12 +51,31 @@ __all__ = ["MomentsConfig", "items_worth_it", "moments_once"]
 
 # Fixed in advance of any run, and chosen on other splits of the data shown; see ``offsets`` for how they were chosen.
 RESIDUAL_CLIP = 0.2  # R: largest norm of a user's weighted residuals
-SHARES = {"users": 0.02, "popularity": 0.15, "weights": 0.08, "deviations": 0.45, "together": 0.04, "tastes": 0.26}
-FIRST_SHARES = (0.2, 0.1, 0.7)  # popularity, weights, deviations, where the second stage is left out
-WORTH_IT = 20.0  # items in the second stage below which it is left out: its budget does more in the first
-ITEMS_PER_SIGNAL = 24.0  # one item more is worth its noise for about so many (users × sensitivity/σ)
+SHARES = {
+    "users": 0.02,
+    "popularity": 0.15,
+    "weights": 0.08,
+    "deviations": 0.45,
+    "together": 0.04,
+    "tastes": 0.26,
+}
+FIRST_SHARES = (
+    0.2,
+    0.1,
+    0.7,
+)  # popularity, weights, deviations, where the second stage is left out
+WORTH_IT = (
+    20.0  # items in the second stage below which it is left out: its budget does more in the first
+)
+ITEMS_PER_SIGNAL = (
+    24.0  # one item more is worth its noise for about so many (users × sensitivity/σ)
+)
 MOST_ITEMS, FEWEST_ITEMS = 2000, 10
-PROFILE_SD = (0.5, 0.5, 0.1)  # spread over users of: mean (in R/4), slope on offsets, slope on log-popularity (in R/4)
+PROFILE_SD = (
+    0.5,
+    0.5,
+    0.1,
+)  # spread over users of: mean (in R/4), slope on offsets, slope on log-popularity (in R/4)
 CORATING_RANK = 20
 
 
@@ -106,15 +138,27 @@ def items_worth_it(ratings: Ratings, config: MomentsConfig) -> float:
 def _parts(ratings: Ratings, norm: int, size: int) -> dict[str, Part]:
     """Both stages' releases; the first alone for a ``size`` of 0."""
     clip = RESIDUAL_CLIP * (ratings.high - ratings.low)
-    shares = (SHARES["popularity"], SHARES["weights"], SHARES["deviations"]) if size else FIRST_SHARES
+    shares = (
+        (SHARES["popularity"], SHARES["weights"], SHARES["deviations"]) if size else FIRST_SHARES
+    )
     parts = offset_parts(ratings, norm, shares)
     if size >= 2:
-        parts["users"] = sum_part("how many users there are", clip=1.0, norm=norm, coordinates=1, share=SHARES["users"])
+        parts["users"] = sum_part(
+            "how many users there are", clip=1.0, norm=norm, coordinates=1, share=SHARES["users"]
+        )
         parts["together"] = second_moment_part(
-            "which items are rated together", clip=1.0, norm=norm, size=size, share=SHARES["together"]
+            "which items are rated together",
+            clip=1.0,
+            norm=norm,
+            size=size,
+            share=SHARES["together"],
         )
         parts["tastes"] = second_moment_part(
-            "which items' residuals go together", clip=clip, norm=norm, size=size, share=SHARES["tastes"]
+            "which items' residuals go together",
+            clip=clip,
+            norm=norm,
+            size=size,
+            share=SHARES["tastes"],
         )
     return parts
 
@@ -123,7 +167,9 @@ def _profile_features(offsets: Offsets, width: float) -> FloatArray:
     """Item features that users fit with coefficients of variance 1: a constant, the offset, log-popularity."""
     mean, slope, popular = PROFILE_SD
     ones = np.full(len(offsets.offset), mean * width / 4)
-    return np.stack([ones, slope * offsets.offset, popular * width / 4 * offsets.log_popularity], axis=1)
+    return np.stack(
+        [ones, slope * offsets.offset, popular * width / 4 * offsets.log_popularity], axis=1
+    )
 
 
 def _release_factors(
@@ -143,7 +189,11 @@ def _release_factors(
     if size < 2:
         return np.zeros((ratings.n_items, 0))
     n_users = float(curator.release("users", np.array([float(np.unique(ratings.users).size)]))[0])
-    wanted = size if not curator.private else int(max(n_users, 1.0) * curator.shift("tastes") / ITEMS_PER_SIGNAL)
+    wanted = (
+        size
+        if not curator.private
+        else int(max(n_users, 1.0) * curator.shift("tastes") / ITEMS_PER_SIGNAL)
+    )
     kept = min(max(wanted, FEWEST_ITEMS), size)
     # items that are left out keep a row and column of noise only: the release has the planned length whatever is kept
     best = np.argsort(-offsets.popularity, kind="stable")[:size]
@@ -191,6 +241,15 @@ def _spread(together: FloatArray, std: float) -> FloatArray:
     return np.asarray(smooth.sum(axis=1) / math.sqrt(smooth.sum()))
 
 
-def _step(iteration: int, ratings: Ratings, model: FactorModel, fits: FloatArray, reg: float, curator: Curator) -> Step:
+def _step(
+    iteration: int,
+    ratings: Ratings,
+    model: FactorModel,
+    fits: FloatArray,
+    reg: float,
+    curator: Curator,
+) -> Step:
     squares = squared_residuals(ratings, model)
-    return Step(iteration, model, squares, squares + reg * float(np.vdot(fits, fits)), curator.made())
+    return Step(
+        iteration, model, squares, squares + reg * float(np.vdot(fits, fits)), curator.made()
+    )

@@ -32,7 +32,14 @@ from dpmc_core.privacy.moments import clip_rows, normalised, sum_part, totals
 
 FloatArray = NDArray[np.float64]
 
-__all__ = ["Offsets", "PrivateMeansConfig", "offset_parts", "private_means", "release_offsets", "user_weights"]
+__all__ = [
+    "Offsets",
+    "PrivateMeansConfig",
+    "offset_parts",
+    "private_means",
+    "release_offsets",
+    "user_weights",
+]
 
 # Fixed in advance of any run, in units of the rating scale's width R where they have one. They were chosen on MovieLens
 # 100K and 1M with other splits and seeds than those of the tables shown (docs/moments-once.md).
@@ -64,13 +71,19 @@ class PrivateMeansConfig:
     budget: Budget | None = None
 
 
-def offset_parts(ratings: Ratings, norm: int, shares: tuple[float, float, float]) -> dict[str, Part]:
+def offset_parts(
+    ratings: Ratings, norm: int, shares: tuple[float, float, float]
+) -> dict[str, Part]:
     """The three sums of this stage, with ``shares`` for popularity, weights and deviations."""
     n, clip = ratings.n_items, DEVIATION_CLIP * (ratings.high - ratings.low)
     popularity, weights, deviations = shares
     return {
-        "popularity": sum_part("how often items are rated", clip=1.0, norm=norm, coordinates=n, share=popularity),
-        "weights": sum_part("weight on each item", clip=1.0, norm=norm, coordinates=n, share=weights),
+        "popularity": sum_part(
+            "how often items are rated", clip=1.0, norm=norm, coordinates=n, share=popularity
+        ),
+        "weights": sum_part(
+            "weight on each item", clip=1.0, norm=norm, coordinates=n, share=weights
+        ),
         "deviations": sum_part(
             "weighted deviations of ratings from their user's mean",
             clip=clip,
@@ -113,12 +126,17 @@ def release_offsets(ratings: Ratings, curator: Curator, norm: int) -> Offsets:
     logs = Offsets(raw, popularity).log_popularity
     design = np.stack([np.ones_like(logs), logs, logs**2], axis=1)
     trust = 1 / (own + variance)
-    suggested = design @ np.linalg.solve((design.T * trust) @ design + 1e-3 * np.eye(3), (design.T * trust) @ raw)
+    suggested = design @ np.linalg.solve(
+        (design.T * trust) @ design + 1e-3 * np.eye(3), (design.T * trust) @ raw
+    )
     return Offsets(suggested + (raw - suggested) * own * trust, popularity)
 
 
 def private_means(
-    ratings: Ratings, config: PrivateMeansConfig, rng: np.random.Generator, workers: int | None = None
+    ratings: Ratings,
+    config: PrivateMeansConfig,
+    rng: np.random.Generator,
+    workers: int | None = None,
 ) -> Iterator[Step]:
     """One step: offsets released, then every user re-fits their own mean: x_ij ≈ m_i + b_j (findings 11).
 
@@ -135,10 +153,14 @@ def private_means(
         means = fit_users(ratings, targets, one, MEAN_PULL, pool)
     model = model_with_offsets(offsets, one, means)
     squares = squared_residuals(ratings, model)
-    yield Step(1, model, squares, squares + MEAN_PULL * float(np.vdot(means, means)), curator.made())
+    yield Step(
+        1, model, squares, squares + MEAN_PULL * float(np.vdot(means, means)), curator.made()
+    )
 
 
 def check_scale(ratings: Ratings) -> None:
     """Raise ``ParameterError`` for a scale of width 0, in whose units nothing can be clipped."""
     if not ratings.high > ratings.low:
-        raise ParameterError("rating scale", f"{ratings.low:g} to {ratings.high:g}", "of some width: low below high")
+        raise ParameterError(
+            "rating scale", f"{ratings.low:g} to {ratings.high:g}", "of some width: low below high"
+        )

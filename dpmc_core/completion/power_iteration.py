@@ -24,7 +24,9 @@ __all__ = ["INCOHERENCE", "noisy_power_iteration", "power_part"]
 INCOHERENCE = 3.0  # ν
 
 
-def power_part(n_items: int, rank: int, k: int, value_clip: float, rounds: int, share: float) -> Part:
+def power_part(
+    n_items: int, rank: int, k: int, value_clip: float, rounds: int, share: float
+) -> Part:
     """The plan of ``rounds`` released matrices n_items×r, with ``share`` of the budget for all of them."""
     most = _projection_clip(n_items, k, value_clip)
     return Part(
@@ -55,7 +57,8 @@ def noisy_power_iteration(
     directions, _ = np.linalg.qr(rng.standard_normal((ratings.n_items, rank)))
     most = _projection_clip(ratings.n_items, k, value_clip)
     table = sparse.csr_array(
-        (ratings.values[part], (ratings.users[part], ratings.items[part])), shape=(ratings.n_users, ratings.n_items)
+        (ratings.values[part], (ratings.users[part], ratings.items[part])),
+        shape=(ratings.n_users, ratings.n_items),
     )
     for _ in range(rounds):
         projected = table @ directions

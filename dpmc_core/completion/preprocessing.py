@@ -52,10 +52,19 @@ class Prepared:
 
 
 def preparation_parts(
-    n_items: int, k: int, value_clip: float, share: float, *, counted: bool, recounted: bool, centred: bool
+    n_items: int,
+    k: int,
+    value_clip: float,
+    share: float,
+    *,
+    counted: bool,
+    recounted: bool,
+    centred: bool,
 ) -> dict[str, Part]:
     """The releases of the preparation; ``share`` of the budget for all of them, two parts of five for each set of counts."""
-    shifts = preparation_shifts(n_items, k, value_clip, counted=counted, recounted=recounted, centred=centred)
+    shifts = preparation_shifts(
+        n_items, k, value_clip, counted=counted, recounted=recounted, centred=centred
+    )
     portions = {"counts": 0.4, "counts again": 0.4, "sum of ratings": 0.1, "number of ratings": 0.1}
     whole = sum(portions[name] for name in shifts)
     return {
@@ -80,9 +89,19 @@ def preparation_shifts(
     if counted:
         out["counts"] = ("item counts of k ratings per user", k, math.sqrt(k), n_items)
     if recounted:
-        out["counts again"] = ("item counts of the ratings that take part", k, math.sqrt(k), n_items)
+        out["counts again"] = (
+            "item counts of the ratings that take part",
+            k,
+            math.sqrt(k),
+            n_items,
+        )
     if centred:
-        out["sum of ratings"] = ("sum of the ratings that take part", k * value_clip, k * value_clip, 1)
+        out["sum of ratings"] = (
+            "sum of the ratings that take part",
+            k * value_clip,
+            k * value_clip,
+            1,
+        )
         out["number of ratings"] = ("number of ratings that take part", k, k, 1)
     return out
 
@@ -108,7 +127,11 @@ def first_k(users: NDArray[np.integer], priority: FloatArray, k: int) -> BoolArr
     place[np.argsort(priority, kind="stable")] = np.arange(users.size)
     order = np.argsort(users.astype(np.int64) * users.size + place)
     ordered = users[order]
-    starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]]) if ordered.size else np.empty(0, dtype=np.intp)
+    starts = (
+        np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
+        if ordered.size
+        else np.empty(0, dtype=np.intp)
+    )
     rank = np.arange(ordered.size) - np.repeat(starts, np.diff(np.r_[starts, ordered.size]))
     chosen = np.zeros(users.size, dtype=np.bool_)
     chosen[order[rank < k]] = True
@@ -126,9 +149,13 @@ def weights_of(
     by_item = np.maximum(counts, 1.0) ** -0.5
     raw = np.where(inside, by_item[ratings.items], 0.0)
     n = ratings.n_users
-    by_user = math.sqrt(k) / np.maximum(np.sqrt(np.bincount(ratings.users, raw**2, minlength=n)), 1e-150)
+    by_user = math.sqrt(k) / np.maximum(
+        np.sqrt(np.bincount(ratings.users, raw**2, minlength=n)), 1e-150
+    )
     if norm == 1:
-        by_user = np.minimum(by_user, k / np.maximum(np.bincount(ratings.users, raw, minlength=n), 1e-150))
+        by_user = np.minimum(
+            by_user, k / np.maximum(np.bincount(ratings.users, raw, minlength=n), 1e-150)
+        )
     return by_user, by_item
 
 
@@ -167,10 +194,14 @@ def prepare(
         user_weight, item_weight = weights_of(ratings, inside, counts, k, norm)
     again = np.ones(ratings.n_items)
     if recounted:
-        again = np.maximum(curator.release("counts again", _counted(ratings, limited.astype(np.float64))), 1.0)
+        again = np.maximum(
+            curator.release("counts again", _counted(ratings, limited.astype(np.float64))), 1.0
+        )
     mean = 0.0
     if centred:
-        total = curator.release("sum of ratings", np.array([float(ratings.values[limited].sum())]))[0]
+        total = curator.release("sum of ratings", np.array([float(ratings.values[limited].sum())]))[
+            0
+        ]
         number = curator.release("number of ratings", np.array([float(limited.sum())]))[0]
         mean = float(total / max(number, 1.0))
     return Prepared(frequent, part, limited, user_weight, item_weight, again, mean)

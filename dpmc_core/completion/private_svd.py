@@ -53,7 +53,9 @@ def private_svd(
     size, clip = min(MOST_ITEMS, ratings.n_items), CLAMP * (ratings.high - ratings.low)
     parts = offset_parts(ratings, norm, (0.1, 0.1, 0.4))
     if size >= 2:
-        parts["covariance"] = second_moment_part("covariance of residuals", clip=clip, norm=norm, size=size, share=0.4)
+        parts["covariance"] = second_moment_part(
+            "covariance of residuals", clip=clip, norm=norm, size=size, share=0.4
+        )
     curator = Curator(plan(parts, config.budget), rng)
     offsets = release_offsets(ratings, curator, norm)
     base = offsets.offset + centre(ratings)
@@ -72,13 +74,19 @@ def private_svd(
         users, columns = ratings.users[inside], place[ratings.items[inside]]
         weights = user_weights(ratings.take(inside), np.ones(ratings.n_items), norm)
         rows = clip_rows(users, weights * left[inside], ratings.n_users, norm, clip)
-        noisy = curator.release("covariance", second_moment(users, columns, rows, ratings.n_users, size))
+        noisy = curator.release(
+            "covariance", second_moment(users, columns, rows, ratings.n_users, size)
+        )
         _, found = np.linalg.eigh(symmetric(noisy, size))
         vectors = np.zeros((ratings.n_items, min(config.rank, size)))
         vectors[best] = found[:, ::-1][:, : config.rank]
-        table = sparse.csr_array((left, (ratings.users, ratings.items)), shape=(ratings.n_users, ratings.n_items))
+        table = sparse.csr_array(
+            (left, (ratings.users, ratings.items)), shape=(ratings.n_users, ratings.n_items)
+        )
         projected = np.asarray(table @ vectors)
     ones = np.ones((ratings.n_users, 1))
-    model = FactorModel(np.hstack([ones, means, projected]), np.hstack([base[:, None], one, vectors]))
+    model = FactorModel(
+        np.hstack([ones, means, projected]), np.hstack([base[:, None], one, vectors])
+    )
     squares = squared_residuals(ratings, model)
     yield Step(1, model, squares, squares, curator.made())

@@ -45,7 +45,9 @@ def own_means(ratings: Ratings) -> FloatArray:
     return np.asarray((sums + MEAN_PULL * centre(ratings)) / (counts + MEAN_PULL))
 
 
-def fit_users(ratings: Ratings, targets: FloatArray, features: FloatArray, reg: float, pool: Workers) -> FloatArray:
+def fit_users(
+    ratings: Ratings, targets: FloatArray, features: FloatArray, reg: float, pool: Workers
+) -> FloatArray:
     """Every user's ridge coefficients (n_users×p) of their ``targets`` on the items' ``features`` (n_items×p).
 
     Users without ratings get zeros.
@@ -57,7 +59,12 @@ def fit_users(ratings: Ratings, targets: FloatArray, features: FloatArray, reg: 
 
 
 def fit_likes(
-    by_user: Side, features: FloatArray, reg: float | FloatArray, penalty: float, everywhere: FloatArray, pool: Workers
+    by_user: Side,
+    features: FloatArray,
+    reg: float | FloatArray,
+    penalty: float,
+    everywhere: FloatArray,
+    pool: Workers,
 ) -> FloatArray:
     """Every user's vector u with Σ (x − u·v)² over their own ratings + λ₀ Σ (u·v)² over ``everywhere`` + λ‖u‖² least.
 
@@ -67,7 +74,9 @@ def fit_likes(
     shared = penalty * everywhere.T @ everywhere
     each = np.broadcast_to(np.asarray(reg, dtype=np.float64), by_user.n_rows)
 
-    def update(a: FloatArray, y: FloatArray, rows: NDArray[np.intp], solver: BlockSolver) -> FloatArray:
+    def update(
+        a: FloatArray, y: FloatArray, rows: NDArray[np.intp], solver: BlockSolver
+    ) -> FloatArray:
         gram = np.matmul(a.transpose(0, 2, 1), a) + shared
         gram.reshape(len(rows), -1)[:, :: a.shape[2] + 1] += each[rows, None]
         return solve_spd(gram, np.matmul(y[:, None, :], a)[:, 0])
@@ -88,12 +97,16 @@ def together(ratings: Ratings, visitors: Ratings | None) -> Ratings:
     )
 
 
-def residuals(ratings: Ratings, targets: FloatArray, features: FloatArray, coefficients: FloatArray) -> FloatArray:
+def residuals(
+    ratings: Ratings, targets: FloatArray, features: FloatArray, coefficients: FloatArray
+) -> FloatArray:
     """What the users' fits leave of their own ``targets``."""
     return targets - FactorModel(coefficients, features).predict(ratings.users, ratings.items)
 
 
-def model_with_offsets(offsets: FloatArray, features: FloatArray, coefficients: FloatArray) -> FactorModel:
+def model_with_offsets(
+    offsets: FloatArray, features: FloatArray, coefficients: FloatArray
+) -> FactorModel:
     """The model offsets[j] + coefficients[i]·features[j] as factors."""
     ones = np.ones((len(coefficients), 1))
     return FactorModel(np.hstack([ones, coefficients]), np.hstack([offsets[:, None], features]))

@@ -15,7 +15,9 @@ PROJECTIONS = ("printed", "inner", "off")
 _SMALLEST = 1e-9  # eigenvalues below this share of the largest count as zero in the pseudo-inverse
 
 
-def solve_noisy(gram: FloatArray, right: FloatArray, reg: FloatArray, projection: str) -> FloatArray:
+def solve_noisy(
+    gram: FloatArray, right: FloatArray, reg: FloatArray, projection: str
+) -> FloatArray:
     """θ (B×r) with (G + λI)θ = b for noisy symmetric ``gram`` (B×r×r), ``right`` (B×r) and ``reg`` λ (B,).
 
     "printed": G + λI is projected and its pseudo-inverse taken, as Algorithm 1 has it; "inner": G is projected before λ is

@@ -21,7 +21,14 @@ from dpmc_core.completion.profiles import fit_likes, squared_residuals, together
 from dpmc_core.completion.step import FactorModel, Step
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.privacy.budget import Budget, Curator, Part, plan, shift_of
-from dpmc_core.privacy.moments import second_moment, second_moment_part, shrink, sum_part, symmetric, totals
+from dpmc_core.privacy.moments import (
+    second_moment,
+    second_moment_part,
+    shrink,
+    sum_part,
+    symmetric,
+    totals,
+)
 
 FloatArray = NDArray[np.float64]
 
@@ -30,9 +37,14 @@ __all__ = ["LikesConfig", "likes_items_worth_it", "moments_of_likes", "most_popu
 # Chosen on MovieLens 1M, on the split of seed 101; the tables use other splits (docs/moments-once.md).
 SHARES = {"users": 0.02, "popularity": 0.28, "together": 0.7}
 POPULARITY_POWER = 0.5  # items are weighted by popularity to minus this power
-PENALTY, REG = 0.3, 1.0  # λ₀ and λ of a user's own fit, for factors with a mean square of 1 over the items
+PENALTY, REG = (
+    0.3,
+    1.0,
+)  # λ₀ and λ of a user's own fit, for factors with a mean square of 1 over the items
 POPULAR_WEIGHT = 0.1  # how much the most popular item scores before anything is known of a user
-ITEMS_PER_SIGNAL = 16.0  # one item more is worth its noise for about so many (users × sensitivity/σ)
+ITEMS_PER_SIGNAL = (
+    16.0  # one item more is worth its noise for about so many (users × sensitivity/σ)
+)
 WORTH_IT = 30.0  # items in the second moment below which it is left out: the budget does more for popularity
 MOST_ITEMS, FEWEST_ITEMS = 2000, 10
 
@@ -59,7 +71,12 @@ def most_popular(
     norm = 2 if config.budget is None else config.budget.norm
     curator = Curator(plan({"popularity": _popularity(likes, norm, 1.0)}, config.budget), rng)
     yield _step(
-        1, likes, np.zeros((likes.n_users, 0)), np.zeros((likes.n_items, 0)), _released(likes, curator, norm), curator
+        1,
+        likes,
+        np.zeros((likes.n_users, 0)),
+        np.zeros((likes.n_items, 0)),
+        _released(likes, curator, norm),
+        curator,
     )
 
 
@@ -90,12 +107,19 @@ def moments_of_likes(
     none = np.zeros((likes.n_items, 0))
     yield _step(1, likes, np.zeros((likes.n_users, 0)), none, popularity, curator)
 
-    factors = _factors(likes, popularity, n_users, config.rank, size, curator, norm) if second else none
+    factors = (
+        _factors(likes, popularity, n_users, config.rank, size, curator, norm) if second else none
+    )
     users = np.zeros((likes.n_users, factors.shape[1]))
     if factors.shape[1]:
         with Workers(workers) as pool:
             side = group_rows(
-                served.users, served.items, served.values, served.n_users, served.n_items, factors.shape[1]
+                served.users,
+                served.items,
+                served.values,
+                served.n_users,
+                served.n_items,
+                factors.shape[1],
             )
             users = fit_likes(side, factors, REG, PENALTY, factors, pool)
     yield _step(2, likes, users, factors, popularity, curator)
@@ -114,16 +138,24 @@ def likes_items_worth_it(likes: Ratings, config: LikesConfig, n_users: int) -> f
 def _parts(likes: Ratings, norm: int, size: int) -> dict[str, Part]:
     """Everything that leaves with the second moment over ``size`` ≥ 2 items."""
     return {
-        "users": sum_part("how many users there are", clip=1.0, norm=norm, coordinates=1, share=SHARES["users"]),
+        "users": sum_part(
+            "how many users there are", clip=1.0, norm=norm, coordinates=1, share=SHARES["users"]
+        ),
         "popularity": _popularity(likes, norm, SHARES["popularity"]),
         "together": second_moment_part(
-            "which items are liked together", clip=1.0, norm=norm, size=size, share=SHARES["together"]
+            "which items are liked together",
+            clip=1.0,
+            norm=norm,
+            size=size,
+            share=SHARES["together"],
         ),
     }
 
 
 def _popularity(likes: Ratings, norm: int, share: float) -> Part:
-    return sum_part("how often items are liked", clip=1.0, norm=norm, coordinates=likes.n_items, share=share)
+    return sum_part(
+        "how often items are liked", clip=1.0, norm=norm, coordinates=likes.n_items, share=share
+    )
 
 
 def _released(likes: Ratings, curator: Curator, norm: int) -> FloatArray:
@@ -133,7 +165,13 @@ def _released(likes: Ratings, curator: Curator, norm: int) -> FloatArray:
 
 
 def _factors(
-    likes: Ratings, popularity: FloatArray, n_users: float, rank: int, size: int, curator: Curator, norm: int
+    likes: Ratings,
+    popularity: FloatArray,
+    n_users: float,
+    rank: int,
+    size: int,
+    curator: Curator,
+    norm: int,
 ) -> FloatArray:
     """Item factors (n_items×r), zero outside the M most popular; none where nothing stands above the noise."""
     known = np.maximum(popularity, max(curator.std("popularity"), 1e-2))
@@ -160,9 +198,16 @@ def _factors(
 
 
 def _step(
-    iteration: int, likes: Ratings, users: FloatArray, items: FloatArray, popularity: FloatArray, curator: Curator
+    iteration: int,
+    likes: Ratings,
+    users: FloatArray,
+    items: FloatArray,
+    popularity: FloatArray,
+    curator: Curator,
 ) -> Step:
     first = POPULAR_WEIGHT * popularity / max(float(popularity.max()), 1e-12)
-    model = FactorModel(np.column_stack([np.ones(len(users)), users]), np.column_stack([first, items]))
+    model = FactorModel(
+        np.column_stack([np.ones(len(users)), users]), np.column_stack([first, items])
+    )
     squares = squared_residuals(likes, model)
     return Step(iteration, model, squares, squares, curator.made())

@@ -13,8 +13,8 @@ from scipy import sparse
 from scipy.sparse.linalg import svds
 
 from dpmc_core import limits
+from dpmc_core.completion.baselines import trivial_predictors
 from dpmc_core.completion.step import FactorModel, Step, check_rank
-from dpmc_core.completion.trivial import trivial_predictors
 from dpmc_core.datasets.ratings import Ratings
 
 FloatArray = NDArray[np.float64]
@@ -57,7 +57,8 @@ class _Residuals:
         """A step whose objective is ½Σ (x − prediction)² + penalty."""
         base, n, m = self._base, self._ratings.n_users, self._ratings.n_items
         model = FactorModel(
-            np.column_stack([left, base.user_part, np.ones(n)]), np.column_stack([right, np.ones(m), base.item_part])
+            np.column_stack([left, base.user_part, np.ones(n)]),
+            np.column_stack([right, np.ones(m), base.item_part]),
         )
         error = self.values - self.at_ratings(left, right)
         squares = float(np.vdot(error, error))
@@ -96,7 +97,9 @@ def svt(
     if data.rank < 1:
         yield data.step(1, np.zeros((ratings.n_users, 0)), np.zeros((ratings.n_items, 0)), 0.0)
         return
-    threshold = config.reg * float(np.sqrt(np.vdot(data.values, data.values) / min(ratings.n_users, ratings.n_items)))
+    threshold = config.reg * float(
+        np.sqrt(np.vdot(data.values, data.values) / min(ratings.n_users, ratings.n_items))
+    )
     dual = data.values.copy()
     step = min(1.9, 1.2 / ratings.density)
     for iteration in range(1, config.iterations + 1):
@@ -119,9 +122,14 @@ def trifactor(
     data = _Residuals(ratings, config.rank)
     n, m = ratings.n_users, ratings.n_items
     rank = max(data.rank, 1)
-    users, items = np.zeros((n, rank)), np.linalg.qr(rng.standard_normal((m, rank)))[0]  # X = users·itemsᵀ so far
+    users, items = (
+        np.zeros((n, rank)),
+        np.linalg.qr(rng.standard_normal((m, rank)))[0],
+    )  # X = users·itemsᵀ so far
     for iteration in range(1, config.iterations + 1):
-        known = data.table(data.values - data.at_ratings(users, items))  # Z − X, zero where nothing is known
+        known = data.table(
+            data.values - data.at_ratings(users, items)
+        )  # Z − X, zero where nothing is known
         left, _ = np.linalg.qr(users + known @ items)  # Z·R, as itemsᵀ·items = 1
         right, across = np.linalg.qr(items @ (users.T @ left) + known.T @ left)  # Zᵀ·L = R·across
         a, values, b = np.linalg.svd(across.T)  # LᵀZR
@@ -130,7 +138,9 @@ def trifactor(
         yield data.step(iteration, users, items, config.reg * float(np.linalg.norm(core, "nuc")))
 
 
-def _top(table: sparse.csr_array, rank: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _top(
+    table: sparse.csr_array, rank: int, rng: np.random.Generator
+) -> tuple[FloatArray, FloatArray, FloatArray]:
     """The ``rank`` largest singular triples, largest first: (n×r, r, m×r)."""
     left, values, right = svds(table, k=rank, v0=rng.standard_normal(min(table.shape)))
     return left[:, ::-1], np.asarray(values[::-1], dtype=np.float64), right[::-1].T

@@ -36,7 +36,9 @@ class FactorModel:
         step = max(1, _GATHERED // max(self.user_factors.shape[1], 1))
         for start in range(0, len(users), step):
             part = slice(start, start + step)
-            out[part] = np.einsum("kr,kr->k", self.user_factors[users[part]], self.item_factors[items[part]])
+            out[part] = np.einsum(
+                "kr,kr->k", self.user_factors[users[part]], self.item_factors[items[part]]
+            )
         return out
 
     def block(self, users: slice | NDArray[np.integer]) -> FloatArray:
@@ -79,7 +81,9 @@ def check_rank(ratings: Ratings, rank: int) -> None:
     smaller = min(ratings.n_users, ratings.n_items)
     if rank > smaller:
         raise ParameterError(
-            "rank", rank, f"at most {smaller}, the smaller side of the {ratings.n_users} × {ratings.n_items} matrix"
+            "rank",
+            rank,
+            f"at most {smaller}, the smaller side of the {ratings.n_users} × {ratings.n_items} matrix",
         )
 
 

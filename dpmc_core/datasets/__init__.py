@@ -6,4 +6,14 @@ Lives here: the catalogue, loaders, downloads, synthetic generators, splits. Doe
 from dpmc_core.datasets.catalogue import Entry, catalogue, data_dir, entry, names
 from dpmc_core.datasets.ratings import Ratings, Split, Truth, random_split
 
-__all__ = ["Entry", "Ratings", "Split", "Truth", "catalogue", "data_dir", "entry", "names", "random_split"]
+__all__ = [
+    "Entry",
+    "Ratings",
+    "Split",
+    "Truth",
+    "catalogue",
+    "data_dir",
+    "entry",
+    "names",
+    "random_split",
+]

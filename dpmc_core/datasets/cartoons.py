@@ -52,7 +52,11 @@ def parts() -> FloatArray:
         drawn = np.zeros((SIDE, SIDE))
         for cx, cy, rx, ry, ring in blobs:
             radius = np.hypot((x - cx) / rx, (y - cy) / ry)
-            edge = np.abs(radius - 1) * min(rx, ry) if ring else np.maximum(radius - 1, 0) * min(rx, ry)
+            edge = (
+                np.abs(radius - 1) * min(rx, ry)
+                if ring
+                else np.maximum(radius - 1, 0) * min(rx, ry)
+            )
             drawn = np.maximum(drawn, np.exp(-((edge / 0.06) ** 2)))
         columns.append(np.where(drawn > 0.05, drawn, 0.0).ravel())
     table = np.stack(columns, axis=1)

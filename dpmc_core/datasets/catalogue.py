@@ -12,12 +12,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from dpmc_core.datasets import shelf
+from dpmc_core.datasets import user_datasets as shelf
 from dpmc_core.errors import ParameterError
+from dpmc_core.paths import DATA
 
 __all__ = ["Entry", "catalogue", "data_dir", "entry", "names"]
-
-_ROOT = Path(__file__).resolve().parents[2]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,17 +69,19 @@ class Entry:
 
 def data_dir() -> Path:
     """The folder of datasets: ``DPMC_DATA_DIR``, by default ``data/downloads`` in the project."""
-    return Path(os.environ.get("DPMC_DATA_DIR") or _ROOT / "data" / "downloads")
+    return Path(os.environ.get("DPMC_DATA_DIR") or DATA / "downloads")
 
 
 @cache
 def catalogue() -> dict[str, Entry]:
     """All datasets by name, in the order of the file."""
-    with (_ROOT / "data" / "catalogue.toml").open("rb") as file:
+    with (DATA / "catalogue.toml").open("rb") as file:
         raw: dict[str, dict[str, Any]] = tomllib.load(file)
     entries = {}
     for name, fields in raw.items():
-        values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in fields.items()}
+        values: dict[str, Any] = {
+            k: tuple(v) if isinstance(v, list) else v for k, v in fields.items()
+        }
         entries[name] = Entry(name=name, **values)
     return entries
 
@@ -95,7 +96,9 @@ def entry(name: str, *holds: str) -> Entry:
     if shelf.is_own(name):
         own = shelf.find(name).entry
         if holds and own.holds not in holds:
-            raise ParameterError("dataset", own.title, f"a set of {' or '.join(holds)}; this one holds {own.holds}")
+            raise ParameterError(
+                "dataset", own.title, f"a set of {' or '.join(holds)}; this one holds {own.holds}"
+            )
         return own
     allowed = names(*holds)
     if not isinstance(name, str) or name not in allowed:

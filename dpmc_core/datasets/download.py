@@ -34,7 +34,9 @@ class Cancelled(DownloadError):
     """The person who asked for the download called it off."""
 
 
-def fetch(name: str, progress: Progress | None = None, cancelled: Callable[[], bool] = lambda: False) -> Path:
+def fetch(
+    name: str, progress: Progress | None = None, cancelled: Callable[[], bool] = lambda: False
+) -> Path:
     """Download, check and unpack the dataset ``name``; returns its folder.
 
     ``progress(done, total)`` is told bytes (total 0 while unknown). Raises ``DownloadError`` (a sentence) without
@@ -62,7 +64,9 @@ def fetch(name: str, progress: Progress | None = None, cancelled: Callable[[], b
         with tempfile.TemporaryDirectory(prefix=f".{known.folder}-", dir=root) as temporary:
             archive = _download(known, Path(temporary), progress, cancelled)
             fresh = Path(temporary) / "unpacked"
-            if archive.suffix == ".zip" or zipfile.is_zipfile(archive):  # a damaged zip is told by its name
+            if archive.suffix == ".zip" or zipfile.is_zipfile(
+                archive
+            ):  # a damaged zip is told by its name
                 unpack(archive, fresh)
             elif tarfile.is_tarfile(archive):
                 unpack_tar(archive, fresh)
@@ -71,7 +75,9 @@ def fetch(name: str, progress: Progress | None = None, cancelled: Callable[[], b
                 shutil.copy(archive, fresh / known.files[0])
             missing = [file for file in known.files if not (fresh / file).exists()]
             if missing:
-                raise DownloadError(f"{known.title}: the archive holds no {missing[0]}; nothing was changed.")
+                raise DownloadError(
+                    f"{known.title}: the archive holds no {missing[0]}; nothing was changed."
+                )
             if cancelled():
                 raise Cancelled(f"{known.title}: download cancelled; nothing was changed.")
             _replace(fresh, known.path(), Path(temporary) / "old")
@@ -82,14 +88,18 @@ def fetch(name: str, progress: Progress | None = None, cancelled: Callable[[], b
     except OSError as error:
         if isinstance(error, DownloadError):
             raise
-        raise DownloadError(f"{known.title} cannot be stored in {root}: {error.strerror or error}.") from error
+        raise DownloadError(
+            f"{known.title} cannot be stored in {root}: {error.strerror or error}."
+        ) from error
     return known.path()
 
 
 class _Meter:
     """What pooch wants of a progress bar; calls ``progress`` and stops the download when ``cancelled`` says so."""
 
-    def __init__(self, title: str, progress: Progress | None, cancelled: Callable[[], bool]) -> None:
+    def __init__(
+        self, title: str, progress: Progress | None, cancelled: Callable[[], bool]
+    ) -> None:
         self.total, self.done = 0, 0
         self._title, self._progress, self._cancelled = title, progress, cancelled
 
@@ -108,10 +118,14 @@ class _Meter:
         """Nothing to close."""
 
 
-def _download(known: Entry, folder: Path, progress: Progress | None, cancelled: Callable[[], bool]) -> Path:
+def _download(
+    known: Entry, folder: Path, progress: Progress | None, cancelled: Callable[[], bool]
+) -> Path:
     name = PurePosixPath(known.url).name
     meter = _Meter(known.title, progress, cancelled)
-    downloader = pooch.HTTPDownloader(progressbar=meter, timeout=30, headers={"User-Agent": "dpmc-lab"})
+    downloader = pooch.HTTPDownloader(
+        progressbar=meter, timeout=30, headers={"User-Agent": "dpmc-lab"}
+    )
     try:
         pooch.get_logger().setLevel("WARNING")
         kind, _, digest = known.checksum.partition(":")
@@ -153,12 +167,18 @@ def unpack_tar(archive: Path, target: Path) -> None:
     try:
         with tarfile.open(archive) as packed:
             if sum(member.size for member in packed.getmembers()) > _UNPACKED_LIMIT:
-                raise DownloadError(f"{archive.name} would unpack to more than 2 GiB; it was not unpacked.")
+                raise DownloadError(
+                    f"{archive.name} would unpack to more than 2 GiB; it was not unpacked."
+                )
             packed.extractall(target, filter="data")
     except tarfile.FilterError as error:
-        raise DownloadError(f"{archive.name} holds an unsafe member ({error}); nothing was kept.") from error
+        raise DownloadError(
+            f"{archive.name} holds an unsafe member ({error}); nothing was kept."
+        ) from error
     except (tarfile.TarError, zlib.error, EOFError) as error:
-        raise DownloadError(f"{archive.name} is not a complete archive ({error}); try again.") from error
+        raise DownloadError(
+            f"{archive.name} is not a complete archive ({error}); try again."
+        ) from error
 
 
 def unpack(archive: Path, target: Path) -> None:
@@ -173,8 +193,14 @@ def unpack(archive: Path, target: Path) -> None:
         with zipfile.ZipFile(archive) as zipped:
             members = [m for m in zipped.infolist() if not m.is_dir()]
             if sum(m.file_size for m in members) > _UNPACKED_LIMIT:
-                raise DownloadError(f"{archive.name} would unpack to more than 2 GiB; it was not unpacked.")
-            tops = {PurePosixPath(m.filename).parts[0] for m in members if len(PurePosixPath(m.filename).parts) > 1}
+                raise DownloadError(
+                    f"{archive.name} would unpack to more than 2 GiB; it was not unpacked."
+                )
+            tops = {
+                PurePosixPath(m.filename).parts[0]
+                for m in members
+                if len(PurePosixPath(m.filename).parts) > 1
+            }
             flat = any(len(PurePosixPath(m.filename).parts) == 1 for m in members)
             drop = 1 if len(tops) == 1 and not flat else 0
             for member in members:
@@ -193,7 +219,9 @@ def unpack(archive: Path, target: Path) -> None:
                 with zipped.open(member) as source, place.open("wb") as sink:
                     shutil.copyfileobj(source, sink)
     except (zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError, IndexError) as error:
-        raise DownloadError(f"{archive.name} is not a complete zip archive ({error}); try again.") from error
+        raise DownloadError(
+            f"{archive.name} is not a complete zip archive ({error}); try again."
+        ) from error
 
 
 def _replace(fresh: Path, place: Path, aside: Path) -> None:

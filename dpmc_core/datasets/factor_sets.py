@@ -17,7 +17,12 @@ __all__ = ["load_samples"]
 
 
 def load_samples(
-    name: str, *, chosen: TextFilter | None = None, n_samples: int = 2000, term_share: float = 1.0, seed: int = 0
+    name: str,
+    *,
+    chosen: TextFilter | None = None,
+    n_samples: int = 2000,
+    term_share: float = 1.0,
+    seed: int = 0,
 ) -> Samples:
     """The images or documents called ``name``.
 

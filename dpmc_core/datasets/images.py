@@ -40,7 +40,9 @@ def _olivetti(known: Entry) -> Samples:
     """400 faces of 40 people, stored 4096×400 in MATLAB's column order; ten of each person, one after the other."""
     (faces,) = read_variables(known.path() / known.files[0], ("faces",))
     stack = _square(faces.T, 64, known).transpose(0, 2, 1)
-    return Samples.of_images(stack, name=known.title, labels=tuple(f"person {k // 10 + 1}" for k in range(len(stack))))
+    return Samples.of_images(
+        stack, name=known.title, labels=tuple(f"person {k // 10 + 1}" for k in range(len(stack)))
+    )
 
 
 def _cbcl(known: Entry) -> Samples:
@@ -54,7 +56,9 @@ def _yaleb(known: Entry) -> Samples:
     """2,414 faces of 38 people under different light, 32×32 in column order, values 0 to 255."""
     table, people = read_variables(known.path() / known.files[0], ("fea", "gnd"))
     stack = _square(table, 32, known).transpose(0, 2, 1)
-    return Samples.of_images(stack, name=known.title, labels=tuple(f"person {int(k)}" for k in np.ravel(people)))
+    return Samples.of_images(
+        stack, name=known.title, labels=tuple(f"person {int(k)}" for k in np.ravel(people))
+    )
 
 
 def _square(table: object, side: int, known: Entry) -> np.ndarray:

@@ -14,7 +14,9 @@ from dpmc_core.errors import DataError
 
 __all__ = ["UserSplit", "likes", "user_split"]
 
-LIKED = 0.75  # a rating from here on, as a share of the scale, says that something was liked: 4 of 1–5
+LIKED = (
+    0.75  # a rating from here on, as a share of the scale, says that something was liked: 4 of 1–5
+)
 FEWEST = 5  # likes that a user must have to be held out
 QUERY = 0.8  # share of a held-out user's likes that the model may see
 
@@ -38,7 +40,9 @@ def likes(ratings: Ratings) -> Ratings:
     bar = ratings.low + LIKED * (ratings.high - ratings.low)
     liked = ratings.take(ratings.values >= bar)
     if not len(liked):
-        raise DataError(f"{ratings.name}: no rating is {bar:g} or more, so nothing counts as liked.")
+        raise DataError(
+            f"{ratings.name}: no rating is {bar:g} or more, so nothing counts as liked."
+        )
     return replace(liked, values=np.ones(len(liked)), low=-1.0, high=1.0, truth=None)
 
 

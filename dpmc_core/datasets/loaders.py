@@ -52,20 +52,26 @@ def load(name: str, zeros: str = "missing") -> Ratings:
 def published_split(name: str) -> Split:
     """The u1 split that MovieLens 100K ships: 80,000 training and 20,000 held-out ratings."""
     if name != "ml-100k":
-        raise ParameterError("split", "u1", "random for every dataset but ml-100k, which alone ships a u1 split")
+        raise ParameterError(
+            "split", "u1", "random for every dataset but ml-100k, which alone ships a u1 split"
+        )
     known = entry(name)
     whole = load(name)
     parts = []
     for file in ("u1.base", "u1.test"):
         path = known.path() / file
         if not path.is_file():
-            raise DatasetMissingError(f"{known.title}: {file} is not in {known.path()}; fetch the dataset again.")
+            raise DatasetMissingError(
+                f"{known.title}: {file} is not in {known.path()}; fetch the dataset again."
+            )
         try:
             rows = _table(path, sep="\t").to_numpy(dtype=np.int64)
         except (OSError, UnicodeDecodeError, ValueError, KeyError, IndexError, TypeError) as error:
             if isinstance(error, DataError):
                 raise
-            raise DataError(f"{known.title}: {file} cannot be read ({error}); fetch the dataset again.") from error
+            raise DataError(
+                f"{known.title}: {file} cannot be read ({error}); fetch the dataset again."
+            ) from error
         part = Ratings.checked(
             rows[:, 0] - 1,
             rows[:, 1] - 1,
@@ -110,7 +116,9 @@ def _table(path: Path, sep: str, columns: tuple[int, int, int] = (0, 1, 2)) -> p
     frame.columns = ["user", "item", "value"]
     if frame.isna().to_numpy().any():
         line = int(frame.isna().any(axis=1).to_numpy().argmax()) + 1
-        raise DataError(f"{path.name}: line {line} is incomplete; the file is cut short. Fetch the dataset again.")
+        raise DataError(
+            f"{path.name}: line {line} is incomplete; the file is cut short. Fetch the dataset again."
+        )
     return frame
 
 

@@ -34,8 +34,19 @@ def read_variables(path: Path, names: tuple[str, ...]) -> tuple[Any, ...]:
     try:
         held = loadmat(path)
     except NotImplementedError:
-        raise DataError(f"{path.name} is a MATLAB 7.3 file; save it with version 7 (save -v7).") from None
-    except (ValueError, TypeError, OSError, KeyError, IndexError, EOFError, MemoryError, MatReadError) as error:
+        raise DataError(
+            f"{path.name} is a MATLAB 7.3 file; save it with version 7 (save -v7)."
+        ) from None
+    except (
+        ValueError,
+        TypeError,
+        OSError,
+        KeyError,
+        IndexError,
+        EOFError,
+        MemoryError,
+        MatReadError,
+    ) as error:
         raise DataError(
             f"{path.name} cannot be read as a MATLAB file ({error}); it is damaged or of another kind."
         ) from None

@@ -126,12 +126,16 @@ class Ratings:
             wrong = (numbers < 0) | (numbers >= count)
             if wrong.any():
                 k = int(np.argmax(wrong))
-                raise DataError(f"{name}: rating number {k + 1} has {what} {numbers[k]}; allowed are 0 to {count - 1}.")
+                raise DataError(
+                    f"{name}: rating number {k + 1} has {what} {numbers[k]}; allowed are 0 to {count - 1}."
+                )
         pairs = np.sort(users.astype(np.int64) * n_items + items)
         twice = pairs[1:] == pairs[:-1]
         if twice.any():
             user, item = divmod(int(pairs[int(np.argmax(twice))]), n_items)
-            raise DataError(f"{name}: user {user} rates item {item} more than once; each pair may occur once.")
+            raise DataError(
+                f"{name}: user {user} rates item {item} more than once; each pair may occur once."
+            )
         return cls(
             users.astype(np.int32),
             items.astype(np.int32),
@@ -164,9 +168,15 @@ def random_split(ratings: Ratings, test_fraction: float, seed: int) -> Split:
     fraction = limits.check("test_fraction", test_fraction)
     n = len(ratings)
     if n < 2:
-        raise DataError(f"{ratings.name}: one rating cannot be split into training and test; at least two are needed.")
+        raise DataError(
+            f"{ratings.name}: one rating cannot be split into training and test; at least two are needed."
+        )
     order = np.random.default_rng(np.random.SeedSequence([seed, 0x5917])).permutation(n)
     n_test = min(max(1, int(n * fraction)), n - 1)
     test = np.zeros(n, dtype=bool)
     test[order[:n_test]] = True
-    return Split(ratings.take(~test), ratings.take(test), f"random {1 - fraction:.0%}/{fraction:.0%}, seed {seed}")
+    return Split(
+        ratings.take(~test),
+        ratings.take(test),
+        f"random {1 - fraction:.0%}/{fraction:.0%}, seed {seed}",
+    )

@@ -70,7 +70,9 @@ class Samples:
         try:
             stack = np.asarray(images, dtype=np.float64)
         except (TypeError, ValueError):
-            raise DataError(f"{name}: images must be numbers and all of one size (height × width).") from None
+            raise DataError(
+                f"{name}: images must be numbers and all of one size (height × width)."
+            ) from None
         if stack.ndim != 3 or 0 in stack.shape:
             raise DataError(
                 f"{name}: images must be a stack of N × height × width pixels, all of one size; this has shape {stack.shape}."
@@ -82,7 +84,11 @@ class Samples:
             raise DataError(f"{name}: every image is black; at least one pixel must be above 0.")
         if not kept.all():
             notes = (*notes, f"{int((~kept).sum()):,} images were all black and are left out.")
-            labels = tuple(label for label, keep in zip(labels, kept, strict=True) if keep) if labels else ()
+            labels = (
+                tuple(label for label, keep in zip(labels, kept, strict=True) if keep)
+                if labels
+                else ()
+            )
         return cls(
             values=unit_columns(flat[:, kept]),
             unit="image",
@@ -128,7 +134,9 @@ def unit_columns(values: Matrix) -> Matrix:
     return dense / np.where(norms > 0, norms, 1.0)
 
 
-def contaminate(samples: Samples, share: float = 0.1, pixels: float = 0.7, seed: int = 0) -> Samples:
+def contaminate(
+    samples: Samples, share: float = 0.1, pixels: float = 0.7, seed: int = 0
+) -> Samples:
     """A copy in which a ``share`` of the images have ``pixels`` of their pixels spoiled by U[−1, 1] (nmf-paper section 4.3).
 
     As in the paper the noise is added on the scale where the brightest pixel of an image is 1, and what falls below 0 becomes 0. The paper does not say
@@ -143,7 +151,9 @@ def contaminate(samples: Samples, share: float = 0.1, pixels: float = 0.7, seed:
     n = len(samples)
     hit = rng.choice(n, round(share * n), replace=False)
     brightest = values[:, hit].max(axis=0)
-    spoiled = np.argsort(rng.random((samples.dimension, hit.size)), axis=0) < round(pixels * samples.dimension)
+    spoiled = np.argsort(rng.random((samples.dimension, hit.size)), axis=0) < round(
+        pixels * samples.dimension
+    )
     noise = rng.uniform(-1, 1, spoiled.shape) * brightest
     values[:, hit] = np.maximum(values[:, hit] + np.where(spoiled, noise, 0.0), 0.0)
     note = f"{hit.size:,} of {n:,} images have {100 * pixels:.0f} % of their pixels spoiled."

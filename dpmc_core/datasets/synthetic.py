@@ -15,7 +15,13 @@ __all__ = ["low_rank", "orthogonal", "skewed"]
 
 
 def low_rank(
-    n_users: int, n_items: int, *, rank: int = 5, observed: float = 0.1, value_scale: float = 1.0, seed: int = 0
+    n_users: int,
+    n_items: int,
+    *,
+    rank: int = 5,
+    observed: float = 0.1,
+    value_scale: float = 1.0,
+    seed: int = 0,
 ) -> Ratings:
     """The papers' synthetic data: M = c·UVᵀ with U, V entries uniform on (0, 1) (huber-thesis section 5.2).
 
@@ -30,7 +36,9 @@ def low_rank(
     _check_count(n)
     rng = np.random.default_rng(seed)
     left, right = scale * rng.random((n_users, rank)), rng.random((n_items, rank))
-    if observed <= 0.5 and cells > 20_000_000:  # choosing from all cells would hold them all in memory
+    if (
+        observed <= 0.5 and cells > 20_000_000
+    ):  # choosing from all cells would hold them all in memory
         chosen = _distinct_pairs(np.ones(n_users), np.ones(n_items), n, rng)
     else:
         chosen = np.sort(rng.choice(cells, n, replace=False, shuffle=False))
@@ -49,7 +57,9 @@ def low_rank(
     )
 
 
-def orthogonal(n_users: int, n_items: int, *, rank: int = 5, observed: float = 0.2, seed: int = 0) -> Ratings:
+def orthogonal(
+    n_users: int, n_items: int, *, rank: int = 5, observed: float = 0.2, seed: int = 0
+) -> Ratings:
     """The DPALS paper's synthetic data: the product of two random orthonormal factors, scaled to standard deviation 1 (dpals-paper section 6).
 
     Every entry is observed with probability ``observed`` (the paper takes 20·ln(n_users)/n_items), and exactly, so the noise floor is 0.
@@ -58,14 +68,18 @@ def orthogonal(n_users: int, n_items: int, *, rank: int = 5, observed: float = 0
     n_users, n_items = limits.check_int("n_users", n_users), limits.check_int("n_items", n_items)
     rank, observed = limits.check_int("true_rank", rank), limits.check("observed", observed)
     if rank > min(n_users, n_items):
-        raise ParameterError("true_rank", rank, f"at most {min(n_users, n_items)}, the smaller side of the matrix")
+        raise ParameterError(
+            "true_rank", rank, f"at most {min(n_users, n_items)}, the smaller side of the matrix"
+        )
     _check_count(round(n_users * n_items * observed))
     rng = np.random.default_rng(seed)
     left = np.linalg.qr(rng.standard_normal((n_users, rank)))[0] * np.sqrt(n_users * n_items / rank)
     right = np.linalg.qr(rng.standard_normal((n_items, rank)))[0]
     counts = np.maximum(rng.binomial(n_items, observed, n_users), 1)
     users = np.repeat(np.arange(n_users), counts)
-    items = np.concatenate([rng.choice(n_items, count, replace=False, shuffle=False) for count in counts])
+    items = np.concatenate(
+        [rng.choice(n_items, count, replace=False, shuffle=False) for count in counts]
+    )
     values = np.einsum("kr,kr->k", left[users], right[items])
     return Ratings.checked(
         users,
@@ -98,11 +112,18 @@ def skewed(
     """
     n_users, n_items = limits.check_int("n_users", n_users), limits.check_int("n_items", n_items)
     n_ratings, rank = limits.check_int("n_ratings", n_ratings), limits.check_int("true_rank", rank)
-    popularity, noise_floor = limits.check("popularity", popularity), limits.check("noise_floor", noise_floor)
+    popularity, noise_floor = (
+        limits.check("popularity", popularity),
+        limits.check("noise_floor", noise_floor),
+    )
     if n_ratings > n_users * n_items // 2:
-        raise ParameterError("n_ratings", n_ratings, f"at most half of the {n_users} × {n_items} cells")
+        raise ParameterError(
+            "n_ratings", n_ratings, f"at most half of the {n_users} × {n_items} cells"
+        )
     rng = np.random.default_rng(seed)
-    item_weight = np.asarray(rng.permutation(np.arange(1.0, n_items + 1.0) ** -popularity), dtype=np.float64)
+    item_weight = np.asarray(
+        rng.permutation(np.arange(1.0, n_items + 1.0) ** -popularity), dtype=np.float64
+    )
     user_weight = np.exp(rng.standard_normal(n_users))
     pairs = _distinct_pairs(user_weight, item_weight, n_ratings, rng)
     users, items = np.divmod(pairs, n_items)
@@ -111,9 +132,13 @@ def skewed(
     left = np.column_stack(
         [np.ones(n_users), user_bias, taste * rng.standard_normal((n_users, rank))],
     )
-    right = np.column_stack([3.5 + item_bias, np.ones(n_items), rng.standard_normal((n_items, rank))])
+    right = np.column_stack(
+        [3.5 + item_bias, np.ones(n_items), rng.standard_normal((n_items, rank))]
+    )
     values = noise_floor * rng.standard_normal(n_ratings)
-    for start in range(0, n_ratings, 1_000_000):  # in pieces: the gathered factors of 20M ratings would not fit
+    for start in range(
+        0, n_ratings, 1_000_000
+    ):  # in pieces: the gathered factors of 20M ratings would not fit
         part = slice(start, start + 1_000_000)
         values[part] += np.einsum("kr,kr->k", left[users[part]], right[items[part]])
     return Ratings.checked(
@@ -130,7 +155,10 @@ def skewed(
 
 
 def _distinct_pairs(
-    user_weight: NDArray[np.float64], item_weight: NDArray[np.float64], count: int, rng: np.random.Generator
+    user_weight: NDArray[np.float64],
+    item_weight: NDArray[np.float64],
+    count: int,
+    rng: np.random.Generator,
 ) -> NDArray[np.int64]:
     """``count`` different cells, drawn by weight with no user or item expected to fill more than half of its line.
 

@@ -50,7 +50,9 @@ class TextFilter:
 
 def _vectorizer(stop_words: bool = False) -> Any:
     """Scikit-learn's counter of words."""
-    from sklearn.feature_extraction.text import CountVectorizer  # here: it takes a second to load, and few need it
+    from sklearn.feature_extraction.text import (
+        CountVectorizer,  # here: it takes a second to load, and few need it
+    )
 
     return CountVectorizer(token_pattern=_WORD, stop_words="english" if stop_words else None)
 
@@ -76,9 +78,13 @@ def samples_of_texts(
     try:
         counts = sparse.csc_array(maker.fit_transform(texts).T, dtype=np.float64)
     except ValueError:  # scikit-learn's word for an empty vocabulary
-        raise DataError(f"{name}: no document holds a word of three letters or more that is not a stop word.") from None
+        raise DataError(
+            f"{name}: no document holds a word of three letters or more that is not a stop word."
+        ) from None
     words = tuple(str(word) for word in maker.get_feature_names_out())
-    return samples_of_counts(counts, words, name=name, chosen=chosen, labels=labels, texts=tuple(texts), notes=notes)
+    return samples_of_counts(
+        counts, words, name=name, chosen=chosen, labels=labels, texts=tuple(texts), notes=notes
+    )
 
 
 def samples_of_counts(
@@ -110,7 +116,9 @@ def samples_of_counts(
                 f"{name}: the filter leaves no word ({chosen.sentence}; {n:,} documents). Lower the least number of documents or raise the largest share."
             )
         often = np.asarray(table.sum(axis=1)).ravel()
-        order = np.argsort(np.where(keep, -often, np.inf), kind="stable")[: min(chosen.most_words, int(keep.sum()))]
+        order = np.argsort(np.where(keep, -often, np.inf), kind="stable")[
+            : min(chosen.most_words, int(keep.sum()))
+        ]
         order = np.sort(order)
         table, words = table[order], tuple(words[k] for k in order)
     kept_counts = sparse.csc_array(table)
@@ -118,7 +126,10 @@ def samples_of_counts(
     if not filled.any():
         raise DataError(f"{name}: every document is empty after the filter ({chosen.sentence}).")
     if not filled.all():
-        notes = (*notes, f"{int((~filled).sum()):,} documents hold none of the words and are left out.")
+        notes = (
+            *notes,
+            f"{int((~filled).sum()):,} documents hold none of the words and are left out.",
+        )
         kept_counts = sparse.csc_array(kept_counts[:, filled])
         labels = tuple(x for x, keep in zip(labels, filled, strict=True) if keep) if labels else ()
         texts = tuple(x for x, keep in zip(texts, filled, strict=True) if keep) if texts else ()
@@ -151,8 +162,12 @@ def _lee(known: Entry, chosen: TextFilter, share: float, seed: int) -> Samples:
     del share, seed
     path = lee_file()
     if path is None or not path.is_file():
-        raise DatasetMissingError(f"{known.title} ships with gensim, which is not installed; run 'make run' again.")
-    return samples_of_texts(path.read_text(encoding="utf-8").splitlines(), name=known.title, chosen=chosen)
+        raise DatasetMissingError(
+            f"{known.title} ships with gensim, which is not installed; run 'make run' again."
+        )
+    return samples_of_texts(
+        path.read_text(encoding="utf-8").splitlines(), name=known.title, chosen=chosen
+    )
 
 
 def _bbc(known: Entry, chosen: TextFilter, share: float, seed: int) -> Samples:
@@ -167,7 +182,10 @@ def _newsgroups(known: Entry, chosen: TextFilter, share: float, seed: int) -> Sa
     del share, seed
     texts, labels = _folders(known.path() / "20news-bydate-train", "*")
     return samples_of_texts(
-        [text.partition("\n\n")[2] for text in texts], name=known.title, chosen=chosen, labels=labels
+        [text.partition("\n\n")[2] for text in texts],
+        name=known.title,
+        chosen=chosen,
+        labels=labels,
     )
 
 
@@ -193,7 +211,9 @@ def _uci(known: Entry, chosen: TextFilter, share: float, seed: int) -> Samples:
     del share
     import pandas as pd
 
-    frame = pd.read_csv(known.path() / known.files[0], sep="\t", header=None, usecols=[1, 4], quoting=3)
+    frame = pd.read_csv(
+        known.path() / known.files[0], sep="\t", header=None, usecols=[1, 4], quoting=3
+    )
     frame.columns = ["title", "category"]
     rng = np.random.default_rng([seed, 0x0C1])
     rows = []
@@ -216,7 +236,9 @@ def _uci(known: Entry, chosen: TextFilter, share: float, seed: int) -> Samples:
 def _guardian(known: Entry, chosen: TextFilter, share: float, seed: int) -> Samples:
     del share, seed
     lines = (known.path() / known.files[0]).read_text(encoding="utf-8").splitlines()
-    return samples_of_texts([line for line in lines if line.strip()], name=known.title, chosen=chosen)
+    return samples_of_texts(
+        [line for line in lines if line.strip()], name=known.title, chosen=chosen
+    )
 
 
 def _cai(known: Entry, chosen: TextFilter, share: float, seed: int) -> Samples:

@@ -87,7 +87,11 @@ _CHUNK = 10_000
 
 def vocabulary() -> tuple[str, ...]:
     """All words, in alphabetical order."""
-    return tuple(sorted({word for words in _TOPIC_WORDS.values() for word in words.split()} | set(_BACKGROUND)))
+    return tuple(
+        sorted(
+            {word for words in _TOPIC_WORDS.values() for word in words.split()} | set(_BACKGROUND)
+        )
+    )
 
 
 def true_topics() -> NDArray[np.float64]:
@@ -120,7 +124,9 @@ def topic_documents(n: int, seed: int = 0) -> Samples:
         lengths = 10 + rng.poisson(_LENGTH - 10, size)
         blocks.append(
             sparse.csc_array(
-                rng.multinomial(lengths, chances / chances.sum(axis=1, keepdims=True)).T.astype(np.float64)
+                rng.multinomial(lengths, chances / chances.sum(axis=1, keepdims=True)).T.astype(
+                    np.float64
+                )
             )
         )
         labels += [TOPICS[k] for k in mix.argmax(axis=1)]

@@ -4,11 +4,17 @@ Lives here: ``RunSpec``, what its names mean, its data, running it, and named pr
 charts; solvers (``completion``) or datasets.
 """
 
-from dpmc_core.experiments.factor_run import FactorResult, factor_steps, factorize
 from dpmc_core.experiments.factor_spec import FactorSpec
-from dpmc_core.experiments.recommend import RecommendMetrics, RecommendResult, any_steps, recommend, recommend_steps
-from dpmc_core.experiments.run import RunResult, StepMetrics, run, steps
 from dpmc_core.experiments.spec import RunSpec
+from dpmc_core.experiments.tasks.factorize import FactorResult, factor_steps, factorize
+from dpmc_core.experiments.tasks.rate import RunResult, StepMetrics, run, steps
+from dpmc_core.experiments.tasks.recommend import (
+    RecommendMetrics,
+    RecommendResult,
+    any_steps,
+    recommend,
+    recommend_steps,
+)
 
 __all__ = [
     "FactorResult",

@@ -6,7 +6,8 @@ once. What comes of somebody's own set is kept with that set and never in a cach
 
 from functools import lru_cache
 
-from dpmc_core.datasets import loaders, shelf, synthetic
+from dpmc_core.datasets import loaders, synthetic
+from dpmc_core.datasets import user_datasets as shelf
 from dpmc_core.datasets.catalogue import entry
 from dpmc_core.datasets.implicit import UserSplit, user_split
 from dpmc_core.datasets.ratings import Ratings, Split, random_split
@@ -39,7 +40,9 @@ def user_split_of(spec: RunSpec) -> UserSplit:
     """Likes of training users and of held-out users: by ``seed`` a share ``test_fraction`` of those who like five items or more."""
     if shelf.is_own(spec.dataset):
         key = ("users", spec.test_fraction, spec.seed)
-        return shelf.find(spec.dataset).kept(key, lambda: user_split(_own(spec.dataset), spec.test_fraction, spec.seed))
+        return shelf.find(spec.dataset).kept(
+            key, lambda: user_split(_own(spec.dataset), spec.test_fraction, spec.seed)
+        )
     return _user_split(_data_key(spec), spec.test_fraction, spec.seed)
 
 
@@ -76,7 +79,14 @@ def _data_key(spec: RunSpec) -> Key:
             spec.data_seed,
         )
     if spec.dataset == "orthogonal":
-        return (spec.dataset, spec.n_users, spec.n_items, spec.true_rank, spec.observed, spec.data_seed)
+        return (
+            spec.dataset,
+            spec.n_users,
+            spec.n_items,
+            spec.true_rank,
+            spec.observed,
+            spec.data_seed,
+        )
     if spec.dataset == "skewed":
         shape = (spec.n_users, spec.n_items, spec.n_ratings, spec.true_rank)
         return (spec.dataset, *shape, spec.popularity, spec.noise_floor, spec.data_seed)

@@ -26,8 +26,8 @@ from dpmc_core.factorization import (
     sklearn_nmf,
     sound_nmf,
 )
+from dpmc_core.factorization.corrected import STARTS
 from dpmc_core.factorization.robust import SOLVERS
-from dpmc_core.factorization.sound import STARTS
 from dpmc_core.privacy.budget import FAMILIES, Budget
 from dpmc_core.privacy.ledger import NEIGHBOURS, Neighbours
 
@@ -97,13 +97,23 @@ def _robust(samples: Samples, spec: "FactorSpec", rng: np.random.Generator) -> I
     return robust_nmf(samples.values, config, rng)
 
 
-def _sklearn(samples: Samples, spec: "FactorSpec", rng: np.random.Generator) -> Iterator[FactorStep]:
+def _sklearn(
+    samples: Samples, spec: "FactorSpec", rng: np.random.Generator
+) -> Iterator[FactorStep]:
     del rng
     return sklearn_nmf(samples.values, spec.rank, spec.rounds)
 
 
-def _published(samples: Samples, spec: "FactorSpec", rng: np.random.Generator) -> Iterator[FactorStep]:
-    epsilon = None if spec.mechanism == "none" else DEFAULT_ROUND_EPSILON if spec.epsilon is None else spec.epsilon
+def _published(
+    samples: Samples, spec: "FactorSpec", rng: np.random.Generator
+) -> Iterator[FactorStep]:
+    epsilon = (
+        None
+        if spec.mechanism == "none"
+        else DEFAULT_ROUND_EPSILON
+        if spec.epsilon is None
+        else spec.epsilon
+    )
     config = PublishedConfig(
         rank=spec.rank,
         rounds=spec.rounds,
@@ -132,10 +142,14 @@ def _sound(samples: Samples, spec: "FactorSpec", rng: np.random.Generator) -> It
     return sound_nmf(samples, config, rng)
 
 
-def _moments(samples: Samples, spec: "FactorSpec", rng: np.random.Generator) -> Iterator[FactorStep]:
+def _moments(
+    samples: Samples, spec: "FactorSpec", rng: np.random.Generator
+) -> Iterator[FactorStep]:
     return moment_nmf(
         samples,
-        MomentConfig(rank=spec.rank, rounds=spec.rounds, budget=_budget(spec), neighbours=_neighbours(spec)),
+        MomentConfig(
+            rank=spec.rank, rounds=spec.rounds, budget=_budget(spec), neighbours=_neighbours(spec)
+        ),
         rng,
     )
 
@@ -212,7 +226,11 @@ def check_noise(spec: "FactorSpec") -> None:
     """Raise ``ParameterError`` unless the spec's noise is one that its algorithm has."""
     algorithm = FACTORIZERS[spec.algorithm]
     if spec.mechanism not in algorithm.mechanisms:
-        raise ParameterError("mechanism", spec.mechanism, f"{' or '.join(algorithm.mechanisms)} for {algorithm.title}")
+        raise ParameterError(
+            "mechanism",
+            spec.mechanism,
+            f"{' or '.join(algorithm.mechanisms)} for {algorithm.title}",
+        )
     if algorithm.claims == "sound":
         _budget(spec)
 
@@ -227,4 +245,6 @@ def start_factors(samples: Samples, spec: "FactorSpec") -> Iterator[FactorStep]:
     if FACTORIZERS[spec.algorithm].claims == "sound" and spec.mechanism != "none":
         text = "factorize" + json.dumps(spec.changes(), sort_keys=True)
         entropy = list(hashlib.blake2b(text.encode()).digest())
-    return FACTORIZERS[spec.algorithm].steps(samples, spec, np.random.default_rng(np.random.SeedSequence(entropy)))
+    return FACTORIZERS[spec.algorithm].steps(
+        samples, spec, np.random.default_rng(np.random.SeedSequence(entropy))
+    )

@@ -90,7 +90,9 @@ class FactorSpec:
 
     def __post_init__(self) -> None:
         if self.version != SPEC_VERSION:
-            raise ParameterError("version", self.version, f"{SPEC_VERSION}, the only version this release reads")
+            raise ParameterError(
+                "version", self.version, f"{SPEC_VERSION}, the only version this release reads"
+            )
         known = entry(self.dataset, "images", "documents")
         for name, choices in registry.CHOICES.items():
             if not isinstance(getattr(self, name), str) or getattr(self, name) not in choices:
@@ -110,12 +112,20 @@ class FactorSpec:
             object.__setattr__(self, name, int(number) if limits.LIMITS[limit].integer else number)
         for name in ("epsilon", "alpha"):
             if getattr(self, name) is not None and self.mechanism == "none":
-                raise ParameterError(name, getattr(self, name), "left out without noise; choose a mechanism to use it")
+                raise ParameterError(
+                    name,
+                    getattr(self, name),
+                    "left out without noise; choose a mechanism to use it",
+                )
         if self.alpha is not None and self.mechanism != "huber":
-            raise ParameterError("alpha", self.alpha, f"left out for {self.mechanism} noise, which has no alpha")
+            raise ParameterError(
+                "alpha", self.alpha, f"left out for {self.mechanism} noise, which has no alpha"
+            )
         if known.holds == "documents":
             if self.contaminated > 0:
-                raise ParameterError("contaminated", self.contaminated, "0 for text; only images can be spoiled")
+                raise ParameterError(
+                    "contaminated", self.contaminated, "0 for text; only images can be spoiled"
+                )
             if self.outlier_penalty is not None or self.algorithm == "robust-nmf":
                 name, value = (
                     ("outlier_penalty", self.outlier_penalty)
@@ -129,13 +139,23 @@ class FactorSpec:
                     if name == "algorithm"
                     else "left out for text",
                 )
-        if self.outlier_penalty is not None and self.algorithm in ("nmf", "sklearn-nmf", "moment-nmf"):
+        if self.outlier_penalty is not None and self.algorithm in (
+            "nmf",
+            "sklearn-nmf",
+            "moment-nmf",
+        ):
             raise ParameterError(
-                "outlier_penalty", self.outlier_penalty, f"left out for {usual.title}, which has no outliers"
+                "outlier_penalty",
+                self.outlier_penalty,
+                f"left out for {usual.title}, which has no outliers",
             )
-        most = min(n for n in (known.samples or self.n_samples, known.dimension or self.most_words) if n)
+        most = min(
+            n for n in (known.samples or self.n_samples, known.dimension or self.most_words) if n
+        )
         if self.rank > most:
-            raise ParameterError("rank", self.rank, f"at most {most:,}, the smaller side of this data")
+            raise ParameterError(
+                "rank", self.rank, f"at most {most:,}, the smaller side of this data"
+            )
         registry.check_noise(self)
 
     @property
@@ -163,7 +183,9 @@ class FactorSpec:
         usual = registry.FACTORIZERS[self.algorithm]
         plain = {"rounds": usual.rounds, "inner": usual.inner}
         return {
-            f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) != plain.get(f.name, f.default)
+            f.name: getattr(self, f.name)
+            for f in fields(self)
+            if getattr(self, f.name) != plain.get(f.name, f.default)
         }
 
     def to_json(self) -> str:
@@ -190,7 +212,10 @@ class FactorSpec:
         >>> FactorSpec(algorithm="moment-nmf", mechanism="gaussian", epsilon=2).command()
         'python -m dpmc_core factorize --algorithm moment-nmf --mechanism gaussian --epsilon 2.0'
         """
-        words = [f"--{name.replace('_', '-')} {value}" for name, value in others_than_own(self.changes()).items()]
+        words = [
+            f"--{name.replace('_', '-')} {value}"
+            for name, value in others_than_own(self.changes()).items()
+        ]
         return " ".join(["python -m dpmc_core factorize", *own_words(self.dataset), *words])
 
     def python(self) -> str:

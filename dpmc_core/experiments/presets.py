@@ -7,7 +7,7 @@ and 5; "well regularised" was chosen by looking at held-out error, hence on the 
 import math
 from typing import Any
 
-from dpmc_core.datasets import shelf
+from dpmc_core.datasets import user_datasets as shelf
 
 __all__ = ["LIKING", "PEOPLE", "PRESETS", "PUBLISHED", "WELL_REGULARISED", "fitted", "preset"]
 
@@ -52,7 +52,14 @@ _PUBLISHED: dict[str, dict[str, Any]] = {
     # Table 4: 80 % of the ratings are 5.1 % of the matrix
     "ml-100k": {"rank": 32, "reg": 0.5, "iterations": 20, "inner": 10, "test_fraction": 0.2},
     # Table 5, its last block: zeros count as ratings, and 15 % of the matrix is visible, of the 39.19 % observed
-    "sweetrs": {"rank": 32, "reg": 0.5, "iterations": 100, "inner": 10, "test_fraction": 0.62, "zeros": "rating"},
+    "sweetrs": {
+        "rank": 32,
+        "reg": 0.5,
+        "iterations": 100,
+        "inner": 10,
+        "test_fraction": 0.62,
+        "zeros": "rating",
+    },
 }
 _WELL: dict[str, dict[str, Any]] = {
     "low-rank": {"rank": 5, "reg": 0.5},
@@ -60,7 +67,13 @@ _WELL: dict[str, dict[str, Any]] = {
     "skewed": {"rank": 8, "reg": 8.0},
     "sweetrs": {"rank": 8, "reg": 10.0, "zeros": "missing"},
 }
-_USUAL: dict[str, Any] = {"rank": 32, "reg": 10.0, "iterations": 20, "inner": 10, "test_fraction": 0.2}
+_USUAL: dict[str, Any] = {
+    "rank": 32,
+    "reg": 10.0,
+    "iterations": 20,
+    "inner": 10,
+    "test_fraction": 0.2,
+}
 
 
 def preset(name: str, dataset: str) -> dict[str, Any]:

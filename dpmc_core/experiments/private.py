@@ -26,11 +26,22 @@ from dpmc_core.privacy.budget import Budget
 if TYPE_CHECKING:
     from dpmc_core.experiments.spec import RunSpec
 
-__all__ = ["DEFAULT_TOTAL", "budget_of", "dpals_config", "recommender", "run_baseline", "run_private"]
+__all__ = [
+    "DEFAULT_TOTAL",
+    "budget_of",
+    "dpals_config",
+    "recommender",
+    "run_baseline",
+    "run_private",
+]
 
 DEFAULT_TOTAL = 1.0  # total ε where a spec names noise but no amount
-Steps = Callable[[Ratings, "RunSpec", Mechanism | None, np.random.Generator, int | None], Iterator[Step]]
-Recommends = Callable[[Ratings, Ratings, "RunSpec", np.random.Generator, int | None], Iterator[Step]]
+Steps = Callable[
+    [Ratings, "RunSpec", Mechanism | None, np.random.Generator, int | None], Iterator[Step]
+]
+Recommends = Callable[
+    [Ratings, Ratings, "RunSpec", np.random.Generator, int | None], Iterator[Step]
+]
 Solver = Callable[[Ratings, SpectralConfig, np.random.Generator, int | None], Iterator[Step]]
 
 
@@ -71,7 +82,11 @@ def run_private(name: str) -> Steps:
     """The builder of one of the algorithms that protect users."""
 
     def build(
-        ratings: Ratings, spec: "RunSpec", mechanism: Mechanism | None, rng: np.random.Generator, workers: int | None
+        ratings: Ratings,
+        spec: "RunSpec",
+        mechanism: Mechanism | None,
+        rng: np.random.Generator,
+        workers: int | None,
     ) -> Iterator[Step]:
         budget = budget_of(spec)
         if name == "dpals":
@@ -79,7 +94,9 @@ def run_private(name: str) -> Steps:
         if name == "private-means":
             return private_means(ratings, PrivateMeansConfig(budget=budget), rng, workers)
         if name == "private-svd":
-            return private_svd(ratings, PrivateSVDConfig(rank=spec.rank, budget=budget), rng, workers)
+            return private_svd(
+                ratings, PrivateSVDConfig(rank=spec.rank, budget=budget), rng, workers
+            )
         if name == "private-fw":
             config = FrankWolfeConfig(
                 iterations=spec.iterations,
@@ -98,10 +115,20 @@ def recommender(name: str) -> Recommends:
     """The builder of one of the algorithms that recommend; DPALS takes likes as ratings of 1, not centred."""
 
     def build(
-        likes: Ratings, visitors: Ratings, spec: "RunSpec", rng: np.random.Generator, workers: int | None
+        likes: Ratings,
+        visitors: Ratings,
+        spec: "RunSpec",
+        rng: np.random.Generator,
+        workers: int | None,
     ) -> Iterator[Step]:
         if name == "dpals":
-            return dpals(likes, replace(dpals_config(spec), centring="none", implicit=True), rng, workers, visitors)
+            return dpals(
+                likes,
+                replace(dpals_config(spec), centring="none", implicit=True),
+                rng,
+                workers,
+                visitors,
+            )
         config = LikesConfig(rank=spec.rank, budget=budget_of(spec))
         solver = {"popular": most_popular, "moments": moments_of_likes}[name]
         return solver(likes, config, rng, workers, visitors)
@@ -113,7 +140,11 @@ def run_baseline(solver: Solver) -> Steps:
     """The builder of a baseline without noise."""
 
     def build(
-        ratings: Ratings, spec: "RunSpec", mechanism: Mechanism | None, rng: np.random.Generator, workers: int | None
+        ratings: Ratings,
+        spec: "RunSpec",
+        mechanism: Mechanism | None,
+        rng: np.random.Generator,
+        workers: int | None,
     ) -> Iterator[Step]:
         config = SpectralConfig(rank=spec.rank, iterations=spec.iterations, reg=spec.reg)
         return solver(ratings, config, rng, workers)

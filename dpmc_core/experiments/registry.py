@@ -52,10 +52,15 @@ class Algorithm:
     title: str
     summary: str
     source: str
-    steps: Callable[[Ratings, "RunSpec", Mechanism | None, np.random.Generator, int | None], Iterator[Step]]
+    steps: Callable[
+        [Ratings, "RunSpec", Mechanism | None, np.random.Generator, int | None], Iterator[Step]
+    ]
     protects: str = "rating"
     rounds: int | None = None
-    recommends: Callable[[Ratings, Ratings, "RunSpec", np.random.Generator, int | None], Iterator[Step]] | None = None
+    recommends: (
+        Callable[[Ratings, Ratings, "RunSpec", np.random.Generator, int | None], Iterator[Step]]
+        | None
+    ) = None
     rates: bool = True
 
     def length(self, spec: "RunSpec") -> int:
@@ -64,7 +69,11 @@ class Algorithm:
 
 
 def _als(
-    ratings: Ratings, spec: "RunSpec", mechanism: Mechanism | None, rng: np.random.Generator, workers: int | None
+    ratings: Ratings,
+    spec: "RunSpec",
+    mechanism: Mechanism | None,
+    rng: np.random.Generator,
+    workers: int | None,
 ) -> Iterator[Step]:
     config = ALSConfig(
         rank=spec.rank,
@@ -77,7 +86,11 @@ def _als(
 
 
 def _irls(
-    ratings: Ratings, spec: "RunSpec", mechanism: Mechanism | None, rng: np.random.Generator, workers: int | None
+    ratings: Ratings,
+    spec: "RunSpec",
+    mechanism: Mechanism | None,
+    rng: np.random.Generator,
+    workers: int | None,
 ) -> Iterator[Step]:
     config = IRLSConfig(
         rank=spec.rank,
@@ -92,12 +105,20 @@ def _irls(
 
 
 def _dpnmf(
-    ratings: Ratings, spec: "RunSpec", mechanism: Mechanism | None, rng: np.random.Generator, workers: int | None
+    ratings: Ratings,
+    spec: "RunSpec",
+    mechanism: Mechanism | None,
+    rng: np.random.Generator,
+    workers: int | None,
 ) -> Iterator[Step]:
-    if mechanism is not None and spec.epsilon is not None:  # ε of a draw, at this algorithm's own sensitivity
+    if (
+        mechanism is not None and spec.epsilon is not None
+    ):  # ε of a draw, at this algorithm's own sensitivity
         largest = max(abs(ratings.low), abs(ratings.high))
         mechanism = scaled(mechanism, functional_sensitivity(spec.rank, largest) / spec.sensitivity)
-    config = DPNMFConfig(rank=spec.rank, reg=spec.reg, iterations=spec.iterations, mechanism=mechanism)
+    config = DPNMFConfig(
+        rank=spec.rank, reg=spec.reg, iterations=spec.iterations, mechanism=mechanism
+    )
     return dpnmf(ratings, config, rng, workers)
 
 
@@ -264,19 +285,31 @@ def check_task(spec: "RunSpec") -> None:
     algorithm = ALGORITHMS[spec.algorithm]
     able = algorithm.recommends is not None if spec.task == "recommend" else algorithm.rates
     if not able:
-        names = [n for n, a in ALGORITHMS.items() if (a.recommends if spec.task == "recommend" else a.rates)]
-        raise ParameterError("algorithm", spec.algorithm, "one of " + ", ".join(names) + f" for the task {spec.task}")
+        names = [
+            n
+            for n, a in ALGORITHMS.items()
+            if (a.recommends if spec.task == "recommend" else a.rates)
+        ]
+        raise ParameterError(
+            "algorithm", spec.algorithm, "one of " + ", ".join(names) + f" for the task {spec.task}"
+        )
 
 
 def check_noise(spec: "RunSpec") -> None:
     """Raise ``ParameterError`` unless the spec's noise is one that its algorithm has."""
     algorithm = ALGORITHMS[spec.algorithm]
     if algorithm.protects == "" and spec.mechanism != "none":
-        raise ParameterError("mechanism", spec.mechanism, f"none for {algorithm.title}, which has no private form here")
+        raise ParameterError(
+            "mechanism",
+            spec.mechanism,
+            f"none for {algorithm.title}, which has no private form here",
+        )
     if algorithm.protects == "user":
         if spec.variance is not None:
             raise ParameterError(
-                "variance", spec.variance, f"left out for {algorithm.title}: its noise follows from the total epsilon"
+                "variance",
+                spec.variance,
+                f"left out for {algorithm.title}: its noise follows from the total epsilon",
             )
         budget_of(spec)
     elif spec.mechanism != "none":
@@ -293,7 +326,9 @@ def noise_source(spec: "RunSpec") -> np.random.Generator:
     if ALGORITHMS[spec.algorithm].protects != "user" or spec.mechanism == "none":
         return np.random.default_rng(np.random.SeedSequence([spec.seed, 0xA15]))
     text = json.dumps(spec.changes(), sort_keys=True)
-    return np.random.default_rng(np.random.SeedSequence(list(hashlib.blake2b(text.encode()).digest())))
+    return np.random.default_rng(
+        np.random.SeedSequence(list(hashlib.blake2b(text.encode()).digest()))
+    )
 
 
 def start(ratings: Ratings, spec: "RunSpec", workers: int | None = None) -> Iterator[Step]:

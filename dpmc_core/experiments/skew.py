@@ -43,14 +43,19 @@ def spreads(ratings: Ratings, k: int, seed: int = 0) -> tuple[Skew, ...]:
     per_user = np.bincount(ratings.users, minlength=ratings.n_users)[ratings.users]
     per_item = np.bincount(ratings.items, minlength=ratings.n_items)
     counts = per_item[ratings.items]
-    by_user, by_item = weights_of(ratings, np.ones(len(ratings), dtype=bool), per_item.astype(np.float64), k, 2)
+    by_user, by_item = weights_of(
+        ratings, np.ones(len(ratings), dtype=bool), per_item.astype(np.float64), k, 2
+    )
     taking = {
         "all ratings": np.ones(len(ratings)),
         "uniform": first_k(ratings.users, draw, k).astype(np.float64),
         "adaptive": first_k(ratings.users, counts + 1e-9 * draw, k).astype(np.float64),
         "all, by weights": (by_user[ratings.users] * by_item[ratings.items]) ** 2,
     }
-    edges = [np.geomspace(max(c.min(), 1) * 0.999, c.max() * 1.001, _BINS + 1) for c in (per_user, counts)]
+    edges = [
+        np.geomspace(max(c.min(), 1) * 0.999, c.max() * 1.001, _BINS + 1)
+        for c in (per_user, counts)
+    ]
     out = []
     for name, weight in taking.items():
         held = np.sort(np.bincount(ratings.items, weight, minlength=ratings.n_items))[::-1]

@@ -119,7 +119,9 @@ class RunSpec:
 
     def __post_init__(self) -> None:
         if self.version != SPEC_VERSION:
-            raise ParameterError("version", self.version, f"{SPEC_VERSION}, the only version this release reads")
+            raise ParameterError(
+                "version", self.version, f"{SPEC_VERSION}, the only version this release reads"
+            )
         entry(self.dataset, "ratings")
         for name, choices in registry.CHOICES.items():
             if not isinstance(getattr(self, name), str) or getattr(self, name) not in choices:
@@ -135,26 +137,42 @@ class RunSpec:
             object.__setattr__(self, name, int(number) if limits.LIMITS[limit].integer else number)
         for name in NOISE:
             if getattr(self, name) is not None and self.mechanism == "none":
-                raise ParameterError(name, getattr(self, name), "left out without noise; choose a mechanism to use it")
+                raise ParameterError(
+                    name,
+                    getattr(self, name),
+                    "left out without noise; choose a mechanism to use it",
+                )
         if self.alpha is not None and self.mechanism != "huber":
-            raise ParameterError("alpha", self.alpha, f"left out for {self.mechanism} noise, which has no alpha")
+            raise ParameterError(
+                "alpha", self.alpha, f"left out for {self.mechanism} noise, which has no alpha"
+            )
         if self.zeros != "missing" and self.dataset != "sweetrs":
             raise ParameterError(
-                "zeros", self.zeros, "missing for every dataset but sweetrs, the only one that writes zeros"
+                "zeros",
+                self.zeros,
+                "missing for every dataset but sweetrs, the only one that writes zeros",
             )
         if self.variance is not None and self.epsilon is not None:
             raise ParameterError(
-                "epsilon", self.epsilon, "left out when variance is given (one of the two sets the noise)"
+                "epsilon",
+                self.epsilon,
+                "left out when variance is given (one of the two sets the noise)",
             )
         if self.split == "u1" and self.dataset != "ml-100k":
             raise ParameterError(
-                "split", self.split, "random for every dataset but ml-100k, which alone ships a u1 split"
+                "split",
+                self.split,
+                "random for every dataset but ml-100k, which alone ships a u1 split",
             )
         if self.split == "u1" and self.task == "recommend":
-            raise ParameterError("split", "u1", "random for the task recommend, which holds out users, not ratings")
+            raise ParameterError(
+                "split", "u1", "random for the task recommend, which holds out users, not ratings"
+            )
         if self.dataset == "skewed" and self.n_ratings > self.n_users * self.n_items // 2:
             raise ParameterError(
-                "n_ratings", self.n_ratings, f"at most half of the {self.n_users} × {self.n_items} cells"
+                "n_ratings",
+                self.n_ratings,
+                f"at most half of the {self.n_users} × {self.n_items} cells",
             )
         registry.check_task(self)
         registry.check_noise(self)
@@ -174,7 +192,11 @@ class RunSpec:
 
     def changes(self) -> dict[str, Any]:
         """The fields that differ from the defaults: what a link or a command line needs to say."""
-        return {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) != f.default}
+        return {
+            f.name: getattr(self, f.name)
+            for f in fields(self)
+            if getattr(self, f.name) != f.default
+        }
 
     def to_json(self) -> str:
         """One line of JSON; ``from_json`` reads it back to an equal spec.
@@ -201,7 +223,8 @@ class RunSpec:
         'python -m dpmc_core complete --mechanism huber --variance 2 --rank 8'
         """
         words = [
-            f"--{name.replace('_', '-')} {_word(value)}" for name, value in others_than_own(self.changes()).items()
+            f"--{name.replace('_', '-')} {_word(value)}"
+            for name, value in others_than_own(self.changes()).items()
         ]
         return " ".join(["python -m dpmc_core complete", *own_words(self.dataset), *words])
 

@@ -8,10 +8,17 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from dpmc_core.datasets import shelf
+from dpmc_core.datasets import user_datasets as shelf
 from dpmc_core.errors import ParameterError
 
-__all__ = ["fields_of_json", "known_fields", "others_than_own", "own_argument", "own_lines", "own_words"]
+__all__ = [
+    "fields_of_json",
+    "known_fields",
+    "others_than_own",
+    "own_argument",
+    "own_lines",
+    "own_words",
+]
 
 
 def fields_of_json(kind: type, text: str) -> dict[str, Any]:
@@ -36,7 +43,11 @@ def known_fields(kind: type, raw: object) -> dict[str, Any]:
 
 def others_than_own(changes: Mapping[str, Any]) -> dict[str, Any]:
     """``changes`` without the name of an own set, which means nothing elsewhere."""
-    return {name: value for name, value in changes.items() if name != "dataset" or not shelf.is_own(value)}
+    return {
+        name: value
+        for name, value in changes.items()
+        if name != "dataset" or not shelf.is_own(value)
+    }
 
 
 def own_words(dataset: str) -> list[str]:

@@ -5,10 +5,10 @@ data (``datasets``), what noise means (``privacy``), scores (``metrics``), or ru
 """
 
 from dpmc_core.factorization.blocks import fit_coefficients, objective
+from dpmc_core.factorization.corrected import SoundConfig, sound_nmf
 from dpmc_core.factorization.moments import MomentConfig, moment_nmf
 from dpmc_core.factorization.published import PublishedConfig, published_nmf
 from dpmc_core.factorization.robust import RobustConfig, robust_nmf, sklearn_nmf
-from dpmc_core.factorization.sound import SoundConfig, sound_nmf
 from dpmc_core.factorization.step import FactorStep
 
 __all__ = [

@@ -29,7 +29,9 @@ __all__ = [
 _BLOCK_CELLS = 130_000  # of X at a time: a megabyte stays in the processor's cache
 
 
-def coordinate_sweeps(gram: FloatArray, target: FloatArray, start: FloatArray, sweeps: int) -> FloatArray:
+def coordinate_sweeps(
+    gram: FloatArray, target: FloatArray, start: FloatArray, sweeps: int
+) -> FloatArray:
     """X (K×n) after ``sweeps`` passes of exact minimisation row by row, from ``start``: Cichocki & Phan's HALS, the same steps as
     scikit-learn's coordinate descent, for all columns at once. Rows whose Gram entry is 0 stay as they are."""
     out = np.array(start, dtype=np.float64, order="C")
@@ -92,7 +94,10 @@ def fit_coefficients(
 
     From ``start`` (by default a clipped least-squares fit), by coordinate descent. ``target`` is WᵀV where it is known already.
     """
-    gram, target = dictionary.T @ dictionary, cross(values, dictionary) if target is None else target
+    gram, target = (
+        dictionary.T @ dictionary,
+        cross(values, dictionary) if target is None else target,
+    )
     if start is None and not gram.any():
         start = np.zeros_like(target)  # an empty dictionary rebuilds nothing
     elif start is None:

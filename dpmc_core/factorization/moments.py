@@ -28,7 +28,12 @@ from scipy.fft import idctn
 from dpmc_core import limits
 from dpmc_core.datasets.samples import Matrix, Samples
 from dpmc_core.errors import ParameterError
-from dpmc_core.factorization.alone import clipped_columns, columns_alone, frequency_part, words_worth_it
+from dpmc_core.factorization.contributions import (
+    clipped_columns,
+    columns_alone,
+    frequency_part,
+    words_worth_it,
+)
 from dpmc_core.factorization.robust import RobustConfig, robust_nmf
 from dpmc_core.factorization.step import FactorStep, check_parts
 from dpmc_core.privacy.budget import Budget, Curator, Part, for_replacing, plan
@@ -45,7 +50,11 @@ RESIDUAL_CLIP = 0.9  # in units of the typical length of a centred column
 FREQUENCIES_PER_SIGNAL, FEWEST_FREQUENCIES = 2.8, 16
 WORDS_PER_SIGNAL, MOST_WORDS = 4.0, 1500
 MOST_DIRECTIONS = 300
-MOST_MADE_UP, FEWEST_MADE_UP, MADE_UP_PER_ROW = 3000, 500, 8  # columns drawn from the released moments
+MOST_MADE_UP, FEWEST_MADE_UP, MADE_UP_PER_ROW = (
+    3000,
+    500,
+    8,
+)  # columns drawn from the released moments
 _CHUNK = 4096
 
 
@@ -65,7 +74,9 @@ class MomentConfig:
             raise ParameterError("neighbours", self.neighbours, "one of " + ", ".join(NEIGHBOURS))
 
 
-def moment_nmf(samples: Samples, config: MomentConfig, rng: np.random.Generator) -> Iterator[FactorStep]:
+def moment_nmf(
+    samples: Samples, config: MomentConfig, rng: np.random.Generator
+) -> Iterator[FactorStep]:
     """Two steps: (1) the average as the only part, (2) K parts. What does not stand above the noise adds no part: then the rest are empty."""
     check_parts(samples.values, config.rank)
     rows, size = _sizes(samples, config)
@@ -87,7 +98,9 @@ def moment_nmf(samples: Samples, config: MomentConfig, rng: np.random.Generator)
     moment = _second_moment(columns.values, direction, basis, typical)
     noisy = unpacked(curator.release("together", packed(moment)), size)
     # off the diagonal the packed noise comes back divided by √2
-    vectors, strengths = shrink(noisy, curator.std("together") / math.sqrt(2), min(size, MOST_DIRECTIONS))
+    vectors, strengths = shrink(
+        noisy, curator.std("together") / math.sqrt(2), min(size, MOST_DIRECTIONS)
+    )
     spread = vectors * (typical * np.sqrt(strengths / n))
     directions = spread if basis is None else basis @ spread
     if not len(strengths):
@@ -95,7 +108,9 @@ def moment_nmf(samples: Samples, config: MomentConfig, rng: np.random.Generator)
         return
     size_of_mean = math.sqrt(max(1.0 - float(np.vdot(spread, spread)), 0.05))
     count = min(MOST_MADE_UP, max(FEWEST_MADE_UP, MADE_UP_PER_ROW * len(mean)))
-    made = size_of_mean * direction[:, None] + directions @ rng.standard_normal((directions.shape[1], count))
+    made = size_of_mean * direction[:, None] + directions @ rng.standard_normal(
+        (directions.shape[1], count)
+    )
     made = np.maximum(made, 0.0)
     inside = made.any(axis=1)  # pixels that are black in every made-up column
     dictionary = np.zeros((len(mean), config.rank))
@@ -113,7 +128,10 @@ def frequencies_worth_it(dimension: int, n: int, snr: float) -> int:
     """How many frequencies of D pixels the second moment is released over: 2.8·√(N·Δ/σ), at least 16, at most D."""
     if math.isinf(snr):
         return dimension
-    return max(min(FEWEST_FREQUENCIES, dimension), min(dimension, int(FREQUENCIES_PER_SIGNAL * math.sqrt(n * snr))))
+    return max(
+        min(FEWEST_FREQUENCIES, dimension),
+        min(dimension, int(FREQUENCIES_PER_SIGNAL * math.sqrt(n * snr))),
+    )
 
 
 def cosine_basis(shape: tuple[int, int], size: int) -> FloatArray:
@@ -144,10 +162,16 @@ def _sizes(samples: Samples, config: MomentConfig) -> tuple[int, int]:
 def _parts(samples: Samples, rows: int, size: int, neighbours: Neighbours) -> dict[str, Part]:
     unit = samples.unit
     parts = frequency_part(samples, WORDS_SHARE)
-    parts["mean"] = sum_part("the sum of all columns", clip=1.0, norm=2, coordinates=rows, share=MEAN_SHARE, unit=unit)
+    parts["mean"] = sum_part(
+        "the sum of all columns", clip=1.0, norm=2, coordinates=rows, share=MEAN_SHARE, unit=unit
+    )
     left = 1.0 - sum(part.share for part in parts.values())
     parts["together"] = whole_moment_part(
-        "what goes together (second moment, centred)", clip=RESIDUAL_CLIP, size=size, share=left, unit=unit
+        "what goes together (second moment, centred)",
+        clip=RESIDUAL_CLIP,
+        size=size,
+        share=left,
+        unit=unit,
     )
     return for_replacing(parts) if neighbours == "replace-one" else parts
 
@@ -164,7 +188,9 @@ def _smooth(mean: FloatArray, shape: tuple[int, int] | None, std: float) -> Floa
     return np.asarray(basis[:, :kept] @ seen[:kept])
 
 
-def _second_moment(values: Matrix, direction: FloatArray, basis: FloatArray | None, typical: float) -> FloatArray:
+def _second_moment(
+    values: Matrix, direction: FloatArray, basis: FloatArray | None, typical: float
+) -> FloatArray:
     """Σ z zᵀ over units, z the column without its part along ``direction``, in ``basis``, over ``typical``, cut to ``RESIDUAL_CLIP``; in pieces."""
     size = len(direction) if basis is None else basis.shape[1]
     total = np.zeros((size, size))
@@ -172,6 +198,8 @@ def _second_moment(values: Matrix, direction: FloatArray, basis: FloatArray | No
         piece = values[:, first : first + _CHUNK]
         dense = np.asarray(piece.toarray() if sparse.issparse(piece) else piece)
         left = dense - np.outer(direction, direction @ dense)
-        alone = clipped_columns((left if basis is None else basis.T @ left) / typical, RESIDUAL_CLIP)
+        alone = clipped_columns(
+            (left if basis is None else basis.T @ left) / typical, RESIDUAL_CLIP
+        )
         total += alone @ alone.T
     return total

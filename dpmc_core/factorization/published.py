@@ -79,7 +79,9 @@ def published_nmf(
             "Outliers are for images: for documents the outlier matrix would be dense and as large as documents × words."
         )
     if not sparse.issparse(values):
-        values = unit_ball(np.asarray(values))  # columns longer than 1, which eq. 14 does not bound, are cut
+        values = unit_ball(
+            np.asarray(values)
+        )  # columns longer than 1, which eq. 14 does not bound, are cut
     n = values.shape[1]
     entry = values.shape[0] ** -0.5
     dictionary, coefficients = nndsvd(values, config.rank)
@@ -98,7 +100,11 @@ def published_nmf(
             if robust:
                 assert config.outlier_penalty is not None
                 left = np.asarray(values) - dictionary @ coefficients
-                outliers = unit_ball(soft_threshold(left, config.outlier_penalty * entry, config.outlier_bound * entry))
+                outliers = unit_ball(
+                    soft_threshold(
+                        left, config.outlier_penalty * entry, config.outlier_bound * entry
+                    )
+                )
                 clean = np.asarray(values) - outliers
                 target = cross(clean, dictionary)
         coefficients = unit_ball(coefficients)
@@ -122,7 +128,9 @@ def published_nmf(
                 table += noise
                 releases.append(release)
         dictionary = unit_ball(
-            np.maximum(dictionary - config.dictionary_step * eta * (dictionary @ first - second), 0.0)
+            np.maximum(
+                dictionary - config.dictionary_step * eta * (dictionary @ first - second), 0.0
+            )
         )
         moved = float(np.linalg.norm(dictionary - begun)) / scale
         yield FactorStep(iteration, dictionary, coefficients, outliers, tuple(releases), moved)

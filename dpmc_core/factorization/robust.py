@@ -15,7 +15,13 @@ from scipy import sparse
 from dpmc_core import limits
 from dpmc_core.datasets.samples import Matrix
 from dpmc_core.errors import DataError, ParameterError
-from dpmc_core.factorization.blocks import coordinate_sweeps, cross, gradient_steps, gram_and_target, unit_ball
+from dpmc_core.factorization.blocks import (
+    coordinate_sweeps,
+    cross,
+    gradient_steps,
+    gram_and_target,
+    unit_ball,
+)
 from dpmc_core.factorization.step import FactorStep, nndsvd
 
 FloatArray = NDArray[np.float64]
@@ -54,7 +60,9 @@ def soft_threshold(left: FloatArray, penalty: float, bound: float) -> FloatArray
     return np.asarray(np.sign(left) * np.clip(np.abs(left) - penalty, 0.0, bound))
 
 
-def robust_nmf(values: Matrix, config: RobustConfig, rng: np.random.Generator) -> Iterator[FactorStep]:
+def robust_nmf(
+    values: Matrix, config: RobustConfig, rng: np.random.Generator
+) -> Iterator[FactorStep]:
     """T rounds from the NNDSVD of the data: W given H, then H given W, then R given both (nmf-paper section 2.3, in scikit-learn's order).
 
     With outliers the data are V − R in both half problems (eqs. 2–12). Columns of W longer than 1 are scaled to 1 and their coefficients up, which
@@ -72,24 +80,32 @@ def robust_nmf(values: Matrix, config: RobustConfig, rng: np.random.Generator) -
     clean, outliers = values, None
     for iteration in range(1, config.rounds + 1):
         gram, target = gram_and_target(clean, coefficients)
-        dictionary = steps(gram, np.ascontiguousarray(target.T), np.ascontiguousarray(dictionary.T), config.inner).T
+        dictionary = steps(
+            gram, np.ascontiguousarray(target.T), np.ascontiguousarray(dictionary.T), config.inner
+        ).T
         if config.solver == "gradient":
             dictionary = unit_ball(dictionary)
         else:
             length = np.maximum(1.0, np.linalg.norm(dictionary, axis=0))
             dictionary, coefficients = dictionary / length, coefficients * length[:, None]
-        coefficients = steps(dictionary.T @ dictionary, cross(clean, dictionary), coefficients, config.inner)
+        coefficients = steps(
+            dictionary.T @ dictionary, cross(clean, dictionary), coefficients, config.inner
+        )
         if robust:
             assert config.outlier_penalty is not None
             left = np.asarray(values) - dictionary @ coefficients
-            outliers = soft_threshold(left, config.outlier_penalty * unit, config.outlier_bound * unit)
+            outliers = soft_threshold(
+                left, config.outlier_penalty * unit, config.outlier_bound * unit
+            )
             clean = np.asarray(values) - outliers
         yield FactorStep(iteration, np.ascontiguousarray(dictionary), coefficients, outliers)
 
 
 def sklearn_nmf(values: Matrix, rank: int, rounds: int) -> Iterator[FactorStep]:
     """One step: scikit-learn's coordinate descent from the same start, ``rounds`` iterations, no early stop."""
-    from sklearn.decomposition import non_negative_factorization  # here: it takes a second to load, and few need it
+    from sklearn.decomposition import (
+        non_negative_factorization,  # here: it takes a second to load, and few need it
+    )
     from sklearn.exceptions import ConvergenceWarning
 
     left, right = nndsvd(values, rank)

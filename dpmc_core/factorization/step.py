@@ -46,7 +46,9 @@ def check_parts(values: Matrix, parts: int) -> None:
 def nndsvd(values: Matrix, parts: int) -> tuple[FloatArray, FloatArray]:
     """W₀ (D×K) and H₀ (K×N) from the singular vectors of the raw data (Boutsidis & Gallopoulos 2008), by scikit-learn, with its fixed seed 0."""
     # scikit-learn has no public NNDSVD; a test holds what we use of it
-    from sklearn.decomposition._nmf import _initialize_nmf  # here: it takes a second to load, and few need it
+    from sklearn.decomposition._nmf import (
+        _initialize_nmf,  # here: it takes a second to load, and few need it
+    )
 
     check_parts(values, parts)
     held = sparse.csr_matrix(values) if sparse.issparse(values) else values

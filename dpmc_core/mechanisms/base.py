@@ -32,13 +32,19 @@ def as_array(x: ArrayLike) -> FloatArray:
 def solve_decreasing(f: Any, target: float, low: float, high: float) -> float:
     """The root of ``log f(x) = log target`` for positive, decreasing ``f`` on ``[low, high]``, to the last bits."""
     goal = math.log(target)
-    return float(optimize.brentq(lambda x: math.log(f(x)) - goal, low, high, xtol=1e-300, rtol=8.9e-16, maxiter=500))
+    return float(
+        optimize.brentq(
+            lambda x: math.log(f(x)) - goal, low, high, xtol=1e-300, rtol=8.9e-16, maxiter=500
+        )
+    )
 
 
 def no_shape(call: str, shape: dict[str, float]) -> None:
     """Refuse shape arguments that a family does not have, rather than ignore them."""
     for name, value in shape.items():
-        raise ParameterError(f"{name} in {call}", value, "left out: this family has no such parameter")
+        raise ParameterError(
+            f"{name} in {call}", value, "left out: this family has no such parameter"
+        )
 
 
 class Mechanism(ABC):
@@ -136,9 +142,13 @@ class Mechanism(ABC):
 
         Raises ``ParameterError`` unless 0 < δ < 1 and sensitivity > 0.
         """
-        return _epsilon_at_delta(self, limits.check("delta", delta), limits.check("sensitivity", sensitivity))
+        return _epsilon_at_delta(
+            self, limits.check("delta", delta), limits.check("sensitivity", sensitivity)
+        )
 
-    def _check_privacy_arguments(self, epsilon: ArrayLike, sensitivity: float) -> tuple[FloatArray, float]:
+    def _check_privacy_arguments(
+        self, epsilon: ArrayLike, sensitivity: float
+    ) -> tuple[FloatArray, float]:
         eps = as_array(epsilon)
         if np.any(~(eps >= 0)):
             bad = float(eps.flat[int(np.argmax(~(eps >= 0)))])
@@ -162,11 +172,20 @@ def _epsilon_at_delta(mechanism: Mechanism, delta: float, sensitivity: float) ->
         while float(mechanism.delta(high, sensitivity)) > delta:
             high *= 2
             if high > 1e300:
-                raise ParameterError("delta", delta, "large enough for some finite ε at this sensitivity")
-    if float(mechanism.delta(high, sensitivity)) > delta:  # pragma: no cover - a profile is 0 at its pure ε
+                raise ParameterError(
+                    "delta", delta, "large enough for some finite ε at this sensitivity"
+                )
+    if (
+        float(mechanism.delta(high, sensitivity)) > delta
+    ):  # pragma: no cover - a profile is 0 at its pure ε
         return high
     return float(
         optimize.brentq(
-            lambda e: float(mechanism.delta(e, sensitivity)) - delta, 0.0, high, xtol=1e-300, rtol=8.9e-16, maxiter=500
+            lambda e: float(mechanism.delta(e, sensitivity)) - delta,
+            0.0,
+            high,
+            xtol=1e-300,
+            rtol=8.9e-16,
+            maxiter=500,
         )
     )

@@ -82,7 +82,11 @@ class Gaussian(Mechanism):
 
     def rdp(self, order: float, sensitivity: float) -> float:
         """order·d²/2 (Mironov 2017, Proposition 7)."""
-        return limits.check("order", order) * (limits.check("sensitivity", sensitivity) / self.scale) ** 2 / 2
+        return (
+            limits.check("order", order)
+            * (limits.check("sensitivity", sensitivity) / self.scale) ** 2
+            / 2
+        )
 
     @classmethod
     def with_variance(cls, variance: float, **shape: float) -> "Gaussian":
@@ -114,10 +118,14 @@ def _erfcx_drop(x: FloatArray, step: float) -> FloatArray:
         return np.asarray(special.erfcx(x) - special.erfcx(x + step))
     nodes, weights = np.polynomial.legendre.leggauss(6)
     t = x[..., None] + step * (1 + nodes) / 2
-    return np.asarray(step / 2 * np.sum(weights * (2 / math.sqrt(math.pi) - 2 * t * special.erfcx(t)), axis=-1))
+    return np.asarray(
+        step / 2 * np.sum(weights * (2 / math.sqrt(math.pi) - 2 * t * special.erfcx(t)), axis=-1)
+    )
 
 
-def textbook_gaussian_epsilon(variance: float, sensitivity: float, delta: float, base10: bool = False) -> float:
+def textbook_gaussian_epsilon(
+    variance: float, sensitivity: float, delta: float, base10: bool = False
+) -> float:
     """Δ·√(2 ln(1.25/δ))/σ: the textbook formula, proved only for ε < 1 (Dwork & Roth 2014, Theorem A.1).
 
     ``base10`` uses the base-10 logarithm, which reproduces Table 1 of the Huber paper as printed.

@@ -31,7 +31,9 @@ __all__ = ["GridRelease", "RandBelow", "grid_step", "release_on_grid", "sample_o
 
 RandBelow = Callable[[int], int]
 Law = tuple[Fraction, Callable[[int], Fraction]]
-_MOST_STEPS = 2**53  # a whole number of steps up to here, times a power of two, is a float without rounding
+_MOST_STEPS = (
+    2**53
+)  # a whole number of steps up to here, times a power of two, is a float without rounding
 _FINEST = (
     2**40
 )  # steps to a standard deviation; noise beyond the exact range is then too rare to be seen in any lifetime
@@ -90,7 +92,9 @@ def release_on_grid(
     most = _MOST_STEPS // 2 * step
     if not (math.isfinite(value) and abs(value) <= most):
         raise ParameterError(
-            "value", value, f"a finite number within ±{most:g}, the range of this grid (a larger step has more)"
+            "value",
+            value,
+            f"a finite number within ±{most:g}, the range of this grid (a larger step has more)",
         )
     steps = math.ceil(Fraction(limits.check("sensitivity", sensitivity)) / Fraction(step))
     rounded = math.floor(Fraction(value) / Fraction(step) + Fraction(1, 2))
@@ -105,7 +109,9 @@ def release_on_grid(
 def check_step(step: float, mechanism: Mechanism) -> None:
     """Raise ``ParameterError`` unless ``step`` is a positive power of two, which whole numbers multiply without rounding, and at
     least 2⁻⁴⁰ standard deviations of the noise."""
-    if not (isinstance(step, float) and math.isfinite(step) and step > 0 and math.frexp(step)[0] == 0.5):
+    if not (
+        isinstance(step, float) and math.isfinite(step) and step > 0 and math.frexp(step)[0] == 0.5
+    ):
         raise ParameterError("step", step, "a positive power of two, for example 2**-20")
     if mechanism.std / step > _FINEST:
         raise ParameterError("step", step, "at least 2**-40 standard deviations of the noise")
@@ -128,7 +134,9 @@ def _law(mechanism: Mechanism, step: Fraction) -> Law:
     if isinstance(mechanism, Laplace):
         return step / Fraction(mechanism.scale), lambda k: Fraction(0)
     if not isinstance(mechanism, (Huber, Gaussian)):
-        raise ParameterError("mechanism", mechanism.name, "huber, laplace or gaussian for sampling on a grid")
+        raise ParameterError(
+            "mechanism", mechanism.name, "huber, laplace or gaussian for sampling on a grid"
+        )
     unit = step / Fraction(mechanism.scale)
     alpha = Fraction(mechanism.alpha) if isinstance(mechanism, Huber) else None
     r = Fraction(1) if alpha is None else min(alpha, Fraction(1))

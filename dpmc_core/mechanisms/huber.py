@@ -14,8 +14,16 @@ from numpy.typing import ArrayLike
 
 from dpmc_core import limits
 from dpmc_core.errors import ParameterError
-from dpmc_core.mechanisms import huber_law, huber_privacy
-from dpmc_core.mechanisms.base import FloatArray, Mechanism, Size, as_array, no_shape, solve_decreasing
+from dpmc_core.mechanisms import huber_distribution as huber_law
+from dpmc_core.mechanisms import huber_privacy
+from dpmc_core.mechanisms.base import (
+    FloatArray,
+    Mechanism,
+    Size,
+    as_array,
+    no_shape,
+    solve_decreasing,
+)
 
 __all__ = ["Huber", "alpha_with_variance"]
 
@@ -31,7 +39,9 @@ def alpha_with_variance(variance: float) -> float:
     """
     top = float(huber_law.variance(limits.LIMITS["alpha"].low))
     if not (isinstance(variance, (int, float)) and 1.0 < variance <= top):
-        raise ParameterError("variance", variance, f"above 1 and at most {top:.6g} for unit-scale Huber noise")
+        raise ParameterError(
+            "variance", variance, f"above 1 and at most {top:.6g} for unit-scale Huber noise"
+        )
     excess = variance - 1.0
     if excess < huber_law.excess_variance(20.0):
         return 20.0

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmc_core.mechanisms import huber_law
+from dpmc_core.mechanisms import huber_distribution as huber_law
 from dpmc_core.mechanisms.series import renyi_of_pieces
 
 FloatArray = NDArray[np.float64]
@@ -91,7 +91,9 @@ def _delta_by_quadrature(epsilon: float, start: float, alpha: float, shift: floa
                 )
             )
     # beyond max(start, α) the loss is constant at αd
-    return total + float(huber_law.cdf(-max(start, alpha), alpha)) * -math.expm1(epsilon - alpha * shift)
+    return total + float(huber_law.cdf(-max(start, alpha), alpha)) * -math.expm1(
+        epsilon - alpha * shift
+    )
 
 
 def rdp(order: float, alpha: float, shift: float) -> float:
@@ -106,7 +108,9 @@ def rdp_curve(orders: FloatArray, alpha: float, shift: float) -> FloatArray:
     Beyond d = 2α + 200/α, q lies in its left tail wherever p has mass above e^{−200}, so a larger shift only adds α to
     every privacy loss: D(d + t) = D(d) + αt.
     """
-    if shift < _TINY:  # differences of densities lose their digits: the bounds a·I·d²/2 and αd are as good there
+    if (
+        shift < _TINY
+    ):  # differences of densities lose their digits: the bounds a·I·d²/2 and αd are as good there
         information = float(huber_law.core_mass(alpha))
         return np.minimum(orders * information * shift**2 / 2, alpha * shift)
     far = 2 * alpha + 200 / alpha
@@ -129,12 +133,16 @@ def _rdp_of(orders: FloatArray, alpha: float, d: float) -> FloatArray:
     nodes, weights = _panels(edges, logs)
     log_p, log_q = huber_law.logpdf(nodes, alpha), huber_law.logpdf(nodes - d, alpha)
     # Left of −α both densities are in their left tails, where p/q = e^{αd}; right of d + α it is e^{−αd}.
-    masses = np.concatenate([log_p + np.log(weights), [math.log(tail_mass), math.log(tail_mass) - alpha * d]])
+    masses = np.concatenate(
+        [log_p + np.log(weights), [math.log(tail_mass), math.log(tail_mass) - alpha * d]]
+    )
     losses = np.concatenate([log_p - log_q, [alpha * d, -alpha * d]])
     return np.array([renyi_of_pieces(float(a), masses, losses) for a in orders])
 
 
-def _panels(edges: FloatArray, logs: Callable[[FloatArray], FloatArray]) -> tuple[FloatArray, FloatArray]:
+def _panels(
+    edges: FloatArray, logs: Callable[[FloatArray], FloatArray]
+) -> tuple[FloatArray, FloatArray]:
     """Quadrature nodes and weights on the intervals between ``edges``, halved until every function in ``logs`` (the first
     axis of what it returns; each quadratic between edges) varies by at most 16 on a panel; panels negligible in all of them are dropped."""
     low, high = edges[:-1], edges[1:]
@@ -149,7 +157,9 @@ def _panels(edges: FloatArray, logs: Callable[[FloatArray], FloatArray]) -> tupl
         peak = np.maximum(peak, top.max(axis=1))
         # a quadratic can rise between samples by at most a fraction of its variation: 1.0 × covers it
         alive = np.any(top + (top - bottom) > peak[:, None] - _NEGLIGIBLE, axis=0)
-        relevant = np.where(top + (top - bottom) > peak[:, None] - _NEGLIGIBLE, top - bottom, 0.0).max(axis=0)
+        relevant = np.where(
+            top + (top - bottom) > peak[:, None] - _NEGLIGIBLE, top - bottom, 0.0
+        ).max(axis=0)
         ready = alive & (relevant <= _MAX_VARIATION)
         done.append((low[ready], high[ready]))
         split = alive & ~ready

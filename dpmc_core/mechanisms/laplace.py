@@ -46,7 +46,9 @@ class Laplace(Mechanism):
             central = np.log1p(-2 * np.minimum(np.abs(p - 0.5), 0.5))
             tail = np.log(2 * np.minimum(p, 1 - p))
             size = -np.where(np.abs(p - 0.5) < 0.25, central, tail)
-            return np.where((p < 0) | (p > 1), np.nan, self.scale * np.where(p < 0.5, -size, size))[()]
+            return np.where((p < 0) | (p > 1), np.nan, self.scale * np.where(p < 0.5, -size, size))[
+                ()
+            ]
 
     def sample(self, size: Size, rng: np.random.Generator) -> Any:
         return rng.laplace(0.0, self.scale, size)
@@ -77,7 +79,9 @@ class Laplace(Mechanism):
             # log of a weighted sum of exponentials, the larger one factored out
             small = (a - 1) / a * math.exp(-(2 * a - 1) * d)
             return ((a - 1) * d + math.log(a / (2 * a - 1)) + math.log1p(small)) / (a - 1)
-        excess = float(a * exp_minus_linear((a - 1) * d) + (a - 1) * exp_minus_linear(-a * d)) / (2 * a - 1)
+        excess = float(a * exp_minus_linear((a - 1) * d) + (a - 1) * exp_minus_linear(-a * d)) / (
+            2 * a - 1
+        )
         return math.log1p(excess) / (a - 1)
 
     @classmethod
@@ -88,4 +92,6 @@ class Laplace(Mechanism):
     @classmethod
     def with_epsilon(cls, epsilon: float, sensitivity: float, **shape: float) -> "Laplace":
         no_shape("Laplace.with_epsilon", shape)
-        return cls(scale=limits.check("sensitivity", sensitivity) / limits.check("epsilon", epsilon))
+        return cls(
+            scale=limits.check("sensitivity", sensitivity) / limits.check("epsilon", epsilon)
+        )

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import special, stats
 
-from dpmc_core.mechanisms import huber_law
+from dpmc_core.mechanisms import huber_distribution as huber_law
 
 __all__ = ["huber"]
 
@@ -57,7 +57,10 @@ class _HuberGen(stats.rv_continuous):
     def _fourth_moment(self, alpha: Any) -> Any:
         """E[t⁴]: 3·√(2π)·erf(α/√2) − 2(α³ + 3α)e^{−α²/2} inside, a gamma-like polynomial outside, over Z."""
         tail = np.exp(-0.5 * np.square(alpha))
-        inside = 3 * huber_law.SQRT_2PI * special.erf(alpha / huber_law.SQRT2) - 2 * (alpha**3 + 3 * alpha) * tail
+        inside = (
+            3 * huber_law.SQRT_2PI * special.erf(alpha / huber_law.SQRT2)
+            - 2 * (alpha**3 + 3 * alpha) * tail
+        )
         a = alpha
         outside = 2 * tail * (a**3 + 4 * a + 12 / a + 24 / a**3 + 24 / a**5)
         return (inside + outside) / huber_law.normaliser(alpha)

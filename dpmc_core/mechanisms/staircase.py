@@ -53,7 +53,9 @@ class Staircase(Mechanism):
     def __init__(self, *, epsilon: float, sensitivity: float, gamma: float | None = None) -> None:
         epsilon = limits.check("epsilon", epsilon)
         if epsilon > _MOST_EPSILON:
-            raise ParameterError("epsilon", epsilon, f"at most {_MOST_EPSILON:g} for staircase noise")
+            raise ParameterError(
+                "epsilon", epsilon, f"at most {_MOST_EPSILON:g} for staircase noise"
+            )
         if gamma is None:
             gamma = variance_optimal_gamma(epsilon)
         object.__setattr__(self, "epsilon_design", epsilon)
@@ -102,12 +104,16 @@ class Staircase(Mechanism):
             at_step = 0.5 * math.exp(-e) + (1 - g) * d * self._height * math.exp(-e)
             in_high = np.minimum((0.5 - scaled) / self._height, g * d)
             in_low = d - (scaled - 0.5 * math.exp(-e)) / (self._height * math.exp(-e))
-            size = k * d + np.where(scaled >= at_step, np.maximum(in_high, 0.0), np.clip(in_low, g * d, d))
+            size = k * d + np.where(
+                scaled >= at_step, np.maximum(in_high, 0.0), np.clip(in_low, g * d, d)
+            )
             # at the median the distance to 1/2 is exact: keep it so
             centre = np.abs(p - 0.5) / self._height
             size = np.where((centre <= g * d) & (np.abs(p - 0.5) < 0.25), centre, size)
             size = np.where(t == 0, np.inf, size)
-            return np.where((p < 0) | (p > 1) | np.isnan(p), np.nan, np.where(p < 0.5, -size, size))[()]
+            return np.where(
+                (p < 0) | (p > 1) | np.isnan(p), np.nan, np.where(p < 0.5, -size, size)
+            )[()]
 
     def sample(self, size: Size, rng: np.random.Generator) -> Any:
         """Sign × (geometric period + uniform inside the chosen step), Geng & Viswanath's Algorithm 1."""
@@ -167,7 +173,9 @@ class Staircase(Mechanism):
         eps, shift = self._check_privacy_arguments(epsilon, sensitivity)
         log_p, loss = self._pieces(shift)
         gap = eps[..., None] - loss
-        gap = np.where(gap > -1e-12 * self.epsilon_design, 0.0, gap)  # equal steps, not a sliver of loss
+        gap = np.where(
+            gap > -1e-12 * self.epsilon_design, 0.0, gap
+        )  # equal steps, not a sliver of loss
         return np.sum(np.exp(log_p) * -np.expm1(gap), axis=-1)[()]
 
     def rdp(self, order: float, sensitivity: float) -> float:
@@ -185,7 +193,11 @@ class Staircase(Mechanism):
         # at ε = 700 the variance is below 1e-100 Δ²; beyond, e^{-ε} is no longer a number
         floor = cls(epsilon=_MOST_EPSILON, sensitivity=sensitivity).variance
         if variance < floor:
-            raise ParameterError("variance", variance, f"at least {floor:.3g} for staircase noise at this sensitivity")
+            raise ParameterError(
+                "variance",
+                variance,
+                f"at least {floor:.3g} for staircase noise at this sensitivity",
+            )
 
         def of(e: float) -> float:
             return cls(epsilon=e, sensitivity=sensitivity).variance

@@ -25,7 +25,10 @@ def mean_columns(values: Matrix) -> FloatArray:
 
 
 def column_errors(
-    values: Matrix, dictionary: FloatArray, coefficients: FloatArray, target: FloatArray | None = None
+    values: Matrix,
+    dictionary: FloatArray,
+    coefficients: FloatArray,
+    target: FloatArray | None = None,
 ) -> FloatArray:
     """‖v − Wh‖ of every column (N,): how far each image is from its rebuilt self, of a length of 1. ``target`` is WᵀV where it is known already."""
     gram = dictionary.T @ dictionary

@@ -18,7 +18,9 @@ _USERS_AT_ONCE = 256
 Scores = Callable[[NDArray[np.integer]], NDArray[np.float64]]
 
 
-def recall_by_user(scores_of: Scores, query: Ratings, target: Ratings, k: int = RECALL_AT) -> NDArray[np.float64]:
+def recall_by_user(
+    scores_of: Scores, query: Ratings, target: Ratings, k: int = RECALL_AT
+) -> NDArray[np.float64]:
     """|best k ∩ target| / min(k, |target|) of each user with a ``target``, in the order of their numbers (dpals-paper D.1).
 
     ``scores_of`` gives the scores of some users for all items (len(users)×n_items). The best k are the items of highest score that are not in the user's ``query``; equal scores are put in an order that has

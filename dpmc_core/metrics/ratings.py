@@ -37,7 +37,9 @@ def truth_rmse(left: FloatArray, right: FloatArray, truth: Truth) -> float:
     return float(np.linalg.norm(a @ b.T) / np.sqrt(left.shape[0] * right.shape[0]))
 
 
-def truth_rmse_clipped(left: FloatArray, right: FloatArray, truth: Truth, low: float, high: float) -> float | None:
+def truth_rmse_clipped(
+    left: FloatArray, right: FloatArray, truth: Truth, low: float, high: float
+) -> float | None:
     """The same with predictions clipped to the scale; None for matrices above 40 million cells."""
     if left.shape[0] * right.shape[0] > _CLIPPED_CELLS:
         return None
@@ -49,7 +51,9 @@ def truth_rmse_clipped(left: FloatArray, right: FloatArray, truth: Truth, low: f
     return float(np.sqrt(total / (left.shape[0] * right.shape[0])))
 
 
-def top_items(scores: FloatArray, exclude: NDArray[np.integer], count: int = 10) -> NDArray[np.intp]:
+def top_items(
+    scores: FloatArray, exclude: NDArray[np.integer], count: int = 10
+) -> NDArray[np.intp]:
     """The ``count`` items of highest score (n_items,), best first, without those in ``exclude``; ties by item number."""
     usable = scores.copy()
     usable[exclude] = -np.inf

@@ -48,7 +48,9 @@ def topic_terms(dictionary: FloatArray, count: int = TOP_WORDS) -> list[list[int
     return out
 
 
-def top_words(dictionary: FloatArray, words: Sequence[str], count: int = TOP_WORDS) -> list[list[tuple[str, float]]]:
+def top_words(
+    dictionary: FloatArray, words: Sequence[str], count: int = TOP_WORDS
+) -> list[list[tuple[str, float]]]:
     """For each topic its heaviest words with their weights, heaviest first."""
     return [
         [(words[row], float(column[row])) for row in rows]
@@ -79,13 +81,18 @@ def npmi(samples: Samples, dictionary: FloatArray, count: int = TOP_WORDS) -> Fl
     table = samples.counts[wanted].tocsc()
     numbers = {row: k for k, row in enumerate(wanted)}
     corpus = [
-        [(int(row), 1) for row in table.indices[table.indptr[n] : table.indptr[n + 1]]] for n in range(table.shape[1])
+        [(int(row), 1) for row in table.indices[table.indptr[n] : table.indptr[n + 1]]]
+        for n in range(table.shape[1])
     ]
     lists = [np.array([numbers[row] for row in terms[k]]) for k in usable]
     pairs = segmentation.s_one_one(lists)
     seen = probability_estimation.p_boolean_document(corpus, pairs)
     for k, of_topic in zip(usable, pairs, strict=True):
-        out[k] = float(np.mean([_npmi_of_pair(seen[a], seen[b], seen[a, b], seen.num_docs) for a, b in of_topic]))
+        out[k] = float(
+            np.mean(
+                [_npmi_of_pair(seen[a], seen[b], seen[a, b], seen.num_docs) for a, b in of_topic]
+            )
+        )
     return out
 
 
@@ -107,7 +114,9 @@ def tc_w2v(samples: Samples, dictionary: FloatArray, count: int = TOP_WORDS) -> 
     if samples.unit == "image":
         raise DataError("Coherence is for documents; these are images.")
     if not samples.texts:
-        raise DataError(f"{samples.name} holds counts without text; word2vec needs the words in their order.")
+        raise DataError(
+            f"{samples.name} holds counts without text; word2vec needs the words in their order."
+        )
     if not knows_words(samples):
         keep_words(samples, learned_words(samples.texts, samples.words))
     vectors_of = _vectors[samples]
@@ -123,14 +132,25 @@ def tc_w2v(samples: Samples, dictionary: FloatArray, count: int = TOP_WORDS) -> 
     return out
 
 
-_vectors: WeakKeyDictionary[Samples, Any] = WeakKeyDictionary()  # as long as the documents: they may be somebody's own
+_vectors: WeakKeyDictionary[Samples, Any] = (
+    WeakKeyDictionary()
+)  # as long as the documents: they may be somebody's own
 
 
 def learned_words(texts: Sequence[str], words: Sequence[str]) -> Any:
     """A word2vec of ``texts`` (gensim's ``KeyedVectors``; skip-gram, 100 numbers, window 5, 5 epochs, seed 0) of those ``words``. Takes a minute for thousands of documents."""
     from gensim.models import Word2Vec  # slow to import
 
-    return Word2Vec(tokens(texts, words), vector_size=100, window=5, min_count=1, sg=1, epochs=5, workers=1, seed=0).wv
+    return Word2Vec(
+        tokens(texts, words),
+        vector_size=100,
+        window=5,
+        min_count=1,
+        sg=1,
+        epochs=5,
+        workers=1,
+        seed=0,
+    ).wv
 
 
 def knows_words(samples: Samples) -> bool:

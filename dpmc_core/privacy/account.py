@@ -80,7 +80,10 @@ METHODS: dict[str, tuple[str, str]] = {
         "Privacy loss distribution",
         "The distribution of the whole privacy loss, by convolution (dp-accounting, pessimistic discretisation).",
     ),
-    "exact": ("Exact", "The exact privacy profile, with nothing lost: one release, or Gaussian noise throughout."),
+    "exact": (
+        "Exact",
+        "The exact privacy profile, with nothing lost: one release, or Gaussian noise throughout.",
+    ),
 }
 
 
@@ -159,7 +162,9 @@ def _account(ledger: Ledger, delta: float) -> tuple[Account, ...]:
             epsilon, published, note = run(ledger, delta)
         except (NotApplicable, ArithmeticError, MemoryError) as error:
             epsilon, published, note = math.inf, True, f"not available here: {error}"
-        answers.append(Account(method=method, epsilon=epsilon, delta=zero, published=published, note=note))
+        answers.append(
+            Account(method=method, epsilon=epsilon, delta=zero, published=published, note=note)
+        )
     return tuple(answers)
 
 
@@ -173,8 +178,15 @@ def _few(ledger: Ledger) -> None:
 
 
 def _pure(ledger: Ledger, delta: float) -> Answer:
-    total = sum(release.count * release.mechanism.epsilon(release.l1_sensitivity) for release in ledger.releases)
-    return total, True, "not available here: Gaussian noise has no pure ε" if math.isinf(total) else ""
+    total = sum(
+        release.count * release.mechanism.epsilon(release.l1_sensitivity)
+        for release in ledger.releases
+    )
+    return (
+        total,
+        True,
+        "not available here: Gaussian noise has no pure ε" if math.isinf(total) else "",
+    )
 
 
 def _advanced(ledger: Ledger, delta: float) -> Answer:
@@ -226,11 +238,18 @@ def _exact(ledger: Ledger, delta: float) -> Answer:
     (release,) = ledger.releases
     if release.coordinates > 1:
         raise NotApplicable("a vector, not one number")
-    return release.mechanism.epsilon_at_delta(delta, release.l1_sensitivity), True, "one release of one number"
+    return (
+        release.mechanism.epsilon_at_delta(delta, release.l1_sensitivity),
+        True,
+        "one release of one number",
+    )
 
 
 def _needs_house_proof(ledger: Ledger, coarse: bool) -> bool:
-    return any(isinstance(r.mechanism, (Huber, Laplace)) and (coarse or r.coordinates > 1) for r in ledger.releases)
+    return any(
+        isinstance(r.mechanism, (Huber, Laplace)) and (coarse or r.coordinates > 1)
+        for r in ledger.releases
+    )
 
 
 def _vector_by_l1(ledger: Ledger) -> bool:

@@ -20,7 +20,15 @@ from scipy import special
 from dpmc_core import limits
 from dpmc_core.errors import DataError, ParameterError
 
-__all__ = ["Attack", "Bound", "attack", "clopper_pearson", "linear_scores", "lower_bound", "proves_at_most"]
+__all__ = [
+    "Attack",
+    "Bound",
+    "attack",
+    "clopper_pearson",
+    "linear_scores",
+    "lower_bound",
+    "proves_at_most",
+]
 
 FloatArray = NDArray[np.float64]
 _CANDIDATES = 400  # thresholds that the choosing half compares
@@ -62,13 +70,17 @@ class Attack:
     scores_out: FloatArray
 
 
-def clopper_pearson(hits: NDArray[np.integer] | int, runs: int, error: float) -> tuple[FloatArray, FloatArray]:
+def clopper_pearson(
+    hits: NDArray[np.integer] | int, runs: int, error: float
+) -> tuple[FloatArray, FloatArray]:
     """Exact one-sided bounds on a probability (Clopper & Pearson 1934): below the first, and above the second, each with
     probability at most ``error``."""
     k = np.asarray(hits, dtype=np.float64)
     with np.errstate(invalid="ignore"):
         low = np.where(k > 0, special.betaincinv(np.maximum(k, 1), runs - k + 1, error), 0.0)
-        high = np.where(k < runs, special.betaincinv(k + 1, np.maximum(runs - k, 1), 1 - error), 1.0)
+        high = np.where(
+            k < runs, special.betaincinv(k + 1, np.maximum(runs - k, 1), 1 - error), 1.0
+        )
     return low, high
 
 
@@ -84,13 +96,23 @@ def proves_at_most(runs: int, confidence: float, delta: float = 0.0) -> float:
 
 
 def lower_bound(
-    outputs_in: FloatArray, outputs_out: FloatArray, *, delta: float = 0.0, confidence: float = 0.999
+    outputs_in: FloatArray,
+    outputs_out: FloatArray,
+    *,
+    delta: float = 0.0,
+    confidence: float = 0.999,
 ) -> Bound:
     """What ``attack`` proves: the true ε at ``delta`` is at least ``Bound.epsilon``, with this ``confidence``."""
     return attack(outputs_in, outputs_out, delta=delta, confidence=confidence).bound
 
 
-def attack(outputs_in: FloatArray, outputs_out: FloatArray, *, delta: float = 0.0, confidence: float = 0.999) -> Attack:
+def attack(
+    outputs_in: FloatArray,
+    outputs_out: FloatArray,
+    *,
+    delta: float = 0.0,
+    confidence: float = 0.999,
+) -> Attack:
     """Choose a rule on half of the outputs, count it on the other half, and bound ε from below.
 
     ``outputs_in`` (n×d or n) were released from the dataset with the person, ``outputs_out`` from its neighbour, all
@@ -108,11 +130,16 @@ def attack(outputs_in: FloatArray, outputs_out: FloatArray, *, delta: float = 0.
     if min(len(with_person), len(without)) < 8 or with_person.shape[1] != without.shape[1]:
         raise DataError("An audit needs at least 8 outputs of each dataset, all of one length.")
     if not (np.isfinite(with_person).all() and np.isfinite(without).all()):
-        raise DataError("Some released outputs are not finite numbers: nothing can be told from them.")
-    chosen, counted = zip(*((x[: len(x) // 2], x[len(x) // 2 :]) for x in (with_person, without)), strict=True)
+        raise DataError(
+            "Some released outputs are not finite numbers: nothing can be told from them."
+        )
+    chosen, counted = zip(
+        *((x[: len(x) // 2], x[len(x) // 2 :]) for x in (with_person, without)), strict=True
+    )
     if with_person.shape[1] > 1:
         fits, picks = zip(
-            *((x[: int(_FIT_SHARE * len(x))], x[int(_FIT_SHARE * len(x)) :]) for x in chosen), strict=True
+            *((x[: int(_FIT_SHARE * len(x))], x[int(_FIT_SHARE * len(x)) :]) for x in chosen),
+            strict=True,
         )
         weights = linear_scores(fits[0], fits[1])
         chosen, counted = tuple(x @ weights for x in picks), tuple(x @ weights for x in counted)
@@ -123,16 +150,23 @@ def attack(outputs_in: FloatArray, outputs_out: FloatArray, *, delta: float = 0.
     hits_in, hits_out = (int(np.count_nonzero((s > threshold) == above)) for s in counted)
     runs_in, runs_out = (len(s) for s in counted)
     likely, unlikely = (
-        ((hits_in, runs_in), (hits_out, runs_out)) if likely_in else ((hits_out, runs_out), (hits_in, runs_in))
+        ((hits_in, runs_in), (hits_out, runs_out))
+        if likely_in
+        else ((hits_out, runs_out), (hits_in, runs_in))
     )
-    low, high = float(clopper_pearson(*likely, error)[0]), float(clopper_pearson(*unlikely, error)[1])
+    low, high = (
+        float(clopper_pearson(*likely, error)[0]),
+        float(clopper_pearson(*unlikely, error)[1]),
+    )
     cut, in_above = _most_accurate(*chosen)
     right = [
         int(np.count_nonzero((s > cut) == (in_above == inside)))
         for s, inside in zip(counted, (True, False), strict=True)
     ]
     # each of the four bounds errs with probability error/2, so both ends together with 1 − confidence
-    spread = [clopper_pearson(hits, len(s), error / 2) for hits, s in zip(right, counted, strict=True)]
+    spread = [
+        clopper_pearson(hits, len(s), error / 2) for hits, s in zip(right, counted, strict=True)
+    ]
     bound = Bound(
         epsilon=max(math.log(max(low - delta, 1e-300) / high), 0.0),
         delta=delta,
@@ -163,29 +197,40 @@ def linear_scores(outputs_in: FloatArray, outputs_out: FloatArray) -> FloatArray
     ridge = 0.01 * float(np.trace(scatter)) / len(scatter)
     if ridge == 0:  # no noise at all: any direction in which the two differ
         return np.asarray(centre_in - centre_out)
-    return np.asarray(np.linalg.solve(scatter + ridge * np.eye(len(scatter)), centre_in - centre_out))
+    return np.asarray(
+        np.linalg.solve(scatter + ridge * np.eye(len(scatter)), centre_in - centre_out)
+    )
 
 
 def _most_accurate(scores_in: FloatArray, scores_out: FloatArray) -> tuple[float, bool]:
     """The threshold, and whether "in" lies above it, that attribute these outputs best."""
     cuts = np.unique(np.quantile(np.concatenate([scores_in, scores_out]), np.linspace(0, 1, 201)))
-    below_in, below_out = (np.searchsorted(np.sort(s), cuts, side="right") / len(s) for s in (scores_in, scores_out))
+    below_in, below_out = (
+        np.searchsorted(np.sort(s), cuts, side="right") / len(s) for s in (scores_in, scores_out)
+    )
     gain = below_out - below_in
     k = int(np.argmax(np.abs(gain)))
     return float(cuts[k]), bool(gain[k] >= 0)
 
 
-def _choose_rule(scores_in: FloatArray, scores_out: FloatArray, delta: float, error: float) -> tuple[float, bool, bool]:
+def _choose_rule(
+    scores_in: FloatArray, scores_out: FloatArray, delta: float, error: float
+) -> tuple[float, bool, bool]:
     """Of all candidate events and directions the one that would prove most on these outputs: (threshold, above, likely in)."""
     pooled = np.sort(np.concatenate([scores_in, scores_out]))
     # dense in both tails, where rare events prove large ε
     tails = np.geomspace(1, len(pooled) / 2, _CANDIDATES // 2).astype(int)
     ranks = np.unique(np.concatenate([tails - 1, len(pooled) - 1 - tails]))
     thresholds = np.unique(pooled[ranks])
-    counts = [len(s) - np.searchsorted(np.sort(s), thresholds, side="right") for s in (scores_in, scores_out)]
+    counts = [
+        len(s) - np.searchsorted(np.sort(s), thresholds, side="right")
+        for s in (scores_in, scores_out)
+    ]
     best = (-math.inf, float(thresholds[0]), True, True)
     for above in (True, False):
-        hits = [c if above else len(s) - c for c, s in zip(counts, (scores_in, scores_out), strict=True)]
+        hits = [
+            c if above else len(s) - c for c, s in zip(counts, (scores_in, scores_out), strict=True)
+        ]
         for likely_in in (True, False):
             order = (0, 1) if likely_in else (1, 0)
             runs = (len(scores_in), len(scores_out))

@@ -147,7 +147,9 @@ def plan(
 
 def shift_of(release: Release) -> float:
     """Sensitivity over standard deviation of a release, in the norm its noise asks for."""
-    sensitivity = release.l2_sensitivity if release.mechanism.name == "gaussian" else release.l1_sensitivity
+    sensitivity = (
+        release.l2_sensitivity if release.mechanism.name == "gaussian" else release.l1_sensitivity
+    )
     return sensitivity / release.mechanism.std
 
 

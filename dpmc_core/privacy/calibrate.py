@@ -28,7 +28,9 @@ def scaled(mechanism: Mechanism, factor: float) -> Mechanism:
     """
     if isinstance(mechanism, Staircase):
         return Staircase(
-            epsilon=mechanism.epsilon_design, sensitivity=mechanism.sensitivity * factor, gamma=mechanism.gamma
+            epsilon=mechanism.epsilon_design,
+            sensitivity=mechanism.sensitivity * factor,
+            gamma=mechanism.gamma,
         )
     return replace(mechanism, scale=mechanism.scale * factor)  # type: ignore[type-var,attr-defined]
 
@@ -37,8 +39,14 @@ def _equal_zcdp(ledger: Ledger, epsilon: float, delta: float) -> float:
     """The log of the factor that would do if every release were Gaussian noise of the same zCDP, which a long composition nearly is."""
     rho = sum(release.count * zcdp(release, published=False) for release in ledger.releases)
     try:
-        return 0.5 * math.log(2 * rho) + math.log(Gaussian.with_epsilon(epsilon, 1.0, delta=delta).scale)
-    except (ValueError, ArithmeticError, ParameterError):  # nothing to go by: begin with the noise as it is
+        return 0.5 * math.log(2 * rho) + math.log(
+            Gaussian.with_epsilon(epsilon, 1.0, delta=delta).scale
+        )
+    except (
+        ValueError,
+        ArithmeticError,
+        ParameterError,
+    ):  # nothing to go by: begin with the noise as it is
         return 0.0
 
 
@@ -68,12 +76,16 @@ def least_noise(
         if alone >= epsilon:
             what = " and ".join(sorted({release.what for release in besides}))
             raise ParameterError(
-                "epsilon", epsilon, f"above {alone:.4g}, which {what} alone cost(s) with the noise chosen for it"
+                "epsilon",
+                epsilon,
+                f"above {alone:.4g}, which {what} alone cost(s) with the noise chosen for it",
             )
 
     def at(log_factor: float) -> Ledger:
         factor = math.exp(log_factor)
-        return Ledger(tuple(replace(r, mechanism=scaled(r.mechanism, factor)) for r in ledger.releases))
+        return Ledger(
+            tuple(replace(r, mechanism=scaled(r.mechanism, factor)) for r in ledger.releases)
+        )
 
     @cache  # the search comes back to its ends
     def gap(log_factor: float) -> float:
@@ -92,7 +104,9 @@ def least_noise(
             while gap(low := high - step) <= 0:
                 high, step = low, 2 * step
     except ParameterError as error:
-        raise ParameterError("epsilon", epsilon, f"reachable with noise of allowed {error.name}") from None
+        raise ParameterError(
+            "epsilon", epsilon, f"reachable with noise of allowed {error.name}"
+        ) from None
     middle = float(optimize.brentq(gap, low, high, xtol=tolerance / 2))
     while gap(middle) > 0:
         middle += tolerance / 2

@@ -31,18 +31,29 @@ def price(mechanism: Mechanism, sensitivity: float) -> float:
 @lru_cache(maxsize=256)
 def epsilon_curve(release: Release, counts: tuple[int, ...], delta: float) -> tuple[float, ...]:
     """The tightest ε at ``delta`` when ``release`` is made so many times, for each of ``counts``; cached."""
-    return tuple(tightest(Ledger((replace(release, count=count),)), delta, coarse=True) for count in counts)
+    return tuple(
+        tightest(Ledger((replace(release, count=count),)), delta, coarse=True) for count in counts
+    )
 
 
 @lru_cache(maxsize=256)
-def variance_curve(release: Release, counts: tuple[int, ...], epsilon: float, delta: float) -> tuple[float, ...]:
+def variance_curve(
+    release: Release, counts: tuple[int, ...], epsilon: float, delta: float
+) -> tuple[float, ...]:
     """The least variance of ``release``'s noise, shape kept, with which so many of it have at most ``epsilon`` at ``delta``; cached.
 
     The counting is right to 0.2 % for single numbers; for vectors with Laplace or Huber noise it is an upper bound that may
     be a fifth too large, where Gaussian noise is counted exactly. For pictures: ``calibrate.least_noise`` is sharper.
     """
     made = (
-        least_noise(Ledger((replace(release, count=count),)), epsilon, delta, tolerance=1e-3, coarse=True, quick=True)
+        least_noise(
+            Ledger((replace(release, count=count),)),
+            epsilon,
+            delta,
+            tolerance=1e-3,
+            coarse=True,
+            quick=True,
+        )
         for count in counts
     )
     return tuple(ledger.releases[0].mechanism.variance for ledger in made)
@@ -82,7 +93,13 @@ _ROUNDS, _DELTA = 2, 1e-5
 
 
 def dpals_ledger(
-    items: int, sigma_gram: float, sigma_right: float, sigma_pre: float, rounds: int = _ROUNDS, *, derived: bool = False
+    items: int,
+    sigma_gram: float,
+    sigma_right: float,
+    sigma_pre: float,
+    rounds: int = _ROUNDS,
+    *,
+    derived: bool = False,
 ) -> Ledger:
     """What DPALS releases (dpals-paper, Algorithms 1 and 3), with sensitivities in units of its clipping norms.
 

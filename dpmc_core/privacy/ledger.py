@@ -50,14 +50,20 @@ class Release:
     source: str
 
     def __post_init__(self) -> None:
-        l1, l2 = (limits.check("sensitivity", x) for x in (self.l1_sensitivity, self.l2_sensitivity))
+        l1, l2 = (
+            limits.check("sensitivity", x) for x in (self.l1_sensitivity, self.l2_sensitivity)
+        )
         coordinates = limits.check_int("coordinates", self.coordinates)
         limits.check_int("count", self.count)
         for name, allowed in (("unit", UNITS), ("neighbours", NEIGHBOURS)):
             if getattr(self, name) not in allowed:
                 raise ParameterError(name, getattr(self, name), "one of " + ", ".join(allowed))
         if l2 > l1 * (1 + 1e-9):
-            raise ParameterError("l2_sensitivity", l2, f"at most the l1_sensitivity, {l1:g}: no vector has ℓ2 above ℓ1")
+            raise ParameterError(
+                "l2_sensitivity",
+                l2,
+                f"at most the l1_sensitivity, {l1:g}: no vector has ℓ2 above ℓ1",
+            )
         if l1 > math.sqrt(coordinates) * l2 * (1 + 1e-9):
             raise ParameterError(
                 "l1_sensitivity",
@@ -73,10 +79,16 @@ class Release:
             )
         if isinstance(self.mechanism, Staircase) and l1 > 1e4 * self.mechanism.sensitivity:
             raise ParameterError(
-                "l1_sensitivity", l1, f"at most 10,000 times the staircase's own, {self.mechanism.sensitivity:g}"
+                "l1_sensitivity",
+                l1,
+                f"at most 10,000 times the staircase's own, {self.mechanism.sensitivity:g}",
             )
         if isinstance(self.mechanism, Staircase) and coordinates > 1:
-            raise ParameterError("coordinates", coordinates, "1 for staircase noise, whose ε is derived for one number")
+            raise ParameterError(
+                "coordinates",
+                coordinates,
+                "1 for staircase noise, whose ε is derived for one number",
+            )
 
     def as_dict(self) -> dict[str, Any]:
         """A JSON-able copy; the mechanism becomes its name and parameters."""

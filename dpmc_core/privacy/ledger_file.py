@@ -37,7 +37,9 @@ def read_ledger(path: str | Path) -> Ledger:
         with path.open("rb") as source:
             text = source.read(MOST_BYTES + 1)
     except OSError as error:
-        raise DataError(f"The ledger file {path.name!r} cannot be read: {error.strerror or error}.") from None
+        raise DataError(
+            f"The ledger file {path.name!r} cannot be read: {error.strerror or error}."
+        ) from None
     return ledger_from_text(text, path.name)
 
 
@@ -74,10 +76,14 @@ def ledger_from_dict(raw: object) -> Ledger:
     if not isinstance(raw, Mapping) or not isinstance(raw.get("releases"), list):
         raise DataError(f"This is not a ledger: it must be {_FORM}.")
     if raw.get("version", 1) != 1:
-        raise ParameterError("version", raw.get("version"), "1, the only version this release reads")
+        raise ParameterError(
+            "version", raw.get("version"), "1, the only version this release reads"
+        )
     releases = raw["releases"]
     if not 1 <= len(releases) <= MOST_RELEASES:
-        raise ParameterError("releases", f"{len(releases)} entries", f"from 1 to {MOST_RELEASES:,} kinds of release")
+        raise ParameterError(
+            "releases", f"{len(releases)} entries", f"from 1 to {MOST_RELEASES:,} kinds of release"
+        )
     made = []
     for k, entry in enumerate(releases, start=1):
         try:
@@ -102,11 +108,17 @@ def _release(raw: object) -> Release:
     coordinates = limits.check_int("coordinates", raw.get("coordinates", 1))
     l1, l2 = raw.get("l1_sensitivity"), raw.get("l2_sensitivity")
     if l1 is None and l2 is None:
-        raise ParameterError("l1_sensitivity", "missing", "given, or l2_sensitivity: without either nothing is bounded")
+        raise ParameterError(
+            "l1_sensitivity",
+            "missing",
+            "given, or l2_sensitivity: without either nothing is bounded",
+        )
     noise = _mechanism(raw.get("mechanism"))
     if l1 is None and "coordinates" not in raw and not isinstance(noise, Gaussian):
         raise ParameterError(
-            "coordinates", "missing", "given when l1_sensitivity is not: ℓ1 can be √coordinates times ℓ2"
+            "coordinates",
+            "missing",
+            "given when l1_sensitivity is not: ℓ1 can be √coordinates times ℓ2",
         )
     if l1 is None:
         l1 = coordinates**0.5 * limits.check("sensitivity", l2)
@@ -119,7 +131,9 @@ def _release(raw: object) -> Release:
     for name, value in texts.items():
         if not isinstance(value, str) or not value.isprintable():
             raise ParameterError(
-                name, ascii(value) if isinstance(value, str) else value, "a text of printable characters"
+                name,
+                ascii(value) if isinstance(value, str) else value,
+                "a text of printable characters",
             )
     return Release(
         mechanism=noise,
@@ -138,16 +152,29 @@ def _release(raw: object) -> Release:
 def _mechanism(raw: object) -> Mechanism:
     name = raw.get("name") if isinstance(raw, Mapping) else raw
     if not isinstance(raw, Mapping) or not isinstance(name, str) or name not in FAMILIES:
-        raise ParameterError("mechanism", "missing" if name is None else name, "one of " + ", ".join(FAMILIES))
+        raise ParameterError(
+            "mechanism", "missing" if name is None else name, "one of " + ", ".join(FAMILIES)
+        )
     family = FAMILIES[raw["name"]]
     parameters: dict[str, Any] = {key: value for key, value in raw.items() if key != "name"}
     if family is Staircase:
-        parameters = {("epsilon" if key == "epsilon_design" else key): value for key, value in parameters.items()}
-    allowed = {"epsilon", "sensitivity", "gamma"} if family is Staircase else {f.name for f in fields(family)}  # type: ignore[arg-type]
-    required = allowed - ({"gamma"} if family is Staircase else {"scale"} if raw["name"] == "huber" else set())
+        parameters = {
+            ("epsilon" if key == "epsilon_design" else key): value
+            for key, value in parameters.items()
+        }
+    allowed = (
+        {"epsilon", "sensitivity", "gamma"}
+        if family is Staircase
+        else {f.name for f in fields(family)}
+    )  # type: ignore[arg-type]
+    required = allowed - (
+        {"gamma"} if family is Staircase else {"scale"} if raw["name"] == "huber" else set()
+    )
     for key in parameters:
         if key not in allowed:
-            raise ParameterError(f"{raw['name']} parameter", str(key), "one of " + ", ".join(sorted(allowed)))
+            raise ParameterError(
+                f"{raw['name']} parameter", str(key), "one of " + ", ".join(sorted(allowed))
+            )
     for key in sorted(required - set(parameters)):
         raise ParameterError(f"{raw['name']} {key}", "missing", limits.LIMITS[key].allowed)
     return family(**parameters)

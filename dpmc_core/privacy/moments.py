@@ -63,7 +63,16 @@ def sum_part(
     """The plan of Σ z, each user's z clipped to ``clip`` in the ℓ1 or ℓ2 ``norm`` (sensitivities as the module derives)."""
     l1 = clip if norm == 1 else math.sqrt(coordinates) * clip
     text = f"dpmc_core.privacy.moments: one {unit} moves the sum by at most {clip:g} in the ℓ{norm} norm{source}"
-    return Part(what=what, l1=l1, l2=clip, coordinates=coordinates, share=share, source=text, count=count, unit=unit)
+    return Part(
+        what=what,
+        l1=l1,
+        l2=clip,
+        coordinates=coordinates,
+        share=share,
+        source=text,
+        count=count,
+        unit=unit,
+    )
 
 
 def second_moment_part(what: str, *, clip: float, norm: int, size: int, share: float) -> Part:
@@ -79,7 +88,9 @@ def second_moment_part(what: str, *, clip: float, norm: int, size: int, share: f
     return Part(what=what, l1=l1, l2=l2, coordinates=triangle, share=share, source=source)
 
 
-def whole_moment_part(what: str, *, clip: float, size: int, share: float, unit: Unit, count: int = 1) -> Part:
+def whole_moment_part(
+    what: str, *, clip: float, size: int, share: float, unit: Unit, count: int = 1
+) -> Part:
     """The plan of the upper triangle of Σ z zᵀ with its diagonal, products off it times √2, for z of ``size`` numbers with ‖z‖₂ ≤ ``clip``."""
     return Part(
         what=what,
@@ -93,7 +104,9 @@ def whole_moment_part(what: str, *, clip: float, size: int, share: float, unit: 
     )
 
 
-def product_part(what: str, *, clip: float, rows: int, columns: int, share: float, unit: Unit, count: int = 1) -> Part:
+def product_part(
+    what: str, *, clip: float, rows: int, columns: int, share: float, unit: Unit, count: int = 1
+) -> Part:
     """The plan of Σ x yᵀ, ``rows``×``columns``, with ‖x‖₂‖y‖₂ ≤ ``clip``."""
     return Part(
         what=what,
@@ -132,19 +145,25 @@ def totals(groups: NDArray[np.integer], values: FloatArray, count: int) -> Float
     return np.bincount(groups, values, minlength=count).astype(np.float64)
 
 
-def row_norms(users: NDArray[np.integer], values: FloatArray, n_users: int, norm: int) -> FloatArray:
+def row_norms(
+    users: NDArray[np.integer], values: FloatArray, n_users: int, norm: int
+) -> FloatArray:
     """‖z_i‖ of every user (n_users,), z given in coordinate form by its ``users`` and ``values``; 0 without any."""
     sizes = np.abs(values) if norm == 1 else values**2
     summed = totals(users, sizes, n_users)
     return summed if norm == 1 else np.sqrt(summed)
 
 
-def normalised(users: NDArray[np.integer], values: FloatArray, n_users: int, norm: int) -> FloatArray:
+def normalised(
+    users: NDArray[np.integer], values: FloatArray, n_users: int, norm: int
+) -> FloatArray:
     """``values`` > 0 scaled so that every user's vector has ``norm`` 1."""
     return np.asarray(values / row_norms(users, values, n_users, norm)[users])
 
 
-def clip_rows(users: NDArray[np.integer], values: FloatArray, n_users: int, norm: int, clip: float) -> FloatArray:
+def clip_rows(
+    users: NDArray[np.integer], values: FloatArray, n_users: int, norm: int, clip: float
+) -> FloatArray:
     """``values`` with every user's vector moved onto the ball of radius ``clip``: z·min(1, c/‖z‖)."""
     size = row_norms(users, values, n_users, norm)
     factor = np.minimum(1.0, clip / np.maximum(size, 1e-300))
@@ -152,7 +171,11 @@ def clip_rows(users: NDArray[np.integer], values: FloatArray, n_users: int, norm
 
 
 def second_moment(
-    users: NDArray[np.integer], columns: NDArray[np.integer], values: FloatArray, n_users: int, size: int
+    users: NDArray[np.integer],
+    columns: NDArray[np.integer],
+    values: FloatArray,
+    n_users: int,
+    size: int,
 ) -> FloatArray:
     """The strict upper triangle of Σ_i z_i z_iᵀ as a vector, row by row; z_i in coordinate form, ``columns`` < ``size``.
 

@@ -32,7 +32,9 @@ def subject(unit: str) -> str:
     """
     if unit == "rating":
         return "a rating had this value or another"
-    return "one person is in the data" if unit in ("user", "record") else f"one {unit} is in the data"
+    return (
+        "one person is in the data" if unit in ("user", "record") else f"one {unit} is in the data"
+    )
 
 
 def odds_sentence(epsilon: float, delta: float = 0.0, subject: str = "you are in the data") -> str:
@@ -46,5 +48,7 @@ def odds_sentence(epsilon: float, delta: float = 0.0, subject: str = "you are in
     chance = 100 * guess_bound(epsilon, delta)
     if chance > 99.99:
         return f"An attacker may be all but certain whether {subject} (more than 99.99 in 100)."
-    shown = f"{chance:.0f}" if chance < 98.5 else f"{chance:.1f}" if chance < 99.85 else f"{chance:.2f}"
+    shown = (
+        f"{chance:.0f}" if chance < 98.5 else f"{chance:.1f}" if chance < 99.85 else f"{chance:.2f}"
+    )
     return f"An attacker's chance to tell whether {subject} rises from 50 in 100 to at most about {shown} in 100."

@@ -30,10 +30,21 @@ from dpmc_core.mechanisms import Gaussian, Huber, Laplace
 from dpmc_core.mechanisms.huber_privacy import log_sf, loss_inverse
 from dpmc_core.privacy.ledger import Ledger, Release
 
-__all__ = ["COARSE", "FINE", "HuberPrivacyLoss", "optimal_composition_epsilon", "pld_delta", "pld_epsilon", "rounding"]
+__all__ = [
+    "COARSE",
+    "FINE",
+    "HuberPrivacyLoss",
+    "optimal_composition_epsilon",
+    "pld_delta",
+    "pld_epsilon",
+    "rounding",
+]
 
 FloatArray = NDArray[np.float64]
-FINE, COARSE = 200_000, 30_000  # grid points across the losses of a whole ledger; any number is pessimistic
+FINE, COARSE = (
+    200_000,
+    30_000,
+)  # grid points across the losses of a whole ledger; any number is pessimistic
 _MOST_DRAWS, _MOST_OPTIMAL, _MOST_POINTS = (
     200_000,
     20_000,
@@ -48,9 +59,13 @@ class HuberPrivacyLoss(AdditiveNoisePrivacyLoss):  # type: ignore[misc]
     ``sensitivity`` is in units of the released number. Its losses lie in ±αΔ/s, with atoms at both ends.
     """
 
-    def __init__(self, noise: Huber, sensitivity: float, adjacency_type: AdjacencyType = AdjacencyType.REMOVE) -> None:
+    def __init__(
+        self, noise: Huber, sensitivity: float, adjacency_type: AdjacencyType = AdjacencyType.REMOVE
+    ) -> None:
         self._noise = noise
-        super().__init__(sensitivity, is_discrete=False, sampling_prob=1.0, adjacency_type=adjacency_type)
+        super().__init__(
+            sensitivity, is_discrete=False, sampling_prob=1.0, adjacency_type=adjacency_type
+        )
 
     def noise_cdf(self, x: float | Iterable[float]) -> Any:
         return self._noise.cdf(np.asarray(x, dtype=np.float64))
@@ -62,12 +77,17 @@ class HuberPrivacyLoss(AdditiveNoisePrivacyLoss):  # type: ignore[misc]
         """δ(ε) for ε of either sign, right to 1e-15 absolutely; for the last digits of small δ use the mechanism's own."""
         eps = np.asarray(epsilon, dtype=np.float64)
         noise, shift = self._noise, self.sensitivity / self._noise.scale
-        size, top = np.minimum(np.abs(eps), noise.epsilon(self.sensitivity)), noise.epsilon(self.sensitivity)
+        size, top = (
+            np.minimum(np.abs(eps), noise.epsilon(self.sensitivity)),
+            noise.epsilon(self.sensitivity),
+        )
         x = noise.scale * np.asarray(loss_inverse(size, noise.alpha, shift))
         positive = noise.cdf(-x) - np.exp(size + self.noise_log_cdf(-x - self.sensitivity))
         positive = np.where(size < top, np.clip(positive, 0.0, 1.0), 0.0)
         # the noise is symmetric, hence δ(−ε) = 1 − e^{−ε} + e^{−ε}δ(ε)
-        return np.where(eps >= 0, positive, -np.expm1(-np.abs(eps)) + np.exp(-np.abs(eps)) * positive)[()]
+        return np.where(
+            eps >= 0, positive, -np.expm1(-np.abs(eps)) + np.exp(-np.abs(eps)) * positive
+        )[()]
 
     def privacy_loss_tail(self) -> TailPrivacyLossDistribution:
         """Beyond the two kinks furthest out the loss is constant, at ±αΔ/s."""
@@ -75,7 +95,9 @@ class HuberPrivacyLoss(AdditiveNoisePrivacyLoss):  # type: ignore[misc]
         low = -edge - (0.0 if self.adjacency_type == AdjacencyType.ADD else self.sensitivity)
         high = edge + (self.sensitivity if self.adjacency_type == AdjacencyType.ADD else 0.0)
         return TailPrivacyLossDistribution(
-            low, high, {top: float(self.mu_upper_cdf(low)), -top: 1 - float(self.mu_upper_cdf(high))}
+            low,
+            high,
+            {top: float(self.mu_upper_cdf(low)), -top: 1 - float(self.mu_upper_cdf(high))},
         )
 
     def connect_dots_bounds(self) -> ConnectDotsBounds:
@@ -105,7 +127,9 @@ class HuberPrivacyLoss(AdditiveNoisePrivacyLoss):  # type: ignore[misc]
         adjacency_type: AdjacencyType = AdjacencyType.REMOVE,
     ) -> "HuberPrivacyLoss":
         """Huber noise with α = 1.5 and this pure ε."""
-        return cls(Huber.with_epsilon(privacy_parameters.epsilon, sensitivity), sensitivity, adjacency_type)
+        return cls(
+            Huber.with_epsilon(privacy_parameters.epsilon, sensitivity), sensitivity, adjacency_type
+        )
 
 
 def pld_epsilon(ledger: Ledger, delta: float, points: int = FINE) -> float:
@@ -113,12 +137,16 @@ def pld_epsilon(ledger: Ledger, delta: float, points: int = FINE) -> float:
 
     Raises ``NotApplicable`` for noise that has no distribution here (staircase) or ``delta`` too small for Fourier sums.
     """
-    return float(_distribution(ledger, points).get_epsilon_for_delta(delta - _set_aside(ledger, delta)))
+    return float(
+        _distribution(ledger, points).get_epsilon_for_delta(delta - _set_aside(ledger, delta))
+    )
 
 
 def pld_delta(ledger: Ledger, epsilon: float, points: int = FINE) -> float:
     """The δ with which the whole ledger is (``epsilon``, δ)-DP, from its privacy loss distribution (pessimistic)."""
-    return min(float(_distribution(ledger, points).get_delta_for_epsilon(epsilon)) + rounding(ledger), 1.0)
+    return min(
+        float(_distribution(ledger, points).get_delta_for_epsilon(epsilon)) + rounding(ledger), 1.0
+    )
 
 
 def rounding(ledger: Ledger) -> float:
@@ -146,7 +174,10 @@ def optimal_composition_epsilon(ledger: Ledger, delta: float) -> float:
     releases; Murtagh & Vadhan 2016 for unequal ones); dp-accounting composes its privacy loss distribution. Raises ``NotApplicable`` when some release has
     no pure ε.
     """
-    costs = [(release.mechanism.epsilon(release.l1_sensitivity), release.count) for release in ledger.releases]
+    costs = [
+        (release.mechanism.epsilon(release.l1_sensitivity), release.count)
+        for release in ledger.releases
+    ]
     if any(math.isinf(epsilon) for epsilon, _ in costs):
         raise NotApplicable("some release has no pure ε")
     spare = _set_aside(ledger, delta)
@@ -157,11 +188,16 @@ def optimal_composition_epsilon(ledger: Ledger, delta: float) -> float:
         raise NotApplicable(f"more than {_MOST_OPTIMAL:,} releases")
     same = all(epsilon == largest for epsilon, _ in costs)
     # for equal releases the losses ±ε lie on the grid exactly: nothing is rounded
-    interval = largest if same else _interval([(epsilon, epsilon, count) for epsilon, count in costs], FINE)
+    interval = (
+        largest
+        if same
+        else _interval([(epsilon, epsilon, count) for epsilon, count in costs], FINE)
+    )
     total = None
     for epsilon, count in costs:
         single = privacy_loss_distribution.from_privacy_parameters(
-            common.DifferentialPrivacyParameters(epsilon, 0.0), value_discretization_interval=interval
+            common.DifferentialPrivacyParameters(epsilon, 0.0),
+            value_discretization_interval=interval,
         )
         part = single.self_compose(count) if count > 1 else single
         total = part if total is None else total.compose(part)
@@ -180,7 +216,10 @@ def _interval(sizes: Sequence[tuple[float, float, int]], points: int) -> float:
     step = min(everything, spread) / points
     step = max(step, max(top for _, top, _ in sizes) / (points / 20))
     step = min(step, max(std for std, _, _ in sizes) / 50)
-    if max(2 * top for _, top, _ in sizes) > _MOST_POINTS * step or min(everything, spread) > _MOST_POINTS * step:
+    if (
+        max(2 * top for _, top, _ in sizes) > _MOST_POINTS * step
+        or min(everything, spread) > _MOST_POINTS * step
+    ):
         raise NotApplicable("the losses are too unlike for one grid")
     return step
 
@@ -192,7 +231,11 @@ def _size(release: Release) -> tuple[float, float, int]:
         mu = release.l2_sensitivity / noise.scale
         return mu, 10 * mu + mu**2 / 2, release.count
     pure = noise.epsilon(release.l1_sensitivity)
-    return min(pure, release.l1_sensitivity * math.sqrt(noise.fisher_information)), pure, release.count
+    return (
+        min(pure, release.l1_sensitivity * math.sqrt(noise.fisher_information)),
+        pure,
+        release.count,
+    )
 
 
 def _single(release: Release, interval: float) -> Any:
@@ -208,9 +251,14 @@ def _single(release: Release, interval: float) -> Any:
     if isinstance(noise, Huber):
         single = HuberPrivacyLoss(noise, release.l1_sensitivity)
         bounds = single.connect_dots_bounds()
-        low, high = math.floor(bounds.epsilon_lower / interval), math.ceil(bounds.epsilon_upper / interval)
+        low, high = (
+            math.floor(bounds.epsilon_lower / interval),
+            math.ceil(bounds.epsilon_upper / interval),
+        )
         deltas = single.get_delta_for_epsilon(np.arange(low, high + 1) * interval)
-        pmf = pld_pmf.create_pmf_pessimistic_connect_dots_fixed_gap(interval, low, high, np.clip(deltas, 0, 1))
+        pmf = pld_pmf.create_pmf_pessimistic_connect_dots_fixed_gap(
+            interval, low, high, np.clip(deltas, 0, 1)
+        )
         return privacy_loss_distribution.PrivacyLossDistribution(pmf)
     raise NotApplicable(f"no privacy loss distribution for {noise.name} noise")
 
@@ -225,10 +273,10 @@ def _distribution(ledger: Ledger, points: int) -> Any:
     for release in ledger.releases:
         try:
             single = _single(release, interval)
-        except (
-            ValueError
-        ) as error:  # dp-accounting's check of its own grid: rounding can break it for losses of hundreds
-            raise NotApplicable("the loss of one release cannot be put on a grid in floating point") from error
+        except ValueError as error:  # dp-accounting's check of its own grid: rounding can break it for losses of hundreds
+            raise NotApplicable(
+                "the loss of one release cannot be put on a grid in floating point"
+            ) from error
         part = single.self_compose(release.count) if release.count > 1 else single
         total = part if total is None else total.compose(part)
     assert total is not None

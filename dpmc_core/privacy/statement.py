@@ -14,7 +14,14 @@ from dpmc_core.privacy.account import HOUSE_PROOF, Account, account, best, best_
 from dpmc_core.privacy.ledger import Ledger, Release
 from dpmc_core.wording import three
 
-__all__ = ["FACTOR_CAVEATS", "JOINT_CAVEATS", "NOMINAL_CAVEATS", "PUBLISHED_NMF_CAVEATS", "Statement", "state"]
+__all__ = [
+    "FACTOR_CAVEATS",
+    "JOINT_CAVEATS",
+    "NOMINAL_CAVEATS",
+    "PUBLISHED_NMF_CAVEATS",
+    "Statement",
+    "state",
+]
 
 NOMINAL_CAVEATS = (
     "The released sum Σ x·u scales with the length of the factor vectors u, which nothing bounds: no Δ is derived.",
@@ -103,11 +110,11 @@ class Statement:
         at = f" at δ = {self.delta:g}" if self.delta else ""
         if self.draws == 1:
             return f"{kind} ε = {three(self.epsilon)} for one draw{at}"
-        if not self.nominal:  # noise is spread unevenly over the releases: only the total means something
+        if (
+            not self.nominal
+        ):  # noise is spread unevenly over the releases: only the total means something
             return f"{kind} ε = {three(self.epsilon)} in all, over {self.draws:,} draws{at}"
-        return (
-            f"{kind} ε = {three(self.epsilon_per_draw)} per draw, {three(self.epsilon)} over {self.draws:,} draws{at}"
-        )
+        return f"{kind} ε = {three(self.epsilon_per_draw)} per draw, {three(self.epsilon)} over {self.draws:,} draws{at}"
 
     def as_dict(self) -> dict[str, Any]:
         """A JSON-able copy; an infinite ε becomes None."""
@@ -146,11 +153,15 @@ def state(ledger: Ledger, delta: float = 1e-5, rating_width: float | None = None
     for field in ("unit", "neighbours"):
         named = sorted({getattr(release, field) for release in ledger.releases})
         if len(named) > 1:
-            raise ParameterError(field, " and ".join(named), "the same for all releases of a ledger")
+            raise ParameterError(
+                field, " and ".join(named), "the same for all releases of a ledger"
+            )
     answers = account(ledger, delta)
     tight, published = best(answers), best_published(answers)
     proof = (
-        "" if tight.published else f"; this {HOUSE_PROOF}. By published results alone ε = {three(published.epsilon)}"
+        ""
+        if tight.published
+        else f"; this {HOUSE_PROOF}. By published results alone ε = {three(published.epsilon)}"
     )
     return Statement(
         unit=first.unit,

@@ -3,13 +3,21 @@
 import numpy as np
 import pytest
 
-from app_pages.parts import charts, run_charts, style, texts
-from app_pages.parts.run_charts import Named
-from app_pages.parts.style import whole
 from dpmc_core.experiments import RunSpec, run
 from dpmc_core.mechanisms import Gaussian, Huber, Laplace, Staircase
+from pages.parts.completion import charts as run_charts
+from pages.parts.completion.charts import Named
+from pages.parts.mechanisms import charts, texts
+from pages.parts.ui import densities
+from pages.parts.ui import figures as style
+from pages.parts.ui.figures import whole
 
-TRIO = [Huber(alpha=1.5), Laplace(scale=1.0), Gaussian(scale=1.0), Staircase(epsilon=1.0, sensitivity=1.0)]
+TRIO = [
+    Huber(alpha=1.5),
+    Laplace(scale=1.0),
+    Gaussian(scale=1.0),
+    Staircase(epsilon=1.0, sensitivity=1.0),
+]
 
 
 @pytest.fixture(scope="module")
@@ -18,13 +26,17 @@ def results() -> list[Named]:
     return [
         Named("A", "ALS, no noise", run(base)),
         Named("B", "ALS + Huber", run(base.but(mechanism="huber", variance=2.0))),
-        Named("C", "IRLS + Gaussian", run(base.but(algorithm="irls-2", mechanism="gaussian", epsilon=3.0))),
+        Named(
+            "C",
+            "IRLS + Gaussian",
+            run(base.but(algorithm="irls-2", mechanism="gaussian", epsilon=3.0)),
+        ),
     ]
 
 
 def test_densities_draw_what_the_mechanism_says() -> None:
-    for view, (_, method) in charts.VIEWS.items():
-        _, numbers = charts.densities(TRIO, view)
+    for view, (_, method) in densities.VIEWS.items():
+        _, numbers = densities.densities(TRIO, view)
         for m in TRIO:
             expected = np.asarray(getattr(m, method)(numbers["x"].to_numpy()))
             np.testing.assert_allclose(numbers[m.name], expected)
@@ -34,7 +46,7 @@ def test_each_mechanism_keeps_its_colour_dash_and_marker() -> None:
     assert len({(i.colour, i.dash, i.marker) for i in style.IDENTITY.values()}) == 5
     for each in ("colour", "dash", "marker"):
         assert len({getattr(i, each) for i in style.IDENTITY.values()}) == 5
-    fig, _ = charts.densities(TRIO)
+    fig, _ = densities.densities(TRIO)
     lines = {t.name: (t.line.color, t.line.dash) for t in fig.data if t.mode == "lines"}
     assert lines["Huber"] == ("#0072B2", "solid")
     assert lines["Laplace"] == ("#D55E00", "dash")
@@ -100,7 +112,9 @@ def test_other_run_charts(results: list[Named]) -> None:
     np.testing.assert_allclose(numbers.iloc[:, 1:].sum() * width, 1, atol=1e-6)
     ratings = results[0].result.split.train
     _, numbers = run_charts.popularity(ratings)
-    assert numbers["ratings"].max() == max(np.bincount(ratings.items).max(), np.bincount(ratings.users).max())
+    assert numbers["ratings"].max() == max(
+        np.bincount(ratings.items).max(), np.bincount(ratings.users).max()
+    )
     share = run_charts.sparsity(ratings)[0].data[0].z
     assert np.mean(share) == pytest.approx(100 * ratings.density, rel=1e-3)
 
@@ -112,15 +126,23 @@ def test_words_match_the_numbers(results: list[Named]) -> None:
         _, apart, half = named.result.against_trivial
         assert ("beats every trivial predictor" in sentence) == (apart < -half)
         assert ("does not beat" in sentence) == (apart > half)
-    out = texts.notice_mechanisms([Huber.with_variance(2, alpha=1.5), Laplace.with_variance(2)], 1.0, 1e-5)
-    assert any("tends to 1.1, 2 and 1" in s and "costs 1.07 (Huber), 1.47 (Laplace)" in s for s in out)
-    out = texts.notice_mechanisms([Huber.with_epsilon(1, 1, alpha=1.5), Laplace.with_epsilon(1, 1)], 1.0, 1e-5)
+    out = texts.notice_mechanisms(
+        [Huber.with_variance(2, alpha=1.5), Laplace.with_variance(2)], 1.0, 1e-5
+    )
+    assert any(
+        "tends to 1.1, 2 and 1" in s and "costs 1.07 (Huber), 1.47 (Laplace)" in s for s in out
+    )
+    out = texts.notice_mechanisms(
+        [Huber.with_epsilon(1, 1, alpha=1.5), Laplace.with_epsilon(1, 1)], 1.0, 1e-5
+    )
     assert any("1.48" in s for s in out)
     out = texts.notice_mechanisms([Laplace.with_variance(2), Gaussian.with_variance(2)], 1.0, 1e-5)
     assert any("Laplace 69.7, Gaussian 63.8 times" in s for s in out)
 
 
-def test_noise_is_judged_by_paired_differences_and_only_like_with_like(results: list[Named]) -> None:
+def test_noise_is_judged_by_paired_differences_and_only_like_with_like(
+    results: list[Named],
+) -> None:
     quiet, noisy, other = results
     said = texts.notice_runs([quiet, noisy, other])
     judged = [s for s in said if s.startswith("Noise (")]
@@ -133,4 +155,6 @@ def test_noise_is_judged_by_paired_differences_and_only_like_with_like(results: 
         k = rng.integers(0, len(test), len(test))
         draws.append(np.sqrt(np.mean(errors[1][k] ** 2)) - np.sqrt(np.mean(errors[0][k] ** 2)))
     half = float(judged[0].split("±")[1].split(",")[0].split(":")[0])
-    assert half == pytest.approx(1.96 * np.std(draws), rel=0.1)  # the bootstrap of the same difference
+    assert half == pytest.approx(
+        1.96 * np.std(draws), rel=0.1
+    )  # the bootstrap of the same difference

@@ -9,11 +9,15 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app_pages.parts import factor_charts, factor_study_view, jobs, style
-from app_pages.parts.factor_controls import QUESTIONS
-from app_pages.parts.factor_texts import notice_factors
 from dpmc_core.experiments import FactorSpec, factorize
-from dpmc_core.experiments.factor_studies import FACTOR_STUDIES, factor_cells, seeds_of
+from dpmc_core.experiments.studies.factorization import FACTOR_STUDIES, factor_cells, seeds_of
+from pages.parts.factorization import charts as factor_charts
+from pages.parts.factorization import study_view as factor_study_view
+from pages.parts.factorization.controls import QUESTIONS
+from pages.parts.factorization.texts import notice_factors
+from pages.parts.server import jobs
+from pages.parts.ui import figures as style
+from pages.parts.ui import pictures
 from tests.app.test_pages import fresh_visitor, open_page
 
 __all__ = ["fresh_visitor"]  # each test is a visitor of its own
@@ -51,7 +55,12 @@ def test_faces_four_ways_side_by_side() -> None:
     assert not any("Example" in c.value for c in app.caption)
     assert len(app.metric) == 4
     said = " ".join(m.value for m in app.markdown)
-    for name in ("NMF, not private", "As published, not private", "Made sound", "Moment NMF, sound"):
+    for name in (
+        "NMF, not private",
+        "As published, not private",
+        "Made sound",
+        "Moment NMF, sound",
+    ):
         assert f"**{name}**" in said
     assert sum("sound ε = 10 in all" in m.value for m in app.markdown) == 2
     assert any("Not private" in w.value for w in app.warning)
@@ -72,7 +81,9 @@ def test_spoiled_faces_show_what_the_outlier_matrix_took_up() -> None:
     assert len(app.metric) == 5
     assert any("took up" in s.value for s in app.subheader)
     assert any("robust parts" in m.value for m in app.markdown)
-    assert any("30 of 300 images have 70 % of their pixels spoiled" in m.value for m in app.markdown)
+    assert any(
+        "30 of 300 images have 70 % of their pixels spoiled" in m.value for m in app.markdown
+    )
 
 
 def test_topics_beside_each_other() -> None:
@@ -103,7 +114,12 @@ def test_articles_show_both_coherences_and_the_warning() -> None:
     "params",
     [
         {"f_data": "lfw", "f_epsilon": "0.1", "f_seed": "24"},  # every part of moment NMF is empty
-        {"f_data": "topics", "f_n": "20", "f_k": "12", "f_epsilon": "1"},  # top words that no document holds
+        {
+            "f_data": "topics",
+            "f_n": "20",
+            "f_k": "12",
+            "f_epsilon": "1",
+        },  # top words that no document holds
         {"f_data": "topics", "f_n": "2", "f_k": "1"},
         {"f_data": "cartoon", "f_n": "3", "f_k": "2", "f_spoil": "true", "f_spoiled": "0.4"},
         {"f_data": "lfw", "f_k": "1"},
@@ -115,7 +131,9 @@ def test_the_ends_of_the_ranges(params: dict[str, str]) -> None:
     finish(app, "factors")
     assert not app.error
     assert len(app.metric) >= 4
-    assert not any(len(word) > 60 for m in [*app.markdown, *app.caption] for word in m.value.split())
+    assert not any(
+        len(word) > 60 for m in [*app.markdown, *app.caption] for word in m.value.split()
+    )
 
 
 def test_switching_back_and_forth_loses_nothing() -> None:
@@ -136,7 +154,10 @@ def test_switching_back_and_forth_loses_nothing() -> None:
 
 def test_a_study_runs_live() -> None:
     app = ask("people", f_data="topics", f_seeds="1", f_k="3")
-    assert set(app.selectbox(key="f_data").options) == {"Cartoon faces, any number", "Synthetic topics, any number"}
+    assert set(app.selectbox(key="f_data").options) == {
+        "Cartoon faces, any number",
+        "Synthetic topics, any number",
+    }
     app.button(key="go").click().run()
     finish(app, "factor-study-people")
     assert not app.error
@@ -155,7 +176,9 @@ def test_bad_settings_get_a_sentence() -> None:
     assert any("netflix" in w.value for w in app.warning)
 
 
-def test_a_missing_set_says_where_to_get_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_missing_set_says_where_to_get_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setenv("DPMC_DATA_DIR", str(tmp_path))
     for name, words in (("cbcl", "where to get it"), ("guardian", "fetch it on the Datasets page")):
         app = ask(f_data=name)
@@ -192,7 +215,10 @@ def test_stored_studies_are_what_running_them_again_gives() -> None:
                 continue
             (point,) = [p for p in result.points if (p.series, p.x) == (cell.series, cell.x)]
             again = factorize(cell.spec, compare=False)
-            assert again.final.objective == pytest.approx(point.values["objective"][0], rel=1e-6), (kind, cell)
+            assert again.final.objective == pytest.approx(point.values["objective"][0], rel=1e-6), (
+                kind,
+                cell,
+            )
             checked += 1
     assert checked >= 5
 
@@ -202,7 +228,9 @@ def test_study_figures_and_sentences(kind: str) -> None:
     result = factor_study_view.stored()[kind]
     figure, numbers = factor_study_view.factor_curves(result)
     assert len(numbers)
-    assert {note["text"] for note in style.whole(figure)["layout"]["annotations"]} >= {p.series for p in result.points}
+    assert {note["text"] for note in style.whole(figure)["layout"]["annotations"]} >= {
+        p.series for p in result.points
+    }
     sentences = factor_study_view.factor_sentences(result)
     assert sentences
     if kind == "rounds":
@@ -211,7 +239,9 @@ def test_study_figures_and_sentences(kind: str) -> None:
         assert any("finds nine in ten true parts from" in s for s in sentences)
     spec = result.spec
     wanted = factor_cells(spec)
-    order = [n for k in range(spec.seeds) for n, cell in enumerate(wanted) if k < seeds_of(spec, cell)]
+    order = [
+        n for k in range(spec.seeds) for n, cell in enumerate(wanted) if k < seeds_of(spec, cell)
+    ]
     made = {(p.series, p.x): p for p in result.points}
     for runs in range(1, len(order)):  # a study may be stopped after any of its runs
         points = []
@@ -228,7 +258,9 @@ def test_study_figures_and_sentences(kind: str) -> None:
 
 def test_a_documents_topics_are_bars_with_names() -> None:
     """The names begin with a number: on a numeric axis plotly drew nothing."""
-    item = factor_charts.learned([factorize(FactorSpec(dataset="topics", n_samples=200, rank=4))])[0]
+    item = factor_charts.learned([factorize(FactorSpec(dataset="topics", n_samples=200, rank=4))])[
+        0
+    ]
     figure, numbers = factor_charts.document_bars(item, 3)
     assert figure.layout.yaxis.type == "category"
     assert numbers["share"].sum() == pytest.approx(1.0, abs=0.03)
@@ -249,15 +281,20 @@ def test_more_parts_are_all_used_until_somebody_asks_for_fewer() -> None:
 
 def test_parts_are_shown_beside_their_likes() -> None:
     base = FactorSpec(dataset="cartoon", n_samples=300, rank=5)
-    results = [factorize(base), factorize(base.but(algorithm="moment-nmf", mechanism="gaussian", epsilon=50.0))]
+    results = [
+        factorize(base),
+        factorize(base.but(algorithm="moment-nmf", mechanism="gaussian", epsilon=50.0)),
+    ]
     items = factor_charts.learned(results)
     assert sorted(items[1].order) == list(range(5))
-    first, second = (i.dictionary / np.maximum(np.linalg.norm(i.dictionary, axis=0), 1e-12) for i in items)
+    first, second = (
+        i.dictionary / np.maximum(np.linalg.norm(i.dictionary, axis=0), 1e-12) for i in items
+    )
     np.testing.assert_allclose((first * second).sum(axis=0), items[1].likeness, atol=1e-9)
     whole, left = factor_charts.rebuilt(results[0], 3, 5)
     assert left == pytest.approx(np.linalg.norm(np.asarray(results[0].clean.values)[:, 3] - whole))
     assert factor_charts.rebuilt(results[0], 3, 1)[1] >= left - 1e-9
-    sheet = factor_charts.tiles(results[0].dictionary, (24, 24), 3)
+    sheet = pictures.tiles(results[0].dictionary, (24, 24), 3)
     assert sheet.shape == (2 * 25 + 1, 3 * 25 + 1)
     said = " ".join(notice_factors(items))
     assert "True parts found" in said

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from app_pages.parts import gate
+from pages.parts.server import gate
 from tests.apart import run_apart
 
 MEGABYTE = 2**20
@@ -48,7 +48,9 @@ def put(visit: str, megabytes: int | None, base: str = "") -> dict[str, Any]:
     }
 
 
-def test_visits_beyond_the_limit_are_turned_away_until_one_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_visits_beyond_the_limit_are_turned_away_until_one_ends(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("DPMC_VISITS", "2")
     html = [(b"accept", b"text/html,*/*")]
 
@@ -61,8 +63,12 @@ def test_visits_beyond_the_limit_are_turned_away_until_one_ends(monkeypatch: pyt
         assert (await answer(door, **stream))["type"] == "websocket.close"
         refused = await answer(door, type="http", path="/lab/budget", headers=html)
         assert (refused["status"], dict(refused["headers"])[b"retry-after"]) == (503, b"120")
-        script = asyncio.create_task(answer(door, type="http", path="/static/x.js"))  # of those who are inside
-        health = asyncio.create_task(answer(door, type="http", path="/_stcore/health", headers=html))
+        script = asyncio.create_task(
+            answer(door, type="http", path="/static/x.js")
+        )  # of those who are inside
+        health = asyncio.create_task(
+            answer(door, type="http", path="/_stcore/health", headers=html)
+        )
         await asyncio.sleep(0)
         assert behind.seen == 4
         behind.let_go.set()
@@ -78,7 +84,10 @@ def test_uploads_on_their_way_are_counted(declared: int | None) -> None:
     async def story() -> None:
         behind = Behind()
         door = gate.Gate(behind)
-        coming = [asyncio.create_task(answer(door, **put("a", declared))) for _ in range(gate.UPLOADS_OF_ONE)]
+        coming = [
+            asyncio.create_task(answer(door, **put("a", declared)))
+            for _ in range(gate.UPLOADS_OF_ONE)
+        ]
         await asyncio.sleep(0)
         assert (await answer(door, **put("a", 1)))["status"] == 413
         other = asyncio.create_task(answer(door, **put("b", 1, "/lab")))

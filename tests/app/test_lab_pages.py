@@ -8,14 +8,19 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app_pages.parts import jobs, keeping, lessons, share, tradeoff_charts, tradeoff_view
-from app_pages.parts.tradeoff_controls import BY, VIEWS
 from dpmc_core.errors import DataError
 from dpmc_core.experiments import FactorSpec, RunSpec, run
 from dpmc_core.experiments.papers import ENTRIES, PAPERS
-from dpmc_core.experiments.records import failed, record_of
-from dpmc_core.experiments.store import RunStore
-from dpmc_core.experiments.sweep_spec import SweepSpec
+from dpmc_core.experiments.store.records import failed, record_of
+from dpmc_core.experiments.store.store import RunStore
+from dpmc_core.experiments.sweeps import stored
+from dpmc_core.experiments.sweeps.spec import SweepSpec
+from pages.parts.lessons import lessons
+from pages.parts.server import jobs
+from pages.parts.server import run_store as keeping
+from pages.parts.tradeoffs import charts as tradeoff_charts
+from pages.parts.tradeoffs.controls import BY, VIEWS
+from pages.parts.ui import share
 from tests.app.test_pages import fresh_visitor, open_page  # noqa: F401 - a fixture
 
 SMALL = {"n_users": "60", "n_items": "40"}
@@ -30,7 +35,9 @@ def own_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def texts(app: AppTest) -> str:
     return "\n".join(
-        str(e.value) for kind in ("markdown", "caption", "info", "warning", "error", "success") for e in app.get(kind)
+        str(e.value)
+        for kind in ("markdown", "caption", "info", "warning", "error", "success")
+        for e in app.get(kind)
     )
 
 
@@ -64,7 +71,7 @@ def test_sound_examples_in_every_view(vary: str, view: str) -> None:
 
 
 def test_examples_are_whole() -> None:
-    for name, (spec, points, made) in tradeoff_view.examples().items():
+    for name, (spec, points, made) in stored.examples().items():
         assert sum(len(p.values) + p.failures for p in points) == made["runs"], name
         assert len(points) == len(spec.cells()), name
         for point in points:
@@ -113,7 +120,7 @@ def test_a_sweep_runs_on_the_page_and_is_kept(own_store: Path) -> None:
 
 
 def test_lines_and_needed_people_follow_the_example() -> None:
-    _, points, _ = tradeoff_view.examples()["people"]
+    _, points, _ = stored.examples()["people"]
     lines = tradeoff_charts.lines_of(points, "n_users")
     assert lines.algorithms == ["moments", "dpals"]
     figure, numbers = tradeoff_charts.curves(lines, "error")
@@ -132,7 +139,10 @@ def test_presenter_shows_stored_results_only() -> None:
 @pytest.mark.parametrize(
     ("params", "said"),
     [
-        ({"t_total_epsilon_user": "1, many"}, "'many' is not allowed: it must be a number from 0.01 to 1000"),
+        (
+            {"t_total_epsilon_user": "1, many"},
+            "'many' is not allowed: it must be a number from 0.01 to 1000",
+        ),
         ({"t_total_epsilon_user": "<script>alert(1)</script>"}, "is not allowed"),
         ({"t_seeds": "99999999"}, "Repetitions of each point"),
         ({"t_view": "__import__('os')"}, "View"),
@@ -174,7 +184,11 @@ def test_runs_without_any_show_an_example(own_store: Path) -> None:
 
 
 def test_runs_are_filtered_compared_and_deleted(own_store: Path) -> None:
-    specs = [TINY, TINY.but(mechanism="huber", variance=2.0), TINY.but(mechanism="gaussian", variance=2.0, rank=3)]
+    specs = [
+        TINY,
+        TINY.but(mechanism="huber", variance=2.0),
+        TINY.but(mechanism="gaussian", variance=2.0, rank=3),
+    ]
     records = [record_of(run(spec)) for spec in specs]
     with RunStore(own_store) as store:
         for record in records:
@@ -212,7 +226,9 @@ def test_a_store_that_cannot_be_read_is_told_and_pages_go_on(own_store: Path) ->
     app = open_page("tradeoffs")
     assert "damaged, or is no database" in texts(app)
     assert app.get("plotly_chart")
-    app = open_page("completion", n_users="30", n_items="20", observed="0.5", rank="2", iterations="2")
+    app = open_page(
+        "completion", n_users="30", n_items="20", observed="0.5", rank="2", iterations="2"
+    )
     app.button(key="go").click().run()
     wait(app)
     assert app.metric  # the run is shown
@@ -221,7 +237,9 @@ def test_a_store_that_cannot_be_read_is_told_and_pages_go_on(own_store: Path) ->
 
 
 def test_runs_of_pages_are_kept(own_store: Path) -> None:
-    app = open_page("completion", n_users="30", n_items="20", observed="0.5", rank="2", iterations="2")
+    app = open_page(
+        "completion", n_users="30", n_items="20", observed="0.5", rank="2", iterations="2"
+    )
     app.button(key="go").click().run()
     wait(app)
     assert keeping.store().count() == 2
@@ -302,7 +320,7 @@ def test_lessons_are_whole() -> None:
     for lesson in lessons.lessons().values():
         assert 4 <= len(lesson.steps) <= 8
         for step in lesson.steps:
-            assert (Path("app_pages") / f"{step.page}.py").exists()
+            assert (Path("pages") / f"{step.page}.py").exists()
 
 
 @pytest.mark.parametrize("name", ["epsilon", "noise", "cost"])
@@ -310,7 +328,10 @@ def test_every_step_opens_its_page_with_its_settings(name: str) -> None:
     for k, step in enumerate(lessons.lessons()[name].steps, start=1):
         app = open_page(
             step.page,
-            **{key: f"{v:g}" if isinstance(v, float) else str(v) for key, v in step.settings.items()},
+            **{
+                key: f"{v:g}" if isinstance(v, float) else str(v)
+                for key, v in step.settings.items()
+            },
             lesson=name,
             step=str(k),
         )
@@ -350,7 +371,8 @@ def test_an_answer_is_kept_when_the_step_is_shown_again() -> None:
 
 def test_the_address_is_shared_whole() -> None:
     link = share.address(
-        "http://lab/completion", {"rank": ["5"], "run": ["1"], "lesson": ["noise"], "step": ["2"], "embed": ["true"]}
+        "http://lab/completion",
+        {"rank": ["5"], "run": ["1"], "lesson": ["noise"], "step": ["2"], "embed": ["true"]},
     )
     assert (
         link == "http://lab/completion?rank=5&run=1&lesson=noise&step=2"
@@ -363,10 +385,19 @@ def test_the_address_is_shared_whole() -> None:
     [
         TINY.but(mechanism="huber", variance=2.0).python(),
         RunSpec(
-            task="recommend", algorithm="popular", dataset="skewed", n_users=60, n_items=40, n_ratings=900
+            task="recommend",
+            algorithm="popular",
+            dataset="skewed",
+            n_users=60,
+            n_items=40,
+            n_ratings=900,
         ).python(),
         FactorSpec(dataset="cartoon", n_samples=200, rank=4, rounds=4).python(),
-        SweepSpec(base=tuple(TINY.changes().items()), grids=((("mechanism", ("none", "laplace")),),), seeds=2).python(),
+        SweepSpec(
+            base=tuple(TINY.changes().items()),
+            grids=((("mechanism", ("none", "laplace")),),),
+            seeds=2,
+        ).python(),
     ],
     ids=["run", "recommend", "factorize", "sweep"],
 )

@@ -16,10 +16,11 @@ from streamlit.runtime.runtime import Runtime
 from streamlit.runtime.websocket_session_manager import WebsocketSessionManager
 from streamlit.testing.v1 import AppTest
 
-from app_pages.parts import jobs, own_data, settings
-from dpmc_core.datasets import shelf
+from dpmc_core.datasets import user_datasets as shelf
 from dpmc_core.errors import ParameterError
-from dpmc_core.experiments.store import RunStore
+from dpmc_core.experiments.store.store import RunStore
+from pages.parts.server import jobs, settings
+from pages.parts.server import user_data as own_data
 from tests.apart import run_apart
 from tests.app.test_pages import ROOT, fresh_visitor, open_page
 from tests.own.files import documents_zip, long_csv, pictures_zip
@@ -50,7 +51,7 @@ def own_page(kind: str = "ratings") -> AppTest:
 
 
 def go_to(app: AppTest, page: str) -> AppTest:
-    app.switch_page(f"app_pages/{page}.py").run()
+    app.switch_page(f"{page}.py").run()
     assert not app.exception
     return app
 
@@ -144,7 +145,9 @@ def test_a_wrong_guess_is_corrected_and_a_bad_file_takes_nothing_away() -> None:
 
 def test_after_a_reload_the_address_says_what_became_of_the_data_and_runs_nothing() -> None:
     app = open_page("completion", dataset="Your ratings", run="1")
-    assert any("“Your ratings” are not here" in w.value and "reloading" in w.value for w in app.warning)
+    assert any(
+        "“Your ratings” are not here" in w.value and "reloading" in w.value for w in app.warning
+    )
     assert jobs.current("run") is None
     assert open_page("completion", rank="nonsense", run="1").warning
     assert jobs.current("run") is None
@@ -171,10 +174,14 @@ def test_links_to_other_pages_choose_the_set_and_its_usual_settings_run() -> Non
         ("images", "a.zip", pictures_zip(30), "factorization"),
     ],
 )
-def test_every_link_to_a_page_chooses_the_set_there(kind: str, file: str, data: bytes, page: str) -> None:
+def test_every_link_to_a_page_chooses_the_set_there(
+    kind: str, file: str, data: bytes, page: str
+) -> None:
     app = upload(own_page(kind), file, data)
     (link,) = [
-        found for found in app.get("page_link") if found.proto.page == page and "=Your" in found.proto.query_string
+        found
+        for found in app.get("page_link")
+        if found.proto.page == page and "=Your" in found.proto.query_string
     ]
     key, title = link.proto.query_string.replace("+", " ").split("=")
     app.query_params[key] = title
@@ -236,7 +243,8 @@ def test_a_set_is_swapped_while_a_run_on_it_goes_on() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "file", "data"), [("documents", "a.zip", documents_zip(30)), ("images", "a.zip", pictures_zip(30))]
+    ("kind", "file", "data"),
+    [("documents", "a.zip", documents_zip(30)), ("images", "a.zip", pictures_zip(30))],
 )
 def test_documents_and_images_are_factorised(kind: str, file: str, data: bytes) -> None:
     app = upload(own_page(kind), file, data)
@@ -253,7 +261,9 @@ def test_all_visitors_together_have_a_limit(monkeypatch: pytest.MonkeyPatch) -> 
     gc.collect()
     before = own_data._Held.megabytes
     monkeypatch.setenv("DPMC_OWN_MB", str(int(before) + 1))
-    huge = b"reader,book,stars\n" + b"\n".join(b"r%d,b%d,%d" % (k % 5000, k // 5000, k % 5 + 1) for k in range(100_000))
+    huge = b"reader,book,stars\n" + b"\n".join(
+        b"r%d,b%d,%d" % (k % 5000, k // 5000, k % 5 + 1) for k in range(100_000)
+    )
     app = upload(own_page(), "a.csv", huge)
     assert any("all visitors' own data together may take" in e.value for e in app.error)
     assert "own-sets" not in app.session_state
@@ -266,7 +276,11 @@ def test_an_upload_never_touches_a_disk() -> None:
     opened: list[str] = []
     watching = True
     sys.addaudithook(
-        lambda event, found: opened.append(str(found)) if watching and event in ("open", "tempfile.mkstemp") else None
+        lambda event, found: (
+            opened.append(str(found))
+            if watching and event in ("open", "tempfile.mkstemp")
+            else None
+        )
     )
     body = (
         b'--x\r\nContent-Disposition: form-data; name="f"; filename="a.csv"\r\n\r\n'
@@ -279,7 +293,9 @@ def test_an_upload_never_touches_a_disk() -> None:
             yield body[start : start + 65_536]
 
     async def parse() -> bool:
-        form = await MultiPartParser(Headers({"content-type": "multipart/form-data; boundary=x"}), stream()).parse()
+        form = await MultiPartParser(
+            Headers({"content-type": "multipart/form-data; boundary=x"}), stream()
+        ).parse()
         file = form["f"]
         rolled = bool(file.file._rolled)
         await file.close()
@@ -301,7 +317,8 @@ def test_settings_are_as_documented(monkeypatch: pytest.MonkeyPatch) -> None:
     for bad in ("many", "0", "-1", "1e3", "9" * 20):
         monkeypatch.setenv("DPMC_JOBS", bad)
         with pytest.raises(
-            ParameterError, match=r"DPMC_JOBS = .* is not allowed: it must be a whole number from 1 to 64"
+            ParameterError,
+            match=r"DPMC_JOBS = .* is not allowed: it must be a whole number from 1 to 64",
         ):
             settings.of("DPMC_JOBS")
     monkeypatch.setenv("DPMC_JOBS", " 3 ")
@@ -316,13 +333,25 @@ def test_the_log_is_lines_of_json_without_a_visitor(capfd: pytest.CaptureFixture
     lines = [line for line in capfd.readouterr().err.splitlines() if line.startswith("{")]
     entry = json.loads(lines[-1])
     assert (entry["event"], entry["kind"], entry["state"]) == ("job", "task", "done")
-    assert set(entry) <= {"time", "event", "session", "kind", "state", "waited", "seconds", "done", "of"}
+    assert set(entry) <= {
+        "time",
+        "event",
+        "session",
+        "kind",
+        "state",
+        "waited",
+        "seconds",
+        "done",
+        "of",
+    }
 
 
 def test_sessions_that_are_over_can_be_dropped() -> None:
     """What ``warm`` uses of Streamlit is private there: a release that changes it must be noticed."""
     over = MemorySessionStorage(ttl_seconds=0)
     assert callable(over._cache.expire)  # type: ignore[attr-defined]
-    manager = WebsocketSessionManager(over, *[None] * (len(signature(WebsocketSessionManager).parameters) - 1))
+    manager = WebsocketSessionManager(
+        over, *[None] * (len(signature(WebsocketSessionManager).parameters) - 1)
+    )
     assert manager._session_storage is over
     assert callable(Runtime._get_async_objs)

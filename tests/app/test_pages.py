@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app_pages.parts import controls, glossary, jobs
 from dpmc_core.experiments import RunSpec
+from pages.parts.server import jobs
+from pages.parts.ui import controls, glossary
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -20,10 +21,10 @@ def fresh_visitor(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def open_page(name: str, **params: str) -> AppTest:
-    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    app = AppTest.from_file(str(ROOT / "pages" / "main.py"), default_timeout=60)
     if name != "home":
         app.run()
-        app.switch_page(f"app_pages/{name}.py")
+        app.switch_page(f"{name}.py")
     for key, value in params.items():
         app.query_params[key] = value
     app.run()
@@ -84,15 +85,21 @@ def test_mechanisms_at_the_ends_of_the_sliders(alpha: float, sensitivity: float)
 def test_bad_links_are_named_and_the_usual_value_is_used() -> None:
     app = open_page("mechanisms", m_alpha="99", m_delta="tiny")
     said = " ".join(w.value for w in app.warning)
-    assert "Huber's α = '99' is not allowed: it must be a number from 0.01 to 20." in said.replace("\\", "")
+    assert "Huber's α = '99' is not allowed: it must be a number from 0.01 to 20." in said.replace(
+        "\\", ""
+    )
     assert "δ = 'tiny'" in said.replace("\\", "")
     assert app.slider(key="m_alpha").value == 1.5
     app.slider(key="m_alpha").set_value(2.0).run()
-    assert "Huber's α" not in " ".join(w.value for w in app.warning)  # the sentence goes once the value is changed
+    assert "Huber's α" not in " ".join(
+        w.value for w in app.warning
+    )  # the sentence goes once the value is changed
 
 
 def test_a_link_may_say_names_or_titles_and_many_at_once() -> None:
-    app = open_page("completion", dataset="skewed", a_algorithm="irls", b_noise="laplace", c_by="epsilon", n="3")
+    app = open_page(
+        "completion", dataset="skewed", a_algorithm="irls", b_noise="laplace", c_by="epsilon", n="3"
+    )
     assert not app.warning
     assert app.selectbox(key="dataset").value == "skewed"
     assert app.selectbox(key="a_algorithm").value == "irls"
@@ -115,11 +122,15 @@ def test_a_link_may_say_names_or_titles_and_many_at_once() -> None:
 )
 def test_every_control_names_a_bad_link(page: str, key: str, value: str, words: str) -> None:
     app = open_page(page, **{key: value})
-    assert any(words in w.value.replace("\\", "") for w in app.warning), [w.value for w in app.warning]
+    assert any(words in w.value.replace("\\", "") for w in app.warning), [
+        w.value for w in app.warning
+    ]
 
 
 def test_strangers_words_in_a_link_are_not_markdown() -> None:
-    app = open_page("mechanisms", m_alpha="[free](https://evil.example) ![x](https://evil.example/a.png)")
+    app = open_page(
+        "mechanisms", m_alpha="[free](https://evil.example) ![x](https://evil.example/a.png)"
+    )
     (warning,) = app.warning
     assert "\\[free\\]\\(https" in warning.value
     assert controls.plain("a*b_c`d") == "a\\*b\\_c\\`d"
@@ -128,7 +139,7 @@ def test_strangers_words_in_a_link_are_not_markdown() -> None:
 def test_a_warning_stays_on_its_page() -> None:
     app = open_page("mechanisms", m_alpha="99")
     assert app.warning
-    app.switch_page("app_pages/completion.py").run()
+    app.switch_page("completion.py").run()
     assert not app.warning
 
 
@@ -218,7 +229,9 @@ def test_rank_above_the_matrix_is_refused_in_a_sentence_and_earlier_results_stay
     app.number_input(key="rank").set_value(50).run()
     app.button(key="go").click().run()
     finish(app)
-    assert any("A: Rank r = 50" in e.value.replace("\\", "") and "at most 10" in e.value for e in app.error)
+    assert any(
+        "A: Rank r = 50" in e.value.replace("\\", "") and "at most 10" in e.value for e in app.error
+    )
     assert [m.value for m in app.metric] == kept  # the failed run takes nothing away
     assert not app.exception
     app.number_input(key="n_users").set_value(300).run()
@@ -228,7 +241,9 @@ def test_rank_above_the_matrix_is_refused_in_a_sentence_and_earlier_results_stay
     assert [m.value for m in app.metric] == kept
 
 
-def test_missing_dataset_disables_run_and_says_where_to_get_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_missing_dataset_disables_run_and_says_where_to_get_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setenv("DPMC_DATA_DIR", str(tmp_path))
     app = open_page("completion")
     app.selectbox(key="dataset").set_value("ml-1m").run()
@@ -325,7 +340,9 @@ class TestJobs:
         time.sleep(0.2)
         assert job.state == "cancelled"
 
-    def test_a_new_job_replaces_the_old_and_the_queue_is_bounded(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_new_job_replaces_the_old_and_the_queue_is_bounded(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         first = jobs.start_task(lambda job: job._stop.wait(20) and None)
         second = jobs.start_task(lambda job: None)
         assert first.state == "cancelled"

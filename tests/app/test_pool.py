@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from app_pages.parts.pool import Pool, Ticket, TooManyJobs
+from pages.parts.server.queue import Pool, Ticket, TooManyJobs
 
 
 class Line:
@@ -30,10 +30,15 @@ class Line:
 
 def test_visitors_take_turns() -> None:
     line = Line()
-    tickets = [line.ask(*who) for who in (("a", "a1"), ("a", "a2"), ("a", "a3"), ("b", "b1"), ("c", "c1"), ("b", "b2"))]
+    tickets = [
+        line.ask(*who)
+        for who in (("a", "a1"), ("a", "a2"), ("a", "a3"), ("b", "b1"), ("c", "c1"), ("b", "b2"))
+    ]
     places = [ticket.place for ticket in tickets]
     assert places == [1, 4, 6, 2, 3, 5]
-    in_order = [name for _, name in sorted(zip(places, ("a1", "a2", "a3", "b1", "c1", "b2"), strict=True))]
+    in_order = [
+        name for _, name in sorted(zip(places, ("a1", "a2", "a3", "b1", "c1", "b2"), strict=True))
+    ]
     assert line.open(6) == in_order
     assert [ticket.place for ticket in tickets] == [0] * 6
 

@@ -10,21 +10,26 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app_pages.parts import audit_charts, budget_charts, jobs, stories
-from app_pages.parts.game import Rounds
-from dpmc_core.experiments.audit_spec import AuditSpec
-from dpmc_core.experiments.audit_targets import outputs
-from dpmc_core.experiments.audits import audit
+from dpmc_core.experiments.tasks.audit import audit
+from dpmc_core.experiments.tasks.audit_spec import AuditSpec
+from dpmc_core.experiments.tasks.audit_targets import outputs
 from dpmc_core.mechanisms import Gaussian, Huber, Laplace
 from dpmc_core.privacy import account, state
 from dpmc_core.privacy.compare import dpals_counts, epsilon_curve, price, variance_curve
+from pages.parts.audit import charts as audit_charts
+from pages.parts.audit.game import Rounds
+from pages.parts.budget import charts as budget_charts
+from pages.parts.budget import stories
+from pages.parts.server import jobs
 
 from ..privacy.helpers import ledger, release
 from .test_pages import fresh_visitor, open_page  # noqa: F401  (the fixture is used by name)
 
 
 def texts_of(app: AppTest) -> str:
-    return "\n".join(x.value for x in [*app.markdown, *app.caption, *app.info, *app.error, *app.warning])
+    return "\n".join(
+        x.value for x in [*app.markdown, *app.caption, *app.info, *app.error, *app.warning]
+    )
 
 
 # ---- Budget ----------------------------------------------------------------------------------------------------------
@@ -36,7 +41,11 @@ def test_budget_counts_the_papers_run_by_every_method() -> None:
     shown = [m.value for m in app.metric]
     said = [
         state(ledger(noise, 1000, 5.0))
-        for noise in (Huber.with_variance(2.0, alpha=1.5), Laplace.with_variance(2.0), Gaussian.with_variance(2.0))
+        for noise in (
+            Huber.with_variance(2.0, alpha=1.5),
+            Laplace.with_variance(2.0),
+            Gaussian.with_variance(2.0),
+        )
     ]
     assert shown == [f"{round(s.epsilon, -1):,.0f}" for s in said]
     table = app.dataframe[0].value
@@ -57,7 +66,8 @@ def test_choosing_a_papers_run_sets_its_variance() -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "value"), [("u_moved", 100), ("u_count", 1), ("u_count", 10_000), ("u_delta", 1e-14), ("u_target", 1e-3)]
+    ("key", "value"),
+    [("u_moved", 100), ("u_count", 1), ("u_count", 10_000), ("u_delta", 1e-14), ("u_target", 1e-3)],
 )
 def test_budget_at_the_ends_of_its_boxes(key: str, value: float) -> None:
     app = open_page("budget")
@@ -99,7 +109,9 @@ def test_the_stories_carry_live_numbers_and_sources() -> None:
     [
         (b"{", "is not a ledger file"),
         (
-            json.dumps({"releases": [{"mechanism": {"name": "cauchy"}, "l1_sensitivity": 1}]}).encode(),
+            json.dumps(
+                {"releases": [{"mechanism": {"name": "cauchy"}, "l1_sensitivity": 1}]}
+            ).encode(),
             "must be one of huber",
         ),
         (
@@ -120,39 +132,80 @@ def test_a_bad_ledger_file_is_one_sentence(content: bytes, words: str) -> None:
 def test_a_ledger_file_is_counted() -> None:
     book = ledger(Huber(alpha=1.5, scale=9.0), 40)
     app = open_page("budget")
-    app.get("file_uploader")[0].upload("book.json", json.dumps(book.as_dict()).encode(), "application/json").run()
+    app.get("file_uploader")[0].upload(
+        "book.json", json.dumps(book.as_dict()).encode(), "application/json"
+    ).run()
     assert not app.error
     assert app.metric[3].value == f"{state(book).epsilon:.3g}"
 
 
 def test_budget_charts_hold_what_was_computed() -> None:
-    noises = [Huber.with_variance(100.0, alpha=1.5), Laplace.with_variance(100.0), Gaussian.with_variance(100.0)]
+    noises = [
+        Huber.with_variance(100.0, alpha=1.5),
+        Laplace.with_variance(100.0),
+        Gaussian.with_variance(100.0),
+    ]
     counts = (1, 10, 100)
     curves = [epsilon_curve(release(noise), counts, 1e-5) for noise in noises]
-    _, numbers = budget_charts.composition(noises, curves, counts, [n.epsilon(1.0) for n in noises], 10, 1e-5)
+    _, numbers = budget_charts.composition(
+        noises, curves, counts, [n.epsilon(1.0) for n in noises], 10, 1e-5
+    )
     assert tuple(numbers["Gaussian ε at δ = 1e-05"]) == curves[2]
-    assert list(numbers["Laplace ε added up (δ = 0)"]) == [c * noises[1].epsilon(1.0) for c in counts]
+    assert list(numbers["Laplace ε added up (δ = 0)"]) == [
+        c * noises[1].epsilon(1.0) for c in counts
+    ]
     assert not any("Gaussian ε added" in name for name in numbers)
     assert curves[1][2] == pytest.approx(state(ledger(noises[1], 100)).epsilon, rel=2e-3)
     _, prices = budget_charts.price_curve(1.5, 0.1)
     assert prices["price, small shifts"].iloc[0] == pytest.approx(2, abs=0.01)
     assert prices["price, small shifts"].iloc[-1] == pytest.approx(1, abs=1e-4)
     assert price(Laplace(scale=1.0), 1e-4) == pytest.approx(2, rel=1e-4)
-    table = budget_charts.methods_table(["x"], [account(ledger(Huber(alpha=2.0), 50, 3.0, 1.0, 9), 1e-5)])
+    table = budget_charts.methods_table(
+        ["x"], [account(ledger(Huber(alpha=2.0), 50, 3.0, 1.0, 9), 1e-5)]
+    )
     assert [("*" in cell) for cell in table["x"]] == [False, False, False, True, True, False]
-    variances = [variance_curve(release(noise), budget_charts.NEEDED_COUNTS, 1.0, 1e-5) for noise in noises]
+    variances = [
+        variance_curve(release(noise), budget_charts.NEEDED_COUNTS, 1.0, 1e-5) for noise in noises
+    ]
     sentence = stories.least_by_count(variances, noises)
-    assert re.search(r"Laplace at T = 1–6, .*Huber.* at T = 10.*Gaussian at T = \d+–300\.", sentence), sentence
+    assert re.search(
+        r"Laplace at T = 1–6, .*Huber.* at T = 10.*Gaussian at T = \d+–300\.", sentence
+    ), sentence
 
 
 def test_dpals_counts_are_the_findings() -> None:
     """Findings 9, to the printed digits."""
     rows = dpals_counts()
-    assert [round(r.both, 3) for r in rows] == [0.801, 4.006, 7.387, 14.871, 1.001, 5.008, 10.041, 19.824]
-    assert [round(r.theorem, 2) for r in rows if r.printed not in (8, 16)] == [0.72, 3.56, 0.92, 4.6, 9.25, 17.5]
+    assert [round(r.both, 3) for r in rows] == [
+        0.801,
+        4.006,
+        7.387,
+        14.871,
+        1.001,
+        5.008,
+        10.041,
+        19.824,
+    ]
+    assert [round(r.theorem, 2) for r in rows if r.printed not in (8, 16)] == [
+        0.72,
+        3.56,
+        0.92,
+        4.6,
+        9.25,
+        17.5,
+    ]
     assert all(r.exact < r.both for r in rows)
     # a user's k ratings move their sum by k·Γ_M; with the paper's √k·Γ_M the preparation looks (k + 1)/σ_p² instead of 2k/σ_p²
-    assert [round(r.derived, 2) for r in rows] == [0.83, 4.02, 7.93, 15.23, 1.11, 5.71, 11.77, 21.05]
+    assert [round(r.derived, 2) for r in rows] == [
+        0.83,
+        4.02,
+        7.93,
+        15.23,
+        1.11,
+        5.71,
+        11.77,
+        21.05,
+    ]
     assert all(r.exact < r.derived_exact < r.derived for r in rows)
 
 
@@ -189,7 +242,9 @@ def test_an_example_stands_before_any_attack_and_an_attack_replaces_it() -> None
 
 def test_als_is_attacked_on_tables_that_can_be_seen() -> None:
     app = open_page("audit", x_target="als", x_algorithm_runs="500", x_iterations="1")
-    assert len(app.get("plotly_chart")) == 2  # the tables and the game's matrix: an algorithm waits for the button
+    assert (
+        len(app.get("plotly_chart")) == 2
+    )  # the tables and the game's matrix: an algorithm waits for the button
     assert any("Press *Attack*" in i.value for i in app.info)
     attack(app)
     assert "nominal ε" in app.error[0].value
@@ -241,7 +296,9 @@ def test_gaussian_noise_and_low_bits_do_not_go_together() -> None:
 )
 def test_bad_links_are_named(page: str, key: str, value: str, words: str) -> None:
     app = open_page(page, **{key: value})
-    assert any(words in w.value.replace("\\", "") for w in app.warning), [w.value for w in app.warning]
+    assert any(words in w.value.replace("\\", "") for w in app.warning), [
+        w.value for w in app.warning
+    ]
 
 
 def test_the_game_keeps_score_and_the_best_rule_reaches_the_best_rate() -> None:
@@ -275,13 +332,13 @@ def test_an_audit_and_a_run_do_not_disturb_each_other() -> None:
     attack(app)
     kept = jobs.current("audit")
     assert kept is not None
-    app.switch_page("app_pages/completion.py").run()
+    app.switch_page("completion.py").run()
     app.number_input(key="iterations").set_value(2).run()
     app.button(key="go").click().run()
     while jobs.current("run").active:  # type: ignore[union-attr]
         time.sleep(0.05)
     assert jobs.current("audit") is kept
-    app.switch_page("app_pages/audit.py").run()
+    app.switch_page("audit.py").run()
     assert not any("Example" in c.value for c in app.caption)
 
 
@@ -289,7 +346,11 @@ def test_an_early_stop_is_said() -> None:
     app = open_page("audit")
     result = replace(audit(AuditSpec(runs=100)), finished=False)
     jobs._box().jobs["audit"] = jobs.Job(
-        kind="audit", specs=(result.spec,), results=[result], state="cancelled", progress=(100, 1000)
+        kind="audit",
+        specs=(result.spec,),
+        results=[result],
+        state="cancelled",
+        progress=(100, 1000),
     )
     app.run()
     assert any("Cancelled after 100 of 1,000" in i.value for i in app.info)
@@ -302,7 +363,9 @@ def test_moving_the_variance_does_not_mix_up_the_noises() -> None:
     needed = app.dataframe[1].value
     before = [m.value for m in app.metric]
     app.slider(key="u_variance").set_value(200.0).run()
-    assert app.dataframe[1].value.equals(needed)  # what a budget needs does not depend on where one starts
+    assert app.dataframe[1].value.equals(
+        needed
+    )  # what a budget needs does not depend on where one starts
     said = [
         state(ledger(noise, 1000))
         for noise in (
@@ -324,10 +387,12 @@ def test_budget_at_extreme_sensitivities(sensitivity: float) -> None:
 def test_a_ledger_file_outlives_a_visit_to_another_page() -> None:
     book = ledger(Huber(alpha=1.5, scale=9.0), 40)
     app = open_page("budget")
-    app.get("file_uploader")[0].upload("book.json", json.dumps(book.as_dict()).encode(), "application/json").run()
+    app.get("file_uploader")[0].upload(
+        "book.json", json.dumps(book.as_dict()).encode(), "application/json"
+    ).run()
     assert len(app.metric) == 4
-    app.switch_page("app_pages/datasets.py").run()
-    app.switch_page("app_pages/budget.py").run()
+    app.switch_page("datasets.py").run()
+    app.switch_page("budget.py").run()
     assert len(app.metric) == 4
     app.button(key="u_forget").click().run()
     assert len(app.metric) == 3
@@ -352,7 +417,10 @@ def test_what_is_published_is_drawn_with_names(view: str) -> None:
     figure, numbers = audit_charts.published_matrix(spec, output)
     assert (figure.layout.xaxis.type, figure.layout.yaxis.type) == ("category", "category")
     assert list(figure.data[0].x) == [f"film {c}" for c in "ABCDEFGH"]
-    assert next(iter(figure.data[0].y)) == {"matrix": "Alice", "others": "person 2", "items": "film A"}[view]
+    assert (
+        next(iter(figure.data[0].y))
+        == {"matrix": "Alice", "others": "person 2", "items": "film A"}[view]
+    )
     assert figure.data[0].z == pytest.approx(numbers.to_numpy())
     assert len(figure.layout.shapes) == (view == "matrix")
 

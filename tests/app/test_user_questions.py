@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app_pages.parts import jobs, study_charts
-from app_pages.parts.study_view import stored
-from app_pages.parts.style import whole
-from app_pages.parts.user_controls import QUESTIONS
-from dpmc_core.experiments.studies import STUDIES, Point, StudyResult
+from dpmc_core.experiments.studies.completion import STUDIES, Point, StudyResult
+from pages.parts.completion import study_charts
+from pages.parts.completion.study_view import stored
+from pages.parts.completion.user_controls import QUESTIONS
+from pages.parts.server import jobs
+from pages.parts.ui.figures import whole
 from tests.app.test_pages import fresh_visitor, open_page
 
 __all__ = ["fresh_visitor"]  # each test is a visitor of its own
@@ -57,7 +58,11 @@ def test_runs_of_one_question(question: str) -> None:
         assert sum(m.value.count("are also in the list without privacy") for m in app.markdown) == 2
     else:
         assert (
-            sum("Recall@20" in line and "most liked (" in line for m in app.markdown for line in m.value.split("\n"))
+            sum(
+                "Recall@20" in line and "most liked (" in line
+                for m in app.markdown
+                for line in m.value.split("\n")
+            )
             == 2
         )
         app.selectbox(key="b_like_algorithm").set_value("popular").run()
@@ -84,7 +89,9 @@ def test_a_bad_study_says_so_and_keeps_the_example() -> None:
     assert app.button(key="go").disabled
     assert any("Stored example" in c.value for c in app.caption)
     app = ask("skew", n_ratings="9000000")
-    assert any("at most half of the 4000 × 300 cells" in e.value.replace("\\", "") for e in app.error)
+    assert any(
+        "at most half of the 4000 × 300 cells" in e.value.replace("\\", "") for e in app.error
+    )
 
 
 def test_the_house_says_which_model_it_would_take() -> None:
@@ -94,7 +101,9 @@ def test_the_house_says_which_model_it_would_take() -> None:
     assert any("The house's choice here: Most liked" in c.value for c in app.caption)
 
 
-def made_up(kind: str, lines: dict[str, list[tuple[float, tuple[float, ...], tuple[float, ...]]]]) -> StudyResult:
+def made_up(
+    kind: str, lines: dict[str, list[tuple[float, tuple[float, ...], tuple[float, ...]]]]
+) -> StudyResult:
     """A study with these points: x, errors, and the trivial predictor's errors."""
     old = stored()[kind]
     points = tuple(
@@ -128,7 +137,9 @@ def test_words_of_a_study_follow_its_numbers() -> None:
     assert said[3].endswith("it loses at ε = 5.")
     # one seed: no victory, no defeat, and no slogan
     for kind in STUDIES:
-        (only,) = study_charts.study_sentences(made_up(kind, {"Good": [(1.0, (0.1,), (0.8,)), (5.0, (0.01,), (0.8,))]}))
+        (only,) = study_charts.study_sentences(
+            made_up(kind, {"Good": [(1.0, (0.1,), (0.8,)), (5.0, (0.01,), (0.8,))]})
+        )
         assert "One seed gives no interval" in only
 
 
@@ -136,7 +147,9 @@ def test_words_of_a_study_follow_its_numbers() -> None:
 def test_a_study_is_drawn_with_every_line_named(kind: str) -> None:
     result = stored()[kind]
     if kind == "people":
-        assert "more people, same privacy, less error" in " ".join(study_charts.study_sentences(result))
+        assert "more people, same privacy, less error" in " ".join(
+            study_charts.study_sentences(result)
+        )
     figure, numbers = study_charts.study_curves(result)
     assert set(numbers["line"]) == set(study_charts.series_of(result))
     assert set(numbers["line"]) <= {note["text"] for note in whole(figure)["layout"]["annotations"]}

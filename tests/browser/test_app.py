@@ -53,7 +53,11 @@ def grave(page: Page, *rules: str) -> list[str]:
         """async rules => (await axe.run(document, {resultTypes: ['violations'], ...(rules.length ? {runOnly: rules} : {})})).violations""",
         list(rules),
     )
-    return [f"{v['id']}: {v['nodes'][0]['html'][:200]}" for v in found if v["impact"] in ("serious", "critical")]
+    return [
+        f"{v['id']}: {v['nodes'][0]['html'][:200]}"
+        for v in found
+        if v["impact"] in ("serious", "critical")
+    ]
 
 
 @pytest.mark.parametrize("half", [0, 1])
@@ -66,7 +70,9 @@ def test_every_page_opens_without_error(browser: Browser, app_url: str, half: in
     problems: list[str] = []
     page.on("pageerror", lambda error: problems.append(str(error)))
     # whoever looks at this is known to nobody else: no picture, font or script comes from another server
-    page.on("request", lambda sent: None if sent.url.startswith(LOCAL) else problems.append(sent.url))
+    page.on(
+        "request", lambda sent: None if sent.url.startswith(LOCAL) else problems.append(sent.url)
+    )
     for path, title in list(PAGES.items())[half::2]:
         page.goto(app_url + path)
         expect(page.get_by_role("heading", name=title)).to_be_visible(timeout=30_000)
@@ -78,12 +84,22 @@ def test_every_page_opens_without_error(browser: Browser, app_url: str, half: in
             page.wait_for_timeout(400)  # for the page to be laid out anew
             ready(page)
             assert page.locator('[data-testid="stException"]').count() == 0
-            assert page.evaluate("document.documentElement.scrollWidth - window.innerWidth") <= 0, (path, width)
+            assert page.evaluate("document.documentElement.scrollWidth - window.innerWidth") <= 0, (
+                path,
+                width,
+            )
             if width == 1920:
                 continue
             # names, roles and order are the same in both themes: only colours change
-            assert grave(page, *(["color-contrast"] if scheme == "dark" else [])) == [], (path, scheme, width)
-        assert page.evaluate("document.getAnimations().filter(a => a.playState === 'running').length") == 0, path
+            assert grave(page, *(["color-contrast"] if scheme == "dark" else [])) == [], (
+                path,
+                scheme,
+                width,
+            )
+        assert (
+            page.evaluate("document.getAnimations().filter(a => a.playState === 'running').length")
+            == 0
+        ), path
         page.set_viewport_size({"width": 1440, "height": 900})
         if "?" not in path:
             page.locator("svg.main-svg, canvas").first.wait_for(
@@ -116,11 +132,15 @@ def test_run_als_with_huber_noise_then_reload_the_copied_link(
     assert "seed=3" in link
     assert "run=1" in link
     if real:
-        expect(page.get_by_text("Toy Story (1995)").or_(page.get_by_text("random 80%/20%")).first).to_be_visible()
+        expect(
+            page.get_by_text("Toy Story (1995)").or_(page.get_by_text("random 80%/20%")).first
+        ).to_be_visible()
         assert re.search("dataset=(ml-100k|MovieLens)", link)
     again = desktop.new_page()
     again.goto(link)
-    expect(again.get_by_text("nominal ε = 5.38 per draw, 42.8 over 8 draws").first).to_be_visible(timeout=90_000)
+    expect(again.get_by_text("nominal ε = 5.38 per draw, 42.8 over 8 draws").first).to_be_visible(
+        timeout=90_000
+    )
     expect(again.locator(METRIC)).to_have_text(
         shown, timeout=90_000
     )  # it may still be running: the count is known before the end
@@ -132,7 +152,9 @@ def test_cancel_keeps_what_was_computed_and_the_app_lives_on(page: Page, app_url
     page.goto(f"{app_url}/completion?{slow}")
     ready(page)
     page.get_by_role("button", name="Run").click()
-    expect(page.get_by_text(re.compile(r"iteration [1-9]\d* of 1,000"))).to_be_visible(timeout=90_000)
+    expect(page.get_by_text(re.compile(r"iteration [1-9]\d* of 1,000"))).to_be_visible(
+        timeout=90_000
+    )
     page.get_by_role("button", name="Cancel").click()
     expect(page.get_by_text(re.compile("Cancelled after"))).to_be_visible(timeout=15_000)
     ready(page)
@@ -140,21 +162,29 @@ def test_cancel_keeps_what_was_computed_and_the_app_lives_on(page: Page, app_url
     page.get_by_role("link", name="Mechanisms").first.click()
     expect(page.get_by_role("heading", name=PAGES["/mechanisms"])).to_be_visible()
     page.get_by_role("link", name="Completion").first.click()
-    expect(page.get_by_text(re.compile("Cancelled after"))).to_be_visible()  # earlier results still stand
+    expect(
+        page.get_by_text(re.compile("Cancelled after"))
+    ).to_be_visible()  # earlier results still stand
 
 
 def test_bad_values_in_a_link_are_named(page: Page, app_url: str) -> None:
     page.goto(f"{app_url}/mechanisms?m_alpha=99&m_variance=lots")
     expect(page.get_by_text(re.compile("Huber's α = '99' is not allowed"))).to_be_visible()
-    expect(page.get_by_text(re.compile("Variance of every noise = 'lots' is not allowed"))).to_be_visible()
+    expect(
+        page.get_by_text(re.compile("Variance of every noise = 'lots' is not allowed"))
+    ).to_be_visible()
     page.goto(f"{app_url}/completion?dataset=netflix&rank=5000")
     expect(page.get_by_text(re.compile("Dataset = 'netflix' is not allowed"))).to_be_visible()
     expect(
-        page.get_by_text(re.compile("Rank r = '5000' is not allowed: it must be a whole number from 1 to 256"))
+        page.get_by_text(
+            re.compile("Rank r = '5000' is not allowed: it must be a whole number from 1 to 256")
+        )
     ).to_be_visible()
     page.goto(f"{app_url}/completion?n_users=20&n_items=20&rank=30")
     page.get_by_role("button", name="Run").click()
-    expect(page.get_by_text(re.compile("Rank r = 30 is not allowed: it must be at most 20"))).to_be_visible()
+    expect(
+        page.get_by_text(re.compile("Rank r = 30 is not allowed: it must be at most 20"))
+    ).to_be_visible()
 
 
 def test_settings_survive_in_the_address(page: Page, app_url: str) -> None:
@@ -185,18 +215,22 @@ def test_fetching_without_a_network_ends_in_a_sentence(page: Page, app_url: str)
     page.get_by_text("I have read the terms").click()
     expect(fetch).to_be_enabled()
     fetch.click()
-    expect(page.get_by_text(re.compile("could not be fetched from .* Nothing was changed"))).to_be_visible()
+    expect(
+        page.get_by_text(re.compile("could not be fetched from .* Nothing was changed"))
+    ).to_be_visible()
 
 
-def test_attack_als_watch_it_and_share_the_link(desktop: BrowserContext, page: Page, app_url: str) -> None:
+def test_attack_als_watch_it_and_share_the_link(
+    desktop: BrowserContext, page: Page, app_url: str
+) -> None:
     page.goto(f"{app_url}/audit?x_target=als&x_iterations=2&x_algorithm_runs=1,000")
     ready(page)
     page.get_by_test_id("stMainBlockContainer").get_by_role("button", name="Attack").click()
     expect(page.get_by_text(re.compile("output [1-9][0-9]* of 1,000"))).to_be_visible()
     # two thousand fits: a busy machine may take a minute, which says nothing about the verdict
-    expect(page.get_by_text(re.compile(r"The nominal ε = 2 \(all draws\) is wrong there"))).to_be_visible(
-        timeout=90_000
-    )
+    expect(
+        page.get_by_text(re.compile(r"The nominal ε = 2 \(all draws\) is wrong there"))
+    ).to_be_visible(timeout=90_000)
     ready(page)
     verdict = page.get_by_text(re.compile("The attack proves ε ≥")).first.inner_text()
     link = page.url
@@ -212,7 +246,9 @@ def test_back_to_a_short_link_keeps_the_page_alive(page: Page, app_url: str) -> 
     ready(page)
     page.get_by_role("combobox", name="Question").click()
     page.get_by_role("option", name="Do more people help?").click()
-    expect(page.get_by_text("The same algorithms at the same ε on a random part of the people")).to_be_visible()
+    expect(
+        page.get_by_text("The same algorithms at the same ε on a random part of the people")
+    ).to_be_visible()
     ready(page)
     page.go_back()
     expect(page.get_by_text("Users are protected")).to_be_visible()
@@ -231,16 +267,26 @@ def test_the_game_is_played_with_the_keyboard(page: Page, app_url: str) -> None:
         expect(page.get_by_text(re.compile(f"of {k} rounds"))).to_be_visible()
 
 
-def test_budget_reads_a_ledger_file_and_refuses_a_bad_one(page: Page, app_url: str, tmp_path: Path) -> None:
+def test_budget_reads_a_ledger_file_and_refuses_a_bad_one(
+    page: Page, app_url: str, tmp_path: Path
+) -> None:
     good, bad = tmp_path / "good.json", tmp_path / "bad.json"
-    entry = {"mechanism": {"name": "huber", "alpha": 1.5, "scale": 30.0}, "l1_sensitivity": 1.0, "count": 100}
+    entry = {
+        "mechanism": {"name": "huber", "alpha": 1.5, "scale": 30.0},
+        "l1_sensitivity": 1.0,
+        "count": 100,
+    }
     good.write_text(json.dumps({"version": 1, "releases": [entry]}))
-    bad.write_text(json.dumps({"version": 1, "releases": [{**entry, "mechanism": {"name": "cauchy"}}]}))
+    bad.write_text(
+        json.dumps({"version": 1, "releases": [{**entry, "mechanism": {"name": "cauchy"}}]})
+    )
     page.goto(f"{app_url}/budget")
     ready(page)
     upload = page.locator('input[type="file"]')
     upload.set_input_files(str(bad))
-    expect(page.get_by_text(re.compile("mechanism = 'cauchy' is not allowed: it must be one of huber"))).to_be_visible()
+    expect(
+        page.get_by_text(re.compile("mechanism = 'cauchy' is not allowed: it must be one of huber"))
+    ).to_be_visible()
     upload.set_input_files(str(good))
     expect(page.locator(METRIC)).to_have_count(4)
 
@@ -255,7 +301,9 @@ def test_a_lesson_leads_through_pages_and_back(page: Page, app_url: str) -> None
     page.get_by_role("button", name="Back").click()
     expect(page.get_by_text("at most about 73 in 100").first).to_be_visible(timeout=30_000)
     page.get_by_text("about 73", exact=True).click()
-    expect(page.get_by_text("no attacker who begins with even odds can do better").first).to_be_visible()
+    expect(
+        page.get_by_text("no attacker who begins with even odds can do better").first
+    ).to_be_visible()
     page.goto(f"{app_url}/?lesson=epsilon&step=3")  # a step's own link
     page.get_by_role("button", name="Next").click()
     expect(page.get_by_role("heading", name=PAGES["/mechanisms"])).to_be_visible(timeout=30_000)
@@ -284,7 +332,10 @@ def test_figures_are_saved_by_the_browser(page: Page, app_url: str) -> None:
         page.locator('[data-title*="ownload plot"]').first.click()
     assert saved.value.suggested_filename == "lessons-odds.png"
     page.get_by_text("Show the numbers").first.click()
-    for label, part in (("Numbers (CSV)", "epsilon,right_in_100"), ("Figure (HTML)", "<!doctype html>")):
+    for label, part in (
+        ("Numbers (CSV)", "epsilon,right_in_100"),
+        ("Figure (HTML)", "<!doctype html>"),
+    ):
         with page.expect_download() as saved:
             page.get_by_role("button", name=label).click()
         assert saved.value.path().read_text(encoding="utf-8").lstrip().startswith(part)
@@ -293,7 +344,9 @@ def test_figures_are_saved_by_the_browser(page: Page, app_url: str) -> None:
 def test_presenter_mode_has_no_sidebar(page: Page, app_url: str) -> None:
     page.goto(f"{app_url}/tradeoffs?present=true")
     ready(page)
-    expect(page.get_by_role("heading", name="What does privacy cost?")).to_be_visible(timeout=30_000)
+    expect(page.get_by_role("heading", name="What does privacy cost?")).to_be_visible(
+        timeout=30_000
+    )
     expect(page.locator('[data-testid="stSidebar"]')).to_be_hidden()
     page.get_by_text("How many people does it take?").first.click()
     ready(page)

@@ -36,7 +36,9 @@ def test_ratings_are_uploaded_corrected_used_and_seen_by_nobody_else(
     page.get_by_role("option", name="Your ratings").click()
     ready(page)
     page.locator(".st-key-go button").click()
-    expect(page.get_by_text("book 0").or_(page.get_by_text("Take it with you")).first).to_be_visible(timeout=60_000)
+    expect(
+        page.get_by_text("book 0").or_(page.get_by_text("Take it with you")).first
+    ).to_be_visible(timeout=60_000)
     expect(page.locator(METRIC)).to_have_count(2, timeout=60_000)
     link = page.url
     assert "Your+ratings" in link
@@ -49,7 +51,9 @@ def test_ratings_are_uploaded_corrected_used_and_seen_by_nobody_else(
     page.get_by_text("Your own data", exact=True).click()
     page.get_by_role("button", name="Remove").click()
     expect(page.get_by_text("can be chosen on every page")).to_have_count(0)
-    page.get_by_text("Documents", exact=True).click()  # and it does not come back from the browser's own field
+    page.get_by_text(
+        "Documents", exact=True
+    ).click()  # and it does not come back from the browser's own field
     ready(page)
     page.get_by_text("Ratings", exact=True).click()
     ready(page)
@@ -67,7 +71,9 @@ def missed(page: Page) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("path", ["/mechanisms", "/completion?protect=user", "/datasets?d_view=own", "/tradeoffs"])
+@pytest.mark.parametrize(
+    "path", ["/mechanisms", "/completion?protect=user", "/datasets?d_view=own", "/tradeoffs"]
+)
 def test_every_control_is_reached_by_the_keyboard(page: Page, app_url: str, path: str) -> None:
     page.goto(app_url + path)
     ready(page)
@@ -100,7 +106,9 @@ def test_each_page_does_its_main_job_on_a_phone(browser: Browser, app_url: str) 
 
     def narrow() -> None:
         ready(page)
-        assert page.evaluate("document.documentElement.scrollWidth - window.innerWidth") <= 0, page.url
+        assert page.evaluate("document.documentElement.scrollWidth - window.innerWidth") <= 0, (
+            page.url
+        )
         assert page.locator('[data-testid="stException"]').count() == 0
 
     page.goto(f"{app_url}/?home_epsilon=0.5")
@@ -127,7 +135,9 @@ def test_each_page_does_its_main_job_on_a_phone(browser: Browser, app_url: str) 
     narrow()
     page.goto(f"{app_url}/audit?x_runs=1,000")
     page.get_by_test_id("stMainBlockContainer").get_by_role("button", name="Attack").tap()
-    expect(page.get_by_text(re.compile("The attack proves ε ≥")).first).to_be_visible(timeout=60_000)
+    expect(page.get_by_text(re.compile("The attack proves ε ≥")).first).to_be_visible(
+        timeout=60_000
+    )
     narrow()
     page.goto(f"{app_url}/papers?p_entry_huber=huber-table-1")
     page.get_by_role("button", name="Run it").tap()
@@ -169,4 +179,6 @@ def test_words_are_one_hover_away(page: Page, app_url: str) -> None:
     page.locator(
         'h1 ~ * [data-testid="stTooltipHoverTarget"], h1 [data-testid="stTooltipHoverTarget"], [data-testid="stHeading"] [data-testid="stTooltipHoverTarget"]'
     ).first.hover()
-    expect(page.get_by_text("the list of all releases with noise that a run made").first).to_be_visible()
+    expect(
+        page.get_by_text("the list of all releases with noise that a run made").first
+    ).to_be_visible()

@@ -19,12 +19,16 @@ def test_one_side_is_the_ridged_non_negative_fit() -> None:
         fitted = _fit(quadratic, targets @ factors, 0.5, fitted)
     for row, target in zip(fitted, targets, strict=True):
         wide = np.vstack([factors, np.sqrt(0.5) * np.eye(4)])
-        np.testing.assert_allclose(row, nnls(wide, np.concatenate([target, np.zeros(4)]))[0], atol=1e-8)
+        np.testing.assert_allclose(
+            row, nnls(wide, np.concatenate([target, np.zeros(4)]))[0], atol=1e-8
+        )
 
 
 def test_without_noise_it_recovers_a_low_rank_matrix() -> None:
     ratings = low_rank(80, 60, rank=3, observed=0.7, seed=1)
-    *_, step = dpnmf(ratings, DPNMFConfig(rank=3, reg=1e-3, iterations=200), np.random.default_rng(0))
+    *_, step = dpnmf(
+        ratings, DPNMFConfig(rank=3, reg=1e-3, iterations=200), np.random.default_rng(0)
+    )
     assert min(step.model.user_factors.min(), step.model.item_factors.min()) >= 0
     assert np.linalg.norm(step.model.user_factors, axis=1).max() <= 1 + 1e-9
     assert np.sqrt(step.squared_residuals / len(ratings)) < 0.03
@@ -61,4 +65,7 @@ def test_noise_is_as_large_as_the_nominal_epsilon_asks_for() -> None:
     assert result.statement.epsilon_per_draw == pytest.approx(2.0)
     assert any("computed from their ratings without noise" in c for c in result.statement.caveats)
     assert np.isfinite(result.final.test_rmse)
-    assert result.final.test_rmse > run(RunSpec(algorithm="dpnmf", rank=4, iterations=3)).final.test_rmse
+    assert (
+        result.final.test_rmse
+        > run(RunSpec(algorithm="dpnmf", rank=4, iterations=3)).final.test_rmse
+    )

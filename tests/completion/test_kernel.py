@@ -55,7 +55,9 @@ def test_half_sweep_solves_every_row(n_rows, n_columns, density, rank, reg, nois
     scale = np.abs(expected).max() + 1
     np.testing.assert_allclose(found, expected, atol=1e-7 * scale if reg == 1e-3 else 1e-10 * scale)
     residuals = values - np.einsum("kr,kr->k", found[rows], factors[columns])
-    assert squares == pytest.approx(float(residuals @ residuals), rel=1e-6, abs=1e-6 * float(values @ values))
+    assert squares == pytest.approx(
+        float(residuals @ residuals), rel=1e-6, abs=1e-6 * float(values @ values)
+    )
 
 
 def test_grouping_keeps_every_rating_once_and_pads_little() -> None:
@@ -72,14 +74,18 @@ def test_grouping_keeps_every_rating_once_and_pads_little() -> None:
         inside = block.columns < 1000
         padded += inside.size
         assert (block.values[~inside] == 0).all()
-        for row, cols, vals, ok in zip(block.rows, block.columns, block.values, inside, strict=True):
+        for row, cols, vals, ok in zip(
+            block.rows, block.columns, block.values, inside, strict=True
+        ):
             got += [(row, c, v) for c, v in zip(cols[ok], vals[ok], strict=True)]
     assert sorted(got) == sorted(zip(rows, columns, values, strict=True))
     assert padded <= 1.15 * rows.size
 
 
 @pytest.mark.parametrize("rank", [8, 64])
-def test_result_does_not_depend_on_the_number_of_threads(rank: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_result_does_not_depend_on_the_number_of_threads(
+    rank: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(kernel, "_BLOCK_BYTES", 20_000)
     monkeypatch.setattr(kernel, "_BLOCK_BYTES_SMALL_RANK", 20_000)
     monkeypatch.setattr(kernel, "_GATHER_BYTES", 9_000)
@@ -103,9 +109,15 @@ def test_fallback_solver_agrees() -> None:
     a = rng.normal(0, 1, (7, 30, 12))
     spd = np.matmul(a.transpose(0, 2, 1), a) + np.eye(12)
     for right in (rng.normal(0, 1, (7, 12)), rng.normal(0, 1, (7, 2, 12))):
-        half = np.triu(spd) + np.tril(np.full_like(spd, 1e9), -1)  # what is below the diagonal must not be read
-        np.testing.assert_allclose(lapack.solve_spd(half.copy(), right), lapack._solve_lu(half, right), rtol=1e-10)
-    assert lapack._DPOSV is not None  # this SciPy exports the pointer; if not, the fallback above is what runs
+        half = np.triu(spd) + np.tril(
+            np.full_like(spd, 1e9), -1
+        )  # what is below the diagonal must not be read
+        np.testing.assert_allclose(
+            lapack.solve_spd(half.copy(), right), lapack._solve_lu(half, right), rtol=1e-10
+        )
+    assert (
+        lapack._DPOSV is not None
+    )  # this SciPy exports the pointer; if not, the fallback above is what runs
 
 
 def test_singular_system_is_an_error_not_a_number() -> None:

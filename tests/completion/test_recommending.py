@@ -7,7 +7,12 @@ from dpmc_core.completion import recommending
 from dpmc_core.completion.dpals import dpals
 from dpmc_core.completion.dpals_plan import DPALSConfig
 from dpmc_core.completion.moments import WORTH_IT, MomentsConfig, items_worth_it, moments_once
-from dpmc_core.completion.recommending import LikesConfig, likes_items_worth_it, moments_of_likes, most_popular
+from dpmc_core.completion.recommending import (
+    LikesConfig,
+    likes_items_worth_it,
+    moments_of_likes,
+    most_popular,
+)
 from dpmc_core.datasets.implicit import likes, user_split
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.datasets.synthetic import skewed
@@ -28,9 +33,13 @@ def dense(ratings: Ratings) -> np.ndarray:
 
 def test_without_noise_the_model_is_the_plain_calculation(split) -> None:
     """Weights, second moment, eigenvectors and every user's ridge system, written out with dense matrices."""
-    *_, last = moments_of_likes(split.train, LikesConfig(rank=4), np.random.default_rng(0), 1, split.query)
+    *_, last = moments_of_likes(
+        split.train, LikesConfig(rank=4), np.random.default_rng(0), 1, split.query
+    )
     train, served = dense(split.train), dense(split.train) + dense(split.query)
-    popularity = (train / np.maximum(np.linalg.norm(train, axis=1, keepdims=True), 1e-9)).sum(axis=0)
+    popularity = (train / np.maximum(np.linalg.norm(train, axis=1, keepdims=True), 1e-9)).sum(
+        axis=0
+    )
     weights = train * np.maximum(popularity, 1e-2) ** -0.5
     weights /= np.maximum(np.linalg.norm(weights, axis=1, keepdims=True), 1e-9)
     moment = weights.T @ weights
@@ -52,7 +61,9 @@ def test_without_noise_the_model_is_the_plain_calculation(split) -> None:
 def test_most_popular_is_a_count_by_weights(split) -> None:
     (step,) = most_popular(split.train, LikesConfig(), np.random.default_rng(0))
     train = dense(split.train)
-    popularity = (train / np.maximum(np.linalg.norm(train, axis=1, keepdims=True), 1e-9)).sum(axis=0)
+    popularity = (train / np.maximum(np.linalg.norm(train, axis=1, keepdims=True), 1e-9)).sum(
+        axis=0
+    )
     assert np.allclose(step.model.block(np.array([7]))[0], 0.1 * popularity / popularity.max())
     assert step.releases == ()
 
@@ -60,7 +71,9 @@ def test_most_popular_is_a_count_by_weights(split) -> None:
 def test_visitors_change_nothing_that_is_released(split) -> None:
     """The same run with and without them draws and releases the same, and gives everybody else the same vectors."""
     budget = Budget(epsilon=3.0)
-    config = DPALSConfig(rank=3, reg=1.0, centring="none", implicit=True, global_penalty=0.3, budget=budget)
+    config = DPALSConfig(
+        rank=3, reg=1.0, centring="none", implicit=True, global_penalty=0.3, budget=budget
+    )
     for solver in (
         lambda visitors: dpals(split.train, config, np.random.default_rng(1), 1, visitors),
         lambda visitors: moments_of_likes(
@@ -71,7 +84,9 @@ def test_visitors_change_nothing_that_is_released(split) -> None:
         assert np.allclose(with_.model.item_factors, without.model.item_factors, rtol=0, atol=1e-9)
         held = np.unique(split.query.users)
         others = np.setdiff1d(np.unique(split.train.users), held)
-        assert np.allclose(with_.model.user_factors[others], without.model.user_factors[others], atol=1e-12)
+        assert np.allclose(
+            with_.model.user_factors[others], without.model.user_factors[others], atol=1e-12
+        )
 
 
 def test_dpals_on_likes_solves_the_papers_objective(split) -> None:
@@ -90,7 +105,9 @@ def test_dpals_on_likes_solves_the_papers_objective(split) -> None:
 
     def solve(rows: np.ndarray, other: np.ndarray, whole: np.ndarray) -> np.ndarray:
         shared = 0.2 * whole.T @ whole + 2.0 * np.eye(3)
-        return np.stack([np.linalg.solve(other[r].T @ other[r] + shared, other[r].sum(axis=0)) for r in rows])
+        return np.stack(
+            [np.linalg.solve(other[r].T @ other[r] + shared, other[r].sum(axis=0)) for r in rows]
+        )
 
     users = solve(seen, items, items)
     items = solve(seen.T, users, users)
@@ -130,7 +147,9 @@ def test_second_moments_are_left_out_where_size_and_epsilon_say_so(epsilon: floa
             planned = {repr(release) for release in ledger.releases}
             assert made.setdefault(solver, planned) == planned
             both = any("together" in release.what for release in ledger.releases)
-            assert ("how many users there are" in str(planned)) == both  # what nothing reads is not released
+            assert (
+                "how many users there are" in str(planned)
+            ) == both  # what nothing reads is not released
             assert both == (worth(data, config) >= least)
             assert epsilon * 0.999 < state(ledger, 1e-5).epsilon <= epsilon
     assert items_worth_it(ratings, MomentsConfig()) == np.inf

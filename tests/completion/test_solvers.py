@@ -15,7 +15,7 @@ from dpmc_core.datasets.ratings import Ratings, random_split
 from dpmc_core.datasets.synthetic import low_rank, skewed
 from dpmc_core.errors import ParameterError
 from dpmc_core.mechanisms import Gaussian, Huber, Laplace
-from dpmc_core.mechanisms.huber_law import rho
+from dpmc_core.mechanisms.huber_distribution import rho
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +44,9 @@ def dense_als(ratings: Ratings, rank, reg, iterations, mechanism, seed):
     return u, v
 
 
-@pytest.mark.parametrize("mechanism", [None, Huber(alpha=1.0), Laplace(scale=1.0), Gaussian(scale=1.4)])
+@pytest.mark.parametrize(
+    "mechanism", [None, Huber(alpha=1.0), Laplace(scale=1.0), Gaussian(scale=1.4)]
+)
 @pytest.mark.parametrize("rank", [4, 40])
 def test_als_equals_dense_normal_equations(ratings: Ratings, mechanism, rank: int) -> None:
     config = ALSConfig(rank=rank, reg=0.5, iterations=4, mechanism=mechanism)
@@ -80,7 +82,8 @@ def dense_irls(ratings: Ratings, rank, reg, iterations, inner, alpha, mechanism,
                 psi = np.sign(residual) * np.minimum(np.abs(residual), alpha)
                 weight = np.where(residual == 0, 1.0, psi / np.where(residual == 0, 1.0, residual))
                 theta = np.linalg.solve(
-                    (a * weight[:, None]).T @ a + reg * np.eye(rank), a.T @ (weight * y) + noise[step, j]
+                    (a * weight[:, None]).T @ a + reg * np.eye(rank),
+                    a.T @ (weight * y) + noise[step, j],
                 )
             v[j] = theta
     return u, v
@@ -89,7 +92,9 @@ def dense_irls(ratings: Ratings, rank, reg, iterations, inner, alpha, mechanism,
 @pytest.mark.parametrize("mechanism", [None, Huber(alpha=1.076)])
 @pytest.mark.parametrize(("rank", "inner"), [(4, 2), (4, 7), (45, 3)])
 def test_irls_equals_its_definition(ratings: Ratings, mechanism, rank: int, inner: int) -> None:
-    config = IRLSConfig(rank=rank, reg=0.5, iterations=3, inner=inner, loss_alpha=0.4, mechanism=mechanism)
+    config = IRLSConfig(
+        rank=rank, reg=0.5, iterations=3, inner=inner, loss_alpha=0.4, mechanism=mechanism
+    )
     *_, last = irls(ratings, config, np.random.default_rng(2))
     u, v = dense_irls(ratings, rank, 0.5, 3, inner, 0.4, mechanism, 2)
     np.testing.assert_allclose(last.model.user_factors, u, atol=1e-7)
@@ -122,7 +127,9 @@ def test_one_irls_column_minimises_the_regularised_huber_loss() -> None:
         r = y - a @ theta
         return -a.T @ np.clip(r, -0.8, 0.8) + 0.7 * theta
 
-    best = optimize.minimize(objective, np.zeros(2), jac=gradient, method="BFGS", options={"gtol": 1e-10})
+    best = optimize.minimize(
+        objective, np.zeros(2), jac=gradient, method="BFGS", options={"gtol": 1e-10}
+    )
     np.testing.assert_allclose(step.model.item_factors[0], best.x, atol=1e-5)
 
 
@@ -131,9 +138,13 @@ def test_one_irls_column_agrees_with_scikit_learn() -> None:
     rng = np.random.default_rng(4)
     a = rng.normal(0, 1, (80, 2))
     y = a @ np.array([1.5, -0.7]) + rng.standard_t(2, 80)
-    fitted = HuberRegressor(epsilon=1.35, alpha=0.05, fit_intercept=False, max_iter=10_000, tol=1e-10).fit(a, y)
+    fitted = HuberRegressor(
+        epsilon=1.35, alpha=0.05, fit_intercept=False, max_iter=10_000, tol=1e-10
+    ).fit(a, y)
     # in units of r: σ·H_ε(r/σ) = (1/σ)·2ρ_{εσ}(r), so the penalty α‖θ‖² is (λ/2)‖θ‖² with λ = ασ after dividing by 2/σ
-    config = IRLSConfig(rank=2, reg=0.05 * fitted.scale_, iterations=1, inner=100, loss_alpha=1.35 * fitted.scale_)
+    config = IRLSConfig(
+        rank=2, reg=0.05 * fitted.scale_, iterations=1, inner=100, loss_alpha=1.35 * fitted.scale_
+    )
     with Workers(1) as workers:
         solver = BlockSolver(a[None], config.reg, workers)
         theta = _reweighted(np.zeros((1, 2)), None, config.inner, config.loss_alpha)(
@@ -158,7 +169,11 @@ def test_irls_with_a_wide_loss_is_als(ratings: Ratings) -> None:
     *_, plain = als(ratings, ALSConfig(rank=4, reg=0.5, iterations=1), np.random.default_rng(1))
     assert np.isfinite(robust.objective)
     first = next(
-        irls(ratings, IRLSConfig(rank=4, reg=0.5, iterations=1, inner=3, loss_alpha=20), np.random.default_rng(1))
+        irls(
+            ratings,
+            IRLSConfig(rank=4, reg=0.5, iterations=1, inner=3, loss_alpha=20),
+            np.random.default_rng(1),
+        )
     )
     np.testing.assert_allclose(first.model.item_factors, plain.model.item_factors, atol=1e-9)
     assert first.objective == pytest.approx(plain.objective, rel=1e-9)
@@ -177,26 +192,46 @@ def test_same_seed_same_result_whatever_the_workers(ratings: Ratings, solver_con
     made = []
     for workers in (1, 2, 3):
         *_, last = solver(
-            ratings, config(rank=4, reg=1, iterations=3, mechanism=Huber(alpha=1.0)), np.random.default_rng(5), workers
+            ratings,
+            config(rank=4, reg=1, iterations=3, mechanism=Huber(alpha=1.0)),
+            np.random.default_rng(5),
+            workers,
         )
         made.append(last)
-    assert all(np.array_equal(made[0].model.item_factors, other.model.item_factors) for other in made[1:])
+    assert all(
+        np.array_equal(made[0].model.item_factors, other.model.item_factors) for other in made[1:]
+    )
     *_, different = solver(
-        ratings, config(rank=4, reg=1, iterations=3, mechanism=Huber(alpha=1.0)), np.random.default_rng(6)
+        ratings,
+        config(rank=4, reg=1, iterations=3, mechanism=Huber(alpha=1.0)),
+        np.random.default_rng(6),
     )
     assert not np.array_equal(made[0].model.item_factors, different.model.item_factors)
 
 
 def test_every_step_records_what_it_released(ratings: Ratings) -> None:
     noise = Laplace(scale=1.0)
-    for step in als(ratings, ALSConfig(rank=4, iterations=3, mechanism=noise), np.random.default_rng(0)):
+    for step in als(
+        ratings, ALSConfig(rank=4, iterations=3, mechanism=noise), np.random.default_rng(0)
+    ):
         (release,) = step.releases
-        assert (release.count, release.coordinates, release.mechanism) == (1, ratings.n_items * 4, noise)
+        assert (release.count, release.coordinates, release.mechanism) == (
+            1,
+            ratings.n_items * 4,
+            noise,
+        )
         assert not release.sound
-    for step in irls(ratings, IRLSConfig(rank=4, iterations=2, inner=6, mechanism=noise), np.random.default_rng(0)):
+    for step in irls(
+        ratings,
+        IRLSConfig(rank=4, iterations=2, inner=6, mechanism=noise),
+        np.random.default_rng(0),
+    ):
         (release,) = step.releases
         assert (release.count, release.coordinates) == (6, ratings.n_items * 4)
-    assert all(not step.releases for step in als(ratings, ALSConfig(rank=4, iterations=2), np.random.default_rng(0)))
+    assert all(
+        not step.releases
+        for step in als(ratings, ALSConfig(rank=4, iterations=2), np.random.default_rng(0))
+    )
 
 
 def test_defined_result_for_odd_shapes() -> None:
@@ -214,7 +249,9 @@ def test_defined_result_for_odd_shapes() -> None:
     rng = np.random.default_rng(3)
     start_item_factors(3, 2, rng)
     noise = Gaussian(scale=1.0).sample((1, 3, 2), rng)[0]
-    np.testing.assert_allclose(step.model.item_factors[1:], noise[1:] / 0.5)  # Alg. 1 with an empty sum
+    np.testing.assert_allclose(
+        step.model.item_factors[1:], noise[1:] / 0.5
+    )  # Alg. 1 with an empty sum
     robust = next(
         irls(
             one,
@@ -238,7 +275,9 @@ def test_rank_above_the_matrix_is_refused() -> None:
 
 
 def test_trivial_predictors_by_hand() -> None:
-    data = Ratings.checked(np.array([0, 0, 1]), np.array([0, 1, 0]), np.array([1.0, 3.0, 5.0]), n_users=3, n_items=3)
+    data = Ratings.checked(
+        np.array([0, 0, 1]), np.array([0, 1, 0]), np.array([1.0, 3.0, 5.0]), n_users=3, n_items=3
+    )
     predictors = {p.name: p for p in trivial_predictors(data)}
     users, items = np.array([0, 1, 2]), np.array([0, 1, 2])
     np.testing.assert_allclose(predictors["global mean"].predict(users, items), [3, 3, 3])

@@ -59,24 +59,44 @@ def solvers(family: str) -> dict[str, Callable[[Ratings, np.random.Generator], I
 
     return {
         "moments": lambda r, rng: moments_once(r, MomentsConfig(rank=3, budget=budget), rng, 1),
-        "moments, first stage alone": lambda r, rng: moments_once(r, MomentsConfig(rank=3, budget=budget), rng, 1),
+        "moments, first stage alone": lambda r, rng: moments_once(
+            r, MomentsConfig(rank=3, budget=budget), rng, 1
+        ),
         "most liked": lambda r, rng: most_popular(liked(r), LikesConfig(budget=budget), rng, 1),
         "moments of likes": lambda r, rng: moments_of_likes(
             liked(r), LikesConfig(rank=2, budget=budget), rng, 1, visiting(r)
         ),
         "means": lambda r, rng: private_means(r, PrivateMeansConfig(budget=budget), rng, 1),
         "svd": lambda r, rng: private_svd(r, PrivateSVDConfig(rank=2, budget=budget), rng, 1),
-        "fw": lambda r, rng: frank_wolfe(r, FrankWolfeConfig(iterations=3, items_per_user=3, budget=budget), rng, 1),
+        "fw": lambda r, rng: frank_wolfe(
+            r, FrankWolfeConfig(iterations=3, items_per_user=3, budget=budget), rng, 1
+        ),
         "dpals": with_dpals(),
-        "dpals uniform, power start, user means": with_dpals(sampling="uniform", start="power", centring="user"),
-        "dpals weights, implicit": with_dpals(sampling="weights", global_penalty=0.5, user_exponent=0.5),
-        "dpals weights, fewer items than k": with_dpals(sampling="weights", items_per_user=9, item_share=0.3),
-        "dpals weights, power start": with_dpals(sampling="weights", start="power", centring="none"),
-        "dpals without counts": with_dpals(item_share=1.0, sampling="uniform", item_exponent=0.0, centring="none"),
+        "dpals uniform, power start, user means": with_dpals(
+            sampling="uniform", start="power", centring="user"
+        ),
+        "dpals weights, implicit": with_dpals(
+            sampling="weights", global_penalty=0.5, user_exponent=0.5
+        ),
+        "dpals weights, fewer items than k": with_dpals(
+            sampling="weights", items_per_user=9, item_share=0.3
+        ),
+        "dpals weights, power start": with_dpals(
+            sampling="weights", start="power", centring="none"
+        ),
+        "dpals without counts": with_dpals(
+            item_share=1.0, sampling="uniform", item_exponent=0.0, centring="none"
+        ),
         "dpals on likes, with visitors": lambda r, rng: dpals(
             liked(r),
             DPALSConfig(
-                rank=2, reg=1.0, items_per_user=3, centring="none", implicit=True, global_penalty=0.3, budget=budget
+                rank=2,
+                reg=1.0,
+                items_per_user=3,
+                centring="none",
+                implicit=True,
+                global_penalty=0.3,
+                budget=budget,
             ),
             rng,
             1,
@@ -95,7 +115,9 @@ class Tape:
     made: list[Release] = field(default_factory=list)
 
 
-def run(monkeypatch: pytest.MonkeyPatch, solver: Any, ratings: Ratings, recorded: Tape | None) -> Tape:
+def run(
+    monkeypatch: pytest.MonkeyPatch, solver: Any, ratings: Ratings, recorded: Tape | None
+) -> Tape:
     """Run ``solver``, with the outputs of ``recorded`` in place of its own releases if given."""
     tape = Tape()
     outputs = iter(recorded.noisy) if recorded else iter(())
@@ -110,7 +132,9 @@ def run(monkeypatch: pytest.MonkeyPatch, solver: Any, ratings: Ratings, recorded
             tape.noisy.append(next(outputs) if recorded else own)
             return tape.noisy[-1]
 
-        def released(self: Any, gram: np.ndarray, right: np.ndarray, rows: np.ndarray, streams: Any) -> Any:
+        def released(
+            self: Any, gram: np.ndarray, right: np.ndarray, rows: np.ndarray, streams: Any
+        ) -> Any:
             for at, row in enumerate(rows):
                 statistics["gram"][row] = gram[at][np.triu_indices(gram.shape[1])]
                 statistics["right"][row] = right[at]
@@ -180,19 +204,25 @@ def test_one_user_moves_a_release_by_their_own_part_and_no_more_than_planned(
             without = run(monkeypatch, solver, everybody.take(~there), whole)
             alone = run(monkeypatch, solver, everybody.take(there), whole)
             assert len(whole.exact) == len(without.exact) == len(alone.exact)
-            for (what, all_), (_, rest), (_, own) in zip(whole.exact, without.exact, alone.exact, strict=True):
+            for (what, all_), (_, rest), (_, own) in zip(
+                whole.exact, without.exact, alone.exact, strict=True
+            ):
                 assert np.allclose(all_, rest + own, rtol=0, atol=1e-9), (what, user)
                 (release,) = (planned[n] for n in NAMES[what].split("|") if n in planned)
                 norms = np.abs(own).sum(), float(np.linalg.norm(own))
                 assert norms[0] <= release.l1_sensitivity * (1 + 1e-9), (what, user)
                 assert norms[1] <= release.l2_sensitivity * (1 + 1e-9), (what, user)
-                tightest = max(tightest, norms[1] / release.l2_sensitivity, norms[0] / release.l1_sensitivity)
+                tightest = max(
+                    tightest, norms[1] / release.l2_sensitivity, norms[0] / release.l1_sensitivity
+                )
     # the bounds are near: an upper triangle's ℓ2 norm is between 1/√2 and 1 of ‖a‖₂², its ℓ1 norm between ½ and 1 of ‖a‖₁²
     assert tightest > (0.7 if family == "gaussian" else 0.5)
 
 
 @pytest.mark.parametrize("family", ["gaussian", "huber"])
-@pytest.mark.parametrize("name", ["moments", "dpals weights, implicit", "fw", "most liked", "dpals without counts"])
+@pytest.mark.parametrize(
+    "name", ["moments", "dpals weights, implicit", "fw", "most liked", "dpals without counts"]
+)
 def test_a_run_spends_its_budget_and_no_more(name: str, family: str) -> None:
     ledger = Ledger()
     for step in solvers(family)[name](table(0), np.random.default_rng(0)):
@@ -220,7 +250,9 @@ def test_no_plan_reads_a_rating(name: str) -> None:
     made = []
     for seed in (0, 1):
         releases = [
-            r for step in solvers("gaussian")[name](table(seed), np.random.default_rng(0)) for r in step.releases
+            r
+            for step in solvers("gaussian")[name](table(seed), np.random.default_rng(0))
+            for r in step.releases
         ]
         made.append(releases)
     assert made[0] == made[1]
@@ -275,8 +307,20 @@ def bad(ratings: Ratings, words: str, **knobs: Any) -> None:
 def test_bad_input_is_told() -> None:
     ratings = table(0)
     bad(ratings, "item_share = 0.1 is not allowed: it must be at least 0.222 here", item_share=0.1)
-    bad(ratings, "sigma_right = 0.0 is not allowed", budget=None, sigma_right=0.0, sigma_preparation=1.0)
-    bad(ratings, "private=False is how to run without noise", budget=None, sigma_right=1.0, sigma_preparation=0.0)
+    bad(
+        ratings,
+        "sigma_right = 0.0 is not allowed",
+        budget=None,
+        sigma_right=0.0,
+        sigma_preparation=1.0,
+    )
+    bad(
+        ratings,
+        "private=False is how to run without noise",
+        budget=None,
+        sigma_right=1.0,
+        sigma_preparation=0.0,
+    )
     bad(ratings, "budget = None is not allowed", budget=None)
     bad(ratings, "private = False is not allowed", private=False)
     bad(ratings, "sigma_right = 2.0 is not allowed: it must be left out", sigma_right=2.0)
@@ -299,7 +343,9 @@ def test_more_items_per_user_than_anybody_rated() -> None:
     for sampling in ("adaptive", "uniform"):
         (step, *_) = dpals(
             ratings,
-            DPALSConfig(rank=2, items_per_user=10_000, sampling=sampling, budget=Budget(epsilon=1.0)),
+            DPALSConfig(
+                rank=2, items_per_user=10_000, sampling=sampling, budget=Budget(epsilon=1.0)
+            ),
             np.random.default_rng(0),
             1,
         )
@@ -317,7 +363,10 @@ def test_a_rating_outside_the_clip_counts_as_one_at_its_edge() -> None:
     for start in ("random", "power"):
         config = DPALSConfig(rank=2, start=start, budget=Budget(epsilon=1.0))
         models = [
-            [s.model.item_factors for s in dpals(replace(ratings, values=v), config, np.random.default_rng(0), 1)]
+            [
+                s.model.item_factors
+                for s in dpals(replace(ratings, values=v), config, np.random.default_rng(0), 1)
+            ]
             for v in (wild, edge)
         ]
         assert np.array_equal(models[0][-1], models[1][-1])

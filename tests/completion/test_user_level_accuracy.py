@@ -6,6 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from dpmc_core.completion.baselines import trivial_predictors
 from dpmc_core.completion.dpals import dpals
 from dpmc_core.completion.dpals_plan import DPALSConfig, dpals_plan
 from dpmc_core.completion.frank_wolfe import FrankWolfeConfig, frank_wolfe
@@ -14,7 +15,6 @@ from dpmc_core.completion.offsets import PrivateMeansConfig, private_means
 from dpmc_core.completion.preprocessing import SAMPLING
 from dpmc_core.completion.projection import PROJECTIONS, solve_noisy
 from dpmc_core.completion.spectral import SpectralConfig, svt, trifactor, truncated_svd, user_item
-from dpmc_core.completion.trivial import trivial_predictors
 from dpmc_core.datasets.ratings import Ratings, random_split
 from dpmc_core.datasets.synthetic import low_rank, skewed
 from dpmc_core.privacy import Ledger
@@ -68,12 +68,16 @@ def reference_dpals(ratings: Ratings, config: DPALSConfig, items: np.ndarray) ->
 )
 def test_dpals_without_noise_is_algorithm_1(knobs: dict) -> None:
     ratings = small()
-    config = DPALSConfig(**{"rank": 3, "reg": 0.7, "items_per_user": 1000, "private": False, **knobs})
+    config = DPALSConfig(
+        **{"rank": 3, "reg": 0.7, "items_per_user": 1000, "private": False, **knobs}
+    )
     rng = R(5)
     rng.integers(2**63)  # the lottery's salt
     start = rng.standard_normal((ratings.n_items, 3)) / math.sqrt(3)
     (*_, last) = dpals(ratings, config, R(5), 1)
-    assert last.model.item_factors[:, :3] == pytest.approx(reference_dpals(ratings, config, start), rel=1e-9, abs=1e-10)
+    assert last.model.item_factors[:, :3] == pytest.approx(
+        reference_dpals(ratings, config, start), rel=1e-9, abs=1e-10
+    )
     assert last.releases == ()
     again = list(dpals(ratings, config, R(5), 2))[-1]
     assert np.array_equal(again.model.item_factors, last.model.item_factors)
@@ -82,7 +86,9 @@ def test_dpals_without_noise_is_algorithm_1(knobs: dict) -> None:
 def test_noise_does_not_depend_on_the_number_of_threads() -> None:
     ratings = skewed(400, 120, 9000, seed=1)
     config = DPALSConfig(rank=3, budget=Budget(epsilon=2.0))
-    one, two = (list(dpals(ratings, config, R(0), workers))[-1].model.item_factors for workers in (1, 2))
+    one, two = (
+        list(dpals(ratings, config, R(0), workers))[-1].model.item_factors for workers in (1, 2)
+    )
     assert np.array_equal(one, two)
 
 
@@ -94,7 +100,9 @@ def test_infrequent_items_get_the_users_own_mean() -> None:
     frequent = np.argsort(-counts, kind="stable")[: math.ceil(0.5 * 25)]
     others = np.setdiff1d(np.arange(25), frequent)
     sums = np.bincount(ratings.users, ratings.values, minlength=60)
-    own = (sums + 5 * 3.0) / (np.bincount(ratings.users, minlength=60) + 5)  # pulled to the middle of the scale
+    own = (sums + 5 * 3.0) / (
+        np.bincount(ratings.users, minlength=60) + 5
+    )  # pulled to the middle of the scale
     predicted = last.model.block(np.arange(60))
     assert predicted[:, others] == pytest.approx(np.repeat(own[:, None], others.size, axis=1))
     assert not np.allclose(predicted[:, frequent], np.repeat(own[:, None], frequent.size, axis=1))
@@ -125,7 +133,14 @@ def test_power_iteration_starts_dpals_near_the_truth() -> None:
     ratings = low_rank(4000, 40, rank=2, observed=0.5)
     errors = {}
     for start in ("random", "power"):
-        config = DPALSConfig(rank=2, reg=1.0, iterations=1, items_per_user=20, start=start, budget=Budget(epsilon=20.0))
+        config = DPALSConfig(
+            rank=2,
+            reg=1.0,
+            iterations=1,
+            items_per_user=20,
+            start=start,
+            budget=Budget(epsilon=20.0),
+        )
         (step,) = dpals(ratings, config, R(3), None)
         errors[start] = step.squared_residuals
     assert errors["power"] < 0.9 * errors["random"]
@@ -145,7 +160,9 @@ def test_table_4_gives_the_epsilon_of_finding_9(row: int) -> None:
         (50, 7.5, 3.8, 10.0, 19.82),
     )
     k, gram, right, pre, epsilon = settings[row]
-    config = DPALSConfig(rank=4, items_per_user=k, sigma_gram=gram, sigma_right=right, sigma_preparation=pre)
+    config = DPALSConfig(
+        rank=4, items_per_user=k, sigma_gram=gram, sigma_right=right, sigma_preparation=pre
+    )
     planned = dpals_plan(skewed(50, 60, 900, seed=0), config)
     rho = {n: r.count * (r.l2_sensitivity / r.mechanism.scale) ** 2 / 2 for n, r in planned.items()}
     assert rho["gram"] + rho["right"] == pytest.approx(k * (1 / gram**2 + 1 / right**2))
@@ -153,11 +170,15 @@ def test_table_4_gives_the_epsilon_of_finding_9(row: int) -> None:
     # one number each, moved by up to k, with noise for √k: k times what the paper counts
     assert rho["sum of ratings"] + rho["number of ratings"] == pytest.approx(k / pre**2)
     as_printed = rho["gram"] + rho["right"] + (k + 1) / pre**2
-    assert as_printed + 2 * math.sqrt(as_printed * math.log(1e5)) == pytest.approx(epsilon, abs=0.006)
+    assert as_printed + 2 * math.sqrt(as_printed * math.log(1e5)) == pytest.approx(
+        epsilon, abs=0.006
+    )
     derived = sum(rho.values())
     count = dpals_counts()[row]
     assert count.both == pytest.approx(epsilon, abs=0.006)
-    assert count.derived == pytest.approx(derived + 2 * math.sqrt(derived * math.log(1e5)), rel=1e-12)
+    assert count.derived == pytest.approx(
+        derived + 2 * math.sqrt(derived * math.log(1e5)), rel=1e-12
+    )
     assert count.derived > count.both
 
 
@@ -167,10 +188,14 @@ def test_without_noise_moments_learns_what_means_cannot() -> None:
 
     def error(steps: object) -> float:
         (*_, last) = steps  # type: ignore[misc]
-        return float(np.sqrt(np.mean((last.model.predict(test.users, test.items) - test.values) ** 2)))
+        return float(
+            np.sqrt(np.mean((last.model.predict(test.users, test.items) - test.values) ** 2))
+        )
 
     moments = error(moments_once(split.train, MomentsConfig(rank=6), R(0)))
-    private = error(moments_once(split.train, MomentsConfig(rank=6, budget=Budget(epsilon=10.0)), R(0)))
+    private = error(
+        moments_once(split.train, MomentsConfig(rank=6, budget=Budget(epsilon=10.0)), R(0))
+    )
     means = error(private_means(split.train, PrivateMeansConfig(), R(0)))
     trivial = trivial_predictors(split.train)[-1]
     assert means == pytest.approx(
@@ -182,7 +207,9 @@ def test_without_noise_moments_learns_what_means_cannot() -> None:
 
 def test_private_frank_wolfe_without_noise_descends() -> None:
     ratings = low_rank(200, 40, rank=2, observed=0.5)
-    steps = list(frank_wolfe(ratings, FrankWolfeConfig(iterations=15, nuclear=0.3, items_per_user=40), R(0)))
+    steps = list(
+        frank_wolfe(ratings, FrankWolfeConfig(iterations=15, nuclear=0.3, items_per_user=40), R(0))
+    )
     trivial = float(((ratings.values - ratings.values.mean()) ** 2).sum())
     assert steps[-1].squared_residuals < 0.6 * trivial
     assert all(step.releases == () for step in steps)
@@ -207,15 +234,22 @@ def test_spectral_baselines_recover_a_low_rank_matrix() -> None:
     )
     (step,) = truncated_svd(ratings, SpectralConfig(rank=3), R(0))
     left = np.zeros((120, 80))
-    left[ratings.users, ratings.items] = ratings.values - trivial.predict(ratings.users, ratings.items)
+    left[ratings.users, ratings.items] = ratings.values - trivial.predict(
+        ratings.users, ratings.items
+    )
     u, s, v = np.linalg.svd(left)
     base_block = base.model.block(np.arange(120))
-    assert step.model.block(np.arange(120)) - base_block == pytest.approx((u[:, :3] * s[:3]) @ v[:3], abs=1e-8)
+    assert step.model.block(np.arange(120)) - base_block == pytest.approx(
+        (u[:, :3] * s[:3]) @ v[:3], abs=1e-8
+    )
 
 
 def test_tri_factorisation_descends() -> None:
     ratings = small()
-    objective = [s.objective for s in trifactor(ratings, SpectralConfig(rank=5, iterations=30, reg=1.0), R(0))]
+    objective = [
+        s.objective
+        for s in trifactor(ratings, SpectralConfig(rank=5, iterations=30, reg=1.0), R(0))
+    ]
     assert all(b <= a * (1 + 1e-9) for a, b in pairwise(objective))
 
 

@@ -65,7 +65,9 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: str):
     def serve(body: bytes, *, claimed: int | None = None, checksum_of: bytes | None = None) -> Path:
         SERVED["/set.zip"] = (body, claimed)
         digest = hashlib.sha256(body if checksum_of is None else checksum_of).hexdigest()
-        known = dataclasses.replace(catalogue()["ml-100k"], url=f"{server}/set.zip", checksum=f"sha256:{digest}")
+        known = dataclasses.replace(
+            catalogue()["ml-100k"], url=f"{server}/set.zip", checksum=f"sha256:{digest}"
+        )
         monkeypatch.setattr(download, "entry", lambda name: known)
         return tmp_path / "data" / "ml-100k"
 

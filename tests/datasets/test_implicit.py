@@ -11,7 +11,11 @@ from dpmc_core.errors import DataError, ParameterError
 
 def test_four_of_five_stars_is_a_like() -> None:
     ratings = Ratings.checked(
-        np.array([0, 0, 1, 2]), np.array([0, 1, 1, 2]), np.array([3.9, 4.0, 5.0, 1.0]), low=1, high=5
+        np.array([0, 0, 1, 2]),
+        np.array([0, 1, 1, 2]),
+        np.array([3.9, 4.0, 5.0, 1.0]),
+        low=1,
+        high=5,
     )
     liked = likes(ratings)
     assert list(zip(liked.users, liked.items, strict=True)) == [(0, 1), (1, 1)]
@@ -29,7 +33,10 @@ def test_the_three_parts_make_up_all_likes(seed: int) -> None:
     held = set(split.target.users)
     assert held == set(split.query.users)
     assert not held & set(split.train.users)
-    pairs = [set(zip(part.users, part.items, strict=True)) for part in (split.train, split.query, split.target)]
+    pairs = [
+        set(zip(part.users, part.items, strict=True))
+        for part in (split.train, split.query, split.target)
+    ]
     assert set.union(*pairs) == set(zip(all_.users, all_.items, strict=True))
     assert sum(map(len, pairs)) == len(all_)
     counts = np.bincount(all_.users, minlength=200)
@@ -49,7 +56,9 @@ def test_nobody_to_hold_out_is_said() -> None:
     one = Ratings.checked(np.zeros(6, dtype=int), np.arange(6), np.full(6, 5.0), low=1, high=5)
     with pytest.raises(DataError, match="at least one to hold out and one to learn from"):
         user_split(one, 0.5, 0)
-    two = Ratings.checked(np.repeat([0, 1], 6), np.tile(np.arange(6), 2), np.full(12, 5.0), low=1, high=5)
+    two = Ratings.checked(
+        np.repeat([0, 1], 6), np.tile(np.arange(6), 2), np.full(12, 5.0), low=1, high=5
+    )
     split = user_split(two, 0.9, 0)
     assert len(set(split.target.users)) == len(set(split.train.users)) == 1
     with pytest.raises(ParameterError, match="test_fraction"):

@@ -15,7 +15,8 @@ from dpmc_core.metrics import rmse, truth_rmse
 
 @pytest.mark.data
 @pytest.mark.parametrize(
-    ("name", "users", "items", "count"), [("ml-100k", 943, 1682, 100_000), ("ml-1m", 6040, 3706, 1_000_209)]
+    ("name", "users", "items", "count"),
+    [("ml-100k", 943, 1682, 100_000), ("ml-1m", 6040, 3706, 1_000_209)],
 )
 def test_movielens(data_dir: Path, name: str, users: int, items: int, count: int) -> None:
     ratings = loaders.load(name)
@@ -44,14 +45,18 @@ def test_published_split(data_dir: Path) -> None:
     split = loaders.published_split("ml-100k")
     assert (len(split.train), len(split.test)) == (80_000, 20_000)
     whole = loaders.load("ml-100k")
-    pairs = np.concatenate([p.users.astype(int) * 1682 + p.items for p in (split.train, split.test)])
+    pairs = np.concatenate(
+        [p.users.astype(int) * 1682 + p.items for p in (split.train, split.test)]
+    )
     assert np.array_equal(np.sort(pairs), np.sort(whole.users.astype(int) * 1682 + whole.items))
     with pytest.raises(ParameterError, match="ml-100k"):
         loaders.published_split("ml-1m")
 
 
 @pytest.mark.data
-@pytest.mark.parametrize(("keep", "words"), [(40_000, "hold 40,000 and 20,000"), (0, "cannot be read")])
+@pytest.mark.parametrize(
+    ("keep", "words"), [(40_000, "hold 40,000 and 20,000"), (0, "cannot be read")]
+)
 def test_truncated_published_split(
     data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, keep: int, words: str
 ) -> None:
@@ -59,13 +64,17 @@ def test_truncated_published_split(
     (tmp_path / "ml-100k").mkdir()
     for name in ("u.data", "u1.base", "u1.test"):
         lines = (data_dir / "ml-100k" / name).read_text().splitlines(keepends=True)
-        (tmp_path / "ml-100k" / name).write_text("".join(lines[:keep] if name == "u1.base" else lines))
+        (tmp_path / "ml-100k" / name).write_text(
+            "".join(lines[:keep] if name == "u1.base" else lines)
+        )
     with pytest.raises(DataError, match=words):
         loaders.published_split("ml-100k")
 
 
 @pytest.mark.data
-def test_damaged_files_are_named(data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_damaged_files_are_named(
+    data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("DPMC_DATA_DIR", str(tmp_path))
     (tmp_path / "ml-100k").mkdir()
     source = (data_dir / "ml-100k" / "u.data").read_text().splitlines(keepends=True)
@@ -86,14 +95,20 @@ def test_damaged_files_are_named(data_dir: Path, tmp_path: Path, monkeypatch: py
 
 def write_movielens_10m(folder: Path, rows: list[tuple[int, int, float]], title: bytes) -> None:
     folder.mkdir()
-    (folder / "ratings.dat").write_text("".join(f"{u}::{i}::{r:g}::978300760\n" for u, i, r in rows))
+    (folder / "ratings.dat").write_text(
+        "".join(f"{u}::{i}::{r:g}::978300760\n" for u, i, r in rows)
+    )
     (folder / "movies.dat").write_bytes(b"10::" + title + b" (1999)::Drama\n")
 
 
-def test_double_colon_format_without_the_real_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_double_colon_format_without_the_real_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The ML-10M layout: half stars, UTF-8 titles, ids with gaps."""
     monkeypatch.setenv("DPMC_DATA_DIR", str(tmp_path))
-    write_movielens_10m(tmp_path / "ml-10M100K", [(1, 10, 3.5), (5, 10, 0.5), (5, 122, 5)], "Amélie".encode())
+    write_movielens_10m(
+        tmp_path / "ml-10M100K", [(1, 10, 3.5), (5, 10, 0.5), (5, 122, 5)], "Amélie".encode()
+    )
     with pytest.raises(DataError, match="3 ratings were read where 10,000,054"):
         loaders.load("ml-10m")
     known = entry("ml-10m")
@@ -107,7 +122,9 @@ def test_csv_format_of_20m(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setenv("DPMC_DATA_DIR", str(tmp_path))
     folder = tmp_path / "ml-20m"
     folder.mkdir()
-    (folder / "ratings.csv").write_text("userId,movieId,rating,timestamp\n1,2,3.5,1\n3,2,4.0,1\n3,9,1.0,1\n")
+    (folder / "ratings.csv").write_text(
+        "userId,movieId,rating,timestamp\n1,2,3.5,1\n3,2,4.0,1\n3,9,1.0,1\n"
+    )
     (folder / "movies.csv").write_text('movieId,title,genres\n2,"Jumanji, or so (1995)",x\n')
     ratings = loaders._ml_20m(entry("ml-20m"), folder, "missing")
     assert ratings.item_label(0) == "Jumanji, or so (1995)"
@@ -115,7 +132,9 @@ def test_csv_format_of_20m(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert (ratings.n_users, ratings.n_items, len(ratings)) == (2, 2, 3)
 
 
-def test_missing_and_unknown_sets_say_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_and_unknown_sets_say_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("DPMC_DATA_DIR", str(tmp_path))
     with pytest.raises(DatasetMissingError, match="datasets fetch ml-1m"):
         loaders.load("ml-1m")
@@ -125,7 +144,9 @@ def test_missing_and_unknown_sets_say_what_to_do(tmp_path: Path, monkeypatch: py
         assert known.terms
         assert known.citation
         if known.kind == "files":
-            assert known.page or (known.url and known.checksum.partition(":")[0] in ("md5", "sha256", "git-blob"))
+            assert known.page or (
+                known.url and known.checksum.partition(":")[0] in ("md5", "sha256", "git-blob")
+            )
         else:
             assert known.kind in ("synthetic", "bundled")
 
@@ -143,7 +164,9 @@ def test_missing_and_unknown_sets_say_what_to_do(tmp_path: Path, monkeypatch: py
 )
 def test_bad_ratings_are_refused(users, items, values, words: str) -> None:
     with pytest.raises(DataError, match=words):
-        Ratings.checked(np.array(users, dtype=int), np.array(items, dtype=int), np.array(values, dtype=float))
+        Ratings.checked(
+            np.array(users, dtype=int), np.array(items, dtype=int), np.array(values, dtype=float)
+        )
 
 
 def test_numbers_outside_the_matrix_are_refused() -> None:

@@ -20,7 +20,12 @@ from dpmc_core.datasets.text import TextFilter, samples_of_counts, samples_of_te
 from dpmc_core.datasets.topics import TOPICS, topic_documents, true_topics, vocabulary
 from dpmc_core.errors import DataError, DatasetMissingError, DownloadError, ParameterError
 
-TEXTS = ("Cats chase mice and cats sleep", "Dogs chase cats", "mice sleep while dogs dream", "dogs dream dreams")
+TEXTS = (
+    "Cats chase mice and cats sleep",
+    "Dogs chase cats",
+    "mice sleep while dogs dream",
+    "dogs dream dreams",
+)
 ALL_WORDS = TextFilter(min_documents=1, max_share=1.0)
 
 
@@ -65,12 +70,14 @@ def test_contamination_is_as_section_4_3_says() -> None:
     assert spoiled.spoiled.size == 20
     same = np.setdiff1d(np.arange(200), spoiled.spoiled)
     np.testing.assert_array_equal(spoiled.values[:, same], clean.values[:, same])
-    changed = np.asarray(spoiled.values[:, spoiled.spoiled]) != np.asarray(clean.values[:, spoiled.spoiled])
+    changed = np.asarray(spoiled.values[:, spoiled.spoiled]) != np.asarray(
+        clean.values[:, spoiled.spoiled]
+    )
     # U[−1, 1] lowers a dark pixel to where it was, 0, half of the time: between 35 % and 70 % differ
     assert 0.3 < changed.mean() < 0.7
-    moved = np.asarray(spoiled.values - clean.values)[:, spoiled.spoiled] / np.asarray(clean.values)[
-        :, spoiled.spoiled
-    ].max(axis=0)
+    moved = np.asarray(spoiled.values - clean.values)[:, spoiled.spoiled] / np.asarray(
+        clean.values
+    )[:, spoiled.spoiled].max(axis=0)
     assert np.abs(moved).max() <= 1 + 1e-9
     assert moved.max() > 0.98
     assert np.asarray(spoiled.values).min() >= 0
@@ -87,7 +94,10 @@ def test_cartoon_faces_are_made_of_their_parts() -> None:
     overlap = table.T @ table - np.eye(len(PART_NAMES))
     assert overlap.max() < 0.65  # glasses and eyes; all others are far less alike
     faces = cartoon_faces(300, 1)
-    left = np.asarray(faces.values) - table @ np.linalg.lstsq(table, np.asarray(faces.values), rcond=None)[0]
+    left = (
+        np.asarray(faces.values)
+        - table @ np.linalg.lstsq(table, np.asarray(faces.values), rcond=None)[0]
+    )
     assert np.linalg.norm(left) ** 2 / 300 < 0.05
     np.testing.assert_array_equal(faces.values, cartoon_faces(300, 1).values)
     with pytest.raises(ParameterError, match="n_samples"):
@@ -95,7 +105,9 @@ def test_cartoon_faces_are_made_of_their_parts() -> None:
 
 
 def test_tf_idf_is_scikit_learns() -> None:
-    samples = samples_of_texts(TEXTS, name="x", chosen=TextFilter(min_documents=1, max_share=1.0, stop_words=False))
+    samples = samples_of_texts(
+        TEXTS, name="x", chosen=TextFilter(min_documents=1, max_share=1.0, stop_words=False)
+    )
     maker = TfidfVectorizer(token_pattern=r"(?u)\b[^\W\d_]{3,}\b")
     expected = maker.fit_transform(TEXTS).T
     assert samples.words == tuple(maker.get_feature_names_out())
@@ -106,7 +118,9 @@ def test_the_filters_of_words() -> None:
     def words(**options: object) -> set[str]:
         return set(
             samples_of_texts(
-                TEXTS, name="x", chosen=TextFilter(**{"min_documents": 1, "max_share": 1.0, **options})
+                TEXTS,
+                name="x",
+                chosen=TextFilter(**{"min_documents": 1, "max_share": 1.0, **options}),
             ).words
         )
 
@@ -137,11 +151,15 @@ def test_bad_text_is_refused_in_a_sentence() -> None:
     with pytest.raises(DataError, match="NaN"):
         samples_of_counts(sparse.csc_array([[1.0, np.nan]]), ("a",), name="x", chosen=ALL_WORDS)
     with pytest.raises(DataError, match="every document is empty"):
-        samples_of_counts(sparse.csc_array((1, 3)), ("a",), name="x", chosen=TextFilter(), public_words=True)
+        samples_of_counts(
+            sparse.csc_array((1, 3)), ("a",), name="x", chosen=TextFilter(), public_words=True
+        )
 
 
 def test_empty_documents_are_left_out_and_said() -> None:
-    samples = samples_of_texts((*TEXTS, "of and the", "the an"), name="x", chosen=ALL_WORDS, labels=tuple("abcdef"))
+    samples = samples_of_texts(
+        (*TEXTS, "of and the", "the an"), name="x", chosen=ALL_WORDS, labels=tuple("abcdef")
+    )
     assert len(samples) == 4
     assert samples.labels == tuple("abcd")
     assert samples.texts == TEXTS
@@ -189,7 +207,10 @@ def test_pickles_are_never_read(tmp_path: Path) -> None:
 
 def test_matlab_files_without_the_variables(tmp_path: Path) -> None:
     savemat(tmp_path / "x.mat", {"other": np.eye(2)})
-    with pytest.raises(DataError, match="holds no variable 'fea'; it must hold fea, gnd, and its variables are: other"):
+    with pytest.raises(
+        DataError,
+        match="holds no variable 'fea'; it must hold fea, gnd, and its variables are: other",
+    ):
         read_variables(tmp_path / "x.mat", ("fea", "gnd"))
     (tmp_path / "y.mat").write_bytes(b"not a matlab file at all")
     with pytest.raises(DataError, match="cannot be read as a MATLAB file"):
@@ -219,7 +240,9 @@ def test_sets_in_their_own_formats(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         counts = sparse.csc_matrix(rng.poisson(0.5, (40, 30)).astype(float))
         place(name, {"fea": counts, "gnd": rng.integers(1, 4, (40, 1))})
         samples = load_samples(name, chosen=ALL_WORDS)
-        np.testing.assert_array_equal(samples.counts.toarray(), counts.toarray().T[:, counts.toarray().sum(1) > 0])
+        np.testing.assert_array_equal(
+            samples.counts.toarray(), counts.toarray().T[:, counts.toarray().sum(1) > 0]
+        )
         assert samples.words[3] == "term 4"
         fewer = load_samples(name, chosen=ALL_WORDS, term_share=0.2)
         assert fewer.dimension == 6
@@ -233,10 +256,14 @@ def test_sets_in_their_own_formats(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         pixels = rng.random((known.samples, side, side))
         rows = pixels.transpose(0, 2, 1).reshape(known.samples, -1)  # column order
         table = {"olivetti": rows.T, "cbcl": 1 - rows.T, "yaleb": rows}[name]
-        place(name, {key: table, **({"gnd": np.ones((known.samples, 1))} if name == "yaleb" else {})})
+        place(
+            name, {key: table, **({"gnd": np.ones((known.samples, 1))} if name == "yaleb" else {})}
+        )
         samples = load_samples(name)
         flat = pixels.reshape(known.samples, -1)
-        np.testing.assert_allclose(samples.values, (flat / np.linalg.norm(flat, axis=1, keepdims=True)).T, atol=1e-12)
+        np.testing.assert_allclose(
+            samples.values, (flat / np.linalg.norm(flat, axis=1, keepdims=True)).T, atol=1e-12
+        )
         place(name, {key: table[:5, :5], **({"gnd": np.ones((5, 1))} if name == "yaleb" else {})})
         with pytest.raises(DataError, match="must hold one image"):
             load_samples(name)
@@ -244,14 +271,18 @@ def test_sets_in_their_own_formats(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     for group in ("alt.one", "rec.two"):
         (folder / group).mkdir(parents=True)
         for k, text in enumerate(TEXTS):
-            (folder / group / str(k)).write_bytes(b"From: nobody\nSubject: secret\n\n" + text.encode() + b" \xe9t\xe9")
+            (folder / group / str(k)).write_bytes(
+                b"From: nobody\nSubject: secret\n\n" + text.encode() + b" \xe9t\xe9"
+            )
     samples = load_samples("20newsgroups", chosen=ALL_WORDS)
     assert len(samples) == 8
     assert set(samples.labels) == {"alt.one", "rec.two"}
     assert "secret" not in samples.words
 
 
-def test_sets_without_a_known_checksum_say_where_to_get_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sets_without_a_known_checksum_say_where_to_get_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("DPMC_DATA_DIR", str(tmp_path))
     with pytest.raises(DownloadError, match=r"Get it from http://cbcl.*CBCL_Face.mat"):
         download.fetch("cbcl")
@@ -297,7 +328,12 @@ def test_what_ships_with_packages_is_there() -> None:
 
 @pytest.mark.data
 def test_real_files(samples_dir: Path) -> None:
-    for name, n, d in (("cbcl", 2429, 361), ("yaleb", 2414, 1024), ("tdt2", 9394, 5000), ("bbc", 2225, 5000)):
+    for name, n, d in (
+        ("cbcl", 2429, 361),
+        ("yaleb", 2414, 1024),
+        ("tdt2", 9394, 5000),
+        ("bbc", 2225, 5000),
+    ):
         samples = load_samples(name)
         assert (len(samples), samples.dimension) == (n, d)
     # the paper's tenth of TDT2's terms leaves documents without any word

@@ -6,13 +6,20 @@ import math
 import numpy as np
 import pytest
 
-from dpmc_core.cli import main
+from dpmc_core.cli.main import main
 from dpmc_core.completion import moments
 from dpmc_core.errors import ParameterError
-from dpmc_core.experiments.audit_spec import VIEWS, AuditSpec, spec_from_json
-from dpmc_core.experiments.audit_targets import ALICE, FILM, _below, neighbours, outputs, pictures
-from dpmc_core.experiments.audits import audit, audit_steps
 from dpmc_core.experiments.registry import ALGORITHMS
+from dpmc_core.experiments.tasks.audit import audit, audit_steps
+from dpmc_core.experiments.tasks.audit_spec import VIEWS, AuditSpec, spec_from_json
+from dpmc_core.experiments.tasks.audit_targets import (
+    ALICE,
+    FILM,
+    _below,
+    neighbours,
+    outputs,
+    pictures,
+)
 from dpmc_core.mechanisms import Laplace
 
 MECHANISMS = ("huber", "laplace", "gaussian", "staircase")
@@ -63,18 +70,35 @@ def test_last_bits_give_naive_noise_away_and_grid_noise_not(mechanism: str) -> N
     assert again.attack.bound == grid.attack.bound
 
 
-SOUND = [name for name, algorithm in ALGORITHMS.items() if algorithm.protects == "user" and algorithm.rates]
+SOUND = [
+    name
+    for name, algorithm in ALGORITHMS.items()
+    if algorithm.protects == "user" and algorithm.rates
+]
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 2.0])
 @pytest.mark.parametrize("algorithm", SOUND)
-def test_no_sound_statement_is_beaten(algorithm: str, epsilon: float, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_sound_statement_is_beaten(
+    algorithm: str, epsilon: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Every algorithm that claims to protect users, on data with and without Alice, the attacker seeing the factors of all other users
     and of all items, and fewer things at the smaller ε."""
-    monkeypatch.setattr(moments, "WORTH_IT", 0.0)  # so small a table gets no second stage: attack it as well
-    views = [view for view in VIEWS if view not in ("matrix", "parts")] if epsilon < 1 else ["factors"]
+    monkeypatch.setattr(
+        moments, "WORTH_IT", 0.0
+    )  # so small a table gets no second stage: attack it as well
+    views = (
+        [view for view in VIEWS if view not in ("matrix", "parts")] if epsilon < 1 else ["factors"]
+    )
     for view in views:
-        spec = AuditSpec(target=algorithm, mechanism="gaussian", epsilon=epsilon, iterations=2, runs=200, view=view)
+        spec = AuditSpec(
+            target=algorithm,
+            mechanism="gaussian",
+            epsilon=epsilon,
+            iterations=2,
+            runs=200,
+            view=view,
+        )
         result = audit(spec)
         assert not result.statement.nominal
         assert result.claims == {"claimed": result.statement.epsilon}
@@ -84,7 +108,9 @@ def test_no_sound_statement_is_beaten(algorithm: str, epsilon: float, monkeypatc
 
 
 @pytest.mark.parametrize("algorithm", ["dpals", "private-fw", "moments"])
-def test_the_same_attack_catches_too_little_noise(algorithm: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_same_attack_catches_too_little_noise(
+    algorithm: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """With hardly any of the noise that the ledger says, the claim falls: the test above could have failed.
 
     A ten-thousandth: on a dozen people an honest plan's noise is so large that a hundredth of it still hides somebody in DPALS.
@@ -101,7 +127,14 @@ def test_the_same_attack_catches_too_little_noise(algorithm: str, monkeypatch: p
 
     monkeypatch.setattr(budget.Curator, "stream", weak)
     result = audit(
-        AuditSpec(target=algorithm, mechanism="gaussian", epsilon=0.5, iterations=2, runs=400, view="others")
+        AuditSpec(
+            target=algorithm,
+            mechanism="gaussian",
+            epsilon=0.5,
+            iterations=2,
+            runs=400,
+            view="others",
+        )
     )
     assert result.beaten == {"claimed": True}
     assert "is wrong" in result.verdict
@@ -111,7 +144,13 @@ def test_the_same_attack_catches_too_little_noise(algorithm: str, monkeypatch: p
 def test_the_published_factorisation_gives_one_picture_away(epsilon: float) -> None:
     """Findings 13: W is the raw data's, so an image in or out shows at once, far beyond what is claimed."""
     result = audit(
-        AuditSpec(target="private-nmf-published", mechanism="gaussian", epsilon=epsilon, iterations=5, runs=700)
+        AuditSpec(
+            target="private-nmf-published",
+            mechanism="gaussian",
+            epsilon=epsilon,
+            iterations=5,
+            runs=700,
+        )
     )
     assert (result.spec.neighbours, result.spec.view) == ("image", "parts")
     assert result.attack.bound.accuracy == 1.0
@@ -126,7 +165,9 @@ def test_the_published_factorisation_gives_one_picture_away(epsilon: float) -> N
 @pytest.mark.parametrize("mechanism", ["gaussian", "laplace"])
 @pytest.mark.parametrize("algorithm", ["private-nmf", "moment-nmf"])
 def test_no_sound_factorisation_is_beaten(algorithm: str, mechanism: str, epsilon: float) -> None:
-    result = audit(AuditSpec(target=algorithm, mechanism=mechanism, epsilon=epsilon, iterations=3, runs=400))
+    result = audit(
+        AuditSpec(target=algorithm, mechanism=mechanism, epsilon=epsilon, iterations=3, runs=400)
+    )
     assert result.statement.epsilon <= epsilon
     assert result.statement.unit == "image"
     assert not any(result.beaten.values()), result.verdict
@@ -142,7 +183,9 @@ def test_the_same_attack_catches_a_factorisation_with_too_little_noise(
     monkeypatch.setattr(budget, "sample", lambda release, rng: honest(release, rng) / 10_000)
     # twelve pictures are so few that moment NMF smooths all of them away, going by the noise that was planned
     monkeypatch.setattr("dpmc_core.factorization.moments._smooth", lambda mean, shape, std: mean)
-    result = audit(AuditSpec(target=algorithm, mechanism="gaussian", epsilon=0.5, iterations=2, runs=200))
+    result = audit(
+        AuditSpec(target=algorithm, mechanism="gaussian", epsilon=0.5, iterations=2, runs=200)
+    )
     assert result.beaten == {"claimed": True}
 
 
@@ -163,8 +206,14 @@ def test_factorisations_are_audited_on_pictures_only() -> None:
 
 
 def test_what_a_claim_about_users_covers() -> None:
-    assert (AuditSpec(target="dpals").neighbours, AuditSpec(target="dpals").view) == ("user", "factors")
-    assert (AuditSpec(target="als").neighbours, AuditSpec(target="als").view) == ("rating", "matrix")
+    assert (AuditSpec(target="dpals").neighbours, AuditSpec(target="dpals").view) == (
+        "user",
+        "factors",
+    )
+    assert (AuditSpec(target="als").neighbours, AuditSpec(target="als").view) == (
+        "rating",
+        "matrix",
+    )
     for wrong, words in (
         ({"view": "matrix"}, "joint privacy does not hide from Alice"),
         ({"neighbours": "rating"}, "user for dpals"),
@@ -216,7 +265,10 @@ def test_what_the_attacker_sees() -> None:
         "others": (people - 1) * films,
         "items": films * (films + 1) // 2,
     }.items():
-        assert outputs(AuditSpec(target="als", view=view, runs=100), True, 3, seed).shape == (3, length)
+        assert outputs(AuditSpec(target="als", view=view, runs=100), True, 3, seed).shape == (
+            3,
+            length,
+        )
     seen = outputs(AuditSpec(target="als", runs=100), True, 5, seed)
     assert len({row.tobytes() for row in seen}) == 5  # fresh noise each time
     numbers = outputs(AuditSpec(), True, 50_000, seed)
@@ -240,7 +292,10 @@ def test_an_audit_is_repeatable_and_grows_in_tenths() -> None:
 def test_specs_as_text() -> None:
     spec = AuditSpec(target="irls", epsilon=0.5, view="items", runs=200)
     assert spec_from_json(json.dumps(spec.as_dict())) == spec
-    assert spec.command() == "python -m dpmc_core audit --target irls --epsilon 0.5 --view items --runs 200"
+    assert (
+        spec.command()
+        == "python -m dpmc_core audit --target irls --epsilon 0.5 --view items --runs 200"
+    )
     assert AuditSpec(target="als").runs == 1000
     assert AuditSpec(case="on-grid").command() == "python -m dpmc_core audit --case on-grid"
     for text, words in {
@@ -272,7 +327,9 @@ def json_of(capsys: pytest.CaptureFixture[str], *argv: str) -> dict:
 
 
 def test_the_audit_command(capsys: pytest.CaptureFixture[str]) -> None:
-    found = json_of(capsys, "audit", "--case", "half-noise", "--runs", "20000", "--mechanism", "huber")
+    found = json_of(
+        capsys, "audit", "--case", "half-noise", "--runs", "20000", "--mechanism", "huber"
+    )
     assert found["beaten"] == {"claimed": True}
     assert found["spec"]["runs"] == 20_000
     assert main(["audit", "--target", "als", "--runs", "100"]) == 0
@@ -291,7 +348,17 @@ def test_the_audit_command(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_the_account_command(capsys: pytest.CaptureFixture[str], tmp_path) -> None:
     found = json_of(
-        capsys, "account", "huber", "--alpha", "1.5", "--l1", "0.5", "--count", "100", "--target-epsilon", "1"
+        capsys,
+        "account",
+        "huber",
+        "--alpha",
+        "1.5",
+        "--l1",
+        "0.5",
+        "--count",
+        "100",
+        "--target-epsilon",
+        "1",
     )
     answers = {a["method"]: a["epsilon"] for a in found["statement"]["accounts"]}
     assert answers["pure"] == pytest.approx(75.0)
@@ -315,7 +382,11 @@ def test_the_account_command(capsys: pytest.CaptureFixture[str], tmp_path) -> No
         ("laplace", "--count", "1.5"): "count = '1.5'",
         ("laplace", "--alpha", "2"): "alpha = 2.0 is not allowed: it must be left out for laplace",
         ("laplace", "--scale", "1", "--variance", "1"): "left out when scale is given",
-        ("laplace", "--ledger", "x.json"): "family = 'laplace' is not allowed: it must be left out with --ledger",
+        (
+            "laplace",
+            "--ledger",
+            "x.json",
+        ): "family = 'laplace' is not allowed: it must be left out with --ledger",
         ("--ledger", str(tmp_path / "none.json")): "cannot be read",
         ("staircase", "--scale", "1"): "left out for staircase",
     }.items():
@@ -344,7 +415,10 @@ def test_the_shown_command_makes_the_same_audit(capsys: pytest.CaptureFixture[st
     ):
         found = json_of(capsys, *spec.command().split()[3:])
         assert found["spec"] == spec.as_dict()
-    assert json_of(capsys, "audit", "--spec", json.dumps(found["spec"]), "--seed", "7")["spec"]["seed"] == 7
+    assert (
+        json_of(capsys, "audit", "--spec", json.dumps(found["spec"]), "--seed", "7")["spec"]["seed"]
+        == 7
+    )
     assert main(["audit", "--spec", "{"]) == 2
 
 

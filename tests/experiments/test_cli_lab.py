@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from dpmc_core.cli import main
+from dpmc_core.cli.main import main
 
 TOML = """
 name = "small"
@@ -38,7 +38,12 @@ def test_a_sweep_its_runs_and_what_becomes_of_them(
 ) -> None:
     assert main(["sweep", file, "--jobs", "1", "--json"]) == 0
     found = said(capsys)
-    assert (found["done"], found["total"], found["already_there"], found["failures"]) == (4, 4, 0, 0)
+    assert (found["done"], found["total"], found["already_there"], found["failures"]) == (
+        4,
+        4,
+        0,
+        0,
+    )
     plain, noisy = found["points"]
     assert plain["epsilon"] is None
     assert plain["unit"] == ""
@@ -67,11 +72,17 @@ def test_a_sweep_its_runs_and_what_becomes_of_them(
     [
         (["sweep", "nowhere.toml"], "sweep file = 'nowhere.toml' is not allowed"),
         (["sweep", "FILE", "--jobs", "0"], "sweep_jobs = '0' is not allowed"),
-        (["sweep", "FILE", "--scheduler", "tcp://127.0.0.1:1"], "No Dask scheduler answers at 'tcp://127.0.0.1:1'"),
+        (
+            ["sweep", "FILE", "--scheduler", "tcp://127.0.0.1:1"],
+            "No Dask scheduler answers at 'tcp://127.0.0.1:1'",
+        ),
         (["sweep", "FILE", "--store", "nosuch://x"], "is no place for runs"),
         (["runs", "export"], "file = '(none)' is not allowed: it must be the file to write"),
         (["runs"], "There is no run store at"),
-        (["paper", "huber-table-99"], "paper = 'huber-table-99' is not allowed: it must be one of huber-table-1"),
+        (
+            ["paper", "huber-table-99"],
+            "paper = 'huber-table-99' is not allowed: it must be one of huber-table-1",
+        ),
         (["paper", "huber-table-1", "--trials", "many"], "sweep_seeds = 'many' is not allowed"),
     ],
 )
@@ -84,7 +95,9 @@ def test_mistakes_are_one_sentence(
     assert "Traceback" not in told
 
 
-def test_mistakes_with_a_store(file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_mistakes_with_a_store(
+    file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["sweep", file, "--jobs", "1"]) == 0
     for words, message in (
         (["runs", "delete"], "at least one of --kind"),
@@ -103,6 +116,8 @@ def test_mistakes_with_a_store(file: str, tmp_path: Path, capsys: pytest.Capture
 def test_papers_are_listed_and_one_is_tried(file: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["paper"]) == 0
     assert "huber-table-3" in capsys.readouterr().out
-    assert main(["paper", "huber-table-1", "--trials", "1", "--json"]) == 0  # with trials nothing is kept
+    assert (
+        main(["paper", "huber-table-1", "--trials", "1", "--json"]) == 0
+    )  # with trials nothing is kept
     rows = said(capsys)["rows"]
     assert rows["variance=2;mechanism=laplace;delta=0;sensitivity=5"]["verdict"] == "reproduced"

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpmc_core import cli, limits
+from dpmc_core import limits
+from dpmc_core.cli.main import main as cli
 from dpmc_core.datasets.ratings import Ratings, Split
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.experiments import RunSpec, run, steps
@@ -33,13 +34,17 @@ SMALL = RunSpec(n_users=50, n_items=40, observed=0.4, iterations=3)
     st.floats(1e-3, 1e4),
     st.integers(0, 2**32 - 1),
 )
-def test_json_and_command_line_round_trips(mechanism: str, variance: float, rank: int, reg: float, seed: int) -> None:
+def test_json_and_command_line_round_trips(
+    mechanism: str, variance: float, rank: int, reg: float, seed: int
+) -> None:
     noise = {} if mechanism == "none" else {"variance": variance}
     spec = RunSpec(mechanism=mechanism, rank=rank, reg=reg, seed=seed, **noise)
     assert RunSpec.from_json(spec.to_json()) == spec
     parsed = cli._build().parse_args(spec.command().split()[3:])
     again = {
-        f.name: cli._number(f.name, getattr(parsed, f.name)) if f.name in NUMERIC else getattr(parsed, f.name)
+        f.name: cli._number(f.name, getattr(parsed, f.name))
+        if f.name in NUMERIC
+        else getattr(parsed, f.name)
         for f in dataclasses.fields(RunSpec)
         if f.name != "version" and getattr(parsed, f.name) is not None
     }
@@ -91,9 +96,13 @@ def test_the_papers_rule_for_huber_noise() -> None:
     two = build_mechanism(RunSpec(mechanism="huber", variance=2))
     assert (round(two.alpha, 4), two.scale) == (1.076, 1.0)
     assert build_mechanism(RunSpec(mechanism="huber", variance=0.5)).variance == pytest.approx(0.5)
-    assert build_mechanism(RunSpec(mechanism="huber", variance=2, alpha=1.5)).variance == pytest.approx(2)
+    assert build_mechanism(
+        RunSpec(mechanism="huber", variance=2, alpha=1.5)
+    ).variance == pytest.approx(2)
     assert build_mechanism(RunSpec(mechanism="laplace", epsilon=2)).epsilon(5) == pytest.approx(2)
-    assert build_mechanism(RunSpec(mechanism="gaussian", epsilon=2)).epsilon_at_delta(1e-5, 5) == pytest.approx(2)
+    assert build_mechanism(RunSpec(mechanism="gaussian", epsilon=2)).epsilon_at_delta(
+        1e-5, 5
+    ) == pytest.approx(2)
 
 
 def test_steps_yield_partial_results_and_run_gives_the_last() -> None:
@@ -110,21 +119,31 @@ def test_metrics_are_what_they_say() -> None:
     result = run(SMALL)
     test = result.split.test
     predicted = result.model.predict(test.users, test.items)
-    assert result.final.test_rmse == pytest.approx(math.sqrt(np.mean((predicted - test.values) ** 2)), rel=1e-12)
+    assert result.final.test_rmse == pytest.approx(
+        math.sqrt(np.mean((predicted - test.values) ** 2)), rel=1e-12
+    )
     clip = np.clip(predicted, test.low, test.high)
-    assert result.final.test_rmse_clipped == pytest.approx(math.sqrt(np.mean((clip - test.values) ** 2)), rel=1e-12)
+    assert result.final.test_rmse_clipped == pytest.approx(
+        math.sqrt(np.mean((clip - test.values) ** 2)), rel=1e-12
+    )
     truth = test.truth.left @ test.truth.right.T
     whole = result.model.block(slice(None))
-    assert result.final.truth_rmse == pytest.approx(math.sqrt(np.mean((whole - truth) ** 2)), rel=1e-9)
+    assert result.final.truth_rmse == pytest.approx(
+        math.sqrt(np.mean((whole - truth) ** 2)), rel=1e-9
+    )
     clipped = np.clip(whole, test.low, test.high)
-    assert result.final.truth_rmse_clipped == pytest.approx(math.sqrt(np.mean((clipped - truth) ** 2)), rel=1e-9)
+    assert result.final.truth_rmse_clipped == pytest.approx(
+        math.sqrt(np.mean((clipped - truth) ** 2)), rel=1e-9
+    )
     mean = result.split.train.values.mean()
-    assert result.trivial["global mean"] == pytest.approx(math.sqrt(np.mean((test.values - mean) ** 2)), rel=1e-12)
+    assert result.trivial["global mean"] == pytest.approx(
+        math.sqrt(np.mean((test.values - mean) ** 2)), rel=1e-12
+    )
 
 
 def test_interval_covers_as_often_as_it_says() -> None:
     """Split the same predictions' errors at random many times: the half-width must match the spread of the RMSE."""
-    from dpmc_core.experiments.run import _half_width
+    from dpmc_core.experiments.tasks.rate import _half_width
 
     rng = np.random.default_rng(0)
     errors = rng.standard_t(6, 400_000)
@@ -148,13 +167,17 @@ def test_statement_counts_every_draw() -> None:
     assert als_run.statement.nominal
     irls_run = run(SMALL.but(algorithm="irls", inner=5, mechanism="huber", variance=2))
     assert irls_run.statement.draws == 15
-    assert irls_run.statement.accounts[0].epsilon == pytest.approx(15 * irls_run.statement.epsilon_per_draw)
+    assert irls_run.statement.accounts[0].epsilon == pytest.approx(
+        15 * irls_run.statement.epsilon_per_draw
+    )
     assert irls_run.statement.epsilon < irls_run.statement.accounts[0].epsilon
     two = run(SMALL.but(algorithm="irls-2", inner=9, mechanism="huber", variance=2))
     assert two.statement.draws == 6
     gauss = run(SMALL.but(mechanism="gaussian", variance=2, iterations=4)).statement
     assert gauss.delta == 1e-5
-    assert gauss.epsilon == pytest.approx(Gaussian(scale=math.sqrt(2)).epsilon_at_delta(1e-5, 5 * math.sqrt(4)))
+    assert gauss.epsilon == pytest.approx(
+        Gaussian(scale=math.sqrt(2)).epsilon_at_delta(1e-5, 5 * math.sqrt(4))
+    )
     quiet = run(SMALL).statement
     assert not quiet.private
     assert quiet.as_dict()["epsilon"] is None
@@ -244,7 +267,12 @@ def test_exports_are_runnable() -> None:
 def command(*words: str) -> subprocess.CompletedProcess[str]:
     root = Path(__file__).resolve().parents[2]
     return subprocess.run(
-        [sys.executable, "-m", "dpmc_core", *words], cwd=root, capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, "-m", "dpmc_core", *words],
+        cwd=root,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
     )
 
 
@@ -259,11 +287,26 @@ def test_command_line_complete() -> None:
     assert "not private" in plain.stdout
     name, apart, half = run(RunSpec(iterations=2, n_users=30, n_items=30)).against_trivial
     verdict = "not told apart" if abs(apart) <= half else "beaten" if apart < 0 else "NOT beaten"
-    assert f"against {name}, on the same ratings: {apart:+.4f} ± {half:.2g} (95 %): {verdict}" in plain.stdout
+    assert (
+        f"against {name}, on the same ratings: {apart:+.4f} ± {half:.2g} (95 %): {verdict}"
+        in plain.stdout
+    )
 
 
 def test_command_line_mechanism_and_datasets() -> None:
-    words = ["mechanism", "huber", "--alpha", "1.5", "--scale", "1", "--sensitivity", "5", "--delta", "1e-5", "--json"]
+    words = [
+        "mechanism",
+        "huber",
+        "--alpha",
+        "1.5",
+        "--scale",
+        "1",
+        "--sensitivity",
+        "5",
+        "--delta",
+        "1e-5",
+        "--json",
+    ]
     out = json.loads(command(*words).stdout.splitlines()[-1])
     assert out["epsilon"] == 7.5
     assert out["epsilon_at_delta"] == pytest.approx(Huber(alpha=1.5).epsilon_at_delta(1e-5, 5))
@@ -294,7 +337,9 @@ def test_command_line_mechanism_and_datasets() -> None:
         ("complete --variance 2", "choose a mechanism"),
     ],
 )
-def test_command_line_mistakes_are_one_sentence(words: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_line_mistakes_are_one_sentence(
+    words: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert cli.main(words.split()) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
@@ -304,7 +349,9 @@ def test_command_line_mistakes_are_one_sentence(words: str, said: str, capsys: p
 
 
 def test_bench_quick_reports_ratios(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("DPMC_DATA_DIR", raising=False)  # real sets take a minute, and say no more about the report
+    monkeypatch.delenv(
+        "DPMC_DATA_DIR", raising=False
+    )  # real sets take a minute, and say no more about the report
     out = json.loads(command("bench", "--quick", "--json").stdout.splitlines()[-1])
     assert out["small-r128"]["share_of_dgemm"] > 0
     assert out["samples_per_second_million"]["huber α=1.5"] > 0

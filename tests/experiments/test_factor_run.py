@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from sklearn.decomposition import NMF
 
-from dpmc_core.cli import main
+from dpmc_core.cli.main import main
 from dpmc_core.datasets.cartoons import cartoon_faces
 from dpmc_core.errors import DatasetMissingError, ParameterError
 from dpmc_core.experiments import FactorSpec, factor_steps, factorize
 from dpmc_core.experiments.factor_registry import FACTORIZERS
-from dpmc_core.experiments.factor_run import yardstick
+from dpmc_core.experiments.tasks.factorize import yardstick
 
 SMALL = {"dataset": "cartoon", "n_samples": 150, "rank": 6}
 
@@ -46,7 +46,13 @@ def test_every_algorithm_runs_by_its_name(algorithm: str) -> None:
 
 def test_specs_in_text_and_back() -> None:
     spec = FactorSpec(
-        dataset="lee", algorithm="moment-nmf", mechanism="huber", epsilon=3, alpha=1.2, rank=9, min_documents=5
+        dataset="lee",
+        algorithm="moment-nmf",
+        mechanism="huber",
+        epsilon=3,
+        alpha=1.2,
+        rank=9,
+        min_documents=5,
     )
     assert FactorSpec.from_json(spec.to_json()) == spec
     made: dict[str, Any] = {}
@@ -102,7 +108,13 @@ def test_sound_noise_depends_on_the_whole_spec_and_the_start_does_too() -> None:
     firsts = []
     for epsilon in (2.0, 4.0):
         spec = FactorSpec(**SMALL, algorithm="moment-nmf", mechanism="gaussian", epsilon=epsilon)
-        step = next(iter(FACTORIZERS["moment-nmf"].steps(cartoon_faces(150, 0), spec, np.random.default_rng(0))))
+        step = next(
+            iter(
+                FACTORIZERS["moment-nmf"].steps(
+                    cartoon_faces(150, 0), spec, np.random.default_rng(0)
+                )
+            )
+        )
         firsts.append((step.releases, factorize(spec).dictionary[:, 0]))
     assert not np.allclose(firsts[0][1], firsts[1][1])
     from dpmc_core.experiments import factor_registry
@@ -114,11 +126,23 @@ def test_sound_noise_depends_on_the_whole_spec_and_the_start_does_too() -> None:
         return iter(())
 
     for change in ({}, {"epsilon": 3.0}, {"rank": 5}, {"seed": 1}):
-        spec = FactorSpec(**{**SMALL, "algorithm": "moment-nmf", "mechanism": "gaussian", "epsilon": 2.0, **change})
+        spec = FactorSpec(
+            **{
+                **SMALL,
+                "algorithm": "moment-nmf",
+                "mechanism": "gaussian",
+                "epsilon": 2.0,
+                **change,
+            }
+        )
         with pytest.MonkeyPatch.context() as patch:
             from dataclasses import replace
 
-            patch.setitem(factor_registry.FACTORIZERS, "moment-nmf", replace(FACTORIZERS["moment-nmf"], steps=spy))
+            patch.setitem(
+                factor_registry.FACTORIZERS,
+                "moment-nmf",
+                replace(FACTORIZERS["moment-nmf"], steps=spy),
+            )
             factor_registry.start_factors(cartoon_faces(150, 0), spec)
     assert len({round(float(s[0]), 12) for s in seen}) == 4
 
@@ -128,7 +152,9 @@ def test_objective_yardstick_and_trivial_are_what_they_say() -> None:
     result = factorize(FactorSpec(**SMALL, rounds=30))
     values = np.asarray(result.clean.values)
     w, h = result.dictionary, result.coefficients
-    assert result.final.objective == pytest.approx(np.sum((values - w @ h) ** 2) / (2 * 150), rel=1e-9)
+    assert result.final.objective == pytest.approx(
+        np.sum((values - w @ h) ** 2) / (2 * 150), rel=1e-9
+    )
     mean = values.mean(axis=1, keepdims=True)
     best = (mean.T @ values) / (mean.T @ mean)
     assert result.trivial == pytest.approx(np.sum((values - mean @ best) ** 2) / 300, rel=1e-9)
@@ -140,7 +166,9 @@ def test_objective_yardstick_and_trivial_are_what_they_say() -> None:
     apart, half = result.against_trivial
     assert apart == pytest.approx(result.final.objective - result.trivial, abs=1e-9)
     assert 0 < half < abs(apart)
-    assert result.way == pytest.approx((result.trivial - result.final.objective) / (result.trivial - result.yardstick))
+    assert result.way == pytest.approx(
+        (result.trivial - result.final.objective) / (result.trivial - result.yardstick)
+    )
 
 
 def test_errors_are_taken_on_clean_images() -> None:
@@ -199,7 +227,10 @@ def test_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
     shown = capsys.readouterr().out
     assert "NPMI coherence" in shown
     assert "average column" in shown
-    assert main(["factorize", "--spec", spec.to_json(), "--algorithm", "nmf", "--mechanism", "none"]) == 2
+    assert (
+        main(["factorize", "--spec", spec.to_json(), "--algorithm", "nmf", "--mechanism", "none"])
+        == 2
+    )
     assert "epsilon" in capsys.readouterr().err
     assert main(["factorize", "--w2v", "--rank", "2"]) == 2
     assert "left out for images" in capsys.readouterr().err
@@ -238,9 +269,13 @@ def test_as_published_on_cbcl(samples_dir: Path) -> None:
 
 
 @pytest.mark.data
-@pytest.mark.parametrize(("epsilon", "most"), [(1.0, 0.038), (5.0, 0.030), (10.0, 0.025), (50.0, 0.0155)])
+@pytest.mark.parametrize(
+    ("epsilon", "most"), [(1.0, 0.038), (5.0, 0.030), (10.0, 0.025), (50.0, 0.0155)]
+)
 def test_moment_nmf_on_cbcl(samples_dir: Path, epsilon: float, most: float) -> None:
-    spec = FactorSpec(dataset="cbcl", algorithm="moment-nmf", mechanism="gaussian", epsilon=epsilon, rank=50)
+    spec = FactorSpec(
+        dataset="cbcl", algorithm="moment-nmf", mechanism="gaussian", epsilon=epsilon, rank=50
+    )
     result = factorize(spec)
     assert result.final.objective < 0.5 * most
     assert result.statement.epsilon <= epsilon + 1e-9

@@ -14,7 +14,15 @@ import pytest
 from dpmc_core.datasets import entry as dataset
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.experiments import RunSpec
-from dpmc_core.experiments.papers import ENTRIES, PAPERS, compute, rows_of, stored, stored_all, verdict
+from dpmc_core.experiments.papers import (
+    ENTRIES,
+    PAPERS,
+    compute,
+    rows_of,
+    stored,
+    stored_all,
+    verdict,
+)
 from dpmc_core.experiments.papers.claims import claims, contrasts
 from dpmc_core.experiments.papers.compute import (
     PaperResult,
@@ -28,8 +36,8 @@ from dpmc_core.experiments.papers.compute import (
 )
 from dpmc_core.experiments.papers.printed import printed
 from dpmc_core.experiments.papers.verdict import DIFFERS, MISSING, REPRODUCED, TREND, UNPRINTED
-from dpmc_core.experiments.records import record_of, wholly
-from dpmc_core.experiments.store import RunStore
+from dpmc_core.experiments.store.records import record_of, wholly
+from dpmc_core.experiments.store.store import RunStore
 
 ROOT = Path(__file__).resolve().parents[2]
 COMPUTED = [e.id for e in ENTRIES if e.computed]
@@ -37,7 +45,9 @@ COMPUTED = [e.id for e in ENTRIES if e.computed]
 
 def test_every_printed_number_has_a_row() -> None:
     """Hyper-parameters of DPALS's table 4 are settings, its table 2 and the K of the NMF paper's table 2 are sizes of data or choices; all else is compared."""
-    rows = {id(row.printed) for name in COMPUTED for row in rows_of(name) if row.printed is not None}
+    rows = {
+        id(row.printed) for name in COMPUTED for row in rows_of(name) if row.printed is not None
+    }
     left = [p for p in printed() if id(p) not in rows]
     assert {(p.paper, p.table) for p in left} == {("dpals", "4"), ("dpals", "2"), ("nmf", "2")}
     assert {p.metric for p in left if p.paper == "nmf"} == {"K"}
@@ -81,7 +91,9 @@ def test_settings_are_the_printed_ones() -> None:
     assert spec.observed * (1 - spec.test_fraction) == pytest.approx(0.15)
     assert (spec.mechanism, spec.variance) == ("huber", 2.0)
     assert spec.loss_alpha == pytest.approx(1.076, abs=5e-4)  # the α of variance 2
-    sweet = next(r for r in rows_of("huber-table-5") if "observed=0.10;algorithm=als;mechanism=none" in r.id)
+    sweet = next(
+        r for r in rows_of("huber-table-5") if "observed=0.10;algorithm=als;mechanism=none" in r.id
+    )
     (spec, *_) = specs_of(sweet)
     assert (1 - spec.test_fraction) * 44_543 / (1476 * 77) == pytest.approx(0.10)
     assert (spec.rank, spec.iterations, spec.zeros) == (32, 100, "rating")
@@ -96,7 +108,12 @@ def test_settings_are_the_printed_ones() -> None:
         ("1.00", [1.015, 1.016, 1.014], {}, REPRODUCED),  # within 2 %
         ("1.00", [1.03, 1.031, 1.029], {}, DIFFERS),
         ("1.00", [0.8, 1.3, 1.1], {}, REPRODUCED),  # within what chance allows
-        ("2.00", [1.5, 1.6, 1.55], {"reference": (1.0, [(1.5, 1.0), (1.6, 1.1), (1.55, 1.06)])}, TREND),
+        (
+            "2.00",
+            [1.5, 1.6, 1.55],
+            {"reference": (1.0, [(1.5, 1.0), (1.6, 1.1), (1.55, 1.06)])},
+            TREND,
+        ),
         (
             "2.00",
             [1.5, 1.6, 1.55],
@@ -109,19 +126,49 @@ def test_settings_are_the_printed_ones() -> None:
             {"reference": (1.0, [(1.5, 1.4), (1.6, 1.7), (1.55, 1.54)])},
             DIFFERS,
         ),  # not told apart
-        ("2.00", [1.2, 1.3, 1.25], {"reference": (1.0, [(1.2, 0.9), (1.3, 1.0), (1.25, 0.94)])}, DIFFERS),  # too far
+        (
+            "2.00",
+            [1.2, 1.3, 1.25],
+            {"reference": (1.0, [(1.2, 0.9), (1.3, 1.0), (1.25, 0.94)])},
+            DIFFERS,
+        ),  # too far
         ("2.00", [], {}, MISSING),
         # both sides of every border
         ("1.00", [1.0201, 1.0201, 1.0201], {}, DIFFERS),
         ("1.00", [0.9801, 0.9801, 0.9801], {}, REPRODUCED),
         ("1.00", [0.9799, 0.9799, 0.9799], {}, DIFFERS),
-        ("1.00", [1.101, 1.201, 1.151], {}, REPRODUCED),  # mean 1.151; √2 × 0.1242 = 0.1757 allows it
+        (
+            "1.00",
+            [1.101, 1.201, 1.151],
+            {},
+            REPRODUCED,
+        ),  # mean 1.151; √2 × 0.1242 = 0.1757 allows it
         ("1.00", [1.128, 1.228, 1.178], {}, DIFFERS),  # 0.178 is beyond 0.1757
         ("1.00", [0.722, 0.922, 0.822], {}, REPRODUCED),  # mean .822, allowed .351
-        ("1.00", [1.49, 1.49, 1.491], {"reference": (0.5, [(1.49, 1.0), (1.49, 1.001), (1.491, 1.0)])}, TREND),
-        ("1.00", [1.51, 1.51, 1.511], {"reference": (0.5, [(1.51, 1.0), (1.51, 1.001), (1.511, 1.0)])}, DIFFERS),
-        ("1.00", [0.67, 0.67, 0.671], {"reference": (0.5, [(0.67, 0.4), (0.67, 0.401), (0.671, 0.4)])}, TREND),
-        ("1.00", [0.66, 0.66, 0.661], {"reference": (0.5, [(0.66, 0.4), (0.66, 0.401), (0.661, 0.4)])}, DIFFERS),
+        (
+            "1.00",
+            [1.49, 1.49, 1.491],
+            {"reference": (0.5, [(1.49, 1.0), (1.49, 1.001), (1.491, 1.0)])},
+            TREND,
+        ),
+        (
+            "1.00",
+            [1.51, 1.51, 1.511],
+            {"reference": (0.5, [(1.51, 1.0), (1.51, 1.001), (1.511, 1.0)])},
+            DIFFERS,
+        ),
+        (
+            "1.00",
+            [0.67, 0.67, 0.671],
+            {"reference": (0.5, [(0.67, 0.4), (0.67, 0.401), (0.671, 0.4)])},
+            TREND,
+        ),
+        (
+            "1.00",
+            [0.66, 0.66, 0.661],
+            {"reference": (0.5, [(0.66, 0.4), (0.66, 0.401), (0.661, 0.4)])},
+            DIFFERS,
+        ),
         ("1.00", [1.3], {"reference": (0.5, [(1.3, 1.0)])}, DIFFERS),  # one trial shows no trend
         ("1.50", [1.495], {"exact": True, "rounding": 0.005}, REPRODUCED),
         ("1.50", [1.494], {"exact": True, "rounding": 0.005}, DIFFERS),
@@ -167,7 +214,13 @@ def quick() -> list[tuple[str, str]]:
             mine = result.row(row.id)
             ready = not row.needs or dataset(row.needs).present()
             trials = max(len(mine.values), 1)
-            if row.spec is not None and ready and mine.values and not mine.failed and mine.seconds / trials < 2:
+            if (
+                row.spec is not None
+                and ready
+                and mine.values
+                and not mine.failed
+                and mine.seconds / trials < 2
+            ):
                 out.append((result.entry, row.id))
     return out
 
@@ -195,11 +248,15 @@ def test_exact_rows_made_again_are_equal() -> None:
 
 def test_table_1_as_we_found_it() -> None:
     """Finding 1 by its formula, and finding 2 by what is printed."""
-    rows = {(r.setting["mechanism"], float(r.setting["variance"])): r for r in rows_of("huber-table-1")}
+    rows = {
+        (r.setting["mechanism"], float(r.setting["variance"])): r for r in rows_of("huber-table-1")
+    }
     for variance, exact in ((1, 33.10), (2, 20.68), (3, 15.87), (4, 13.21)):
         row = rows["gaussian", variance]
         assert new_trial(row, 0) == pytest.approx(exact, abs=0.006)
-        assert row.printed.value == pytest.approx(5 * math.sqrt(2 * math.log10(1.25e5)) / math.sqrt(variance), abs=6e-4)
+        assert row.printed.value == pytest.approx(
+            5 * math.sqrt(2 * math.log10(1.25e5)) / math.sqrt(variance), abs=6e-4
+        )
         assert verdict_of(row, stored("huber-table-1")).kind == DIFFERS
         assert verdict_of(rows["laplace", variance], stored("huber-table-1")).kind == REPRODUCED
 
@@ -216,7 +273,9 @@ def test_a_table_can_be_computed_stopped_and_kept(tmp_path: Path) -> None:
     raw = json.loads(file.read_text())
     assert raw["format"] == 1
     assert verdict_of(rows_of(name)[0], None).kind == MISSING
-    assert PaperResult(entry="x", command="", seed=0, date="", seconds=0.0).row("y") == RowResult(id="y")
+    assert PaperResult(entry="x", command="", seed=0, date="", seconds=0.0).row("y") == RowResult(
+        id="y"
+    )
 
 
 def test_a_row_without_data_cannot_be_run() -> None:
@@ -232,10 +291,17 @@ def test_runs_go_through_the_store(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert row.spec is not None
 
     def cheap(seed: int, data: int) -> RunSpec:
-        return RunSpec(n_users=60, n_items=60, observed=0.5, iterations=2, seed=seed, data_seed=data)
+        return RunSpec(
+            n_users=60, n_items=60, observed=0.5, iterations=2, seed=seed, data_seed=data
+        )
 
-    two = (replace(row, spec=cheap), replace(row, id="other", spec=lambda seed, data: cheap(seed, data).but(rank=2)))
-    monkeypatch.setattr(sys.modules["dpmc_core.experiments.papers.compute"], "rows_of", lambda _: two)
+    two = (
+        replace(row, spec=cheap),
+        replace(row, id="other", spec=lambda seed, data: cheap(seed, data).but(rank=2)),
+    )
+    monkeypatch.setattr(
+        sys.modules["dpmc_core.experiments.papers.compute"], "rows_of", lambda _: two
+    )
     with RunStore(tmp_path / "runs") as store:
         first = compute("huber-table-3", store, trials=3)
         assert store.count() == 6
@@ -256,17 +322,22 @@ def test_claims_are_paired_arithmetic() -> None:
     shared = {r.id.rsplit("mechanism", 1)[0]: rng.normal(size=10) for r in rows}
     results = []
     for r in rows:
-        values = shared[r.id.rsplit("mechanism", 1)[0]] + (0.01 if r.setting["mechanism"] == "huber" else 0.0)
+        values = shared[r.id.rsplit("mechanism", 1)[0]] + (
+            0.01 if r.setting["mechanism"] == "huber" else 0.0
+        )
         values = values + 1e-4 * rng.normal(size=10)
         results.append(RowResult(id=r.id, values=tuple(values)))
-    made = PaperResult(entry="huber-table-3", command="", seed=0, date="", seconds=0.0, rows=tuple(results))
+    made = PaperResult(
+        entry="huber-table-3", command="", seed=0, date="", seconds=0.0, rows=tuple(results)
+    )
     laplace, gaussian, _ = contrasts("huber-table-3", made)
     for c in (laplace, gaussian):
         assert (c.settings, c.lower, c.higher) == (12, 0, 12)
         assert c.mean == pytest.approx(0.01, abs=1e-4)
         assert c.half_width < 1e-4
     printed_apart = [
-        r.printed.value - next(o for o in rows if o.id == r.id.replace("huber", "laplace")).printed.value
+        r.printed.value
+        - next(o for o in rows if o.id == r.id.replace("huber", "laplace")).printed.value
         for r in rows
         if r.setting["mechanism"] == "huber"
     ]

@@ -5,14 +5,14 @@ import json
 import numpy as np
 import pytest
 
-from dpmc_core.cli import main
+from dpmc_core.cli.main import main
 from dpmc_core.completion.recommending import LikesConfig, most_popular
 from dpmc_core.datasets.implicit import user_split
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.errors import ParameterError
 from dpmc_core.experiments import RunSpec, recommend, recommend_steps, run
-from dpmc_core.experiments.choice import house_choice
 from dpmc_core.experiments.data import user_split_of
+from dpmc_core.experiments.recommended import house_choice
 from dpmc_core.experiments.registry import noise_source
 from dpmc_core.metrics import recall_by_user
 
@@ -37,7 +37,9 @@ def test_a_result_says_what_was_found_and_what_it_protects() -> None:
         differences = result.by_user - recall_by_user(plain.model.block, split.query, split.target)
         assert half == pytest.approx(1.96 * differences.std(ddof=1) / np.sqrt(differences.size))
         assert json.loads(json.dumps(result.summary()))["recall"] == result.final.recall
-    assert quiet.against_most_liked[0] > 2 * quiet.against_most_liked[1]  # there is something to find
+    assert (
+        quiet.against_most_liked[0] > 2 * quiet.against_most_liked[1]
+    )  # there is something to find
     assert quiet.final.recall > noisy.final.recall - noisy.final.half_width
     assert not quiet.statement.private
     assert noisy.statement.unit == "user"
@@ -51,11 +53,15 @@ def test_every_algorithm_that_recommends_does_so_again_alike(algorithm: str) -> 
     spec = SMALL.but(algorithm=algorithm, mechanism="laplace", epsilon=5.0, iterations=2, rank=4)
     first, again = recommend(spec), recommend(spec)
     assert np.array_equal(first.by_user, again.by_user)
-    assert [r.metrics[-1].iteration for r in recommend_steps(spec)] == list(range(1, len(first.metrics) + 1))
+    assert [r.metrics[-1].iteration for r in recommend_steps(spec)] == list(
+        range(1, len(first.metrics) + 1)
+    )
 
 
 def test_what_cannot_recommend_is_refused_in_a_sentence() -> None:
-    with pytest.raises(ParameterError, match="one of moments, dpals, popular for the task recommend"):
+    with pytest.raises(
+        ParameterError, match="one of moments, dpals, popular for the task recommend"
+    ):
         RunSpec(task="recommend", algorithm="als")
     with pytest.raises(ParameterError, match="algorithm = 'popular' is not allowed"):
         RunSpec(algorithm="popular")
@@ -118,7 +124,12 @@ def test_runs_of_one_seed_do_not_share_their_noise() -> None:
 
 def test_one_held_out_user_has_no_interval() -> None:
     ratings = Ratings.checked(
-        np.repeat([0, 1, 2], 6), np.tile(np.arange(6), 3), np.full(18, 5.0), n_items=30, low=1, high=5
+        np.repeat([0, 1, 2], 6),
+        np.tile(np.arange(6), 3),
+        np.full(18, 5.0),
+        n_items=30,
+        low=1,
+        high=5,
     )
     result = recommend(SMALL.but(rank=2), split=user_split(ratings, 0.34, 0))
     assert np.isnan(result.final.half_width)

@@ -16,8 +16,8 @@ import sqlalchemy as sa
 
 from dpmc_core.errors import DataError
 from dpmc_core.experiments import FactorSpec, RunSpec, factorize, recommend, run
-from dpmc_core.experiments.records import Record, failed, key_of, record_of, spec_of
-from dpmc_core.experiments.store import RunStore, StoreError
+from dpmc_core.experiments.store.records import Record, failed, key_of, record_of, spec_of
+from dpmc_core.experiments.store.store import RunStore, StoreError
 
 SMALL = RunSpec(n_users=30, n_items=20, observed=0.5, rank=2, iterations=2)
 
@@ -54,7 +54,14 @@ def test_every_task_has_a_record() -> None:
     assert plain.unit == ""
     liked = record_of(
         recommend(
-            RunSpec(task="recommend", algorithm="popular", dataset="skewed", n_users=60, n_items=40, n_ratings=900)
+            RunSpec(
+                task="recommend",
+                algorithm="popular",
+                dataset="skewed",
+                n_users=60,
+                n_items=40,
+                n_ratings=900,
+            )
         )
     )
     assert liked.measure == "Recall@20"
@@ -99,8 +106,8 @@ WRITER = """
 import sys
 from dataclasses import replace
 import json
-from dpmc_core.experiments.records import Record
-from dpmc_core.experiments.store import RunStore
+from dpmc_core.experiments.store.records import Record
+from dpmc_core.experiments.store.store import RunStore
 record = Record(**json.load(open(sys.argv[2])))
 with RunStore(sys.argv[1]) as store:
     k = 0
@@ -124,7 +131,9 @@ def writer(tmp_path: Path, record: Record, name: str, count: int) -> subprocess.
 
 
 def test_three_programs_write_at_once(tmp_path: Path, record: Record) -> None:
-    writers = [writer(tmp_path, record, name, 40) for name in "abc"]  # the file does not exist yet: all of them make it
+    writers = [
+        writer(tmp_path, record, name, 40) for name in "abc"
+    ]  # the file does not exist yet: all of them make it
     for process in writers:
         process.communicate(timeout=120)
     assert [process.returncode for process in writers] == [0, 0, 0]
@@ -178,11 +187,17 @@ def test_a_file_that_may_not_grow(tmp_path: Path, record: Record) -> None:
     """The operating system itself refuses to write more, as a full disk or quota does."""
     (tmp_path / "record.json").write_text(json.dumps(asdict(record)))
     code = textwrap.dedent(WRITER).replace("import sys", "import sys, resource, signal", 1)
-    limit = (
-        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\nresource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000))\n"
-    )
+    limit = "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\nresource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000))\n"
     code = code.replace("with RunStore", limit + "with RunStore", 1)
-    words = [sys.executable, "-c", code, str(tmp_path / "runs.sqlite"), str(tmp_path / "record.json"), "a", "100000"]
+    words = [
+        sys.executable,
+        "-c",
+        code,
+        str(tmp_path / "runs.sqlite"),
+        str(tmp_path / "record.json"),
+        "a",
+        "100000",
+    ]
     done = subprocess.run(words, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode != 0
     assert "StoreError" in done.stderr
@@ -196,7 +211,10 @@ def test_a_locked_store_is_told(tmp_path: Path, record: Record) -> None:
         store.add(record)
         other = sqlite3.connect(tmp_path / "runs.sqlite")
         other.execute("BEGIN EXCLUSIVE")
-        with pytest.raises(StoreError, match="another program is writing to it and did not finish in time: try again"):
+        with pytest.raises(
+            StoreError,
+            match="another program is writing to it and did not finish in time: try again",
+        ):
             store.add(replace(record, key="b"))
         assert store.count() == 1  # readers do not wait
         other.rollback()
@@ -213,7 +231,8 @@ def test_a_store_of_another_version_is_left_alone(tmp_path: Path, record: Record
     raw.close()
     before = file.read_bytes()
     with pytest.raises(
-        StoreError, match="is of version 99, and this release reads version 1: open it with the release"
+        StoreError,
+        match="is of version 99, and this release reads version 1: open it with the release",
     ):
         RunStore(file)
     assert file.read_bytes() == before
@@ -238,7 +257,9 @@ def test_what_is_no_store_is_refused(tmp_path: Path, record: Record) -> None:
     whole = bytearray(damaged.read_bytes())
     whole[4096 : len(whole) // 2] = b"\xff" * (len(whole) // 2 - 4096)
     damaged.write_bytes(bytes(whole))
-    with pytest.raises(StoreError, match=r"damaged, or is no database: put it aside \(do not delete it"):
+    with pytest.raises(
+        StoreError, match=r"damaged, or is no database: put it aside \(do not delete it"
+    ):
         read_all(damaged)
 
 
@@ -252,11 +273,17 @@ def read_all(file: Path) -> None:
     ("place", "said"),
     [
         ("nosuch://host/x", "give a file's path or a database's URL"),
-        ("postgresql+psycopg://me:secret@127.0.0.1:1/x", "the database does not answer: check that it runs"),
+        (
+            "postgresql+psycopg://me:secret@127.0.0.1:1/x",
+            "the database does not answer: check that it runs",
+        ),
         ("/proc/nowhere/runs.sqlite", "choose another by DPMC_STORE"),
         ("sqlite:////proc/runs.sqlite", "DPMC_STORE"),
         ("http://[bad/x", "DPMC_STORE"),
-        ("postgresql+psycopg://127.0.0.1:1/x?user=me&password=secret", "the database does not answer"),
+        (
+            "postgresql+psycopg://127.0.0.1:1/x?user=me&password=secret",
+            "the database does not answer",
+        ),
         ("nosuch://me:secret@host/x", "is no place for runs"),
     ],
 )
@@ -281,7 +308,9 @@ def test_a_read_only_store_can_be_read(tmp_path: Path, record: Record) -> None:
 POSTGRES = next(iter(sorted(Path("/usr/lib/postgresql").glob("*/bin/pg_ctl"), reverse=True)), None)
 
 
-@pytest.mark.skipif(POSTGRES is None or shutil.which("su") is None, reason="PostgreSQL is not installed here")
+@pytest.mark.skipif(
+    POSTGRES is None or shutil.which("su") is None, reason="PostgreSQL is not installed here"
+)
 def test_the_same_on_postgresql(tmp_path: Path, record: Record) -> None:
     assert POSTGRES is not None
     folder = Path("/tmp") / f"dpmc-pg-{time.time_ns()}"
@@ -289,7 +318,9 @@ def test_the_same_on_postgresql(tmp_path: Path, record: Record) -> None:
     folder.chmod(0o777)
 
     def as_postgres(command: str) -> None:
-        subprocess.run(["su", "postgres", "-c", command], check=True, capture_output=True, timeout=120)
+        subprocess.run(
+            ["su", "postgres", "-c", command], check=True, capture_output=True, timeout=120
+        )
 
     tools, port = POSTGRES.parent, 54_329
     as_postgres(f"{tools}/initdb -D {folder}/db -A trust -U postgres")

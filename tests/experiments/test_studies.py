@@ -14,7 +14,15 @@ from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.experiments import RunSpec, run
 from dpmc_core.experiments.data import split_of
 from dpmc_core.experiments.skew import spreads
-from dpmc_core.experiments.studies import STUDIES, StudyResult, StudySpec, cells, some_users, study, study_steps
+from dpmc_core.experiments.studies.completion import (
+    STUDIES,
+    StudyResult,
+    StudySpec,
+    cells,
+    some_users,
+    study,
+    study_steps,
+)
 
 BASE = RunSpec(
     dataset="skewed", n_users=300, n_items=60, n_ratings=4_000, algorithm="moments", mechanism="gaussian", epsilon=5.0,
@@ -38,7 +46,9 @@ def test_every_study_makes_its_runs_and_keeps_to_its_epsilon(kind: str) -> None:
         assert 0 < point.mean < 4
         assert point.epsilon <= (cell.spec.epsilon or math.inf)
         assert math.isinf(point.epsilon) == (cell.spec.mechanism == "none")
-    assert StudyResult.from_summary(json.loads(json.dumps(result.summary()))).points == result.points
+    assert (
+        StudyResult.from_summary(json.loads(json.dumps(result.summary()))).points == result.points
+    )
 
 
 def test_a_point_is_the_mean_of_plain_runs_over_seeds() -> None:
@@ -62,7 +72,9 @@ def test_some_users_stay_with_all_their_ratings() -> None:
     assert part.train.truth is not None
     whole = {tuple(sorted(split.train.items[split.train.users == u])) for u in range(200)}
     assert all(tuple(sorted(part.train.items[part.train.users == u])) in whole for u in range(50))
-    cells_ = np.einsum("kr,kr->k", part.train.truth.left[part.test.users], part.train.truth.right[part.test.items])
+    cells_ = np.einsum(
+        "kr,kr->k", part.train.truth.left[part.test.users], part.train.truth.right[part.test.items]
+    )
     assert abs(np.std(part.test.values - cells_) - 0.5) < 5 * 0.5 / math.sqrt(2 * len(part.test))
     assert some_users(split, 1.0, 0) is split
     with pytest.raises(DataError, match="leaves no held-out rating"):
@@ -89,8 +101,18 @@ def test_points_that_a_small_matrix_cannot_have_are_left_out() -> None:
     base = BASE.but(dataset="sweetrs", rank=12)
     shares = {cell.x for cell in cells(StudySpec(kind="items", base=base))}
     assert shares == {0.2, 0.4, 0.7, 1.0}
-    assert {cell.x for cell in cells(StudySpec(kind="rank", base=base.but(item_share=0.15)))} == {2, 4, 8, 16, 32}
-    ranks = {c.x for c in cells(StudySpec(kind="rank", base=base.but(item_share=0.15))) if c.series.startswith("DPALS")}
+    assert {cell.x for cell in cells(StudySpec(kind="rank", base=base.but(item_share=0.15)))} == {
+        2,
+        4,
+        8,
+        16,
+        32,
+    }
+    ranks = {
+        c.x
+        for c in cells(StudySpec(kind="rank", base=base.but(item_share=0.15)))
+        if c.series.startswith("DPALS")
+    }
     assert ranks == {2, 4, 8}
 
 

@@ -18,11 +18,11 @@ import pytest
 
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.experiments import RunSpec, run
-from dpmc_core.experiments.equal import at_total
-from dpmc_core.experiments.records import Record, key_of, record_of
-from dpmc_core.experiments.store import RunStore, StoreError
-from dpmc_core.experiments.sweep import SweepError, finished, read_unkept, sweep
-from dpmc_core.experiments.sweep_spec import SweepSpec, seeds_of
+from dpmc_core.experiments.store.records import Record, key_of, record_of
+from dpmc_core.experiments.store.store import RunStore, StoreError
+from dpmc_core.experiments.sweeps.equal import at_total
+from dpmc_core.experiments.sweeps.spec import SweepSpec, seeds_of
+from dpmc_core.experiments.sweeps.sweep import SweepError, finished, read_unkept, sweep
 
 ROOT = Path(__file__).resolve().parents[2]
 TOML = """
@@ -58,8 +58,14 @@ def made(spec: SweepSpec, place: Path, **how: object) -> list[Record]:
 
 
 def numbers(records: list[Record]) -> list[tuple]:
-    steps = [[{k: v for k, v in s.items() if k != "seconds"} for s in r.summary["steps"]] for r in records]
-    return [(r.key, r.value, r.trivial, r.truth, r.epsilon, s) for r, s in zip(records, steps, strict=True)]
+    steps = [
+        [{k: v for k, v in s.items() if k != "seconds"} for s in r.summary["steps"]]
+        for r in records
+    ]
+    return [
+        (r.key, r.value, r.trivial, r.truth, r.epsilon, s)
+        for r, s in zip(records, steps, strict=True)
+    ]
 
 
 def test_a_file_is_the_runs_that_it_says() -> None:
@@ -80,7 +86,10 @@ def test_a_file_is_the_runs_that_it_says() -> None:
 
 
 def test_a_longer_sweep_begins_with_the_shorter_one() -> None:
-    short, long = SweepSpec.from_toml(TOML), SweepSpec.from_toml(TOML.replace("seeds = 2", "seeds = 5"))
+    short, long = (
+        SweepSpec.from_toml(TOML),
+        SweepSpec.from_toml(TOML.replace("seeds = 2", "seeds = 5")),
+    )
     assert list(long.plan())[:16] == list(short.plan())
     assert len(set(seeds_of(0, 1000))) == 1000
     assert seeds_of(0, 3) != seeds_of(1, 3)
@@ -135,7 +144,9 @@ def test_a_run_that_cannot_be_finished_is_told_and_the_sweep_goes_on(tmp_path: P
         assert record.summary["error"] == record.error
 
 
-def test_a_dead_worker_takes_no_run_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_dead_worker_takes_no_run_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The first run of each first worker kills its process; those after it do not."""
     flag = tmp_path / "killed"
     monkeypatch.setenv("DPMC_TEST_KILL", str(flag))
@@ -161,7 +172,10 @@ def test_a_dead_worker_takes_no_run_with_it(tmp_path: Path, monkeypatch: pytest.
 
 def test_stopping_one_sweep_does_not_stop_another(tmp_path: Path) -> None:
     """Two visitors of one server: the first stops, the second goes on, and a third begins."""
-    first, second = SweepSpec.from_toml(TOML), SweepSpec.from_toml(TOML.replace("seed = 7", "seed = 8"))
+    first, second = (
+        SweepSpec.from_toml(TOML),
+        SweepSpec.from_toml(TOML.replace("seed = 7", "seed = 8")),
+    )
     with RunStore(tmp_path / "runs") as store:
         stopped, other = sweep(first, store, jobs=2), sweep(second, store, jobs=2)
         for going in (stopped, other):
@@ -185,7 +199,9 @@ def test_a_run_that_its_data_cannot_have_is_kept_as_such(tmp_path: Path) -> None
     assert good.value > 0
 
 
-def test_what_cannot_be_kept_is_put_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_cannot_be_kept_is_put_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     spec = SweepSpec.from_toml(TOML)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     with RunStore(tmp_path / "runs") as store:
@@ -194,14 +210,20 @@ def test_what_cannot_be_kept_is_put_elsewhere(tmp_path: Path, monkeypatch: pytes
         def full(record: Record) -> bool:
             calls.append(record)
             if len(calls) == 4:
-                raise StoreError("The run store could not be kept (database or disk is full): its disk is full.")
+                raise StoreError(
+                    "The run store could not be kept (database or disk is full): its disk is full."
+                )
             return plain(record)
 
         monkeypatch.setattr(store, "add", full)
         with pytest.raises(StoreError, match="disk is full") as error:
             for _ in sweep(spec, store, jobs=1):
                 pass
-        file = Path(re.search(r"is in (\S+): add it later with 'python -m dpmc_core runs add", str(error.value))[1])
+        file = Path(
+            re.search(
+                r"is in (\S+): add it later with 'python -m dpmc_core runs add", str(error.value)
+            )[1]
+        )
         assert store.count() == 3
         assert read_unkept(file, store) == 1
         assert read_unkept(file, store) == 0
@@ -226,13 +248,19 @@ def test_what_cannot_be_kept_is_put_elsewhere(tmp_path: Path, monkeypatch: pytes
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (("variance = [1.0, 2.0]", "variance = [1.0, -2.0]"), "algorithm = als, mechanism = huber, variance = -2.0"),
+        (
+            ("variance = [1.0, 2.0]", "variance = [1.0, -2.0]"),
+            "algorithm = als, mechanism = huber, variance = -2.0",
+        ),
         (
             ("variance = [1.0, 2.0]", "variance = 2.0"),
             "a list of values in [grid]; what does not vary belongs in [base]",
         ),
         (("variance = [1.0, 2.0]", "variance = []"), "a list with at least one value"),
-        (("variance = [1.0, 2.0]", "varience = [1.0]"), "sweep field = 'varience' is not allowed: it must be one of"),
+        (
+            ("variance = [1.0, 2.0]", "varience = [1.0]"),
+            "sweep field = 'varience' is not allowed: it must be one of",
+        ),
         (("variance = [1.0, 2.0]", "seed = [1, 2]"), "seeds come from the sweep's own seed"),
         (('"als", "svt"', '"als", "nope"'), "algorithm = 'nope' is not allowed"),
         (('"als", "svt"', '"als", "dpals"'), "its noise follows from the total epsilon"),
@@ -253,7 +281,10 @@ def test_what_cannot_be_kept_is_put_elsewhere(tmp_path: Path, monkeypatch: pytes
             ("variance = [1.0, 2.0]", "variance = [1.0]\ntotal_epsilon = [50.0]"),
             "left out where total_epsilon sets the noise",
         ),
-        (("variance = [1.0, 2.0]", "total_epsilon = [5000.0]"), "total_epsilon = 5000.0 is not allowed"),
+        (
+            ("variance = [1.0, 2.0]", "total_epsilon = [5000.0]"),
+            "total_epsilon = 5000.0 is not allowed",
+        ),
     ],
 )
 def test_a_malformed_file_is_told(change: tuple[str, str], said: str) -> None:
@@ -262,7 +293,12 @@ def test_a_malformed_file_is_told(change: tuple[str, str], said: str) -> None:
 
 
 def test_whole_numbers_and_names_survive_a_file() -> None:
-    spec = SweepSpec(name="😀 ü", seeds=2.0, seed=3.0, grids=((("alpha", (0.3, 1.0)), ("mechanism", ("huber",))),))
+    spec = SweepSpec(
+        name="😀 ü",
+        seeds=2.0,
+        seed=3.0,
+        grids=((("alpha", (0.3, 1.0)), ("mechanism", ("huber",))),),
+    )
     assert (spec.seeds, spec.seed) == (2, 3)
     assert len(list(spec.plan())) == 4
     assert SweepSpec.from_toml(spec.to_toml()) == spec
@@ -273,7 +309,8 @@ def test_cells_are_what_their_settings_say() -> None:
         '[base]\nrank = 9\nalpha = 2.0\n[grid]\nrank = [3]\nmechanism = ["laplace", "none"]\nalgorithm = ["als", "svt"]\n'
     )
     assert [
-        (dict(settings)["mechanism"], cell.algorithm, cell.rank, cell.alpha) for settings, cell in spec.cells()
+        (dict(settings)["mechanism"], cell.algorithm, cell.rank, cell.alpha)
+        for settings, cell in spec.cells()
     ] == [
         ("laplace", "als", 3, None),  # the grid goes before the base; alpha is Huber's
         ("none", "svt", 3, None),
@@ -297,11 +334,20 @@ def test_more_malformed_files() -> None:
 @pytest.mark.parametrize("algorithm", ["als", "irls", "dpals"])
 def test_equal_total_is_what_the_statement_says(mechanism: str, algorithm: str) -> None:
     base = RunSpec(
-        algorithm=algorithm, mechanism=mechanism, n_users=40, n_items=30, observed=0.5, rank=2, iterations=3, inner=2
+        algorithm=algorithm,
+        mechanism=mechanism,
+        n_users=40,
+        n_items=30,
+        observed=0.5,
+        rank=2,
+        iterations=3,
+        inner=2,
     )
     spec = at_total(base, 6.0)
     epsilon = run(spec).statement.epsilon
-    assert 6.0 * (1 - 1e-4) < epsilon <= 6.0 * (1 + 1e-9) or (algorithm == "dpals" and 5.0 < epsilon <= 6.0)
+    assert 6.0 * (1 - 1e-4) < epsilon <= 6.0 * (1 + 1e-9) or (
+        algorithm == "dpals" and 5.0 < epsilon <= 6.0
+    )
 
 
 def test_equal_total_in_a_sweep() -> None:
@@ -312,7 +358,9 @@ def test_equal_total_in_a_sweep() -> None:
     assert plain.mechanism == "none"
     assert dict(settings) == {"mechanism": "laplace", "total_epsilon": 8.0}
     assert noisy == at_total(RunSpec(mechanism="laplace", iterations=4), 8.0)
-    assert "total_epsilon" in told('[grid]\nmechanism = ["laplace"]\nalgorithm = ["dpnmf"]\ntotal_epsilon = [8.0]\n')
+    assert "total_epsilon" in told(
+        '[grid]\nmechanism = ["laplace"]\nalgorithm = ["dpnmf"]\ntotal_epsilon = [8.0]\n'
+    )
     assert at_total(RunSpec(), 3.0) == RunSpec()
 
 
@@ -343,19 +391,36 @@ def free_port() -> int:
 @contextmanager
 def cluster(tmp_path: Path, workers: int) -> Iterator[tuple[str, list[subprocess.Popen]]]:
     address = f"tcp://127.0.0.1:{free_port()}"
-    where = {**os.environ, "PYTHONPATH": str(ROOT), "DASK_DISTRIBUTED__WORKER__USE_FILE_LOCKING": "false"}
+    where = {
+        **os.environ,
+        "PYTHONPATH": str(ROOT),
+        "DASK_DISTRIBUTED__WORKER__USE_FILE_LOCKING": "false",
+    }
     where["PYTHONWARNINGS"] = "ignore"
 
     def start(*words: str) -> subprocess.Popen:
         with (tmp_path / "dask.log").open("a") as log:
             return subprocess.Popen(
-                [sys.executable, "-m", "dask", *words], env=where, cwd=tmp_path, stdout=log, stderr=log
+                [sys.executable, "-m", "dask", *words],
+                env=where,
+                cwd=tmp_path,
+                stdout=log,
+                stderr=log,
             )
 
     scheduler = start(
-        "scheduler", "--host", "127.0.0.1", "--port", address.rsplit(":", 1)[1], "--no-dashboard", "--no-show"
+        "scheduler",
+        "--host",
+        "127.0.0.1",
+        "--port",
+        address.rsplit(":", 1)[1],
+        "--no-dashboard",
+        "--no-show",
     )
-    hands = [start("worker", address, "--nthreads", "1", "--no-nanny", "--no-dashboard") for _ in range(workers)]
+    hands = [
+        start("worker", address, "--nthreads", "1", "--no-nanny", "--no-dashboard")
+        for _ in range(workers)
+    ]
     try:
         yield address, hands
     finally:
@@ -373,7 +438,9 @@ def wait_for_workers(address: str, count: int) -> None:
 
 
 def test_a_cluster_with_a_worker_killed_half_way(tmp_path: Path) -> None:
-    spec = SweepSpec.from_toml(TOML.replace("seeds = 2", "seeds = 5").replace("iterations = 3", "iterations = 40"))
+    spec = SweepSpec.from_toml(
+        TOML.replace("seeds = 2", "seeds = 5").replace("iterations = 3", "iterations = 40")
+    )
     with cluster(tmp_path, 2) as (address, hands):
         wait_for_workers(address, 2)
         with RunStore(tmp_path / "runs") as store:
@@ -393,7 +460,8 @@ def test_a_scheduler_without_workers_and_none_at_all(tmp_path: Path) -> None:
         dead = f"tcp://127.0.0.1:{free_port()}"
         started = time.monotonic()
         with pytest.raises(
-            SweepError, match=f"No Dask scheduler answers at '{dead}'.*leave --scheduler out to compute here"
+            SweepError,
+            match=f"No Dask scheduler answers at '{dead}'.*leave --scheduler out to compute here",
         ):
             next(sweep(spec, store, scheduler=dead))
         assert time.monotonic() - started < 60

@@ -8,14 +8,23 @@ import pytest
 from scipy import stats
 
 from dpmc_core.experiments import RunSpec
-from dpmc_core.experiments.records import MEASURES, Record, key_of
-from dpmc_core.experiments.sweep_spec import Planned
-from dpmc_core.experiments.tradeoff import Point, frontier, largest, needed, paired, points_of
+from dpmc_core.experiments.store.records import MEASURES, Record, key_of
+from dpmc_core.experiments.sweeps.spec import Planned
+from dpmc_core.experiments.sweeps.tradeoff import (
+    Point,
+    frontier,
+    largest,
+    needed,
+    paired,
+    points_of,
+)
 
 RMSE, RECALL = MEASURES["rate"], MEASURES["recommend"]
 
 
-def point(values: list[float] | dict[int, float], epsilon: float | None = None, **more: object) -> Point:
+def point(
+    values: list[float] | dict[int, float], epsilon: float | None = None, **more: object
+) -> Point:
     given = dict(enumerate(values)) if isinstance(values, list) else values
     usual = {
         "settings": (),
@@ -38,7 +47,9 @@ def test_paired_differences_equal_scipys() -> None:
     test = stats.ttest_rel(a, b)
     low, high = test.confidence_interval(0.95)
     assert found.mean == pytest.approx((a - b).mean(), rel=1e-12)
-    assert (found.mean - found.half_width, found.mean + found.half_width) == pytest.approx((low, high), rel=1e-9)
+    assert (found.mean - found.half_width, found.mean + found.half_width) == pytest.approx(
+        (low, high), rel=1e-9
+    )
     assert found.detected == (test.pvalue < 0.05)
     # of twenty at once, each is asked at 0.25 %
     together = paired(point(list(a)), point(list(b)), 20)
@@ -90,8 +101,14 @@ def test_runs_become_points() -> None:
 
     runs = [
         (Planned(cell=1, settings=(("rank", 2),), replicate=0, spec=RunSpec(rank=2)), record(0.5)),
-        (Planned(cell=0, settings=(("rank", 1),), replicate=0, spec=RunSpec(rank=1)), record(0.7, 3.0)),
-        (Planned(cell=1, settings=(("rank", 2),), replicate=1, spec=RunSpec(rank=2)), record(0.7, 4.0)),
+        (
+            Planned(cell=0, settings=(("rank", 1),), replicate=0, spec=RunSpec(rank=1)),
+            record(0.7, 3.0),
+        ),
+        (
+            Planned(cell=1, settings=(("rank", 2),), replicate=1, spec=RunSpec(rank=2)),
+            record(0.7, 4.0),
+        ),
         (
             Planned(cell=1, settings=(("rank", 2),), replicate=2, spec=RunSpec(rank=2)),
             record(None, None, "It overflowed."),
@@ -101,7 +118,12 @@ def test_runs_become_points() -> None:
     assert dict(first.settings) == {"rank": 1}
     assert math.isnan(first.half_width)
     assert first.against_trivial is None
-    assert (second.mean, second.epsilon, second.epsilon_published, second.failures) == (pytest.approx(0.6), 4.0, 8.0, 1)
+    assert (second.mean, second.epsilon, second.epsilon_published, second.failures) == (
+        pytest.approx(0.6),
+        4.0,
+        8.0,
+        1,
+    )
     assert second.against_trivial.mean == pytest.approx(-0.4)
     assert second.as_dict()["runs"] == 2
     (hopeless,) = points_of(runs[3:])
@@ -115,7 +137,8 @@ def test_the_frontier_is_what_nothing_betters() -> None:
     front = frontier([*cloud, point([0.0], None)])
     for p in cloud:  # by brute force
         beaten = any(
-            (q.mean < p.mean and q.epsilon <= 1.02 * p.epsilon) or (q.mean <= p.mean and 1.02 * q.epsilon < p.epsilon)
+            (q.mean < p.mean and q.epsilon <= 1.02 * p.epsilon)
+            or (q.mean <= p.mean and 1.02 * q.epsilon < p.epsilon)
             for q in cloud
         )
         assert (p in front) == (not beaten)
@@ -142,7 +165,10 @@ def test_kinds_differ_in_any_one_thing() -> None:
         assert len(frontier([worse, point(**better, **other)])) == 2, other
     assert frontier([worse, point(**better)]) != [worse]
     assert frontier([point({}, 1.0), worse]) == [worse]  # nothing finished, nothing said
-    assert [p.mean for p in frontier([point([1.0], 0.95), point([0.8], 1.0)])] == [1.0, 0.8]  # 5 % apart are two
+    assert [p.mean for p in frontier([point([1.0], 0.95), point([0.8], 1.0)])] == [
+        1.0,
+        0.8,
+    ]  # 5 % apart are two
 
 
 def test_one_run_without_a_finite_epsilon_leaves_none() -> None:
@@ -158,9 +184,15 @@ def test_the_frontier_compares_like_with_like() -> None:
     # a plan that stayed a little below what was asked is no better trade-off
     assert [p.mean for p in frontier([point([1.0], 0.9973), point([0.8], 1.0)])] == [0.8]
     # another δ, other sizes: other questions
-    strict, loose = point([0.8], 1.0, spec=RunSpec(delta=1e-8)), point([0.7], 1.0, spec=RunSpec(delta=1e-2))
+    strict, loose = (
+        point([0.8], 1.0, spec=RunSpec(delta=1e-8)),
+        point([0.7], 1.0, spec=RunSpec(delta=1e-2)),
+    )
     assert len(frontier([strict, loose])) == 2
-    few, many = point([0.8], 1.0, spec=RunSpec(n_users=50)), point([0.7], 1.0, spec=RunSpec(n_users=5000))
+    few, many = (
+        point([0.8], 1.0, spec=RunSpec(n_users=50)),
+        point([0.7], 1.0, spec=RunSpec(n_users=5000)),
+    )
     assert len(frontier([few, many])) == 2
 
 
@@ -173,8 +205,12 @@ def test_how_much_data_is_needed() -> None:
     assert (found.low, found.high) == (pytest.approx(1000.0), pytest.approx(1000 * 10 ** (2 / 3)))
     assert needed(sizes, [{0: 1.0}] * 3).n == math.inf
     assert needed(sizes, [{0: -1.0}] * 3).n == 0.0
-    assert needed(sizes, [{0: -1.0}, {0: 0.5}, {0: -0.5}]).n == pytest.approx(1000 * 10**0.5)  # it must stay there
-    assert needed(sizes, [{0: 1.0, 1: 1.0}, {0: 1.0, 1: 1.0}, {0: 1.0, 1: -1.0}]).n == math.inf  # half of them never
+    assert needed(sizes, [{0: -1.0}, {0: 0.5}, {0: -0.5}]).n == pytest.approx(
+        1000 * 10**0.5
+    )  # it must stay there
+    assert (
+        needed(sizes, [{0: 1.0, 1: 1.0}, {0: 1.0, 1: 1.0}, {0: 1.0, 1: -1.0}]).n == math.inf
+    )  # half of them never
     with pytest.raises(ValueError, match="sizes rise"):
         needed([2.0, 1.0], gaps[:2])
     with pytest.raises(ValueError, match="some repetition has all"):

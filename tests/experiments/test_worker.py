@@ -1,7 +1,7 @@
 """The process that computes for another one: what it sends, and what it leaves behind."""
 
 from dpmc_core.experiments import RunSpec, run
-from dpmc_core.experiments.worker import Share, Worker
+from dpmc_core.experiments.worker.worker import Share, Worker
 
 TINY = RunSpec(n_users=30, n_items=20, observed=0.5, rank=2, iterations=3)
 

@@ -33,7 +33,9 @@ def test_rounds_are_scikit_learns_coordinate_descent(kind: str) -> None:
     values = cartoon_faces(60, 1).values if kind == "dense" else topic_documents(80, 1).values
     held = values if kind == "dense" else sparse.csr_matrix(values)
     left, right = nndsvd(values, 6)
-    w, h, _ = non_negative_factorization(held, W=left, H=right, n_components=6, init="custom", max_iter=15, tol=0)
+    w, h, _ = non_negative_factorization(
+        held, W=left, H=right, n_components=6, init="custom", max_iter=15, tol=0
+    )
     ours = last(robust_nmf(values, RobustConfig(rank=6, rounds=15), RNG))
     np.testing.assert_allclose(ours.dictionary @ ours.coefficients, w @ h, atol=1e-10)
 
@@ -117,7 +119,13 @@ def test_robust_nmf_takes_outliers_away_and_learns_the_clean_faces_better() -> N
     spoiled = contaminate(clean, 0.1, 0.7, seed=4)
     errors = {}
     for name, penalty in (("plain", None), ("robust", 0.5)):
-        step = last(robust_nmf(spoiled.values, RobustConfig(rank=20, rounds=40, inner=3, outlier_penalty=penalty), RNG))
+        step = last(
+            robust_nmf(
+                spoiled.values,
+                RobustConfig(rank=20, rounds=40, inner=3, outlier_penalty=penalty),
+                RNG,
+            )
+        )
         fitted = fit_coefficients(clean.values, step.dictionary)
         errors[name] = objective(clean.values, step.dictionary, fitted)
         if penalty is not None:
@@ -146,6 +154,8 @@ def test_nndsvd_is_what_we_take_it_for() -> None:
     assert h.shape == (4, 50)
     assert min(w.min(), h.min()) >= 0
     u, s, v = np.linalg.svd(values, full_matrices=False)
-    np.testing.assert_allclose(np.outer(w[:, 0], h[0]), s[0] * np.outer(np.abs(u[:, 0]), np.abs(v[0])), atol=1e-6)
+    np.testing.assert_allclose(
+        np.outer(w[:, 0], h[0]), s[0] * np.outer(np.abs(u[:, 0]), np.abs(v[0])), atol=1e-6
+    )
     again = nndsvd(values, 4)
     np.testing.assert_array_equal(w, again[0])

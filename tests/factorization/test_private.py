@@ -11,8 +11,15 @@ from dpmc_core.datasets.cartoons import cartoon_faces
 from dpmc_core.datasets.samples import Samples, contaminate
 from dpmc_core.datasets.topics import topic_documents
 from dpmc_core.errors import DataError, ParameterError
-from dpmc_core.factorization import MomentConfig, PublishedConfig, SoundConfig, moment_nmf, published_nmf, sound_nmf
-from dpmc_core.factorization.alone import columns_alone
+from dpmc_core.factorization import (
+    MomentConfig,
+    PublishedConfig,
+    SoundConfig,
+    moment_nmf,
+    published_nmf,
+    sound_nmf,
+)
+from dpmc_core.factorization.contributions import columns_alone
 from dpmc_core.factorization.moments import cosine_basis, frequencies_worth_it
 from dpmc_core.factorization.published import paper_sigma
 from dpmc_core.factorization.step import nndsvd
@@ -34,7 +41,9 @@ class Replay(Curator):
         k = len(Replay.given)
         Replay.given.append((name, np.array(exact), self._plan[name]))
         if k == len(Replay.script):
-            noise = np.random.default_rng(k).normal(0, 0.02 * (1 + np.abs(exact).mean()), exact.shape)
+            noise = np.random.default_rng(k).normal(
+                0, 0.02 * (1 + np.abs(exact).mean()), exact.shape
+            )
             # smaller B than it is makes short parts, which ask for coefficients longer than 1
             Replay.script.append((0.2 if name == "B" else 1.0) * exact + noise)
         return np.array(Replay.script[k])
@@ -66,9 +75,15 @@ FACES = extreme(contaminate(cartoon_faces(40, 3), 0.2, 0.7, 3))
 TEXTS = topic_documents(60, 3)
 CASES: dict[str, Any] = {
     "sound, mean": lambda s, r: sound_nmf(s, SoundConfig(rank=4, rounds=3, budget=BUDGET), r),
-    "sound, random": lambda s, r: sound_nmf(s, SoundConfig(rank=4, rounds=2, start="random", budget=BUDGET), r),
-    "sound, outliers": lambda s, r: sound_nmf(s, SoundConfig(rank=4, rounds=2, outlier_penalty=0.5, budget=BUDGET), r),
-    "moments": lambda s, r: moment_nmf(s, MomentConfig(rank=4, rounds=5, budget=Budget(epsilon=500.0)), r),
+    "sound, random": lambda s, r: sound_nmf(
+        s, SoundConfig(rank=4, rounds=2, start="random", budget=BUDGET), r
+    ),
+    "sound, outliers": lambda s, r: sound_nmf(
+        s, SoundConfig(rank=4, rounds=2, outlier_penalty=0.5, budget=BUDGET), r
+    ),
+    "moments": lambda s, r: moment_nmf(
+        s, MomentConfig(rank=4, rounds=5, budget=Budget(epsilon=500.0)), r
+    ),
     "moments, Laplace": lambda s, r: moment_nmf(
         s, MomentConfig(rank=4, rounds=5, budget=Budget(epsilon=5000.0, family="laplace")), r
     ),
@@ -121,8 +136,12 @@ def test_runs_spend_what_they_were_given(epsilon: float, family: str) -> None:
     budget = Budget(epsilon=epsilon, family=family)
     for samples in (FACES, TEXTS):
         for steps in (
-            sound_nmf(samples, SoundConfig(rank=3, rounds=3, budget=budget), np.random.default_rng(0)),
-            moment_nmf(samples, MomentConfig(rank=3, rounds=3, budget=budget), np.random.default_rng(0)),
+            sound_nmf(
+                samples, SoundConfig(rank=3, rounds=3, budget=budget), np.random.default_rng(0)
+            ),
+            moment_nmf(
+                samples, MomentConfig(rank=3, rounds=3, budget=budget), np.random.default_rng(0)
+            ),
         ):
             ledger = Ledger()
             for step in steps:
@@ -142,7 +161,9 @@ def test_one_round_of_laplace_noise_is_counted_by_what_applies(epsilon: float) -
     """Losses so large that dp-accounting's grid breaks in floating point: the other methods step in."""
     from dpmc_core.datasets.factor_sets import load_samples
 
-    config = SoundConfig(rank=9, rounds=1, inner=1, budget=Budget(epsilon=epsilon, family="laplace"))
+    config = SoundConfig(
+        rank=9, rounds=1, inner=1, budget=Budget(epsilon=epsilon, family="laplace")
+    )
     (step,) = sound_nmf(load_samples("lfw"), config, np.random.default_rng(0))
     assert 0.9 * epsilon < state(Ledger(step.releases)).epsilon <= epsilon * (1 + 1e-6)
 
@@ -155,7 +176,9 @@ def test_replacing_one_is_planned_with_twice_the_sensitivities(samples: Samples)
         for neighbours in ("add/remove-one", "replace-one"):
             ledger = Ledger()
             for step in make(
-                samples, config(rank=3, rounds=3, budget=budget, neighbours=neighbours), np.random.default_rng(0)
+                samples,
+                config(rank=3, rounds=3, budget=budget, neighbours=neighbours),
+                np.random.default_rng(0),
             ):
                 ledger = ledger.plus(step.releases)
             said = state(ledger)
@@ -192,7 +215,9 @@ def test_as_published_hardly_moves_from_the_raw_datas_decomposition() -> None:
             ledger = step.releases
         assert step.moved is not None
         assert step.moved < 1e-3
-        assert step.moved == pytest.approx(np.linalg.norm(step.dictionary - start) / np.linalg.norm(start))
+        assert step.moved == pytest.approx(
+            np.linalg.norm(step.dictionary - start) / np.linalg.norm(start)
+        )
         ends[epsilon] = step.dictionary
     assert len(ledger) == 2
     assert np.linalg.norm(ends[None] - ends[0.5]) < 1e-3 * np.linalg.norm(start)
@@ -203,7 +228,11 @@ def test_as_published_hardly_moves_from_the_raw_datas_decomposition() -> None:
 
 def test_as_published_releases_what_algorithm_2_prints() -> None:
     values = cartoon_faces(50, 0).values
-    step = next(published_nmf(values, PublishedConfig(rank=4, rounds=1, outlier_penalty=0.5), np.random.default_rng(0)))
+    step = next(
+        published_nmf(
+            values, PublishedConfig(rank=4, rounds=1, outlier_penalty=0.5), np.random.default_rng(0)
+        )
+    )
     a, b = step.releases
     assert (a.coordinates, b.coordinates) == (16, 576 * 4)
     assert (a.l2_sensitivity, b.l2_sensitivity) == (2 / 50, 4 / 50)

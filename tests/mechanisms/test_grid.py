@@ -10,7 +10,13 @@ from scipy import stats
 
 from dpmc_core.errors import ParameterError
 from dpmc_core.mechanisms import Gaussian, Huber, Laplace, Mechanism, Staircase
-from dpmc_core.mechanisms.grid import _bernoulli_exp, _law, grid_step, release_on_grid, sample_on_grid
+from dpmc_core.mechanisms.grid import (
+    _bernoulli_exp,
+    _law,
+    grid_step,
+    release_on_grid,
+    sample_on_grid,
+)
 
 NOISES: list[Mechanism] = [
     Huber(alpha=1.5, scale=0.7),
@@ -37,11 +43,17 @@ def test_samples_follow_the_density_at_the_grid_points(noise: Mechanism, step: f
     # cells with at least 20 expected, the rest of each tail in one
     inner = np.flatnonzero(expected >= 20)
     low, high = inner[0], inner[-1]
-    seen = np.bincount(np.clip(draws + reach, low - 1, high + 1) - (low - 1), minlength=high - low + 3)
-    want = np.concatenate([[expected[:low].sum()], expected[low : high + 1], [expected[high + 1 :].sum()]])
+    seen = np.bincount(
+        np.clip(draws + reach, low - 1, high + 1) - (low - 1), minlength=high - low + 3
+    )
+    want = np.concatenate(
+        [[expected[:low].sum()], expected[low : high + 1], [expected[high + 1 :].sum()]]
+    )
     keep = want > 5
     # ten such tests in all: a false alarm in one of 10,000 runs, and the seed is fixed
-    assert stats.chisquare(seen[keep], want[keep] * seen[keep].sum() / want[keep].sum()).pvalue > 1e-5
+    assert (
+        stats.chisquare(seen[keep], want[keep] * seen[keep].sum() / want[keep].sum()).pvalue > 1e-5
+    )
 
 
 @pytest.mark.parametrize("gamma", [Fraction(0), Fraction(1, 7), Fraction(1), Fraction(5, 2)])
@@ -54,7 +66,9 @@ def test_the_coin_has_probability_exp(gamma: Fraction) -> None:
 
 
 @pytest.mark.parametrize("noise", NOISES, ids=str)
-def test_the_acceptance_probability_never_exceeds_one_and_gives_the_density(noise: Mechanism) -> None:
+def test_the_acceptance_probability_never_exceeds_one_and_gives_the_density(
+    noise: Mechanism,
+) -> None:
     rate, excess = _law(noise, Fraction(1, 8))
     logs = []
     for k in range(400):
@@ -84,20 +98,27 @@ def test_rounding_moves_neighbours_at_most_the_counted_steps(sensitivity: float)
     rng = np.random.default_rng(0)
     noise = Laplace(scale=1.0)
     for k in range(200):
-        value = float(rng.choice([rng.normal(), rng.integers(-9, 9) / 8, rng.integers(-9, 9) / 4 + 0.125]))
+        value = float(
+            rng.choice([rng.normal(), rng.integers(-9, 9) / 8, rng.integers(-9, 9) / 4 + 0.125])
+        )
         one, two = (
             release_on_grid(v, noise, sensitivity, 0.25, random.Random(k).randrange)
             for v in (value, value + sensitivity)
         )
         assert abs(two.value - one.value) <= one.sensitivity
-    half, next_half = (release_on_grid(v, noise, 1.0, 0.25, random.Random(1).randrange).value for v in (0.125, 0.375))
+    half, next_half = (
+        release_on_grid(v, noise, 1.0, 0.25, random.Random(1).randrange).value
+        for v in (0.125, 0.375)
+    )
     assert next_half - half == 0.25  # half up at both: half to even would move two steps or none
 
 
 @pytest.mark.parametrize("noise", NOISES, ids=str)
 def test_what_is_released_is_the_value_plus_the_noise(noise: Mechanism) -> None:
     source = random.Random(2).randrange
-    made = np.array([release_on_grid(40.0, noise, 1.0, 2.0**-10, source).value for _ in range(4000)])
+    made = np.array(
+        [release_on_grid(40.0, noise, 1.0, 2.0**-10, source).value for _ in range(4000)]
+    )
     # mean and variance within five standard errors; the fourth moment of these laws is at most 6 variances²
     assert abs(made.mean() - 40) < 5 * noise.std / math.sqrt(4000)
     assert abs(made.var() / noise.variance - 1) < 5 * math.sqrt(5 / 4000)

@@ -26,18 +26,24 @@ def build(oracle: dict) -> Mechanism:
 
 
 @pytest.mark.parametrize(
-    "oracle", ORACLES, ids=lambda o: f"{o['mechanism']}-{o.get('alpha', o.get('sigma', o.get('b')))}"
+    "oracle",
+    ORACLES,
+    ids=lambda o: f"{o['mechanism']}-{o.get('alpha', o.get('sigma', o.get('b')))}",
 )
 def test_oracle(oracle: dict) -> None:
     mechanism = build(oracle)
     for method in ("pdf", "cdf", "ppf"):
         for x, expected in oracle.get(method, []):
-            assert float(getattr(mechanism, method)(x)) == pytest.approx(expected, rel=1e-12, abs=1e-30)
+            assert float(getattr(mechanism, method)(x)) == pytest.approx(
+                expected, rel=1e-12, abs=1e-30
+            )
     if "variance" in oracle:
         assert mechanism.variance == pytest.approx(oracle["variance"], rel=1e-12)
         assert mechanism.fisher_information == pytest.approx(oracle["fisher"], rel=1e-12)
     for epsilon, sensitivity, expected in oracle.get("delta", []):
-        assert float(mechanism.delta(epsilon, sensitivity)) == pytest.approx(expected, rel=1e-9, abs=0)
+        assert float(mechanism.delta(epsilon, sensitivity)) == pytest.approx(
+            expected, rel=1e-9, abs=0
+        )
     for order, sensitivity, expected in oracle.get("rdp", []):
         assert mechanism.rdp(order, sensitivity) == pytest.approx(expected, rel=1e-9)
 
@@ -53,10 +59,16 @@ def mp_density(t, alpha):
 def mp_cdf(x, alpha):
     """F(x) for x <= 0 by quadrature of the density, tail in closed form only beyond 60 decay lengths."""
     alpha, x = mp.mpf(alpha), mp.mpf(x)
-    z = 2 * (mp.quad(lambda t: mp_density(t, alpha), mp.linspace(0, alpha, 9)) + mp.exp(-alpha * alpha / 2) / alpha)
+    z = 2 * (
+        mp.quad(lambda t: mp_density(t, alpha), mp.linspace(0, alpha, 9))
+        + mp.exp(-alpha * alpha / 2) / alpha
+    )
     if x <= -alpha:
         return mp.exp(alpha * (x + alpha / 2)) / alpha / z
-    return (mp.exp(-alpha * alpha / 2) / alpha + mp.quad(lambda t: mp_density(t, alpha), mp.linspace(-alpha, x, 9))) / z
+    return (
+        mp.exp(-alpha * alpha / 2) / alpha
+        + mp.quad(lambda t: mp_density(t, alpha), mp.linspace(-alpha, x, 9))
+    ) / z
 
 
 @pytest.mark.parametrize("alpha", [0.01, 0.05, 0.3, 0.7, 1.0, 1.5, 3.0, 8.0, 20.0])
@@ -78,7 +90,8 @@ def _z(alpha):
 
 @pytest.mark.parametrize("alpha", [0.01, 0.05, 0.3, 0.69, 0.71, 1.0, 1.5, 3.0, 8.0, 20.0])
 @pytest.mark.parametrize(
-    "q", [1e-300, 1e-100, 1e-12, 1e-3, 0.1, 0.2499999, 0.25, 0.2500001, 0.4, 0.49, 0.4999, 0.5 - 1e-9]
+    "q",
+    [1e-300, 1e-100, 1e-12, 1e-3, 0.1, 0.2499999, 0.25, 0.2500001, 0.4, 0.49, 0.4999, 0.5 - 1e-9],
 )
 def test_ppf_is_the_exact_inverse(alpha: float, q: float) -> None:
     """Solve F(x) = q with 40 digits for the float q itself, and compare to 1e-12 relative."""
@@ -101,10 +114,16 @@ def test_ppf_is_the_exact_inverse(alpha: float, q: float) -> None:
 def test_variance_and_fisher_by_integration(alpha: float) -> None:
     a, z = mp.mpf(alpha), _z(alpha)
     inside = 2 * mp.quad(lambda t: t * t * mp.exp(-t * t / 2), mp.linspace(0, a, 9))
-    outside = 2 * mp.exp(-a * a / 2) * mp.quad(lambda u: (u / a + a) ** 2 * mp.exp(-u) / a, [0, 5, 20, 80, 200])
+    outside = (
+        2
+        * mp.exp(-a * a / 2)
+        * mp.quad(lambda u: (u / a + a) ** 2 * mp.exp(-u) / a, [0, 5, 20, 80, 200])
+    )
     mass = 2 * mp.quad(lambda t: mp.exp(-t * t / 2), mp.linspace(0, a, 9))
     assert Huber(alpha=alpha).variance == pytest.approx(float((inside + outside) / z), rel=1e-12)
-    assert Huber(alpha=alpha, scale=2.5).fisher_information == pytest.approx(float(mass / z) / 6.25, rel=1e-12)
+    assert Huber(alpha=alpha, scale=2.5).fisher_information == pytest.approx(
+        float(mass / z) / 6.25, rel=1e-12
+    )
 
 
 def mp_rho(t, a):
@@ -134,7 +153,9 @@ def test_profile_where_it_nearly_cancels(alpha: float, shift: float, epsilon: fl
         return mp.exp(-mp_rho(x, a)) - mp.exp(e - mp_rho(x + d, a))
 
     start = (
-        mp.findroot(lambda x: mp_rho(x + d, a) - mp_rho(x, a) - e, (-d / 2, a), solver="anderson", tol=1e-35)
+        mp.findroot(
+            lambda x: mp_rho(x + d, a) - mp_rho(x, a) - e, (-d / 2, a), solver="anderson", tol=1e-35
+        )
         if e > 0
         else -d / 2
     )
@@ -146,7 +167,9 @@ def test_profile_where_it_nearly_cancels(alpha: float, shift: float, epsilon: fl
     total = mp.quad(excess, points) if len(points) > 1 else mp.mpf(0)
     beyond = max(start, a)
     total += mp.exp(-a * (beyond - a / 2)) / a * (1 - mp.exp(e - a * d))
-    assert float(Huber(alpha=alpha).delta(epsilon, shift)) == pytest.approx(float(total / _z(alpha)), rel=1e-9)
+    assert float(Huber(alpha=alpha).delta(epsilon, shift)) == pytest.approx(
+        float(total / _z(alpha)), rel=1e-9
+    )
 
 
 @pytest.mark.parametrize(
@@ -184,7 +207,9 @@ def test_renyi_divergence_by_integration(alpha: float, shift: float, order: floa
         right = mp.exp(-a * d) * tail  # mass of p beyond d + a
         expected = (inner + tail * a * d - right * a * d) / z
     else:
-        inner = mp.quad(lambda x: mp.exp(o * log_p(x) + (1 - o) * log_q(x)), points, method="gauss-legendre")
+        inner = mp.quad(
+            lambda x: mp.exp(o * log_p(x) + (1 - o) * log_q(x)), points, method="gauss-legendre"
+        )
         total = (inner + tail * mp.exp((o - 1) * a * d) + tail * mp.exp(-o * a * d)) / z
         expected = mp.log(total) / (o - 1)
     assert Huber(alpha=alpha).rdp(order, shift) == pytest.approx(float(expected), rel=1e-9)
@@ -194,7 +219,10 @@ def test_renyi_divergence_by_integration(alpha: float, shift: float, order: floa
 @pytest.mark.parametrize("shift", [1e-4, 0.3, 5.0, 1e5])
 def test_many_orders_at_once_are_what_each_is_alone(alpha: float, shift: float) -> None:
     """They share the nodes of their integrals, which are then finer, or further out, than one order needs."""
-    noise, orders = Huber(alpha=alpha, scale=2.0), np.concatenate([[1.0], 1 + np.logspace(-2, 7, 60)])
+    noise, orders = (
+        Huber(alpha=alpha, scale=2.0),
+        np.concatenate([[1.0], 1 + np.logspace(-2, 7, 60)]),
+    )
     alone = [noise.rdp(float(order), shift) for order in orders]
     np.testing.assert_allclose(
         noise.rdp_curve(orders, shift), alone, rtol=1e-9
@@ -210,7 +238,9 @@ def test_gaussian_profile_to_nine_digits(sigma: float, epsilon: float, shift: fl
     d, e = mp.mpf(shift) / mp.mpf(sigma), mp.mpf(epsilon)
     expected = mp.ncdf(d / 2 - e / d) - mp.exp(e) * mp.ncdf(-d / 2 - e / d)
     if expected > mp.mpf("1e-290"):
-        assert float(Gaussian(scale=sigma).delta(epsilon, shift)) == pytest.approx(float(expected), rel=1e-9)
+        assert float(Gaussian(scale=sigma).delta(epsilon, shift)) == pytest.approx(
+            float(expected), rel=1e-9
+        )
 
 
 @pytest.mark.parametrize("order", [1.0, 1.5, 2.0, 30.0])
@@ -220,7 +250,9 @@ def test_laplace_renyi_to_nine_digits(order: float, shift: float) -> None:
     if order == 1:
         expected = d - 1 + mp.exp(-d)
     else:
-        expected = mp.log(a / (2 * a - 1) * mp.exp((a - 1) * d) + (a - 1) / (2 * a - 1) * mp.exp(-a * d)) / (a - 1)
+        expected = mp.log(
+            a / (2 * a - 1) * mp.exp((a - 1) * d) + (a - 1) / (2 * a - 1) * mp.exp(-a * d)
+        ) / (a - 1)
     assert Laplace(scale=1.0).rdp(order, shift) == pytest.approx(float(expected), rel=1e-9)
 
 
@@ -230,9 +262,13 @@ def test_table_1_as_checked() -> None:
     textbook = [24.22, 17.13, 13.99, 12.11]
     exact = [33.10, 20.68, 15.87, 13.21]
     for variance, p, t, e in zip((1, 2, 3, 4), printed, textbook, exact, strict=True):
-        assert textbook_gaussian_epsilon(variance, 5, 1e-5, base10=True) == pytest.approx(p, abs=6e-4)
+        assert textbook_gaussian_epsilon(variance, 5, 1e-5, base10=True) == pytest.approx(
+            p, abs=6e-4
+        )
         assert textbook_gaussian_epsilon(variance, 5, 1e-5) == pytest.approx(t, abs=6e-3)
-        assert Gaussian.with_variance(variance).epsilon_at_delta(1e-5, 5) == pytest.approx(e, abs=6e-3)
+        assert Gaussian.with_variance(variance).epsilon_at_delta(1e-5, 5) == pytest.approx(
+            e, abs=6e-3
+        )
     assert [round(5 * alpha_with_variance(v), 3) for v in (2, 3, 4)] == [5.380, 4.216, 3.601]
     assert Huber(alpha=3).variance == pytest.approx(1.0036, abs=5e-5)
 
@@ -250,20 +286,32 @@ def test_staircase_gamma_minimises_the_variance() -> None:
     for epsilon in (1e-4, 0.1, 1.0, 4.0, 12.0):
         best = Staircase(epsilon=epsilon, sensitivity=1.0)
         for other in np.linspace(0.001, 1, 400):
-            assert Staircase(epsilon=epsilon, sensitivity=1.0, gamma=other).variance >= best.variance * (1 - 1e-12)
+            assert Staircase(
+                epsilon=epsilon, sensitivity=1.0, gamma=other
+            ).variance >= best.variance * (1 - 1e-12)
     assert Staircase(epsilon=1e-4, sensitivity=1).variance < Laplace.with_epsilon(1e-4, 1).variance
     assert math.isinf(Staircase(epsilon=1, sensitivity=1).fisher_information)
 
 
 @pytest.mark.parametrize(
     ("epsilon", "shift"),
-    [(800.0, 45.0), (1024.0, 100.0), (4900.0, 100.0), (5e5, 1000.0), (1e-9, 1e-10), (0.0, 1e-12), (1.0, 1.5)],
+    [
+        (800.0, 45.0),
+        (1024.0, 100.0),
+        (4900.0, 100.0),
+        (5e5, 1000.0),
+        (1e-9, 1e-10),
+        (0.0, 1e-12),
+        (1.0, 1.5),
+    ],
 )
 def test_gaussian_profile_at_its_ends(epsilon: float, shift: float) -> None:
     with mp.workdps(60):
         d, e = mp.mpf(shift), mp.mpf(epsilon)
         expected = mp.ncdf(d / 2 - e / d) - mp.exp(e) * mp.ncdf(-d / 2 - e / d)
-    assert float(Gaussian(scale=1.0).delta(epsilon, shift)) == pytest.approx(float(expected), rel=1e-9)
+    assert float(Gaussian(scale=1.0).delta(epsilon, shift)) == pytest.approx(
+        float(expected), rel=1e-9
+    )
 
 
 def test_gaussian_calibration_at_its_ends() -> None:
@@ -276,11 +324,18 @@ def test_gaussian_calibration_at_its_ends() -> None:
 
 def test_renyi_near_order_one_is_the_kl_divergence() -> None:
     """D_a − D_1 = (a − 1)·Var(loss)/2 to first order, so the ratio tends to 1 as fast as a does."""
-    for noise in (Huber(alpha=1.5), Huber(alpha=20.0), Laplace(scale=1.0), Staircase(epsilon=1.0, sensitivity=1.0)):
+    for noise in (
+        Huber(alpha=1.5),
+        Huber(alpha=20.0),
+        Laplace(scale=1.0),
+        Staircase(epsilon=1.0, sensitivity=1.0),
+    ):
         for shift in (1e-6, 0.7, 100.0):
             kl = noise.rdp(1.0, shift)
             for excess in (1e-14, 1e-12, 1e-9):
-                assert noise.rdp(1 + excess, shift) == pytest.approx(kl, rel=1e-5 if excess == 1e-9 else 1e-8)
+                assert noise.rdp(1 + excess, shift) == pytest.approx(
+                    kl, rel=1e-5 if excess == 1e-9 else 1e-8
+                )
     # far beyond the shift, only the tails' slope counts
     assert Huber(alpha=1.5).rdp(2.0, 1e60) == pytest.approx(1.5e60)
     assert Huber(alpha=20.0).rdp(1.0, 100.0) == pytest.approx(20 * 100 - 200 - 0.5, abs=1e-3)

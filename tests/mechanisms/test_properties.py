@@ -41,7 +41,9 @@ def test_symmetry_and_complement(m: Mechanism, t: float) -> None:
 @given(mechanisms, st.floats(1e-12, 1 - 1e-12))
 def test_ppf_inverts_cdf(m: Mechanism, q: float) -> None:
     # relative to the nearer tail: the condition number of F at F⁻¹(q) is bounded by |x| f(x)/tail, at most ~ 40 here
-    assert float(m.cdf(m.ppf(q)) if q < 0.5 else m.sf(m.isf(1 - q))) == pytest.approx(min(q, 1 - q), rel=1e-11)
+    assert float(m.cdf(m.ppf(q)) if q < 0.5 else m.sf(m.isf(1 - q))) == pytest.approx(
+        min(q, 1 - q), rel=1e-11
+    )
 
 
 @given(mechanisms, st.floats(0.01, 10), st.floats(0, 20), st.floats(0, 20))
@@ -61,7 +63,9 @@ def test_profile_falls_with_epsilon_and_vanishes_at_pure_epsilon(
 
 @given(mechanisms, st.floats(1.0, 60), st.floats(0.001, 8))
 @settings(max_examples=150)
-def test_renyi_is_monotone_in_order_and_below_pure_epsilon(m: Mechanism, order: float, shift: float) -> None:
+def test_renyi_is_monotone_in_order_and_below_pure_epsilon(
+    m: Mechanism, order: float, shift: float
+) -> None:
     s = shift * m.std
     value = m.rdp(order, s)
     assert 0 <= value <= m.epsilon(s) * (1 + 1e-12)
@@ -74,7 +78,9 @@ def test_renyi_is_monotone_in_order_and_below_pure_epsilon(m: Mechanism, order: 
 def test_loss_inverse_inverts_the_loss(alpha: float, shift: float, share: float) -> None:
     epsilon = share * alpha * shift
     x = float(loss_inverse(epsilon, alpha, shift))
-    assert float(loss(x, alpha, shift)) == pytest.approx(epsilon, rel=1e-9, abs=1e-9 * alpha * shift)
+    assert float(loss(x, alpha, shift)) == pytest.approx(
+        epsilon, rel=1e-9, abs=1e-9 * alpha * shift
+    )
     assert abs(float(loss(x + 3, alpha, shift))) <= alpha * shift * (1 + 1e-12)
 
 
@@ -82,7 +88,9 @@ def test_loss_inverse_inverts_the_loss(alpha: float, shift: float, share: float)
 def test_density_integrates_to_the_cdf_and_the_variance(m: Mechanism) -> None:
     points = [k * m.std * 0.25 for k in range(-160, 161)]
     if isinstance(m, Staircase):
-        points = sorted({s * (k + g) * m.sensitivity for s in (-1, 1) for k in range(40) for g in (0, m.gamma)})
+        points = sorted(
+            {s * (k + g) * m.sensitivity for s in (-1, 1) for k in range(40) for g in (0, m.gamma)}
+        )
     nodes, weights = np.polynomial.legendre.leggauss(30)
     low, high = np.array(points[:-1])[:, None], np.array(points[1:])[:, None]
     x = ((low + high) / 2 + (high - low) / 2 * nodes).ravel()
@@ -116,7 +124,9 @@ def test_profile_against_plain_integration(m: Mechanism) -> None:
         gap = np.maximum(m.pdf(grid) - math.exp(epsilon) * m.pdf(grid - s), 0)
         assert float(m.delta(epsilon, s)) == pytest.approx(integrate.trapezoid(gap, grid), abs=2e-4)
     order = 2.5
-    total = integrate.trapezoid(np.exp(order * m.logpdf(grid) + (1 - order) * m.logpdf(grid - s)), grid)
+    total = integrate.trapezoid(
+        np.exp(order * m.logpdf(grid) + (1 - order) * m.logpdf(grid - s)), grid
+    )
     assert m.rdp(order, s) == pytest.approx(math.log(total) / (order - 1), rel=2e-3)
 
 
@@ -125,7 +135,9 @@ def test_constructors(variance: float, alpha: float) -> None:
     assert Huber.with_variance(variance, alpha=alpha).variance == pytest.approx(variance, rel=1e-12)
     assert Laplace.with_variance(variance).variance == pytest.approx(variance, rel=1e-12)
     assert Gaussian.with_variance(variance).variance == pytest.approx(variance, rel=1e-12)
-    assert Staircase.with_variance(variance, sensitivity=1).variance == pytest.approx(variance, rel=1e-9)
+    assert Staircase.with_variance(variance, sensitivity=1).variance == pytest.approx(
+        variance, rel=1e-9
+    )
     assert Huber.with_epsilon(2, 3, alpha=alpha).epsilon(3) == pytest.approx(2, rel=1e-12)
     assert Laplace.with_epsilon(2, 3).epsilon(3) == pytest.approx(2, rel=1e-12)
     assert Staircase.with_epsilon(2, 3).epsilon(3) == 2
@@ -148,7 +160,9 @@ def test_sharp_renyi_bound_of_findings_4_holds_on_a_grid() -> None:
         h = Huber(alpha=alpha)
         for order in (1.05, 2, 8, 64, 300):
             for d in np.geomspace(0.01, 40, 12):
-                assert h.rdp(order, d) <= min(order * h.fisher_information * d * d / 2, alpha * d) * (1 + 1e-10)
+                assert h.rdp(order, d) <= min(
+                    order * h.fisher_information * d * d / 2, alpha * d
+                ) * (1 + 1e-10)
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,12 @@ def test_generic_checks(alpha: float) -> None:
     checks.check_kurt_expect(huber, arg, m, v, k, name)
     checks.check_moment(huber, arg, m, v, name)
     checks.check_rvs_broadcast(
-        huber, name, [np.array([[0.5], [2.0]]), np.array([0.0, 1.0]), np.array([1.0])], (2, 2), False, "d"
+        huber,
+        name,
+        [np.array([[0.5], [2.0]]), np.array([0.0, 1.0]), np.array([1.0])],
+        (2, 2),
+        False,
+        "d",
     )
 
 
@@ -60,4 +65,6 @@ def test_agrees_with_the_mechanism() -> None:
     npt.assert_allclose(law.pdf(x), mechanism.pdf(x), rtol=1e-13)
     npt.assert_allclose(law.cdf(x), mechanism.cdf(x), rtol=1e-13)
     assert law.var() == pytest.approx(mechanism.variance, rel=1e-13)
-    npt.assert_allclose(huber.pdf(0.0, [0.5, 1.5]), [Huber(alpha=0.5).pdf(0.0), Huber(alpha=1.5).pdf(0.0)])
+    npt.assert_allclose(
+        huber.pdf(0.0, [0.5, 1.5]), [Huber(alpha=0.5).pdf(0.0), Huber(alpha=1.5).pdf(0.0)]
+    )

@@ -14,7 +14,13 @@ from dpmc_core.datasets.samples import Samples
 from dpmc_core.datasets.topics import topic_documents, true_topics
 from dpmc_core.errors import DataError
 from dpmc_core.factorization import RobustConfig, robust_nmf
-from dpmc_core.metrics.factors import column_errors, likeness, match_parts, mean_columns, share_found
+from dpmc_core.metrics.factors import (
+    column_errors,
+    likeness,
+    match_parts,
+    mean_columns,
+    share_found,
+)
 from dpmc_core.metrics.topics import npmi, tc_w2v, top_words, topic_terms
 
 
@@ -24,7 +30,9 @@ def test_errors_of_columns(kind: str) -> None:
     plain = rng.random((8, 5)) * (rng.random((8, 5)) < 0.6)
     values = plain if kind == "dense" else sparse.csc_array(plain)
     w, h = rng.random((8, 2)), rng.random((2, 5))
-    np.testing.assert_allclose(column_errors(values, w, h), np.linalg.norm(plain - w @ h, axis=0), atol=1e-12)
+    np.testing.assert_allclose(
+        column_errors(values, w, h), np.linalg.norm(plain - w @ h, axis=0), atol=1e-12
+    )
     mean = plain.mean(axis=1)
     np.testing.assert_allclose(mean_columns(values), mean / np.linalg.norm(mean))
 
@@ -33,7 +41,9 @@ def test_parts_are_matched_one_to_one_with_the_largest_sum() -> None:
     rng = np.random.default_rng(1)
     a, b = rng.random((6, 4)), rng.random((6, 4))
     table = likeness(a, b)
-    best = max(itertools.permutations(range(4)), key=lambda p: sum(table[k, p[k]] for k in range(4)))
+    best = max(
+        itertools.permutations(range(4)), key=lambda p: sum(table[k, p[k]] for k in range(4))
+    )
     partner, cosine = match_parts(a, b)
     assert tuple(partner) == best
     np.testing.assert_allclose(cosine, [table[k, best[k]] for k in range(4)])
@@ -57,7 +67,9 @@ def documents() -> Samples:
     counts[2, 6:] = 2
     counts[3, ::2] = 1
     table = sparse.csc_array(counts)
-    return Samples(values=table, unit="document", name="x", words=("a", "b", "c", "d"), counts=table)
+    return Samples(
+        values=table, unit="document", name="x", words=("a", "b", "c", "d"), counts=table
+    )
 
 
 def test_npmi_is_its_definition_over_documents() -> None:
@@ -68,16 +80,29 @@ def test_npmi_is_its_definition_over_documents() -> None:
 
     def of(i: int, j: int) -> float:
         joint = (there[i] & there[j]).sum() / n
-        return -1.0 if joint == 0 else math.log(joint / (there[i].mean() * there[j].mean())) / -math.log(joint)
+        return (
+            -1.0
+            if joint == 0
+            else math.log(joint / (there[i].mean() * there[j].mean())) / -math.log(joint)
+        )
 
     expected = [of(0, 1), np.mean([of(i, j) for i, j in itertools.combinations((1, 2, 3), 2)])]
     got = npmi(samples, w)
     np.testing.assert_allclose(got[:2], expected, atol=1e-9)
     assert math.isnan(got[2])  # one word
-    assert npmi(samples, np.zeros((4, 2))).tolist() == pytest.approx([math.nan, math.nan], nan_ok=True)
-    absent = replace(samples, counts=sparse.csc_array(np.vstack([samples.counts.toarray()[:3], np.zeros((1, 10))])))
-    assert npmi(absent, np.array([[1.0], [0], [0], [1]])).tolist() == [-1.0]  # a word in no document
-    assert npmi(samples, np.array([[0.0], [0], [0], [0]])).tolist() == pytest.approx([math.nan], nan_ok=True)
+    assert npmi(samples, np.zeros((4, 2))).tolist() == pytest.approx(
+        [math.nan, math.nan], nan_ok=True
+    )
+    absent = replace(
+        samples,
+        counts=sparse.csc_array(np.vstack([samples.counts.toarray()[:3], np.zeros((1, 10))])),
+    )
+    assert npmi(absent, np.array([[1.0], [0], [0], [1]])).tolist() == [
+        -1.0
+    ]  # a word in no document
+    assert npmi(samples, np.array([[0.0], [0], [0], [0]])).tolist() == pytest.approx(
+        [math.nan], nan_ok=True
+    )
     with pytest.raises(DataError, match="for documents"):
         npmi(cartoon_faces(5, 0), parts())
 

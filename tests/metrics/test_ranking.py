@@ -11,7 +11,9 @@ from dpmc_core.metrics import half_width, recall_by_user
 
 def listed(pairs: list[tuple[int, int]], n_users: int, n_items: int) -> Ratings:
     users, items = np.array(pairs).T
-    return Ratings.checked(users, items, np.ones(len(pairs)), n_users=n_users, n_items=n_items, low=-1, high=1)
+    return Ratings.checked(
+        users, items, np.ones(len(pairs)), n_users=n_users, n_items=n_items, low=-1, high=1
+    )
 
 
 @pytest.mark.parametrize("k", [1, 3, 20])
@@ -28,14 +30,22 @@ def test_recall_is_what_the_paper_defines(k: int) -> None:
         slow.append(len(wanted & set(best)) / min(k, len(wanted)))
     parts = listed(sorted(query), 600, 15), listed(sorted(target), 600, 15)
     assert np.allclose(recall_by_user(lambda users: scores[users].copy(), *parts, k), slow)
-    assert half_width(np.array(slow)) == pytest.approx(1.96 * np.std(slow, ddof=1) / math.sqrt(len(slow)))
+    assert half_width(np.array(slow)) == pytest.approx(
+        1.96 * np.std(slow, ddof=1) / math.sqrt(len(slow))
+    )
 
 
 def test_what_is_known_is_never_recommended_and_ties_know_nothing() -> None:
     query, target = listed([(0, 0), (0, 1)], 1, 4), listed([(0, 2)], 1, 4)
-    assert recall_by_user(lambda users: np.array([[9.0, 8.0, 1.0, 0.0]]), query, target, 1).tolist() == [1.0]
-    assert recall_by_user(lambda users: np.array([[9.0, 8.0, 0.0, 1.0]]), query, target, 1).tolist() == [0.0]
-    assert recall_by_user(lambda users: np.array([[9.0, 8.0, 0.0, 1.0]]), query, target, 4).tolist() == [1.0]
+    assert recall_by_user(
+        lambda users: np.array([[9.0, 8.0, 1.0, 0.0]]), query, target, 1
+    ).tolist() == [1.0]
+    assert recall_by_user(
+        lambda users: np.array([[9.0, 8.0, 0.0, 1.0]]), query, target, 1
+    ).tolist() == [0.0]
+    assert recall_by_user(
+        lambda users: np.array([[9.0, 8.0, 0.0, 1.0]]), query, target, 4
+    ).tolist() == [1.0]
     # all scores equal: as good as chance, whatever the items' numbers
     rng = np.random.default_rng(0)
     wanted = listed([(u, int(j)) for u, j in enumerate(rng.integers(0, 50, 2000))], 2000, 50)

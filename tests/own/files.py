@@ -9,7 +9,15 @@ import pandas as pd
 from PIL import Image
 from scipy.io import savemat
 
-__all__ = ["documents_zip", "good_files", "long_csv", "parquet", "pictures_zip", "spoiled", "zipped"]
+__all__ = [
+    "documents_zip",
+    "good_files",
+    "long_csv",
+    "parquet",
+    "pictures_zip",
+    "spoiled",
+    "zipped",
+]
 
 
 def long_csv(users: int = 12, items: int = 9, seed: int = 0, separator: str = ",") -> bytes:
@@ -18,7 +26,9 @@ def long_csv(users: int = 12, items: int = 9, seed: int = 0, separator: str = ",
     for user in range(users):
         for item in rng.choice(items, 6, replace=False):
             lines.append(
-                separator.join((str(rng.integers(10**9)), f"r{user}", f"book {item}", str(rng.integers(1, 6))))
+                separator.join(
+                    (str(rng.integers(10**9)), f"r{user}", f"book {item}", str(rng.integers(1, 6)))
+                )
             )
     return "\n".join(lines).encode()
 
@@ -37,7 +47,9 @@ def zipped(files: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes
     return out.getvalue()
 
 
-def picture(height: int = 12, width: int = 12, seed: int = 0, kind: str = "PNG", mode: str = "L") -> bytes:
+def picture(
+    height: int = 12, width: int = 12, seed: int = 0, kind: str = "PNG", mode: str = "L"
+) -> bytes:
     shape = (height, width) if mode == "L" else (height, width, 3)
     pixels = np.random.default_rng(seed).integers(1, 256, shape, dtype=np.uint8)
     out = io.BytesIO()
@@ -50,9 +62,15 @@ def pictures_zip(count: int = 8, **options: object) -> bytes:
 
 
 def documents_zip(count: int = 8) -> bytes:
-    words = [a + b for a in ("lan", "mor", "tis", "vek", "pol") for b in ("dor", "fin", "gas", "hul", "kem", "rus")]
+    words = [
+        a + b
+        for a in ("lan", "mor", "tis", "vek", "pol")
+        for b in ("dor", "fin", "gas", "hul", "kem", "rus")
+    ]
     rng = np.random.default_rng(0)
-    return zipped({f"{'ab'[k % 2]}/{k}.txt": " ".join(rng.choice(words, 9)).encode() for k in range(count)})
+    return zipped(
+        {f"{'ab'[k % 2]}/{k}.txt": " ".join(rng.choice(words, 9)).encode() for k in range(count)}
+    )
 
 
 def npy(array: np.ndarray, **options: bool) -> bytes:
@@ -70,10 +88,14 @@ def mat(**variables: np.ndarray) -> bytes:
 def good_files() -> list[tuple[str, str, bytes]]:
     """One of each kind that can be read: (kind, file, data)."""
     rng = np.random.default_rng(0)
-    wide = pd.DataFrame(rng.integers(1, 6, (10, 9)).astype(float), columns=[f"film {k}" for k in range(9)])
+    wide = pd.DataFrame(
+        rng.integers(1, 6, (10, 9)).astype(float), columns=[f"film {k}" for k in range(9)]
+    )
     wide[wide > 4] = np.nan
     wide.insert(0, "name", [f"user {k}" for k in range(10)])
-    lines = "\n".join(" ".join(rng.choice(["red", "green", "blue", "black", "white"], 8)) for _ in range(20))
+    lines = "\n".join(
+        " ".join(rng.choice(["red", "green", "blue", "black", "white"], 8)) for _ in range(20)
+    )
     return [
         ("ratings", "a.csv", long_csv()),
         ("ratings", "a.tsv", long_csv(separator="\t")),

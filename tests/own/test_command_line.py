@@ -5,18 +5,34 @@ import os
 
 import pytest
 
-from dpmc_core.cli import main
-from dpmc_core.datasets import own, shelf
+from dpmc_core.cli.main import main
+from dpmc_core.datasets import own
+from dpmc_core.datasets import user_datasets as shelf
 from dpmc_core.experiments import RunSpec, run
 from tests.own.files import long_csv, picture, pictures_zip, zipped
 
 
-def test_the_command_line_takes_the_same_files(tmp_path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_line_takes_the_same_files(
+    tmp_path, capsys: pytest.CaptureFixture[str]
+) -> None:
     table, faces = tmp_path / "my ratings.csv", tmp_path / "faces.zip"
     table.write_bytes(long_csv(30, 12))
     faces.write_bytes(pictures_zip(12))
     assert (
-        main(["complete", "--data", str(table), "--read", "twice=mean", "--rank", "2", "--iterations", "2", "--json"])
+        main(
+            [
+                "complete",
+                "--data",
+                str(table),
+                "--read",
+                "twice=mean",
+                "--rank",
+                "2",
+                "--iterations",
+                "2",
+                "--json",
+            ]
+        )
         == 0
     )
     printed = capsys.readouterr()
@@ -62,9 +78,13 @@ def test_the_command_line_takes_the_same_files(tmp_path, capsys: pytest.CaptureF
         shelf.put({})
 
 
-def test_an_archive_with_both_is_what_it_is_said_to_be(tmp_path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_archive_with_both_is_what_it_is_said_to_be(
+    tmp_path, capsys: pytest.CaptureFixture[str]
+) -> None:
     both = tmp_path / "faces.zip"
-    both.write_bytes(zipped({"README.txt": b"twelve faces", **{f"{k}.png": picture(seed=k) for k in range(12)}}))
+    both.write_bytes(
+        zipped({"README.txt": b"twelve faces", **{f"{k}.png": picture(seed=k) for k in range(12)}})
+    )
     words = ["factorize", "--data", str(both), "--rank", "3", "--rounds", "2"]
     assert main(words) == 2
     assert "documents" in capsys.readouterr().err

@@ -10,12 +10,13 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from dpmc_core.datasets import own, shelf
+from dpmc_core.datasets import own
+from dpmc_core.datasets import user_datasets as shelf
 from dpmc_core.datasets.own.tables import guess_ratings, read_table
 from dpmc_core.datasets.text import TextFilter
 from dpmc_core.errors import DataError
 from dpmc_core.experiments.presets import WELL_REGULARISED, fitted, preset
-from dpmc_core.experiments.worker import Worker
+from dpmc_core.experiments.worker.worker import Worker
 from dpmc_core.metrics.topics import keep_words, tc_w2v
 from tests.own.files import documents_zip, long_csv, mat, npy, pictures_zip, zipped
 
@@ -49,14 +50,23 @@ def test_long_ids_and_those_with_noughts_before_them_stay_apart_in_spite_of_gaps
 @pytest.mark.parametrize("corner", ["userId", "", "id"])
 def test_the_first_line_of_a_pivot_names_its_items(corner: str) -> None:
     rows = [",".join([str(u), *(str((u * i) % 5 + 1) for i in range(5))]) for u in range(1, 9)]
-    one = own.read("ratings", "w.csv", "\n".join([f"{corner},101,102,103,104,105", *rows]).encode(), layout="wide")
+    one = own.read(
+        "ratings",
+        "w.csv",
+        "\n".join([f"{corner},101,102,103,104,105", *rows]).encode(),
+        layout="wide",
+    )
     assert one.ratings is not None
     assert one.ratings.item_labels == ("101", "102", "103", "104", "105")
     assert (one.ratings.n_users, one.ratings.high) == (8, 5.0)
 
 
 def test_a_table_without_names_is_still_read_from_its_first_line() -> None:
-    rows = [f"{who},{i},{(i + k) % 5 + 1}" for k, who in enumerate(("ann", "bob", "cid")) for i in range(5)]
+    rows = [
+        f"{who},{i},{(i + k) % 5 + 1}"
+        for k, who in enumerate(("ann", "bob", "cid"))
+        for i in range(5)
+    ]
     assert len(read_table("a.csv", "\n".join(rows).encode())) == 15
 
 
@@ -75,13 +85,17 @@ def test_thousands_of_columns_of_one_name_are_told_apart_at_once() -> None:
 def test_a_text_may_begin_with_two_letters_that_archives_begin_with() -> None:
     rows = [f"PK{k},{i},{i % 5 + 1}" for k in range(4) for i in range(4)]
     own.read("ratings", "a.csv", "\n".join(["PK,item,rating", *rows]).encode(), user="PK")
-    texts = own.read("documents", "a.txt", "\n".join(f"PK line {k}" for k in range(9)).encode()).documents
+    texts = own.read(
+        "documents", "a.txt", "\n".join(f"PK line {k}" for k in range(9)).encode()
+    ).documents
     assert texts is not None
     assert len(texts.texts) == 9
 
 
 def test_names_in_an_archive_may_begin_with_a_dot_and_a_slash() -> None:
-    one = own.read("documents", "a.zip", zipped({f"./{k}.txt": b"some words here" for k in range(6)}))
+    one = own.read(
+        "documents", "a.zip", zipped({f"./{k}.txt": b"some words here" for k in range(6)})
+    )
     assert one.documents is not None
     assert len(one.documents.texts) == 6
 
@@ -103,7 +117,9 @@ def test_one_image_says_nothing_about_the_shades_of_another() -> None:
     rng = np.random.default_rng(0)
     stack = rng.random((7, 20, 20))
     without = own.read("images", "a.npy", npy(stack), side=8).images
-    bright = own.read("images", "a.npy", npy(np.concatenate([stack, 1000 * stack[:1]])), side=8).images
+    bright = own.read(
+        "images", "a.npy", npy(np.concatenate([stack, 1000 * stack[:1]])), side=8
+    ).images
     assert without is not None
     assert bright is not None
     np.testing.assert_array_equal(np.asarray(bright.values)[:, :7], np.asarray(without.values))
@@ -149,7 +165,11 @@ def test_words_are_learned_in_a_process_of_their_own_as_they_would_be_here() -> 
     here = tc_w2v(samples, dictionary)
     worker = Worker()
     try:
-        drawn = [found for found in worker.draw("words", [(samples.texts, samples.words)]) if found is not None]
+        drawn = [
+            found
+            for found in worker.draw("words", [(samples.texts, samples.words)])
+            if found is not None
+        ]
     finally:
         worker.close()
     keep_words(samples, drawn[0][1])
@@ -159,10 +179,18 @@ def test_words_are_learned_in_a_process_of_their_own_as_they_would_be_here() -> 
 def test_a_process_that_has_read_a_file_ends_with_it() -> None:
     worker = Worker()
     try:
-        drawn = [found for found in worker.draw("read", [("images", "a.zip", pictures_zip(), {})]) if found is not None]
+        drawn = [
+            found
+            for found in worker.draw("read", [("images", "a.zip", pictures_zip(), {})])
+            if found is not None
+        ]
         pid = worker.pid
         assert [(k, last) for k, _, last in drawn] == [(0, False), (0, True)]
-        again = [found for found in worker.draw("inspect", [("images", "a.zip", pictures_zip())]) if found is not None]
+        again = [
+            found
+            for found in worker.draw("inspect", [("images", "a.zip", pictures_zip())])
+            if found is not None
+        ]
         assert again
         assert worker.pid is not None
         first, second = pid, worker.pid
@@ -174,7 +202,10 @@ def test_a_process_that_has_read_a_file_ends_with_it() -> None:
 
 
 def test_decimal_commas_are_read_as_points() -> None:
-    rows = [f"r{k % 20};book {k % 7};{1 + k % 4},{'05'[k % 2]};{1_600_000_000 + 17 * k}" for k in range(140)]
+    rows = [
+        f"r{k % 20};book {k % 7};{1 + k % 4},{'05'[k % 2]};{1_600_000_000 + 17 * k}"
+        for k in range(140)
+    ]
     data = "\n".join(["reader;book;stars;time", *rows]).encode()
     assert guess_ratings(read_table("a.csv", data)).value == "stars"
     one = own.read("ratings", "a.csv", data)
@@ -190,9 +221,15 @@ def test_decimal_commas_are_read_as_points() -> None:
 def test_files_of_another_kind_are_told_so() -> None:
     with pytest.raises(DataError, match="The table has 1 column; one rating a row takes three"):
         own.read("ratings", "a.csv", b"some words and more words\n" * 30)
-    with pytest.raises(DataError, match="no document holds a word of three letters; is 'n' the column"):
+    with pytest.raises(
+        DataError, match="no document holds a word of three letters; is 'n' the column"
+    ):
         own.read("documents", "a.csv", b"n,m\n" + b"123456,7\n" * 30, text="n")
-    preview = own.inspect("documents", "a.csv", b"time,said\n" + b"2026-11-22T10:11:12.123456+00:00,a good book\n" * 30)
+    preview = own.inspect(
+        "documents",
+        "a.csv",
+        b"time,said\n" + b"2026-11-22T10:11:12.123456+00:00,a good book\n" * 30,
+    )
     assert preview.reading.text == "said"
 
 
@@ -212,11 +249,17 @@ def test_usual_settings_fit_a_small_set() -> None:
 
 def test_many_zeros_are_asked_about() -> None:
     rows = [
-        ",".join(["u" + str(u), *(str((u * i) % 2 * (1 + (u + i) % 4)) for i in range(1, 7))]) for u in range(1, 12)
+        ",".join(["u" + str(u), *(str((u * i) % 2 * (1 + (u + i) % 4)) for i in range(1, 7))])
+        for u in range(1, 12)
     ]
     data = "\n".join(["who,a,b,c,d,e,f", *rows]).encode()
     one = own.read("ratings", "w.csv", data, layout="wide", user="who")
-    assert any("of the ratings are 0, and count as ratings; if 0 says “not rated” here" in note for note in one.notes)
+    assert any(
+        "of the ratings are 0, and count as ratings; if 0 says “not rated” here" in note
+        for note in one.notes
+    )
     told = own.read("ratings", "w.csv", data, layout="wide", user="who", zeros="missing")
     assert not any("count as ratings" in note for note in told.notes)
-    assert not any("count as ratings" in note for note in own.read("ratings", "a.csv", long_csv()).notes)
+    assert not any(
+        "count as ratings" in note for note in own.read("ratings", "a.csv", long_csv()).notes
+    )

@@ -14,11 +14,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpmc_core.datasets import entry, own, shelf
+from dpmc_core.datasets import entry, own
+from dpmc_core.datasets import user_datasets as shelf
 from dpmc_core.errors import DataError, DPMCError, ParameterError
 from dpmc_core.experiments import FactorSpec, RunSpec, factorize, run
-from dpmc_core.experiments.sweep import PassingRuns, sweep
-from dpmc_core.experiments.sweep_spec import SweepSpec
+from dpmc_core.experiments.sweeps.spec import SweepSpec
+from dpmc_core.experiments.sweeps.sweep import PassingRuns, sweep
 from tests.own.files import (
     documents_zip,
     good_files,
@@ -64,7 +65,9 @@ def test_the_same_ratings_come_from_every_form(file: str, data: bytes) -> None:
 
 def test_columns_are_guessed_without_names() -> None:
     lines = long_csv().decode().splitlines()[1:]
-    body = "\n".join(",".join((*line.split(",")[1:], line.split(",")[0])) for line in lines)  # user, item, rating, time
+    body = "\n".join(
+        ",".join((*line.split(",")[1:], line.split(",")[0])) for line in lines
+    )  # user, item, rating, time
     one = own.read("ratings", "u.csv", body.encode())
     assert asdict(one.reading)["value"] == "column 3"
     assert (asdict(one.reading)["user"], asdict(one.reading)["item"]) == ("column 1", "column 2")
@@ -74,7 +77,10 @@ def test_columns_are_guessed_without_names() -> None:
 def test_a_wide_table_is_the_same_as_a_long_one() -> None:
     known = reference(long_csv())
     users, items = sorted({u for u, _ in known}), sorted({i for _, i in known})
-    rows = [",".join([user, *(f"{known[user, i]:g}" if (user, i) in known else "" for i in items)]) for user in users]
+    rows = [
+        ",".join([user, *(f"{known[user, i]:g}" if (user, i) in known else "" for i in items)])
+        for user in users
+    ]
     wide = "\n".join([",".join(["user", *items]), *rows]).encode()
     one = own.read("ratings", "w.csv", wide)
     assert asdict(one.reading)["layout"] == "wide"
@@ -110,7 +116,10 @@ def test_what_is_left_out_is_counted() -> None:
 @pytest.mark.parametrize(
     ("choices", "said"),
     [
-        ({"user": "nobody"}, "user = 'nobody' is not allowed: it must be one of the file's columns"),
+        (
+            {"user": "nobody"},
+            "user = 'nobody' is not allowed: it must be one of the file's columns",
+        ),
         ({"user": "book"}, "three different columns"),
         ({"low": 2.0}, "outside the scale of 2 to 5"),
         ({"low": 5.0, "high": 1.0}, "low = 5.0 is not allowed: it must be below high"),
@@ -149,7 +158,9 @@ def png_bomb() -> bytes:
     """40,000 × 40,000 pixels in a few kilobytes."""
 
     def chunk(kind: bytes, body: bytes) -> bytes:
-        return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+        return (
+            struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+        )
 
     header = struct.pack(">IIBBBBB", 40_000, 40_000, 8, 0, 0, 0, 0)
     return (
@@ -256,7 +267,9 @@ def test_documents_are_found_in_every_form() -> None:
     lines = own.read("documents", "a.txt", "\n".join(texts).encode()).documents
     paragraphs = own.read("documents", "a.txt", "\n\n".join(texts).encode()).documents
     table = own.read(
-        "documents", "a.csv", ("class,body\n" + "\n".join(f"c{k % 2},{t}" for k, t in enumerate(texts))).encode()
+        "documents",
+        "a.csv",
+        ("class,body\n" + "\n".join(f"c{k % 2},{t}" for k, t in enumerate(texts))).encode(),
     ).documents
     archive = own.read(
         "documents", "a.zip", zipped({f"c{k % 2}/{k}.txt": t.encode() for k, t in enumerate(texts)})
@@ -279,7 +292,9 @@ def test_a_set_is_seen_only_where_its_shelf_is() -> None:
         spec = RunSpec(dataset=mine.name, rank=2, iterations=2)
         assert entry(mine.name).users == 12
         assert run(spec).split.train.name == "Your ratings"
-        with pytest.raises(ParameterError, match="a set of images or documents; this one holds ratings"):
+        with pytest.raises(
+            ParameterError, match="a set of images or documents; this one holds ratings"
+        ):
             FactorSpec(dataset=mine.name)
     with pytest.raises(ParameterError, match="a set of this visit"):
         run(spec)
@@ -297,11 +312,20 @@ def test_nothing_of_a_set_stays_behind_in_the_process() -> None:
     with shelf.using(mine, words):
         spec = RunSpec(dataset=mine.name, rank=2, iterations=2)
         result = run(spec.but(algorithm="moments", mechanism="gaussian", epsilon=5.0))
-        topics = factorize(FactorSpec(dataset=words.name, rank=2, rounds=2, min_documents=1, max_share=1.0))
+        topics = factorize(
+            FactorSpec(dataset=words.name, rank=2, rounds=2, min_documents=1, max_share=1.0)
+        )
         run(spec.but(task="rate"))
     traces = [
         weakref.ref(x)
-        for x in (mine, mine.ratings.values, result.split.train.values, words, topics.clean, topics.clean.counts)
+        for x in (
+            mine,
+            mine.ratings.values,
+            result.split.train.values,
+            words,
+            topics.clean,
+            topics.clean.counts,
+        )
     ]
     del mine, words, result, topics
     gc.collect()
@@ -312,7 +336,14 @@ def test_private_runs_on_own_data_keep_to_their_budget() -> None:
     mine = own.read("ratings", "a.csv", long_csv(40, 20), low=1, high=5)
     with shelf.using(mine):
         result = run(
-            RunSpec(dataset=mine.name, algorithm="moments", mechanism="gaussian", epsilon=2.0, rank=3, iterations=1)
+            RunSpec(
+                dataset=mine.name,
+                algorithm="moments",
+                mechanism="gaussian",
+                epsilon=2.0,
+                rank=3,
+                iterations=1,
+            )
         )
     assert result.statement.epsilon == pytest.approx(2.0, rel=1e-3)
     assert not result.statement.nominal

@@ -5,7 +5,11 @@ from dpmc_core.privacy import Ledger, Release, account
 
 
 def release(
-    mechanism: Mechanism, count: int = 1, l1: float = 1.0, l2: float | None = None, coordinates: int = 1
+    mechanism: Mechanism,
+    count: int = 1,
+    l1: float = 1.0,
+    l2: float | None = None,
+    coordinates: int = 1,
 ) -> Release:
     return Release(
         what="a number",
@@ -22,7 +26,11 @@ def release(
 
 
 def ledger(
-    mechanism: Mechanism, count: int = 1, l1: float = 1.0, l2: float | None = None, coordinates: int = 1
+    mechanism: Mechanism,
+    count: int = 1,
+    l1: float = 1.0,
+    l2: float | None = None,
+    coordinates: int = 1,
 ) -> Ledger:
     return Ledger((release(mechanism, count, l1, l2, coordinates),))
 

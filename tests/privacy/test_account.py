@@ -19,7 +19,12 @@ from dpmc_core.errors import ParameterError
 from dpmc_core.mechanisms import Gaussian, Huber, Laplace, Mechanism, Staircase
 from dpmc_core.privacy import Ledger, account, best, least_noise, state
 from dpmc_core.privacy.account import METHODS, best_published, gaussian_equivalent, tightest
-from dpmc_core.privacy.pld import HuberPrivacyLoss, optimal_composition_epsilon, pld_delta, pld_epsilon
+from dpmc_core.privacy.pld import (
+    HuberPrivacyLoss,
+    optimal_composition_epsilon,
+    pld_delta,
+    pld_epsilon,
+)
 from dpmc_core.privacy.rdp import ORDERS, release_rdp, zcdp
 
 from .helpers import by_method, ledger, release
@@ -34,7 +39,9 @@ FAMILIES: list[Mechanism] = [Huber(alpha=1.5, scale=2.0), Laplace(scale=2.0), Ga
 @pytest.mark.parametrize("count", [1, 7, 100])
 @pytest.mark.parametrize("delta", [1e-3, 1e-5, 1e-8])
 @pytest.mark.parametrize("scale", [0.7, 3.0, 20.0])
-def test_gaussian_and_laplace_agree_with_dp_accounting(count: int, delta: float, scale: float) -> None:
+def test_gaussian_and_laplace_agree_with_dp_accounting(
+    count: int, delta: float, scale: float
+) -> None:
     for noise, event in (
         (Gaussian(scale=scale), GaussianDpEvent(scale)),
         (Laplace(scale=scale), LaplaceDpEvent(scale)),
@@ -48,11 +55,17 @@ def test_gaussian_and_laplace_agree_with_dp_accounting(count: int, delta: float,
         )
         # both are pessimistic; a step of 1e-4 per release adds at most about step²·count/8 of variance, far below 1e-3
         assert ours["pld"] == pytest.approx(theirs, rel=1e-3, abs=1e-4)
-        renyi = RdpAccountant(list(ORDERS)).compose(SelfComposedDpEvent(event, count)).get_epsilon(delta)
+        renyi = (
+            RdpAccountant(list(ORDERS))
+            .compose(SelfComposedDpEvent(event, count))
+            .get_epsilon(delta)
+        )
         assert ours["renyi"] == pytest.approx(renyi, rel=1e-6)
         assert ours["renyi"] >= ours["pld"] * (1 - 1e-6)
     exact = get_epsilon_gaussian(scale / math.sqrt(count), delta)
-    assert by_method(ledger(Gaussian(scale=scale), count), delta)["exact"] == pytest.approx(exact, rel=1e-8, abs=1e-9)
+    assert by_method(ledger(Gaussian(scale=scale), count), delta)["exact"] == pytest.approx(
+        exact, rel=1e-8, abs=1e-9
+    )
 
 
 @pytest.mark.parametrize("count", [2, 10, 60])
@@ -60,19 +73,24 @@ def test_gaussian_and_laplace_agree_with_dp_accounting(count: int, delta: float,
 def test_optimal_composition_agrees_with_the_theorem(count: int, epsilon: float) -> None:
     """dp-accounting's Theorem 3.3 answers on the grid ε(k − 2i); ours is between the right grid point and the one below."""
     ours = optimal_composition_epsilon(ledger(Laplace(scale=1 / epsilon), count), DELTA)
-    theirs = accountant.advanced_composition(common.DifferentialPrivacyParameters(epsilon, 0), count, DELTA)
+    theirs = accountant.advanced_composition(
+        common.DifferentialPrivacyParameters(epsilon, 0), count, DELTA
+    )
     assert theirs - 2 * epsilon <= ours <= theirs * (1 + 1e-6)
 
 
 def test_optimal_composition_of_different_releases_is_between_all_small_and_all_large() -> None:
-    small, large = (optimal_composition_epsilon(ledger(Laplace(scale=s), 40), DELTA) for s in (4.0, 2.0))
+    small, large = (
+        optimal_composition_epsilon(ledger(Laplace(scale=s), 40), DELTA) for s in (4.0, 2.0)
+    )
     mixed = Ledger((release(Laplace(scale=4.0), 20), release(Laplace(scale=2.0), 20)))
     assert small < optimal_composition_epsilon(mixed, DELTA) < large
 
 
 @pytest.mark.parametrize("adjacency", [AdjacencyType.ADD, AdjacencyType.REMOVE])
 @pytest.mark.parametrize(
-    ("alpha", "scale", "shift"), [(1.5, 1.0, 1.0), (0.4, 2.0, 3.0), (3.0, 0.7, 0.2), (1.0, 1.0, 4.0)]
+    ("alpha", "scale", "shift"),
+    [(1.5, 1.0, 1.0), (0.4, 2.0, 3.0), (3.0, 0.7, 0.2), (1.0, 1.0, 4.0)],
 )
 def test_huber_keeps_the_contract_of_an_additive_noise(
     alpha: float, scale: float, shift: float, adjacency: AdjacencyType
@@ -82,14 +100,20 @@ def test_huber_keeps_the_contract_of_an_additive_noise(
     top = noise.epsilon(shift)
     for x in np.linspace(-8 * scale, 8 * scale, 33):
         upper, lower = (x, x - shift) if adjacency is AdjacencyType.ADD else (x + shift, x)
-        assert loss.privacy_loss(x) == pytest.approx(float(noise.logpdf(upper) - noise.logpdf(lower)), abs=1e-12)
+        assert loss.privacy_loss(x) == pytest.approx(
+            float(noise.logpdf(upper) - noise.logpdf(lower)), abs=1e-12
+        )
         assert loss.noise_log_cdf(x) == pytest.approx(math.log(float(noise.cdf(x))), rel=1e-12)
     for value in np.linspace(-0.99 * top, 0.99 * top, 23):
-        assert loss.privacy_loss(loss.inverse_privacy_loss(value)) == pytest.approx(value, abs=1e-10)
+        assert loss.privacy_loss(loss.inverse_privacy_loss(value)) == pytest.approx(
+            value, abs=1e-10
+        )
     assert loss.inverse_privacy_loss(1.01 * top) == -math.inf
     assert loss.inverse_privacy_loss(-1.01 * top) == math.inf
     eps = np.linspace(0, 1.1 * top, 30)
-    assert loss.get_delta_for_epsilon(eps) == pytest.approx(np.asarray(noise.delta(eps, shift)), abs=1e-14)
+    assert loss.get_delta_for_epsilon(eps) == pytest.approx(
+        np.asarray(noise.delta(eps, shift)), abs=1e-14
+    )
     # the parent's own formula, from the same cumulative distribution functions, for both signs of ε
     both = np.linspace(-1.2 * top, 1.2 * top, 41)
     assert loss.get_delta_for_epsilon(both) == pytest.approx(
@@ -103,7 +127,9 @@ def test_our_huber_distribution_is_what_dp_accounting_makes_of_the_class() -> No
     made = {
         dots: privacy_loss_distribution.PrivacyLossDistribution(
             privacy_loss_distribution._create_pld_pmf_from_monotone_privacy_loss(
-                HuberPrivacyLoss(noise, 1.0), value_discretization_interval=1e-3, use_connect_dots=dots
+                HuberPrivacyLoss(noise, 1.0),
+                value_discretization_interval=1e-3,
+                use_connect_dots=dots,
             )
         )
         for dots in (True, False)
@@ -128,9 +154,13 @@ def test_our_huber_distribution_is_what_dp_accounting_makes_of_the_class() -> No
 
 def huber_cdf(x: NDArray, alpha: float) -> NDArray:
     """Written here from the density alone."""
-    z = 2 / alpha * math.exp(-(alpha**2) / 2) + math.sqrt(2 * math.pi) * math.erf(alpha / math.sqrt(2))
+    z = 2 / alpha * math.exp(-(alpha**2) / 2) + math.sqrt(2 * math.pi) * math.erf(
+        alpha / math.sqrt(2)
+    )
     tail = np.exp(-alpha * np.maximum(np.abs(x), alpha) + alpha**2 / 2) / (alpha * z)
-    centre = 0.5 + math.sqrt(math.pi / 2) * special.erf(np.clip(x, -alpha, alpha) / math.sqrt(2)) / z
+    centre = (
+        0.5 + math.sqrt(math.pi / 2) * special.erf(np.clip(x, -alpha, alpha) / math.sqrt(2)) / z
+    )
     return np.where(x < -alpha, tail, np.where(x > alpha, 1 - tail, centre))
 
 
@@ -161,7 +191,9 @@ def profile(masses: NDArray, lowest: int, step: float, epsilon: float) -> float:
 
 
 @pytest.mark.parametrize(("alpha", "shift"), [(1.5, 1.0), (0.6, 2.5), (3.0, 0.8)])
-def test_composed_huber_lies_between_the_bounds_of_direct_convolution(alpha: float, shift: float) -> None:
+def test_composed_huber_lies_between_the_bounds_of_direct_convolution(
+    alpha: float, shift: float
+) -> None:
     step = alpha * shift / 500
     down, up, n = rounded_losses(alpha, shift, step)
     low, high = down, up
@@ -198,9 +230,9 @@ SLACK = 1e-3  # relative: discretisation (at most 5e-4 for 50 steps to a standar
 @settings(max_examples=40)
 @given(mechanisms, st.integers(1, 200), st.integers(1, 200), st.floats(0.1, 3))
 def test_epsilon_grows_with_count(noise: Mechanism, count: int, more: int, shift: float) -> None:
-    assert tightest(ledger(noise, count, shift), DELTA) <= tightest(ledger(noise, count + more, shift), DELTA) * (
-        1 + SLACK
-    )
+    assert tightest(ledger(noise, count, shift), DELTA) <= tightest(
+        ledger(noise, count + more, shift), DELTA
+    ) * (1 + SLACK)
 
 
 @settings(max_examples=40)
@@ -237,9 +269,12 @@ def test_huber_tends_to_laplace_and_to_gaussian(shift: float) -> None:
     # ρ_α(x/s) differs from |x|/b by at most α²/2 = 5e-5 in the exponent: RDP of order a moves by at most 2·(2a−1)/(a−1)·5e-5
     orders = (ORDERS > 1.5) & (ORDERS < 1e4)
     difference = (
-        release_rdp(release(nearly_laplace, 1, shift))[orders] - release_rdp(release(laplace, 1, shift))[orders]
+        release_rdp(release(nearly_laplace, 1, shift))[orders]
+        - release_rdp(release(laplace, 1, shift))[orders]
     )
-    assert np.all(np.abs(difference) <= 2 * (2 * ORDERS[orders] - 1) / (ORDERS[orders] - 1) * 5e-5 + 1e-12)
+    assert np.all(
+        np.abs(difference) <= 2 * (2 * ORDERS[orders] - 1) / (ORDERS[orders] - 1) * 5e-5 + 1e-12
+    )
     nearly_gaussian, gaussian = Huber(alpha=20.0), Gaussian(scale=1.0)
     # they differ beyond 20 standard deviations only; the tilted Gaussian of order a sits at −(a−1)d
     orders = (ORDERS - 1) * shift < 10
@@ -253,7 +288,9 @@ def test_rdp_of_a_vector(noise: Mechanism) -> None:
     """With ℓ1 = ℓ2 it is the scalar's; with many coordinates never above adding them up one by one, nor below their sum."""
     exact = np.array([noise.rdp(float(a), 1.0) for a in ORDERS])
     assert release_rdp(release(noise, 1, 1.0, 1.0, 50)) == pytest.approx(exact, rel=1e-12)
-    parts = 16 * np.array([noise.rdp(float(a), 0.25) for a in ORDERS])  # the shift (¼, …, ¼): ℓ1 = 4, ℓ2 = 1
+    parts = 16 * np.array(
+        [noise.rdp(float(a), 0.25) for a in ORDERS]
+    )  # the shift (¼, …, ¼): ℓ1 = 4, ℓ2 = 1
     bound = release_rdp(release(noise, 1, 4.0, 1.0, 16))
     assert np.all(parts <= bound * (1 + 1e-9))
     assert zcdp(release(noise)) == pytest.approx(noise.rdp(1.0, 1.0))
@@ -283,7 +320,11 @@ def test_gaussian_ledgers_are_one_gaussian() -> None:
 
 def test_a_mixed_ledger_is_composed_once() -> None:
     book = Ledger(
-        (release(Huber(alpha=1.5), 400, 0.3), release(Laplace(scale=3.0), 300), release(Gaussian(scale=2.0), 300))
+        (
+            release(Huber(alpha=1.5), 400, 0.3),
+            release(Laplace(scale=3.0), 300),
+            release(Gaussian(scale=2.0), 300),
+        )
     )
     first = account(book, DELTA)
     assert account(book, DELTA) is first  # cached; seconds are in benchmarks/results.md
@@ -294,7 +335,9 @@ def test_a_mixed_ledger_is_composed_once() -> None:
 
 
 @pytest.mark.parametrize("noise", FAMILIES, ids=str)
-@pytest.mark.parametrize(("epsilon", "delta", "count"), [(0.1, 1e-6, 1), (1.0, 1e-5, 50), (8.0, 1e-5, 1000)])
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "count"), [(0.1, 1e-6, 1), (1.0, 1e-5, 50), (8.0, 1e-5, 1000)]
+)
 def test_least_noise_meets_the_budget_and_no_less_noise_does(
     noise: Mechanism, epsilon: float, delta: float, count: int
 ) -> None:
@@ -310,7 +353,9 @@ def test_least_noise_meets_the_budget_and_no_less_noise_does(
 
 def test_least_noise_of_gaussian_is_the_analytic_one() -> None:
     (made,) = least_noise(ledger(Gaussian(scale=1.0), 1, 5.0), 0.7, 1e-6).releases
-    assert made.mechanism.scale == pytest.approx(Gaussian.with_epsilon(0.7, 5.0, delta=1e-6).scale, rel=2e-6)
+    assert made.mechanism.scale == pytest.approx(
+        Gaussian.with_epsilon(0.7, 5.0, delta=1e-6).scale, rel=2e-6
+    )
 
 
 # ---- bad input -------------------------------------------------------------------------------------------------------
@@ -345,7 +390,12 @@ def test_nothing_released_has_no_account() -> None:
 
 def test_coarse_counts_are_upper_bounds_and_close() -> None:
     for noise in FAMILIES:
-        for count, l1, l2, many in ((1, 1.0, 1.0, 1), (40, 1.0, 1.0, 1), (1000, 0.1, 0.1, 1), (50, 3.0, 0.5, 49)):
+        for count, l1, l2, many in (
+            (1, 1.0, 1.0, 1),
+            (40, 1.0, 1.0, 1),
+            (1000, 0.1, 0.1, 1),
+            (50, 3.0, 0.5, 49),
+        ):
             book = ledger(noise, count, l1, l2, many)
             fine, rough = tightest(book, DELTA), tightest(book, DELTA, coarse=True)
             assert fine * (1 - 1e-6) <= rough <= fine * (1.001 if many == 1 else 1.05)
@@ -360,12 +410,18 @@ ORACLES = [
 
 
 @pytest.mark.parametrize(
-    ("case", "row"), ORACLES, ids=lambda x: f"{x['alpha']:.3g}" if isinstance(x, dict) else f"{x[0]}-{x[1]}"
+    ("case", "row"),
+    ORACLES,
+    ids=lambda x: f"{x['alpha']:.3g}" if isinstance(x, dict) else f"{x[0]}-{x[1]}",
 )
-def test_one_huber_release_against_the_oracles(case: dict[str, float], row: tuple[float, float, float]) -> None:
+def test_one_huber_release_against_the_oracles(
+    case: dict[str, float], row: tuple[float, float, float]
+) -> None:
     epsilon, shift, delta = row
     noise = Huber(alpha=case["alpha"], scale=case["scale"])
-    assert HuberPrivacyLoss(noise, shift).get_delta_for_epsilon(epsilon) == pytest.approx(delta, abs=1e-12)
+    assert HuberPrivacyLoss(noise, shift).get_delta_for_epsilon(epsilon) == pytest.approx(
+        delta, abs=1e-12
+    )
     assert pld_delta(ledger(noise, 1, shift), epsilon) == pytest.approx(delta, rel=1e-5, abs=1e-9)
     if delta > 0:
         exact = {a.method: a.epsilon for a in account(ledger(noise, 1, shift), delta)}["exact"]

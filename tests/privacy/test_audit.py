@@ -8,7 +8,13 @@ from scipy import stats
 
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.mechanisms import Laplace
-from dpmc_core.privacy.audit import attack, clopper_pearson, linear_scores, lower_bound, proves_at_most
+from dpmc_core.privacy.audit import (
+    attack,
+    clopper_pearson,
+    linear_scores,
+    lower_bound,
+    proves_at_most,
+)
 
 
 @pytest.mark.parametrize("runs", [10, 333])
@@ -17,7 +23,9 @@ def test_clopper_pearson_is_scipys(runs: int, error: float) -> None:
     for hits in {0, 1, runs // 3, runs - 1, runs}:
         low, high = clopper_pearson(hits, runs, error)
         for side, ours, pick in (("greater", low, 0), ("less", high, 1)):
-            interval = stats.binomtest(hits, runs, alternative=side).proportion_ci(1 - error, "exact")
+            interval = stats.binomtest(hits, runs, alternative=side).proportion_ci(
+                1 - error, "exact"
+            )
             assert float(ours) == pytest.approx(interval[pick], abs=1e-10)
 
 
@@ -58,7 +66,9 @@ def test_perfect_separation_proves_what_the_counts_allow() -> None:
 def test_either_direction_is_found(sign: float) -> None:
     rng = np.random.default_rng(3)
     noise = Laplace(scale=0.5)
-    found = attack(sign + np.asarray(noise.sample(40_000, rng)), np.asarray(noise.sample(40_000, rng)))
+    found = attack(
+        sign + np.asarray(noise.sample(40_000, rng)), np.asarray(noise.sample(40_000, rng))
+    )
     assert 1.8 < found.bound.epsilon <= 2.0
     assert found.bound.accuracy == pytest.approx(noise.best_guess(1.0), abs=0.02)
     assert found.scores_in.size == 20_000
@@ -115,7 +125,9 @@ def test_the_accuracy_interval_covers_as_often_as_it_says() -> None:
     best, misses = noise.best_guess(1.0), 0
     for _ in range(200):
         found = lower_bound(
-            1 + np.asarray(noise.sample(2000, rng)), np.asarray(noise.sample(2000, rng)), confidence=0.8
+            1 + np.asarray(noise.sample(2000, rng)),
+            np.asarray(noise.sample(2000, rng)),
+            confidence=0.8,
         )
         # the chosen rule is at best the best one: only the lower end can be too high for it
         misses += found.accuracy_low > best

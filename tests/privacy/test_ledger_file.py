@@ -33,7 +33,9 @@ def test_a_runs_result_is_read_too(tmp_path: Path) -> None:
     for name, text in {
         "ledger": json.dumps(result.ledger.as_dict()),
         "summary": json.dumps(result.summary()),
-        "list": json.dumps([run(RunSpec(n_users=40, n_items=30, observed=0.4)).summary(), result.summary()]),
+        "list": json.dumps(
+            [run(RunSpec(n_users=40, n_items=30, observed=0.4)).summary(), result.summary()]
+        ),
     }.items():
         path = tmp_path / f"{name}.json"
         path.write_text(text)
@@ -75,10 +77,16 @@ def with_(**changes: object) -> str:
         ('{"releases": [3]}', "release 1: entry = 3"),
         ('{"version": 9, "releases": [1]}', "version = 9"),
         (with_(mechanism=...), "release 1: mechanism = 'missing'"),
-        (with_(mechanism={"name": "cauchy", "scale": 1}), "'cauchy' is not allowed: it must be one of huber, laplace"),
+        (
+            with_(mechanism={"name": "cauchy", "scale": 1}),
+            "'cauchy' is not allowed: it must be one of huber, laplace",
+        ),
         (with_(mechanism={"name": ["laplace"]}), "mechanism = ['laplace']"),
         (with_(mechanism={"name": "laplace"}), "laplace scale = 'missing'"),
-        (with_(mechanism={"name": "laplace", "scale": 1, "alpha": 2}), "laplace parameter = 'alpha'"),
+        (
+            with_(mechanism={"name": "laplace", "scale": 1, "alpha": 2}),
+            "laplace parameter = 'alpha'",
+        ),
         (with_(mechanism={"name": "huber"}), "huber alpha = 'missing'"),
         (with_(mechanism={"name": "laplace", "scale": -1}), "scale = -1 is not allowed"),
         (with_(mechanism={"name": "laplace", "scale": "1"}), "scale = '1' is not allowed"),
@@ -87,7 +95,10 @@ def with_(**changes: object) -> str:
         (with_(l1_sensitivity=-1), "sensitivity = -1 is not allowed"),
         (with_(l1_sensitivity=None), "l1_sensitivity = 'missing'"),
         (with_(l2_sensitivity=2.0), "l2_sensitivity = 2.0 is not allowed"),
-        (with_(l1_sensitivity=9.0, l2_sensitivity=1.0, coordinates=4), "at most √coordinates times"),
+        (
+            with_(l1_sensitivity=9.0, l2_sensitivity=1.0, coordinates=4),
+            "at most √coordinates times",
+        ),
         (with_(count=0), "count = 0 is not allowed"),
         (with_(count=1.5), "count = 1.5 is not allowed"),
         (with_(unit="dog"), "unit = 'dog' is not allowed: it must be one of rating, user"),
@@ -97,14 +108,23 @@ def with_(**changes: object) -> str:
         (with_(colour="red"), "field = 'colour'"),
         (with_(what="\ud800"), "printable"),
         (with_(source="\x1b[31m"), "printable"),
-        (with_(l1_sensitivity=..., l2_sensitivity=1.0), "coordinates = 'missing' is not allowed: it must be given"),
+        (
+            with_(l1_sensitivity=..., l2_sensitivity=1.0),
+            "coordinates = 'missing' is not allowed: it must be given",
+        ),
         (with_(l1_sensitivity=1e30), "between 1e-12 and 1e12 standard deviations"),
         (
             with_(mechanism={"name": "staircase", "epsilon": 1, "sensitivity": 1e-8}),
             "at most 10,000 times the staircase's own",
         ),
-        (with_(l1_sensitivity=1).replace('"l1_sensitivity": 1', '"l1_sensitivity": NaN'), "is not a ledger file"),
-        (with_(l1_sensitivity=1).replace('"l1_sensitivity": 1', '"l1_sensitivity": 1e999'), "sensitivity = inf"),
+        (
+            with_(l1_sensitivity=1).replace('"l1_sensitivity": 1', '"l1_sensitivity": NaN'),
+            "is not a ledger file",
+        ),
+        (
+            with_(l1_sensitivity=1).replace('"l1_sensitivity": 1', '"l1_sensitivity": 1e999'),
+            "sensitivity = inf",
+        ),
     ],
 )
 def test_bad_files_are_named_in_one_sentence(text: str | bytes, words: str) -> None:
@@ -122,7 +142,9 @@ def test_one_of_the_two_sensitivities_is_enough() -> None:
     assert not one.sound  # what a file does not say is not a guarantee
 
 
-def test_a_hundred_megabytes_are_refused_unread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_hundred_megabytes_are_refused_unread(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "large.json"
     path.touch()
     os.truncate(path, 100_000_000)
@@ -143,7 +165,9 @@ def test_a_hundred_megabytes_are_refused_unread(tmp_path: Path, monkeypatch: pyt
 
 def test_units_do_not_mix_in_a_statement() -> None:
     text = json.dumps({"releases": [{**GOOD, "unit": "user"}, {**GOOD, "unit": "rating"}]})
-    with pytest.raises(ParameterError, match="unit = 'rating and user' is not allowed: it must be the same"):
+    with pytest.raises(
+        ParameterError, match="unit = 'rating and user' is not allowed: it must be the same"
+    ):
         state(ledger_from_text(text))
 
 

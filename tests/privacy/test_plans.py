@@ -9,7 +9,14 @@ from hypothesis import strategies as st
 
 from dpmc_core.privacy import Ledger, state
 from dpmc_core.privacy.budget import Budget, Curator, Part, plan
-from dpmc_core.privacy.moments import clip_rows, second_moment, second_moment_part, shrink, sum_part, symmetric
+from dpmc_core.privacy.moments import (
+    clip_rows,
+    second_moment,
+    second_moment_part,
+    shrink,
+    sum_part,
+    symmetric,
+)
 
 
 @given(st.integers(2, 12), st.integers(1, 2), st.floats(0.1, 5), st.integers(0, 2**32 - 1))
@@ -45,14 +52,18 @@ def test_shrink_finds_what_stands_above_the_noise_and_nothing_else() -> None:
     size, std = 300, 1.0
     rng = np.random.default_rng(0)
     noise = symmetric(std * rng.standard_normal(size * (size - 1) // 2), size)
-    vectors, _ = shrink(noise, std * 1.1, 10)  # ten per cent above the edge: the largest fluctuates by about 1 %
+    vectors, _ = shrink(
+        noise, std * 1.1, 10
+    )  # ten per cent above the edge: the largest fluctuates by about 1 %
     assert vectors.shape[1] == 0
     direction = rng.standard_normal(size)
     direction /= np.linalg.norm(direction)
     strength = 4 * std * math.sqrt(size)  # twice the edge
     planted = strength * np.outer(direction, direction)
     vectors, values = shrink(planted + noise, std, 10)
-    assert values.size <= 2  # a value at the very edge of the noise may pass, shrunk to almost nothing
+    assert (
+        values.size <= 2
+    )  # a value at the very edge of the noise may pass, shrunk to almost nothing
     assert abs(vectors[:, 0] @ direction) ** 2 == pytest.approx(1 - 1 / 16, abs=0.03)
     assert values[0] == pytest.approx(strength * (1 - 1 / 16), rel=0.05)
     best = min(
@@ -106,7 +117,9 @@ def test_shares_divide_the_budget() -> None:
         "b": Part(what="b", l1=1.0, l2=1.0, coordinates=4, share=0.75, source="s", count=3),
     }
     releases = plan(parts, Budget(epsilon=2.0))
-    spent = {name: r.count * (r.l2_sensitivity / r.mechanism.scale) ** 2 for name, r in releases.items()}
+    spent = {
+        name: r.count * (r.l2_sensitivity / r.mechanism.scale) ** 2 for name, r in releases.items()
+    }
     assert spent["a"] / sum(spent.values()) == pytest.approx(0.25)
     assert state(Ledger(tuple(releases.values())), 1e-5).epsilon == pytest.approx(2.0, rel=1e-5)
     assert plan(parts, None) is None

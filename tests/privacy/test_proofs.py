@@ -26,7 +26,9 @@ def grid(alpha: float, shift: float) -> tuple[NDArray, NDArray]:
     """Trapezoid nodes and weights that reach far into both tails, with every kink on a node."""
     reach = alpha + shift + 60 / alpha
     edges = np.unique([-reach, -alpha, alpha, shift - alpha, shift + alpha, reach])
-    nodes = np.concatenate([np.linspace(a, b, 20_001)[:-1] for a, b in itertools.pairwise(edges)] + [edges[-1:]])
+    nodes = np.concatenate(
+        [np.linspace(a, b, 20_001)[:-1] for a, b in itertools.pairwise(edges)] + [edges[-1:]]
+    )
     widths = np.diff(nodes)
     weights = np.zeros_like(nodes)
     weights[:-1] += widths / 2
@@ -53,7 +55,9 @@ def test_the_divergence_is_convex_in_the_shift(alpha: float) -> None:
 
 @pytest.mark.parametrize("alpha", ALPHAS)
 @pytest.mark.parametrize("shift", SHIFTS)
-def test_the_divergence_is_at_most_order_times_its_limit_and_the_fisher_bound(alpha: float, shift: float) -> None:
+def test_the_divergence_is_at_most_order_times_its_limit_and_the_fisher_bound(
+    alpha: float, shift: float
+) -> None:
     noise = Huber(alpha=alpha)
     kl = noise.rdp(1.0, shift)
     assert kl <= noise.fisher_information * shift**2 / 2 * (1 + 1e-12)
@@ -83,7 +87,9 @@ def test_step_2_the_tilted_mean_falls_with_the_order(alpha: float, shift: float)
 @pytest.mark.parametrize("alpha", ALPHAS)
 def test_step_5_no_window_holds_more_than_the_central_one(alpha: float) -> None:
     noise = Huber(alpha=alpha)
-    windows = [float(noise.cdf(s + alpha) - noise.cdf(s - alpha)) for s in np.linspace(0, 5 * alpha, 60)]
+    windows = [
+        float(noise.cdf(s + alpha) - noise.cdf(s - alpha)) for s in np.linspace(0, 5 * alpha, 60)
+    ]
     assert max(windows) == windows[0]
     assert windows[0] == pytest.approx(noise.fisher_information, rel=1e-12)
 
@@ -103,10 +109,15 @@ def profile_of_two(noise: Huber | Laplace, s: float, t: float, epsilon: float) -
     kinks = sorted({-unit - s, unit - s, -unit, unit, -s, 0.0})
     reach = 50 * noise.scale / max(getattr(noise, "alpha", 1.0), 0.05)
     edges = [-reach, *kinks, reach]
-    return sum(integrate.quad(integrand, a, b, limit=200, epsabs=1e-12)[0] for a, b in itertools.pairwise(edges))
+    return sum(
+        integrate.quad(integrand, a, b, limit=200, epsabs=1e-12)[0]
+        for a, b in itertools.pairwise(edges)
+    )
 
 
-@pytest.mark.parametrize("noise", [Huber(alpha=0.5), Huber(alpha=1.5), Huber(alpha=4.0), Laplace(scale=1.0)], ids=str)
+@pytest.mark.parametrize(
+    "noise", [Huber(alpha=0.5), Huber(alpha=1.5), Huber(alpha=4.0), Laplace(scale=1.0)], ids=str
+)
 @pytest.mark.parametrize(("s", "t"), [(0.5, 0.5), (0.3, 1.5), (2.0, 1.0)])
 def test_two_coordinates_are_no_worse_than_one_that_moved_by_the_sum(
     noise: Huber | Laplace, s: float, t: float

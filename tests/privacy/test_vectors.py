@@ -27,7 +27,10 @@ def test_a_vector_is_composed_as_one_number_that_moves_by_its_l1(noise: Mechanis
 
 @pytest.mark.parametrize("count", [1, 6])
 def test_a_gaussian_vector_is_composed_by_its_l2(count: int) -> None:
-    vector, number = ledger(Gaussian(scale=2.0), count, 3.0, 1.0, 9), ledger(Gaussian(scale=2.0), count, 1.0)
+    vector, number = (
+        ledger(Gaussian(scale=2.0), count, 3.0, 1.0, 9),
+        ledger(Gaussian(scale=2.0), count, 1.0),
+    )
     assert by_method(vector) == pytest.approx(by_method(number))
 
 
@@ -51,7 +54,10 @@ def test_published_counts_use_published_results_alone() -> None:
 
 
 def test_a_mixed_ledger_is_sound_only_if_all_of_it_is() -> None:
-    sound, assumed = release(Laplace(scale=1.0)), replace(release(Laplace(scale=4.0), 3), sound=False)
+    sound, assumed = (
+        release(Laplace(scale=1.0)),
+        replace(release(Laplace(scale=4.0), 3), sound=False),
+    )
     assert not state(Ledger((sound,))).nominal
     mixed = state(Ledger((sound, assumed)))
     assert mixed.nominal
@@ -79,7 +85,13 @@ def test_staircase_ledgers_take_the_best_of_what_applies() -> None:
         ledger(Laplace(scale=1e9), 3),
         ledger(Gaussian(scale=1e-9), 3),
     ],
-    ids=["a million draws", "losses too unlike", "forty kinds", "next to nothing", "next to everything"],
+    ids=[
+        "a million draws",
+        "losses too unlike",
+        "forty kinds",
+        "next to nothing",
+        "next to everything",
+    ],
 )
 def test_ledgers_that_would_take_too_long_are_counted_by_what_is_quick(book: Ledger) -> None:
     answers = account(book, DELTA)
@@ -94,7 +106,9 @@ def test_equal_parameters_of_different_noises_are_not_confused() -> None:
     counts = (10, 100)
     laplace, gaussian = release(Laplace(scale=10.0)), release(Gaussian(scale=10.0))
     assert epsilon_curve(laplace, counts, DELTA) != epsilon_curve(gaussian, counts, DELTA)
-    assert variance_curve(laplace, counts, 1.0, DELTA) != variance_curve(gaussian, counts, 1.0, DELTA)
+    assert variance_curve(laplace, counts, 1.0, DELTA) != variance_curve(
+        gaussian, counts, 1.0, DELTA
+    )
     assert account(Ledger((laplace,)), DELTA) != account(Ledger((gaussian,)), DELTA)
 
 

@@ -22,15 +22,19 @@ from streamlit.runtime.runtime import Runtime
 from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 
 from benchmarks.visitor import App, Visitor, running_app
-from dpmc_core.experiments.store import RunStore
+from dpmc_core.experiments.store.store import RunStore
 from tests.apart import run_apart
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs Linux: limits and signals of processes")
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux", reason="needs Linux: limits and signals of processes"
+)
 LONG = "dataset=skewed&n_users=2500&n_items=1500&n_ratings=300000&rank=64&iterations=500&n=1&run=1"
 SHORT = "n=1&iterations=2&rank=2&seed={}&run=1"
 
 
-async def until(true: Callable[[], bool], seconds: float = 180.0) -> None:  # a busy machine is no failure
+async def until(
+    true: Callable[[], bool], seconds: float = 180.0
+) -> None:  # a busy machine is no failure
     end = time.monotonic() + seconds
     while not true():
         assert time.monotonic() < end, "it did not happen in time"
@@ -40,7 +44,9 @@ async def until(true: Callable[[], bool], seconds: float = 180.0) -> None:  # a 
 def workers(app: App) -> list[psutil.Process]:
     """The processes that compute for the server, that for files not among them."""
     return [
-        p for p in psutil.Process(app.process.pid).children() if "dpmc_core.experiments.worker" in " ".join(p.cmdline())
+        p
+        for p in psutil.Process(app.process.pid).children()
+        if "dpmc_core.experiments.worker.worker" in " ".join(p.cmdline())
     ]
 
 
@@ -55,7 +61,11 @@ def busy(app: App) -> psutil.Process:
 
 def ends(app: App) -> list[str]:
     """How jobs ended, by the log."""
-    lines = [json.loads(line) for line in app.log.read_text(errors="replace").splitlines() if line.startswith("{")]
+    lines = [
+        json.loads(line)
+        for line in app.log.read_text(errors="replace").splitlines()
+        if line.startswith("{")
+    ]
     return [line["state"] for line in lines if line["event"] == "job"]
 
 
@@ -79,7 +89,9 @@ def test_a_jobs_process_is_killed_and_a_tab_is_closed(tmp_path: Path) -> None:
             await visitor.open("completion", LONG)
             await until(lambda: going(visitor))
             os.kill(busy(app).pid, signal.SIGKILL)
-            await until(lambda: any("The process that computed this ended" in a for a in visitor.alerts))
+            await until(
+                lambda: any("The process that computed this ended" in a for a in visitor.alerts)
+            )
             assert visitor.errors == []
         assert ends(app) == ["failed"]
         await run_one(app, 1)  # the pool has all its places, and a new process
@@ -165,7 +177,9 @@ def test_hostile_links_end_in_a_page(tmp_path: Path) -> None:
 def test_more_visits_than_allowed_are_told_to_come_later(tmp_path: Path) -> None:
     def asked(app: App) -> int:
         try:
-            with urllib.request.urlopen(urllib.request.Request(app.url, headers={"Accept": "text/html"})) as answer:
+            with urllib.request.urlopen(
+                urllib.request.Request(app.url, headers={"Accept": "text/html"})
+            ) as answer:
                 return int(answer.status)
         except urllib.error.HTTPError as error:
             return error.code if "try again in a few minutes" in error.read().decode() else 0

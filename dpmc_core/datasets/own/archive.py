@@ -33,7 +33,14 @@ def members(file: str, data: bytes, endings: tuple[str, ...]) -> Iterator[tuple[
     """
     try:
         archive = zipfile.ZipFile(BytesIO(data))
-    except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError, UnicodeDecodeError, IndexError) as error:
+    except (
+        zipfile.BadZipFile,
+        ValueError,
+        OSError,
+        NotImplementedError,
+        UnicodeDecodeError,
+        IndexError,
+    ) as error:
         raise DataError(f"{file} cannot be read as a zip archive ({error}).") from None
     with archive:
         wanted = sorted(_checked(file, archive.infolist(), endings), key=lambda info: info.filename)
@@ -43,14 +50,26 @@ def members(file: str, data: bytes, endings: tuple[str, ...]) -> Iterator[tuple[
             try:
                 with archive.open(info) as opened:
                     content = opened.read(_MOST_OF_ONE + 1)
-            except (zipfile.BadZipFile, zlib.error, OSError, EOFError, NotImplementedError, ValueError, RuntimeError):
+            except (
+                zipfile.BadZipFile,
+                zlib.error,
+                OSError,
+                EOFError,
+                NotImplementedError,
+                ValueError,
+                RuntimeError,
+            ):
                 raise DataError(f"{file}: the file {info.filename!r} in it is damaged.") from None
             if len(content) > _MOST_OF_ONE:
-                raise DataError(f"{file}: the file {info.filename!r} in it holds more than it declares.")
+                raise DataError(
+                    f"{file}: the file {info.filename!r} in it holds more than it declares."
+                )
             yield info.filename, content
 
 
-def _checked(file: str, infos: list[zipfile.ZipInfo], endings: tuple[str, ...]) -> list[zipfile.ZipInfo]:
+def _checked(
+    file: str, infos: list[zipfile.ZipInfo], endings: tuple[str, ...]
+) -> list[zipfile.ZipInfo]:
     if len(infos) > MOST_FILES:
         raise DataError(f"{file} holds {len(infos):,} files; at most {MOST_FILES:,} are allowed.")
     wanted, total = [], 0
@@ -60,11 +79,15 @@ def _checked(file: str, infos: list[zipfile.ZipInfo], endings: tuple[str, ...]) 
             continue
         parts = name.replace("\\", "/").split("/")
         if ".." in parts or parts[0] == "" or ":" in parts[0] or "\0" in name:
-            raise DataError(f"{file}: the name {name!r} leads out of the archive; nothing of it was read.")
+            raise DataError(
+                f"{file}: the name {name!r} leads out of the archive; nothing of it was read."
+            )
         if stat.S_ISLNK(info.external_attr >> 16):
             raise DataError(f"{file}: {name!r} is a link; an archive of plain files is allowed.")
         if info.flag_bits & 1:
-            raise DataError(f"{file}: {name!r} is encrypted; an archive without a password is allowed.")
+            raise DataError(
+                f"{file}: {name!r} is encrypted; an archive without a password is allowed."
+            )
         total += info.file_size
         if info.file_size > _MOST_OF_ONE or total > _MOST_BYTES:
             raise DataError(

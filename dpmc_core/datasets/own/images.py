@@ -63,14 +63,19 @@ class ImagesReading:
         except (TypeError, ValueError):
             side = -1
         if side != 0 and not 4 <= side <= LARGEST:
-            raise ParameterError("side", self.side, f"0 (as they are) or a whole number from 4 to {LARGEST}")
+            raise ParameterError(
+                "side", self.side, f"0 (as they are) or a whole number from 4 to {LARGEST}"
+            )
         object.__setattr__(self, "side", side)
 
 
 def guess_images(file: str, data: bytes) -> ImagesReading:
     """How ``data`` is probably meant."""
     if is_archive(file, data):
-        sizes = {_opened(name, content).size for name, content in members(file, data, (".png", ".jpg", ".jpeg"))}
+        sizes = {
+            _opened(name, content).size
+            for name, content in members(file, data, (".png", ".jpg", ".jpeg"))
+        }
         largest = max(max(size) for size in sizes)
         return ImagesReading(side=_SIDE if len(sizes) > 1 or largest > LARGEST else 0)
     if data[:6] == npy.MAGIC_PREFIX:
@@ -79,18 +84,36 @@ def guess_images(file: str, data: bytes) -> ImagesReading:
         return ImagesReading(rows="pixels" if flat else "images")
     known = variables_of(file, data)
     name = min(
-        known, key=lambda n: (_LIKELY.index(n.lower()) if n.lower() in _LIKELY else len(_LIKELY), -math.prod(known[n]))
+        known,
+        key=lambda n: (
+            _LIKELY.index(n.lower()) if n.lower() in _LIKELY else len(_LIKELY),
+            -math.prod(known[n]),
+        ),
     )
     shape = known[name]
     if len(shape) == 2:
-        return ImagesReading(variable=name, rows="images" if _square(shape[1]) else "pixels", order="columns")
+        return ImagesReading(
+            variable=name, rows="images" if _square(shape[1]) else "pixels", order="columns"
+        )
     return ImagesReading(variable=name, rows="pixels" if shape[2] > max(shape[:2]) else "images")
 
 
 def variables_of(file: str, data: bytes) -> dict[str, tuple[int, ...]]:
     """The variables of a MATLAB file that could hold images, with their shapes. Raises ``DataError``."""
     found = _matlab(file, lambda: _scipy_io.whosmat(BytesIO(data)))
-    numeric = ("double", "single", "uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64", "logical")
+    numeric = (
+        "double",
+        "single",
+        "uint8",
+        "int8",
+        "uint16",
+        "int16",
+        "uint32",
+        "int32",
+        "uint64",
+        "int64",
+        "logical",
+    )
     names = [name for name, _, _ in found]
     if len(set(names)) < len(names):
         raise DataError(f"{file} holds two variables of one name; each name may occur once.")
@@ -113,15 +136,24 @@ def images_of(file: str, data: bytes, reading: ImagesReading, title: str) -> Sam
         stack, labels, notes = _pictures(file, data, reading.side)
     else:
         labels = ()
-        table = _array(file, data) if data[:6] == npy.MAGIC_PREFIX else _variable(file, data, reading.variable)
+        table = (
+            _array(file, data)
+            if data[:6] == npy.MAGIC_PREFIX
+            else _variable(file, data, reading.variable)
+        )
         stack = _stack(file, table, reading)
         if reading.side and stack.shape[1:] != (reading.side, reading.side):
             if not np.isfinite(stack).all() or stack.min() < 0:
-                raise DataError(f"{file} holds pixels below 0 or without a value; only numbers from 0 on are allowed.")
+                raise DataError(
+                    f"{file} holds pixels below 0 or without a value; only numbers from 0 on are allowed."
+                )
             # each by its own brightest pixel: no image may say anything about the shades of another one
             stack = np.stack(
                 [
-                    _brought(Image.fromarray((255 * x / (float(x.max()) or 1.0)).astype(np.uint8)), reading.side)
+                    _brought(
+                        Image.fromarray((255 * x / (float(x.max()) or 1.0)).astype(np.uint8)),
+                        reading.side,
+                    )
                     for x in stack
                 ]
             )
@@ -136,11 +168,15 @@ def images_of(file: str, data: bytes, reading: ImagesReading, title: str) -> Sam
             "are allowed: choose a smaller side."
         )
     if np.isfinite(stack).all() and stack.max() > _BRIGHTEST:
-        raise DataError(f"{file}: the largest pixel is {stack.max():.3g}; at most {_BRIGHTEST:g} is allowed.")
+        raise DataError(
+            f"{file}: the largest pixel is {stack.max():.3g}; at most {_BRIGHTEST:g} is allowed."
+        )
     return Samples.of_images(stack, name=title, labels=labels, notes=notes)
 
 
-def _pictures(file: str, data: bytes, side: int) -> tuple[NDArray[np.float64], tuple[str, ...], tuple[str, ...]]:
+def _pictures(
+    file: str, data: bytes, side: int
+) -> tuple[NDArray[np.float64], tuple[str, ...], tuple[str, ...]]:
     found, folders, sizes = [], [], set()
     total = 0
     for name, content in members(file, data, (".png", ".jpg", ".jpeg")):
@@ -186,11 +222,15 @@ def _pixels(name: str, opened: Image.Image, side: int) -> NDArray[np.float64]:
         warnings.simplefilter("error")
         try:
             if opened.mode.startswith("I"):  # sixteen bits: Pillow itself would cut them off at 255
-                opened = Image.fromarray((np.asarray(opened, dtype=np.float64) / 257).round().astype(np.uint8))
+                opened = Image.fromarray(
+                    (np.asarray(opened, dtype=np.float64) / 257).round().astype(np.uint8)
+                )
             grey = opened.convert("L")
             return _brought(grey, side) if side else np.asarray(grey, dtype=np.float64) / 255
         except _DAMAGED as error:
-            raise DataError(f"{name[-80:]} is damaged ({type(error).__name__}); nothing was read.") from None
+            raise DataError(
+                f"{name[-80:]} is damaged ({type(error).__name__}); nothing was read."
+            ) from None
 
 
 def _brought(grey: Image.Image, side: int) -> NDArray[np.float64]:
@@ -207,15 +247,22 @@ def _header(file: str, data: bytes) -> tuple[tuple[int, ...], np.dtype[Any]]:
             raise ValueError(f"version {version}")
         shape, _, kind = reader(stream)
     except Exception as error:  # noqa: BLE001 - NumPy parses the header as Python, and meets a damaged one with whatever comes
-        raise DataError(f"{file} cannot be read as a NumPy file ({type(error).__name__}).") from None
+        raise DataError(
+            f"{file} cannot be read as a NumPy file ({type(error).__name__})."
+        ) from None
     if kind.hasobject or kind.kind not in "buif":
         raise DataError(
             f"{file} holds {kind}; an array of numbers is allowed (objects would be a pickle, which is never read)."
         )
     if len(shape) not in (2, 3, 4) or 0 in shape:
         raise DataError(f"{file} has shape {shape}; N × height × width, or N × pixels, is allowed.")
-    if math.prod(shape) > 4 * MOST_NUMBERS or math.prod(shape) * kind.itemsize > len(data) - stream.tell():
-        raise DataError(f"{file} declares {math.prod(shape):,} numbers; that is more than it holds or than is allowed.")
+    if (
+        math.prod(shape) > 4 * MOST_NUMBERS
+        or math.prod(shape) * kind.itemsize > len(data) - stream.tell()
+    ):
+        raise DataError(
+            f"{file} declares {math.prod(shape):,} numbers; that is more than it holds or than is allowed."
+        )
     return shape, kind
 
 
@@ -224,7 +271,9 @@ def _array(file: str, data: bytes) -> NDArray[Any]:
     try:
         return np.asarray(np.load(BytesIO(data), allow_pickle=False))
     except (ValueError, TypeError, EOFError, OSError) as error:
-        raise DataError(f"{file} cannot be read as a NumPy file ({type(error).__name__}).") from None
+        raise DataError(
+            f"{file} cannot be read as a NumPy file ({type(error).__name__})."
+        ) from None
 
 
 def _variable(file: str, data: bytes, name: str) -> NDArray[Any]:
@@ -250,21 +299,31 @@ def _matlab(file: str, read: Any) -> Any:
     try:
         return read()
     except NotImplementedError:
-        raise DataError(f"{file} is a MATLAB 7.3 file; save it with version 7 (save -v7).") from None
+        raise DataError(
+            f"{file} is a MATLAB 7.3 file; save it with version 7 (save -v7)."
+        ) from None
     except MemoryError:
-        raise DataError(f"{file} would unpack to more than fits; a smaller file is allowed.") from None
+        raise DataError(
+            f"{file} would unpack to more than fits; a smaller file is allowed."
+        ) from None
     except Exception as error:  # noqa: BLE001 - SciPy's reader meets a damaged file with whatever comes
-        raise DataError(f"{file} cannot be read as a MATLAB file ({type(error).__name__}).") from None
+        raise DataError(
+            f"{file} cannot be read as a MATLAB file ({type(error).__name__})."
+        ) from None
 
 
 def _stack(file: str, table: NDArray[Any], reading: ImagesReading) -> NDArray[np.float64]:
     """N × height × width, whatever lay flat or in colour."""
     if table.ndim == 4:
         if table.shape[3] not in (1, 3, 4):
-            raise DataError(f"{file} has shape {table.shape}; the last of four sides must be 1, 3 or 4 colours.")
+            raise DataError(
+                f"{file} has shape {table.shape}; the last of four sides must be 1, 3 or 4 colours."
+            )
         table = table[..., :3].mean(axis=3)
     if table.ndim == 3:
-        return np.asarray(table if reading.rows == "images" else np.moveaxis(table, 2, 0), dtype=np.float64)
+        return np.asarray(
+            table if reading.rows == "images" else np.moveaxis(table, 2, 0), dtype=np.float64
+        )
     flat = table if reading.rows == "images" else table.T
     side = math.isqrt(flat.shape[1])
     if side * side != flat.shape[1]:

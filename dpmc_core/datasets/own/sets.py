@@ -19,8 +19,8 @@ from dpmc_core.datasets.own.tables import RatingsReading, guess_ratings, ratings
 from dpmc_core.datasets.own.texts import Documents, DocumentsReading, documents_of, guess_documents
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.datasets.samples import Samples
-from dpmc_core.datasets.shelf import OWN
 from dpmc_core.datasets.text import TextFilter, samples_of_texts
+from dpmc_core.datasets.user_datasets import OWN
 from dpmc_core.errors import DataError, ParameterError
 
 __all__ = ["KINDS", "MOST_MEGABYTES", "OwnSet", "Preview", "Reading", "inspect", "read", "readable"]
@@ -31,9 +31,7 @@ KINDS = {
     "images": ("zip", "npy", "mat"),
 }
 MOST_MEGABYTES = 25
-TERMS = (
-    "Yours. It stays in the memory of this visit: not on a disk, in a log, among past runs or in anybody else's visit."
-)
+TERMS = "Yours. It stays in the memory of this visit: not on a disk, in a log, among past runs or in anybody else's visit."
 _KEPT = 4  # things worked out of a set that are kept with it
 
 Reading = RatingsReading | DocumentsReading | ImagesReading
@@ -70,7 +68,11 @@ class OwnSet:
 
     def __getstate__(self) -> dict[str, Any]:
         """What another process gets: of what was worked out only how documents count, which takes long."""
-        words = {key: made for key, made in self._worked_out.items() if isinstance(key, tuple) and key[0] == "words"}
+        words = {
+            key: made
+            for key, made in self._worked_out.items()
+            if isinstance(key, tuple) and key[0] == "words"
+        }
         return {**self.__dict__, "_worked_out": words}
 
     @property
@@ -112,7 +114,11 @@ class OwnSet:
         return self.kept(
             ("words", chosen),
             lambda: samples_of_texts(
-                documents.texts, name=self.entry.title, chosen=chosen, labels=documents.labels, notes=documents.notes
+                documents.texts,
+                name=self.entry.title,
+                chosen=chosen,
+                labels=documents.labels,
+                notes=documents.notes,
             ),
         )
 
@@ -126,7 +132,10 @@ class OwnSet:
         holds = (
             {"kind": self.entry.holds} if self.file.lower().endswith(".zip") else {}
         )  # it may hold other files besides
-        chosen = [f"--read {shlex.quote(f'{name}={value}')}" for name, value in (holds | self.options()).items()]
+        chosen = [
+            f"--read {shlex.quote(f'{name}={value}')}"
+            for name, value in (holds | self.options()).items()
+        ]
         return " ".join([f"--data {shlex.quote(self.file)}", *chosen])
 
     def lines(self) -> str:
@@ -140,7 +149,11 @@ class OwnSet:
 
 CHOICES = {
     kind: tuple(f.name for f in dataclasses.fields(reading))
-    for kind, reading in (("ratings", RatingsReading), ("documents", DocumentsReading), ("images", ImagesReading))
+    for kind, reading in (
+        ("ratings", RatingsReading),
+        ("documents", DocumentsReading),
+        ("images", ImagesReading),
+    )
 }
 
 
@@ -150,11 +163,15 @@ def readable(kind: str, file: str, data: bytes) -> None:
         raise ParameterError("kind", kind, "one of " + ", ".join(KINDS))
     ending = file.lower().rpartition(".")[2]
     if ending not in KINDS[kind]:
-        raise DataError(f"{file[-80:]} is not allowed for {kind}: choose a file that ends in {', '.join(KINDS[kind])}.")
+        raise DataError(
+            f"{file[-80:]} is not allowed for {kind}: choose a file that ends in {', '.join(KINDS[kind])}."
+        )
     if not data:
         raise DataError(f"{file[-80:]} is empty.")
     if len(data) > MOST_MEGABYTES * 1_000_000:
-        raise DataError(f"{file[-80:]} has {len(data) / 1e6:.1f} MB; at most {MOST_MEGABYTES} are allowed.")
+        raise DataError(
+            f"{file[-80:]} has {len(data) / 1e6:.1f} MB; at most {MOST_MEGABYTES} are allowed."
+        )
 
 
 def inspect(kind: str, file: str, data: bytes) -> Preview:
@@ -178,7 +195,9 @@ def _table_preview(file: str, kind: str, reading: Reading, frame: pd.DataFrame |
     )  # fmt: skip
 
 
-def read(kind: str, file: str, data: bytes, *, name: str = "", title: str = "", **choices: Any) -> OwnSet:
+def read(
+    kind: str, file: str, data: bytes, *, name: str = "", title: str = "", **choices: Any
+) -> OwnSet:
     """The set in ``data``, a file called ``file`` that holds ``kind`` ("ratings", "documents" or "images"), read as guessed but for ``choices``: fields of ``RatingsReading``,
     ``DocumentsReading`` or ``ImagesReading``. Raises ``DataError`` and ``ParameterError`` in one sentence.
 

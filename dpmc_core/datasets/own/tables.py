@@ -25,8 +25,31 @@ ZEROS = {"missing": "missing", "rating": "a rating"}
 TWICE = {"last": "the last counts", "first": "the first counts", "mean": "their mean counts"}
 _SEPARATORS = (",", ";", "\t", "|")
 _MARKS = {
-    "user": ("user", "uid", "customer", "person", "reviewer", "reader", "member", "student", "rater"),
-    "item": ("item", "movie", "film", "product", "book", "isbn", "song", "track", "artist", "title", "asin", "joke"),
+    "user": (
+        "user",
+        "uid",
+        "customer",
+        "person",
+        "reviewer",
+        "reader",
+        "member",
+        "student",
+        "rater",
+    ),
+    "item": (
+        "item",
+        "movie",
+        "film",
+        "product",
+        "book",
+        "isbn",
+        "song",
+        "track",
+        "artist",
+        "title",
+        "asin",
+        "joke",
+    ),
     "value": ("rating", "score", "star", "value", "grade", "points", "overall", "plays", "count"),
 }
 _FEW = 50  # columns
@@ -62,7 +85,9 @@ class RatingsReading:
             except (TypeError, ValueError):
                 number = float("nan")
             if not abs(number) <= 1e6:
-                raise ParameterError(name, given, "a number from -1000000 to 1000000, the end of the rating scale")
+                raise ParameterError(
+                    name, given, "a number from -1000000 to 1000000, the end of the rating scale"
+                )
             object.__setattr__(self, name, number)
         if self.low is not None and self.high is not None and self.low >= self.high:
             raise ParameterError("low", self.low, f"below high, which is {self.high:g}")
@@ -94,12 +119,28 @@ def _parquet(file: str, data: bytes) -> pd.DataFrame:
         if known.num_rows > MOST_ROWS or known.num_columns > MOST_COLUMNS or size > 8 * MOST_CELLS:
             raise DataError(_too_large(file, known.num_rows, known.num_columns))
         for kind in opened.schema_arrow.types:
-            if pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
-                raise DataError(f"{file} holds a column of {kind}; columns of numbers and text are allowed.")
+            if (
+                pa.types.is_nested(kind)
+                or pa.types.is_binary(kind)
+                or pa.types.is_large_binary(kind)
+            ):
+                raise DataError(
+                    f"{file} holds a column of {kind}; columns of numbers and text are allowed."
+                )
         table = opened.read()
         table.validate(full=True)  # text that is no text would fail later, anywhere
-        return table.to_pandas(ignore_metadata=True, integer_object_nulls=True)  # with gaps they would become fractions
-    except (pa.ArrowException, OSError, ValueError, TypeError, KeyError, OverflowError, RuntimeError) as error:
+        return table.to_pandas(
+            ignore_metadata=True, integer_object_nulls=True
+        )  # with gaps they would become fractions
+    except (
+        pa.ArrowException,
+        OSError,
+        ValueError,
+        TypeError,
+        KeyError,
+        OverflowError,
+        RuntimeError,
+    ) as error:
         if isinstance(error, DataError):
             raise
         raise DataError(f"{file} cannot be read as a Parquet file ({_short(error)}).") from None
@@ -134,7 +175,9 @@ def _text(file: str, data: bytes) -> pd.DataFrame:
                 index_col=False,
             )
     except pd.errors.ParserWarning:
-        raise DataError(f"{file}: its first row names fewer columns than the rows below have; name each.") from None
+        raise DataError(
+            f"{file}: its first row names fewer columns than the rows below have; name each."
+        ) from None
     except (
         ValueError,
         TypeError,
@@ -160,7 +203,9 @@ def _headed(lines: list[str], separator: str) -> bool:
 def decoded(file: str, data: bytes) -> str:
     """Text as UTF-8 (or UTF-16 where it says so), otherwise as Latin-1, which every byte is. Raises ``DataError`` for a pickle."""
     if data[:1] == b"\x80":
-        raise DataError(f"{file} is a Python pickle, which can run any program when it is opened; it was not read.")
+        raise DataError(
+            f"{file} is a Python pickle, which can run any program when it is opened; it was not read."
+        )
     for encoding in ("utf-16",) if data[:2] in (b"\xff\xfe", b"\xfe\xff") else ("utf-8-sig",):
         try:
             return data.decode(encoding)
@@ -175,14 +220,22 @@ def guess_ratings(frame: pd.DataFrame) -> RatingsReading:
     numeric = {c for c in columns[:_FEW] if _numbers(frame[c].head(200)).notna().mean() > 0.5}
     found: dict[str, str] = {}
     for what, marks in _MARKS.items():
-        named = [c for c in columns if re.sub("[^a-z]", "", c.lower()).startswith(marks) and c not in found.values()]
+        named = [
+            c
+            for c in columns
+            if re.sub("[^a-z]", "", c.lower()).startswith(marks) and c not in found.values()
+        ]
         if what == "value":
             named = [c for c in named if c in numeric]
         if named:
             found[what] = named[0]
-    if len(found) < 3 and (len(columns) > 8 or (len(numeric) >= 4 and bool(frame[columns[0]].is_unique))):
+    if len(found) < 3 and (
+        len(columns) > 8 or (len(numeric) >= 4 and bool(frame[columns[0]].is_unique))
+    ):
         first = columns[0]
-        named_rows = found.get("user", "") or (first if first not in numeric or _counts_up(frame[first]) else "")
+        named_rows = found.get("user", "") or (
+            first if first not in numeric or _counts_up(frame[first]) else ""
+        )
         return RatingsReading(layout="wide", user=named_rows, zeros="rating")
     free = [c for c in columns if c not in found.values()]
     if "value" not in found:
@@ -199,10 +252,14 @@ def guess_ratings(frame: pd.DataFrame) -> RatingsReading:
     for what in ("user", "item"):
         if what not in found:
             found[what] = free.pop(0) if free else columns[0]
-    return RatingsReading(layout="long", user=found["user"], item=found["item"], value=found["value"])
+    return RatingsReading(
+        layout="long", user=found["user"], item=found["item"], value=found["value"]
+    )
 
 
-def ratings_of(file: str, frame: pd.DataFrame, reading: RatingsReading, title: str) -> tuple[Ratings, tuple[str, ...]]:
+def ratings_of(
+    file: str, frame: pd.DataFrame, reading: RatingsReading, title: str
+) -> tuple[Ratings, tuple[str, ...]]:
     """The ratings of ``frame``, and sentences about what was left out and what stands in the file.
 
     Raises ``ParameterError`` for a column that is not there, ``DataError`` where fewer than ten ratings, two users or two items are left, a rating is outside
@@ -230,7 +287,9 @@ def ratings_of(file: str, frame: pd.DataFrame, reading: RatingsReading, title: s
         )
     if blank.any():
         cells = "cells" if reading.layout == "wide" else "rows"
-        notes.append(f"{int(blank.sum()):,} of {total:,} {cells} hold no rating: they count as not rated.")
+        notes.append(
+            f"{int(blank.sum()):,} of {total:,} {cells} hold no rating: they count as not rated."
+        )
     keep = ~(broken | blank | nobody)
     zero = keep & (given == 0)
     if reading.zeros == "missing" and zero.any():
@@ -241,7 +300,11 @@ def ratings_of(file: str, frame: pd.DataFrame, reading: RatingsReading, title: s
             f"{100 * zero.sum() / keep.sum():.0f} % of the ratings are 0, and count as ratings; if 0 says “not rated” here, choose that."
         )
     rows = pd.DataFrame(
-        {"user": rows["user"][keep], "item": rows["item"][keep], "value": given[keep].astype(np.float64)}
+        {
+            "user": rows["user"][keep],
+            "item": rows["item"][keep],
+            "value": given[keep].astype(np.float64),
+        }
     )
     rows, doubled = _once(rows, reading.twice)
     if doubled:
@@ -269,7 +332,11 @@ def ratings_of(file: str, frame: pd.DataFrame, reading: RatingsReading, title: s
     if low == high:
         raise DataError(
             f"{file}: every rating is {low:g}; there is nothing to learn. "
-            + (f"Is {reading.value!r} the right column?" if reading.layout == "long" else "Is it one user a row?")
+            + (
+                f"Is {reading.value!r} the right column?"
+                if reading.layout == "long"
+                else "Is it one user a row?"
+            )
         )
     if reading.low is None or reading.high is None:
         notes.append(
@@ -292,7 +359,9 @@ def _long(frame: pd.DataFrame, reading: RatingsReading) -> pd.DataFrame:
         _there(frame, what, column)
     if len(set(chosen)) < 3:
         raise ParameterError("user, item and value", ", ".join(chosen), "three different columns")
-    return pd.DataFrame({"user": frame[reading.user], "item": frame[reading.item], "value": frame[reading.value]})
+    return pd.DataFrame(
+        {"user": frame[reading.user], "item": frame[reading.item], "value": frame[reading.value]}
+    )
 
 
 def _wide(frame: pd.DataFrame, reading: RatingsReading) -> pd.DataFrame:
@@ -302,14 +371,18 @@ def _wide(frame: pd.DataFrame, reading: RatingsReading) -> pd.DataFrame:
     items = [
         c
         for c, kind in frame.dtypes.items()
-        if c != reading.user and filled[c] and (kind.kind in _NUMBERS or _numbers(frame[c]).notna().any())
+        if c != reading.user
+        and filled[c]
+        and (kind.kind in _NUMBERS or _numbers(frame[c]).notna().any())
     ]
     if not items:
         raise DataError("No column besides the users' holds a number; is this one rating a row?")
     across = frame[items]
     clean = all(kind.kind in _NUMBERS for kind in across.dtypes)
     # numbers of users and items, not their names: there may be thirty million cells
-    users, named = pd.factorize(frame[reading.user] if reading.user else np.arange(1, len(frame) + 1))
+    users, named = pd.factorize(
+        frame[reading.user] if reading.user else np.arange(1, len(frame) + 1)
+    )
     return pd.DataFrame(
         {
             "user": pd.Categorical.from_codes(np.repeat(users, len(items)), named),
@@ -322,7 +395,11 @@ def _wide(frame: pd.DataFrame, reading: RatingsReading) -> pd.DataFrame:
 def _there(frame: pd.DataFrame, what: str, column: str) -> None:
     if column not in frame.columns:
         shown = ", ".join(str(c)[:40] for c in frame.columns[:12])
-        raise ParameterError(what, column, f"one of the file's columns: {shown}{', …' if frame.shape[1] > 12 else ''}")
+        raise ParameterError(
+            what,
+            column,
+            f"one of the file's columns: {shown}{', …' if frame.shape[1] > 12 else ''}",
+        )
 
 
 def _once(rows: pd.DataFrame, twice: str) -> tuple[pd.DataFrame, int]:
@@ -330,8 +407,12 @@ def _once(rows: pd.DataFrame, twice: str) -> tuple[pd.DataFrame, int]:
     if not doubled:
         return rows, 0
     if twice == "mean":
-        return rows.groupby(["user", "item"], sort=False, as_index=False, observed=True)["value"].mean(), doubled
-    return rows.drop_duplicates(["user", "item"], keep="last" if twice == "last" else "first"), doubled
+        return rows.groupby(["user", "item"], sort=False, as_index=False, observed=True)[
+            "value"
+        ].mean(), doubled
+    return rows.drop_duplicates(
+        ["user", "item"], keep="last" if twice == "last" else "first"
+    ), doubled
 
 
 def _numbered(ids: pd.Series) -> tuple[np.ndarray, tuple[str, ...]]:
@@ -342,7 +423,9 @@ def _numbered(ids: pd.Series) -> tuple[np.ndarray, tuple[str, ...]]:
     again, words = pd.factorize(np.array([str(name).strip() for name in known], dtype=object))
     numbers = again[codes]
     plain = all(re.fullmatch("0|[1-9][0-9]*", word) for word in words)  # then 9 comes before 10
-    order = sorted(range(len(words)), key=(lambda k: (len(words[k]), words[k])) if plain else words.__getitem__)
+    order = sorted(
+        range(len(words)), key=(lambda k: (len(words[k]), words[k])) if plain else words.__getitem__
+    )
     place = np.empty(len(words), dtype=np.int64)
     place[order] = np.arange(len(words))
     return place[numbers], tuple(words[k][:_LABEL] for k in order)

@@ -15,7 +15,11 @@ from dpmc_core.errors import DataError, ParameterError
 __all__ = ["Documents", "DocumentsReading", "documents_of", "guess_documents"]
 
 MOST_DOCUMENTS, MOST_CHARACTERS = 100_000, 100_000_000
-PARTS = {"lines": "each line", "paragraphs": "each paragraph (an empty line between)", "file": "the whole file"}
+PARTS = {
+    "lines": "each line",
+    "paragraphs": "each paragraph (an empty line between)",
+    "file": "the whole file",
+}
 _LABELS = ("label", "class", "category", "topic", "group")
 
 
@@ -49,22 +53,30 @@ def guess_documents(file: str, data: bytes) -> tuple[DocumentsReading, pd.DataFr
         text = decoded(file, data)
         lines = text.splitlines()
         blank = sum(not line.strip() for line in lines)
-        return DocumentsReading(part="paragraphs" if 0.05 < blank / max(len(lines), 1) < 0.95 else "lines"), None
+        return DocumentsReading(
+            part="paragraphs" if 0.05 < blank / max(len(lines), 1) < 0.95 else "lines"
+        ), None
     frame = read_table(file, data)
     # letters, not signs: a time is long and tells nothing
-    lengths = {str(c): frame[c].head(500).astype(str).str.count(r"[^\W\d_]").mean() for c in frame.columns}
+    lengths = {
+        str(c): frame[c].head(500).astype(str).str.count(r"[^\W\d_]").mean() for c in frame.columns
+    }
     longest = max(lengths, key=lambda c: lengths[c])
     label = next((c for c in lengths if c.lower().startswith(_LABELS) and c != longest), "")
     return DocumentsReading(text=longest, label=label), frame
 
 
-def documents_of(file: str, data: bytes, reading: DocumentsReading, frame: pd.DataFrame | None) -> Documents:
+def documents_of(
+    file: str, data: bytes, reading: DocumentsReading, frame: pd.DataFrame | None
+) -> Documents:
     """The documents in ``data`` (or in its table ``frame``). Raises ``DataError`` where fewer than five hold anything, or there are more than 100,000 of them or 100
     million characters; ``ParameterError`` for a column that is not there."""
     if is_archive(file, data):
         found = [(name, decoded(name, content)) for name, content in members(file, data, (".txt",))]
         texts = [text for _, text in found]
-        folders = [name.replace("\\", "/").rpartition("/")[0].rpartition("/")[2] for name, _ in found]
+        folders = [
+            name.replace("\\", "/").rpartition("/")[0].rpartition("/")[2] for name, _ in found
+        ]
         labels = folders if len(set(folders)) > 1 else []
     elif frame is not None:
         for what, column in (("text", reading.text), ("label", reading.label)):
@@ -76,10 +88,16 @@ def documents_of(file: str, data: bytes, reading: DocumentsReading, frame: pd.Da
     else:
         text = decoded(file, data)
         if "\0" in text:
-            raise DataError(f"{file} is no text; TXT, CSV or a zip archive of TXT files is allowed.")
+            raise DataError(
+                f"{file} is no text; TXT, CSV or a zip archive of TXT files is allowed."
+            )
         texts, labels = _parts(text, reading.part), []
     filled = [k for k, text in enumerate(texts) if text.strip()]
-    notes = (f"{len(texts) - len(filled):,} empty documents are left out.",) if len(filled) < len(texts) else ()
+    notes = (
+        (f"{len(texts) - len(filled):,} empty documents are left out.",)
+        if len(filled) < len(texts)
+        else ()
+    )
     if len(filled) < 5:
         raise DataError(
             f"{file} holds {len(filled)} documents as read ({PARTS[reading.part]} is one); at least 5 are needed."
@@ -93,7 +111,9 @@ def documents_of(file: str, data: bytes, reading: DocumentsReading, frame: pd.Da
             f"{file} holds {len(filled):,} documents; at most {MOST_DOCUMENTS:,}, with {MOST_CHARACTERS // 1_000_000} million characters in all, are allowed."
         )
     return Documents(
-        texts=tuple(texts[k] for k in filled), labels=tuple(labels[k] for k in filled) if labels else (), notes=notes
+        texts=tuple(texts[k] for k in filled),
+        labels=tuple(labels[k] for k in filled) if labels else (),
+        notes=notes,
     )
 
 

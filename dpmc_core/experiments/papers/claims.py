@@ -49,7 +49,11 @@ def contrasts(entry: str, result: PaperResult) -> list[Contrast]:
         half = special.stdtrit(n - 1, 1 - 0.025 / len(steps)) * table.std(axis=1, ddof=1) / n**0.5
         middle = table.mean(axis=1)
         said = np.array(
-            [a.printed.value - b.printed.value for a, b in pairs if a.printed is not None and b.printed is not None]
+            [
+                a.printed.value - b.printed.value
+                for a, b in pairs
+                if a.printed is not None and b.printed is not None
+            ]
         )
         pooled = table.mean(axis=0)
         out.append(
@@ -68,8 +72,12 @@ def contrasts(entry: str, result: PaperResult) -> list[Contrast]:
     return out
 
 
-def _pairs(entry: str, field: str, one: str, other: str, fixed: dict[str, str]) -> list[tuple[Row, Row]]:
-    rows = {row.id: row for row in rows_of(entry) if row.spec is not None and row.printed is not None}
+def _pairs(
+    entry: str, field: str, one: str, other: str, fixed: dict[str, str]
+) -> list[tuple[Row, Row]]:
+    rows = {
+        row.id: row for row in rows_of(entry) if row.spec is not None and row.printed is not None
+    }
     by_setting = {tuple(sorted(row.setting.items())): row for row in rows.values()}
     out = []
     for row in rows.values():

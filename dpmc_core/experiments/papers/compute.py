@@ -17,16 +17,17 @@ from typing import Any
 import numpy as np
 from scipy import special
 
+from dpmc_core import paths
 from dpmc_core.datasets.catalogue import entry as dataset_entry
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.experiments.papers.rows import Row, rows_of
 from dpmc_core.experiments.papers.verdict import MISSING, REPRODUCED, Verdict, verdict
-from dpmc_core.experiments.records import AnySpec, Record, key_of, record_of, wholly
-from dpmc_core.experiments.run import versions
-from dpmc_core.experiments.store import RunStore
-from dpmc_core.experiments.sweep import make_all
-from dpmc_core.experiments.sweep_spec import seeds_of
-from dpmc_core.experiments.tradeoff import largest
+from dpmc_core.experiments.store.records import AnySpec, Record, key_of, record_of, wholly
+from dpmc_core.experiments.store.store import RunStore
+from dpmc_core.experiments.sweeps.spec import seeds_of
+from dpmc_core.experiments.sweeps.sweep import make_all
+from dpmc_core.experiments.sweeps.tradeoff import largest
+from dpmc_core.experiments.tasks.rate import versions
 
 __all__ = [
     "RESULTS",
@@ -40,7 +41,7 @@ __all__ = [
     "verdict_of",
 ]
 
-RESULTS = Path(__file__).resolve().parents[3] / "data" / "results" / "papers"
+RESULTS = paths.RESULTS / "papers"
 _ROOT = 20_261_121  # the seed of all seeds
 FORMAT = 1
 
@@ -104,10 +105,16 @@ def compute(
     if not rows:
         raise ParameterError("paper", entry, "a table or figure with rows to compute")
     started = time.perf_counter()
-    able = [row for row in rows if row.computable and (not row.needs or dataset_entry(row.needs).present())]
+    able = [
+        row
+        for row in rows
+        if row.computable and (not row.needs or dataset_entry(row.needs).present())
+    ]
     specs = {row.id: specs_of(row, trials) for row in able if row.spec is not None}
     said = -math.inf
-    for made in make_all({key_of(s): s for several in specs.values() for s in several}, store, jobs=jobs):
+    for made in make_all(
+        {key_of(s): s for several in specs.values() for s in several}, store, jobs=jobs
+    ):
         if made.seconds - said > 10 or made.done == made.total:
             said = made.seconds
             left = "" if made.remaining is None else f", about {made.remaining:.0f} s left"
@@ -119,7 +126,8 @@ def compute(
         results.append(_row_result(row, [found[key_of(s)] for s in specs.get(row.id, ())], trials))
     return PaperResult(
         entry=entry,
-        command=f"python -m dpmc_core paper {entry}" + ("" if trials is None else f" --trials {trials}"),
+        command=f"python -m dpmc_core paper {entry}"
+        + ("" if trials is None else f" --trials {trials}"),
         seed=_ROOT,
         date=datetime.now(UTC).date().isoformat(),
         seconds=round(time.perf_counter() - started, 1),
@@ -157,7 +165,13 @@ def _row_result(row: Row, records: list[Record], trials: int | None) -> RowResul
 
 def taken(row: Row, record: Record) -> float:
     """The number of ``record`` that ``row`` is about."""
-    number = record.value if row.take == "value" else record.truth if row.take == "truth" else record.summary[row.take]
+    number = (
+        record.value
+        if row.take == "value"
+        else record.truth
+        if row.take == "truth"
+        else record.summary[row.take]
+    )
     assert number is not None  # finished runs of this kind have it
     return float(number)
 
@@ -178,7 +192,11 @@ def prediction_interval(values: Sequence[float], level: float = 0.95) -> tuple[f
     """Where one more trial falls with probability ``level``, were trials normal: mean ± t·s·√(1 + 1/n). Of one value, or equal ones, that value ± a millionth."""
     mean = float(np.mean(values))
     n, spread = len(values), float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
-    wide = 0.0 if n < 2 else float(special.stdtrit(n - 1, (1 + level) / 2)) * spread * math.sqrt(1 + 1 / n)
+    wide = (
+        0.0
+        if n < 2
+        else float(special.stdtrit(n - 1, (1 + level) / 2)) * spread * math.sqrt(1 + 1 / n)
+    )
     wide = max(wide, 1e-6 * abs(mean))
     return mean - wide, mean + wide
 
@@ -190,17 +208,31 @@ def verdict_of(row: Row, result: PaperResult | None) -> Verdict:
     if row.reference is not None and result is not None:
         other = next(r for r in rows_of(result.entry) if r.id == row.reference)
         values = result.row(row.reference).by_trial
-        steps = [(mine.by_trial[k], values[k]) for k in sorted(mine.by_trial.keys() & values.keys())]
+        steps = [
+            (mine.by_trial[k], values[k]) for k in sorted(mine.by_trial.keys() & values.keys())
+        ]
         if other.printed is not None and steps:
             reference = (other.printed.value, steps)
     if not mine.values and not mine.failed:
         title = dataset_entry(row.needs).title if row.needs else ""
-        return Verdict(MISSING, row.missing or f"{title} was not at hand when the table was computed.".strip())
+        return Verdict(
+            MISSING, row.missing or f"{title} was not at hand when the table was computed.".strip()
+        )
     text = None if row.printed is None else row.printed.text
     rounding = 0.0 if row.printed is None else row.printed.rounding
-    found = verdict(text, rounding, mine.values, exact=row.exact is not None, within=row.within, reference=reference)
+    found = verdict(
+        text,
+        rounding,
+        mine.values,
+        exact=row.exact is not None,
+        within=row.within,
+        reference=reference,
+    )
     if row.fitted and found.kind == REPRODUCED:
-        return Verdict(found.kind, f"{found.why} The matrix's size was chosen so that rows like this come near.")
+        return Verdict(
+            found.kind,
+            f"{found.why} The matrix's size was chosen so that rows like this come near.",
+        )
     return found
 
 
@@ -208,7 +240,9 @@ def write(result: PaperResult, folder: Path = RESULTS) -> Path:
     """Keep ``result`` in ``folder``; returns the file."""
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / f"{result.entry}.json"
-    file.write_text(json.dumps({"format": FORMAT, **asdict(result)}, indent=1) + "\n", encoding="utf-8")
+    file.write_text(
+        json.dumps({"format": FORMAT, **asdict(result)}, indent=1) + "\n", encoding="utf-8"
+    )
     return file
 
 
@@ -220,9 +254,13 @@ def stored(entry: str) -> PaperResult | None:
         return None
     raw: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
     if raw.pop("format", None) != FORMAT:
-        raise DataError(f"{file} is of another format than {FORMAT}: make it again with '{raw.get('command')}'.")
+        raise DataError(
+            f"{file} is of another format than {FORMAT}: make it again with '{raw.get('command')}'."
+        )
     rows = tuple(
-        RowResult(**{**row, **{name: tuple(row[name]) for name in ("values", "trivials", "failed")}})
+        RowResult(
+            **{**row, **{name: tuple(row[name]) for name in ("values", "trivials", "failed")}}
+        )
         for row in raw.pop("rows")
     )
     return PaperResult(**raw, rows=rows)

@@ -21,11 +21,15 @@ def dpals_budgets() -> list[Row]:
     out = []
     for count, (dataset, number) in enumerate((c.dataset, c.printed) for c in dpals_counts()):
         setting = {"dataset": dataset, "printed ε": f"{number:g}"}
-        text = Printed("dpals", "4", setting, "epsilon", f"{number:.3f}", "")  # a target, not a rounded result
+        text = Printed(
+            "dpals", "4", setting, "epsilon", f"{number:.3f}", ""
+        )  # a target, not a rounded result
         ways: dict[str, Callable[[int], float]] = {
             "as Theorem 1 counts, with its conversion": lambda n: dpals_counts()[n].theorem,
             "both releases of a step, the paper's conversion": lambda n: dpals_counts()[n].both,
-            "both, and the private mean as it moves, exactly composed": lambda n: dpals_counts()[n].derived_exact,
+            "both, and the private mean as it moves, exactly composed": lambda n: (
+                dpals_counts()[n].derived_exact
+            ),
         }
         out += [
             Row(
@@ -94,8 +98,14 @@ def dpals_shapes() -> list[Row]:
     out: list[Row] = []
     for epsilon, settings in tuned.items():
         for name in ("dpals", "moments", "private-means"):
-            changes = {"clip_norm": 0.5, "centring": "user", **settings} if name == "dpals" else {"rank": 16}
-            shared = RunSpec(dataset="ml-1m", algorithm=name, mechanism="gaussian", epsilon=epsilon, **changes)
+            changes = (
+                {"clip_norm": 0.5, "centring": "user", **settings}
+                if name == "dpals"
+                else {"rank": 16}
+            )
+            shared = RunSpec(
+                dataset="ml-1m", algorithm=name, mechanism="gaussian", epsilon=epsilon, **changes
+            )
             setting = {"dataset": "ml-1m", "epsilon": f"{epsilon:g}", "algorithm": name}
             out.append(
                 Row(

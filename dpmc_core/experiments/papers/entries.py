@@ -230,7 +230,12 @@ ENTRIES: tuple[Entry, ...] = (
             ("12", "Regularisation exponents"),
         )
     ),
-    Entry(id="dpals-figure-1", paper="dpals", place="Figure 1", title="What stays with users and what is released"),
+    Entry(
+        id="dpals-figure-1",
+        paper="dpals",
+        place="Figure 1",
+        title="What stays with users and what is released",
+    ),
     Entry(
         id="dpals-figure-7",
         paper="dpals",

@@ -37,13 +37,24 @@ def budgets() -> list[Row]:
         return lambda: noise.epsilon(width) if delta == 0 else noise.epsilon_at_delta(delta, width)
 
     return [
-        Row(id=name_of(p.setting), setting=p.setting, metric="ε of one draw", printed=p, exact=exact(p), trials=1)
+        Row(
+            id=name_of(p.setting),
+            setting=p.setting,
+            metric="ε of one draw",
+            printed=p,
+            exact=exact(p),
+            trials=1,
+        )
         for p in printed_in("huber", "1")
     ]
 
 
 def noise_of(setting: dict[str, str], variance: float) -> dict[str, Any]:
-    noise = {} if setting["mechanism"] == "none" else {"mechanism": setting["mechanism"], "variance": variance}
+    noise = (
+        {}
+        if setting["mechanism"] == "none"
+        else {"mechanism": setting["mechanism"], "variance": variance}
+    )
     # the loss of IRLS has the α of the Huber noise with that variance
     return {**noise, "algorithm": setting["algorithm"], "loss_alpha": papers_huber(variance).alpha}
 
@@ -69,7 +80,10 @@ def synthetic(table: str) -> list[Row]:
         if s["mechanism"] != "none":
             reference = {**s, "mechanism": "none"}
         else:  # without noise: against more data
-            reference = {**s, "observed": {"0.05": "0.10", "0.10": "0.05", "0.15": "0.05"}[s["observed"]]}
+            reference = {
+                **s,
+                "observed": {"0.05": "0.10", "0.10": "0.05", "0.15": "0.05"}[s["observed"]],
+            }
         out.append(
             Row(
                 id=name_of(s),
@@ -101,7 +115,11 @@ def real(table: str) -> list[Row]:
             inner=10,  # the thesis, section 5.2: ten for the real sets, whose numbers these are
             **noise_of(s, 2.0),
         )
-        plain = {**s, "algorithm": "irls" if s["algorithm"] == "irls-2" else s["algorithm"], "mechanism": "none"}
+        plain = {
+            **s,
+            "algorithm": "irls" if s["algorithm"] == "irls-2" else s["algorithm"],
+            "mechanism": "none",
+        }
         out.append(
             Row(
                 id=name_of(s),

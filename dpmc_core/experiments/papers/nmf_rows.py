@@ -6,10 +6,10 @@ Lives here: sizes, coherence, training errors and objectives, as far as data is 
 from collections.abc import Callable
 from typing import Any
 
-from dpmc_core.experiments.factor_run import clean_samples, factorize
 from dpmc_core.experiments.factor_spec import FactorSpec
 from dpmc_core.experiments.papers.row import Row, name_of, printed_in, seeded
 from dpmc_core.experiments.spec import RunSpec
+from dpmc_core.experiments.tasks.factorize import clean_samples, factorize
 from dpmc_core.metrics.topics import tc_w2v
 
 __all__ = ["nmf_coherence", "nmf_objectives", "nmf_ratings", "nmf_sizes"]
@@ -53,10 +53,15 @@ def nmf_coherence() -> list[Row]:
         rank = 8 if dataset == "guardian" else 7
 
         def coherence(
-            seed: int, dataset: str = dataset, name: str = name, private: dict[str, Any] = private, rank: int = rank
+            seed: int,
+            dataset: str = dataset,
+            name: str = name,
+            private: dict[str, Any] = private,
+            rank: int = rank,
         ) -> float:
             result = factorize(
-                FactorSpec(dataset=dataset, algorithm=name, rank=rank, seed=seed, **private), compare=False
+                FactorSpec(dataset=dataset, algorithm=name, rank=rank, seed=seed, **private),
+                compare=False,
             )
             return float(tc_w2v(result.clean, result.dictionary).mean())
 
@@ -85,12 +90,17 @@ def nmf_ratings() -> list[Row]:
         s = p.setting
         if s["algorithm"] != "dpnmf":
             why = "The paper does not say how the matrix is scaled, and 0.06 is no error on a scale from 1 to 5."
-            out.append(Row(id=name_of(s), setting=s, metric="training RMSE", printed=p, missing=why))
+            out.append(
+                Row(id=name_of(s), setting=s, metric="training RMSE", printed=p, missing=why)
+            )
             continue
         ways: dict[str, float | None] = {"": None}
         if s["epsilon"] != "none":
             epsilon = float(s["epsilon"])
-            ways = {"in all": epsilon / _ROUNDS, "of each draw": epsilon}  # pure ε adds up over draws
+            ways = {
+                "in all": epsilon / _ROUNDS,
+                "of each draw": epsilon,
+            }  # pure ε adds up over draws
         for how, each in ways.items():
             setting = {**s, "ε is": how} if how else s
             noisy = shared if each is None else shared.but(mechanism="laplace", epsilon=each)
@@ -127,7 +137,11 @@ def nmf_objectives(*datasets: tuple[str, int]) -> Callable[[], list[Row]]:
                     }
                     for e in (0.5, 0.9)
                 },
-                "sound, total ε = 10": {"algorithm": "moment-nmf", "mechanism": "gaussian", "epsilon": 10.0},
+                "sound, total ε = 10": {
+                    "algorithm": "moment-nmf",
+                    "mechanism": "gaussian",
+                    "epsilon": 10.0,
+                },
             }
             for how, changes in ways.items():
                 shared = FactorSpec(dataset=dataset, rank=rank, **share, **changes)

@@ -6,11 +6,12 @@ Lives here: reading that file. Does not live here: what any number means.
 import csv
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
+
+from dpmc_core.paths import DATA
 
 __all__ = ["Printed", "printed"]
 
-_FILE = Path(__file__).resolve().parents[3] / "data" / "papers" / "printed.csv"
+_FILE = DATA / "papers" / "printed.csv"
 
 
 @dataclass(frozen=True, slots=True)

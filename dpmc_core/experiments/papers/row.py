@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from dpmc_core.experiments.papers.printed import Printed, printed
-from dpmc_core.experiments.records import AnySpec
 from dpmc_core.experiments.spec import RunSpec
+from dpmc_core.experiments.store.records import AnySpec
 
 __all__ = ["Row", "anew", "name_of", "printed_in", "seeded"]
 

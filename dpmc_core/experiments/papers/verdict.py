@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpmc_core.experiments.intervals import t_half_width
+from dpmc_core.metrics.intervals import t_half_width
 from dpmc_core.wording import three
 
 __all__ = ["DIFFERS", "KINDS", "MISSING", "REPRODUCED", "TREND", "UNPRINTED", "Verdict", "verdict"]
@@ -59,7 +59,10 @@ def verdict(
     if not values:
         return Verdict(MISSING, "There is no data for it here.")
     if text is None:
-        return Verdict(UNPRINTED, "The paper draws this, or does not have it: there is no number to compare with.")
+        return Verdict(
+            UNPRINTED,
+            "The paper draws this, or does not have it: there is no number to compare with.",
+        )
     target, mean = float(text), float(np.mean(values))
     apart = mean - target
     if exact:
@@ -67,14 +70,25 @@ def verdict(
             return Verdict(REPRODUCED, f"Equal to the printed {text} as it is rounded.")
         if abs(apart) <= within * abs(target):
             return Verdict(
-                REPRODUCED, f"Within {100 * within:g} % of the printed {text} ({100 * apart / target:+.2f} %)."
+                REPRODUCED,
+                f"Within {100 * within:g} % of the printed {text} ({100 * apart / target:+.2f} %).",
             )
-        return Verdict(DIFFERS, f"Ours is {apart:+.3g} from the printed {text} ({100 * apart / target:+.2g} %).")
+        return Verdict(
+            DIFFERS,
+            f"Ours is {apart:+.3g} from the printed {text} ({100 * apart / target:+.2g} %).",
+        )
     half = t_half_width(tuple(values))
     allowed = max(_CLOSE * abs(target), 0.0 if math.isnan(half) else math.sqrt(2) * half)
     if abs(apart) <= allowed:
-        how = "2 % of it" if allowed <= _CLOSE * abs(target) else "what two means of as many trials may differ by"
-        return Verdict(REPRODUCED, f"Ours is {apart:+.3g} from the printed {text}, within {how} (±{three(allowed)}).")
+        how = (
+            "2 % of it"
+            if allowed <= _CLOSE * abs(target)
+            else "what two means of as many trials may differ by"
+        )
+        return Verdict(
+            REPRODUCED,
+            f"Ours is {apart:+.3g} from the printed {text}, within {how} (±{three(allowed)}).",
+        )
     far = f"Ours is {apart:+.3g} from the printed {text} ({100 * apart / target:+.0f} %), more than ±{three(allowed)}"
     if reference is None:
         return Verdict(DIFFERS, far + ".")
@@ -84,8 +98,12 @@ def verdict(
     said = f"{target - base:+.3g} in the paper, {step:+.3g} ± {three(wide)} here"
     same_way = not math.isnan(wide) and abs(step) > wide and step * (target - base) > 0
     if same_way and 1 / _FAR <= mean / target <= _FAR:
-        return Verdict(TREND, f"{far}; but against its reference row it goes the same way ({said}).")
+        return Verdict(
+            TREND, f"{far}; but against its reference row it goes the same way ({said})."
+        )
     return Verdict(
         DIFFERS,
-        f"{far}" + (f", beyond a factor of {_FAR:g}" if same_way else "") + f"; against its reference row: {said}.",
+        f"{far}"
+        + (f", beyond a factor of {_FAR:g}" if same_way else "")
+        + f"; against its reference row: {said}.",
     )

@@ -1,0 +1,79 @@
+"""The command ``paper``: compute a table or figure of the papers and keep its results.
+
+Lives here: parsing and printing. Does not live here: rows, runs or verdicts (``experiments.papers``).
+"""
+
+import argparse
+import sys
+from typing import Any
+
+from dpmc_core import limits
+from dpmc_core.errors import ParameterError
+from dpmc_core.experiments.papers import ENTRIES, compute, rows_of
+from dpmc_core.experiments.papers.compute import stored, verdict_of, write
+from dpmc_core.experiments.store.store import RunStore
+from dpmc_core.wording import three
+
+__all__ = ["add_paper", "paper_command"]
+
+
+def add_paper(parser: argparse.ArgumentParser) -> None:
+    """Options of ``paper``."""
+    parser.add_argument(
+        "entry", nargs="?", help="a table or figure, as huber-table-3; left out: list them"
+    )
+    parser.add_argument("--jobs", default="1", metavar="N", help="runs at once (1)")
+    parser.add_argument(
+        "--trials",
+        metavar="N",
+        help="trials of each row (its own number); results are then printed, not kept",
+    )
+    parser.add_argument(
+        "--store", metavar="PLACE", help="where runs are kept (DPMC_STORE, else data/runs.sqlite)"
+    )
+
+
+def paper_command(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Compute one, or list all."""
+    if arguments.entry is None:
+        listing = [
+            {"id": e.id, "title": e.title, "rows": len(rows_of(e.id)), "missing": e.missing}
+            for e in ENTRIES
+        ]
+        if not arguments.json:
+            for row in listing:
+                print(f"{row['id']:<18} {row['rows'] or '':>3}  {row['title']}")
+        return {"papers": listing}
+    names = [e.id for e in ENTRIES if e.computed]
+    if arguments.entry not in names:
+        raise ParameterError("paper", arguments.entry, "one of " + ", ".join(names))
+    trials = (
+        None if arguments.trials is None else int(limits.parse("sweep_seeds", arguments.trials))
+    )
+    jobs = int(limits.parse("sweep_jobs", arguments.jobs))
+    with RunStore(arguments.store) as store:
+        result = compute(
+            arguments.entry,
+            store,
+            jobs=jobs,
+            trials=trials,
+            tell=lambda line: print(line, file=sys.stderr, flush=True),
+        )
+    verdicts = {row.id: verdict_of(row, result) for row in rows_of(result.entry)}
+    if trials is None:
+        before = stored(arguments.entry)
+        if before is not None and before.rows == result.rows and before.versions == result.versions:
+            print("the same as stored: the file is left as it is", file=sys.stderr)
+        else:
+            print(f"kept in {write(result)}", file=sys.stderr)
+    if not arguments.json:
+        for name, verdict in verdicts.items():
+            print(f"{name}: {three(result.row(name).mean)}, {verdict.kind}. {verdict.why}")
+    return {
+        "entry": result.entry,
+        "seconds": result.seconds,
+        "rows": {
+            name: {"values": list(result.row(name).values), "verdict": v.kind, "why": v.why}
+            for name, v in verdicts.items()
+        },
+    }

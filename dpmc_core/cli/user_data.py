@@ -1,0 +1,97 @@
+"""The options ``--data`` and ``--read``: your own file instead of a set of the catalogue.
+
+Lives here: from a path and its options to an own set, for as long as one command takes. Does not live here: how files are read (``datasets.own``).
+"""
+
+import argparse
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from dpmc_core.datasets import own
+from dpmc_core.datasets import user_datasets as shelf
+from dpmc_core.datasets.own.archive import members
+from dpmc_core.datasets.own.sets import MOST_MEGABYTES
+from dpmc_core.errors import DataError, ParameterError
+
+__all__ = ["add_data", "brought"]
+
+
+def add_data(parser: argparse.ArgumentParser, *kinds: str) -> None:
+    """The options, for files that hold one of ``kinds``."""
+    endings = sorted({ending for kind in kinds for ending in own.KINDS[kind]})
+    parser.add_argument(
+        "--data",
+        metavar="FILE",
+        help=f"your own {' or '.join(kinds)}: {', '.join(endings)}, at most {MOST_MEGABYTES} MB",
+    )
+    parser.add_argument(
+        "--read",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        help="how the file is read, where the guess is wrong; as often as needed (docs/your-own-data.md lists the names)",
+    )
+
+
+@contextmanager
+def brought(arguments: argparse.Namespace, *kinds: str) -> Iterator[str | None]:
+    """The name of the set in ``--data``, which can be used within the ``with`` block; None without one. Says on standard error how the file was read."""
+    if arguments.data is None:
+        if arguments.read:
+            raise ParameterError("read", arguments.read[0], "left out without --data")
+        yield None
+        return
+    if arguments.dataset is not None:
+        raise ParameterError(
+            "dataset", arguments.dataset, "left out with --data, which brings a set of its own"
+        )
+    path = Path(arguments.data)
+    try:
+        size = path.stat().st_size
+        if size > MOST_MEGABYTES * 1_000_000:
+            raise DataError(
+                f"{path.name} has {size / 1e6:.1f} MB; at most {MOST_MEGABYTES} are allowed."
+            )
+        data = path.read_bytes()
+    except OSError as error:
+        raise DataError(f"{path} cannot be read ({error.strerror}).") from None
+    choices = {}
+    for word in arguments.read:
+        name, equals, value = word.partition("=")
+        if not equals:
+            raise ParameterError("read", word, "NAME=VALUE, for example user=reader")
+        choices[name] = value
+    kind = choices.pop("kind", "") or _kind(path.name, data, kinds)
+    if kind not in kinds:
+        raise ParameterError("kind", kind, "one of " + ", ".join(kinds))
+    for name in choices:
+        if name not in own.CHOICES[kind]:
+            others = [known for known, names in own.CHOICES.items() if name in names]
+            hint = (
+                f"; {name} is for {' and '.join(others)}: say kind={others[0]} if that is what the file holds"
+                if others
+                else ""
+            )
+            raise ParameterError(
+                "read", name, "one of kind, " + ", ".join(own.CHOICES[kind]) + f" for {kind}{hint}"
+            )
+    mine = own.read(kind, path.name, data, **choices)
+    print(f"{mine.file}: {mine.entry.holds}; read as {mine.reading}", file=sys.stderr)
+    for note in mine.notes:
+        print(f"note: {note}", file=sys.stderr)
+    with shelf.using(mine):
+        yield mine.name
+
+
+def _kind(file: str, data: bytes, kinds: tuple[str, ...]) -> str:
+    """Which of ``kinds`` the file holds: by its ending, and of an archive by what is in it."""
+    fit = [kind for kind in kinds if file.lower().rpartition(".")[2] in own.KINDS[kind]]
+    if len(fit) > 1:
+        try:
+            next(members(file, data, (".txt",)))
+        except DataError:
+            return "images"
+        return "documents"
+    return fit[0] if fit else kinds[0]

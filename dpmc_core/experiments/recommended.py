@@ -1,0 +1,64 @@
+"""Which private model to take, by a rule that reads no private data.
+
+Lives here: the rule, and the sentence that explains it. Does not live here: the models and how they plan (``completion``), or the tables that the
+rule was read from (docs/moments-once.md, ``benchmarks/skewed_sets.py``).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpmc_core.completion import moments, recommending
+from dpmc_core.datasets.ratings import Ratings
+from dpmc_core.experiments.data import sizes_of
+from dpmc_core.experiments.private import budget_of
+from dpmc_core.experiments.spec import RunSpec
+
+__all__ = ["Choice", "house_choice"]
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The ``algorithm``'s name and ``why`` it is taken, in one sentence."""
+
+    algorithm: str
+    why: str
+
+
+def house_choice(spec: RunSpec) -> Choice:
+    """The model for the numbers of rows and columns of the spec's matrix, its total ε and its task; no rating is read.
+
+    *Moments once* was told to be worse than no rival on MovieLens; on synthetic sets without slopes on popularity, private means are better by up to .006 where
+    second moments are left out. What changes with size and ε is whether second moments are worth
+    their noise, by the same estimate that the model's own plan follows.
+    """
+    budget = budget_of(spec)
+    if budget is None:
+        return Choice("moments", "without noise nothing has to be saved for anything else")
+    n_users, n_items = sizes_of(spec)
+    none = np.empty(0, dtype=np.int32)
+    empty = Ratings(
+        none, none, np.empty(0), n_users, n_items, 0.0, 1.0
+    )  # the estimate is the same for any scale
+    if spec.task == "recommend":
+        n_users -= int(n_users * spec.test_fraction)
+        config = recommending.LikesConfig(rank=spec.rank, budget=budget)
+        items, least = (
+            recommending.likes_items_worth_it(empty, config, n_users),
+            recommending.WORTH_IT,
+        )
+    else:
+        items = moments.items_worth_it(empty, moments.MomentsConfig(rank=spec.rank, budget=budget))
+        least = moments.WORTH_IT
+    told = (
+        f"with {n_users:,} rows at ε = {budget.epsilon:g}, second moments over about {min(items, n_items):,.0f} of {n_items:,} items should be worth their noise, by an "
+        "estimate tuned on MovieLens"
+    )
+    if items >= least:
+        return Choice("moments", f"{told}: enough to spend on them")
+    if spec.task == "recommend":
+        return Choice("popular", f"{told}: too few, so everybody gets what most people like")
+    return Choice(
+        "moments",
+        f"{told}: too few, so it releases offsets and popularity alone and spends everything on them",
+    )

@@ -1,0 +1,1 @@
+"""The run store: finished runs as records in a database."""

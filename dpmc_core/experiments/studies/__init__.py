@@ -1,0 +1,1 @@
+"""Studies: one question, answered by many runs over a few seeds."""

@@ -1,0 +1,1 @@
+"""Sweeps: many runs from one small file, and what they show together."""

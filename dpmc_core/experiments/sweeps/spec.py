@@ -1,0 +1,292 @@
+"""A sweep: many runs named by one small value, from a TOML file or a form.
+
+Lives here: its fields, reading it, and the list of runs that it stands for. Does not live here: making the runs (``sweep``) or what they show (``tradeoff``).
+
+    name = "which-noise"
+    seeds = 10
+
+    [base]
+    dataset = "low-rank"
+    iterations = 20
+
+    [grid]
+    algorithm = ["als", "irls"]
+    mechanism = ["none", "huber", "laplace", "gaussian"]
+    variance = [1, 2]
+
+Every combination of the grid's values is a *cell*; ``[[grid]]`` may stand several times, for the union of several products. A cell is run once for each seed. ``total_epsilon``
+stands for the noise at which the whole run has that ε (``equal``).
+"""
+
+import itertools
+import json
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from dpmc_core import limits
+from dpmc_core.datasets.catalogue import entry
+from dpmc_core.errors import DPMCError, ParameterError
+from dpmc_core.experiments.factor_registry import FACTORIZERS
+from dpmc_core.experiments.registry import ALGORITHMS
+from dpmc_core.experiments.spec import RunSpec
+from dpmc_core.experiments.spec_text import known_fields
+from dpmc_core.experiments.store.records import KINDS, AnySpec
+from dpmc_core.experiments.sweeps.equal import at_total, check_total
+
+__all__ = ["MOST_RUNS", "Planned", "SweepSpec", "seeds_of"]
+
+MOST_RUNS = 100_000
+TOTAL = "total_epsilon"
+NOISE = ("variance", "epsilon", "alpha", TOTAL)
+_RESERVED = ("seed", "data_seed", "version")
+Items = tuple[tuple[str, Any], ...]
+
+
+def seeds_of(root: int, count: int) -> list[tuple[int, int]]:
+    """The seed and the data's seed of ``count`` repetitions, from one ``SeedSequence`` of ``root``: more repetitions begin with the same ones.
+
+    >>> seeds_of(7, 3)[:2] == seeds_of(7, 2)
+    True
+    """
+    children = np.random.SeedSequence(root).spawn(count)
+    return [
+        (int(first), int(second))
+        for first, second in (child.generate_state(2) for child in children)
+    ]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Planned:
+    """One run of a sweep: the number of its ``cell``, the grid's values there (``settings``), which repetition it is, and its ``spec``."""
+
+    cell: int
+    settings: Items
+    replicate: int
+    spec: AnySpec
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SweepSpec:
+    """A sweep named completely. ``kind`` is of ``records.KINDS``; ``base`` holds fields of the spec that all runs share, ``grids`` products of listed values.
+
+    ``seeds`` repetitions get their seeds from one ``SeedSequence`` of ``seed``: repetition k has the same one in every cell (so that cells can be compared in pairs), in
+    every sweep that is longer, and whatever computes it. With ``fresh_data`` made data is made anew for each repetition, else its ``data_seed`` stays.
+    Without noise a cell has no variance, ε or α, and an algorithm that has no private form is run without noise: cells that become equal are run once.
+    Raises ``ParameterError`` naming the cell.
+    """
+
+    name: str = "sweep"
+    kind: str = "completion"
+    base: Items = ()
+    grids: tuple[tuple[tuple[str, tuple[Any, ...]], ...], ...] = ((),)
+    seeds: int = 5
+    seed: int = 0
+    fresh_data: bool = True
+
+    def __post_init__(self) -> None:
+        if (
+            not isinstance(self.name, str)
+            or not 0 < len(self.name) <= 80
+            or not self.name.isprintable()
+        ):
+            raise ParameterError("name", self.name, "1 to 80 printable characters")
+        if not isinstance(self.kind, str) or self.kind not in KINDS:
+            raise ParameterError("kind", self.kind, "one of " + ", ".join(KINDS))
+        if not isinstance(self.fresh_data, bool):
+            raise ParameterError("fresh_data", self.fresh_data, "true or false")
+        object.__setattr__(self, "seeds", limits.check_int("sweep_seeds", self.seeds))
+        object.__setattr__(self, "seed", limits.check_int("seed", self.seed))
+        known = {f.name for f in fields(KINDS[self.kind])} | {TOTAL}
+        for name in [n for n, _ in self.base] + [n for grid in self.grids for n, _ in grid]:
+            if name in _RESERVED:
+                raise ParameterError(
+                    "sweep field", name, "left out: seeds come from the sweep's own seed"
+                )
+            if name not in known:
+                raise ParameterError(
+                    "sweep field", name, "one of " + ", ".join(sorted(known - set(_RESERVED)))
+                )
+        for grid in self.grids:
+            for name, values in grid:
+                if not values:
+                    raise ParameterError(name, "[]", "a list with at least one value")
+        if self.size > MOST_RUNS:
+            raise ParameterError(
+                "sweep", f"{self.size:,} runs", f"at most {MOST_RUNS:,} runs: fewer values or seeds"
+            )
+        self._unresolved()  # which checks every setting before the first run
+
+    @property
+    def size(self) -> int:
+        """Runs at most: cells that become equal are counted apart."""
+        return self.seeds * sum(
+            int(np.prod([len(values) for _, values in grid], dtype=float)) for grid in self.grids
+        )
+
+    def cells(self) -> tuple[tuple[Items, AnySpec], ...]:
+        """Each cell's settings and its spec, with the seed of no repetition. Noise for a total ε is searched here, which may take seconds."""
+        seen: dict[AnySpec, Items] = {}
+        for settings, spec, total in self._unresolved():
+            resolved = (
+                at_total(spec, total) if isinstance(spec, RunSpec) and total is not None else spec
+            )
+            seen.setdefault(resolved, settings)
+        return tuple((settings, spec) for spec, settings in seen.items())
+
+    def _unresolved(self) -> list[tuple[Items, AnySpec, float | None]]:
+        """Each cell's settings, spec, and the total ε that its noise is still to be found for."""
+        return [
+            self._cell(tuple(zip((name for name, _ in grid), values, strict=True)))
+            for grid in self.grids
+            for values in itertools.product(*(values for _, values in grid))
+        ]
+
+    def plan(self) -> Iterator[Planned]:
+        """The runs, all cells with the first seed, then all with the next: stopped half-way, every cell has about as many."""
+        cells = self.cells()
+        for k, (seed, data_seed) in enumerate(seeds_of(self.seed, self.seeds)):
+            for n, (settings, spec) in enumerate(cells):
+                made = self.fresh_data and entry(spec.dataset).synthetic
+                data = {"data_seed": data_seed} if made else {}
+                yield Planned(
+                    cell=n, settings=settings, replicate=k, spec=spec.but(seed=seed, **data)
+                )
+
+    def _cell(self, settings: Items) -> tuple[Items, AnySpec, float | None]:
+        asked = {**dict(self.base), **dict(settings)}
+        usual = KINDS[self.kind]()
+        algorithm = asked.get("algorithm", usual.algorithm)
+        ratings = self.kind == "completion"
+        if ratings and algorithm in ALGORITHMS and ALGORITHMS[algorithm].protects == "":
+            asked["mechanism"] = "none"
+        if not ratings and algorithm in FACTORIZERS and FACTORIZERS[algorithm].claims == "":
+            asked["mechanism"] = "none"
+        mechanism = asked.get("mechanism", usual.mechanism)
+        gone = NOISE if mechanism == "none" else () if mechanism == "huber" else ("alpha",)
+        asked = {name: value for name, value in asked.items() if name not in gone}
+        total = asked.pop(TOTAL, None)
+        kept = tuple(
+            (n, mechanism if n == "mechanism" else v) for n, v in settings if n not in gone
+        )
+        try:
+            spec: AnySpec = KINDS[self.kind](**asked)
+            if total is not None:
+                if not isinstance(spec, RunSpec):
+                    raise ParameterError(
+                        TOTAL, total, "left out for factorization: epsilon is the total there"
+                    )
+                for name in ("variance", "epsilon"):
+                    if name in asked:
+                        raise ParameterError(
+                            name, asked[name], f"left out where {TOTAL} sets the noise"
+                        )
+                total = check_total(spec, total)
+        except (DPMCError, TypeError) as error:
+            where = ", ".join(f"{n} = {v}" for n, v in settings) or "the only cell"
+            raise ParameterError("sweep", where, f"a run that exists ({error})") from error
+        return kept, spec, total
+
+    def as_dict(self) -> dict[str, Any]:
+        """A JSON-able copy, which ``from_dict`` reads back."""
+        return {
+            "name": self.name,
+            "kind": self.kind,
+            "seeds": self.seeds,
+            "seed": self.seed,
+            "fresh_data": self.fresh_data,
+            "base": dict(self.base),
+            "grid": [{name: list(values) for name, values in grid} for grid in self.grids],
+        }
+
+    def to_json(self) -> str:
+        """One line of JSON."""
+        return json.dumps(self.as_dict())
+
+    def to_toml(self) -> str:
+        """The file that stands for this sweep; ``from_toml`` reads it back to an equal one.
+
+        >>> spec = SweepSpec(name='a "b"', grids=((("variance", (1.0, 2.0)), ("mechanism", ("huber",))),), base=(("rank", 4),))
+        >>> SweepSpec.from_toml(spec.to_toml()) == spec
+        True
+        """
+        lines = [
+            f"{name} = {_toml(getattr(self, name))}"
+            for name in ("name", "kind", "seeds", "seed", "fresh_data")
+        ]
+        lines += ["", "[base]", *(f"{n} = {_toml(v)}" for n, v in self.base)]
+        for grid in self.grids:
+            lines += ["", "[[grid]]", *(f"{name} = {_toml(list(values))}" for name, values in grid)]
+        return "\n".join(lines) + "\n"
+
+    def python(self) -> str:
+        """Python lines that make this sweep and print its means."""
+        return (
+            "from dpmc_core.experiments.store.store import RunStore\n"
+            "from dpmc_core.experiments.sweeps.sweep import finished, sweep\n"
+            "from dpmc_core.experiments.sweeps.spec import SweepSpec\n"
+            "from dpmc_core.experiments.sweeps.tradeoff import points_of\n\n"
+            f"spec = SweepSpec.from_dict({self.as_dict()!r})\n"
+            "with RunStore() as store:\n"
+            "    for so_far in sweep(spec, store, jobs=1):\n"
+            "        pass\n"
+            "    for point in points_of(finished(spec, store)):\n"
+            "        print(dict(point.settings), point.mean, point.half_width)\n"
+        )
+
+    @classmethod
+    def from_dict(cls, raw: object) -> "SweepSpec":
+        """From a mapping as a TOML file has it. Raises ``ParameterError``."""
+        if not isinstance(raw, Mapping):
+            raise ParameterError("sweep", raw, "a table with base and grid")
+        given = {("grids" if name == "grid" else name): value for name, value in raw.items()}
+        given = known_fields(cls, given)
+        base, grids = given.get("base", {}), given.get("grids", [{}])
+        grids = [grids] if isinstance(grids, Mapping) else grids
+        if not isinstance(base, Mapping):
+            raise ParameterError("base", base, "a table of settings, as [base] begins one")
+        if (
+            not isinstance(grids, list)
+            or not grids
+            or not all(isinstance(grid, Mapping) for grid in grids)
+        ):
+            raise ParameterError("grid", grids, "a table of lists, as [grid] begins one")
+        for grid in grids:
+            for name, values in grid.items():
+                if not isinstance(values, list):
+                    raise ParameterError(
+                        name,
+                        values,
+                        "a list of values in [grid]; what does not vary belongs in [base]",
+                    )
+        for name, value in [
+            *base.items(),
+            *((n, v) for grid in grids for n, values in grid.items() for v in values),
+        ]:
+            if not isinstance(value, (str, int, float)):
+                raise ParameterError(name, value, "a number or a name")
+        parts = {name: value for name, value in given.items() if name not in ("base", "grids")}
+        return cls(
+            base=tuple(base.items()),
+            grids=tuple(
+                tuple((name, tuple(values)) for name, values in grid.items()) for grid in grids
+            ),
+            **parts,
+        )
+
+    @classmethod
+    def from_toml(cls, text: str) -> "SweepSpec":
+        """From the text of a TOML file. Raises ``ParameterError`` that names the line or the field."""
+        try:
+            raw = tomllib.loads(text)
+        except (tomllib.TOMLDecodeError, RecursionError) as error:
+            raise ParameterError("sweep file", str(error), "TOML, as README's example") from None
+        return cls.from_dict(raw)
+
+
+def _toml(value: object) -> str:
+    """A name, number, switch or list of them: JSON and TOML write these alike."""
+    return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,272 @@
+"""What the runs of a sweep show together: means with intervals, paired differences, the best trade-offs, and how much data would be needed.
+
+Lives here: pure functions from finished runs to numbers. Does not live here: making runs (``sweep``), figures or sentences.
+
+Intervals are over repetitions (data where it is made anew, split, start and noise), by Student's t. Differences are paired: repetition k has the same seeds in both cells.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy import special
+
+from dpmc_core.experiments.store.records import KINDS, MEASURES, AnySpec, Record, kind_of
+from dpmc_core.experiments.sweeps.spec import Items, Planned
+from dpmc_core.metrics.intervals import t_half_width
+
+__all__ = [
+    "Difference",
+    "Needed",
+    "Point",
+    "frontier",
+    "kind_of_point",
+    "largest",
+    "needed",
+    "paired",
+    "points_of",
+]
+
+_SAME = 1.02  # two ε nearer than this are one
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Point:
+    """The finished runs of one cell: ``values`` by repetition (its number → the measure; ``trivials`` likewise), the ``spec`` of its first, the largest ε that the runs' statements say
+    (None without a finite one; ``epsilon_published`` by published results alone) and whether that is nominal. ``failures`` had an error of their own, the first of which is ``error``; they are no part of any mean."""
+
+    settings: Items
+    spec: AnySpec
+    measure: str
+    values: dict[int, float]
+    trivials: dict[int, float]
+    truths: dict[int, float]
+    epsilon: float | None
+    epsilon_published: float | None
+    nominal: bool
+    unit: str
+    failures: int
+    error: str = ""
+
+    @property
+    def mean(self) -> float:
+        """Mean of the measure; NaN without any finished run."""
+        return float(np.mean(list(self.values.values()))) if self.values else math.nan
+
+    @property
+    def half_width(self) -> float:
+        """Half of a 95 % t-interval of the mean over repetitions; NaN for fewer than two."""
+        return t_half_width(tuple(self.values.values()))
+
+    @property
+    def trivial(self) -> float:
+        """Mean of the best trivial predictor on the same data."""
+        return float(np.mean(list(self.trivials.values()))) if self.trivials else math.nan
+
+    @property
+    def less_is_better(self) -> bool:
+        """True of errors and objectives, False of recall."""
+        return self.measure != MEASURES["recommend"]
+
+    @cached_property
+    def against_trivial(self) -> "Difference | None":
+        """Mean of measure minus the best trivial predictor's, paired; None for fewer than two repetitions."""
+        return _difference(self.values, self.trivials, 1)
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything, JSON-able; ``from_json`` reads it back."""
+        numbers = {
+            name: sorted(getattr(self, name).items()) for name in ("values", "trivials", "truths")
+        }
+        spec = {"kind": kind_of(self.spec), "fields": self.spec.changes()}
+        return {
+            "settings": dict(self.settings),
+            "spec": spec,
+            **numbers,
+            **{
+                name: getattr(self, name)
+                for name in (
+                    "measure",
+                    "epsilon",
+                    "epsilon_published",
+                    "nominal",
+                    "unit",
+                    "failures",
+                    "error",
+                )
+            },
+        }
+
+    @classmethod
+    def from_json(cls, raw: dict[str, Any]) -> "Point":
+        """A kept point, read back."""
+        named = raw["spec"]
+        numbers = {
+            name: {int(k): v for k, v in raw[name]} for name in ("values", "trivials", "truths")
+        }
+        spec = KINDS[named["kind"]].from_dict(named["fields"])
+        return cls(**{**raw, **numbers, "settings": tuple(raw["settings"].items()), "spec": spec})
+
+    def as_dict(self) -> dict[str, Any]:
+        """What a table shows, JSON-able."""
+        apart = self.against_trivial
+        return {
+            "settings": dict(self.settings),
+            "measure": self.measure,
+            "mean": None if math.isnan(self.mean) else self.mean,
+            "half_width_95": None if math.isnan(self.half_width) else self.half_width,
+            "runs": len(self.values),
+            "failures": self.failures,
+            "trivial": None if math.isnan(self.trivial) else self.trivial,
+            "against_trivial": None
+            if apart is None
+            else {"mean": apart.mean, "half_width_95": apart.half_width},
+            "epsilon": self.epsilon,
+            "epsilon_by_published_results": self.epsilon_published,
+            "delta": self.spec.delta,
+            "nominal": self.nominal,
+            "unit": self.unit,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A paired difference: its ``mean`` over ``pairs`` repetitions and half of its interval, at 95 % for all ``together`` comparisons of one table at once (Bonferroni)."""
+
+    mean: float
+    half_width: float
+    pairs: int
+    together: int
+
+    @property
+    def detected(self) -> bool:
+        """Whether the interval leaves zero out."""
+        return abs(self.mean) > self.half_width
+
+
+def points_of(runs: Sequence[tuple[Planned, Record]]) -> list[Point]:
+    """The cells of a sweep that have a run, in the order of the plan."""
+    cells: dict[int, list[tuple[Planned, Record]]] = {}
+    for run, record in runs:
+        cells.setdefault(run.cell, []).append((run, record))
+    out = []
+    for _, members in sorted(cells.items()):
+        good = [(run.replicate, record) for run, record in members if not record.error]
+        first, some = members[0]
+        out.append(
+            Point(
+                settings=first.settings,
+                spec=first.spec,
+                measure=some.measure,
+                values={k: record.value for k, record in good if record.value is not None},
+                trivials={k: record.trivial for k, record in good if record.trivial is not None},
+                truths={k: record.truth for k, record in good if record.truth is not None},
+                epsilon=largest([record.epsilon for _, record in good]),
+                epsilon_published=largest([record.epsilon_published for _, record in good]),
+                nominal=some.nominal,
+                unit=some.unit,
+                failures=len(members) - len(good),
+                error=next((record.error for _, record in members if record.error), ""),
+            )
+        )
+    return out
+
+
+def largest(some: Sequence[float | None]) -> float | None:
+    """The largest; None where there is none, or one of them is not finite."""
+    known = [x for x in some if x is not None]
+    return max(known) if known and len(known) == len(some) else None
+
+
+def paired(one: Point, other: Point, together: int = 1) -> Difference | None:
+    """``one`` minus ``other`` over the repetitions that both have; None for fewer than two of them."""
+    return _difference(one.values, other.values, together)
+
+
+def _difference(one: dict[int, float], other: dict[int, float], together: int) -> Difference | None:
+    both = sorted(one.keys() & other.keys())
+    if len(both) < 2:
+        return None
+    apart = np.array([one[k] - other[k] for k in both])
+    t = special.stdtrit(len(both) - 1, 1 - 0.025 / together)
+    return Difference(
+        float(apart.mean()),
+        float(t * apart.std(ddof=1) / math.sqrt(len(both))),
+        len(both),
+        together,
+    )
+
+
+def frontier(points: Sequence[Point]) -> list[Point]:
+    """Those with a finite ε that no other of their kind betters in both ε and mean, by rising ε. Of a kind are points about the same unit, standing (nominal or sound), δ and data. Two ε
+    within 2 % count as one: what was asked for is the same, and plans stay below it by a little.
+
+    By means alone: whether neighbours on it differ is for ``paired`` to say.
+    """
+    known = [p for p in points if p.epsilon is not None and p.values]
+
+    def better(p: Point, q: Point) -> bool:
+        assert p.epsilon is not None  # ``known`` has only those
+        assert q.epsilon is not None
+        sign = 1 if p.less_is_better else -1
+        less_error, no_more_error = sign * p.mean < sign * q.mean, sign * p.mean <= sign * q.mean
+        less_spent, no_more_spent = p.epsilon * _SAME < q.epsilon, p.epsilon <= q.epsilon * _SAME
+        return (less_error and no_more_spent) or (less_spent and no_more_error)
+
+    return sorted(
+        (
+            q
+            for q in known
+            if not any(kind_of_point(p) == kind_of_point(q) and better(p, q) for p in known)
+        ),
+        key=lambda p: p.epsilon or 0.0,
+    )
+
+
+def kind_of_point(p: Point) -> tuple[object, ...]:
+    """What must be alike for two points to be compared."""
+    sizes = tuple(
+        getattr(p.spec, name, None) for name in ("n_users", "n_items", "n_ratings", "n_samples")
+    )
+    return p.unit, p.nominal, p.measure, p.spec.delta, p.spec.dataset, sizes
+
+
+@dataclass(frozen=True, slots=True)
+class Needed:
+    """How much data closes a gap: ``n``, the median over repetitions, and the least and most of them (``low``, ``high``). Infinity means more than the most that was run, 0 that the least was enough."""
+
+    n: float
+    low: float
+    high: float
+
+
+def needed(sizes: Sequence[float], gaps: Sequence[dict[int, float]]) -> Needed:
+    """The least size from which on a gap (by repetition, one mapping for each of the rising ``sizes``) is at most zero, linear in log size between what was run; nothing is extrapolated.
+
+    Each repetition has a crossing of its own. Their range covers the median crossing with 1 − 2^(1−k) for k of them: 96.9 % for 6. Raises ``ValueError`` for sizes that do not rise, or without
+    a repetition that has them all.
+    """
+    both = set.intersection(*(set(gap) for gap in gaps)) if gaps else set()
+    if list(sizes) != sorted(set(sizes)) or len(sizes) != len(gaps) or not both:
+        raise ValueError("sizes rise, with one gap for each, and some repetition has all of them")
+
+    def crossing(values: Sequence[float]) -> float:
+        if values[-1] > 0:
+            return math.inf
+        first = len(values) - next(
+            (k for k, gap in enumerate(reversed(values)) if gap > 0), len(values)
+        )
+        if first == 0:
+            return 0.0
+        before, after = values[first - 1], values[first]
+        along = before / (before - after)
+        return float(
+            math.exp(math.log(sizes[first - 1]) + along * math.log(sizes[first] / sizes[first - 1]))
+        )
+
+    each = sorted(crossing([gap[k] for gap in gaps]) for k in both)
+    low, high = each[(len(each) - 1) // 2], each[len(each) // 2]
+    return Needed(high if math.isinf(high) else (low + high) / 2, each[0], each[-1])

@@ -1,0 +1,219 @@
+"""What is audited: releases with and without Alice, as the attacker sees them.
+
+Lives here: the neighbouring datasets that a visitor can see, what is published from them, and the release that is claimed. Does not live
+here: the attack (``privacy.audit``), the algorithms (``completion``) or running an audit (``audits``).
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpmc_core.datasets.cartoons import cartoon_faces
+from dpmc_core.datasets.ratings import Ratings
+from dpmc_core.datasets.samples import Samples, unit_columns
+from dpmc_core.experiments import registry
+from dpmc_core.experiments.factor_registry import start_factors
+from dpmc_core.experiments.tasks.audit_spec import FACTOR_TARGETS, AuditSpec
+from dpmc_core.mechanisms import FAMILIES, Mechanism
+from dpmc_core.mechanisms.grid import grid_step, sample_on_grid
+from dpmc_core.privacy import Release
+from dpmc_core.privacy.calibrate import scaled
+
+__all__ = [
+    "ALICE",
+    "FILM",
+    "chunks",
+    "claimed_release",
+    "neighbours",
+    "outputs",
+    "pictures",
+    "true_counts",
+]
+
+FloatArray = NDArray[np.float64]
+ALICE, FILM = 0, 2  # Alice's row, and the film whose rating the "rating" neighbours change
+_PEOPLE = 41  # of whom count, without Alice: a public number, the attacker knows everybody else
+
+
+def outputs(spec: AuditSpec, inside: bool, size: int, seed: np.random.SeedSequence) -> FloatArray:
+    """``size`` independent outputs as the attacker sees them (size×d), with Alice ``inside`` or not."""
+    if spec.target == "number":
+        return _numbers(spec, inside, size, seed)[:, None]
+    first = int(seed.generate_state(1)[0])
+    return np.array([_model(spec, inside, (first + k) % 2**32) for k in range(size)])
+
+
+def chunks(spec: AuditSpec) -> Iterator[tuple[FloatArray, FloatArray]]:
+    """All outputs of an audit, with Alice and without, in pieces: tenths of the numbers, or one model of each at a time.
+
+    The same spec gives the same outputs, whoever asks for them and however fast.
+    """
+    if spec.target == "number":
+        seeds = np.random.SeedSequence([spec.seed, 0xAD17]).spawn(20)
+        for k, part in enumerate(np.array_split(np.arange(spec.runs), 10)):
+            yield (
+                outputs(spec, True, len(part), seeds[2 * k]),
+                outputs(spec, False, len(part), seeds[2 * k + 1]),
+            )
+        return
+    inside, outside = (
+        int(s.generate_state(1)[0]) for s in np.random.SeedSequence([spec.seed, 0xAD17]).spawn(2)
+    )
+    for k in range(spec.runs):
+        yield (
+            _model(spec, True, (inside + k) % 2**32)[None],
+            _model(spec, False, (outside + k) % 2**32)[None],
+        )
+
+
+def _model(spec: AuditSpec, inside: bool, seed: int) -> FloatArray:
+    """What the attacker sees of one run of the algorithm."""
+    if spec.target in FACTOR_TARGETS:
+        *_, learned = start_factors(pictures()[0 if inside else 1], spec.factor_spec(seed))
+        return learned.dictionary.ravel()
+    *_, step = registry.start(
+        neighbours(spec.neighbours)[0 if inside else 1], spec.run_spec(seed), workers=1
+    )
+    return _LOOKS[spec.view](step.model.user_factors, step.model.item_factors)
+
+
+def claimed_release(spec: AuditSpec) -> Release:
+    """The one release of the "number" target as it is claimed: a count that Alice moves by at most 1."""
+    return Release(
+        what="how many people are in the data",
+        mechanism=_claimed_noise(spec),
+        l1_sensitivity=1.0,
+        l2_sensitivity=1.0,
+        unit="user",
+        neighbours="add/remove-one",
+        coordinates=1,
+        count=1,
+        sound=True,
+        source="a count changes by at most 1 when one person joins or leaves",
+    )
+
+
+def true_counts() -> tuple[int, int]:
+    """The count with Alice and without; the attacker knows both."""
+    return _PEOPLE + 1, _PEOPLE
+
+
+@lru_cache(maxsize=2)
+def neighbours(kind: str) -> tuple[Ratings, Ratings]:
+    """The two small tables of ratings that an algorithm target is run on (12 people × 8 films, ratings 1–5), as ``NEIGHBOURS``
+    says: first the one with Alice (or with her 5), then the other. They differ in nothing else."""
+    rng = np.random.default_rng(7)
+    people, films = 12, 8
+    taste, trait = rng.choice([-1.0, 1.0], people), rng.choice([-1.0, 1.0], films)
+    values = np.clip(
+        np.rint(3 + 1.4 * np.outer(taste, trait) + rng.normal(0, 0.7, (people, films))), 1, 5
+    )
+    seen = rng.random((people, films)) < 0.8
+    seen[ALICE, :] = True
+    values[ALICE, FILM] = 5
+    users, items = np.nonzero(seen)
+
+    def table(values: FloatArray, keep: NDArray[np.bool_]) -> Ratings:
+        return Ratings.checked(
+            users[keep],
+            items[keep],
+            values[users[keep], items[keep]],
+            n_users=people,
+            n_items=films,
+            low=1,
+            high=5,
+        )
+
+    everything = np.ones(len(users), dtype=np.bool_)
+    if kind == "user":
+        return table(values, everything), table(values, users != ALICE)
+    other = values.copy()
+    other[ALICE, FILM] = 1
+    return table(values, everything), table(other, everything)
+
+
+@lru_cache(maxsize=1)
+def pictures() -> tuple[Samples, Samples]:
+    """The two small sets of pictures that a factorisation is run on (12 cartoon faces of 6×6 pixels): first the one with Alice, then the one where her place is
+    empty. They differ in nothing else."""
+    whole = cartoon_faces(12, seed=5)
+    fine = np.asarray(whole.values).reshape(6, 4, 6, 4, 12)
+    first = unit_columns(fine.mean(axis=(1, 3)).reshape(36, 12))
+    without = np.array(first)
+    without[:, ALICE] = 0.0
+    tiny = replace(whole, shape=(6, 6), truth=None)
+    return replace(tiny, values=first), replace(tiny, values=without)
+
+
+def _claimed_noise(spec: AuditSpec) -> Mechanism:
+    family: Any = FAMILIES[spec.mechanism]
+    made: Mechanism = family.with_epsilon(spec.epsilon, 1.0, **spec.noise_options)
+    return made
+
+
+def _numbers(spec: AuditSpec, inside: bool, size: int, seed: np.random.SeedSequence) -> FloatArray:
+    rng = np.random.default_rng(seed)
+    noise = _claimed_noise(spec)
+    value = float(true_counts()[0 if inside else 1])
+    if spec.case in ("low-bits", "on-grid"):
+        value = (
+            1.0 if inside else 0.0
+        )  # nobody but Alice could be counted: the attack needs a neighbour whose value is 0
+        if spec.case == "low-bits":
+            published: FloatArray = value + np.asarray(noise.sample(size, rng), dtype=np.float64)
+        else:
+            step = grid_step(noise)
+            published = value + step * sample_on_grid(
+                noise, size, step, lambda n: _below(rng, n)
+            ).astype(np.float64)
+        return _has_small_bits(published).astype(np.float64)
+    if spec.case == "half-noise":
+        noise = scaled(noise, 0.5)
+    if spec.case == "unclipped" and inside:
+        value += 2.0
+    return value + np.asarray(noise.sample(size, rng))
+
+
+def _below(rng: np.random.Generator, n: int) -> int:
+    """A uniform whole number below n of any size, for audits that can be repeated; releases use the system's secrets."""
+    if n <= 2**63:
+        return int(rng.integers(n))
+    bits = n.bit_length()
+    while True:
+        value = int.from_bytes(rng.bytes((bits + 7) // 8), "little") >> (-bits % 8)
+        if value < n:
+            return value
+
+
+def _has_small_bits(published: FloatArray) -> NDArray[np.bool_]:
+    """Whether a published number within ±½ is no multiple of 2⁻⁵³.
+
+    1 + x, computed in floating point with x between −3/2 and −1/2, always is one: such a number can only have come from 0 + x.
+    """
+    in_steps = published * 2.0**53
+    return np.asarray((np.abs(published) < 0.5) & (in_steps != np.rint(in_steps)))
+
+
+_WIDEST = 16  # columns of factors that an attacker is given: an algorithm may keep more in one run than in the next
+
+
+def _wide(factors: FloatArray) -> FloatArray:
+    out = np.zeros((len(factors), _WIDEST))
+    out[:, : factors.shape[1]] = factors[:, :_WIDEST]
+    return out.ravel()
+
+
+def _upper(matrix: FloatArray) -> FloatArray:
+    return matrix[np.triu_indices(len(matrix))]
+
+
+_LOOKS: dict[str, Callable[[FloatArray, FloatArray], FloatArray]] = {
+    "matrix": lambda u, v: (u @ v.T).ravel(),
+    "others": lambda u, v: (np.delete(u, ALICE, axis=0) @ v.T).ravel(),
+    "items": lambda u, v: _upper(v @ v.T),
+    "factors": lambda u, v: np.concatenate([_wide(np.delete(u, ALICE, axis=0)), _wide(v)]),
+}

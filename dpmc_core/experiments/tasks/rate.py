@@ -1,0 +1,235 @@
+"""The one path from a RunSpec to a RunResult, used by pages, links and the command line.
+
+Lives here: ``steps`` (yields the result so far after every iteration; stop asking and it stops) and ``run`` (the last
+of them). Data flows one way: spec → data → solver steps → metrics → result; ledger → statement.
+"""
+
+import platform
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy
+from numpy.typing import NDArray
+
+import dpmc_core
+from dpmc_core.completion import FactorModel, trivial_predictors
+from dpmc_core.datasets.ratings import Ratings, Split
+from dpmc_core.errors import DataError, ParameterError
+from dpmc_core.experiments import registry
+from dpmc_core.experiments.data import split_of
+from dpmc_core.experiments.spec import RunSpec
+from dpmc_core.metrics.ratings import clipped, rmse, truth_rmse, truth_rmse_clipped
+from dpmc_core.privacy import Ledger, Statement, state
+
+__all__ = ["RunResult", "StepMetrics", "run", "steps"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StepMetrics:
+    """Errors after one iteration, in rating units. ``test_half_width`` is half of a 95 % interval for ``test_rmse`` over
+    the choice of held-out ratings (not over noise draws: for those, repeat with other seeds). ``clipped`` means that
+    predictions were moved into the rating scale. ``truth_*`` compare with
+    the whole noiseless matrix of synthetic data, else None."""
+
+    iteration: int
+    train_rmse: float
+    test_rmse: float
+    test_half_width: float
+    test_rmse_clipped: float
+    test_half_width_clipped: float
+    truth_rmse: float | None
+    truth_rmse_clipped: float | None
+    objective: float
+    seconds: float
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RunResult:
+    """A run so far: ``metrics`` per iteration, the ``model``, what it released and what that means, and how the trivial
+    predictors do on the same held-out ratings (``trivial``: name → RMSE, their predictions clipped to the scale; ``trivial_squares``: the best one's
+    squared error on each held-out rating). ``finished`` is False while it runs."""
+
+    spec: RunSpec
+    metrics: tuple[StepMetrics, ...]
+    model: FactorModel
+    ledger: Ledger
+    trivial: dict[str, float]
+    trivial_squares: NDArray[np.float64]
+    split: Split
+    seconds: float
+    versions: dict[str, str]
+    finished: bool
+
+    @property
+    def final(self) -> StepMetrics:
+        """The metrics of the last iteration made."""
+        return self.metrics[-1]
+
+    @cached_property
+    def statement(self) -> Statement:
+        """What the run protects; composed when first asked for, since a privacy loss distribution takes a moment."""
+        return state(self.ledger, self.spec.delta, self.split.train.high - self.split.train.low)
+
+    @property
+    def beats_trivial(self) -> dict[str, bool]:
+        """For each trivial predictor, whether the clipped test RMSE is lower than its RMSE."""
+        return {name: self.final.test_rmse_clipped < value for name, value in self.trivial.items()}
+
+    @cached_property
+    def against_trivial(self) -> tuple[str, float, float]:
+        """The best trivial predictor's name, this run's clipped RMSE minus its, and half of the 95 % interval of that difference: paired, over the choice of
+        held-out ratings. The delta method on √mean: each rating moves an RMSE by e²/(2·RMSE)."""
+        name, best = min(self.trivial.items(), key=lambda pair: pair[1])
+        test, mine = self.split.test, self.final.test_rmse_clipped
+        squares = (clipped(self.model.predict(test.users, test.items), test) - test.values) ** 2
+        pulls = squares / max(2 * mine, 1e-300) - self.trivial_squares / max(2 * best, 1e-300)
+        half = 1.96 * float(pulls.std(ddof=1)) / pulls.size**0.5 if pulls.size > 1 else float("inf")
+        return name, mine - best, half
+
+    def summary(self) -> dict[str, Any]:
+        """A JSON-able account of the run: what the command line prints and the page exports."""
+        return {
+            "spec": self.spec.as_dict(),
+            "rmse": self.final.test_rmse,
+            "rmse_half_width_95": self.final.test_half_width,
+            "rmse_clipped": self.final.test_rmse_clipped,
+            "rmse_train": self.final.train_rmse,
+            "rmse_truth": self.final.truth_rmse,
+            "rmse_truth_clipped": self.final.truth_rmse_clipped,
+            "trivial": dict(self.trivial),
+            "beats_trivial": self.beats_trivial,
+            "split": self.split.how,
+            "iterations": len(self.metrics),
+            "finished": self.finished,
+            "seconds": round(self.seconds, 3),
+            "statement": self.statement.as_dict(),
+            "ledger": self.ledger.as_dict(),
+            "versions": dict(self.versions),
+            "steps": [asdict(m) for m in self.metrics],
+        }
+
+
+def steps(
+    spec: RunSpec, *, workers: int | None = None, split: Split | None = None
+) -> Iterator[RunResult]:
+    """Yield the ``RunResult`` so far after each outer iteration.
+
+    ``split`` replaces the spec's own data (for tests and uploads). Stop iterating to cancel. Raises ``ParameterError``,
+    ``DatasetMissingError`` or ``DataError`` before the first step, and ``DataError`` if the numbers overflow.
+    """
+    if spec.task != "rate":
+        raise ParameterError(
+            "task", spec.task, "rate to predict ratings; recommend_steps recommends"
+        )
+    started = time.perf_counter()
+    split = split_of(spec) if split is None else split
+    train, test = split.train, split.test
+    trivial: dict[str, float] = {}
+    trivial_squares = np.empty(0)
+    for predictor in trivial_predictors(train):
+        predicted = clipped(predictor.predict(test.users, test.items), test)
+        trivial[predictor.name] = rmse(predicted, test.values)
+        if trivial[predictor.name] == min(trivial.values()):
+            trivial_squares = (predicted - test.values) ** 2
+    metrics: tuple[StepMetrics, ...] = ()
+    ledger = Ledger()
+    try:
+        for step in registry.start(train, spec, workers):
+            ledger = ledger.plus(step.releases)
+            errors = _measure(
+                step.iteration,
+                step.model,
+                step.squared_residuals,
+                step.objective,
+                train,
+                test,
+                started,
+            )
+            metrics = (*metrics, errors)
+            if not np.isfinite(errors.test_rmse):
+                raise DataError(
+                    f"iteration {step.iteration} overflowed; a larger reg (λ) or less noise keeps it finite."
+                )
+            yield RunResult(
+                spec=spec,
+                metrics=metrics,
+                model=step.model,
+                ledger=ledger,
+                trivial=trivial,
+                trivial_squares=trivial_squares,
+                split=split,
+                seconds=time.perf_counter() - started,
+                versions=versions(),
+                finished=step.iteration == registry.ALGORITHMS[spec.algorithm].length(spec),
+            )
+    except np.linalg.LinAlgError as error:
+        raise DataError(
+            f"a least-squares system could not be solved ({error}); a larger reg (λ) makes it solvable."
+        ) from error
+
+
+def run(spec: RunSpec, *, workers: int | None = None, split: Split | None = None) -> RunResult:
+    """The finished result of ``spec``; see ``steps``.
+
+    >>> result = run(RunSpec(n_users=40, n_items=30, observed=0.4, iterations=3))
+    >>> len(result.metrics), result.finished, result.statement.label
+    (3, True, 'not private: no noise was added')
+    """
+    result = None
+    for result in steps(spec, workers=workers, split=split):  # noqa: B007
+        pass
+    assert result is not None  # a spec has at least one iteration
+    return result
+
+
+def versions() -> dict[str, str]:
+    """What a result depends on beside its spec."""
+    return {
+        "dpmc_lab": dpmc_core.__version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "scipy": scipy.__version__,
+    }
+
+
+def _measure(
+    iteration: int,
+    model: FactorModel,
+    squared_residuals: float,
+    objective: float,
+    train: Ratings,
+    test: Ratings,
+    started: float,
+) -> StepMetrics:
+    predicted = model.predict(test.users, test.items)
+    inside = clipped(predicted, test)
+    value, value_clipped = rmse(predicted, test.values), rmse(inside, test.values)
+    whole = clipped_whole = None
+    if test.truth is not None:
+        left, right = model.user_factors, model.item_factors
+        whole = truth_rmse(left, right, test.truth)
+        clipped_whole = truth_rmse_clipped(left, right, test.truth, test.low, test.high)
+    return StepMetrics(
+        iteration=iteration,
+        train_rmse=float(np.sqrt(max(squared_residuals, 0.0) / len(train))),
+        test_rmse=value,
+        test_half_width=_half_width(predicted, test.values, value),
+        test_rmse_clipped=value_clipped,
+        test_half_width_clipped=_half_width(inside, test.values, value_clipped),
+        truth_rmse=whole,
+        truth_rmse_clipped=clipped_whole,
+        objective=objective,
+        seconds=time.perf_counter() - started,
+    )
+
+
+def _half_width(predicted: NDArray[np.float64], actual: NDArray[np.float64], value: float) -> float:
+    """1.96 standard errors of the RMSE over the held-out ratings: the delta method on the mean squared error."""
+    squares = (predicted - actual) ** 2
+    if squares.size < 2 or value == 0:
+        return 0.0
+    return float(1.96 * squares.std(ddof=1) / np.sqrt(squares.size) / (2 * value))

@@ -1,0 +1,209 @@
+"""Private NMF made sound: the paper's scheme with a start that tells nothing, and everything counted.
+
+Lives here: rounds of noisy statistics A and B from clipped coefficients, and the dictionary fitted to them. Does not live here: the sums'
+sensitivities (``privacy.moments``), what a document contributes (``alone``), or the release of moments once (``moments``).
+
+Unit: one image or document, added or removed; how many places N there are is taken as public, so formally it is there or its place is empty. Its column v has length at most 1. Given the dictionary that was released last, its coefficients h are worked
+out from v alone and cut to ‖h‖ ≤ 1 and, with outliers, v − r is cut to length 1 as well. So one unit moves A = Σ h hᵀ (its triangle, packed) by
+‖h‖² ≤ 1 and B = Σ (v − r) hᵀ by at most 1 in ℓ2 (nmf-paper eqs. 13–14 for add/remove; the paper's 2 and 4 are for replacing one, before its 1/N). Every
+round is released with both, all rounds are planned together, and the start is a random dictionary (or the released mean image). What is done with the
+released statistics afterwards, averaging over rounds included, costs nothing.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpmc_core import limits
+from dpmc_core.datasets.samples import Matrix, Samples
+from dpmc_core.errors import DataError, ParameterError
+from dpmc_core.factorization.blocks import coordinate_sweeps, cross, fit_coefficients, unit_ball
+from dpmc_core.factorization.contributions import (
+    clipped_columns,
+    columns_alone,
+    frequency_part,
+    words_worth_it,
+)
+from dpmc_core.factorization.robust import soft_threshold
+from dpmc_core.factorization.step import FactorStep, check_parts, random_dictionary
+from dpmc_core.privacy.budget import Budget, Curator, Part, for_replacing, plan
+from dpmc_core.privacy.ledger import NEIGHBOURS, Neighbours
+from dpmc_core.privacy.moments import packed, product_part, sum_part, unpacked, whole_moment_part
+
+FloatArray = NDArray[np.float64]
+
+__all__ = ["STARTS", "SoundConfig", "sound_nmf"]
+
+STARTS = ("mean", "random")
+MEAN_SHARE, WORDS_SHARE = (
+    0.05,
+    0.15,
+)  # of the budget, for a start from the mean and for document frequencies
+GRAM_SHARE = 0.25  # of a round's budget, for A; the rest for B, which has more numbers
+WORDS_PER_SIGNAL = 4.0  # words that take part, per √(N·Δ/σ) of a round
+MOST_WORDS = 2000
+START_SPREAD = 0.5  # how far a start from the mean spreads around it
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SoundConfig:
+    """K parts, T rounds, ``inner`` passes over W per round. ``start`` "mean" spends a little on the mean image and spreads random parts around it.
+
+    ``averaging`` keeps statistics of earlier rounds: the t-th round counts as much as all before it together do times (1 − averaging)/averaging; 0 for
+    none. Outliers as in ``RobustConfig``. ``budget`` None for no noise; ``neighbours`` "replace-one" plans for twice the sensitivities, as eqs. 13–14 have them. Raises ``ParameterError``.
+    """
+
+    rank: int = 16
+    rounds: int = 20
+    inner: int = 10
+    start: str = "mean"
+    averaging: float = 0.9
+    outlier_penalty: float | None = None
+    outlier_bound: float = 10.0
+    budget: Budget | None = None
+    neighbours: Neighbours = "add/remove-one"
+
+    def __post_init__(self) -> None:
+        limits.check_int("parts", self.rank)
+        limits.check_int("rounds", self.rounds)
+        if self.neighbours not in NEIGHBOURS:
+            raise ParameterError("neighbours", self.neighbours, "one of " + ", ".join(NEIGHBOURS))
+        limits.check_int("inner_steps", self.inner)
+        limits.check("averaging", self.averaging)
+        if self.start not in STARTS:
+            raise ParameterError("start", self.start, "one of " + ", ".join(STARTS))
+        if self.outlier_penalty is not None:
+            limits.check("outlier_penalty", self.outlier_penalty)
+
+
+def sound_nmf(
+    samples: Samples, config: SoundConfig, rng: np.random.Generator
+) -> Iterator[FactorStep]:
+    """T rounds; see the module for what is released and why it is bounded so. Raises ``DataError`` for outliers in text."""
+    check_parts(samples.values, config.rank)
+    if config.outlier_penalty is not None and samples.unit == "document":
+        raise DataError(
+            "Outliers are for images: for documents the outlier matrix would be dense and as large as documents × words."
+        )
+    curator, rows = _curator(samples, config, rng)
+    columns = columns_alone(samples, curator, rows)
+    size = len(columns.rows)
+    dictionary = random_dictionary(size, config.rank, rng)
+    if config.start == "mean":
+        mean = np.maximum(
+            curator.release("mean", np.asarray(columns.values.sum(axis=1)).ravel()), 0.0
+        )
+        dictionary = _around(mean, dictionary)
+    gram, product, weight = np.zeros((config.rank, config.rank)), np.zeros((size, config.rank)), 0.0
+    coefficients: FloatArray | None = None
+    outliers: FloatArray | None = None
+    for iteration in range(1, config.rounds + 1):
+        coefficients, clean, outliers = _each_alone(columns.values, dictionary, config)
+        noisy = unpacked(curator.release("A", packed(coefficients @ coefficients.T)), config.rank)
+        fresh = curator.release("B", np.asarray(clean @ coefficients.T))
+        gram = config.averaging * gram + noisy
+        product = config.averaging * product + fresh
+        weight = config.averaging * weight + 1
+        dictionary = _fit(gram / weight, product / weight, dictionary, config.inner)
+        yield FactorStep(
+            iteration,
+            columns.spread(dictionary, samples.dimension),
+            coefficients,
+            outliers,
+            curator.made(),
+        )
+
+
+def _curator(
+    samples: Samples, config: SoundConfig, rng: np.random.Generator
+) -> tuple[Curator, int]:
+    """The plan's curator, and how many rows take part: all pixels, or so many words as a first plan says are worth their noise."""
+    rows = samples.dimension
+    if samples.unit == "document":
+        rows = min(rows, MOST_WORDS)
+        first = plan(_parts(samples, config, rows), config.budget)
+        if first is not None:
+            rows = words_worth_it(
+                len(samples), 1 / first["B"].mechanism.std, WORDS_PER_SIGNAL, rows
+            )
+    return Curator(plan(_parts(samples, config, rows), config.budget), rng), rows
+
+
+def _parts(samples: Samples, config: SoundConfig, rows: int) -> dict[str, Part]:
+    unit = samples.unit
+    parts = frequency_part(samples, WORDS_SHARE)
+    if config.start == "mean":
+        parts["mean"] = sum_part(
+            "the sum of all columns",
+            clip=1.0,
+            norm=2,
+            coordinates=rows,
+            share=MEAN_SHARE,
+            unit=unit,
+        )
+    left = 1.0 - sum(part.share for part in parts.values())
+    parts["A"] = whole_moment_part(
+        "which parts go together (A)",
+        clip=1.0,
+        size=config.rank,
+        share=left * GRAM_SHARE,
+        unit=unit,
+        count=config.rounds,
+    )
+    parts["B"] = product_part(
+        "what goes with each part (B)",
+        clip=1.0,
+        rows=rows,
+        columns=config.rank,
+        share=left * (1 - GRAM_SHARE),
+        unit=unit,
+        count=config.rounds,
+    )
+    return for_replacing(parts) if config.neighbours == "replace-one" else parts
+
+
+def _around(mean: FloatArray, spread: FloatArray) -> FloatArray:
+    """Random columns times the mean, smoothly: mean · (1 + spread·(random − ½)), of length 1."""
+    size = float(np.linalg.norm(mean))
+    if size == 0:
+        return spread
+    relative = spread / spread.max(axis=0)
+    table = mean[:, None] * (1 - START_SPREAD + START_SPREAD * 2 * relative)
+    return np.asarray(table / np.linalg.norm(table, axis=0))
+
+
+def _each_alone(
+    values: Matrix, dictionary: FloatArray, config: SoundConfig
+) -> tuple[FloatArray, Matrix, FloatArray | None]:
+    """H with columns of length at most 1, and V − R likewise; column n depends on the n-th unit and the released dictionary only."""
+    coefficients = fit_coefficients(values, dictionary, sweeps=8)
+    if config.outlier_penalty is None:
+        return clipped_columns(coefficients, 1.0), values, None
+    entry = len(dictionary) ** -0.5
+    dense = np.asarray(values)
+    gram = dictionary.T @ dictionary
+    clean = dense
+    outliers = np.zeros_like(dense)
+    for _ in range(4):
+        left = dense - dictionary @ coefficients
+        outliers = soft_threshold(
+            left, config.outlier_penalty * entry, config.outlier_bound * entry
+        )
+        clean = clipped_columns(dense - outliers, 1.0)
+        coefficients = coordinate_sweeps(gram, cross(clean, dictionary), coefficients, 3)
+    return clipped_columns(coefficients, 1.0), clean, outliers
+
+
+def _fit(gram: FloatArray, product: FloatArray, dictionary: FloatArray, passes: int) -> FloatArray:
+    """min over W ≥ 0 of ½·tr(WᵀWA) − tr(WᵀB), from the last dictionary; noise may leave A with negative eigenvalues, which are lifted to a hundredth of the largest."""
+    values, vectors = np.linalg.eigh(gram)
+    values = np.maximum(values, 0.01 * max(float(values[-1]), 1e-12))
+    whole = (vectors * values) @ vectors.T
+    fitted = coordinate_sweeps(
+        whole, np.ascontiguousarray(product.T), np.ascontiguousarray(dictionary.T), passes
+    ).T
+    empty = ~fitted.any(axis=0)
+    fitted[:, empty] = dictionary[:, empty]  # a part that the noise wiped out stays what it was
+    return unit_ball(np.ascontiguousarray(fitted))

@@ -1,0 +1,334 @@
+"""Charts of the *Audit* page.
+
+Lives here: pure functions from audits and neighbouring tables to figures and the numbers in them.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+from plotly.subplots import make_subplots
+
+from dpmc_core.datasets.ratings import Ratings
+from dpmc_core.datasets.samples import Samples
+from dpmc_core.experiments.tasks.audit import AuditResult
+from dpmc_core.experiments.tasks.audit_spec import AuditSpec
+from dpmc_core.experiments.tasks.audit_targets import ALICE, FILM, neighbours, pictures
+from pages.parts.ui.figures import Drawn, Label, figure, label_ends
+from pages.parts.ui.pictures import picture, tiles
+
+__all__ = [
+    "axis_of",
+    "bound_so_far",
+    "number_line",
+    "published_matrix",
+    "published_parts",
+    "scores",
+    "two_sets",
+    "two_tables",
+    "worlds",
+]
+
+IN, OUT = "#0072B2", "#D55E00"
+
+
+def worlds(spec: AuditSpec) -> tuple[str, str]:
+    """What the two datasets are called: Alice in and out, or her rating."""
+    return ("a 5", "a 1") if about_one_rating(spec) else ("Alice in", "Alice out")
+
+
+def about_one_rating(spec: AuditSpec) -> bool:
+    """Whether the datasets differ in one of Alice's ratings, not in whether she is there."""
+    return spec.target != "number" and spec.neighbours == "rating"
+
+
+def scores(result: AuditResult) -> Drawn:
+    """How often each score occurred in the two datasets, in the held-out half, and where the attacker draws the line."""
+    attack, axis, names = result.attack, axis_of(result), worlds(result.spec)
+    everything = np.concatenate([attack.scores_in, attack.scores_out])
+    low, high = np.quantile(everything, [0.001, 0.999])
+    if low == high:
+        low, high = float(low) - 0.5, float(high) + 0.5
+    edges = np.linspace(low, high, 61)
+    middles = (edges[:-1] + edges[1:]) / 2
+    fig = figure(axis, "share of held-out outputs (%)")
+    numbers: dict[str, object] = {"score": middles}
+    heights = []
+    for name, values, colour, dash in (
+        (names[0], attack.scores_in, IN, "solid"),
+        (names[1], attack.scores_out, OUT, "dash"),
+    ):
+        share = 100 * np.histogram(np.clip(values, low, high), edges)[0] / len(values)
+        numbers[f"{name} (%)"] = share
+        heights.append(share)
+        fig.add_scatter(
+            x=middles,
+            y=share,
+            name=name,
+            mode="lines",
+            line={"color": colour, "dash": dash, "width": 2.5, "shape": "hvh"},
+            hovertemplate="%{y:.2f} %",
+        )
+    top = float(max(h.max() for h in heights))
+    peaks = [int(np.argmax(h)) for h in heights]
+    right_first = (
+        peaks[0] >= peaks[1]
+    )  # each name on the outer side of its peak, so that they do not meet
+    for name, share, peak, colour, outer in zip(
+        names, heights, peaks, (IN, OUT), (right_first, not right_first), strict=True
+    ):
+        fig.add_annotation(
+            x=middles[peak],
+            y=share[peak],
+            text=name,
+            showarrow=False,
+            xanchor="left" if outer else "right",
+            xshift=8 if outer else -8,
+            yanchor="bottom",  # above the line, which goes on at its side
+            font={"size": 12, "color": colour},
+        )
+    fig.update_yaxes(range=[0, 1.15 * top])
+    if low <= attack.bound.threshold <= high:
+        fig.add_vline(
+            x=attack.bound.threshold,
+            line={"color": "rgba(128,128,128,0.9)", "width": 1.5, "dash": "dot"},
+        )
+        side = "above" if attack.bound.above else "at or below"
+        fig.add_annotation(
+            x=attack.bound.threshold,
+            y=0.86,
+            yref="paper",
+            text=f"counted: {side} {attack.bound.threshold:.3g}",
+            showarrow=False,
+            xanchor="left",
+            xshift=5,
+            font={"size": 12},
+        )
+    return fig, pd.DataFrame(numbers)
+
+
+def bound_so_far(
+    points: Sequence[tuple[int, float]], claims: Mapping[str, float], ceiling: float, most: int
+) -> Drawn:
+    """The proved lower bound after each batch, against what is claimed and the most that so many outputs can prove."""
+    runs, bounds = [p[0] for p in points], [p[1] for p in points]
+    fig = figure("outputs of each dataset", "ε", height=320)
+    fig.add_scatter(
+        x=runs,
+        y=bounds,
+        mode="lines+markers",
+        name="proved: ε is at least",
+        line={"color": IN, "width": 2.5},
+        hovertemplate="%{y:.3g}",
+    )
+    values = [*bounds, *claims.values(), 0.0]
+    high = 1.1 * max(*values, 0.1)
+    labels = [Label(most, bounds[-1], f"proved {bounds[-1]:.3g}")]
+    for name, epsilon in claims.items():
+        fig.add_hline(y=epsilon, line={"color": OUT, "dash": "dash", "width": 2})
+        labels.append(Label(most, epsilon, f"{name} {epsilon:.3g}"))
+    if ceiling < high:
+        fig.add_hline(y=ceiling, line={"color": "rgba(128,128,128,0.6)", "dash": "dot", "width": 1})
+        labels.append(Label(most, ceiling, "most provable"))
+    fig.update_xaxes(range=[0, most])
+    fig.update_yaxes(range=[0, high])
+    fig.update_layout(margin={"r": 190})
+    label_ends(fig, labels, (0, high))
+    return fig, pd.DataFrame(
+        {
+            "outputs of each": runs,
+            "proved ε": bounds,
+            **{name: [e] * len(runs) for name, e in claims.items()},
+        }
+    )
+
+
+def published_parts(output: NDArray[np.float64], rank: int) -> go.Figure:
+    """The learned parts of one run, as the attacker sees them."""
+    shape = pictures()[0].shape
+    assert shape is not None  # pictures have one
+    return picture(tiles(output.reshape(-1, rank), shape, rank), 180)
+
+
+def two_sets(pair: tuple[Samples, Samples]) -> go.Figure:
+    """Two sets of tiny pictures, one in each row."""
+    shape = pair[0].shape
+    assert shape is not None  # pictures have one
+    both = np.concatenate([np.asarray(samples.values) for samples in pair], axis=1)
+    return picture(tiles(both, shape, len(pair[0])), 150)
+
+
+def two_tables(tables: tuple[Ratings, Ratings], titles: tuple[str, str]) -> Drawn:
+    """The neighbouring tables of ratings beside each other; the cells that differ are framed."""
+    grids = []
+    for table in tables:
+        grid = np.full((table.n_users, table.n_items), np.nan)
+        grid[table.users, table.items] = table.values
+        grids.append(grid)
+    people, films = people_names(), film_names()
+    fig = make_subplots(1, 2, subplot_titles=titles, shared_yaxes=True, horizontal_spacing=0.06)
+    differs = ~((grids[0] == grids[1]) | (np.isnan(grids[0]) & np.isnan(grids[1])))
+    for column, grid in enumerate(grids, start=1):
+        fig.add_trace(
+            go.Heatmap(
+                z=grid,
+                x=films,
+                y=people,
+                coloraxis="coloraxis",
+                text=np.where(np.isnan(grid), "", np.nan_to_num(grid).astype(int).astype(str)),
+                texttemplate="%{text}",
+                hovertemplate="%{y}, %{x}: %{z}<extra></extra>",
+                xgap=1,
+                ygap=1,
+            ),
+            row=1,
+            col=column,
+        )
+        for user, item in zip(*np.nonzero(differs), strict=True):
+            fig.add_shape(
+                type="rect",
+                x0=item - 0.5,
+                x1=item + 0.5,
+                y0=user - 0.5,
+                y1=user + 0.5,
+                line={"color": OUT, "width": 3},
+                row=1,
+                col=column,
+            )
+    fig.update_layout(
+        height=400,
+        margin={"l": 10, "r": 10, "t": 34, "b": 10},
+        font={"size": 13},
+        coloraxis={
+            "colorscale": "Cividis",
+            "cmin": 1,
+            "cmax": 5,
+            "colorbar": {"title": {"text": "rating"}, "thickness": 12},
+        },
+    )
+    fig.update_yaxes(autorange="reversed", automargin=True)
+    rows = [
+        {
+            "person": people[u],
+            "film": films[i],
+            titles[0]: grids[0][u, i],
+            titles[1]: grids[1][u, i],
+        }
+        for u in range(len(people))
+        for i in range(len(films))
+    ]
+    return fig, pd.DataFrame(rows)
+
+
+def number_line(published: float, truths: tuple[float, float], spread: float) -> go.Figure:
+    """One published number beside the two values it may have come from; ``spread`` is the noise's standard deviation."""
+    reach = max(4 * spread, abs(published - truths[0]) * 1.2, 3.0)
+    fig = figure("published number", "", height=170)
+    fig.update_xaxes(range=[truths[1] - reach, truths[0] + reach])
+    fig.update_yaxes(visible=False, range=[0, 1])
+    for name, truth, colour, side in (
+        ("with Alice", truths[0], IN, "left"),
+        ("without", truths[1], OUT, "right"),
+    ):
+        fig.add_vline(
+            x=truth,
+            line={"color": colour, "width": 2, "dash": "solid" if side == "left" else "dash"},
+        )
+        fig.add_annotation(
+            x=truth,
+            y=0.92,
+            text=f"{truth:g} {name}",
+            showarrow=False,
+            xanchor=side,
+            xshift=6 if side == "left" else -6,
+            font={"size": 12},
+        )
+    fig.add_scatter(
+        x=[published],
+        y=[0.4],
+        mode="markers",
+        marker={"size": 16, "symbol": "diamond", "color": "#666666"},
+        hovertemplate="%{x:.4f}<extra></extra>",
+    )
+    fig.add_annotation(
+        x=published,
+        y=0.4,
+        text=f"{published:.3f}",
+        showarrow=False,
+        yshift=-20,
+        font={"size": 13},
+        bgcolor="rgba(128,128,128,0.25)",
+    )
+    fig.update_layout(margin={"r": 20}, hovermode="closest")
+    return fig
+
+
+def published_matrix(spec: AuditSpec, output: NDArray[np.float64]) -> Drawn:
+    """What one run published, as people × films or films × films, with names; Alice's film C framed where it is in question."""
+    films = film_names()
+    columns = films
+    if spec.view == "factors":
+        matrix = output.reshape(len(people_names()) - 1 + len(films), -1)
+        matrix = matrix[
+            :, np.any(matrix != 0, axis=0)
+        ]  # an attacker is given columns of zeros where there are no factors
+        rows, columns = (
+            [*people_names()[1:], *films],
+            [f"factor {k + 1}" for k in range(matrix.shape[1])],
+        )
+    elif spec.view == "items":
+        matrix = np.zeros((len(films), len(films)))
+        matrix[np.triu_indices(len(films))] = output
+        matrix, rows = matrix + np.triu(matrix, 1).T, films
+    else:
+        matrix = output.reshape(-1, len(films))
+        rows = people_names() if spec.view == "matrix" else people_names()[1:]
+    fig = figure("", "", height=380)
+    fig.add_heatmap(
+        z=matrix,
+        x=columns,
+        y=rows,
+        zmin=float(np.quantile(matrix, 0.02)),
+        zmax=float(np.quantile(matrix, 0.98)),
+        colorscale="Cividis",
+        colorbar={"thickness": 12},
+        hovertemplate="%{y}, %{x}: %{z:.2f}<extra></extra>",
+    )
+    fig.update_xaxes(type="category")
+    fig.update_yaxes(type="category", autorange="reversed")
+    fig.update_layout(margin={"r": 10}, hovermode="closest")
+    if spec.view == "matrix" and about_one_rating(spec):
+        fig.add_shape(
+            type="rect",
+            x0=FILM - 0.5,
+            x1=FILM + 0.5,
+            y0=ALICE - 0.5,
+            y1=ALICE + 0.5,
+            line={"color": OUT, "width": 3},
+        )
+    return fig, pd.DataFrame(matrix, index=rows, columns=columns)
+
+
+def people_names() -> list[str]:
+    """Alice and the others, in the order of the tables."""
+    table, _ = neighbours("rating")
+    return ["Alice" if user == ALICE else f"person {user + 1}" for user in range(table.n_users)]
+
+
+def film_names() -> list[str]:
+    """The films, in the order of the tables."""
+    table, _ = neighbours("rating")
+    return [f"film {chr(65 + item)}" for item in range(table.n_items)]
+
+
+def axis_of(result: AuditResult) -> str:
+    """What the horizontal axis of ``scores`` is."""
+    if result.spec.target != "number":
+        return "the attacker's score (a weighted sum of what is seen)"
+    return (
+        "last bits finer than the grid (1 = yes)"
+        if result.spec.case in ("low-bits", "on-grid")
+        else "published number"
+    )

@@ -1,0 +1,278 @@
+"""Charts and tables of the *Budget* page.
+
+Lives here: pure functions from ledgers, accounts and curves to figures and the numbers in them.
+"""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from dpmc_core.mechanisms import Gaussian, Huber, Laplace, Mechanism
+from dpmc_core.privacy.account import METHODS, Account
+from dpmc_core.privacy.compare import DpalsCount, price
+from dpmc_core.wording import three
+from pages.parts.ui.figures import (
+    IDENTITY,
+    Drawn,
+    Identity,
+    Label,
+    figure,
+    label_end,
+    label_ends,
+    level,
+)
+
+__all__ = [
+    "COUNTS",
+    "NEEDED_COUNTS",
+    "composition",
+    "dpals_table",
+    "methods_table",
+    "needed",
+    "price_curve",
+]
+
+NEEDED_COUNTS = (1, 3, 6, 10, 15, 25, 50, 100, 300)
+COUNTS = (1, 2, 5, 10, 30, 100, 300, 1000, 3000, 10_000)
+
+
+def composition(
+    mechanisms: Sequence[Mechanism],
+    curves: Sequence[Sequence[float]],
+    counts: Sequence[int],
+    pure: Sequence[float],
+    chosen: int,
+    delta: float,
+) -> Drawn:
+    """Tightest ε against the number of releases, one line per mechanism, and thin lines where ε is merely added up.
+
+    ``curves[k]`` belongs to ``mechanisms[k]`` at ``counts``; ``pure[k]`` is its ε of one release (∞: none is drawn); ``chosen`` is
+    marked.
+    """
+    fig = figure(
+        "number of releases T (log scale)",
+        f"ε of all releases together (log scale), δ = {delta:g}",
+        height=440,
+        log_x=True,
+        log_y=True,
+    )
+    numbers: dict[str, object] = {"releases": list(counts)}
+    ends = []
+    for noise, curve, single in zip(mechanisms, curves, pure, strict=True):
+        look = IDENTITY[noise.name]
+        shown = [value if value > 0 else math.nan for value in curve]
+        _line(fig, look, counts, shown)
+        numbers[f"{look.title} ε at δ = {delta:g}"] = list(curve)
+        if curve[-1] > 0:
+            ends.append(Label(counts[-1], curve[-1], look.title))
+        if math.isfinite(single):
+            added = [single * count for count in counts]
+            fig.add_scatter(
+                x=list(counts),
+                y=added,
+                name=f"{look.title}, summed",
+                mode="lines",
+                line={"color": look.colour, "dash": look.dash, "width": 1},
+                opacity=0.6,
+                hovertemplate="%{y:.3g}",
+            )
+            numbers[f"{look.title} ε added up (δ = 0)"] = added
+            ends.append(Label(counts[-1], added[-1], f"{look.title}, summed"))
+    values = [v for curve in curves for v in curve if v > 0] + [
+        s * c for s in pure if math.isfinite(s) for c in (counts[0], counts[-1])
+    ]
+    values = values or [0.1, 1.0]  # no ε above 0 at all: at this δ nothing is spent
+    low, high = math.log10(min(values)) - 0.1, math.log10(max(values)) + 0.25
+    fig.update_yaxes(range=[low, high], **_ticks(low, high))
+    fig.update_xaxes(
+        range=[-0.08, math.log10(counts[-1]) + 0.04], **_ticks(0, math.log10(counts[-1]))
+    )
+    fig.update_layout(margin={"r": 125})
+    label_ends(fig, ends, (low, high), log_x=True, log_y=True)
+    fig.add_vline(x=chosen, line={"color": "rgba(128,128,128,0.7)", "width": 1})
+    fig.add_annotation(
+        x=math.log10(chosen),
+        y=1,
+        yref="paper",
+        text=f"T = {chosen:,}",
+        showarrow=False,
+        xanchor="right",
+        xshift=-4,
+        font={"size": 12},
+    )
+    return fig, pd.DataFrame(numbers)
+
+
+def price_curve(alpha: float, shift_in_sd: float) -> Drawn:
+    """The price of Huber noise in a long composition against α, at equal variance; Gaussian noise is 1, Laplace noise 2.
+
+    The thick line is the small-shift limit I(α)·σ²(α); the thin one is exact for a shift of ``shift_in_sd`` standard deviations.
+    """
+    alphas = np.geomspace(0.05, 6, 90)
+    limit, exact = [], []
+    for a in alphas:
+        noise = Huber(alpha=float(a))
+        limit.append(noise.fisher_information * noise.variance)
+        exact.append(price(noise, shift_in_sd * noise.std))
+    look = IDENTITY["huber"]
+    fig = figure(
+        "Huber's α (log scale)",
+        "price of one release (Gaussian noise of equal variance = 1)",
+        log_x=True,
+    )
+    fig.add_scatter(
+        x=alphas,
+        y=limit,
+        name="small shifts: I·σ²",
+        mode="lines",
+        line={"color": look.colour, "width": 2.5},
+        hovertemplate="%{y:.3f}",
+    )
+    fig.add_scatter(
+        x=alphas,
+        y=exact,
+        name="at the chosen Δ",
+        mode="lines",
+        line={"color": look.colour, "width": 1.2, "dash": "dash"},
+        hovertemplate="%{y:.3f}",
+    )
+    chosen = Huber(alpha=alpha)
+    fig.add_scatter(
+        x=[alpha],
+        y=[chosen.fisher_information * chosen.variance],
+        mode="markers",
+        marker={"color": look.colour, "symbol": look.marker, "size": 11},
+        name=f"α = {alpha:g}",
+        hovertemplate="%{y:.3f}",
+    )
+    everything = [*limit, *exact, 1.0, 2.0]
+    low, high = min(everything) - 0.08, max(everything) + 0.08
+    for name, value in (("laplace", 2.0), ("gaussian", 1.0)):
+        level(
+            fig, value, {"color": IDENTITY[name].colour, "dash": IDENTITY[name].dash, "width": 1.5}
+        )
+        label_end(fig, 0.05, value, IDENTITY[name].title, log_x=True, shift=9)
+    fig.update_yaxes(range=[low, high])
+    fig.update_xaxes(
+        range=[math.log10(0.045), math.log10(6.3)], **_ticks(math.log10(0.05), math.log10(6))
+    )
+    fig.update_layout(margin={"r": 110})
+    label_ends(
+        fig,
+        [
+            Label(float(alphas[-1]), limit[-1], "small shifts"),
+            Label(float(alphas[-1]), exact[-1], f"Δ = {shift_in_sd:.2g} sd"),
+        ],
+        (low, high),
+        log_x=True,
+    )
+    return fig, pd.DataFrame(
+        {"alpha": alphas, "price, small shifts": limit, f"price at {shift_in_sd:.3g} sd": exact}
+    )
+
+
+def needed(
+    variances: Sequence[Sequence[float]], mechanisms: Sequence[Mechanism], target: float
+) -> Drawn:
+    """The variance each noise needs for the budget, relative to Gaussian noise's, against the number of releases.
+
+    ``variances[k]`` belongs to ``mechanisms[k]`` at ``NEEDED_COUNTS``.
+    """
+    by_name = {m.name: np.asarray(v) for m, v in zip(mechanisms, variances, strict=True)}
+    fig = figure(
+        "number of releases T (log scale)",
+        f"variance needed for ε = {target:g} (Gaussian = 1, log scale)",
+        log_x=True,
+        log_y=True,
+    )
+    numbers: dict[str, object] = {"releases": list(NEEDED_COUNTS)}
+    ends, everything = [], []
+    for noise in mechanisms:
+        look, ratio = IDENTITY[noise.name], by_name[noise.name] / by_name["gaussian"]
+        _line(fig, look, NEEDED_COUNTS, ratio)
+        numbers[f"{look.title} variance"] = by_name[noise.name]
+        numbers[f"{look.title} relative"] = ratio
+        ends.append(Label(NEEDED_COUNTS[-1], float(ratio[-1]), look.title))
+        everything += list(ratio)
+    low, high = math.log10(min(everything)) - 0.05, math.log10(max(everything)) + 0.05
+    fig.update_yaxes(range=[low, high], **_ticks(low, high))
+    fig.update_xaxes(
+        range=[-0.08, math.log10(NEEDED_COUNTS[-1]) + 0.04],
+        **_ticks(0, math.log10(NEEDED_COUNTS[-1])),
+    )
+    label_ends(fig, ends, (low, high), log_x=True, log_y=True)
+    return fig, pd.DataFrame(numbers)
+
+
+def _line(fig: go.Figure, look: Identity, x: Sequence[int], y: Sequence[float]) -> None:
+    """One mechanism's line with its colour, dash and marker."""
+    fig.add_scatter(
+        x=list(x),
+        y=list(y),
+        name=look.title,
+        mode="lines+markers",
+        line={"color": look.colour, "dash": look.dash, "width": 2.5},
+        marker={"symbol": look.marker, "size": 8},
+        hovertemplate="%{y:.3g}",
+    )
+
+
+def _ticks(low: float, high: float) -> dict[str, object]:
+    """Ticks at 1, 2 and 5 of each decade of a log axis from 10^low to 10^high, or at the decades alone where there are many."""
+    steps = (1, 2, 5) if high - low < 2.5 else (1,)
+    values = [s * 10.0**k for k in range(math.floor(low), math.ceil(high) + 1) for s in steps]
+    shown = [v for v in values if low - 0.001 <= math.log10(v) <= high + 0.001]
+    return {"tickvals": shown, "ticktext": [three(v) for v in shown]}
+
+
+def methods_table(names: Sequence[str], accounts: Sequence[Sequence[Account]]) -> pd.DataFrame:
+    """One row per accounting method, one column per ledger: its ε, or why there is none; the tightest is marked ◀."""
+    rows: list[dict[str, str]] = []
+    least = [min(answer.epsilon for answer in answers) for answers in accounts]
+    for k, method in enumerate(METHODS):
+        row = {
+            "counted by": METHODS[method][0],
+            "δ": "0 (never fails)" if method == "pure" else f"{accounts[0][k].delta:g}",
+        }
+        for name, answers, best in zip(names, accounts, least, strict=True):
+            epsilon = answers[k].epsilon
+            mark = " ◀" if epsilon == best else ""
+            proof = "" if answers[k].published or math.isinf(epsilon) else " *"
+            row[name] = "–" if math.isinf(epsilon) else f"{three(epsilon)}{proof}{mark}"
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def dpals_table(counts: Sequence[DpalsCount]) -> pd.DataFrame:
+    """Findings 9 as a table."""
+    return pd.DataFrame(
+        {
+            "data": [c.dataset for c in counts],
+            "printed ε": [c.printed for c in counts],
+            "Theorem 1: one of two releases": [c.theorem for c in counts],
+            "both releases, the paper's conversion": [c.both for c in counts],
+            "both releases, exact": [c.exact for c in counts],
+            "and the mean as derived": [c.derived for c in counts],
+            "the same, exact": [c.derived_exact for c in counts],
+        }
+    )
+
+
+def at_equal(
+    by: str, value: float, alpha: float, sensitivity: float, delta: float
+) -> list[Mechanism]:
+    """Huber, Laplace and Gaussian noise of equal ``by``: variance, or ε of one release at ``sensitivity``."""
+    if by == "variance":
+        return [
+            Huber.with_variance(value, alpha=alpha),
+            Laplace.with_variance(value),
+            Gaussian.with_variance(value),
+        ]
+    return [
+        Huber.with_epsilon(value, sensitivity, alpha=alpha),
+        Laplace.with_epsilon(value, sensitivity),
+        Gaussian.with_epsilon(value, sensitivity, delta=delta),
+    ]

@@ -1,0 +1,334 @@
+"""From completion results and ratings to figures.
+
+Lives here: the charts of the *Completion* and *Datasets* pages, each a pure function of its inputs. Does not live here:
+running anything, or page layout.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from plotly.subplots import make_subplots
+
+from dpmc_core.datasets import Ratings
+from dpmc_core.experiments import RunResult
+from dpmc_core.metrics import clipped, top_items
+from pages.parts.ui import figure_cache as drawn_once
+from pages.parts.ui.figures import IDENTITY, Drawn, Label, figure, label_end, label_ends, level
+from pages.parts.ui.pictures import heat_map
+
+__all__ = [
+    "Named",
+    "actual_vs_predicted",
+    "completed",
+    "errors",
+    "popularity",
+    "rmse_curves",
+    "sparsity",
+    "top_entries",
+    "top_ten",
+]
+
+# one line style per configuration, so that two configurations with the same noise stay apart
+_WIDTHS = (3.0, 2.0, 1.5)
+_MARKERS = ("", "-open", "-dot")
+
+
+def _marker(named: "Named", k: int) -> dict[str, object]:
+    """The mechanism's marker, filled, open or dotted for the first, second and third configuration."""
+    look = IDENTITY[named.result.spec.mechanism]
+    return {"symbol": look.marker + _MARKERS[k % 3], "size": 8, "color": look.colour}
+
+
+@dataclass(frozen=True)
+class Named:
+    """A result and the letter and name it goes by on the page."""
+
+    letter: str
+    title: str
+    result: RunResult
+
+    @property
+    def label(self) -> str:
+        """Letter and name."""
+        return f"{self.letter} · {self.title}"
+
+
+@drawn_once.of_results
+def rmse_curves(results: Sequence[Named], clip: bool) -> Drawn:
+    """Held-out RMSE per iteration with 95 % bands over the held-out ratings; trivial predictors as horizontal lines."""
+    fig = figure(
+        "iteration", f"held-out RMSE{', clipped' if clip else ''} (rating units)", height=430
+    )
+    rows = []
+    ends: list[tuple[float, float, str]] = []
+    last, top = 1, 0.0
+    for k, named in enumerate(results):
+        look = IDENTITY[named.result.spec.mechanism]
+        metrics = named.result.metrics
+        x = np.array([m.iteration for m in metrics])
+        y = np.array([m.test_rmse_clipped if clip else m.test_rmse for m in metrics])
+        half = np.array([m.test_half_width_clipped if clip else m.test_half_width for m in metrics])
+        colour = _rgba(look.colour, 0.14)
+        fig.add_scatter(
+            x=np.concatenate([x, x[::-1]]),
+            y=np.concatenate([y + half, (y - half)[::-1]]),
+            fill="toself",
+            fillcolor=colour,
+            line={"width": 0},
+            hoverinfo="skip",
+            name="95 % band",
+        )
+        fig.add_scatter(
+            x=x,
+            y=y,
+            mode="lines+markers",
+            name=named.label,
+            line={"color": look.colour, "dash": look.dash, "width": _WIDTHS[k % 3]},
+            marker=_marker(named, k),
+        )
+        ends.append((float(x[-1]), float(y[-1]), named.letter))
+        last, top = max(last, int(x[-1])), max(top, float(y[-1] + half[-1]))
+        rows += [
+            {
+                "configuration": named.label,
+                "iteration": m.iteration,
+                "test_rmse": m.test_rmse,
+                "half_width_95": m.test_half_width,
+                "test_rmse_clipped": m.test_rmse_clipped,
+                "half_width_95_clipped": m.test_half_width_clipped,
+                "train_rmse": m.train_rmse,
+                "truth_rmse": m.truth_rmse,
+                "objective": m.objective,
+                "seconds": m.seconds,
+            }
+            for m in metrics
+        ]
+    if results:
+        for name, value in results[0].result.trivial.items():
+            level(fig, value, {"width": 1, "dash": "dot", "color": "rgba(128,128,128,0.9)"})
+            ends.append((math.inf, value, name))
+            top = max(top, value)
+        # the first iterations of a random start can be far off: keep the eye on where it settles
+        low = min(
+            [
+                *results[0].result.trivial.values(),
+                *(r["test_rmse"] for r in rows),
+                *(r["test_rmse_clipped"] for r in rows),
+            ]
+        )
+        shown = (max(0.0, low * 0.93), top * 1.08)
+        fig.update_yaxes(range=shown)
+        label_ends(fig, [Label(min(x, last), y, text) for x, y, text in ends], shown)
+    fig.update_xaxes(range=[0.8, last + 0.4], dtick=1 if last <= 10 else None)  # no half iterations
+    return fig, pd.DataFrame(rows)
+
+
+@drawn_once.of_results
+def completed(results: Sequence[Named], size: int = 40) -> Drawn | None:
+    """Truth beside each completed matrix, for synthetic data: the first ``size`` users and items. None without truth."""
+    ratings = results[0].result.split.test
+    if ratings.truth is None:
+        return None
+    truth = ratings.truth.left[:size] @ ratings.truth.right[:size].T
+    panels = [("the truth", truth)]
+    for named in results:
+        model = named.result.model
+        panels.append((named.letter, model.user_factors[:size] @ model.item_factors[:size].T))
+    return heat_map(panels, float(truth.min()), float(truth.max()))
+
+
+@drawn_once.of_results
+def actual_vs_predicted(results: Sequence[Named]) -> Drawn:
+    """Mean prediction with the middle 80 % for each actual rating (rounded to halves), clipped predictions."""
+    fig = figure("actual rating", "predicted, clipped (mean, middle 80 %)", height=380)
+    rows = []
+    ends: list[Label] = []
+    for k, named in enumerate(results):
+        test = named.result.split.test
+        predicted = clipped(named.result.model.predict(test.users, test.items), test)
+        actual = _rounded(test)
+        look = IDENTITY[named.result.spec.mechanism]
+        frame = pd.DataFrame({"actual": actual, "predicted": predicted}).groupby("actual")[
+            "predicted"
+        ]
+        table = frame.quantile([0.1, 0.9]).unstack()
+        means = frame.mean()
+        x = means.index.to_numpy() + (k - 1) * 0.06 * (means.index.max() - means.index.min()) / 4
+        fig.add_scatter(
+            x=x,
+            y=means,
+            mode="lines+markers",
+            name=named.label,
+            line={"color": look.colour, "dash": look.dash, "width": _WIDTHS[k % 3]},
+            marker=_marker(named, k),
+            error_y={
+                "type": "data",
+                "symmetric": False,
+                "array": table[0.9] - means,
+                "arrayminus": means - table[0.1],
+                "thickness": 1.2,
+                "width": 3,
+            },
+        )
+        ends.append(Label(float(x[-1]), float(means.iloc[-1]), named.letter))
+        rows += [
+            {"configuration": named.label, "actual": a, "mean": m, "p10": p10, "p90": p90}
+            for a, m, p10, p90 in zip(means.index, means, table[0.1], table[0.9], strict=True)
+        ]
+    low, high = float(results[0].result.split.test.low), float(results[0].result.split.test.high)
+    label_ends(fig, ends, (low, high))
+    fig.add_scatter(
+        x=[low, high],
+        y=[low, high],
+        mode="lines",
+        name="perfect",
+        line={"color": "rgba(128,128,128,0.8)", "width": 1, "dash": "dot"},
+    )
+    return fig, pd.DataFrame(rows)
+
+
+@drawn_once.of_results
+def errors(results: Sequence[Named]) -> Drawn:
+    """Distribution of held-out errors (prediction − rating, clipped predictions) of each configuration."""
+    fig = figure(
+        "error, clipped prediction − rating (rating units)",
+        "share of held-out ratings per unit",
+        height=380,
+    )
+    rows: dict[str, object] = {}
+    tests = [named.result.split.test for named in results]
+    reach = max(t.high - t.low for t in tests)
+    edges = np.linspace(-reach, reach, 81)
+    middle = (edges[:-1] + edges[1:]) / 2
+    rows["error"] = middle
+    for k, named in enumerate(results):
+        test = named.result.split.test
+        error = clipped(named.result.model.predict(test.users, test.items), test) - test.values
+        height, _ = np.histogram(error, edges, density=True)
+        look = IDENTITY[named.result.spec.mechanism]
+        rows[named.label] = height
+        fig.add_scatter(
+            x=middle,
+            y=height,
+            mode="lines",
+            name=named.label,
+            line={"color": look.colour, "dash": look.dash, "width": _WIDTHS[k % 3], "shape": "hvh"},
+        )
+        spots = np.arange(4 + 3 * k, 80, 9)
+        fig.add_scatter(
+            x=middle[spots],
+            y=height[spots],
+            mode="markers",
+            name=named.label,
+            hoverinfo="skip",
+            marker=_marker(named, k),
+        )
+        i = int(np.argmax(height)) + 4 + 3 * k
+        label_end(fig, float(middle[min(i, 79)]), float(height[min(i, 79)]), named.letter, shift=4)
+    return fig, pd.DataFrame(rows)
+
+
+def top_ten(results: Sequence[Named], user: int) -> pd.DataFrame:
+    """The user's ten best unseen items by each configuration, with titles and predicted ratings."""
+    columns = {}
+    for named in results:
+        entries = [said for _, said in top_entries(named.result, user)]
+        columns[named.label] = entries + [""] * (10 - len(entries))
+    frame = pd.DataFrame(columns)
+    frame.insert(0, "rank", np.arange(1, 11))
+    return frame
+
+
+def top_entries(result: RunResult, user: int) -> list[tuple[int, str]]:
+    """The user's ten best unseen items: number, and title with the predicted rating."""
+    train = result.split.train
+    scores = result.model.block(np.array([user]))[0]
+    best = top_items(scores, train.items[train.users == user])
+    return [
+        (int(j), f"{train.item_label(int(j))}  ({np.clip(scores[j], train.low, train.high):.1f})")
+        for j in best
+    ]
+
+
+def popularity(ratings: Ratings) -> Drawn:
+    """Ratings per item and per user, most first: how unevenly they are spread (both axes logarithmic)."""
+    fig = figure(
+        "rank, most rated first (log scale)",
+        "number of ratings (log scale)",
+        log_x=True,
+        log_y=True,
+        height=360,
+    )
+    rows = []
+    for what, numbers, count, dash, colour in (
+        ("items", ratings.items, ratings.n_items, "solid", "#0072B2"),
+        ("users", ratings.users, ratings.n_users, "dash", "#D55E00"),
+    ):
+        totals = np.sort(np.bincount(numbers, minlength=count))[::-1]
+        totals = totals[totals > 0]
+        keep = np.unique(np.geomspace(1, totals.size, 200).astype(int)) - 1
+        fig.add_scatter(
+            x=keep + 1,
+            y=totals[keep],
+            mode="lines",
+            name=what,
+            line={"color": colour, "dash": dash, "width": 2.5},
+        )
+        label_end(fig, float(keep[-1] + 1), float(totals[keep[-1]]), what, log_x=True, log_y=True)
+        rows += [{"side": what, "rank": int(k) + 1, "ratings": int(totals[k])} for k in keep]
+    return fig, pd.DataFrame(rows)
+
+
+def sparsity(ratings: Ratings, bins: int = 120) -> Drawn:
+    """Share of observed cells, users and items sorted by their number of ratings and pooled into at most 120 bins."""
+    places = []
+    for numbers, count in ((ratings.users, ratings.n_users), (ratings.items, ratings.n_items)):
+        order = np.argsort(np.argsort(-np.bincount(numbers, minlength=count), kind="stable"))
+        cells = min(bins, count)
+        places.append(
+            (order[numbers] * cells // count, cells, np.bincount(np.arange(count) * cells // count))
+        )
+    (rows, n_rows, row_sizes), (columns, n_columns, column_sizes) = places
+    filled = np.bincount(rows * n_columns + columns, minlength=n_rows * n_columns).reshape(
+        n_rows, n_columns
+    )
+    share = 100 * filled / np.outer(row_sizes, column_sizes)
+    fig = make_subplots(1, 1)
+    fig.add_heatmap(
+        z=np.round(share, 2),
+        zmin=0,
+        zmax=float(share.max()),
+        colorscale="Cividis",
+        colorbar={"title": {"text": "% seen"}},
+        hovertemplate="user bin %{y}, item bin %{x}: %{z:.1f} % observed<extra></extra>",
+    )
+    fig.update_layout(height=360, margin={"l": 10, "r": 10, "t": 16, "b": 10})
+    fig.update_xaxes(title_text="items, most rated first", showticklabels=False)
+    fig.update_yaxes(
+        title_text="users, most active first", showticklabels=False, autorange="reversed"
+    )
+    row, column = np.indices(share.shape)
+    numbers = {
+        "user bin": row.ravel() + 1,
+        "item bin": column.ravel() + 1,
+        "percent observed": share.ravel(),
+    }
+    return fig, pd.DataFrame(numbers)
+
+
+def _rounded(ratings: Ratings) -> np.ndarray:
+    """Actual ratings on a coarse grid: whole or half points for stars, ten steps for continuous synthetic values."""
+    step = (ratings.high - ratings.low) / 8 if ratings.truth is not None else 0.5
+    return np.clip(
+        np.round((ratings.values - ratings.low) / step) * step + ratings.low,
+        ratings.low,
+        ratings.high,
+    )
+
+
+def _rgba(colour: str, alpha: float) -> str:
+    r, g, b = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    return f"rgba({r},{g},{b},{alpha})"

@@ -1,0 +1,239 @@
+"""Ratings predicted by up to three configurations, side by side.
+
+Lives here: what the *Completion* page shows of completion runs. Does not live here: its controls, running, or charts.
+"""
+
+import json
+from collections.abc import Sequence
+
+import pandas as pd
+import streamlit as st
+
+from dpmc_core.experiments import RecommendResult, RunResult, RunSpec, run
+from dpmc_core.experiments.registry import ALGORITHMS
+from dpmc_core.privacy import odds_sentence, subject
+from dpmc_core.wording import three
+from pages.parts.completion import charts as run_charts
+from pages.parts.completion import texts
+from pages.parts.completion.charts import Named
+from pages.parts.server import jobs
+from pages.parts.ui import controls, describe, glossary
+from pages.parts.ui.accounts import counted
+from pages.parts.ui.bullet_list import notice
+from pages.parts.ui.figures import IDENTITY, draw, show
+from pages.parts.ui.names import LETTERS, NOISES
+
+__all__ = ["example", "main_figure", "named", "protection", "results_of", "so_far", "title_of"]
+
+
+def title_of(spec: RunSpec) -> str:
+    """What a configuration is called: algorithm and noise."""
+    name = ALGORITHMS[spec.algorithm].title
+    if spec.mechanism == "none":
+        return f"{name}, no noise"
+    if ALGORITHMS[spec.algorithm].protects == "user":
+        return f"{name}, {NOISES[spec.mechanism]}, total ε {three(spec.epsilon or 1.0)}"
+    amount = (
+        f"ε {three(spec.epsilon)}"
+        if spec.epsilon is not None
+        else f"variance {three(spec.variance or 2.0)}"
+    )
+    return f"{name} + {NOISES[spec.mechanism]}, {amount}"
+
+
+def named(results: Sequence[RunResult | None]) -> list[Named]:
+    """The results that exist, with their letters."""
+    return [
+        Named(letter, title_of(r.spec), r)
+        for letter, r in zip(LETTERS, results, strict=False)
+        if r is not None
+    ]
+
+
+@st.cache_resource(max_entries=4, show_spinner=False)
+def example(specs: tuple[RunSpec, ...]) -> list[RunResult]:
+    """Finished results of a few small specs."""
+    return [run(spec) for spec in specs]
+
+
+def main_figure(results: list[Named], clip: bool) -> None:
+    """RMSE per iteration, with its alt text and numbers."""
+    figure, numbers = run_charts.rmse_curves(results, clip)
+    said = "; ".join(f"{n.label}: {three(n.result.final.test_rmse)}" for n in results)
+    show(figure, "rmse", f"Held-out RMSE per iteration. At the end: {said}.", numbers)
+    st.caption(
+        " · ".join(n.label for n in results)
+        + ". Bands: 95 % over the choice of held-out ratings. Each curve is one draw of noise and start; another seed shows how much they matter. Points above the frame are first iterations from a random start."
+    )
+
+
+def so_far(job: jobs.Job, clip: bool) -> bool:
+    """The curves of a running job, if there are any."""
+    shown = named(job.results)
+    if shown:
+        figure, _ = run_charts.rmse_curves(shown, clip)
+        draw(figure, "live-rmse", "Held-out RMSE per iteration so far.")
+    return bool(shown)
+
+
+def results_of(results: list[Named], clip: bool) -> None:
+    """Everything that finished runs show."""
+    main_figure(results, clip)
+    details(results, clip)
+
+
+def protection(result: RunResult | RecommendResult) -> None:
+    """What a result protects, how that was counted, and what the count leaves out."""
+    statement = result.statement
+    st.markdown(f":material/shield: {statement.label}")
+    if not statement.private:
+        st.caption("These results could reveal the data they were made from.")
+        return
+    noise = result.ledger.releases[0].mechanism
+    one_draw_delta = result.spec.delta if noise.name == "gaussian" else 0.0
+    kinds = len(result.ledger.releases)
+    if kinds == 1:
+        st.caption(f"{describe.describe(noise)}, standard deviation {three(noise.std)}.")
+    else:
+        st.caption(
+            f"{kinds} kinds of release, each with {IDENTITY[noise.name].title} noise of its own scale (in the ledger, to download below)."
+        )
+    st.caption(
+        f"Unit: one {statement.unit}; neighbours: {statement.neighbours}. Counted by {statement.how}."
+    )
+    if statement.nominal:
+        st.caption(
+            "If the nominal ε of one draw were all: "
+            + odds_sentence(
+                statement.epsilon_per_draw, one_draw_delta, "a rating had this value or another"
+            )
+        )
+    else:
+        st.caption(odds_sentence(statement.epsilon, statement.delta, subject(statement.unit)))
+    counted(statement)
+
+
+def account(item: Named, clip: bool) -> None:
+    """One configuration's numbers: error, trivial predictors, and what it protects."""
+    result, final = item.result, item.result.final
+    with st.container(border=True):
+        st.markdown(f"**{item.label}**")
+        st.metric(
+            f"held-out RMSE{', clipped' if clip else ''} (rating units)",
+            f"{final.test_rmse_clipped if clip else final.test_rmse:.4f}",
+            help=glossary.meaning("rmse")
+            + " ± is half of a 95 % interval over the choice of held-out ratings.",
+        )
+        half = final.test_half_width_clipped if clip else final.test_half_width
+        lines = [f"± {half:.2g} (95 %, over held-out ratings)"]
+        other = (
+            f"not clipped {final.test_rmse:.4f}"
+            if clip
+            else f"clipped to the scale {final.test_rmse_clipped:.4f}"
+        )
+        lines.append(f"{other} · training {final.train_rmse:.4f}")
+        if final.truth_rmse is not None:
+            lines.append(f"whole true matrix {final.truth_rmse:.4g}")
+        name, apart, wide = result.against_trivial
+        lines.append(
+            f"against the best trivial predictor, {name}: {apart:+.4f} ± {wide:.2g} (both clipped)"
+        )
+        st.caption("  \n".join(lines))
+        protection(result)
+
+
+def details(results: list[Named], clip: bool) -> None:
+    """Everything below the main figure."""
+    notice(texts.notice_runs(results))
+    for column, item in zip(st.columns(len(results)), results, strict=True):
+        with column:
+            account(item, clip)
+    trivial = results[0].result.trivial
+    st.caption(
+        "Trivial predictors (held-out RMSE): "
+        + " · ".join(f"{name} {three(v)}" for name, v in trivial.items())
+        + f". Split: {results[0].result.split.how}.",
+        help=glossary.meaning("trivial"),
+    )
+    picture = run_charts.completed(results)
+    if picture is not None:
+        st.subheader("The truth and what was completed", anchor=False)
+        show(
+            picture[0],
+            "completed",
+            "The first 40 users and items: the truth beside each completed matrix.",
+            picture[1],
+        )
+        st.caption(
+            "First 40 users and items, one colour scale. What is not known was filled in from the known share."
+        )
+    left, right = st.columns(2)
+    with left:
+        st.subheader("Predicted against actual", anchor=False)
+        figure, numbers = run_charts.actual_vs_predicted(results)
+        show(
+            figure,
+            "predicted",
+            "Mean prediction for each actual rating, with the middle 80 % of predictions.",
+            numbers,
+        )
+    with right:
+        st.subheader("How large are the errors?", anchor=False)
+        figure, numbers = run_charts.errors(results)
+        show(figure, "errors", "Distribution of held-out errors of each configuration.", numbers)
+    st.subheader("One user's top ten", anchor=False)
+    train = results[0].result.split.train
+    user = controls.whole("User", "user", 1, train.n_users, 1) - 1
+    seen = int((train.users == user).sum())
+    st.dataframe(
+        run_charts.top_ten(results, user),
+        hide_index=True,
+        width="stretch",
+        alt=f"Ten best items for user {user + 1} by each configuration.",
+    )
+    st.caption(
+        f"{train.user_label(user)} rated {seen} items in the training data; those are left out. In brackets the predicted rating, clipped to the scale."
+    )
+    export(results)
+
+
+def export(results: list[Named]) -> None:
+    """Downloads and the same run elsewhere."""
+    with st.expander(
+        "Take it with you", icon=":material/download:", on_change="rerun", key="take-away"
+    ) as fold:
+        if not fold.open:
+            return
+        st.download_button(
+            "Results with ledgers (JSON)",
+            data=lambda: json.dumps([r.result.summary() for r in results], indent=1),
+            file_name="dpmc-runs.json",
+            mime="application/json",
+            on_click="ignore",
+        )
+        for item in results:
+            if item.result.ledger.private:
+                st.download_button(
+                    f"Ledger of {item.label} (JSON)",
+                    data=lambda result=item.result: json.dumps(result.ledger.as_dict(), indent=1),
+                    file_name=f"dpmc-ledger-{item.letter.lower()}.json",
+                    mime="application/json",
+                    key=f"ledger-{item.letter}",
+                    on_click="ignore",
+                )
+        st.download_button(
+            "Errors per iteration (CSV)",
+            data=lambda: pd.concat(
+                [
+                    pd.DataFrame(r.result.summary()["steps"]).assign(configuration=r.label)
+                    for r in results
+                ]
+            ).to_csv(index=False),
+            file_name="dpmc-runs.csv",
+            mime="text/csv",
+            on_click="ignore",
+        )
+        for item in results:
+            st.markdown(f"**{item.label}** on the command line, and in Python:")
+            st.code(item.result.spec.command(), language="bash")
+            st.code(item.result.spec.python(), language="python")

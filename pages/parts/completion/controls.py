@@ -1,0 +1,173 @@
+"""The sidebar of the *Completion* page.
+
+Lives here: its widgets, and from them to fields of ``RunSpec``; those for protected users are in ``user_controls``. Does not live here: validation (``RunSpec``) or running.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import streamlit as st
+
+from dpmc_core.datasets import entry, names
+from dpmc_core.experiments.presets import PRESETS, WELL_REGULARISED, preset
+from dpmc_core.experiments.registry import ALGORITHMS
+from pages.parts.server import user_data as own_data
+from pages.parts.ui import controls, glossary
+from pages.parts.ui.names import NOISES
+
+__all__ = [
+    "LINK_TITLES",
+    "configuration",
+    "data_controls",
+    "method_controls",
+    "use_preset",
+]
+
+STARTING = {"A": ("als", "none"), "B": ("als", "huber"), "C": ("irls", "huber")}
+DATASETS = {
+    name: entry(name).title for name in names("ratings")
+}  # the catalogue's; menus add the visitor's own
+ALGORITHM_TITLES = {name: a.title for name, a in ALGORITHMS.items() if a.protects == "rating"}
+ZEROS = {"missing": "missing", "rating": "a rating"}
+SPLITS = {"random": "random", "u1": "published u1"}
+AMOUNTS = {"variance": "variance", "epsilon": "nominal ε"}
+LINK_TITLES = {
+    "dataset": DATASETS,
+    "zeros": ZEROS,
+    "split": SPLITS,
+    **{f"{x}_algorithm": ALGORITHM_TITLES for x in "abc"},
+    **{f"{x}_noise": NOISES for x in "abc"},
+    **{f"{x}_by": AMOUNTS for x in "abc"},
+}
+
+
+def use_preset(name: str) -> None:
+    """Put a preset's numbers for the chosen dataset into the widgets."""
+    st.session_state.update(preset(name, st.session_state["dataset"]))
+
+
+def data_controls(usual: dict[str, Any], then: Callable[[], None]) -> dict[str, Any]:
+    """Dataset and split; ``usual`` says where they start, ``then`` is called when another dataset is picked."""
+    fields: dict[str, Any] = {}
+    name = controls.choice(
+        "Dataset", "dataset", own_data.menu("ratings"), usual.get("dataset", "low-rank"), then=then
+    )
+    fields["dataset"] = name
+    if name == "sweetrs":
+        fields["zeros"] = controls.segments("A 0 in the file is", "zeros", ZEROS, "missing")
+    if entry(name).synthetic:
+        with st.expander("Shape of the synthetic data"):
+            fields["n_users"] = controls.number(
+                "Users", "n_users", "n_users", usual.get("n_users", 300)
+            )
+            fields["n_items"] = controls.number(
+                "Items", "n_items", "n_items", usual.get("n_items", 300)
+            )
+            fields["true_rank"] = controls.number("True rank", "true_rank", "true_rank", 5)
+            if name != "skewed":
+                fields["observed"] = controls.number(
+                    "Observed share", "observed", "observed", 0.1, step=0.01
+                )
+            if name == "low-rank":
+                fields["value_scale"] = controls.number(
+                    "Scale c", "value_scale", "value_scale", 1.0, step=0.1
+                )
+            if name == "skewed":
+                fields["n_ratings"] = controls.number(
+                    "Ratings", "n_ratings", "n_ratings", usual.get("n_ratings", 20_000), step=1000
+                )
+                fields["popularity"] = controls.number(
+                    "Popularity exponent", "popularity", "popularity", 0.9, step=0.1
+                )
+                fields["noise_floor"] = controls.number(
+                    "Noise floor", "noise_floor", "noise_floor", 0.5, step=0.05
+                )
+            fields["data_seed"] = controls.number("Data seed", "data_seed", "data_seed", 0)
+    return fields
+
+
+def method_controls(
+    dataset: str, usual: dict[str, Any], *, rating: bool, splits: bool
+) -> dict[str, Any]:
+    """Presets, if any, and the knobs that all configurations share, which start from ``usual`` or else from the usual preset; presets, and what only the
+    algorithms for one ``rating`` read, where they are about that; a choice of ``splits`` where there is one."""
+    usual = {**preset(WELL_REGULARISED, dataset), **usual}
+    for name, meaning in PRESETS.items() if rating else ():  # they are for ALS and IRLS
+        published = bool(preset(name, dataset))
+        st.button(
+            name.capitalize(),
+            on_click=use_preset,
+            args=(name,),
+            help=meaning if published else "The papers report nothing on this dataset.",
+            disabled=not published,
+            width="stretch",
+            key=f"preset-{name}",
+        )
+    fields: dict[str, Any] = {
+        "rank": controls.number("Rank r", "rank", "rank", usual["rank"]),
+        "reg": controls.number("Regularisation λ", "reg", "reg", usual["reg"], step=0.1),
+        "iterations": controls.number(
+            "Iterations T", "iterations", "iterations", usual["iterations"]
+        ),
+    }
+    with st.expander("More"):
+        if rating:
+            fields["inner"] = controls.number(
+                "IRLS inner iterations K", "inner", "inner", usual["inner"]
+            )
+            fields["loss_alpha"] = controls.number(
+                "IRLS loss α", "loss_alpha", "loss_alpha", 1.076, step=0.1
+            )
+        if dataset == "ml-100k" and splits:
+            fields["split"] = controls.segments("Split", "split", SPLITS, "random")
+        fields["test_fraction"] = controls.number(
+            "Held-out share", "test_fraction", "test_fraction", 0.2, step=0.05
+        )
+        if rating:
+            fields["sensitivity"] = controls.number(
+                "Nominal sensitivity Δ", "sensitivity", "nominal_sensitivity", 5.0, step=0.5
+            )
+        fields["delta"] = controls.number(
+            "δ", "delta", "account_delta", 1e-5, step=1e-6, format="%.1e"
+        )
+    return fields
+
+
+def configuration(letter: str) -> dict[str, Any]:
+    """Algorithm and noise of one configuration."""
+    algorithm, noise = STARTING[letter]
+    low = letter.lower()
+    fields: dict[str, Any] = {
+        "algorithm": controls.choice(
+            f"{letter}: algorithm",
+            f"{low}_algorithm",
+            ALGORITHM_TITLES,
+            algorithm,
+            help="  \n".join(
+                f"**{a.title}** {a.summary} ({a.source})"
+                for a in ALGORITHMS.values()
+                if a.protects == "rating"
+            ),
+        ),
+        "mechanism": controls.choice(f"{letter}: noise", f"{low}_noise", NOISES, noise),
+    }
+    if fields["mechanism"] == "none":
+        return fields
+    by = controls.segments(
+        f"{letter}: amount by", f"{low}_by", AMOUNTS, "variance", help=glossary.meaning("nominal")
+    )
+    if by == "variance":
+        fields["variance"] = controls.number(
+            f"{letter}: variance", f"{low}_variance", "noise_variance", 2.0, step=0.5
+        )
+    else:
+        fields["epsilon"] = controls.number(
+            f"{letter}: nominal ε of one draw", f"{low}_epsilon", "noise_epsilon", 5.0, step=0.5
+        )
+    if fields["mechanism"] == "huber" and controls.switch(
+        f"{letter}: choose α",
+        f"{low}_own_alpha",
+        help="Otherwise the papers' rule: unit scale, and the α with that variance.",
+    ):
+        fields["alpha"] = controls.number(f"{letter}: α", f"{low}_alpha", "alpha", 1.5, step=0.1)
+    return fields

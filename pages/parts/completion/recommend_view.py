@@ -1,0 +1,201 @@
+"""Items recommended to held-out users, by up to three configurations side by side.
+
+Lives here: what the *Completion* page shows of the task "recommend". Does not live here: its controls, running, or predicted ratings
+(``compare_view``).
+"""
+
+import json
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from dpmc_core.experiments import RecommendResult, RunSpec, recommend
+from dpmc_core.metrics import RECALL_AT, top_items
+from dpmc_core.wording import three
+from pages.parts.completion.compare_view import protection, title_of
+from pages.parts.server import jobs
+from pages.parts.ui import controls
+from pages.parts.ui.bullet_list import notice
+from pages.parts.ui.figures import IDENTITY, Drawn, Label, draw, figure, label_ends, level, show
+from pages.parts.ui.names import LETTERS
+
+__all__ = ["example", "results_of", "so_far"]
+
+Results = list[tuple[str, RecommendResult]]  # letter and result
+
+
+@st.cache_resource(max_entries=4, show_spinner=False)
+def example(specs: tuple[RunSpec, ...]) -> list[RecommendResult]:
+    """Finished results of a few small specs."""
+    return [recommend(spec) for spec in specs]
+
+
+def lettered(results: Sequence[RecommendResult | None]) -> Results:
+    """The results that exist, with their letters."""
+    return [(letter, r) for letter, r in zip(LETTERS, results, strict=False) if r is not None]
+
+
+def so_far(job: jobs.Job) -> bool:
+    """The recalls of a running job, if there are any."""
+    shown = lettered(job.results)
+    if shown:
+        draw(recalls(shown)[0], "live-recall", "Recall so far.")
+    return bool(shown)
+
+
+def recalls(results: Results) -> Drawn:
+    """Recall per step with 95 % intervals over the held-out users; trivial predictors as horizontal lines."""
+    fig = figure("step", f"Recall@{RECALL_AT} of held-out users (share, 0 to 1)", height=400)
+    ends, rows, last, top = [], [], 1, 0.0
+    for k, (letter, result) in enumerate(results):
+        look = IDENTITY[result.spec.mechanism]
+        x = [m.iteration + 0.04 * (k - 1) for m in result.metrics]
+        fig.add_scatter(
+            x=x,
+            y=[m.recall for m in result.metrics],
+            error_y={
+                "type": "data",
+                "array": [m.half_width for m in result.metrics],
+                "thickness": 1.2,
+                "width": 3,
+            },
+            mode="lines+markers",
+            name=f"{letter} · {title_of(result.spec)}",
+            line={"color": look.colour, "dash": look.dash, "width": 2},
+            marker={
+                "color": look.colour,
+                "symbol": look.marker + ("", "-open", "-dot")[k % 3],
+                "size": 9,
+            },
+        )
+        last = max(last, result.metrics[-1].iteration)
+        top = max([top, *(m.recall + np.nan_to_num(m.half_width) for m in result.metrics)])
+        ends.append((result.metrics[-1].iteration, result.final.recall, letter))
+        rows += [
+            {
+                "configuration": f"{letter} · {title_of(result.spec)}",
+                "step": m.iteration,
+                "recall": m.recall,
+                "half_width_95": m.half_width,
+            }
+            for m in result.metrics
+        ]
+    for name, value in results[0][1].trivial.items():
+        level(fig, value, {"width": 1, "dash": "dot", "color": "rgba(128,128,128,0.9)"})
+        ends.append((last, value, name))
+        top = max(top, value)
+    shown = (0.0, min(1.0, top * 1.12) or 1.0)
+    fig.update_yaxes(range=shown)
+    fig.update_xaxes(range=[0.8, last + 0.1], dtick=1 if last <= 10 else None)
+    fig.update_layout(margin={"r": 130})
+    label_ends(fig, [Label(x + 0.06, y, text) for x, y, text in ends], shown)
+    return fig, pd.DataFrame(rows)
+
+
+def interval(half: float) -> str:
+    """± in words, which one person cannot give."""
+    return (
+        "one held-out user: no interval"
+        if math.isnan(half)
+        else f"± {half:.2g} (95 %, over held-out users)"
+    )
+
+
+def sentences(results: Results) -> list[str]:
+    """Where each stands against recommending to everybody what is most liked, by the paired difference over the same held-out users."""
+    out = []
+    for letter, result in results:
+        name, best = f"{letter} · {title_of(result.spec)}", result.trivial["most liked"]
+        gap, half = result.against_most_liked
+        found = f"{name}: Recall@{RECALL_AT} {100 * result.final.recall:.1f} %"
+        if not abs(gap) > half:
+            out.append(
+                f"{found}; not told apart from recommending what is most liked ({100 * best:.1f} %), by these users."
+            )
+        else:
+            out.append(
+                f"{found}, {'more' if gap > 0 else 'less'} than by recommending what is most liked ({100 * best:.1f} %, which protects nobody), "
+                f"by {100 * abs(gap):.1f} ± {100 * half:.1f} points."
+            )
+    return out
+
+
+def results_of(results: Sequence[RecommendResult | None]) -> None:
+    """Everything that finished runs show."""
+    shown = lettered(results)
+    said = sentences(shown)
+    fig, numbers = recalls(shown)
+    show(fig, "recall", " ".join(said), numbers)
+    split = shown[0][1].split
+    st.caption(
+        f"Of the items that a held-out user likes but did not show, the share among the {RECALL_AT} recommended (of at most {RECALL_AT}; dpals-paper D.1). "
+        f"{split.how[0].upper()}{split.how[1:]}. Bars: 95 % over the choice of held-out users; noise and start are one draw each."
+    )
+    few = shown[0][1].by_user.size
+    if few < 30:
+        st.warning(
+            f"Only {few} users were held out: too few to tell much. More users, or a larger held-out share, say more.",
+            icon=":material/group:",
+        )
+    notice(said)
+    for column, (letter, result) in zip(st.columns(len(shown)), shown, strict=True):
+        with column.container(border=True):
+            st.markdown(f"**{letter} · {title_of(result.spec)}**")
+            st.metric(
+                f"Recall@{RECALL_AT} (share)",
+                f"{result.final.recall:.4f}",
+                help=f"Of the liked items that a held-out user did not show, the share among the {RECALL_AT} recommended, counted as if nobody had more than {RECALL_AT} of them; mean over users.",
+            )
+            apart, wide = result.against_most_liked
+            st.caption(
+                f"{interval(result.final.half_width)}  \nagainst what is most liked: {apart:+.4f} ± {wide:.2g}  \n"
+                + ", ".join(f"{name} {three(v)}" for name, v in result.trivial.items())
+            )
+            protection(result)
+    one_user(shown)
+    with st.expander(
+        "Take it with you", icon=":material/download:", on_change="rerun", key="take-recall"
+    ) as fold:
+        if fold.open:
+            st.download_button(
+                "Results with ledgers (JSON)",
+                data=lambda: json.dumps([r.summary() for _, r in shown], indent=1),
+                file_name="dpmc-recommend.json",
+                mime="application/json",
+                on_click="ignore",
+            )
+            for letter, result in shown:
+                st.markdown(f"**{letter} · {title_of(result.spec)}** on the command line:")
+                st.code(result.spec.command(), language="bash")
+
+
+def one_user(results: Results) -> None:
+    """What one held-out person is recommended, and whether they liked it."""
+    st.subheader("One held-out person's ten best", anchor=False)
+    split = results[0][1].split
+    held = np.unique(split.target.users)
+    place = controls.whole("Held-out person", "held_user", 1, int(held.size), 1) - 1
+    user = int(held[place])
+    liked = set(split.target.items[split.target.users == user].tolist())
+    known = split.query.items[split.query.users == user]
+    columns = {}
+    for letter, result in results:
+        best = top_items(result.model.block(np.array([user]))[0], known)
+        columns[letter] = [
+            ("● " if int(j) in liked else "") + split.train.item_label(int(j)) for j in best
+        ]
+    longest = max(len(c) for c in columns.values())
+    frame = pd.DataFrame({k: v + [""] * (longest - len(v)) for k, v in columns.items()})
+    frame.insert(0, "rank", range(1, longest + 1))
+    st.dataframe(
+        frame,
+        hide_index=True,
+        width="stretch",
+        alt=f"Ten best items for held-out person {place + 1}.",
+    )
+    st.caption(
+        f"● liked by this person, who did not show it (such items: {len(liked)}). {known.size} liked items were known when the list was made, and are left out."
+    )

@@ -1,0 +1,305 @@
+"""From studies to figures and sentences.
+
+Lives here: error against what a study varies, the spread of ratings over items, and the "What to notice" of each. Pure functions of their inputs.
+Does not live here: running (``dpmc_core.experiments.studies.completion``), or page layout.
+"""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from plotly.subplots import make_subplots
+
+from dpmc_core.experiments.skew import Skew
+from dpmc_core.experiments.studies.completion import STUDIES, Point, StudyResult
+from dpmc_core.wording import three
+from pages.parts.ui.figures import Drawn, Label, figure, label_ends, level
+
+__all__ = [
+    "LINES",
+    "skew_cells",
+    "skew_curves",
+    "skew_sentences",
+    "study_curves",
+    "study_sentences",
+]
+
+LINES = (
+    ("#0072B2", "solid", "circle"),
+    ("#D55E00", "dash", "square"),
+    ("#009E73", "dot", "diamond"),
+    ("#CC79A7", "dashdot", "triangle-up"),
+)
+_QUIET = ", no noise"
+BEST = "best trivial predictor"
+_GREY = ("#666666", "longdash", "cross")
+
+
+def series_of(result: StudyResult) -> dict[str, list[Point]]:
+    """The points of each line, in order of x."""
+    out: dict[str, list[Point]] = {}
+    for point in result.points:
+        out.setdefault(point.series, []).append(point)
+    return {name: sorted(points, key=lambda p: p.x) for name, points in out.items()}
+
+
+def looks(names: Sequence[str]) -> dict[str, tuple[str, str, str]]:
+    """Colour, dash and marker of each line; without noise a line keeps its algorithm's colour, in long dashes."""
+    noisy = [name for name in names if not name.endswith("no noise")]
+    out = {name: LINES[k % len(LINES)] for k, name in enumerate(noisy)}
+    for name in names:
+        if name not in out:
+            colour = out.get(name.removesuffix(_QUIET), _GREY)[0]
+            out[name] = (colour, _GREY[1], _GREY[2])
+    return out
+
+
+def study_curves(result: StudyResult) -> Drawn:
+    """Mean held-out error with 95 % intervals over seeds against what the study varies; trivial predictors as horizontal lines."""
+    kind = STUDIES[result.spec.kind]
+    fig = figure(
+        kind.x_title, "held-out RMSE, clipped (rating units)", height=460, log_x=kind.log_x
+    )
+    by_name = series_of(result)
+    style = looks(list(by_name))
+    ends: list[Label] = []
+    values: list[float] = []
+    rows = []
+    last = max((p.x for p in result.points), default=1.0)
+    for name, points in by_name.items():
+        colour, dash, marker = style[name]
+        half = [0.0 if math.isnan(p.half_width) else p.half_width for p in points]
+        fig.add_scatter(
+            x=[p.x for p in points],
+            y=[p.mean for p in points],
+            error_y={"type": "data", "array": half, "thickness": 1.2, "width": 3},
+            mode="lines+markers",
+            name=name,
+            line={
+                "color": colour,
+                "dash": dash,
+                "width": 1.5 if name.endswith("no noise") else 2.5,
+            },
+            marker={"color": colour, "symbol": marker, "size": 8},
+        )
+        ends.append(Label(last, points[-1].mean, name))
+        values += [p.mean for p in points]
+        rows += [
+            {
+                "line": name,
+                kind.x_title: p.x,
+                "mean_rmse_clipped": p.mean,
+                "half_width_95": p.half_width,
+                "seeds": len(p.errors),
+                "stated_epsilon": p.epsilon,
+            }
+            for p in points
+        ]
+    if (
+        result.spec.kind == "people" and by_name
+    ):  # fewer people have another trivial predictor, and other held-out ratings
+        points = next(iter(by_name.values()))
+        beside = [float(np.mean(p.trivial)) for p in points]
+        fig.add_scatter(
+            x=[p.x for p in points],
+            y=beside,
+            mode="lines",
+            name=BEST,
+            line={"color": "rgba(128,128,128,0.9)", "dash": "dot", "width": 1},
+        )
+        ends.append(Label(last, beside[-1], BEST))
+        values += beside
+    for name, value in result.trivial.items() if result.spec.kind != "people" else ():
+        level(fig, value, {"width": 1, "dash": "dot", "color": "rgba(128,128,128,0.9)"})
+        ends.append(Label(last, value, name))
+    if values:
+        values += list(result.trivial.values()) if result.spec.kind != "people" else []
+        shown = (min(values) * 0.97, max(values) * 1.03)
+        fig.update_yaxes(range=shown)
+        label_ends(fig, ends, shown, log_x=kind.log_x)
+    fig.update_layout(margin={"r": 160})
+    ticks = sorted({p.x for p in result.points})
+    if kind.log_x and ticks:
+        edges = [math.log10(ticks[0]), math.log10(ticks[-1])]
+        room = 0.04 * (edges[1] - edges[0] or 1.0)  # the names of the lines stand outside
+        fig.update_xaxes(
+            tickvals=ticks,
+            ticktext=[f"{t:,.4g}" for t in ticks],
+            range=[edges[0] - room, edges[1] + 0.4 * room],
+        )
+    return fig, pd.DataFrame(rows)
+
+
+def study_sentences(result: StudyResult) -> list[str]:
+    """What a study's numbers show."""
+    by_name = series_of(result)
+    if not result.trivial or not by_name:
+        return []
+    if result.spec.seeds == 1 or all(len(p.errors) < 2 for p in result.points):
+        return [
+            "One seed gives no interval: nothing here is told apart from chance. Take more seeds for that."
+        ]
+    out = [_special(result, by_name)] if result.spec.kind != "epsilon" else []
+    name, best = min(result.trivial.items(), key=lambda pair: pair[1])
+    trivial = "the best trivial predictor on the same ratings (" + (
+        "which protects nobody)"
+        if result.spec.kind == "people"
+        else f"{name} means, {three(best)}, which protects nobody)"
+    )
+    return out + [
+        _standing(line, points, trivial, result.spec.kind) for line, points in by_name.items()
+    ]
+
+
+def _standing(line: str, points: list[Point], trivial: str, kind: str) -> str:
+    """Where a line stands against the best trivial predictor, by paired differences over the seeds."""
+    what = {"epsilon": "ε", "projection": "ε", "people": "users", "rank": "rank"}.get(kind, "β")
+
+    def places(some: list[Point]) -> str:
+        return ", ".join(f"{p.x:,.0f}" if p.x >= 100 else f"{p.x:g}" for p in some)
+
+    apart = [(p, *p.against_trivial) for p in points]
+    won = [p for p, mean, half in apart if mean < -half]
+    lost = [p for p, mean, half in apart if mean > half]
+    if len(won) == len(points):
+        return f"**{line}** beats {trivial} throughout."
+    if len(lost) == len(points):
+        return f"**{line}** loses to {trivial} throughout."
+    if not won:
+        where = f"; it loses at {what} = {places(lost)}" if lost else ""
+        return f"**{line}** is nowhere clearly better than {trivial}{where}."
+    rest = f", loses at {places(lost)}" if lost else ""
+    left = "" if len(won) + len(lost) == len(points) else "; elsewhere they are not told apart"
+    return f"**{line}** beats {trivial} at {what} = {places(won)}{rest}{left}."
+
+
+def _special(result: StudyResult, by_name: dict[str, list[Point]]) -> str:
+    """The sentence that a study is made for."""
+    kind = result.spec.kind
+    if kind == "people":
+        line, points = next(iter(by_name.items()))
+        first, last = points[0], points[-1]
+        if len(points) > 1 and last.mean + _half(last) < first.mean - _half(first):
+            return (
+                f"From {first.x:,.0f} to {last.x:,.0f} users, at the same ε, the error of {line} falls from {three(first.mean)} to {three(last.mean)}: "
+                "more people, same privacy, less error."
+            )
+        return f"From {first.x:,.0f} to {last.x:,.0f} users the error of {line} goes from {three(first.mean)} to {three(last.mean)}."
+    if kind in ("items", "rank", "exponents"):
+        what = "rank" if kind == "rank" else "β"
+        bests = [(line, min(points, key=lambda p: p.mean)) for line, points in by_name.items()]
+        said = "; ".join(f"{line}: {what} = {p.x:g} ({three(p.mean)})" for line, p in bests)
+        return f"Least error, read from the held-out ratings themselves: {said}."
+    lowest = {line: points[0] for line, points in by_name.items()}
+    said = "; ".join(f"{line} {three(p.mean)} ± {_half(p):.2g}" for line, p in lowest.items())
+    return f"With most noise (ε = {next(iter(lowest.values())).x:g}): {said}."
+
+
+def _half(point: Point) -> float:
+    return math.inf if math.isnan(point.half_width) else point.half_width
+
+
+def skew_curves(skews: Sequence[Skew]) -> Drawn:
+    """Share of what takes part that the most-taken items hold, under each way of taking part."""
+    fig = figure(
+        "share of the items, most taken first (%)",
+        "share of the ratings (or weight) that take part (%)",
+        height=420,
+    )
+    frame: dict[str, object] = {}
+    for skew, (colour, dash, marker) in zip(skews, LINES, strict=True):
+        x = np.linspace(0, 100, skew.shares.size)
+        spots = np.unique(np.linspace(0, x.size - 1, 101).astype(int))
+        fig.add_scatter(
+            x=x[spots],
+            y=100 * skew.shares[spots],
+            mode="lines+markers",
+            name=skew.name,
+            line={"color": colour, "dash": dash},
+            marker={"color": colour, "symbol": marker, "size": 8, "maxdisplayed": 10},
+        )
+        frame["percent_of_items"] = x
+        frame[skew.name] = 100 * skew.shares
+    # all lines end in one point, so their names stand in a legend
+    fig.update_layout(showlegend=True, legend={"orientation": "h", "y": 1.12, "x": 0})
+    fig.update_yaxes(range=(0.0, 102.0))
+    return fig, pd.DataFrame(frame)
+
+
+def skew_cells(skews: Sequence[Skew]) -> Drawn:
+    """How each way of limiting users moves weight between busy and quiet users, popular and rare items (percentage points against all ratings)."""
+    whole, *others = skews
+    fig = make_subplots(
+        len(others),
+        1,
+        subplot_titles=[s.name for s in others],
+        shared_xaxes=True,
+        vertical_spacing=0.07,
+    )
+    changes = [100 * (s.cells - whole.cells) for s in others]
+    reach = max(float(np.abs(c).max()) for c in changes) or 1.0
+    rows = []
+    for k, (skew, change) in enumerate(zip(others, changes, strict=True)):
+        labels_x = [f"{e:,.0f}" for e in np.ceil(skew.item_edges[:-1])]
+        labels_y = [f"{e:,.0f}" for e in np.ceil(skew.user_edges[:-1])]
+        fig.add_heatmap(
+            z=np.round(change, 3),
+            x=list(range(len(labels_x))),
+            y=list(range(len(labels_y))),
+            coloraxis="coloraxis",
+            hovertemplate="user bin %{y}, item bin %{x}: %{z:+.2f} points<extra></extra>",
+            row=k + 1,
+            col=1,
+        )
+        shown = list(range(0, len(labels_x), 3))
+        fig.update_xaxes(tickvals=shown, ticktext=[labels_x[i] for i in shown], row=k + 1, col=1)
+        fig.update_yaxes(
+            tickvals=shown,
+            ticktext=[labels_y[i] for i in shown],
+            title_text="ratings of the user",
+            row=k + 1,
+            col=1,
+        )
+        i, j = np.indices(change.shape)
+        rows.append(
+            pd.DataFrame(
+                {
+                    "taking part": skew.name,
+                    "ratings of the user from": skew.user_edges[:-1][i.ravel()],
+                    "ratings of the item from": skew.item_edges[:-1][j.ravel()],
+                    "percentage points": change.ravel(),
+                }
+            )
+        )
+    fig.update_xaxes(title_text="ratings of the item", row=len(others), col=1)
+    fig.update_layout(
+        height=760,
+        margin={"l": 10, "r": 10, "t": 34, "b": 10},
+        coloraxis={
+            "colorscale": "RdBu",
+            "reversescale": True,
+            "cmin": -reach,
+            "cmax": reach,
+            "colorbar": {"title": {"text": "points"}},
+        },
+    )
+    return fig, pd.concat(rows)
+
+
+def skew_sentences(skews: Sequence[Skew], k: int) -> list[str]:
+    """What the curves show."""
+    top = {s.name: 100 * s.top for s in skews}
+    out = [
+        f"The most popular fifth of the items holds {top['all ratings']:.0f} % of all ratings; of at most {k} a user, {top['uniform']:.0f} % if drawn evenly "
+        f"and {top['adaptive']:.0f} % if everybody gives their rarest; with weights instead of drawing, {top['all, by weights']:.0f} % of the squared weight."
+    ]
+    if top["uniform"] > top["all ratings"] + 0.5:
+        out.append(
+            "Drawing evenly makes the skew worse: quiet users, who mostly know popular items, count for more."
+        )
+    if top["adaptive"] < top["uniform"] - 0.5:
+        out.append(
+            "Less skew means that fewer ratings are spent on items that are known well anyway, and noise hurts less where it hurts most."
+        )
+    return out

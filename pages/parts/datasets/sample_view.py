@@ -1,0 +1,158 @@
+"""Images and documents on the *Datasets* page.
+
+Lives here: what is shown of a set of images or documents. Does not live here: ratings (the page itself), fetching, or charts of results.
+"""
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from dpmc_core.datasets.catalogue import Entry
+from dpmc_core.datasets.samples import Samples
+from dpmc_core.experiments import FactorSpec
+from dpmc_core.experiments.tasks.factorize import clean_samples
+from dpmc_core.wording import three
+from pages.parts.ui import controls
+from pages.parts.ui.figures import Drawn, draw, figure, show
+from pages.parts.ui.pictures import picture, tiles
+
+__all__ = ["samples_of_entry"]
+
+_SHOWN, _ACROSS = 40, 10
+
+
+def samples_of_entry(chosen: Entry) -> None:
+    """Size, a look at some of them, and what is in them."""
+    with st.spinner("Reading…"):
+        samples = clean_samples(FactorSpec(dataset=chosen.name, rank=2))
+    images = samples.unit == "image"
+    facts = {
+        f"{samples.unit}s N": f"{len(samples):,}",
+        "pixels D" if images else "words after filtering D": f"{samples.dimension:,}",
+        "classes": f"{len(set(samples.labels)):,}" if samples.labels else "none given",
+    }
+    if not images:
+        facts["of the table filled"] = (
+            f"{100 * samples.values.nnz / (samples.dimension * len(samples)):.2f} %"  # type: ignore[union-attr]
+        )
+    for cell, (title, value) in zip(st.columns(len(facts)), facts.items(), strict=True):
+        cell.metric(title, value)
+    for note in samples.notes:
+        st.caption(controls.plain(note))
+    (_images if images else _documents)(samples)
+    if chosen.synthetic:
+        st.caption(f"Shown with N = {len(samples):,}; the Factorization page makes up to 100,000.")
+    st.page_link(
+        "factorization.py", label="Learn from it on the Factorization page", icon=":material/face:"
+    )
+
+
+def _images(samples: Samples) -> None:
+    st.markdown("**What do they look like?**")
+    shape = samples.shape
+    assert shape is not None  # images have one
+    some = np.linspace(0, len(samples) - 1, min(_SHOWN, len(samples))).astype(int)
+    sheet = tiles(np.asarray(samples.values)[:, some], shape, _ACROSS)
+    draw(
+        picture(sheet, 330),
+        f"faces-{len(samples)}",
+        f"{some.size} of the {len(samples):,} images.",
+        toolbar=False,
+    )
+    st.caption(
+        f"{some.size} of {len(samples):,}, spread evenly; {shape[0]}×{shape[1]} pixels. Every image is brought to length 1 (the square root of the sum of its squared pixels) before anything is learned: "
+        "that bounds what one image can change."
+    )
+    if samples.truth is not None:
+        st.markdown("**The true parts**")
+        draw(
+            picture(tiles(samples.truth, shape, _ACROSS), 200),
+            "true-parts",
+            f"The {samples.truth.shape[1]} parts that the faces are made of.",
+            toolbar=False,
+        )
+    if samples.labels:
+        st.caption(f"Classes in the data: {len(set(samples.labels))} people.")
+
+
+def _documents(samples: Samples) -> None:
+    left, right = st.columns(2)
+    with left:
+        st.markdown("**Which words are in most documents?**")
+        drawn, numbers = frequent_words(samples)
+        top = numbers.iloc[0]
+        show(
+            drawn,
+            "frequent-words",
+            f"The most widespread word is {top['word']}, in {100 * top['share']:.0f} % of the documents.",
+            numbers,
+        )
+    with right:
+        st.markdown("**How long are documents?**")
+        drawn, numbers = lengths(samples)
+        show(
+            drawn,
+            "lengths",
+            f"The median document holds {numbers.attrs['median']:.0f} of the words.",
+            numbers,
+        )
+    st.markdown("**What to notice**")
+    counted = (
+        "was fixed before any document was read"
+        if samples.public_words
+        else "was made from these documents"
+    )
+    st.markdown(
+        f"- The list of words {counted}. Sound runs take it as public; "
+        + (
+            "here it truly is."
+            if samples.public_words
+            else "a word that only a few documents hold may tell that they are there."
+        )
+    )
+    if samples.texts:
+        number = controls.whole("Document", "d_document", 1, len(samples), 1)
+        text = samples.texts[number - 1]
+        st.text(text[:600] + ("…" if len(text) > 600 else ""))
+
+
+def frequent_words(samples: Samples, count: int = 20) -> Drawn:
+    """The words that most documents hold, as shares of the documents."""
+    assert samples.counts is not None
+    share = np.bincount(samples.counts.indices, minlength=samples.dimension) / len(samples)
+    order = np.argsort(-share, kind="stable")[:count]
+    numbers = pd.DataFrame({"word": [samples.words[k] for k in order], "share": share[order]})
+    fig = figure("share of the documents", "", height=460)
+    fig.add_bar(
+        x=numbers["share"].tolist(),
+        y=numbers["word"].tolist(),
+        orientation="h",
+        marker={"color": "#0072B2", "opacity": 0.5},
+    )
+    fig.update_yaxes(type="category", autorange="reversed")
+    fig.update_layout(margin={"r": 10}, hovermode="closest")
+    return fig, numbers
+
+
+def lengths(samples: Samples) -> Drawn:
+    """How many of the words documents hold (each counted as often as it occurs)."""
+    assert samples.counts is not None
+    size = np.asarray(samples.counts.sum(axis=0)).ravel()
+    edges = np.unique(np.round(np.geomspace(max(size.min(), 1), size.max() + 1, 25)))
+    heights, edges = np.histogram(size, edges)
+    numbers = pd.DataFrame({"from": edges[:-1], "to": edges[1:], "documents": heights})
+    numbers.attrs["median"] = float(np.median(size))
+    fig = figure("words in a document (log scale)", "documents", height=460, log_x=True)
+    fig.add_bar(
+        x=np.sqrt(edges[:-1] * edges[1:]).tolist(),
+        y=heights.tolist(),
+        width=np.diff(edges).tolist(),
+        marker={"color": "#0072B2", "opacity": 0.5},
+        hovertemplate="%{y} documents<extra></extra>",
+    )
+    fig.update_layout(
+        margin={"r": 10},
+        hovermode="closest",
+        title={"text": f"median {three(numbers.attrs['median'])}"},
+    )
+    return fig, numbers

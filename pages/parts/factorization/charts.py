@@ -1,0 +1,337 @@
+"""From factorisations to figures.
+
+Lives here: parts as tiles, topics as bars, objective per round, one face rebuilt, spoiled pixels and what took them up. Pure functions of their inputs. Does not live
+here: studies (``factor_study_view``) or page layout.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+from plotly.subplots import make_subplots
+
+from dpmc_core.experiments import FactorResult
+from dpmc_core.experiments.tasks.factorize import TRIVIAL
+from dpmc_core.metrics.factors import match_parts
+from dpmc_core.metrics.topics import top_words
+from pages.parts.ui import figure_cache as drawn_once
+from pages.parts.ui.figures import Drawn, Identity, Label, figure, label_ends, level
+from pages.parts.ui.pictures import picture, tiles
+
+__all__ = [
+    "LOOKS",
+    "Learned",
+    "document_bars",
+    "learned",
+    "objective_curves",
+    "outlier_tiles",
+    "part_tiles",
+    "rebuilt",
+    "rebuilt_tiles",
+    "spoiled_shown",
+    "topic_bars",
+]
+
+FloatArray = NDArray[np.float64]
+LOOKS: dict[str, Identity] = {
+    "nmf": Identity("NMF, not private", "#666666", "longdash", "cross"),
+    "sklearn-nmf": Identity("scikit-learn's NMF", "#666666", "dot", "x"),
+    "robust-nmf": Identity("Robust NMF, not private", "#009E73", "dot", "diamond"),
+    "private-nmf-published": Identity(
+        "As published, not private", "#CC79A7", "dashdot", "triangle-up"
+    ),
+    "private-nmf": Identity("Made sound", "#D55E00", "dash", "square"),
+    "moment-nmf": Identity("Moment NMF, sound", "#0072B2", "solid", "circle"),
+}
+_GREY_LINE = "rgba(128,128,128,0.9)"
+
+
+@dataclass(frozen=True)
+class Learned:
+    """A result as it is shown: its name, and its parts in the order of the first result's, each beside its closest (``order``; ``likeness`` is the cosine, NaN for the
+    first)."""
+
+    name: str
+    result: FactorResult
+    order: NDArray[np.intp]
+    likeness: FloatArray
+
+    @property
+    def look(self) -> Identity:
+        """Colour, dash and marker of its algorithm."""
+        return LOOKS[self.result.spec.algorithm]
+
+    @property
+    def dictionary(self) -> FloatArray:
+        """W with its columns in that order."""
+        return self.result.dictionary[:, self.order]
+
+
+def learned(results: Sequence[FactorResult]) -> list[Learned]:
+    """The results with matched parts: the first one's by how much they are used, most used first; the others' by the Hungarian method."""
+    first = results[0]
+    usage = first.coefficients.sum(axis=1) * np.linalg.norm(first.dictionary, axis=0)
+    order = np.argsort(-usage, kind="stable")
+    reference = first.dictionary[:, order]
+    out = [Learned(LOOKS[first.spec.algorithm].title, first, order, np.full(len(order), math.nan))]
+    for result in results[1:]:
+        partner, cosine = match_parts(reference, result.dictionary)
+        left = np.setdiff1d(np.arange(result.dictionary.shape[1]), partner)
+        places = np.array(partner)
+        places[places < 0] = left[: int((places < 0).sum())]
+        out.append(Learned(LOOKS[result.spec.algorithm].title, result, places, cosine))
+    return out
+
+
+@drawn_once.of_results
+def part_tiles(item: Learned) -> go.Figure:
+    """All parts of one result."""
+    shape = item.result.clean.shape
+    assert shape is not None  # images have one
+    across = math.ceil(math.sqrt(item.dictionary.shape[1]))
+    return picture(tiles(item.dictionary, shape, across), 250)
+
+
+@drawn_once.of_results
+def topic_bars(item: Learned, first: int, count: int, words: int = 8) -> Drawn:
+    """Topics ``first`` to ``first + count`` − 1 of one result: their heaviest words, as long as their weight within the topic."""
+    named = top_words(item.dictionary[:, first : first + count], item.result.clean.words, words)
+    titles = []
+    for k in range(len(named)):
+        near = item.likeness[first + k]
+        titles.append(
+            f"topic {first + k + 1}" + ("" if math.isnan(near) else f" · likeness {near:.2f}")
+        )
+    fig = make_subplots(
+        rows=len(named), cols=1, subplot_titles=titles, vertical_spacing=0.24 / max(len(named), 1)
+    )
+    rows = []
+    for k, topic in enumerate(named, start=1):
+        top = topic[0][1] if topic else 1.0
+        fig.add_bar(
+            x=[weight / top for _, weight in topic] or [0.0],
+            y=[word for word, _ in topic] or ["(empty)"],
+            orientation="h",
+            marker={"color": item.look.colour, "opacity": 0.35},
+            text=[word for word, _ in topic] or ["(empty)"],
+            textposition="inside",
+            insidetextanchor="start",
+            textangle=0,
+            constraintext="none",
+            hovertemplate="%{y}: %{x:.2f} of the heaviest<extra></extra>",
+            row=k,
+            col=1,
+        )
+        rows += [
+            {"topic": first + k, "word": word, "weight": weight, "relative": weight / top}
+            for word, weight in topic
+        ]
+    fig.update_xaxes(visible=False, range=[0, 1.35])
+    fig.update_yaxes(type="category", visible=False, autorange="reversed")
+    fig.update_layout(
+        height=30 + 178 * len(named),
+        margin={"l": 0, "r": 0, "t": 24, "b": 0},
+        showlegend=False,
+        bargap=0.12,
+    )
+    fig.update_annotations(font={"size": 13}, x=0.0, xanchor="left")
+    return fig, pd.DataFrame(rows)
+
+
+@drawn_once.of_results
+def objective_curves(items: Sequence[Learned]) -> Drawn:
+    """Objective per round of each result; at its end 95 % over the choice of images or documents. The average column and scikit-learn's NMF as horizontal lines."""
+    unit = items[0].result.clean.unit
+    fig = figure(
+        "round (log scale)",
+        f"objective (½ squared error of a{'n' if unit == 'image' else ''} {unit} of length 1)",
+        log_x=True,
+    )
+    ends, rows, values = [], [], []
+    last = max(item.result.final.iteration for item in items)
+    for item in items:
+        look, metrics = item.look, item.result.metrics
+        fig.add_scatter(
+            x=[m.iteration for m in metrics],
+            y=[m.objective for m in metrics],
+            mode="lines+markers" if len(metrics) < 12 else "lines",
+            name=item.name,
+            line={"color": look.colour, "dash": look.dash, "width": 2.5},
+            marker={"color": look.colour, "symbol": look.marker, "size": 8},
+        )
+        final = metrics[-1]
+        fig.add_scatter(
+            x=[final.iteration],
+            y=[final.objective],
+            error_y={"type": "data", "array": [final.half_width], "thickness": 1.2, "width": 4},
+            mode="markers",
+            marker={"color": look.colour, "symbol": look.marker, "size": 9},
+            hoverinfo="skip",
+        )
+        ends.append(Label(final.iteration, final.objective, item.name))
+        values += [m.objective for m in metrics[1:] or metrics] + [
+            final.objective + final.half_width
+        ]
+        rows += [
+            {
+                "method": item.name,
+                "round": m.iteration,
+                "objective": m.objective,
+                "half_width_95": m.half_width,
+            }
+            for m in metrics
+        ]
+    first = items[0].result
+    for name, value in (
+        (f"{TRIVIAL} (trivial)", first.trivial),
+        ("scikit-learn's NMF", first.yardstick),
+    ):
+        if math.isfinite(value):
+            level(fig, value, {"width": 1, "dash": "dot", "color": _GREY_LINE})
+            ends.append(Label(last, value, name))
+            values.append(value)
+    shown = (min(values) * 0.9 - 1e-6, max(values) * 1.05 + 1e-6)
+    fig.update_yaxes(range=shown)
+    ends = [Label(last, label.y, label.text) for label in ends]
+    label_ends(fig, ends, shown, log_x=True)
+    ticks = [t for t in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000) if t <= last]
+    fig.update_xaxes(
+        tickvals=ticks,
+        ticktext=[f"{t:,}" for t in ticks],
+        range=[-0.04 * math.log10(last + 1), 1.02 * math.log10(last + 1)],
+    )
+    fig.update_layout(margin={"r": 170})
+    return fig, pd.DataFrame(rows)
+
+
+def rebuilt(result: FactorResult, column: int, parts: int) -> tuple[FloatArray, float]:
+    """One image made of its ``parts`` most used parts, and what is left of its length 1 unexplained, ‖v − Wh‖."""
+    weights = result.coefficients[:, column]
+    used = np.argsort(-weights * np.linalg.norm(result.dictionary, axis=0), kind="stable")[:parts]
+    image = result.dictionary[:, used] @ weights[used]
+    truth = np.asarray(result.clean.values[:, column])
+    return image, float(np.linalg.norm(truth - image))
+
+
+@drawn_once.of_results
+def rebuilt_tiles(items: Sequence[Learned], column: int, parts: int) -> Drawn:
+    """One face as it is, and as each dictionary rebuilds it."""
+    first = items[0].result
+    shape = first.clean.shape
+    assert shape is not None  # images have one
+    truth = np.asarray(first.clean.values[:, column])
+    pictures = [("the image", truth, 0.0)]
+    if column in first.samples.spoiled:
+        place = np.flatnonzero(first.shown == column)
+        if place.size:
+            pictures.append(("spoiled", first.spoiled_values[:, place[0]], math.nan))
+    for item in items:
+        image, left = rebuilt(item.result, column, parts)
+        pictures.append((item.name, image, left))
+    titles = [
+        name if math.isnan(left) or name == "the image" else f"{name}<br>error {left:.3f}"
+        for name, _, left in pictures
+    ]
+    fig = _row_of_images([p for _, p, _ in pictures], titles, shape, float(truth.max()))
+    numbers = pd.DataFrame(
+        [{"image": name, "error": left, "parts": parts} for name, _, left in pictures]
+    )
+    return fig, numbers
+
+
+@drawn_once.of_results
+def document_bars(item: Learned, column: int, most: int = 6) -> Drawn:
+    """The topics of one document: how much of what is rebuilt of it each makes up."""
+    result = item.result
+    weights = result.coefficients[item.order, column] * np.linalg.norm(item.dictionary, axis=0)
+    share = weights / max(float(weights.sum()), 1e-300)
+    heads = top_words(item.dictionary, result.clean.words, 3)
+    order = [int(k) for k in np.argsort(-share, kind="stable")[:most] if share[k] > 0.005]
+    rows = pd.DataFrame(
+        [
+            {
+                "topic": f"{k + 1}: " + ", ".join(word for word, _ in heads[k]),
+                "share": float(share[k]),
+            }
+            for k in order
+        ],
+        columns=["topic", "share"],
+    )
+    fig = figure("share of the topic", "", height=110 + 34 * max(len(rows), 1))
+    fig.add_bar(
+        x=rows["share"].tolist(),
+        y=rows["topic"].tolist(),
+        orientation="h",
+        marker={"color": item.look.colour, "opacity": 0.35},
+        text=rows["topic"].tolist(),
+        textposition="inside",
+        insidetextanchor="start",
+        textangle=0,
+        constraintext="none",
+        hovertemplate="%{y}: %{x:.2f}<extra></extra>",
+    )
+    fig.update_xaxes(range=[0, 1.2], tickvals=[0, 0.5, 1])
+    fig.update_yaxes(
+        type="category", visible=False, autorange="reversed"
+    )  # names begin with a number: plotly would take them for numbers
+    fig.update_layout(margin={"r": 10})
+    return fig, rows
+
+
+def _row_of_images(
+    images: Sequence[FloatArray], titles: Sequence[str], shape: tuple[int, int], top: float
+) -> go.Figure:
+    """Images of one size beside each other, three to a row, on one scale."""
+    across = 3
+    down = -(-len(images) // across)
+    fig = make_subplots(
+        rows=down,
+        cols=across,
+        subplot_titles=titles,
+        horizontal_spacing=0.02,
+        vertical_spacing=0.16 / down,
+    )
+    for k, image in enumerate(images):
+        grey = np.round(255 * np.clip(image.reshape(shape) / max(top, 1e-300), 0, 1)).astype(
+            np.uint8
+        )
+        fig.add_image(
+            z=np.repeat(grey[:, :, None], 3, axis=2),
+            hoverinfo="skip",
+            row=k // across + 1,
+            col=k % across + 1,
+        )
+    fig.update_xaxes(visible=False)
+    fig.update_yaxes(visible=False)
+    fig.update_layout(height=60 + 230 * down, margin={"l": 0, "r": 0, "t": 50, "b": 0})
+    fig.update_annotations(font={"size": 12})
+    return fig
+
+
+def spoiled_shown(item: Learned, most: int = 4) -> int:
+    """How many spoiled images ``outlier_tiles`` shows."""
+    return int(np.isin(item.result.shown, item.result.samples.spoiled)[:most].sum())
+
+
+@drawn_once.of_results
+def outlier_tiles(item: Learned) -> go.Figure:
+    """Spoiled images, what the outlier matrix R took up of each (its size), and what the parts rebuilt: a row each."""
+    result = item.result
+    shape = result.clean.shape
+    assert shape is not None  # images have one
+    assert result.outliers is not None  # only results with outliers are shown so
+    count = spoiled_shown(item)
+    columns = result.shown[:count]  # spoiled ones come first
+    table = np.concatenate(
+        [
+            result.spoiled_values[:, :count],
+            np.abs(result.outliers[:, :count]),
+            result.dictionary @ result.coefficients[:, columns],
+        ],
+        axis=1,
+    )
+    return picture(tiles(table, shape, count), 360)

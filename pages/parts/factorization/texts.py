@@ -1,0 +1,114 @@
+"""What to notice about factorisations.
+
+Lives here: sentences written from the numbers on screen, by pure functions. Does not live here: numbers (``dpmc_core``).
+"""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from dpmc_core.wording import three
+from pages.parts.factorization.charts import Learned
+
+__all__ = ["notice_factors", "trivial_sentence"]
+
+
+def trivial_sentence(item: Learned) -> str:
+    """Whether a dictionary beats the average, by the paired difference over images or documents."""
+    result = item.result
+    apart, half = result.against_trivial
+    unit = result.clean.unit
+    if abs(apart) <= half:
+        return f"**{item.name}** is not told apart from the trivial predictor, the average {unit}, by these {unit}s."
+    verdict = "beats" if apart < 0 else "**loses to**"
+    way = (
+        ""
+        if math.isnan(result.way) or apart > 0
+        else f": {100 * result.way:.0f} % of the way from there to scikit-learn's NMF"
+    )
+    return f"**{item.name}** {verdict} the average {unit} by {three(abs(apart))} ± {half:.2g}{way}."
+
+
+def notice_factors(items: Sequence[Learned]) -> list[str]:
+    """What the results on screen show."""
+    by_name = {item.result.spec.algorithm: item for item in items}
+    out = []
+    published = by_name.get("private-nmf-published")
+    if published is not None and published.result.final.moved is not None:
+        out.append(
+            f"**As published is not private.** Its parts start from the raw data's singular vectors and moved {100 * published.result.final.moved:.2g} % from there in "
+            f"{published.result.final.iteration} noisy rounds"
+            + (
+                ": what it shows is the start. The noise protects steps that hardly happen."
+                if published.result.final.moved < 0.01
+                else "; what noise it has is on those steps alone."
+            )
+        )
+    out += [
+        trivial_sentence(item)
+        for item in items
+        if item.result.spec.algorithm not in ("nmf", "sklearn-nmf")
+    ]
+    moment = by_name.get("moment-nmf")
+    if moment is not None and moment.result.statement.private and not moment.result.way >= 0.8:
+        clean = moment.result.clean
+        unit = clean.unit
+        out.append(
+            f"Privacy needs many: {len(clean):,} {unit}s are few for this ε. Try a larger ε, or made data with a larger N (*Does more data help?*)."
+        )
+    plain, robust = by_name.get("nmf"), by_name.get("robust-nmf")
+    if plain is not None and robust is not None:
+        out.append(_outlier_sentence(plain, robust))
+    found = {
+        item.name: item.result.final.found for item in items if item.result.final.found is not None
+    }
+    if found:
+        kind = "parts" if items[0].result.clean.unit == "image" else "topics"
+        said = ", ".join(f"{name} {100 * share:.0f} %" for name, share in found.items())
+        out.append(f"True {kind} found (a learned one with a cosine of at least 0.9): {said}.")
+    scores = {item.name: _coherence(item) for item in items}
+    if any(math.isfinite(s) for s in scores.values()):
+        said = ", ".join(f"{name} {s:.2f}" for name, s in scores.items() if math.isfinite(s))
+        out.append(
+            f"Do a topic's words occur together? NPMI from −1 (never) to 1 (always): {said}.{_unscored(items)}"
+        )
+    return out
+
+
+def _unscored(items: Sequence[Learned]) -> str:
+    """Which methods have topics of fewer than two words, which have no score."""
+    out = []
+    for item in items:
+        scores = item.result.coherence
+        missing = 0 if scores is None else int((~np.isfinite(scores)).sum())
+        if missing:
+            out.append(
+                f"{missing} of {item.name}'s {item.result.spec.rank} topics have fewer than two words and no score"
+            )
+    return " " + "; ".join(out) + "." if out else ""
+
+
+def _coherence(item: Learned) -> float:
+    scores = item.result.coherence
+    return (
+        math.nan if scores is None or not np.isfinite(scores).any() else float(np.nanmean(scores))
+    )
+
+
+def _outlier_sentence(plain: Learned, robust: Learned) -> str:
+    from dpmc_core.metrics.factors import column_errors
+
+    a, b = (
+        column_errors(i.result.clean.values, i.result.dictionary, i.result.coefficients) ** 2 / 2
+        for i in (robust, plain)
+    )
+    apart = a - b
+    half = 1.96 * float(apart.std(ddof=1)) / math.sqrt(apart.size)
+    change = float(apart.mean())
+    if abs(change) <= half:
+        return "On the clean images the robust parts and the plain ones are not told apart."
+    return (
+        f"On the clean images the robust parts err {'less' if change < 0 else 'more'} than the plain ones, by {three(abs(change))} ± {half:.2g} (over images; one draw of spoiled "
+        "pixels)."
+    )

@@ -1,0 +1,84 @@
+"""The one picture of the Home page.
+
+Lives here: the small run behind it and its figure, kept for all visitors, and all of its first seed made before anybody asks. Does not live here: the page.
+"""
+
+import time
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from dpmc_core.experiments import RunSpec, run
+from pages.parts.ui import figure_cache as drawn_once
+from pages.parts.ui import pictures
+
+__all__ = ["EPSILONS", "NOISES", "Picture", "make_ahead", "panels", "picture"]
+
+EPSILONS = (0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 7.0, 10.0)
+NOISES = {"huber": "Huber", "laplace": "Laplace", "gaussian": "Gaussian"}
+_SIZE = 40  # people and films that are shown
+_PAUSE = 0.3  # seconds between two pictures made ahead: visitors come first
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Picture:
+    """A corner of the true matrix and of the completed one, the held-out RMSE (clipped) of that and of the best trivial predictor, the standard
+    deviation of the noise, and the label of the statement."""
+
+    truth: NDArray[np.float64]
+    completed: NDArray[np.float64]
+    error: float
+    trivial: float
+    noise: float
+    label: str
+
+
+@lru_cache(maxsize=256)
+def picture(mechanism: str, epsilon: float, seed: int) -> Picture:
+    """The run of ``mechanism`` ("none": without noise) at nominal ``epsilon`` for each draw."""
+    noise = {} if mechanism == "none" else {"mechanism": mechanism, "epsilon": epsilon}
+    spec = RunSpec(
+        n_users=150,
+        n_items=150,
+        true_rank=4,
+        observed=0.3,
+        rank=4,
+        reg=0.5,
+        iterations=15,
+        seed=seed,
+        **noise,
+    )
+    result = run(spec)
+    truth = result.split.test.truth
+    return Picture(
+        truth=truth.left[:_SIZE] @ truth.right[:_SIZE].T,
+        completed=result.model.user_factors[:_SIZE] @ result.model.item_factors[:_SIZE].T,
+        error=result.final.test_rmse_clipped,
+        trivial=min(result.trivial.values()),
+        noise=result.ledger.releases[0].mechanism.std if result.ledger.private else 0.0,
+        label=result.statement.label,
+    )
+
+
+@drawn_once.of_values
+def panels(mechanism: str, epsilon: float, seed: int) -> tuple[go.Figure, pd.DataFrame]:
+    """The truth, the matrix completed without noise, and with it, as a figure and as numbers."""
+    clean, noisy = picture("none", 1.0, seed), picture(mechanism, epsilon, seed)
+    three = [
+        ("the truth", clean.truth),
+        ("no noise", clean.completed),
+        ("with noise", noisy.completed),
+    ]
+    return pictures.heat_map(three, float(clean.truth.min()), float(clean.truth.max()))
+
+
+def make_ahead(seed: int = 0) -> None:
+    """Every picture of ``seed``, one after the other and not in a hurry."""
+    for mechanism in NOISES:
+        for epsilon in EPSILONS:
+            panels(mechanism, epsilon, seed)
+            time.sleep(_PAUSE)

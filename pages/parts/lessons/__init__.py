@@ -1,0 +1,1 @@
+"""Controls, views and charts of the page *Lessons*."""

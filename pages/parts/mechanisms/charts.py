@@ -1,0 +1,243 @@
+"""From mechanisms to figures.
+
+Lives here: the charts of the *Mechanisms* and *Home* pages, each a pure function of its inputs that returns a figure and
+the numbers in it. Charts of completion runs are in ``run_charts``.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from dpmc_core.mechanisms import (
+    FAMILIES,
+    Gaussian,
+    Huber,
+    Mechanism,
+    alpha_with_variance,
+    textbook_gaussian_epsilon,
+)
+from dpmc_core.mechanisms.huber_distribution import variance as unit_variance
+from pages.parts.ui import figure_cache as drawn_once
+from pages.parts.ui.figures import IDENTITY, Drawn, Label, figure, label_end, label_ends
+
+__all__ = ["privacy_loss", "privacy_profile", "sampled", "table_1", "variance_curve"]
+
+
+@drawn_once.of_values
+def variance_curve(current: Huber) -> Drawn:
+    """σ²(α) of unit-scale Huber noise (thesis figure 4.4) with its two limits and the current α."""
+    alpha = np.geomspace(0.01, 20, 300)
+    value = np.asarray(unit_variance(alpha))
+    look = IDENTITY["huber"]
+    fig = figure(
+        "transition parameter α (log scale)",
+        "variance at scale 1 (log scale)",
+        log_x=True,
+        log_y=True,
+        height=360,
+    )
+    fig.add_scatter(
+        x=alpha,
+        y=value,
+        mode="lines",
+        name="Huber, scale 1",
+        line={"color": look.colour, "width": 2.5},
+    )
+    tail = alpha[alpha < 1.2]
+    fig.add_scatter(
+        x=tail,
+        y=2 / tail**2,
+        mode="lines",
+        name="Laplace with the same tails, 2/α²",
+        line={"color": IDENTITY["laplace"].colour, "dash": IDENTITY["laplace"].dash, "width": 1.5},
+    )
+    fig.add_scatter(
+        x=alpha[[0, -1]],
+        y=[1, 1],
+        mode="lines",
+        name="Gaussian, 1",
+        line={
+            "color": IDENTITY["gaussian"].colour,
+            "dash": IDENTITY["gaussian"].dash,
+            "width": 1.5,
+        },
+    )
+    here = float(unit_variance(current.alpha))
+    fig.add_scatter(
+        x=[current.alpha],
+        y=[here],
+        mode="markers",
+        name=f"α = {current.alpha:g}",
+        marker={
+            "color": look.colour,
+            "size": 13,
+            "symbol": look.marker,
+            "line": {"width": 2, "color": "white"},
+        },
+    )
+    label_end(
+        fig,
+        current.alpha,
+        here,
+        f"α = {current.alpha:g}: {here:.3g}",
+        log_x=True,
+        log_y=True,
+        shift=14,
+    )
+    label_end(fig, 0.012, 6000, "Laplace limit 2/α²", log_x=True, log_y=True, shift=30)
+    label_end(fig, 0.012, 1, "Gaussian limit 1", log_x=True, log_y=True, shift=10)
+    return fig, pd.DataFrame({"alpha": alpha, "variance": value})
+
+
+@drawn_once.of_values
+def sampled(mechanism: Mechanism, count: int, seed: int) -> tuple[go.Figure, pd.DataFrame, float]:
+    """Histogram of ``count`` samples under their density (thesis figure 4.3), with ±1.96 standard errors of each bar; its numbers; and the samples' variance."""
+    samples = np.asarray(mechanism.sample(count, np.random.default_rng(seed)))
+    reach = 5 * mechanism.std
+    edges = np.linspace(-reach, reach, 81)
+    counts, _ = np.histogram(samples, edges)
+    width = edges[1] - edges[0]
+    height = counts / samples.size / width
+    half = 1.96 * np.sqrt(counts * (1 - counts / samples.size)) / samples.size / width
+    middle = (edges[:-1] + edges[1:]) / 2
+    look = IDENTITY[mechanism.name]
+    fig = figure("noise x (units of the released number)", "density (1 / unit)", height=360)
+    fig.add_bar(
+        x=middle,
+        y=height,
+        width=width,
+        name="samples",
+        marker={"color": look.colour, "opacity": 0.35},
+        error_y={
+            "type": "data",
+            "array": half,
+            "thickness": 1,
+            "width": 0,
+            "color": "rgba(128,128,128,0.8)",
+        },
+    )
+    x = np.linspace(-reach, reach, 401)
+    fig.add_scatter(
+        x=x,
+        y=mechanism.pdf(x),
+        mode="lines",
+        name="density",
+        line={"color": look.colour, "width": 2.5},
+    )
+    label_end(fig, float(x[225]), float(mechanism.pdf(x[225])), f"{look.title} density", shift=8)
+    numbers = pd.DataFrame(
+        {"x": middle, "sampled": height, "half_width_95": half, "density": mechanism.pdf(middle)}
+    )
+    return fig, numbers, float(samples.var())
+
+
+@drawn_once.of_values
+def privacy_loss(mechanisms: Sequence[Mechanism], sensitivity: float) -> Drawn:
+    """Privacy loss log p(x)/p(x + Δ) of each mechanism, with Huber's bound ±αΔ/s (huber-paper, appendix A)."""
+    reach = sensitivity + 3.5 * max(m.std for m in mechanisms)
+    x = np.linspace(-reach, reach, 401)
+    fig = figure(
+        "noise drawn, x (units of the released number)",
+        "privacy loss log p(x)/p(x+Δ) (nats)",
+        height=380,
+    )
+    numbers: dict[str, Any] = {"x": x}
+    labels: list[Label] = []
+    for m in mechanisms:
+        y = np.asarray(m.privacy_loss(x, sensitivity))
+        numbers[m.name] = y
+        look = IDENTITY[m.name]
+        fig.add_scatter(
+            x=x,
+            y=y,
+            mode="lines",
+            name=look.title,
+            line={"color": look.colour, "dash": look.dash, "width": 2.5},
+        )
+        labels.append(Label(float(x[-1]), float(y[-1]), look.title))
+        bound = m.epsilon(sensitivity)
+        if m.name == "huber":
+            for sign in (-1, 1):
+                fig.add_scatter(
+                    x=x[[0, -1]],
+                    y=[sign * bound] * 2,
+                    mode="lines",
+                    name="bound ±αΔ/s",
+                    line={"color": look.colour, "width": 1, "dash": "dot"},
+                )
+            label_end(fig, float(x[0]), bound, f"αΔ/s = {bound:.3g}", shift=11)
+    every = np.concatenate([numbers[m.name] for m in mechanisms])
+    label_ends(fig, labels, (float(every.min()), float(every.max())))
+    return fig, pd.DataFrame(numbers)
+
+
+@drawn_once.of_values
+def privacy_profile(mechanisms: Sequence[Mechanism], sensitivity: float) -> Drawn:
+    """Exact δ(ε) of one scalar release for each mechanism, δ on a log scale down to 1e-9."""
+    finite = [m.epsilon(sensitivity) for m in mechanisms if np.isfinite(m.epsilon(sensitivity))]
+    unbounded = [
+        m.epsilon_at_delta(1e-7, sensitivity)
+        for m in mechanisms
+        if not np.isfinite(m.epsilon(sensitivity))
+    ]
+    top = max(1.1 * max([*finite, 0.1]), *unbounded, 0.1)
+    # near its pure ε a profile drops to 0 faster than any even grid shows
+    close = (
+        np.concatenate([e * (1 - np.geomspace(1e-6, 0.2, 40)) for e in finite])
+        if finite
+        else np.empty(0)
+    )
+    epsilon = np.unique(np.concatenate([np.linspace(0, top, 241), close]))
+    fig = figure("ε (nats)", "least δ at that ε (probability, log scale)", log_y=True, height=380)
+    numbers: dict[str, Any] = {"epsilon": epsilon}
+    labels: list[Label] = []
+    for m in mechanisms:
+        delta = np.asarray(m.delta(epsilon, sensitivity))
+        numbers[m.name] = delta
+        look = IDENTITY[m.name]
+        seen = delta > 1e-9
+        fig.add_scatter(
+            x=epsilon[seen],
+            y=delta[seen],
+            mode="lines",
+            name=look.title,
+            line={"color": look.colour, "dash": look.dash, "width": 2.5},
+        )
+        if seen.any():
+            last = int(np.flatnonzero(seen)[-1])
+            labels.append(Label(float(epsilon[last]), float(delta[last]), look.title))
+    label_ends(fig, labels, (-9, 0.1), log_y=True)
+    fig.update_yaxes(range=[-9, 0.1], dtick=2, exponentformat="power")
+    return fig, pd.DataFrame(numbers)
+
+
+@drawn_once.of_values
+def table_1() -> pd.DataFrame:
+    """Table 1 of the Huber paper (Δ = 5, δ = 1e-5): as printed, by the textbook formula, and exact."""
+    printed = {
+        1: (15.964, 7.071, 15.000),
+        2: (11.288, 5.000, 5.382),
+        3: (9.217, 4.082, 4.235),
+        4: (7.982, 3.536, 3.602),
+    }
+    rows = []
+    for variance, (gaussian, laplace, huber) in printed.items():
+        paper_huber = (
+            Huber(alpha=3.0) if variance == 1 else Huber(alpha=alpha_with_variance(float(variance)))
+        )
+        rows.append(
+            {
+                "noise variance": variance,
+                "Gaussian printed": gaussian,
+                "Gaussian textbook": textbook_gaussian_epsilon(variance, 5, 1e-5),
+                "Gaussian exact": Gaussian.with_variance(variance).epsilon_at_delta(1e-5, 5),
+                "Laplace printed": laplace,
+                "Laplace exact": FAMILIES["laplace"].with_variance(variance).epsilon(5),
+                "Huber printed": huber,
+                "Huber exact": paper_huber.epsilon(5),
+            }
+        )
+    return pd.DataFrame(rows)

@@ -1,0 +1,236 @@
+"""Kept runs as pictures and side by side.
+
+Lives here: what the *Runs* page shows of records. Does not live here: the store, filters, or charts of running work (``run_charts``, ``factor_charts``).
+"""
+
+import json
+import math
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from dpmc_core.datasets.catalogue import catalogue
+from dpmc_core.errors import DPMCError
+from dpmc_core.experiments.factor_registry import FACTORIZERS
+from dpmc_core.experiments.registry import ALGORITHMS
+from dpmc_core.experiments.store.records import Record, better, spec_of
+from dpmc_core.experiments.sweeps.stored import examples
+from dpmc_core.wording import three
+from pages.parts.ui.controls import plain
+from pages.parts.ui.figures import IDENTITY, Identity, figure, log_ticks, show
+
+__all__ = ["compare", "picture", "titled", "titles"]
+
+_WAYS = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot", "solid", "dash")
+_LETTERS = "ABCDEFGH"
+
+
+def picture(rows: Sequence[dict[str, Any]]) -> None:
+    """Result against stated ε of the listed runs, by measure the one that most of them have."""
+    some = [row for row in rows if row["value"] is not None]
+    if not some:
+        st.caption(
+            ":material/info: **Stored example**: the runs behind the *Tradeoffs* page, each a dot. Yours will stand here."
+        )
+        some = example()
+    measures = [row["measure"] for row in some]
+    measure = max(dict.fromkeys(measures), key=measures.count)
+    some = [row for row in some if row["measure"] == measure]
+    finite = [row["epsilon"] for row in some if row["epsilon"] is not None]
+    right = 3 * max(finite, default=1.0)  # those without a finite ε stand beyond the others
+    fig = figure("stated total ε (log scale)", measure, height=380, log_x=True)
+    for mechanism in dict.fromkeys(row["mechanism"] for row in some):
+        look = look_of(mechanism)
+        these = [row for row in some if row["mechanism"] == mechanism]
+        fig.add_scatter(
+            x=[row["epsilon"] or right for row in these],
+            y=[row["value"] for row in these],
+            mode="markers",
+            name=look.title,
+            marker={"color": look.colour, "symbol": look.marker, "size": 9, "opacity": 0.75},
+            text=[
+                f"{titled('dataset', row['dataset'])}, {titled('algorithm', row['algorithm'])}, seed {row['seed']}"
+                for row in these
+            ],
+            hovertemplate="%{text}: %{y:.4f}<extra></extra>",
+        )
+    fig.update_layout(
+        showlegend=True,
+        legend={"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0},
+        hovermode="closest",
+        margin={"r": 20},
+    )
+    least = min(finite, default=1.0)
+    fig.update_xaxes(
+        **log_ticks(least / 2.2, 2.2 * max(finite, default=1.0), no_ε=right),
+        range=[math.log10(least / 1.3), math.log10(right * 1.3)],
+    )
+    left_out = max(len(rows) - len(some), 0)
+    beat = sum(
+        row["trivial"] is not None and better(measure, row["value"], row["trivial"]) for row in some
+    )
+    alt = (
+        f"{len(some)} runs by {measure}; {beat} of them {'is' if beat == 1 else 'are'} better than the best trivial predictor on their data."
+        + (
+            f" {left_out} listed runs with another measure or an error are not drawn."
+            if left_out
+            else ""
+        )
+    )
+    show(fig, "runs", alt)
+    st.caption(
+        alt
+        + " At *no ε* stand runs without noise, and those whose ε is not finite. Runs on different data are not to be compared by height; ε of different units (a rating, a user, an image) are not comparable either."
+    )
+
+
+def example() -> list[dict[str, Any]]:
+    """Rows of the runs that come with the app."""
+    return [
+        {
+            "value": value,
+            "trivial": point.trivials[k],
+            "epsilon": point.epsilon,
+            "measure": point.measure,
+            "mechanism": point.spec.mechanism,
+            "dataset": point.spec.dataset,
+            "algorithm": point.spec.algorithm,
+            "seed": k,
+        }
+        for point in examples()["user"][1]
+        for k, value in point.values.items()
+    ]
+
+
+def look_of(mechanism: str) -> Identity:
+    """How a mechanism looks; one that this release does not know looks like none."""
+    return IDENTITY.get(mechanism, IDENTITY["none"])
+
+
+def title_of(record: Record) -> str:
+    """What a run is, short."""
+    return f"{titled('algorithm', record.algorithm)}, {look_of(record.mechanism).title}"
+
+
+@lru_cache(maxsize=1)
+def titles() -> dict[str, dict[str, str]]:
+    """What the values of columns are called, as far as this release knows them."""
+    return {
+        "dataset": {name: one.title for name, one in catalogue().items()},
+        "algorithm": {name: one.title for name, one in [*ALGORITHMS.items(), *FACTORIZERS.items()]},
+        "mechanism": {name: look.title for name, look in IDENTITY.items()},
+        "unit": {"": "nobody"},
+    }
+
+
+def titled(column: str, value: str) -> str:
+    """A value as a visitor reads it; as it is where this release does not know it."""
+    return titles()[column].get(value, value)
+
+
+def compare(records: Sequence[Record]) -> None:
+    """Side by side: results, what differs in their settings, and the measure per step."""
+    st.subheader("Side by side", anchor=False)
+    for first in range(0, len(records), 4):
+        for column, (k, record) in zip(
+            st.columns(4), list(enumerate(records))[first : first + 4], strict=False
+        ):
+            with column.container(border=True):
+                st.markdown(f"**{_LETTERS[k]} · {plain(title_of(record))}**")
+                if record.error or record.value is None or record.trivial is None:
+                    st.markdown(plain(record.error or "It has no result."))
+                    continue
+                st.metric("result", f"{record.value:.4f}")
+                label = record.summary.get("statement", {}).get("label", "no statement is kept")
+                better = "better than" if beats(record) else "not better than"
+                st.caption(
+                    f"{plain(record.measure)}  \n{better} the best trivial predictor ({three(record.trivial or 0.0)})  \n{plain(titled('dataset', record.dataset))}, seed {record.seed}  \n**{plain(str(label))}**"
+                )
+    specs = {f"{_LETTERS[k]}": json.loads(r.spec) for k, r in enumerate(records)}
+    names = sorted({name for spec in specs.values() for name in spec})
+    differing = [n for n in names if len({json.dumps(spec.get(n)) for spec in specs.values()}) > 1]
+    if len(records) > 1 and differing:
+        st.markdown("**What differs in their settings**")
+        frame = pd.DataFrame(
+            [
+                {"setting": n, **{k: _shown(spec.get(n)) for k, spec in specs.items()}}
+                for n in differing
+            ]
+        )
+        st.dataframe(
+            frame,
+            hide_index=True,
+            width="stretch",
+            alt="Settings that differ between the picked runs.",
+        )
+    elif len(records) > 1:
+        st.caption("Their settings are the same.")
+    _steps(records)
+    with st.expander("The same runs elsewhere", icon=":material/terminal:"):
+        for k, record in enumerate(records):
+            try:
+                spec = spec_of(record.kind, record.spec)
+            except DPMCError as error:
+                st.caption(
+                    plain(
+                        f"{_LETTERS[k]} was made by another release, whose settings this one cannot read ({error})."
+                    )
+                )
+                continue
+            st.markdown(f"**{_LETTERS[k]}** on the command line, and in Python:")
+            st.code(spec.command(), language="bash")
+            st.code(spec.python(), language="python")
+
+
+def beats(record: Record) -> bool:
+    """Whether a run is better than the best trivial predictor, by its one number."""
+    assert record.value is not None  # the caller has no others
+    assert record.trivial is not None
+    return better(record.measure, record.value, record.trivial)
+
+
+def _shown(value: object) -> str:
+    return "none" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _steps(records: Sequence[Record]) -> None:
+    """The measure of each step."""
+    fields = ("test_rmse_clipped", "recall", "objective")
+    good = [(k, r) for k, r in enumerate(records) if not r.error and r.summary.get("steps")]
+    measures = {r.measure for _, r in good}
+    if len(measures) != 1:
+        if good:
+            st.caption("Their measures differ, so that their steps are not drawn together.")
+        return
+    fig = figure("step", measures.pop(), height=340)
+    rows = []
+    for k, record in good:
+        field = next(f for f in fields if f in record.summary["steps"][0])
+        x, y = (
+            [s["iteration"] for s in record.summary["steps"]],
+            [s[field] for s in record.summary["steps"]],
+        )
+        look = look_of(record.mechanism)
+        fig.add_scatter(
+            x=x,
+            y=y,
+            mode="lines+markers",
+            name=f"{_LETTERS[k]} · {title_of(record)}",
+            line={"color": look.colour, "dash": _WAYS[k]},
+            marker={"color": look.colour, "symbol": look.marker, "size": 7},
+        )
+        rows.append(pd.DataFrame({"run": _LETTERS[k], "step": x, field: y}))
+    fig.update_layout(
+        showlegend=True,
+        legend={"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0},
+        margin={"r": 20},
+    )
+    show(
+        fig,
+        "runs-steps",
+        f"The measure after each step of {len(good)} picked runs.",
+        pd.concat(rows),
+    )

@@ -1,0 +1,1 @@
+"""What the server does for all pages: settings, jobs, the sandbox, sessions, logs."""

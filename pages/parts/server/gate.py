@@ -1,0 +1,104 @@
+"""How much the server takes on: visits open at once, and uploads that nobody has read yet.
+
+Lives here: a layer around Streamlit's server (``serve.py`` puts it there) that turns away what is too much with a sentence. Does not live here: what is done with a file (``aside``), jobs (``pool``), or limits of single requests, which are
+Streamlit's own (``.streamlit/config.toml``).
+"""
+
+from collections import Counter
+from typing import Any
+
+from starlette.datastructures import Headers
+from starlette.responses import PlainTextResponse, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+from streamlit import config, runtime
+
+from dpmc_core.errors import ParameterError
+from pages.parts.server import settings
+
+__all__ = ["UPLOADS_OF_ONE", "Gate"]
+
+UPLOADS_OF_ONE = 4  # files of the largest size that one visit may have here unread
+_STREAM, _UPLOAD = "/_stcore/stream", "/_stcore/upload_file/"
+_FULL = "The lab is full just now: as many people as it can serve are here. Please try again in a few minutes."
+
+
+class Gate:
+    """ASGI middleware."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+        self._open = 0
+        self._coming: Counter[str] = Counter()  # bytes on their way, by visit
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        path = str(scope.get("path", ""))
+        if scope["type"] == "websocket" and path.endswith(_STREAM):
+            await self._visit(scope, receive, send)
+        elif scope["type"] == "http" and scope["method"] in ("PUT", "POST") and _UPLOAD in path:
+            await self._upload(path.partition(_UPLOAD)[2].split("/")[0], scope, receive, send)
+        elif scope["type"] == "http" and self._full() and _is_page(scope):
+            await PlainTextResponse(_FULL, 503, {"Retry-After": "120"})(scope, receive, send)
+        else:
+            await self._app(scope, receive, send)
+
+    def _full(self) -> bool:
+        try:
+            return self._open >= settings.of("DPMC_VISITS")
+        except ParameterError:  # the page says what is wrong
+            return False
+
+    async def _visit(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if self._full():
+            await send({"type": "websocket.close", "code": 1013, "reason": "full: try again later"})
+            return
+        self._open += 1
+        try:
+            await self._app(scope, receive, send)
+        finally:
+            self._open -= 1
+
+    async def _upload(self, visit: str, scope: Scope, receive: Receive, send: Send) -> None:
+        largest = config.get_option("server.maxUploadSize") * 2**20
+        declared = Headers(scope=scope).get("content-length", "")
+        size = int(declared) if declared.isdecimal() else largest
+        here, everywhere = _unread(visit)
+        if here + self._coming[visit] + size > UPLOADS_OF_ONE * largest:
+            refusal = "Too many files are waiting to be read in this visit: remove some, or reload the page."
+        elif everywhere + self._coming.total() + size > settings.of("DPMC_OWN_MB") * 1_000_000:
+            refusal = "The files of all visitors together are as large as is allowed here: try again later."
+        else:
+            self._coming[visit] += size
+            try:
+                await self._app(scope, receive, send)
+            finally:
+                self._coming[visit] -= size
+                if not self._coming[visit]:
+                    del self._coming[visit]
+            return
+        await Response(refusal, 413, media_type="text/plain")(scope, receive, send)
+
+
+def _unread(visit: str) -> tuple[int, int]:
+    """Bytes of the uploads that Streamlit holds, of one visit and of all."""
+    held = {
+        name: sum(len(f.data) for f in dict(files).values()) for name, files in _storage().items()
+    }
+    return held.get(visit, 0), sum(held.values())
+
+
+def _storage() -> dict[str, dict[str, Any]]:
+    return (
+        dict(getattr(runtime.get_instance().uploaded_file_mgr, "file_storage", {}))
+        if runtime.exists()
+        else {}
+    )
+
+
+def _is_page(scope: Scope) -> bool:
+    """Whether a browser asks for a page, and not for a part of one that is open."""
+    accepts = Headers(scope=scope).get("accept", "")
+    return (
+        scope["method"] == "GET"
+        and "text/html" in accepts
+        and "/_stcore/" not in str(scope["path"])
+    )

@@ -1,0 +1,45 @@
+"""The code of the first page, loaded when the server starts.
+
+Lives here: a thread that imports it, and waiting for that thread. Two threads that import the same packages at once could find one half-made, so a script waits until the thread is through. Does not live here: what is prepared
+after the first visitor has a page (``warm``).
+"""
+
+import importlib
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+
+__all__ = ["begin", "done"]
+
+_ALONE = 5.0  # seconds
+_threads: list[threading.Thread] = []
+
+
+def begin(modules: Sequence[str], unasked: Callable[[], None]) -> None:
+    """Start loading ``modules``, once for each server; ``unasked`` is called when nobody came."""
+    if not _threads:
+        _threads.append(
+            threading.Thread(target=_load, args=(modules, unasked), name="dpmc-load", daemon=True)
+        )
+        _threads[0].start()
+
+
+def done() -> None:
+    """Wait until everything is loaded, where loading was begun."""
+    for thread in _threads:
+        thread.join()
+
+
+def _load(modules: Sequence[str], unasked: Callable[[], None]) -> None:
+    for name in modules:
+        with suppress(ImportError):  # whoever needs it meets the error, and says so
+            importlib.import_module(name)
+    threading.Thread(target=_unasked, args=(unasked,), name="dpmc-unasked", daemon=True).start()
+
+
+def _unasked(prepare: Callable[[], None]) -> None:
+    """Nobody came so far: prepare everything all the same. A visitor who came would have begun it, after their page."""
+    time.sleep(_ALONE)
+    with suppress(ImportError, RuntimeError):
+        prepare()

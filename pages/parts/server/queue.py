@@ -1,0 +1,119 @@
+"""Whose turn it is.
+
+Lives here: a bounded number of threads that take jobs from a bounded line, one visitor after the other: who asks for ten things waits behind nobody's first. Each thread has a
+``Worker``, a process that computes. Does not live here: what a job is (``jobs``). Nothing here calls ``st``.
+"""
+
+import threading
+from collections import OrderedDict, deque
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+
+from dpmc_core.errors import DPMCError
+from dpmc_core.experiments.worker.worker import ALL, Share, Worker
+
+__all__ = ["Pool", "Ticket", "TooManyJobs"]
+
+
+class TooManyJobs(DPMCError):
+    """The line is full; the message says what to do."""
+
+
+@dataclass(frozen=True, eq=False)
+class Ticket:
+    """A place in the line of ``pool``."""
+
+    pool: "Pool"
+    session: str
+    work: Callable[[Worker], None]
+
+    @property
+    def place(self) -> int:
+        """How many begin before this one, and itself: 1 is next; 0 when it has begun or left."""
+        return self.pool.place(self)
+
+    def leave(self) -> bool:
+        """Give the place up; False if it was this one's turn already."""
+        return self.pool.leave(self)
+
+
+class Pool:
+    """``at_once`` threads; at most ``most`` jobs wait, ``most_of_one`` of one visitor. The process of each thread takes at most ``share``."""
+
+    def __init__(self, at_once: int, most: int, most_of_one: int, share: Share = ALL) -> None:
+        self._most, self._most_of_one = most, most_of_one
+        self._waiting: OrderedDict[str, deque[Ticket]] = (
+            OrderedDict()
+        )  # the first visitor is served next, and is then the last
+        self._changed = threading.Condition()
+        self.workers = [Worker(share) for _ in range(at_once)]
+        for worker in self.workers:
+            threading.Thread(
+                target=self._serve, args=(worker,), name="dpmc-job", daemon=True
+            ).start()
+
+    def submit(self, session: str, work: Callable[[Worker], None]) -> Ticket:
+        """Get in line. ``work`` is called with a worker when its turn has come. Raises ``TooManyJobs``."""
+        ticket = Ticket(self, session, work)
+        with self._changed:
+            if len(self._waiting.get(session, ())) >= self._most_of_one:
+                raise TooManyJobs(
+                    f"{self._most_of_one} of your runs wait already; cancel one or let one finish. Your settings are kept."
+                )
+            if sum(map(len, self._waiting.values())) >= self._most:
+                raise TooManyJobs(
+                    f"The lab is busy: {self._most} runs are waiting. Try again in a minute; your settings are kept."
+                )
+            self._waiting.setdefault(session, deque()).append(ticket)
+            self._changed.notify()
+        return ticket
+
+    def place(self, ticket: Ticket) -> int:
+        """See ``Ticket.place``."""
+        with self._changed:
+            lines = [list(line) for line in self._waiting.values()]
+        mine = next((line for line in lines if ticket in line), None)
+        if mine is None:
+            return 0
+        before, turns = mine.index(ticket), lines.index(mine)
+        # in each round before mine every other line moves by one; in my own round only those ahead of mine
+        return (
+            1
+            + before
+            + sum(
+                min(len(line), before + (k < turns))
+                for k, line in enumerate(lines)
+                if line is not mine
+            )
+        )
+
+    def leave(self, ticket: Ticket) -> bool:
+        """See ``Ticket.leave``."""
+        with self._changed:
+            line = self._waiting.get(ticket.session)
+            if line is None or ticket not in line:
+                return False
+            line.remove(ticket)
+            if not line:
+                del self._waiting[ticket.session]
+            return True
+
+    def start_workers(self) -> None:
+        """Start the processes before anybody needs them."""
+        for worker in self.workers:
+            threading.Thread(target=worker.start, daemon=True).start()
+
+    def _serve(self, worker: Worker) -> None:
+        while True:
+            with self._changed:
+                while not self._waiting:
+                    self._changed.wait()
+                session, line = next(iter(self._waiting.items()))
+                ticket = line.popleft()
+                del self._waiting[session]
+                if line:
+                    self._waiting[session] = line  # to the end
+            with suppress(Exception):  # a job tells of its own failures; none may end this thread
+                ticket.work(worker)
+            del ticket, line  # while waiting for the next one nothing of this visitor stays here

@@ -1,0 +1,49 @@
+"""The run store as pages use it.
+
+Lives here: opening it once, keeping a finished run, and a sentence where that fails: a run that cannot be kept is shown all the same. Does not live
+here: the store (``dpmc_core.experiments.store.store``). Nothing here calls ``st``: runs are kept by worker threads.
+"""
+
+import os
+from functools import lru_cache
+
+from dpmc_core.experiments.store.records import AnyResult, record_of
+from dpmc_core.experiments.store.store import RunStore, StoreError, default_place
+
+__all__ = ["keep", "store", "told"]
+
+
+def store() -> RunStore:
+    """The store at ``DPMC_STORE``. Raises ``StoreError``; asked again, it tries again, and a file that was deleted or replaced is opened anew."""
+    place = default_place()
+    if "://" not in place and not os.path.exists(place):
+        RunStore(place).close()  # makes the file, so that it is known by which one it is
+    return _opened(place, _file(place))
+
+
+def told(error: StoreError) -> str:
+    """``error`` for a page: without the path or address, which are the server's own business."""
+    return str(error).replace(default_place(), "of this server")
+
+
+def _file(place: str) -> tuple[int, int]:
+    """Which file that is, in a way that a new one of the same name is not."""
+    try:
+        found = os.stat(place)
+    except OSError:  # a database's URL, or nothing yet
+        return 0, 0
+    return found.st_dev, found.st_ino
+
+
+@lru_cache(maxsize=2)
+def _opened(place: str, _: tuple[int, int]) -> RunStore:
+    return RunStore(place, wait=3.0)  # somebody waits
+
+
+def keep(result: AnyResult) -> str:
+    """Keep a finished ``result``; returns "" or why it could not be kept."""
+    try:
+        store().add(record_of(result))
+    except StoreError as error:
+        return told(error)
+    return ""

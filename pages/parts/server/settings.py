@@ -1,0 +1,105 @@
+"""What whoever runs the app can set, by environment variables.
+
+Lives here: every such setting of the app itself with its usual value, read once; docs/deploying.md has the same table, and a test holds them together. Does not live here: settings of
+the core (``DPMC_DATA_DIR``, ``DPMC_STORE``) or of Streamlit.
+"""
+
+import os
+from dataclasses import dataclass
+
+from dpmc_core.errors import ParameterError
+
+__all__ = ["SETTINGS", "Setting", "check", "of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A whole number that an environment variable may set."""
+
+    name: str
+    usual: int
+    low: int
+    high: int
+    meaning: str
+
+
+SETTINGS = {
+    s.name: s
+    for s in (
+        Setting(
+            "DPMC_JOBS",
+            2,
+            1,
+            64,
+            "jobs (runs, studies, audits, sweeps) that compute at the same time, each in a process of its own",
+        ),
+        Setting(
+            "DPMC_JOB_MEMORY_MB",
+            4000,
+            500,
+            1_000_000,
+            "megabytes that the process of a job may hold (on Linux)",
+        ),
+        Setting(
+            "DPMC_JOB_NICE",
+            19,
+            0,
+            19,
+            "steps by which the process of a job gives way to the pages: 0 not at all, 19 always, which on a machine that others fill is never to compute (on Unix)",
+        ),
+        Setting("DPMC_QUEUE", 60, 1, 10_000, "jobs of all visitors that may wait for their turn"),
+        Setting("DPMC_QUEUE_OF_ONE", 4, 1, 100, "jobs of one visitor that may wait for their turn"),
+        Setting(
+            "DPMC_GRACE_SECONDS",
+            30,
+            1,
+            3600,
+            "seconds after a visitor's tab has gone until their jobs are cancelled",
+        ),
+        Setting(
+            "DPMC_VISITS", 300, 1, 100_000, "visits (open tabs) that are served at the same time"
+        ),
+        Setting(
+            "DPMC_OWN_MB",
+            1000,
+            1,
+            1_000_000,
+            "megabytes of own data that all visitors together may have here",
+        ),
+        Setting(
+            "DPMC_DELETE_RUNS",
+            1,
+            0,
+            1,
+            "1: visitors may delete runs from the store on the Runs page; 0: they may not",
+        ),
+        Setting(
+            "DPMC_FETCH",
+            1,
+            0,
+            1,
+            "1: visitors may fetch datasets from their publishers; 0: they may not",
+        ),
+    )
+}
+
+
+def of(name: str) -> int:
+    """The value of the setting called ``name``. Raises ``ParameterError`` where the environment has one that is not allowed."""
+    known = SETTINGS[name]
+    text = os.environ.get(name, "").strip()
+    if not text:
+        return known.usual
+    try:
+        value = int(text)
+    except ValueError:
+        value = known.low - 1
+    if not known.low <= value <= known.high:
+        raise ParameterError(name, text, f"a whole number from {known.low} to {known.high}")
+    return value
+
+
+def check() -> None:
+    """Raise ``ParameterError`` for the first setting whose value is not allowed: at the start, not when it is first needed."""
+    for name in SETTINGS:
+        of(name)

@@ -1,0 +1,111 @@
+"""A visitor's own data, for every page.
+
+Lives here: the shelf of a visit (in its session and nowhere else; uploads on their way to it included), the menus of datasets with what is on it, and the runs made of it. Does not live here: how files are read
+(``dpmc_core.datasets.own``), or the form that takes them (``own_view``).
+"""
+
+import secrets
+import threading
+import weakref
+from collections.abc import Mapping
+from typing import Any
+
+import streamlit as st
+from starlette.formparsers import MultiPartParser
+
+from dpmc_core.datasets import entry, names
+from dpmc_core.datasets import user_datasets as shelf
+from dpmc_core.datasets.own import OwnSet
+from dpmc_core.datasets.own.sets import MOST_MEGABYTES
+from dpmc_core.errors import DataError
+from dpmc_core.experiments.sweeps.sweep import PassingRuns, Runs
+from pages.parts.server import jobs, logs, settings
+from pages.parts.server import run_store as keeping
+
+__all__ = ["add", "deselect", "menu", "name_of", "of_kind", "remove", "runs_for"]
+
+_SETS, _TOKEN, _RUNS = "own-sets", "own-token", "own-runs"
+
+
+def _of_this_visit() -> Mapping[str, OwnSet]:
+    if not jobs.session():  # no visitor's page runs here
+        return {}
+    found: Mapping[str, OwnSet] = st.session_state.get(_SETS, {})
+    return found
+
+
+shelf.ask(_of_this_visit)
+# an upload is held in memory however large it is: the server's parser of requests would put what is over a megabyte into a file
+MultiPartParser.spool_max_size = 2 * MOST_MEGABYTES * 1_000_000
+
+
+def menu(*holds: str) -> dict[str, str]:
+    """Name → title of the visitor's own sets and of the catalogue's that hold one of ``holds`` ("ratings", "images", "documents"; any without an argument)."""
+    own = {
+        name: one.entry.title
+        for name, one in shelf.current().items()
+        if not holds or one.entry.holds in holds
+    }
+    return own | {name: entry(name).title for name in names(*holds)}
+
+
+def name_of(kind: str) -> str:
+    """What the visitor's own set of this ``kind`` is called; nobody can guess it, and nobody else's page finds anything by it."""
+    token = st.session_state.setdefault(_TOKEN, secrets.token_hex(8))
+    return f"{shelf.OWN}{kind}-{token}"
+
+
+def of_kind(kind: str) -> OwnSet | None:
+    """The visitor's own set of this ``kind``, if there is one."""
+    return _of_this_visit().get(name_of(kind))
+
+
+def add(one: OwnSet) -> None:
+    """Put ``one`` on the visitor's shelf, in place of what had its name. Raises ``DataError`` where all visitors together have more than the server allows."""
+    size = one.megabytes
+    with _Held.lock:
+        if _Held.megabytes + size > settings.of("DPMC_OWN_MB"):
+            raise DataError(
+                f"{one.entry.title} would take {size:.0f} MB, and all visitors' own data together may take {settings.of('DPMC_OWN_MB'):,} MB here: try a smaller file, or later."
+            )
+        _Held.megabytes += size
+    weakref.finalize(one, _Held.give_back, size)
+    remove(one.name)
+    st.session_state[_SETS] = {**_of_this_visit(), one.name: one}
+    logs.note("own data", jobs.session(), holds=one.entry.holds, megabytes=round(size, 1))
+
+
+def remove(name: str) -> None:
+    """Forget the set called ``name`` and everything made of it."""
+    st.session_state[_SETS] = {
+        known: one for known, one in _of_this_visit().items() if known != name
+    }
+    st.session_state.pop(_RUNS, None)
+    jobs.forget_own(name)
+
+
+def deselect(name: str) -> None:
+    """Let every menu that shows the set called ``name`` go back to its usual one."""
+    for key, value in list(st.session_state.items()):
+        if isinstance(value, str) and value == name:
+            del st.session_state[key]
+
+
+def runs_for(base: Mapping[str, Any]) -> Runs:
+    """Where runs on the dataset that ``base`` names are kept: the store, or for the visitor's own data this visit only. Raises ``StoreError``."""
+    if not shelf.is_own(str(base.get("dataset", ""))):
+        return keeping.store()
+    runs: PassingRuns = st.session_state.setdefault(_RUNS, PassingRuns())
+    return runs
+
+
+class _Held:
+    """What all visitors' own sets take together."""
+
+    lock = threading.RLock()  # a set may be given back while another is added
+    megabytes = 0.0
+
+    @classmethod
+    def give_back(cls, size: float) -> None:
+        with cls.lock:
+            cls.megabytes -= size

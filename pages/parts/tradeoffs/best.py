@@ -1,0 +1,170 @@
+"""The best trade-offs of a sweep, and how many people are needed: figures, tables and sentences.
+
+Lives here: pure functions from points. Does not live here: curves and differences (``tradeoff_charts``) or statistics (``dpmc_core.experiments.sweeps.tradeoff``).
+"""
+
+import math
+from collections.abc import Sequence
+
+import pandas as pd
+
+from dpmc_core.experiments.registry import ALGORITHMS
+from dpmc_core.experiments.sweeps.tradeoff import Point, frontier, kind_of_point, needed
+from dpmc_core.wording import three
+from pages.parts.tradeoffs.charts import QUIET, Lines, enlarge, numbers_of
+from pages.parts.ui.figures import IDENTITY, Drawn, Label, figure, label_ends, level, log_ticks
+
+__all__ = ["frontier_figure", "frontier_sentences", "needed_table"]
+
+_SHAPES = ("circle", "square", "diamond", "triangle-up", "x")
+
+
+def frontier_figure(points: Sequence[Point], *, large: bool = False) -> Drawn:
+    """Error against the ε that each ledger states, and the line of those that nothing betters."""
+    fig = figure(
+        "total ε that the run's ledger states (log scale)",
+        "held-out RMSE, clipped (rating units)",
+        height=560 if large else 470,
+        log_x=True,
+    )
+    best = frontier(points)
+    algorithms = list(dict.fromkeys(p.spec.algorithm for p in points))
+    rows, named = [], set[str]()
+    for p in points:
+        if p.epsilon is None or not p.values:
+            continue
+        look = IDENTITY[p.spec.mechanism]
+        shape = _SHAPES[algorithms.index(p.spec.algorithm) % len(_SHAPES)]
+        title = f"{ALGORITHMS[p.spec.algorithm].title}, {look.title}"
+        fig.add_scatter(
+            x=[p.epsilon],
+            y=[p.mean],
+            error_y={
+                "type": "data",
+                "array": [0.0 if math.isnan(p.half_width) else p.half_width],
+                "thickness": 1,
+                "width": 3,
+            },
+            mode="markers",
+            marker={
+                "color": look.colour,
+                "symbol": shape if p in best else f"{shape}-open",
+                "size": 16 if large else 11,
+            },
+            name=title,
+            legendgroup=title,
+            showlegend=title not in named,
+            hovertemplate=f"{title}: %{{y:.4f}} at ε = %{{x:.3g}}<extra></extra>",
+        )
+        named.add(title)
+        rows.append(
+            {
+                **numbers_of(p.spec.algorithm, p.spec.mechanism, "stated", p.epsilon, p),
+                "best_trade_off": p in best,
+            }
+        )
+    for kind in dict.fromkeys(map(kind_of_point, best)):
+        line = [p for p in best if kind_of_point(p) == kind]
+        fig.add_scatter(
+            x=[p.epsilon for p in line],
+            y=[p.mean for p in line],
+            mode="lines",
+            line={"color": QUIET, "width": 2, "shape": "hv"},
+            hoverinfo="skip",
+            showlegend=False,
+        )
+    trivial = [p.trivial for p in points if not math.isnan(p.trivial)]
+    if trivial and rows:
+        worst = sum(trivial) / len(trivial)
+        level(fig, worst, {"width": 1.5, "dash": "dot", "color": QUIET})
+        far = max(float(str(r["stated"])) for r in rows)
+        values = [float(str(r["mean"])) for r in rows] + [worst]
+        shown = (min(values) * 0.97, max(values) * 1.03)
+        fig.update_yaxes(range=shown)
+        near = min(float(str(r["stated"])) for r in rows)
+        fig.update_xaxes(
+            **log_ticks(near, far), range=[math.log10(near / 1.2), math.log10(far * 1.2)]
+        )
+        label_ends(fig, [Label(far * 1.2, worst, "best trivial")], shown, log_x=True)
+    fig.update_layout(
+        hovermode="closest",
+        showlegend=True,
+        legend={"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0},
+    )
+    if large:
+        enlarge(fig)
+    return fig, pd.DataFrame(rows)
+
+
+def frontier_sentences(points: Sequence[Point]) -> list[str]:
+    """The best trade-offs in words, and which of them help."""
+    best = frontier(points)
+    if not best:
+        return ["No run here has a finite ε."]
+    out = []
+    for kind in dict.fromkeys(map(kind_of_point, best)):
+        line = [p for p in best if kind_of_point(p) == kind]
+        said = "; ".join(
+            f"ε = {three(p.epsilon or 0)}: {ALGORITHMS[p.spec.algorithm].title} with {IDENTITY[p.spec.mechanism].title} noise, {p.mean:.4f}"
+            for p in line
+        )
+        standing = "nominal: as published, no guarantee" if line[0].nominal else "a guarantee"
+        out.append(
+            f"For one {line[0].unit} ({standing}) at δ = {line[0].spec.delta:g}, by their means nothing here is better than: {said}."
+        )
+    helps = [
+        p
+        for p in best
+        if p.against_trivial is not None
+        and p.against_trivial.detected
+        and p.against_trivial.mean < 0
+    ]
+    out.append(
+        f"{len(helps) or 'None'} of these {len(best)} clearly beat{'s' * (len(helps) <= 1)} the best trivial predictor, which protects nobody (each at 95 %)."
+        if len(best) > 1
+        else f"It {'clearly beats' if helps else 'does not clearly beat'} the best trivial predictor, which protects nobody (at 95 %)."
+    )
+    out.append(
+        "They are chosen by means on the held-out ratings themselves, which flatters them a little; the *Differences* view says which can be told apart. Who chooses a noise or a setting by errors on private data "
+        "spends privacy on that choice, which no ε here counts."
+    )
+    return out
+
+
+def needed_table(lines: Lines, share: float) -> pd.DataFrame:
+    """For each line over people: how many until its error is at most the best trivial predictor's on the same data, and at most ``share`` above the same algorithm without noise with the most people run."""
+    rows = []
+    for algorithm in lines.algorithms:
+        quiet = lines.of.get((algorithm, "none"), [])
+        for mechanism, line in lines.noisy(algorithm).items():
+            sizes, points = [x for x, _ in line], [p for _, p in line]
+            asked = {
+                "no worse than the best trivial predictor on the same data": [
+                    {k: v - p.trivials[k] for k, v in p.values.items()} for p in points
+                ]
+            }
+            if quiet:
+                best = quiet[-1][1].values
+                asked[f"within {100 * share:g} % of no noise with {sizes[-1]:,g} people"] = [
+                    {k: v - (1 + share) * best[k] for k, v in p.values.items() if k in best}
+                    for p in points
+                ]
+            for what, gaps in asked.items():
+                if not set.intersection(*(set(gap) for gap in gaps)):
+                    continue
+                found = needed(sizes, gaps)
+                rows.append(
+                    {
+                        "method": f"{ALGORITHMS[algorithm].title}, {IDENTITY[mechanism].title}",
+                        "until its error is": what,
+                        "people needed (median)": _people(found.n, sizes),
+                        "least to most of the repetitions": f"{_people(found.low, sizes)} to {_people(found.high, sizes)}",
+                    }
+                )
+    return pd.DataFrame(rows)
+
+
+def _people(n: float, sizes: Sequence[float]) -> str:
+    if math.isinf(n):
+        return f"more than {sizes[-1]:,g}"
+    return f"{sizes[0]:,g} or fewer" if n == 0 else three(n)

@@ -1,0 +1,383 @@
+"""From the points of a sweep to figures and sentences.
+
+Lives here: error against noise or people with bands, and paired differences. Pure functions of their inputs. Does not live here: the best trade-offs (``tradeoff_best``), running (``dpmc_core.experiments.sweeps.sweep``), statistics (``tradeoff``), or page layout.
+"""
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+from dpmc_core.experiments.registry import ALGORITHMS
+from dpmc_core.experiments.sweeps.tradeoff import Difference, Point, paired
+from pages.parts.ui.figures import IDENTITY, Drawn, figure
+
+__all__ = [
+    "QUIET",
+    "Apart",
+    "Lines",
+    "curve_sentences",
+    "curves",
+    "differences",
+    "enlarge",
+    "lines_of",
+    "numbers_of",
+    "pair_sentences",
+    "pairs_figure",
+]
+
+QUIET = "rgba(128,128,128,0.9)"
+AXIS = {
+    "total_epsilon": "total ε of the run (log scale)",
+    "epsilon": "ε of one release (log scale)",
+    "variance": "variance of the noise (rating units squared, log scale)",
+    "n_users": "people in the data (log scale)",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """Points arranged: for each (algorithm, mechanism) its points by rising ``x``; without noise one point stands for all amounts, or one for each number of people. ``axis`` is what varies."""
+
+    axis: str
+    of: dict[tuple[str, str], list[tuple[float, Point]]]
+
+    @property
+    def algorithms(self) -> list[str]:
+        """In order of appearance."""
+        return list(dict.fromkeys(algorithm for algorithm, _ in self.of))
+
+    def noisy(self, algorithm: str) -> dict[str, list[tuple[float, Point]]]:
+        """The lines of one algorithm by mechanism, without the quiet one."""
+        return {m: line for (a, m), line in self.of.items() if a == algorithm and m != "none"}
+
+
+def lines_of(points: Sequence[Point], axis: str) -> Lines:
+    """``points`` arranged along ``axis`` ("n_users", or what amounts are in)."""
+    of: dict[tuple[str, str], list[tuple[float, Point]]] = {}
+    for point in points:
+        if not point.values:
+            continue
+        said = dict(point.settings)
+        x = float(said.get(axis, math.nan))
+        of.setdefault((point.spec.algorithm, str(said.get("mechanism", "none"))), []).append(
+            (x, point)
+        )
+    return Lines(axis, {key: sorted(line, key=lambda pair: pair[0]) for key, line in of.items()})
+
+
+def amount(x: float) -> str:
+    """A tick: thousands with commas, never an exponent."""
+    return f"{x:,.0f}" if x >= 1000 else f"{x:g}"
+
+
+def _rgba(colour: str, alpha: float) -> str:
+    r, g, b = (int(colour[k : k + 2], 16) for k in (1, 3, 5))
+    return f"rgba({r},{g},{b},{alpha})"
+
+
+def curves(lines: Lines, measure: str, *, large: bool = False) -> Drawn:
+    """Mean error with 95 % bands, one panel for each algorithm; no noise and the best trivial predictor always beside."""
+    algorithms = lines.algorithms
+    fig = make_subplots(
+        1,
+        max(len(algorithms), 1),
+        shared_yaxes=True,
+        horizontal_spacing=0.05,
+        subplot_titles=[ALGORITHMS[a].title for a in algorithms],
+    )
+    fig.update_layout(figure("", measure, height=560 if large else 470).layout)
+    fig.update_layout(
+        margin={"t": 40, "r": 20},
+        showlegend=True,
+        legend={"orientation": "h", "y": -0.3 if large else -0.25, "x": 0},
+        hovermode="closest",
+    )
+    xs = sorted({x for line in lines.of.values() for x, _ in line if not math.isnan(x)})
+    rows, shown = [], set()
+    for column, algorithm in enumerate(algorithms, start=1):
+        for mechanism in ("none", *lines.noisy(algorithm)):
+            line = lines.of.get((algorithm, mechanism), [])
+            if mechanism == "none" and len(line) == 1 and xs:
+                line = [(x, line[0][1]) for x in xs]
+            if not line:
+                continue
+            look = IDENTITY[mechanism]
+            x, y = [p for p, _ in line], [p.mean for _, p in line]
+            half = [0.0 if math.isnan(p.half_width) else p.half_width for _, p in line]
+            group = {"legendgroup": mechanism, "showlegend": mechanism not in shown}
+            shown.add(mechanism)
+            fig.add_scatter(
+                x=x + x[::-1],
+                y=[m + h for m, h in zip(y, half, strict=True)]
+                + [m - h for m, h in zip(y, half, strict=True)][::-1],
+                mode="lines",
+                fill="toself",
+                fillcolor=_rgba(look.colour, 0.13),
+                line={"width": 0},
+                hoverinfo="skip",
+                legendgroup=mechanism,
+                showlegend=False,
+                row=1,
+                col=column,
+            )
+            fig.add_scatter(
+                x=x,
+                y=y,
+                customdata=half,
+                mode="lines" if mechanism == "none" else "lines+markers",
+                name=look.title,
+                line={"color": look.colour, "dash": look.dash, "width": 4 if large else 2.5},
+                marker={"color": look.colour, "symbol": look.marker, "size": 12 if large else 8},
+                hovertemplate=f"{look.title}: %{{y:.4f}} ± %{{customdata:.2g}} at %{{x:,g}}<extra></extra>",
+                row=1,
+                col=column,
+                **group,
+            )
+            rows += [numbers_of(algorithm, mechanism, lines.axis, x, p) for x, p in line]
+        trivial = _trivial(lines, algorithm, xs)
+        fig.add_scatter(
+            x=[x for x, _ in trivial],
+            y=[y for _, y in trivial],
+            mode="lines",
+            name="best trivial predictor",
+            line={"color": QUIET, "dash": "dot", "width": 3 if large else 1.5},
+            legendgroup="trivial",
+            showlegend="trivial" not in shown,
+            hovertemplate="best trivial predictor: %{y:.4f}<extra></extra>",
+            row=1,
+            col=column,
+        )
+        shown.add("trivial")
+    several = len(algorithms) > 1
+    fig.update_xaxes(
+        type="log",
+        gridcolor="rgba(128,128,128,0.18)",
+        tickvals=xs,
+        ticktext=[amount(x) for x in xs],
+        title={"text": "" if several else AXIS[lines.axis]},
+    )
+    fig.update_yaxes(gridcolor="rgba(128,128,128,0.18)", zeroline=False)
+    fig.update_yaxes(title={"text": measure}, col=1)
+    if several:  # one title for all panels: on a phone they would run into each other
+        fig.add_annotation(
+            text=AXIS[lines.axis],
+            x=0.5,
+            y=0,
+            yshift=-66 if large else -48,
+            xref="paper",
+            yref="paper",
+            showarrow=False,
+        )
+    fig.update_yaxes(title={"text": ""}, selector=lambda axis: axis.anchor not in ("x", None))
+    if large:
+        enlarge(fig)
+    return fig, pd.DataFrame(rows)
+
+
+def enlarge(fig: go.Figure) -> None:
+    """Type that can be read from the last row of a room."""
+    fig.update_layout(font={"size": 22}, legend={"font": {"size": 20}})
+    fig.update_annotations(font={"size": 24})
+    fig.update_xaxes(tickfont={"size": 19}, title={"font": {"size": 20}})
+    fig.update_yaxes(tickfont={"size": 19}, title={"font": {"size": 20}})
+
+
+def numbers_of(algorithm: str, mechanism: str, axis: str, x: float, p: Point) -> dict[str, object]:
+    """A point as a row of "show the numbers"."""
+    apart = p.against_trivial
+    return {
+        "algorithm": ALGORITHMS[algorithm].title,
+        "noise": IDENTITY[mechanism].title,
+        axis: x,
+        "mean": p.mean,
+        "half_width_95": p.half_width,
+        "runs": len(p.values),
+        "failed": p.failures,
+        "best_trivial": p.trivial,
+        "minus_trivial": None if apart is None else apart.mean,
+        "minus_trivial_half_width_95": None if apart is None else apart.half_width,
+        "stated_epsilon": p.epsilon,
+        "epsilon_by_published_results": p.epsilon_published,
+        "delta": p.spec.delta,
+        "counted": "no noise"
+        if mechanism == "none"
+        else f"{'nominal' if p.nominal else 'sound'}, one {p.unit}",
+    }
+
+
+def _trivial(lines: Lines, algorithm: str, xs: Sequence[float]) -> list[tuple[float, float]]:
+    """The best trivial predictor at each x: data, hence this, differs only where people do."""
+    found: dict[float, float] = {}
+    for (a, _), line in lines.of.items():
+        if a == algorithm:
+            for x, p in line:
+                for spot in xs if math.isnan(x) else [x]:
+                    found.setdefault(spot, p.trivial)
+    return sorted(found.items())
+
+
+def curve_sentences(lines: Lines) -> list[str]:
+    """Where each algorithm stands against the trivial predictor and against itself without noise."""
+    out = []
+    word = "with" if lines.axis == "n_users" else "at"
+    unit = {"n_users": "people", "variance": "variance"}.get(lines.axis, "ε")
+
+    def at(places: Sequence[float]) -> str:
+        said = ", ".join(amount(x) for x in places)
+        return f"{word} {said} {unit}" if lines.axis == "n_users" else f"{word} {unit} = {said}"
+
+    for algorithm in lines.algorithms:
+        for mechanism, line in lines.noisy(algorithm).items():
+            name = f"**{ALGORITHMS[algorithm].title}, {IDENTITY[mechanism].title} noise**"
+            known = [(x, p, p.against_trivial) for x, p in line]
+            if any(apart is None for _, _, apart in known):
+                out.append(f"{name} has one repetition: nothing here is told apart from chance.")
+                continue
+            won = [x for x, _, d in known if d is not None and d.detected and d.mean < 0]
+            lost = [x for x, _, d in known if d is not None and d.detected and d.mean > 0]
+            rest = len(line) - len(won) - len(lost)
+            if len(won) == len(line) or len(lost) == len(line):
+                out.append(
+                    f"{name} {'beats' if won else 'loses to'} the best trivial predictor everywhere it was run."
+                )
+                continue
+            said = (
+                [f"beats the best trivial predictor {at(won)}"]
+                if won
+                else ["is nowhere clearly better than the best trivial predictor"]
+            )
+            said += [f"loses to it {at(lost)}"] if lost else []
+            out.append(
+                f"{name} {', and '.join(said)}"
+                + (
+                    f"; elsewhere ({rest} point{'s' * (rest > 1)}) they are not told apart."
+                    if rest and (won or lost)
+                    else "."
+                )
+            )
+    return out
+
+
+@dataclass(frozen=True, slots=True)
+class Apart:
+    """One comparison of two mechanisms under one algorithm at one amount."""
+
+    algorithm: str
+    one: str
+    other: str
+    x: float
+    difference: Difference
+
+
+def differences(lines: Lines) -> list[Apart]:
+    """All pairs of mechanisms, wherever both were run twice or more; the interval of each holds for all of them at once."""
+    found = []
+    for algorithm in lines.algorithms:
+        noisy = {m: dict(line) for m, line in lines.noisy(algorithm).items()}
+        for one, other in itertools.combinations([m for m in IDENTITY if m in noisy], 2):
+            found += [
+                (algorithm, one, other, x) for x in sorted(noisy[one].keys() & noisy[other].keys())
+            ]
+    out = []
+    for algorithm, one, other, x in found:
+        noisy = {m: dict(line) for m, line in lines.noisy(algorithm).items()}
+        apart = paired(noisy[one][x], noisy[other][x], len(found))
+        if apart is not None:
+            out.append(Apart(algorithm, one, other, x, apart))
+    return out
+
+
+def _named(a: Apart, unit: str) -> str:
+    return f"{ALGORITHMS[a.algorithm].title}, {IDENTITY[a.one].title} − {IDENTITY[a.other].title}, {unit} {a.x:,g}"
+
+
+def pairs_figure(apart: Sequence[Apart], axis: str, *, large: bool = False) -> Drawn:
+    """Paired differences with their intervals around zero."""
+    unit = {"n_users": "people", "variance": "variance"}.get(axis, "ε =")
+    fig = figure(
+        "difference in held-out RMSE (rating units): left of 0 the first is better",
+        "",
+        height=max(300, 90 + (40 if large else 26) * len(apart)),
+    )
+    names = [_named(a, unit) for a in apart]
+    for detected, colour, symbol, name in (
+        (True, "#D55E00", "diamond", "a difference is detected"),
+        (False, "#0072B2", "circle", "no difference detected"),
+    ):
+        some = [
+            (n, a.difference)
+            for n, a in zip(names, apart, strict=True)
+            if a.difference.detected == detected
+        ]
+        fig.add_scatter(
+            x=[d.mean for _, d in some],
+            y=[n for n, _ in some],
+            error_x={
+                "type": "data",
+                "array": [d.half_width for _, d in some],
+                "thickness": 2,
+                "width": 4,
+            },
+            mode="markers",
+            marker={"color": colour, "symbol": symbol, "size": 10},
+            name=name,
+            hovertemplate="%{y}: %{x:.4f} ± %{error_x.array:.4f}<extra></extra>",
+        )
+    fig.add_vline(x=0, line={"width": 1.5, "color": QUIET})
+    fig.update_yaxes(type="category", categoryorder="array", categoryarray=names[::-1])
+    fig.update_layout(
+        showlegend=True,
+        legend={"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0},
+        hovermode="closest",
+        margin={"r": 20, "t": 30},
+    )
+    if large:
+        enlarge(fig)
+    rows = [
+        {
+            "comparison": name,
+            "difference": a.difference.mean,
+            "half_width_95_all_together": a.difference.half_width,
+            "pairs": a.difference.pairs,
+            "detected": a.difference.detected,
+        }
+        for name, a in zip(names, apart, strict=True)
+    ]
+    return fig, pd.DataFrame(rows)
+
+
+def pair_sentences(apart: Sequence[Apart], axis: str) -> list[str]:
+    """How many differences there are, and the plain sentence of each pair."""
+    if not apart:
+        return ["Two noises and two repetitions are needed for a comparison."]
+    unit = {"n_users": "with people =", "variance": "at variance"}.get(axis, "at ε =")
+    found = [a for a in apart if a.difference.detected]
+    out = [
+        f"Of {len(apart)} comparison{'s' * (len(apart) > 1)} between noises, {len(found) or 'none'} show{'s' * (len(found) == 1)} a difference (95 % for all of them together, paired over repetitions)."
+    ]
+    for key, group in itertools.groupby(apart, key=lambda a: (a.algorithm, a.one, a.other)):
+        members = list(group)
+        algorithm, one, other = key
+        title = f"**{ALGORITHMS[algorithm].title}: {IDENTITY[one].title} against {IDENTITY[other].title}**"
+        detected = [a for a in members if a.difference.detected]
+        if not detected:
+            widest = max(members, key=lambda a: a.difference.half_width)
+            out.append(
+                f"{title}: no difference detected; the widest interval, {unit} {widest.x:,g}, is {widest.difference.mean:+.4f} ± {widest.difference.half_width:.2g}: a difference beyond {abs(widest.difference.mean) + widest.difference.half_width:.2g} is ruled out there, a smaller one is not."
+            )
+        else:
+            said = "; ".join(
+                f"{unit} {a.x:,g} {IDENTITY[one if a.difference.mean < 0 else other].title} is better by {abs(a.difference.mean):.4f} ± {a.difference.half_width:.2g}"
+                for a in detected
+            )
+            out.append(
+                f"{title}: {said}"
+                + ("" if len(detected) == len(members) else "; elsewhere no difference detected")
+                + "."
+            )
+    return out

@@ -1,0 +1,194 @@
+"""The sidebar of the *Tradeoffs* page.
+
+Lives here: its widgets, and from them to a ``SweepSpec``. Does not live here: validation (``SweepSpec``), running, or figures.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+
+from dpmc_core.datasets import entry, names
+from dpmc_core.experiments.presets import PEOPLE
+from dpmc_core.experiments.registry import ALGORITHMS
+from dpmc_core.experiments.sweeps.spec import SweepSpec
+from pages.parts.server import user_data as own_data
+from pages.parts.ui import controls, glossary
+from pages.parts.ui.figures import IDENTITY
+
+__all__ = ["BY", "TRADEOFF_TITLES", "VARY", "VIEWS", "Form", "form"]
+
+PROTECTED = {"user": "one user (guarantee)", "rating": "one rating (nominal)"}
+VARY = {"noise": "the amount of noise", "people": "how many people"}
+BY = {
+    "total_epsilon": "equal total ε",
+    "epsilon": "equal ε per release",
+    "variance": "equal variance",
+}
+VIEWS = {"curves": "Curves", "pairs": "Differences", "frontier": "Best trade-offs"}
+NOISES = {name: IDENTITY[name].title for name in ("huber", "laplace", "gaussian")}
+DATASETS = {name: entry(name).title for name in names("ratings")}
+SOUND = {n: a.title for n, a in ALGORITHMS.items() if a.protects == "user" and a.rates}
+NOMINAL = {n: ALGORITHMS[n].title for n in ("als", "irls", "irls-2")}
+AMOUNTS = {
+    "total_epsilon": (0.5, 1.0, 2.0, 5.0, 10.0, 20.0),
+    "epsilon": (1.0, 2.0, 5.0, 10.0),
+    "variance": (0.5, 1.0, 2.0, 4.0),
+}
+NOMINAL_TOTALS = (20.0, 50.0, 100.0, 200.0)  # of twenty draws: the papers' noise is worth so much
+_LIMITS = {
+    "total_epsilon": "total_epsilon",
+    "epsilon": "noise_epsilon",
+    "variance": "noise_variance",
+}
+_MEANINGS = {
+    "total_epsilon": "Every noise gets what keeps the whole run at the same total ε: the fair comparison.",
+    "epsilon": "Every noise has the same ε for one draw, as the papers compare by; drawn many times, they no longer cost the same.",
+    "variance": "Every noise has the same variance: the same damage to each number, but not the same privacy.",
+}
+TRADEOFF_TITLES = {
+    "t_protect": PROTECTED,
+    "t_dataset": DATASETS,
+    "t_vary": VARY,
+    "t_by": BY,
+    "t_view": VIEWS,
+}
+MOST_RUNS = 2000  # that one visitor may ask of a shared machine
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """What was asked: the sweep, or the fields it would be made of (``raw``), what it varies and how noises are made equal."""
+
+    raw: dict[str, Any]
+    vary: str
+    by: str
+    protect: str
+
+    def spec(self) -> SweepSpec:
+        """The sweep. Raises ``ParameterError``."""
+        return SweepSpec.from_dict(self.raw)
+
+
+def form() -> Form:
+    """All widgets in the order one thinks: question, data, method, privacy, seed."""
+    st.subheader("Question")
+    protect = controls.segments(
+        "Who is protected", "t_protect", PROTECTED, "user", help=glossary.meaning("nominal")
+    )
+    sound = protect == "user"
+    vary = controls.segments("Along the axis", "t_vary", VARY, "noise") if sound else "noise"
+    st.subheader("Data")
+    usual = "skewed" if sound else "low-rank"
+    dataset = (
+        usual
+        if vary == "people"
+        else controls.choice("Dataset", f"t_dataset_{protect}", own_data.menu("ratings"), usual)
+    )
+    if vary == "people":
+        st.caption(
+            "Made data with skewed popularity, so that there can be any number of people; 40 ratings each."
+        )
+    st.subheader("Method")
+    titles = SOUND if sound else NOMINAL
+    algorithms = controls.several(
+        "Algorithms",
+        f"t_algorithms_{protect}",
+        titles,
+        ("moments", "dpals") if sound else ("als",),
+        help="  \n".join(f"**{ALGORITHMS[n].title}** {ALGORITHMS[n].summary}" for n in titles),
+    )
+    st.subheader("Privacy")
+    mechanisms = controls.several("Noises", "t_noises", NOISES, tuple(NOISES))
+    by = "total_epsilon"
+    if not sound:
+        by = controls.segments(
+            "Compare at",
+            "t_by",
+            BY,
+            "total_epsilon",
+            help="  \n".join(f"**{BY[k]}**: {v}" for k, v in _MEANINGS.items()),
+        )
+    people: tuple[float, ...] = ()
+    if vary == "people":
+        people = controls.numbers(
+            "Numbers of people", "t_people", "n_users", (500, 1000, 2000, 4000, 8000), 8
+        )
+        amounts: tuple[float, ...] = (
+            controls.number("Total ε", "t_total", "total_epsilon", 1.0, step=0.5),
+        )
+    else:
+        usual_amounts = NOMINAL_TOTALS if by == "total_epsilon" and not sound else AMOUNTS[by]
+        label = {
+            "total_epsilon": "Total ε",
+            "epsilon": "Nominal ε of one draw",
+            "variance": "Variances",
+        }[by]
+        amounts = controls.numbers(label, f"t_{by}_{protect}", _LIMITS[by], usual_amounts, 8)
+    st.subheader("Seed")
+    seeds = int(controls.number("Repetitions of each point", "t_seeds", "sweep_seeds", 5))
+    seed = int(controls.number("Seed of all seeds", "t_seed", "seed", 0))
+    with st.expander("More"):
+        base = _numbers(dataset, sound, vary)
+    grid: dict[str, Any] = {
+        "algorithm": list(algorithms),
+        "mechanism": ["none", *mechanisms],
+        by: list(amounts),
+    }
+    each = base.pop("ratings_each", 0)
+    grids = [{**grid, "n_users": [n], "n_ratings": [int(n * each)]} for n in people] or [grid]
+    raw = {
+        "name": "privacy against error",
+        "seeds": seeds,
+        "seed": seed,
+        "base": {"dataset": dataset, **base},
+        "grid": grids,
+    }
+    return Form(raw, vary, by, protect)
+
+
+def _numbers(dataset: str, sound: bool, vary: str) -> dict[str, Any]:
+    """Settings that all runs share."""
+    fields: dict[str, Any] = {}
+    who = "user" if sound else "rating"
+    real = not entry(dataset).synthetic
+    fields["rank"] = controls.number("Rank r", f"t_rank_{who}", "rank", 8 if sound or real else 5)
+    fields["reg"] = controls.number(
+        "Regularisation λ",
+        f"t_reg_{who}",
+        "reg",
+        30.0 if sound else 10.0 if real else 0.5,
+        step=0.5,
+    )
+    fields["iterations"] = controls.number(
+        "Iterations T", f"t_iterations_{who}", "iterations", 2 if sound else 20
+    )
+    if not sound:
+        fields["inner"] = controls.number("IRLS inner iterations K", "t_inner", "inner", 10)
+        fields["sensitivity"] = controls.number(
+            "Nominal sensitivity Δ", "t_sensitivity", "nominal_sensitivity", 5.0, step=0.5
+        )
+    else:
+        fields |= {name: PEOPLE[name] for name in ("item_share", "clip_norm", "centring")}
+    fields["delta"] = controls.number(
+        "δ", "t_delta", "account_delta", 1e-5, step=1e-6, format="%.1e"
+    )
+    if not real:
+        skewed = dataset == "skewed"
+        if vary == "people":
+            fields["n_items"] = controls.number("Items", "t_items", "n_items", 300)
+            fields["ratings_each"] = 40
+        else:
+            fields["n_users"] = controls.number(
+                "Users", f"t_users_{who}", "n_users", PEOPLE["n_users"] if skewed else 300
+            )
+            fields["n_items"] = controls.number("Items", f"t_items_{who}", "n_items", 300)
+            if skewed:
+                fields["n_ratings"] = controls.number(
+                    "Ratings", "t_ratings", "n_ratings", PEOPLE["n_ratings"], step=1000
+                )
+            else:
+                fields["observed"] = controls.number(
+                    "Observed share", "t_observed", "observed", 0.1, step=0.01
+                )
+    return fields

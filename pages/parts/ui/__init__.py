@@ -1,0 +1,1 @@
+"""What every page uses: controls bound to the address, the run panel, figures, words."""

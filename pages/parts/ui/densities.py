@@ -1,0 +1,108 @@
+"""Densities of noise distributions, drawn on one axis."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from dpmc_core.mechanisms import (
+    Mechanism,
+)
+from pages.parts.ui import figure_cache as drawn_once
+from pages.parts.ui.figures import IDENTITY, Drawn, figure, label_end
+
+__all__ = ["VIEWS", "densities"]
+
+
+_LOWEST_DENSITY = 1e-12
+
+
+VIEWS: dict[str, tuple[str, str]] = {
+    "density": ("density (1 / unit of the number)", "pdf"),
+    "log-density": ("density, log scale (1 / unit of the number)", "pdf"),
+    "cdf": ("P(noise ≤ x)", "cdf"),
+}
+
+
+@drawn_once.of_values
+def densities(mechanisms: Sequence[Mechanism], view: str = "density") -> Drawn:
+    """Density, log-density or distribution function of each mechanism over ±5 of the widest standard deviation."""
+    title, method = VIEWS[view]
+    reach = (
+        5 * max(m.std for m in mechanisms)
+        if view != "log-density"
+        else 8 * max(m.std for m in mechanisms)
+    )
+    x = np.linspace(-reach, reach, 601)
+    fig = figure("noise x (units of the released number)", title, log_y=view == "log-density")
+    numbers = {"x": x}
+    ends = []
+    for m in mechanisms:
+        y = np.asarray(getattr(m, method)(x))
+        numbers[m.name] = y
+        if view == "log-density":
+            y = np.where(
+                y < _LOWEST_DENSITY, np.nan, y
+            )  # the picture ends there; the numbers go on
+        look = IDENTITY[m.name]
+        shape = "hv" if m.name == "staircase" else "linear"
+        fig.add_scatter(
+            x=x,
+            y=y,
+            name=look.title,
+            mode="lines",
+            line={"color": look.colour, "dash": look.dash, "width": 2.5, "shape": shape},
+        )
+        # a marker every so often: identity is colour + dash + marker
+        spots = np.arange(20 + 12 * len(ends), x.size, 100)
+        fig.add_scatter(
+            x=x[spots],
+            y=y[spots],
+            mode="markers",
+            marker={"symbol": look.marker, "color": look.colour, "size": 8},
+            hoverinfo="skip",
+            name=look.title,
+        )
+        ends.append((m, y))
+    _label_peaks(fig, x, ends, view)
+    if view == "log-density":
+        fig.update_yaxes(exponentformat="power", dtick=2)
+    return fig, pd.DataFrame(numbers)
+
+
+_GLYPHS = {
+    "circle": "●",
+    "square": "■",
+    "diamond": "◆",
+    "triangle-up": "▲",
+    "cross": "✚",
+}  # a curve's marker, beside its name
+
+
+def _label_peaks(
+    fig: go.Figure, x: NDArray[np.float64], ends: list[tuple[Mechanism, Any]], view: str
+) -> None:
+    """Name each curve beside it: at a point on its right flank, spread so that names do not collide."""
+    for k, (m, y) in enumerate(
+        sorted(ends, key=lambda end: -float(np.max(end[1]))) if view == "density" else ends
+    ):
+        if view == "cdf":
+            i = int(np.searchsorted(y, 0.62 + 0.09 * k))
+        elif view == "log-density":
+            drawn = np.flatnonzero(np.isfinite(y) & (x > 0))
+            i = int(drawn[int((0.55 + 0.12 * k) * (drawn.size - 1))])
+        else:
+            top = float(y.max())
+            i = x.size // 2 + int(np.argmax(y[x.size // 2 :] < top * (0.85 - 0.22 * k)))
+        i = min(i, x.size - 1)
+        label_end(
+            fig,
+            float(x[i]),
+            float(y[i]),
+            f'<span style="color:{IDENTITY[m.name].colour}">{_GLYPHS[IDENTITY[m.name].marker]}</span> {IDENTITY[m.name].title}',
+            log_y=view == "log-density",
+            shift=(len(ends) - k) * 3,
+        )

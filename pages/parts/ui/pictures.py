@@ -1,0 +1,118 @@
+"""Matrices and images as figures."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from pages.parts.ui.figures import Drawn
+
+FloatArray = NDArray[np.float64]
+
+__all__ = ["heat_map", "picture", "tiles"]
+
+
+def heat_map(
+    panels: Sequence[tuple[str, NDArray[np.float64]]], low: float, high: float, height: int = 330
+) -> Drawn:
+    """Matrices side by side on one colour scale (Cividis), rows users, columns items; and every cell as numbers."""
+    across = len(panels)
+    gap = 0.03
+    wide = (1 - gap * (across - 1)) / across
+    # laid out by hand: Plotly's own subplots take longer than everything else here
+    layout: dict[str, Any] = {
+        "height": height,
+        "margin": {"l": 10, "r": 10, "t": 40, "b": 10},
+        "coloraxis": {
+            "colorscale": "Cividis",
+            "cmin": low,
+            "cmax": high,
+            "colorbar": {"title": {"text": "rating"}},
+        },
+        "annotations": [],
+    }
+    cells = []
+    for k, (name, matrix) in enumerate(panels):
+        number = "" if k == 0 else str(k + 1)
+        left = k * (wide + gap)
+        plain = {"showticklabels": False}
+        layout[f"xaxis{number}"] = {
+            **plain,
+            "domain": [left, left + wide],
+            "anchor": f"y{number}",
+            "title": {"text": "items"},
+        }
+        layout[f"yaxis{number}"] = {
+            **plain,
+            "anchor": f"x{number}",
+            "autorange": "reversed",
+            **({"title": {"text": "users"}} if k == 0 else {"matches": "y"}),
+        }
+        layout["annotations"].append(
+            {
+                "text": name,
+                "x": left + wide / 2,
+                "y": 1.0,
+                "xref": "paper",
+                "yref": "paper",
+                "xanchor": "center",
+                "yanchor": "bottom",
+                "showarrow": False,
+                "font": {"size": 16},
+            }
+        )
+        cells.append(
+            {
+                "type": "heatmap",
+                "z": np.round(matrix, 3),
+                "coloraxis": "coloraxis",
+                "hovertemplate": "user %{y}, item %{x}: %{z:.2f}<extra></extra>",
+                "xaxis": f"x{number}",
+                "yaxis": f"y{number}",
+            }
+        )
+    fig = go.Figure(data=cells, layout=layout)
+    users, items = np.indices(panels[0][1].shape)
+    numbers = {
+        "user": users.ravel() + 1,
+        "item": items.ravel() + 1,
+        **{name: m.ravel() for name, m in panels},
+    }
+    return fig, pd.DataFrame(numbers)
+
+
+def tiles(columns: FloatArray, shape: tuple[int, int], across: int) -> NDArray[np.uint8]:
+    """Columns as a sheet of images, ``across`` of them side by side, each as bright as its own largest pixel; grey lines between."""
+    count = columns.shape[1]
+    down = -(-count // across)
+    height, width = shape
+    sheet = np.full((down * (height + 1) + 1, across * (width + 1) + 1), 128, dtype=np.uint8)
+    for k in range(count):
+        image = columns[:, k].reshape(shape)
+        top = max(float(image.max()), 1e-300)
+        y, x = (k // across) * (height + 1) + 1, (k % across) * (width + 1) + 1
+        sheet[y : y + height, x : x + width] = np.round(255 * np.clip(image / top, 0, 1)).astype(
+            np.uint8
+        )
+    return sheet
+
+
+def picture(sheet: NDArray[np.uint8], height: int) -> go.Figure:
+    """A grey image without axes, ``height`` pixels tall."""
+    return go.Figure(
+        data=[go.Image(z=np.repeat(sheet[:, :, None], 3, axis=2), hoverinfo="skip")],
+        layout={
+            "height": height,
+            "margin": {"l": 0, "r": 0, "t": 4, "b": 4},
+            "xaxis": {"visible": False, "constrain": "domain"},
+            "yaxis": {
+                "visible": False,
+                "scaleanchor": "x",
+                "constrain": "domain",
+                "autorange": "reversed",
+            },
+        },
+    )

@@ -1,0 +1,68 @@
+"""A page as a link: copied, embedded, taken elsewhere.
+
+Lives here: the bar below every page. The address already holds every setting (``controls``); here it can be copied, and put into a course site. Does not live here: downloads of
+figures (``style``) or runs (the pages).
+"""
+
+import html
+
+import streamlit as st
+
+from dpmc_core.datasets import user_datasets as shelf
+
+__all__ = ["address", "bar", "embedding"]
+
+_NOT_SHARED = ("embed",)
+
+
+def address(base: str, settings: dict[str, list[str]]) -> str:
+    """The address that shows the same again: ``base`` without its query, and ``settings`` in full.
+
+    >>> address("http://x/completion?rank=3#a", {"rank": ["5"], "embed": ["true"], "b": ["1", "ü &"]})
+    'http://x/completion?rank=5&b=1&b=%C3%BC+%26'
+    """
+    from urllib.parse import urlencode
+
+    plain = base.split("#")[0].split("?")[0]
+    query = urlencode(
+        [(k, v) for k, values in settings.items() if k not in _NOT_SHARED for v in values]
+    )
+    return f"{plain}?{query}" if query else plain
+
+
+def embedding(link: str) -> str:
+    """HTML that shows the page inside another one, without its frame.
+
+    >>> embedding("http://x/a?b=1")
+    '<iframe src="http://x/a?b=1&amp;embed=true" width="100%" height="900" loading="lazy" title="DPMC Lab"></iframe>'
+    """
+    source = html.escape(f"{link}{'&' if '?' in link else '?'}embed=true")
+    return f'<iframe src="{source}" width="100%" height="900" loading="lazy" title="DPMC Lab"></iframe>'
+
+
+def bar() -> None:
+    """Draw it, except where the page is embedded already."""
+    if st.context.is_embedded:
+        return
+    settings = {key: st.query_params.get_all(key) for key in st.query_params}
+    link = address(st.context.url or "", settings)
+    with st.popover("Share this page", icon=":material/share:"):
+        st.markdown(
+            "**Link**: opens this page with all its settings, seeds included, and the step of a lesson. Copy it by the button at its right."
+            + (
+                " It has *run=1*: whoever opens it starts the same run."
+                if "run" in settings
+                else ""
+            )
+            + (
+                " Your own data does not travel with it: who opens it sees another set."
+                if any(shelf.current())
+                else ""
+            )
+        )
+        st.code(link, language=None, wrap_lines=True)
+        st.markdown("**Embed** it in a course site, without the frame around it:")
+        st.code(embedding(link), language="html", wrap_lines=True)
+        st.caption(
+            "Figures: the camera above each saves a PNG from your browser; *Show the numbers* below it has the figure as HTML and its numbers as CSV."
+        )
