@@ -1,40 +1,62 @@
-# DPMC Lab: `make run` opens the app, `make test` checks everything. Both make their own .venv from nothing.
+# DPMC Lab: `make run` opens the app, `make test` checks everything. Both make their own .venv.
+#   make test PYTHON=python3.12    another interpreter (3.11, 3.12 or 3.13)
+#   make test VERSIONS=latest      what the registry serves today, in the place of the lock files
+#   make test TESTS=fast           without browsers
+#   make lock                      write the lock files anew
 PYTHON ?= python3
-VENV := .venv
+VENV ?= .venv
 BIN := $(VENV)/bin
+VERSIONS ?= locked
+TESTS ?= all
+RUN_FILE := $(if $(filter latest,$(VERSIONS)),requirements.txt,requirements.lock)
+DEV_FILE := $(if $(filter latest,$(VERSIONS)),requirements-dev.txt,requirements-dev.lock)
+MARKS := $(if $(filter fast,$(TESTS)),-m "not browser",)
+OLD_PYTHON := DPMC Lab needs Python 3.11, 3.12 or 3.13: make PYTHON=python3.12 ...
 
-.PHONY: run test audit format bench clean
+.PHONY: run test lint audit format bench lock clean
 
-run: $(VENV)/.run-ready
+run: $(VENV)/.run-$(VERSIONS)
 	$(BIN)/streamlit run app.py
 
-test: $(VENV)/.dev-ready
+test: lint
+# two processes on one thread each: on two cores more would wait for one another
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal $(MARKS)
+
+lint: $(VENV)/.dev-$(VERSIONS)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal  # two processes with two threads each would wait for one another on two cores
 
-format: $(VENV)/.dev-ready
-	$(BIN)/ruff format .
+format: $(VENV)/.dev-$(VERSIONS)
 	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
 
-bench: $(VENV)/.dev-ready
+bench: $(VENV)/.dev-$(VERSIONS)
 	$(BIN)/python -m dpmc_core bench
 
-audit: $(VENV)/.dev-ready
+audit: $(VENV)/.dev-$(VERSIONS)
 	$(BIN)/pip-audit --progress-spinner off --desc off
+
+lock: $(VENV)/.dev-latest
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --upgrade \
+	  --custom-compile-command "make lock" requirements.txt -o requirements.lock
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --upgrade \
+	  --custom-compile-command "make lock" requirements-dev.txt -c requirements.lock \
+	  -o requirements-dev.lock
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 $(BIN)/python:
-	$(PYTHON) -c "import sys; sys.exit(0 if (3, 11) <= sys.version_info[:2] <= (3, 13) else 'DPMC Lab needs Python 3.11, 3.12 or 3.13; choose one with: make PYTHON=python3.12 ...')"
-	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); echo "On Debian and Ubuntu: apt-get install python3-venv"; exit 1; }
+	$(PYTHON) -c "import sys; sys.exit((3, 11) > sys.version_info[:2] or (3, 13) < sys.version_info[:2])" \
+	  || { echo "$(OLD_PYTHON)"; exit 1; }
+	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); \
+	  echo "On Debian and Ubuntu: apt-get install python3-venv"; exit 1; }
 
-$(VENV)/.run-ready: requirements.txt | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --upgrade -r requirements.txt
+$(VENV)/.run-$(VERSIONS): $(RUN_FILE) | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --upgrade -r $(RUN_FILE)
 	touch $@
 
-$(VENV)/.dev-ready: requirements.txt requirements-dev.txt | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --upgrade -r requirements-dev.txt
-	touch $@ $(VENV)/.run-ready
+$(VENV)/.dev-$(VERSIONS): $(DEV_FILE) | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --upgrade -r $(DEV_FILE)
+	touch $@ $(VENV)/.run-$(VERSIONS)
