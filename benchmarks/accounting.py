@@ -1,6 +1,9 @@
-"""Accounting and audits: seconds to compose, accuracy against exact values, and how much of a true ε an attack proves.
+"""Accounting and audits.
 
-Prints Markdown for results.md. Times are of one run on one machine; the first composition includes importing dp-accounting.
+Seconds to compose, accuracy against exact values, and how much of a true ε an attack proves.
+
+Prints Markdown for results.md. Times are of one run on one machine; the first composition includes
+importing dp-accounting.
 """
 
 import time
@@ -59,13 +62,17 @@ def main() -> None:
         first, again = seconds(ledger)
         print(f"| {name} | {first:.2f} | {1e6 * again:.0f} |")
     print(
-        "\n| Gaussian releases, σ = 5 | exact ε | privacy loss distribution, relative excess |\n|---|---|---|"
+        "\n"
+        "| Gaussian releases, σ = 5 | exact ε | privacy loss distribution, relative excess |\n"
+        "|---|---|---|"
     )
     for count in (1, 10, 100, 1000, 10_000, 100_000):
         found = {a.method: a.epsilon for a in account(book(Gaussian(scale=5.0), count), DELTA)}
         print(f"| {count:,} | {found['exact']:.6g} | {found['pld'] / found['exact'] - 1:.1e} |")
     print(
-        "\n| ε claimed (exact) | Laplace proved | Huber proved | Gaussian proved (δ = 1e-5) |\n|---|---|---|---|"
+        "\n"
+        "| ε claimed (exact) | Laplace proved | Huber proved | Gaussian proved (δ = 1e-5) |\n"
+        "|---|---|---|---|"
     )
     for epsilon in (0.1, 0.5, 1.0, 2.0, 4.0):
         row = [
@@ -74,7 +81,10 @@ def main() -> None:
         ]
         print(f"| {epsilon} | " + " | ".join(f"{value:.3f}" for value in row) + " |")
     print(
-        "\n| releases, ε = 1, δ = 1e-5 | Laplace variance | Huber α = 2 | Huber α = 1 | Gaussian |\n|---|---|---|---|---|"
+        "\n"
+        "| releases, ε = 1, δ = 1e-5 | Laplace variance | Huber α = 2 | Huber α = 1 | Gaussian "
+        "|\n"
+        "|---|---|---|---|---|"
     )
     from dpmc_core.privacy import least_noise
 

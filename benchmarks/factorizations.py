@@ -1,6 +1,9 @@
-"""Factorisations against what was asked of them: ``python -m benchmarks.factorizations [sklearn|sound|robust|people|memory ...]``.
+"""Factorisations against what was asked of them.
 
-Needs ``DPMC_DATA_DIR`` for CBCL, Extended Yale B, BBC and TDT2. Ratios are of one run on one machine; tables go to ``benchmarks/results.md`` and ``docs/moment-nmf.md``.
+``python -m benchmarks.factorizations [sklearn|sound|robust|people|memory ...]``.
+
+Needs ``DPMC_DATA_DIR`` for CBCL, Extended Yale B, BBC and TDT2. Ratios are of one run on one
+machine; tables go to ``benchmarks/results.md`` and ``docs/moment-nmf.md``.
 """
 
 import resource
@@ -11,10 +14,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from dpmc_core.datasets.data import samples_of
 from dpmc_core.datasets.factor_sets import load_samples
-from dpmc_core.datasets.samples import contaminate
+from dpmc_core.datasets.samples import Matrix, contaminate
 from dpmc_core.datasets.text import TextFilter
-from dpmc_core.experiments import FactorSpec, factorize
+from dpmc_core.experiments import RunSpec, run
 from dpmc_core.experiments.tasks.factorize import yardstick
 from dpmc_core.factorization import (
     RobustConfig,
@@ -35,8 +39,17 @@ def last(steps: Iterator[FactorStep]) -> FactorStep:
     return step
 
 
+def reached(values: Matrix, step: FactorStep) -> float:
+    """The objective with the algorithm's own coefficients."""
+    assert step.coefficients is not None  # both that are compared keep them
+    return objective(values, step.dictionary, step.coefficients)
+
+
 def versus_sklearn() -> None:
-    """Objective and time against scikit-learn's coordinate descent: the same start, as many iterations, taken in turns."""
+    """Objective and time against scikit-learn's coordinate descent.
+
+    The same start, as many iterations, taken in turns.
+    """
     whole = TextFilter(min_documents=1, max_share=1.0, most_words=50_000, stop_words=False)
     for name, parts, chosen in (("cbcl", 50, None), ("bbc", 5, None), ("tdt2", 30, whole)):
         values = load_samples(name, chosen=chosen).values
@@ -54,37 +67,41 @@ def versus_sklearn() -> None:
                 start = time.perf_counter()
                 ends["sklearn"] = last(sklearn_nmf(values, parts, rounds))
                 times["sklearn"].append(time.perf_counter() - start)
-            ours, theirs = (
-                objective(values, e.dictionary, e.coefficients)
-                for e in (ends["ours"], ends["sklearn"])
-            )
+            ours, theirs = (reached(values, ends[name]) for name in ("ours", "sklearn"))
             ratio = statistics.median(times["ours"]) / statistics.median(times["sklearn"])
             print(
-                f"{name} {values.shape[0]}×{values.shape[1]}, K = {parts}, {rounds} iterations: objective {ours:.6f} against {theirs:.6f} ({100 * (ours / theirs - 1):+.4f} %), "
-                f"{statistics.median(times['ours']):.2f} s, {ratio:.2f} × its time",
+                f"{name} {values.shape[0]}×{values.shape[1]}, K = {parts}, {rounds} iterations: "
+                f"objective {ours:.6f} against {theirs:.6f} ({100 * (ours / theirs - 1):+.4f} "
+                f"%), {statistics.median(times['ours']):.2f} s, {ratio:.2f} × its time",
                 flush=True,
             )
 
 
 def sound() -> None:
     """Private forms on CBCL over five seeds."""
-    base = FactorSpec(dataset="cbcl", rank=50)
-    mean = factorize(base, compare=False)
+    base = RunSpec.of(dataset="cbcl", rank=50)
+    mean = run(base, compare=False)
     print(
-        f"average {mean.trivial:.4f}, NMF {mean.final.objective:.4f}, scikit-learn {yardstick(base):.4f}"
+        f"average {mean.trivial:.4f}, NMF {mean.final.objective:.4f}, scikit-learn "
+        f"{yardstick(base.data, 50):.4f}"
     )
     for algorithm, parts in (("moment-nmf", 50), ("private-nmf", 20)):
         for family in ("gaussian", "laplace", "huber"):
             line = []
             for epsilon in (1.0, 5.0, 10.0, 50.0):
-                spec = base.but(algorithm=algorithm, mechanism=family, epsilon=epsilon, rank=parts)
-                ends = [factorize(spec.but(seed=k), compare=False).final.objective for k in SEEDS]
+                spec = base.replace(
+                    algorithm=algorithm, mechanism=family, epsilon=epsilon, rank=parts
+                )
+                ends = [run(spec.replace(seed=k), compare=False).final.objective for k in SEEDS]
                 line.append(f"{np.mean(ends):.4f} ± {t_half_width(ends):.4f}")
             print(f"{algorithm} {family}, K = {parts}: {' | '.join(line)}", flush=True)
 
 
 def robust() -> None:
-    """Plain against robust NMF on Extended Yale B with a tenth of the images spoiled: five draws of what is spoiled."""
+    """Plain against robust NMF on Extended Yale B with a tenth of the images spoiled.
+
+    Five draws of what is spoiled.
+    """
     clean = load_samples("yaleb")
     apart = []
     for seed in SEEDS:
@@ -102,7 +119,8 @@ def robust() -> None:
                     fit_coefficients(clean.values, step.dictionary, 40),
                 )
             )
-        # the same number of steps on each factor without outliers, so that the margin is not of more steps
+        # the same number of steps on each factor without outliers, so that the margin is not of
+        # more steps
         step = last(
             robust_nmf(
                 spoiled.values, RobustConfig(rank=38, rounds=50, inner=3), np.random.default_rng(0)
@@ -115,7 +133,8 @@ def robust() -> None:
         )
         apart.append((ends[1] - ends[0], ends[1] - ends[2]))
         print(
-            f"seed {seed}: plain {ends[0]:.5f}, plain with 3 inner steps {ends[2]:.5f}, robust {ends[1]:.5f}",
+            f"seed {seed}: plain {ends[0]:.5f}, plain with 3 inner steps {ends[2]:.5f}, robust "
+            f"{ends[1]:.5f}",
             flush=True,
         )
     for name, differences in zip(
@@ -131,7 +150,7 @@ def people() -> None:
             for epsilon in (1.0, 5.0):
                 found = []
                 for k in SEEDS:
-                    spec = FactorSpec(
+                    spec = RunSpec.of(
                         dataset=name,
                         n_samples=n,
                         rank=parts,
@@ -141,9 +160,12 @@ def people() -> None:
                         seed=k,
                         data_seed=k,
                     )
-                    found.append(factorize(spec, compare=False).final.found)
+                    share = run(spec, compare=False).final.found
+                    assert share is not None  # made data: the true parts are known
+                    found.append(share)
                 print(
-                    f"{name}, N = {n:,}, ε = {epsilon:g}: {100 * np.mean(found):.0f} % found (lowest {100 * min(found):.0f} %)",
+                    f"{name}, N = {n:,}, ε = {epsilon:g}: {100 * np.mean(found):.0f} % found "
+                    f"(lowest {100 * min(found):.0f} %)",
                     flush=True,
                 )
 
@@ -156,18 +178,20 @@ def memory() -> None:
         ("tdt2", 30, 0),
         ("cartoon", 20, 100_000),
     ):
-        data = {"n_samples": n} if n else {}
+        base = RunSpec.of(dataset=name, rank=parts, n_samples=n or None)
         for algorithm in ("nmf", "private-nmf-published", "private-nmf", "moment-nmf"):
-            noise = {} if algorithm == "nmf" else {"mechanism": "gaussian"}
-            spec = FactorSpec(dataset=name, rank=parts, algorithm=algorithm, **noise, **data)
+            spec = base.replace(
+                algorithm=algorithm, mechanism="none" if algorithm == "nmf" else "gaussian"
+            )
             if algorithm == "nmf":
-                load_samples(name, n_samples=spec.n_samples)
+                samples_of(spec.data)
             before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-            result = factorize(spec)
+            result = run(spec)
             after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
             result.statement, result.coherence  # noqa: B018 - part of what a page shows
             print(
-                f"{name} {algorithm}: {result.seconds:.1f} s, peak memory grew by {(after - before) / 1024:.0f} MiB",
+                f"{name} {algorithm}: {result.seconds:.1f} s, peak memory grew by "
+                f"{(after - before) / 1024:.0f} MiB",
                 flush=True,
             )
 

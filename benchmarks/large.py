@@ -1,7 +1,11 @@
-"""DPALS at the size of MovieLens 10M: its time in non-private ALS sweeps, and its memory beyond the data.
+"""DPALS at the size of MovieLens 10M.
 
-``python -m benchmarks.large [--share 1.0]``. Synthetic, 69,878 users × 10,677 items, 10 million ratings, rank 128, T = 2, k = 50, ε = 10, δ = 1e-5. A sweep is one user
-pass and one item pass over all ratings, the mean of two after a first. Peak memory is the process's, less what it held before the run.
+Its time in non-private ALS sweeps, and its memory beyond the data.
+
+``python -m benchmarks.large [--share 1.0]``. Synthetic, 69,878 users × 10,677 items, 10 million
+ratings, rank 128, T = 2, k = 50, ε = 10, δ = 1e-5. A sweep is one user pass and one item pass over
+all ratings, the mean of two after a first. Peak memory is the process's, less what it held before
+the run.
 """
 
 import argparse
@@ -10,9 +14,9 @@ import time
 import numpy as np
 
 from dpmc_core.completion import ALSConfig, als
-from dpmc_core.completion.dpals import dpals
-from dpmc_core.completion.dpals_plan import DPALSConfig
-from dpmc_core.datasets.synthetic import skewed
+from dpmc_core.completion.dpals.plan import DPALSConfig
+from dpmc_core.completion.dpals.solver import dpals
+from dpmc_core.datasets.synthetic.ratings import skewed
 from dpmc_core.privacy.budget import Budget
 
 RANK = 128
@@ -55,8 +59,8 @@ def main() -> None:
         marks.append(time.perf_counter())
     sweeps = marks[3] - marks[1]
     print(
-        f"DPALS {private:.1f} s, two ALS sweeps {sweeps:.1f} s: {private / sweeps:.2f} ×; peak {peak - before:.0f} MiB beyond the "
-        f"{before:.0f} MiB held before (β = {share:g})"
+        f"DPALS {private:.1f} s, two ALS sweeps {sweeps:.1f} s: {private / sweeps:.2f} ×; peak "
+        f"{peak - before:.0f} MiB beyond the {before:.0f} MiB held before (β = {share:g})"
     )
 
 

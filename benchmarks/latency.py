@@ -1,7 +1,10 @@
-"""What a visitor waits for: server time of a slider move on *Mechanisms*, and the time until a cold and a warm page is readable.
+"""What a visitor waits for.
 
-Server time is the script's own run under Streamlit's test runner (no browser, no network). Page times are taken in headless
-Chromium against the real server, from navigation until the script has stopped and the first chart is drawn.
+Server time of a slider move on *Mechanisms*, and the time until a cold and a warm page is readable.
+
+Server time is the script's own run under Streamlit's test runner (no browser, no network). Page
+times are taken in headless Chromium against the real server, from navigation until the script has
+stopped and the first chart is drawn.
 """
 
 import shutil
@@ -27,7 +30,8 @@ def server_times() -> None:
         app.run()
         taken.append(1000 * (time.perf_counter() - start))
     print(
-        f"slider move on Mechanisms, server: median {np.median(taken):.0f} ms, worst {max(taken):.0f} ms of {len(taken)}"
+        f"slider move on Mechanisms, server: median {np.median(taken):.0f} ms, worst "
+        f"{max(taken):.0f} ms of {len(taken)}"
     )
 
 
@@ -46,7 +50,9 @@ def page_times() -> None:
             readable = time.perf_counter() - started
             page.locator("svg.main-svg").first.wait_for(state="attached")
             print(
-                f"cold start: server answers after {healthy:.2f} s, Home's title readable {readable:.2f} s, its first chart {time.perf_counter() - started:.2f} s after the command"
+                f"cold start: server answers after {healthy:.2f} s, Home's title readable "
+                f"{readable:.2f} s, its first chart {time.perf_counter() - started:.2f} s after "
+                "the command"
             )
             page.close()
             for name in PAGES:
@@ -66,7 +72,9 @@ def page_times() -> None:
                 context.close()
                 readable, drawn = np.median(np.array(seconds[1:]), axis=0)
                 print(
-                    f"/{name}: in a browser that was never here {seconds[0][0]:.2f} and {seconds[0][1]:.2f} s; then title readable {readable:.2f} s, first chart or table {drawn:.2f} s (medians of 5)"
+                    f"/{name}: in a browser that was never here {seconds[0][0]:.2f} and "
+                    f"{seconds[0][1]:.2f} s; then title readable {readable:.2f} s, first chart "
+                    f"or table {drawn:.2f} s (medians of 5)"
                 )
             slider_moves(browser.new_page(viewport={"width": 1440, "height": 900}), app.url)
         browser.close()
@@ -89,7 +97,8 @@ def slider_moves(page: Page, url: str) -> None:
         )
         moves.append(1000 * (time.perf_counter() - start))
     print(
-        f"slider move on Mechanisms, browser: median {np.median(moves):.0f} ms from key press to script end"
+        f"slider move on Mechanisms, browser: median {np.median(moves):.0f} ms from key press "
+        "to script end"
     )
 
 

@@ -1,7 +1,11 @@
-"""Thousands of malformed uploads and links: ``python -m benchmarks.malformed [--uploads 8000] [--links 2000]``.
+"""Thousands of malformed uploads and links.
 
-Uploads are good files of every kind with bytes flipped, cut, doubled, mixed and mislabelled, read as the app reads them; links are pages of the running app with hostile values for their controls, opened by real sessions.
-Reports what was refused, what was read, the slowest, and anything that did not end in a sentence.
+``python -m benchmarks.malformed [--uploads 8000] [--links 2000]``.
+
+Uploads are good files of every kind with bytes flipped, cut, doubled, mixed and mislabelled, read
+as the app reads them; links are pages of the running app with hostile values for their controls,
+opened by real sessions. Reports what was refused, what was read, the slowest, and anything that did
+not end in a sentence.
 """
 
 import argparse
@@ -63,7 +67,8 @@ def links(seed: int = 0) -> Iterator[tuple[str, str]]:
         ]
         if rng.random() < 0.05:
             parts.append(rng.choice(("&&&", "===", "a", "%zz", "?x=1", "run=1&run=1&run=2")))
-        # a run that a hostile link starts would be as long as it says: those are cancelled when the session goes
+        # a run that a hostile link starts would be as long as it says: those are cancelled when the
+        # session goes
         yield (
             rng.choice(PAGES),
             "&".join(part for part in parts if part not in ("run=1", "audit=1")),
@@ -88,7 +93,8 @@ def uploads(count: int, seed: int) -> None:
                 said["NOT IN A SENTENCE: " + traceback.format_exc(limit=-3)[-600:]] += 1
             slowest = max(slowest, time.perf_counter() - began)
     print(
-        f"{count:,} uploads in {time.perf_counter() - started:.0f} s, the slowest {slowest:.2f} s: {dict(said)}",
+        f"{count:,} uploads in {time.perf_counter() - started:.0f} s, the slowest {slowest:.2f} "
+        f"s: {dict(said)}",
         flush=True,
     )
 
@@ -117,7 +123,9 @@ async def visit(app: App, count: int, seed: int) -> None:
     await asyncio.gather(*(one() for _ in range(4)))
     over = sum(t > 5 for t in times)
     print(
-        f"{len(times):,} links in {time.perf_counter() - started:.0f} s, four at a time: slowest {max(times):.2f} s, {over} above 5 s, {len(hung)} hung, {len(errors)} with an error on the page"
+        f"{len(times):,} links in {time.perf_counter() - started:.0f} s, four at a time: "
+        f"slowest {max(times):.2f} s, {over} above 5 s, {len(hung)} hung, {len(errors)} with an "
+        "error on the page"
     )
     for line in (*hung[:5], *errors[:10], *slow[:20]):
         print(f"  {line}")
@@ -140,7 +148,8 @@ def main() -> None:
         asyncio.run(visit(app, arguments.links, arguments.seed))
         log = app.log.read_text(errors="replace")
         print(
-            f"the server is {'up' if app.process.poll() is None else 'DOWN'}; tracebacks in its log: {log.count('Traceback')}"
+            f"the server is {'up' if app.process.poll() is None else 'DOWN'}; tracebacks in its "
+            f"log: {log.count('Traceback')}"
         )
         for part in log.split("Traceback")[1:4]:
             print("Traceback" + part[:2500])

@@ -1,15 +1,18 @@
 """Recall@20 of held-out users against total ε, one user protected.
 
-``python -m benchmarks.recommending [DATASET] [--seeds 5] [--out FILE]``. A fifth of the users is held out, 80 % of their likes are shown; δ = 1e-5, Gaussian noise. DPALS is
-favoured: at each ε the best of some sixty random settings, chosen on another split (seed 101).
+``python -m benchmarks.recommending [DATASET] [--seeds 5] [--out FILE]``. A fifth of the users is
+held out, 80 % of their likes are shown; δ = 1e-5, Gaussian noise. DPALS is favoured: at each ε the
+best of some sixty random settings, chosen on another split (seed 101).
 """
 
 import argparse
 import json
 import math
 import statistics
+from typing import Any
 
-from dpmc_core.experiments import RunSpec, recommend
+from benchmarks import usual
+from dpmc_core.experiments import RunSpec, run
 
 EPSILONS = (1.0, 5.0, 10.0, 20.0)
 LOW = {
@@ -71,20 +74,21 @@ def main() -> None:
     arguments = parser.parse_args()
     rows = []
     for epsilon in (None, *EPSILONS):
-        noise = {} if epsilon is None else {"mechanism": "gaussian", "epsilon": epsilon}
+        noise: dict[str, Any] = (
+            {} if epsilon is None else {"mechanism": "gaussian", "epsilon": epsilon}
+        )
         for name in ("moments", "popular", "dpals"):
-            settings = {"rank": 64}
+            settings: dict[str, Any] = {"rank": 64}
             if name == "dpals":
-                settings = PLAIN if epsilon is None else DPALS[epsilon]
+                settings = {**usual.DPALS, **(PLAIN if epsilon is None else DPALS[epsilon])}
             results = [
-                recommend(
-                    RunSpec(
+                run(
+                    RunSpec.fitting(
+                        {**settings, **noise},
                         task="recommend",
                         dataset=arguments.dataset,
                         algorithm=name,
                         seed=seed,
-                        **settings,
-                        **noise,
                     )
                 )
                 for seed in range(arguments.seeds)

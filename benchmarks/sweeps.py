@@ -1,7 +1,11 @@
-"""Sweeps and the run store: parallel efficiency, what keeping a run costs, and a page on a store of 100,000 runs.
+"""Sweeps and the run store.
 
-``python -m benchmarks.sweeps [--runs 1000]``. ALS without noise and with three noises on the 300 × 300 synthetic set, the page's usual settings. Efficiency is seconds on one process over
-twice the seconds on two, both after the worker processes have started and loaded their code, which is measured apart.
+Parallel efficiency, what keeping a run costs, and a page on a store of 100,000 runs.
+
+``python -m benchmarks.sweeps [--runs 1000]``. ALS without noise and with three noises on the 300 ×
+300 synthetic set, the page's usual settings. Efficiency is seconds on one process over twice the
+seconds on two, both after the worker processes have started and loaded their code, which is
+measured apart.
 """
 
 import argparse
@@ -13,7 +17,8 @@ from pathlib import Path
 
 from dpmc_core.experiments import RunSpec, run
 from dpmc_core.experiments.store.records import Record, record_of
-from dpmc_core.experiments.store.store import RunStore, _runs, _summaries
+from dpmc_core.experiments.store.store import RunStore
+from dpmc_core.experiments.store.tables import RUNS, SUMMARIES
 from dpmc_core.experiments.sweeps.spec import SweepSpec
 from dpmc_core.experiments.sweeps.sweep import sweep
 
@@ -46,17 +51,19 @@ def main() -> None:
     small = SweepSpec(base=BASE, grids=GRID, seeds=4, seed=2)
     with tempfile.TemporaryDirectory() as folder:
         print(
-            f"first sweep of {small.size} runs on two new processes: {seconds(small, 2, folder):.1f} s",
+            f"first sweep of {small.size} runs on two new processes: "
+            f"{seconds(small, 2, folder):.1f} s",
             flush=True,
         )
         two = seconds(spec, 2, folder)
         one = seconds(spec, 1, folder)
         print(
-            f"{spec.size} runs: {one:.1f} s on one process, {two:.1f} s on two; efficiency {100 * one / (2 * two):.0f} %",
+            f"{spec.size} runs: {one:.1f} s on one process, {two:.1f} s on two; efficiency "
+            f"{100 * one / (2 * two):.0f} %",
             flush=True,
         )
 
-        record = record_of(run(RunSpec(mechanism="huber", variance=2.0)))
+        record = record_of(run(RunSpec.of(dict(BASE), mechanism="huber", variance=2.0)))
         with RunStore(Path(folder) / "add.sqlite") as store:
             started = time.perf_counter()
             for k in range(1000):
@@ -71,14 +78,18 @@ def main() -> None:
         with RunStore(place) as store:
             fill(store, record, 100_000)
         print(
-            f"100,000 runs put in at once in {time.perf_counter() - started:.0f} s, {place.stat().st_size / 2**20:.0f} MiB",
+            f"100,000 runs put in at once in {time.perf_counter() - started:.0f} s, "
+            f"{place.stat().st_size / 2**20:.0f} MiB",
             flush=True,
         )
         page(place)
 
 
 def fill(store: RunStore, record: Record, count: int) -> None:
-    """``count`` rows in large transactions: only the page on such a store is measured, not the way there."""
+    """``count`` rows in large transactions.
+
+    Only the page on such a store is measured, not the way there.
+    """
     row = {
         field.name: getattr(record, field.name)
         for field in fields(record)
@@ -90,13 +101,13 @@ def fill(store: RunStore, record: Record, count: int) -> None:
         some = range(first, first + 5000)
         with store._engine.begin() as connection:
             connection.execute(
-                _runs.insert(),
+                RUNS.insert(),
                 [
                     {**row, "id": k + 1, "key": f"{k}", "mechanism": noises[k % 4], "seed": k}
                     for k in some
                 ],
             )
-            connection.execute(_summaries.insert(), [{"run": k + 1, "summary": text} for k in some])
+            connection.execute(SUMMARIES.insert(), [{"run": k + 1, "summary": text} for k in some])
 
 
 def page(place: Path) -> None:

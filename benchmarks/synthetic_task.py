@@ -1,19 +1,26 @@
-"""The DPALS paper's synthetic task (section 6, figure 4): error against users and ε, for DPALS and its rivals.
+"""The DPALS paper's synthetic task (section 6, figure 4).
 
-``python -m benchmarks.synthetic_task [--users 5000 20000 50000] [--out FILE]``. Rank 5, orthonormal factors, standard deviation 1, 1,000 items, every entry seen
-with probability 20·ln(users)/1000, a tenth of them held out, δ = 1e-5. DPALS without pre-processing (Algorithm 1). The settings below are the same for all ε and users; they
-were chosen on another draw of the data (seed 101) with 20,000 users. Frank–Wolfe is favoured: the better of two settings in each cell.
+Error against users and ε, for DPALS and its rivals.
+
+``python -m benchmarks.synthetic_task [--users 5000 20000 50000] [--out FILE]``. Rank 5, orthonormal
+factors, standard deviation 1, 1,000 items, every entry seen with probability 20·ln(users)/1000, a
+tenth of them held out, δ = 1e-5. DPALS without pre-processing (Algorithm 1). The settings below are
+the same for all ε and users; they were chosen on another draw of the data (seed 101) with 20,000
+users. Frank–Wolfe is favoured: the better of two settings in each cell.
 """
 
 import argparse
 import json
 import math
 import time
+from typing import Any
 
+from benchmarks import usual
 from dpmc_core.experiments import RunSpec, run
 
 EPSILONS = (1.0, 5.0, 10.0, 20.0)
-DPALS = {
+DPALS: dict[str, Any] = {
+    **usual.DPALS,
     "algorithm": "dpals",
     "rank": 5,
     "reg": 30.0,
@@ -42,24 +49,25 @@ def main() -> None:
     rows = []
     for n in arguments.users:
         seeds = range(3) if n < 20_000 else range(2)
-        base = RunSpec(
-            dataset="orthogonal",
-            n_users=n,
-            n_items=1000,
-            observed=20 * math.log(n) / 1000,
-            test_fraction=0.1,
-            true_rank=5,
-        )
+        base: dict[str, Any] = {
+            "dataset": "orthogonal",
+            "n_users": n,
+            "n_items": 1000,
+            "observed": 20 * math.log(n) / 1000,
+            "test_fraction": 0.1,
+            "true_rank": 5,
+        }
 
-        def error(base: RunSpec, seeds: range, **settings: object) -> float:
-            return sum(
-                run(base.but(seed=s, data_seed=s, **settings)).final.test_rmse for s in seeds
-            ) / len(seeds)
+        def error(base: dict[str, Any], seeds: range, **settings: Any) -> float:
+            specs = [RunSpec.of({**base, **settings}, seed=s, data_seed=s) for s in seeds]
+            return sum(float(run(spec).final.test_rmse) for spec in specs) / len(specs)
 
         for epsilon in (None, *EPSILONS):
-            noise = {} if epsilon is None else {"mechanism": "gaussian", "epsilon": epsilon}
+            noise: dict[str, Any] = (
+                {} if epsilon is None else {"mechanism": "gaussian", "epsilon": epsilon}
+            )
             started = time.perf_counter()
-            row: dict = {"users": n, "epsilon": epsilon}
+            row: dict[str, float | None] = {"users": n, "epsilon": epsilon}
             if epsilon is None:
                 row["als"] = error(base, seeds, algorithm="als", rank=5, reg=0.1, iterations=10)
                 row["dpals"] = error(

@@ -1,20 +1,22 @@
 """Makes the stored examples of the Tradeoffs page: ``data/results/tradeoffs.json``.
 
-``python -m benchmarks.tradeoffs [NAME…] [--jobs 2]``. Runs go through the run store, so that it can be stopped and goes on. The settings are the page's usual ones.
+``python -m benchmarks.tradeoffs [NAME…] [--jobs 2]``. Runs go through the run store, so that it can
+be stopped and goes on. The settings are the page's usual ones.
 """
 
 import argparse
 import json
 from datetime import UTC, datetime
-from pathlib import Path
+from typing import Any
 
 from dpmc_core.experiments.store.store import RunStore
 from dpmc_core.experiments.sweeps.spec import SweepSpec
 from dpmc_core.experiments.sweeps.sweep import finished, sweep
 from dpmc_core.experiments.sweeps.tradeoff import points_of
-from dpmc_core.experiments.tasks.rate import versions
+from dpmc_core.experiments.tasks.solve import versions
+from dpmc_core.paths import RESULTS
 
-FILE = Path(__file__).resolve().parents[1] / "data" / "results" / "tradeoffs.json"
+FILE = RESULTS / "tradeoffs.json"
 NOISES = ["none", "huber", "laplace", "gaussian"]
 USER = {
     "dataset": "skewed",
@@ -24,6 +26,9 @@ USER = {
     "item_share": 0.5,
     "clip_norm": 0.5,
     "centring": "user",
+    "items_per_user": 50,
+    "gram_ratio": 2.0,
+    "sampling": "adaptive",
     "delta": 1e-5,
     "n_items": 300,
 }
@@ -41,7 +46,7 @@ RATING = {
 }
 
 
-def rating(by: str, amounts: list[float]) -> dict:
+def rating(by: str, amounts: list[float]) -> dict[str, Any]:
     """A nominal comparison."""
     return {
         "name": "privacy against error",
@@ -51,7 +56,7 @@ def rating(by: str, amounts: list[float]) -> dict:
     }
 
 
-SWEEPS = {
+SWEEPS: dict[str, tuple[str, dict[str, Any]]] = {
     "user": (
         "4,000 made users, 300 items",
         {

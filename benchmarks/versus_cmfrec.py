@@ -1,9 +1,10 @@
 """One ALS sweep of our kernel against cmfrec 3.5, side by side in one run.
 
-Both solve the same problem (float64, two threads, Cholesky, no biases, no centring, same rank and λ). cmfrec's time per
-sweep is the slope between two iteration counts, so its set-up is not counted; ours is the median sweep, grouping not
-counted. Rounds alternate, so a drift of the machine's speed hits both. Equal work is checked: ours continues from
-cmfrec's factors after its first sweep, and both must reach the same training RMSE after equal sweeps.
+Both solve the same problem (float64, two threads, Cholesky, no biases, no centring, same rank and
+λ). cmfrec's time per sweep is the slope between two iteration counts, so its set-up is not counted;
+ours is the median sweep, grouping not counted. Rounds alternate, so a drift of the machine's speed
+hits both. Equal work is checked: ours continues from cmfrec's factors after its first sweep, and
+both must reach the same training RMSE after equal sweeps.
 """
 
 import argparse
@@ -14,9 +15,11 @@ import scipy.sparse as sparse
 from cmfrec import CMF
 
 from dpmc_core.bench import dgemm_rate
-from dpmc_core.completion.kernel import Workers, half_sweep
+from dpmc_core.completion.kernel.solve import half_sweep
+from dpmc_core.completion.kernel.threads import Workers
 from dpmc_core.completion.step import FactorModel, Sides
-from dpmc_core.datasets import Ratings, loaders, synthetic
+from dpmc_core.datasets import Ratings, loaders
+from dpmc_core.datasets.synthetic import ratings as synthetic
 
 REG, THREADS = 10.0, 2
 
@@ -92,7 +95,8 @@ def main() -> None:
     parser.add_argument("--ranks", nargs="*", type=int, default=[32, 128])
     arguments = parser.parse_args()
     print(
-        "| ratings | rank | cmfrec s/sweep | ours s/sweep | faster | of DGEMM | cmfrec RMSE | our RMSE | apart |"
+        "| ratings | rank | cmfrec s/sweep | ours s/sweep | faster | of DGEMM | cmfrec RMSE | "
+        "our RMSE | apart |"
     )
     print("|---|---|---|---|---|---|---|---|---|", flush=True)
     if arguments.ratings in ("ml-1m", "all"):

@@ -1,7 +1,8 @@
 """A visitor without a browser: one real WebSocket session with the running app.
 
-Lives here: the app as a process of its own, and ``Visitor``, which opens pages, moves sliders and presses buttons by Streamlit's own messages, and notes what comes back: how long, which errors. Does not
-live here: what visitors do (``visitors``, ``malformed``).
+Lives here: the app as a process of its own, and ``Visitor``, which opens pages, moves sliders and
+presses buttons by Streamlit's own messages, and notes what comes back: how long, which errors. Does
+not live here: what visitors do (``visitors``, ``malformed``).
 """
 
 import asyncio
@@ -20,6 +21,7 @@ from typing import Any
 import websockets
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from websockets.typing import Origin, Subprotocol
 
 from pages.parts.ui import glossary
 
@@ -40,7 +42,9 @@ class App:
 def running_app(
     folder: Path, *, before: Callable[[], None] | None = None, **environment: str
 ) -> Iterator[App]:
-    """Start the app on a free port, with its log in ``folder`` and after ``before`` was called in its process; end it afterwards."""
+    """Start the app on a free port, with its log in ``folder`` and after ``before`` was called in
+    its process; end it afterwards.
+    """
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -83,7 +87,11 @@ def running_app(
 
 @dataclass
 class Visitor:
-    """One session. ``errors`` are exceptions that a page showed, ``alerts`` its boxes with a sentence, ``texts`` all others, ``widgets`` id by label."""
+    """One session.
+
+    ``errors`` are exceptions that a page showed, ``alerts`` its boxes with a sentence, ``texts``
+    all others, ``widgets`` id by label.
+    """
 
     url: str
     errors: list[str] = field(default_factory=list)
@@ -105,8 +113,12 @@ class Visitor:
     async def __aenter__(self) -> "Visitor":
         address = self.url.replace("http", "ws", 1) + "/_stcore/stream"
         self._socket = await websockets.connect(
-            address, subprotocols=["streamlit"], max_size=None, open_timeout=30, origin=self.url
-        )  # type: ignore[list-item,arg-type]
+            address,
+            subprotocols=[Subprotocol("streamlit")],
+            max_size=None,
+            open_timeout=30,
+            origin=Origin(self.url),
+        )
         self._listener = asyncio.create_task(self._listen())
         return self
 
@@ -125,7 +137,10 @@ class Visitor:
         return await self._rerun({}, timeout)
 
     async def move(self, label: str, value: float, timeout: float = 60.0) -> float:
-        """Move the slider called ``label`` (to a value, or to the number of an option); seconds until the page is drawn again."""
+        """Move the slider called ``label`` (to a value, or to the number of an option).
+
+        Seconds until the page is drawn again.
+        """
         if label in self.options:
             chosen = self.options[label][int(value)]
             return await self._rerun(
@@ -170,7 +185,8 @@ class Visitor:
             message.ParseFromString(raw)
             kind = message.WhichOneof("type")
             if kind == "script_finished":
-                # a run that was cut off by the next one has not answered, and one of a part of the page answers nobody
+                # a run that was cut off by the next one has not answered, and one of a part of the
+                # page answers nobody
                 if message.script_finished == ForwardMsg.FINISHED_SUCCESSFULLY:
                     for fragment in (
                         self._timers.keys() - self._parts
@@ -211,7 +227,8 @@ class Visitor:
         kind = element.WhichOneof("type")
         if kind == "exception":
             self.errors.append(
-                f"{self._page}?{self._query}: {element.exception.type}: {element.exception.message[:200]}"
+                f"{self._page}?{self._query}: {element.exception.type}: "
+                f"{element.exception.message[:200]}"
             )
         elif kind == "alert":
             self.alerts.append(element.alert.body)

@@ -1,7 +1,11 @@
-"""Many visitors at once: ``python -m benchmarks.visitors [--visitors 50] [--minutes 5] [--drop 200]``.
+"""Many visitors at once.
 
-Real WebSocket sessions that open pages and move sliders with pauses of 4 to 12 seconds between, while two more keep a live run going all the time; then sessions that are opened and dropped in the middle of
-a run. Reports how long redraws take, whether any session failed, memory of the server and of its workers, and whether a job outlives its visitor.
+``python -m benchmarks.visitors [--visitors 50] [--minutes 5] [--drop 200]``.
+
+Real WebSocket sessions that open pages and move sliders with pauses of 4 to 12 seconds between,
+while two more keep a live run going all the time; then sessions that are opened and dropped in the
+middle of a run. Reports how long redraws take, whether any session failed, memory of the server and
+of its workers, and whether a job outlives its visitor.
 """
 
 import argparse
@@ -132,7 +136,10 @@ def shown(times: list[float]) -> str:
     if len(times) < 2:
         return f"{len(times)} only"
     ordered = sorted(times)
-    return f"median {statistics.median(ordered):.2f} s, p95 {ordered[int(0.95 * len(ordered))]:.2f} s, worst {ordered[-1]:.2f} s of {len(ordered)}"
+    return (
+        f"median {statistics.median(ordered):.2f} s, p95 "
+        f"{ordered[int(0.95 * len(ordered))]:.2f} s, worst {ordered[-1]:.2f} s of {len(ordered)}"
+    )
 
 
 def jobs_in(log: Path) -> Counter[str]:
@@ -156,7 +163,8 @@ async def visits(app: App, arguments: argparse.Namespace) -> None:
     )
     start = memory(app)
     print(
-        f"memory after one visitor has seen every page: server {start[0]:.0f} MB, with workers {start[1]:.0f} MB",
+        f"memory after one visitor has seen every page: server {start[0]:.0f} MB, with workers "
+        f"{start[1]:.0f} MB",
         flush=True,
     )
     if arguments.minutes:
@@ -176,7 +184,8 @@ async def visits(app: App, arguments: argparse.Namespace) -> None:
 
         errors, seen = await measured(app, all_of_them)
         print(
-            f"{arguments.visitors} visitors and {arguments.live} live runs for {arguments.minutes:g} minutes: {sum(map(bool, errors))} sessions failed"
+            f"{arguments.visitors} visitors and {arguments.live} live runs for "
+            f"{arguments.minutes:g} minutes: {sum(map(bool, errors))} sessions failed"
         )
         for line in [e for several in errors for e in several][:10]:
             print(f"  {line}")
@@ -185,14 +194,17 @@ async def visits(app: App, arguments: argparse.Namespace) -> None:
         every = [move for times in moves.values() for move in times]
         print(f"  all sliders: {shown([taken for _, taken in every])}")
         print(
-            f"  all sliders after the first half minute, in which all arrive: {shown([taken for when, taken in every if when > started + 30])}"
+            "  all sliders after the first half minute, in which all arrive: "
+            f"{shown([taken for when, taken in every if when > started + 30])}"
         )
         print(f"  pages opened: {shown(loads)}")
         third = max(len(seen) // 3, 1)
         for k, who in enumerate(("server", "with workers")):
             values = [s[k] for s in seen]
             print(
-                f"  memory, {who}: most {max(values):.0f} MB; mean of the first third {statistics.mean(values[:third]):.0f}, of the last {statistics.mean(values[-third:]):.0f} MB"
+                f"  memory, {who}: most {max(values):.0f} MB; mean of the first third "
+                f"{statistics.mean(values[:third]):.0f}, of the last "
+                f"{statistics.mean(values[-third:]):.0f} MB"
             )
     if arguments.drop:
         before, (dropped, _) = (
@@ -205,14 +217,16 @@ async def visits(app: App, arguments: argparse.Namespace) -> None:
             await asyncio.sleep(5)
         jobs = jobs_in(app.log)
         print(
-            f"{arguments.drop} sessions opened and dropped: {len(dropped[0])} errors; jobs by how they ended: {dict(jobs)}"
+            f"{arguments.drop} sessions opened and dropped: {len(dropped[0])} errors; jobs by "
+            f"how they ended: {dict(jobs)}"
         )
         await asyncio.sleep(arguments.settle)
         async with Visitor(app.url) as last:
             await last.open("mechanisms")
         after = memory(app)
         print(
-            f"  memory before {before[0]:.0f} MB, {arguments.settle:g} s after {after[0]:.0f} MB (server); {before[1]:.0f} and {after[1]:.0f} MB with workers"
+            f"  memory before {before[0]:.0f} MB, {arguments.settle:g} s after {after[0]:.0f} "
+            f"MB (server); {before[1]:.0f} and {after[1]:.0f} MB with workers"
         )
 
 

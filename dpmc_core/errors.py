@@ -1,7 +1,8 @@
 """The small family of errors that DPMC Lab raises on purpose.
 
-Lives here: one class per thing a caller can do about it. Every message is one sentence for a person: what was
-wrong, which value, what is allowed. Pages and the command line show the message and nothing else.
+Lives here: one class per thing a caller can do about it. Every message is one sentence for a
+person: what was wrong, which value, what is allowed. Pages and the command line show the message
+and nothing else.
 """
 
 
@@ -12,7 +13,8 @@ class DPMCError(Exception):
 class ParameterError(DPMCError, ValueError):
     """A parameter is out of range, of the wrong kind, or unknown. Fix the value and try again.
 
-    Attributes: ``name`` (the parameter), ``value`` (what was given), ``allowed`` (what would be accepted).
+    Attributes: ``name`` (the parameter), ``value`` (what was given), ``allowed`` (what would be
+    accepted).
     """
 
     def __init__(self, name: str, value: object, allowed: str) -> None:
@@ -48,4 +50,7 @@ class DownloadError(DPMCError, OSError):
 
 
 class NotApplicable(DPMCError):
-    """An accounting method does not apply to a ledger, or would take too long; the message says why. Others may apply."""
+    """An accounting method does not apply to a ledger, or would take too long.
+
+    The message says why. Others may apply.
+    """

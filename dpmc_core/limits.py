@@ -1,7 +1,8 @@
 """The one table of allowed ranges, used by the core, the widgets, the URL and the command line.
 
-Lives here: names, ranges, units and one-line meanings of every numeric parameter, and the functions that check or
-parse a value against them. Does not live here: choices that are names (mechanisms, algorithms: ``experiments.registry``).
+Lives here: names, ranges, units and one-line meanings of numbers that no algorithm owns, and the
+functions that check or parse a value against them. Does not live here: an algorithm's own
+parameters, which its config declares (``config``).
 """
 
 import math
@@ -15,13 +16,16 @@ __all__ = ["LIMITS", "Limit", "check", "check_int", "parse"]
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """The range of one parameter: ``low``–``high``, open at an end where ``open_low``/``open_high`` says so."""
+    """The range of one parameter.
+
+    ``low``–``high``, open at an end where ``open_low``/``open_high`` says so.
+    """
 
     name: str
     low: float
     high: float
     meaning: str
-    default: float
+    default: float = math.nan  # what widgets start from where no config declares one
     integer: bool = False
     open_low: bool = False
     open_high: bool = False
@@ -43,7 +47,10 @@ class Limit:
         return f"{kind} from {low} to {high}"
 
     def check(self, value: object) -> float:
-        """``value`` as a float inside the range; raises ``ParameterError`` naming parameter, value and range."""
+        """``value`` as a float inside the range.
+
+        Raises ``ParameterError`` naming parameter, value and range.
+        """
         if isinstance(value, (bool, str, bytes)):
             raise ParameterError(self.name, value, self.allowed)
         try:
@@ -57,6 +64,13 @@ class Limit:
         if too_low or too_high:
             raise ParameterError(self.name, value, self.allowed)
         return number
+
+    def parse(self, text: object) -> float:
+        """A number typed by a person, checked; raises ``ParameterError`` with what was typed."""
+        try:
+            return self.check(float(cast("str", text)))
+        except (TypeError, ValueError):
+            raise ParameterError(self.name, text, self.allowed) from None
 
 
 INF = math.inf
@@ -125,22 +139,6 @@ LIMITS: dict[str, Limit] = {
             open_high=True,
         ),
         Limit(
-            "audit_runs",
-            100,
-            10**7,
-            "how many outputs of each of the two datasets are drawn",
-            100_000,
-            integer=True,
-        ),
-        Limit(
-            "audit_rank",
-            1,
-            8,
-            "number of latent factors r on the audit's small table",
-            2,
-            integer=True,
-        ),
-        Limit(
             "account_delta",
             1e-15,
             1,
@@ -149,48 +147,6 @@ LIMITS: dict[str, Limit] = {
             open_high=True,
         ),
         # matrix completion
-        Limit("rank", 1, 256, "number of latent factors r", 32, integer=True),
-        Limit("reg", 1e-3, 1e4, "ridge penalty λ on both factor matrices", 10),
-        Limit(
-            "iterations",
-            1,
-            500,
-            "outer iterations T (one user pass and one item pass each)",
-            20,
-            integer=True,
-        ),
-        Limit(
-            "inner",
-            1,
-            100,
-            "inner reweighting iterations K of IRLS per item pass",
-            10,
-            integer=True,
-        ),
-        Limit(
-            "loss_alpha",
-            0.01,
-            20,
-            "transition parameter of the Huber loss in IRLS, in rating units",
-            1.076,
-        ),
-        Limit(
-            "noise_variance",
-            0,
-            1e6,
-            "variance of the noise added to each number released",
-            2,
-            open_low=True,
-        ),
-        Limit("noise_epsilon", 1e-3, 1e6, "nominal ε of one draw, at sensitivity Δ", 5),
-        Limit(
-            "nominal_sensitivity",
-            0,
-            1e6,
-            "sensitivity Δ that is assumed, not derived; the papers take 5 for all their data",
-            5,
-            open_low=True,
-        ),
         Limit("seed", 0, 2**32 - 1, "seed of every random choice", 0, integer=True),
         # private completion at user level
         Limit(
@@ -207,57 +163,6 @@ LIMITS: dict[str, Limit] = {
             "standard deviation σ of the noise in units of the clipping norm",
             10,
             open_low=True,
-        ),
-        Limit(
-            "items_per_user",
-            1,
-            10_000,
-            "how many items k of a user take part in what is released",
-            50,
-            integer=True,
-        ),
-        Limit(
-            "item_share",
-            0,
-            1,
-            "share β of the items, most rated first, that factors are learned for",
-            1,
-            open_low=True,
-        ),
-        Limit("clip_norm", 1e-6, 1e6, "length Γ_u that user vectors are clipped to", 1),
-        Limit(
-            "value_clip",
-            0,
-            1e6,
-            "distance Γ_M from the middle of the scale that ratings are clipped to",
-            2,
-            open_low=True,
-        ),
-        Limit(
-            "gram_ratio",
-            0.01,
-            100,
-            "noise σ_G on Gram matrices over noise σ_g on right-hand sides",
-            2,
-        ),
-        Limit(
-            "item_exponent",
-            0,
-            2,
-            "exponent μ: how much more often-rated items are regularised",
-            0.5,
-        ),
-        Limit("user_exponent", 0, 2, "exponent ν: how much more busy users are regularised", 1),
-        Limit("global_penalty", 0, 1000, "penalty λ₀ on all predictions, for implicit feedback", 0),
-        Limit(
-            "nuclear",
-            1e-4,
-            1e3,
-            "bound on the nuclear norm, in half scale widths times √(users·items)",
-            1,
-        ),
-        Limit(
-            "start_rounds", 1, 20, "rounds of noisy power iteration for the start", 2, integer=True
         ),
         Limit(
             "sweep_seeds",
@@ -277,37 +182,6 @@ LIMITS: dict[str, Limit] = {
             integer=True,
         ),
         # factorisation of images and documents
-        Limit("parts", 1, 256, "number of parts or topics K", 16, integer=True),
-        Limit(
-            "rounds",
-            1,
-            2000,
-            "rounds T (one pass over coefficients and one over the dictionary each)",
-            50,
-            integer=True,
-        ),
-        Limit("inner_steps", 1, 200, "steps on each factor per round", 5, integer=True),
-        Limit(
-            "averaging",
-            0,
-            1,
-            "how much the statistics of earlier rounds still count",
-            0.5,
-            open_high=True,
-        ),
-        Limit(
-            "outlier_penalty",
-            0,
-            10,
-            "penalty λ: a deviation below it is not an outlier",
-            0.05,
-            open_low=True,
-        ),
-        Limit("outlier_bound", 0, 10, "largest outlier M, per entry", 1, open_low=True),
-        Limit("round_epsilon", 1e-3, 1e6, "nominal ε of one round, as the paper counts it", 0.5),
-        Limit(
-            "dictionary_step", 1e-12, 10, "step size η_W of the dictionary in units of 1/‖A‖", 1e-4
-        ),
         Limit("contaminated", 0, 1, "share of the images that are spoiled", 0.1),
         Limit(
             "spoiled_pixels",
@@ -383,22 +257,13 @@ def check_int(name: str, value: object) -> int:
 
 
 def parse(name: str, text: object) -> float:
-    """A number typed by a person (URL, command line, text box), checked against the range called ``name``.
+    """A number typed by a person (URL, command line, text box), checked against the range called
+    ``name``.
 
-    >>> parse("rank", "32")
+    >>> parse("n_items", "32")
     32.0
-    >>> parse("rank", "many")
+    >>> parse("n_items", "many")
     Traceback (most recent call last):
-    dpmc_core.errors.ParameterError: rank = 'many' is not allowed: it must be a whole number from 1 to 256.
+    dpmc_core.errors.ParameterError: n_items = 'many' is not allowed: it must be a whole number from 2 to 200000.
     """
-    limit = LIMITS[name]
-    try:
-        number = float(cast("str", text))
-    except (TypeError, ValueError):
-        raise ParameterError(limit.name, text, limit.allowed) from None
-    try:
-        return limit.check(number)
-    except ParameterError:
-        raise ParameterError(
-            limit.name, text if isinstance(text, str) else number, limit.allowed
-        ) from None
+    return LIMITS[name].parse(text)

@@ -1,6 +1,7 @@
 """Numbers in words: the one way figures are rounded for people.
 
-Lives here: three significant digits, how many of what, and numbers that JSON can hold. Does not live here: sentences (``pages.parts.ui.texts``, ``privacy.odds``).
+Lives here: three significant digits, how many of what, and numbers that JSON can hold. Does not
+live here: sentences (``pages.parts.ui.texts``, ``privacy.odds``).
 """
 
 import math
@@ -35,7 +36,9 @@ def counted(number: int, one: str, several: str) -> str:
 
 
 def finite(value: Any) -> Any:
-    """``value`` (dicts, lists and tuples of numbers) with NaN and infinity as None: JSON has neither.
+    """``value`` (dicts, lists and tuples of numbers) with NaN and infinity as None.
+
+    JSON has neither.
 
     >>> finite({"a": [1.0, float("inf")]})
     {'a': [1.0, None]}

@@ -12,7 +12,8 @@ from pages.parts.ui.figures import figure, show
 controls.on_page("lessons.py")
 glossary.title("Where do I begin?", "lessons")
 st.markdown(
-    "Three guided paths. Each step opens a page of the app with its settings made, says what to look at, and asks one question. Every step has a link of its own, to share with a class."
+    "Three guided paths. Each step opens a page of the app with its settings made, says what to "
+    "look at, and asks one question. Every step has a link of its own, to share with a class."
 )
 for column, lesson in zip(st.columns(3), lessons().values(), strict=True):
     with column.container(border=True):
@@ -40,11 +41,13 @@ numbers = pd.DataFrame({"epsilon": epsilons, "right_in_100_at_most": chances})
 show(
     drawn,
     "lessons-odds",
-    f"The most that an attacker can be right grows from 50 in 100 at ε = 0 to {100 * guess_bound(1.0):.0f} at ε = 1 and {100 * guess_bound(5.0):.0f} at ε = 5.",
+    "The most that an attacker can be right grows from 50 in 100 at ε = 0 to "
+    f"{100 * guess_bound(1.0):.0f} at ε = 1 and {100 * guess_bound(5.0):.0f} at ε = 5.",
     numbers,
 )
 st.caption(
-    "The one curve to remember: what ε allows an attacker who tries to tell whether one person is in the data."
+    "The one curve to remember: what ε allows an attacker who tries to tell whether one person "
+    "is in the data."
 )
 glossary.all_words()
 controls.link_problems()

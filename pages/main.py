@@ -12,54 +12,7 @@ from pages.parts.lessons import lessons  # noqa: E402
 from pages.parts.server import settings  # noqa: E402
 from pages.parts.server.warm import warm  # noqa: E402
 from pages.parts.ui import share  # noqa: E402
-
-# file -> icon and what the navigation says of the page
-PAGES = {
-    "home": (
-        "home",
-        "What is protected, what ε means in odds, and one picture that degrades as noise grows.",
-    ),
-    "mechanisms": (
-        "ssid_chart",
-        "Huber, Laplace, Gaussian and staircase noise side by side: densities, variance, "
-        "privacy profiles.",
-    ),
-    "budget": (
-        "account_balance_wallet",
-        "What many releases add up to, by every accounting method that holds, and how much noise "
-        "a budget asks for.",
-    ),
-    "completion": (
-        "grid_on",
-        "Complete a matrix of ratings live, with up to three configurations side by side.",
-    ),
-    "factorization": (
-        "face",
-        "Faces into parts and documents into topics: not private, as published, made sound, and "
-        "by moments, side by side.",
-    ),
-    "tradeoffs": (
-        "balance",
-        "Error against ε with intervals, noises compared in pairs, the best trade-offs, and how "
-        "many people it takes.",
-    ),
-    "audit": (
-        "search_insights",
-        "Attack a release with and without one person: what can be proved about its ε, and a game "
-        "against it.",
-    ),
-    "papers": (
-        "menu_book",
-        "Every table and figure of the four papers: what is printed, what we get, and what that "
-        "means.",
-    ),
-    "runs": ("history", "Runs that were kept: filter, compare, export, delete."),
-    "datasets": (
-        "database",
-        "What data is here, what can be fetched, its shape, popularity and terms.",
-    ),
-    "lessons": ("school", "Three guided paths over the live pages, with questions."),
-}
+from pages.parts.ui.glossary import PAGES  # noqa: E402
 
 embedded = st.context.is_embedded
 st.set_page_config(
@@ -76,12 +29,12 @@ page = st.navigation(
     [
         st.Page(
             f"{name}.py",
-            title=name.capitalize(),
-            icon=f":material/{icon}:",
+            title=known.title,
+            icon=f":material/{known.icon}:",
             default=name == "home",
-            help=meaning,
+            help=known.help,
         )
-        for name, (icon, meaning) in PAGES.items()
+        for name, known in PAGES.items()
     ],
     position="hidden" if embedded else "sidebar",
 )

@@ -1,10 +1,13 @@
-"""Papers: every table and figure of the four papers, what is printed, what we get, and what that means; any row can be run again live."""
+"""Papers: every table and figure of the four papers, what is printed, what we get, and what that
+means; any row can be run again live.
+"""
 
 import streamlit as st
 
 from dpmc_core.errors import DPMCError
 from dpmc_core.experiments.papers import ENTRIES, PAPERS, rows_of, stored
 from dpmc_core.experiments.papers.row import Row
+from pages.parts.papers import picture
 from pages.parts.papers import view as papers_view
 from pages.parts.server import jobs
 from pages.parts.ui import controls, glossary, live
@@ -32,8 +35,9 @@ entry = next(e for e in ENTRIES if e.id == name)
 
 glossary.title("Do the papers' numbers come back?", "papers")
 st.markdown(
-    "Four papers stand behind this app. Here is every table and figure they have, what is printed, what came out when we ran it several times, and what we found. "
-    "**Reproduced**, **same trend** and **differs** follow one rule for all rows, said below each table."
+    "Four papers stand behind this app. Here is every table and figure they have, what is "
+    "printed, what came out when we ran it several times, and what we found. **Reproduced**, "
+    "**same trend** and **differs** follow one rule for all rows, said below each table."
 )
 problems = st.container()
 papers_view.overview(paper)
@@ -48,7 +52,7 @@ def again(rows: tuple[Row, ...]) -> None:
     if not able or result is None:
         return
     st.subheader("Run one row again", anchor=False)
-    labels = {row.id: papers_view.label_of(row) for row in able}
+    labels = {row.id: picture.label_of(row) for row in able}
     left, middle, right = st.columns([4, 1, 1], vertical_alignment="bottom")
     with left:
         row_id = controls.choice("Row", f"p_row_{name}", labels, able[0].id)
@@ -67,12 +71,13 @@ def again(rows: tuple[Row, ...]) -> None:
         )
     if pressed:
         try:
-            job = jobs.start_row(name, row_id, seed)
+            job = jobs.start("row", ((name, row_id, seed),))
         except DPMCError as error:
             st.error(controls.plain(str(error)))
     if job is None:
         st.caption(
-            "Exact rows take a moment; others as long as one run of their kind took when they were stored."
+            "Exact rows take a moment; others as long as one run of their kind took when they "
+            "were stored."
             if not exact
             else "This row is exact: no seed changes it."
         )

@@ -1,4 +1,8 @@
-"""Coroutines in a thread of their own: Playwright keeps an event loop running in a test process's main thread once a browser test was there."""
+"""Coroutines in a thread of their own.
+
+Playwright keeps an event loop running in a test process's main thread once a browser test was
+there.
+"""
 
 import asyncio
 from collections.abc import Coroutine

@@ -1,6 +1,7 @@
 """Timings of the least-squares kernel.
 
-Lives here: medians of repeated sweeps, and this machine's own matrix-product rate to hold them against.
+Lives here: medians of repeated sweeps, and this machine's own matrix-product rate to hold them
+against.
 """
 
 import threading
@@ -11,7 +12,8 @@ from collections.abc import Callable
 import numpy as np
 
 from dpmc_core.completion.irls import _reweighted
-from dpmc_core.completion.kernel import Workers, half_sweep, single_blas_thread
+from dpmc_core.completion.kernel.solve import half_sweep
+from dpmc_core.completion.kernel.threads import Workers, single_blas_thread
 from dpmc_core.completion.step import Sides
 from dpmc_core.datasets.ratings import Ratings
 
@@ -30,8 +32,9 @@ def median_seconds(work: Callable[[], object], repeats: int) -> float:
 
 
 def dgemm_rate(threads: int, size: int = 1500, repeats: int = 7) -> float:
-    """GFlop/s of float64 matrix products, one independent product per thread with BLAS at one thread each, as the
-    kernel runs them."""
+    """GFlop/s of float64 matrix products, one independent product per thread with BLAS at one
+    thread each, as the kernel runs them.
+    """
     rng = np.random.default_rng(0)
     pairs = [
         (rng.random((size, size)), rng.random((size, size)), np.empty((size, size)))
@@ -68,7 +71,8 @@ def sweep_seconds(ratings: Ratings, rank: int, reg: float, threads: int, repeats
 def irls_inner_ratio(
     ratings: Ratings, rank: int, threads: int, repeats: int, extra: int = 10
 ) -> float:
-    """Seconds of one IRLS inner iteration over seconds of one ALS half-sweep, both on the item side.
+    """Seconds of one IRLS inner iteration over seconds of one ALS half-sweep, both on the item
+    side.
 
     The inner iteration's time is the slope between 1 and 1 + ``extra`` of them.
     """
@@ -89,7 +93,10 @@ def irls_inner_ratio(
 
 
 def extra_memory(ratings: Ratings, rank: int, threads: int) -> dict[str, float]:
-    """MiB allocated beyond the ratings and both factor matrices: peak during a sweep, and of the grouped copy alone."""
+    """MiB allocated beyond the ratings and both factor matrices.
+
+    Peak during a sweep, and of the grouped copy alone.
+    """
     tracemalloc.start()
     try:
         sides = Sides.of(ratings, rank)

@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 
 from dpmc_core.bench import kernel
-from dpmc_core.datasets import loaders, synthetic
+from dpmc_core.datasets import loaders
 from dpmc_core.datasets.catalogue import entry
 from dpmc_core.datasets.ratings import Ratings
+from dpmc_core.datasets.synthetic import ratings as synthetic
+from dpmc_core.experiments.run import run
 from dpmc_core.experiments.spec import RunSpec
-from dpmc_core.experiments.tasks.rate import run, versions
+from dpmc_core.experiments.tasks.solve import versions
 from dpmc_core.mechanisms import Gaussian, Huber, Laplace, Staircase
 
 __all__ = ["run_all"]
@@ -47,8 +49,8 @@ def run_all(*, quick: bool, threads: int, tell: Callable[[str], None]) -> dict[s
                 "irls_inner_ratio": ratio,
             }
             tell(
-                f"{name}, rank {rank}: {seconds:.3f} s per ALS sweep, {share:.0%} of DGEMM; an IRLS inner iteration costs "
-                f"{ratio:.2f} half-sweeps"
+                f"{name}, rank {rank}: {seconds:.3f} s per ALS sweep, {share:.0%} of DGEMM; an "
+                f"IRLS inner iteration costs {ratio:.2f} half-sweeps"
             )
         if not quick:
             half = ratings.take(np.random.default_rng(0).random(len(ratings)) < 0.5)
@@ -67,11 +69,11 @@ def run_all(*, quick: bool, threads: int, tell: Callable[[str], None]) -> dict[s
     memory = kernel.extra_memory(problems[-1][1], 128, threads)
     found["extra_memory_mib"] = memory
     tell(
-        f"{problems[-1][0]}, rank 128: {memory['peak_beyond_factors']:.0f} MiB at most beyond ratings and factors, of which "
-        f"{memory['grouped']:.0f} MiB are the grouped ratings"
+        f"{problems[-1][0]}, rank 128: {memory['peak_beyond_factors']:.0f} MiB at most beyond "
+        f"ratings and factors, of which {memory['grouped']:.0f} MiB are the grouped ratings"
     )
     if entry("ml-100k").present():
-        spec = RunSpec(
+        spec = RunSpec.of(
             dataset="ml-100k",
             algorithm="irls",
             mechanism="huber",
@@ -82,7 +84,8 @@ def run_all(*, quick: bool, threads: int, tell: Callable[[str], None]) -> dict[s
         )
         found["ml-100k-irls-seconds"] = run(spec).seconds
         tell(
-            f"ml-100k, IRLS + Huber as published (T = 20, K = 10, r = 32): {found['ml-100k-irls-seconds']:.1f} s"
+            "ml-100k, IRLS + Huber as published (T = 20, K = 10, r = 32): "
+            f"{found['ml-100k-irls-seconds']:.1f} s"
         )
     return found
 

@@ -1,67 +1,45 @@
-"""The command ``factorize``.
-
-Lives here: its options, its progress and what it prints. Does not live here: any second path to a solver (it calls ``experiments``).
-"""
+"""The command ``factorize``: factorise faces into parts or documents into topics."""
 
 import argparse
 import sys
-from dataclasses import fields
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from dpmc_core import limits
-from dpmc_core.cli.user_data import add_data, brought
-from dpmc_core.datasets import names
+from dpmc_core.cli.options import add_spec, spec_of
+from dpmc_core.cli.user_data import add_data, load_user_data
+from dpmc_core.datasets.data import samples_of
 from dpmc_core.errors import ParameterError
-from dpmc_core.experiments import FactorResult, FactorSpec, factor_registry, factor_steps
-from dpmc_core.experiments.factor_spec import FACTOR_NUMERIC
-from dpmc_core.experiments.tasks.factorize import TRIVIAL, clean_samples
+from dpmc_core.experiments import FactorResult, RunSpec, steps
+from dpmc_core.experiments.tasks.factorize import TRIVIAL
 from dpmc_core.metrics.topics import W2V_WARNING, tc_w2v, top_words
 
-__all__ = ["add_factorize", "factorize_command"]
+__all__ = ["SUMMARY", "add", "run"]
+
+SUMMARY = "Factorise faces into parts or documents into topics."
+TASKS = ("factorize",)
 
 
-def add_factorize(parser: argparse.ArgumentParser) -> None:
-    """The options: one for each field of a FactorSpec."""
-    parser.add_argument("--spec", help="a FactorSpec as JSON; other options change it")
+def add(parser: argparse.ArgumentParser, argv: Sequence[str]) -> None:
+    """The options: those of the algorithm and dataset that ``argv`` names."""
+    add_spec(parser, TASKS, argv)
     parser.add_argument(
         "--w2v",
         action="store_true",
         help="also TC-W2V coherence, by a word2vec trained on the documents (read its warning)",
     )
     add_data(parser, "images", "documents")
-    choices = {"dataset": names("images", "documents"), **factor_registry.CHOICES}
-    for field in fields(FactorSpec):
-        if field.name == "version":
-            continue
-        option = "--" + field.name.replace("_", "-")
-        usual = "the algorithm's own" if field.name in ("rounds", "inner") else field.default
-        if field.name in choices:
-            parser.add_argument(
-                option, metavar="NAME", help=f"one of {', '.join(choices[field.name])} ({usual})"
-            )
-        else:
-            limit = limits.LIMITS[FACTOR_NUMERIC[field.name]]
-            if field.name == "epsilon":
-                meaning = "total ε of a sound run (1 if left out), or nominal ε of one round as published (0.5 if left out)"
-                parser.add_argument(option, metavar="X", help=f"{meaning}; {limit.allowed}")
-                continue
-            parser.add_argument(
-                option,
-                metavar="X",
-                help=f"{limit.meaning}; {limit.allowed} ({usual})".replace("%", "%%"),
-            )
 
 
-def factorize_command(arguments: argparse.Namespace) -> dict[str, Any]:
+def run(arguments: argparse.Namespace) -> dict[str, Any]:
     """Run it, print what came out, and return the summary."""
-    with brought(arguments, "images", "documents") as own:
-        return _factorized(arguments, _spec(arguments, own))
+    with load_user_data(arguments, "images", "documents") as own:
+        return _factorized(arguments, spec_of(arguments, TASKS, own))
 
 
-def _factorized(arguments: argparse.Namespace, spec: FactorSpec) -> dict[str, Any]:
-    if arguments.w2v and not clean_samples(spec).texts:
+def _factorized(arguments: argparse.Namespace, spec: RunSpec) -> dict[str, Any]:
+    if arguments.w2v and not samples_of(spec.data, clean=True).texts:
         raise ParameterError(
             "w2v",
             spec.dataset,
@@ -69,11 +47,11 @@ def _factorized(arguments: argparse.Namespace, spec: FactorSpec) -> dict[str, An
         )
     result: FactorResult | None = None
     try:
-        for result in factor_steps(spec):
+        for result in steps(spec):
             last = result.final
-            length = factor_registry.FACTORIZERS[spec.algorithm].length(spec)
             print(
-                f"round {last.iteration}/{length}: objective {last.objective:.5f}, {last.seconds:.1f} s",
+                f"round {last.iteration}/{spec.length}: objective {last.objective:.5f}, "
+                f"{last.seconds:.1f} s",
                 file=sys.stderr,
             )
     except KeyboardInterrupt:
@@ -93,29 +71,11 @@ def _factorized(arguments: argparse.Namespace, spec: FactorSpec) -> dict[str, An
     return summary
 
 
-def _spec(arguments: argparse.Namespace, own: str | None) -> FactorSpec:
-    base = FactorSpec.from_json(arguments.spec).as_dict() if arguments.spec else {}
-    given: dict[str, Any] = {} if own is None else {"dataset": own}
-    for field in fields(FactorSpec):
-        text = getattr(arguments, field.name, None)
-        if text is None or field.name == "version":
-            continue
-        if field.name not in FACTOR_NUMERIC:
-            given[field.name] = text
-            continue
-        try:
-            given[field.name] = limits.parse(FACTOR_NUMERIC[field.name], text)
-        except ParameterError as error:
-            raise ParameterError(field.name, text, error.allowed) from None
-    if base and given.get("algorithm", base["algorithm"]) != base["algorithm"]:
-        base = {**base, "rounds": 0, "inner": 0}  # another algorithm has other usual numbers
-    return FactorSpec.from_dict({**base, **given})
-
-
 def _print(result: FactorResult, summary: dict[str, Any]) -> None:
     final, statement = result.final, result.statement
     print(
-        f"objective {final.objective:.5f} ± {final.half_width:.5f} (95 %, over the choice of {result.clean.unit}s)"
+        f"objective {final.objective:.5f} ± {final.half_width:.5f} (95 %, over the choice of "
+        f"{result.clean.unit}s)"
     )
     apart, half = result.against_trivial
     verdict = (
@@ -151,5 +111,6 @@ def _print(result: FactorResult, summary: dict[str, Any]) -> None:
     for note in result.samples.notes:
         print(f"note: {note}")
     print(
-        f"{result.seconds:.2f} s, {len(result.clean):,} {result.clean.unit}s of {result.clean.dimension:,} numbers"
+        f"{result.seconds:.2f} s, {len(result.clean):,} {result.clean.unit}s of "
+        f"{result.clean.dimension:,} numbers"
     )

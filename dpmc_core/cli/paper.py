@@ -1,6 +1,7 @@
 """The command ``paper``: compute a table or figure of the papers and keep its results.
 
-Lives here: parsing and printing. Does not live here: rows, runs or verdicts (``experiments.papers``).
+Lives here: parsing and printing. Does not live here: rows, runs or verdicts
+(``experiments.papers``).
 """
 
 import argparse
@@ -14,10 +15,12 @@ from dpmc_core.experiments.papers.compute import stored, verdict_of, write
 from dpmc_core.experiments.store.store import RunStore
 from dpmc_core.wording import three
 
-__all__ = ["add_paper", "paper_command"]
+__all__ = ["SUMMARY", "add", "run"]
+
+SUMMARY = "Compute a table or figure of the papers and keep its results."
 
 
-def add_paper(parser: argparse.ArgumentParser) -> None:
+def add(parser: argparse.ArgumentParser) -> None:
     """Options of ``paper``."""
     parser.add_argument(
         "entry", nargs="?", help="a table or figure, as huber-table-3; left out: list them"
@@ -33,7 +36,7 @@ def add_paper(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def paper_command(arguments: argparse.Namespace) -> dict[str, Any]:
+def run(arguments: argparse.Namespace) -> dict[str, Any]:
     """Compute one, or list all."""
     if arguments.entry is None:
         listing = [

@@ -1,6 +1,7 @@
 """The options ``--data`` and ``--read``: your own file instead of a set of the catalogue.
 
-Lives here: from a path and its options to an own set, for as long as one command takes. Does not live here: how files are read (``datasets.own``).
+Lives here: from a path and its options to an own set, for as long as one command takes. Does not
+live here: how files are read (``datasets.own``).
 """
 
 import argparse
@@ -15,7 +16,7 @@ from dpmc_core.datasets.own.archive import members
 from dpmc_core.datasets.own.sets import MOST_MEGABYTES
 from dpmc_core.errors import DataError, ParameterError
 
-__all__ = ["add_data", "brought"]
+__all__ = ["add_data", "load_user_data"]
 
 
 def add_data(parser: argparse.ArgumentParser, *kinds: str) -> None:
@@ -31,13 +32,19 @@ def add_data(parser: argparse.ArgumentParser, *kinds: str) -> None:
         metavar="NAME=VALUE",
         action="append",
         default=[],
-        help="how the file is read, where the guess is wrong; as often as needed (docs/your-own-data.md lists the names)",
+        help=(
+            "how the file is read, where the guess is wrong; as often as needed "
+            "(docs/your-own-data.md lists the names)"
+        ),
     )
 
 
 @contextmanager
-def brought(arguments: argparse.Namespace, *kinds: str) -> Iterator[str | None]:
-    """The name of the set in ``--data``, which can be used within the ``with`` block; None without one. Says on standard error how the file was read."""
+def load_user_data(arguments: argparse.Namespace, *kinds: str) -> Iterator[str | None]:
+    """The name of the set in ``--data``, which can be used within the ``with`` block.
+
+    None without one. Says on standard error how the file was read.
+    """
     if arguments.data is None:
         if arguments.read:
             raise ParameterError("read", arguments.read[0], "left out without --data")
@@ -70,7 +77,8 @@ def brought(arguments: argparse.Namespace, *kinds: str) -> Iterator[str | None]:
         if name not in own.CHOICES[kind]:
             others = [known for known, names in own.CHOICES.items() if name in names]
             hint = (
-                f"; {name} is for {' and '.join(others)}: say kind={others[0]} if that is what the file holds"
+                f"; {name} is for {' and '.join(others)}: say kind={others[0]} if that is what "
+                "the file holds"
                 if others
                 else ""
             )

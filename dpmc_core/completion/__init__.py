@@ -1,7 +1,8 @@
 """Matrix completion: one algorithm per file over one batched kernel.
 
-Lives here: solvers as generators of steps, and the trivial predictors. Does not live here: data (``datasets``), what a
-run's releases mean (``privacy``), or the path from a spec to a result (``experiments``).
+Lives here: solvers as generators of steps, and the trivial predictors. Does not live here: data
+(``datasets``), what a run's releases mean (``privacy``), or the path from a spec to a result
+(``experiments``).
 """
 
 from dpmc_core.completion.als import ALSConfig, als

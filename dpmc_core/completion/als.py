@@ -1,7 +1,8 @@
 """Alternating least squares with optional noise (huber-paper Algorithm 1).
 
-Lives here: the solver as a generator of steps. Does not live here: the least-squares kernel (``kernel``), robust
-reweighting (``irls``), or any claim about privacy beyond the releases it writes.
+Lives here: the solver as a generator of steps. Does not live here: the least-squares kernel
+(``kernel``), robust reweighting (``irls``), or any claim about privacy beyond the releases it
+writes.
 """
 
 from collections.abc import Iterator
@@ -9,8 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpmc_core import limits
-from dpmc_core.completion.kernel import Workers, half_sweep
+from dpmc_core.completion.kernel.solve import half_sweep
+from dpmc_core.completion.kernel.threads import Workers
+from dpmc_core.completion.parameters import Iterations, Penalty, Rank, Sensitivity
 from dpmc_core.completion.step import (
     FactorModel,
     Sides,
@@ -19,38 +21,37 @@ from dpmc_core.completion.step import (
     draw_item_noise,
     start_item_factors,
 )
+from dpmc_core.config import Config
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.mechanisms import Mechanism
+from dpmc_core.privacy.algorithm import Algorithm, with_mechanism
+from dpmc_core.privacy.noise import NominalEpsilon, ReleaseVariance, TotalEpsilon
 
-__all__ = ["ALSConfig", "als"]
+__all__ = ["ALGORITHMS", "ALSConfig", "als"]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ALSConfig:
-    """``rank`` r, ridge penalty ``reg`` λ, ``iterations`` T, ``mechanism`` (None for no noise), and the nominal
-    ``sensitivity`` Δ that the ledger records. Validated on construction (``ParameterError``)."""
+@dataclass(frozen=True, kw_only=True)
+class ALSConfig(Config):
+    """Settings of ALS; ``mechanism`` is the noise, None for none, and the ledger records the Δ."""
 
-    rank: int = 32
-    reg: float = 10.0
-    iterations: int = 20
+    rank: Rank = 32
+    reg: Penalty = 10.0
+    iterations: Iterations = 20
+    sensitivity: Sensitivity = 5.0
     mechanism: Mechanism | None = None
-    sensitivity: float = 5.0
-
-    def __post_init__(self) -> None:
-        limits.check_int("rank", self.rank)
-        limits.check("reg", self.reg)
-        limits.check_int("iterations", self.iterations)
-        limits.check("nominal_sensitivity", self.sensitivity)
 
 
 def als(
     ratings: Ratings, config: ALSConfig, rng: np.random.Generator, workers: int | None = None
 ) -> Iterator[Step]:
-    """Yield a ``Step`` after each outer iteration: all users solved exactly, then all items with noise.
+    """Yield a ``Step`` after each outer iteration.
 
-    u_i ← (Σ v vᵀ + λI)⁻¹ Σ x v;  v_j ← (Σ u uᵀ + λI)⁻¹ (Σ x u + t), t fresh noise of r numbers per item.
-    The objective is Σ (x − u·v)² + λ(‖U‖² + ‖V‖²). Results do not depend on ``workers`` (threads; all processors by
-    default). Raises ``ParameterError`` for a rank above the matrix's smaller side.
+    All users solved exactly, then all items with noise.
+
+    u_i ← (Σ v vᵀ + λI)⁻¹ Σ x v;  v_j ← (Σ u uᵀ + λI)⁻¹ (Σ x u + t), t fresh noise of r numbers per
+    item. The objective is Σ (x − u·v)² + λ(‖U‖² + ‖V‖²). Results do not depend on ``workers``
+    (threads; all processors by default). Raises ``ParameterError`` for a rank above the matrix's
+    smaller side.
     """
     check_rank(ratings, config.rank)
     sides = Sides.of(ratings, config.rank)
@@ -71,3 +72,20 @@ def als(
             )
             penalty = config.reg * float(np.vdot(users, users) + np.vdot(items, items))
             yield Step(iteration, FactorModel(users, items), squares, squares + penalty, releases)
+
+
+ALGORITHMS = (
+    Algorithm(
+        name="als",
+        title="ALS",
+        summary="Alternating least squares: all users exactly, then all items, with one noise "
+        "vector per item and iteration.",
+        source="huber-paper, Algorithm 1",
+        config=ALSConfig,
+        order=1,
+        noise=(ReleaseVariance, NominalEpsilon, TotalEpsilon),
+        unit="rating",
+        prepare=with_mechanism,
+        rate=als,
+    ),
+)

@@ -1,7 +1,7 @@
 """The trivial predictors that every result is held against.
 
-Lives here: global mean, user mean, item mean, and the sum of user and item effects. They use no factor and no noise;
-a private run that does not beat them has learned nothing useful.
+Lives here: global mean, user mean, item mean, and the sum of user and item effects. They use no
+factor and no noise; a private run that does not beat them has learned nothing useful.
 """
 
 from dataclasses import dataclass
@@ -32,7 +32,9 @@ class TrivialPredictor:
 
 
 def trivial_predictors(train: Ratings) -> tuple[TrivialPredictor, ...]:
-    """The four predictors fitted on ``train``; users or items without ratings get the global mean (effect 0).
+    """The four predictors fitted on ``train``.
+
+    Users or items without ratings get the global mean (effect 0).
 
     "user + item" is the item's mean residual after removing user means, added to the user mean.
     """

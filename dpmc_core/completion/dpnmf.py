@@ -1,69 +1,86 @@
-"""DPNMF: a non-negative factorisation of ratings whose item objectives leave with noise, the rival of the private NMF paper.
+"""DPNMF: a non-negative factorisation of ratings whose item objectives leave with noise, the rival
+of the private NMF paper.
 
-Lives here: the solver as a generator of steps. Does not live here: NMF of images and documents (``factorization``), or any claim about privacy beyond the releases it writes.
+Lives here: the solver as a generator of steps. Does not live here: NMF of images and documents
+(``factorization``), or any claim about privacy beyond the releases it writes.
 
-After Ran, Wang, Li & Yang 2022, of whom we had the abstract and what the nmf-paper (section 4.4) says of it: alternating non-negative least squares, privacy by Laplace noise on the coefficients of
-the polynomial that each item's objective is (the functional mechanism, Zhang et al. 2012). What neither text says is ours: user vectors are cut to length 1, ratings are used as they are, noise that makes a
-quadratic form indefinite is met by setting negative eigenvalues to 0 and pulling items to the average one, and each iteration draws afresh.
+After Ran, Wang, Li & Yang 2022, of whom we had the abstract and what the nmf-paper (section 4.4)
+says of it: alternating non-negative least squares, privacy by Laplace noise on the coefficients of
+the polynomial that each item's objective is (the functional mechanism, Zhang et al. 2012). What
+neither text says is ours: user vectors are cut to length 1, ratings are used as they are, noise
+that makes a quadratic form indefinite is met by setting negative eigenvalues to 0 and pulling items
+to the average one, and each iteration draws afresh.
 
-Item j's objective is Σ_i (x_ij − u_i·v)² = Σ x² − 2v·Σ x u + vᵀ(Σ u uᵀ)v: r linear and r(r+1)/2 quadratic coefficients. With ‖u‖₂ ≤ 1, so ‖u‖₁ ≤ √r, and |x| ≤ X, one rating's term has coefficients that
-add up to at most 2X√r + r, and replacing it moves them by at most twice that in ℓ1: the functional mechanism's Δ. The count is nominal: the users' vectors are computed from their ratings without noise, so changing one
-rating changes that user's vector and with it the terms of every item the user rated.
+Item j's objective is Σ_i (x_ij − u_i·v)² = Σ x² − 2v·Σ x u + vᵀ(Σ u uᵀ)v: r linear and r(r+1)/2
+quadratic coefficients. With ‖u‖₂ ≤ 1, so ‖u‖₁ ≤ √r, and |x| ≤ X, one rating's term has coefficients
+that add up to at most 2X√r + r, and replacing it moves them by at most twice that in ℓ1: the
+functional mechanism's Δ. The count is nominal: the users' vectors are computed from their ratings
+without noise, so changing one rating changes that user's vector and with it the terms of every item
+the user rated.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from dpmc_core import limits
+from dpmc_core.completion.parameters import Iterations, Penalty
 from dpmc_core.completion.step import FactorModel, Step, check_rank
+from dpmc_core.config import Config
 from dpmc_core.datasets.ratings import Ratings
-from dpmc_core.errors import ParameterError
+from dpmc_core.limits import Limit
 from dpmc_core.mechanisms import Mechanism
+from dpmc_core.privacy.algorithm import Algorithm
 from dpmc_core.privacy.ledger import Release, draw
+from dpmc_core.privacy.noise import Noise, NominalEpsilon, ReleaseVariance
 
 FloatArray = NDArray[np.float64]
 
-__all__ = ["DPNMFConfig", "dpnmf", "functional_sensitivity"]
+__all__ = ["ALGORITHMS", "DPNMFConfig", "dpnmf", "functional_sensitivity"]
 
 MOST_RANK = 32
 _SWEEPS = 10  # passes of coordinate descent for one factor
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class DPNMFConfig:
-    """``rank`` r, ridge penalty ``reg`` λ, ``iterations`` T, and the ``mechanism`` whose noise every coefficient gets (None for none). Raises ``ParameterError``."""
+@dataclass(frozen=True, kw_only=True)
+class DPNMFConfig(Config):
+    """``mechanism`` is the noise that every coefficient gets, None for none."""
 
-    rank: int = 16
-    reg: float = 1.0
-    iterations: int = 20
+    rank: Annotated[
+        int,
+        Limit(
+            "rank",
+            1,
+            MOST_RANK,
+            "number of latent factors r (rank × rank numbers for every user)",
+            integer=True,
+        ),
+    ] = 3
+    reg: Penalty = 1.0
+    iterations: Iterations = 20
     mechanism: Mechanism | None = None
-
-    def __post_init__(self) -> None:
-        if limits.check_int("rank", self.rank) > MOST_RANK:
-            raise ParameterError(
-                "rank",
-                self.rank,
-                f"at most {MOST_RANK} for DPNMF, which holds rank × rank numbers for every user",
-            )
-        limits.check("reg", self.reg)
-        limits.check_int("iterations", self.iterations)
 
 
 def functional_sensitivity(rank: int, largest: float) -> float:
-    """Δ₁ of one item's coefficients, one rating of size at most ``largest`` replaced: 2·(2X√r + r)."""
+    """Δ₁ of one item's coefficients, one rating of size at most ``largest`` replaced.
+
+    2·(2X√r + r).
+    """
     return float(2 * (2 * largest * np.sqrt(rank) + rank))
 
 
 def dpnmf(
     ratings: Ratings, config: DPNMFConfig, rng: np.random.Generator, workers: int | None = None
 ) -> Iterator[Step]:
-    """Yield a ``Step`` after each iteration: all users, then all items with noise; both factors non-negative.
+    """Yield a ``Step`` after each iteration.
 
-    The objective is Σ (x − u·v)² + λ(‖U‖² + ‖V‖²). ``workers`` is taken for the interface and not used. Raises ``ParameterError`` for a rank above the matrix's smaller side.
+    All users, then all items with noise; both factors non-negative.
+
+    The objective is Σ (x − u·v)² + λ(‖U‖² + ‖V‖²). ``workers`` is taken for the interface and not
+    used. Raises ``ParameterError`` for a rank above the matrix's smaller side.
     """
     del workers
     check_rank(ratings, config.rank)
@@ -90,7 +107,10 @@ def dpnmf(
                 unit="rating",
                 neighbours="replace-one",
                 sound=False,
-                source="Ran et al. 2022 (abstract) with the functional mechanism's Δ (Zhang et al. 2012)",
+                source=(
+                    "Ran et al. 2022 (abstract) with the functional mechanism's Δ (Zhang et al. "
+                    "2012)"
+                ),
             )
             # the polynomial's linear coefficient is −2 Σ x u, its mixed ones twice the matrix entry
             linear = linear + noise[:, :rank] / 2
@@ -114,7 +134,10 @@ def dpnmf(
 def _coefficients(
     there: sparse.csr_array, table: sparse.csr_array, factors: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Σ f fᵀ (n×r×r) and Σ x f (n×r) for every row of ``table``; the first row by row of f fᵀ, so that no product of all of them is held at once."""
+    """Σ f fᵀ (n×r×r) and Σ x f (n×r) for every row of ``table``.
+
+    The first row by row of f fᵀ, so that no product of all of them is held at once.
+    """
     rank = factors.shape[1]
     forms = np.empty((table.shape[0], rank, rank))
     for k in range(rank):
@@ -125,7 +148,9 @@ def _coefficients(
 def _towards_the_average(
     quadratic: FloatArray, linear: FloatArray, std: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Noisy forms with a pull towards what fits the average item, as strong as the noise's largest eigenvalue: rarely rated items have nothing else. Reads only what was released."""
+    """Noisy forms with a pull towards what fits the average item, as strong as the noise's largest
+    eigenvalue: rarely rated items have nothing else. Reads only what was released.
+    """
     rank = quadratic.shape[1]
     pull = (
         std * np.sqrt(2 * rank) * np.eye(rank)
@@ -149,3 +174,27 @@ def _fit(quadratic: FloatArray, linear: FloatArray, reg: float, start: FloatArra
             slope = linear[:, k] - np.einsum("nr,nr->n", quadratic[:, k, :], out) - reg * out[:, k]
             out[:, k] = np.maximum(out[:, k] + slope / (quadratic[:, k, k] + reg), 0.0)
     return out
+
+
+def _prepared(config: DPNMFConfig, noise: Noise, ratings: Ratings) -> DPNMFConfig:
+    """The noise at the algorithm's own sensitivity."""
+    largest = max(abs(ratings.low), abs(ratings.high))
+    shift = functional_sensitivity(config.rank, largest)
+    return replace(config, mechanism=noise.of_release(shift))
+
+
+ALGORITHMS = (
+    Algorithm(
+        name="dpnmf",
+        title="DPNMF",
+        summary="Non-negative factors; the coefficients of every item's objective get noise in "
+        "each iteration. Nominal: users' vectors are not protected.",
+        source="after Ran et al. 2022 (abstract); nmf-paper, section 4.4",
+        config=DPNMFConfig,
+        order=4,
+        noise=(ReleaseVariance, NominalEpsilon),
+        unit="rating",
+        prepare=_prepared,
+        rate=dpnmf,
+    ),
+)

@@ -1,51 +1,65 @@
-"""Private Frank–Wolfe (Jain, Thakkar & Thakurta 2018): the rival that DPALS was measured against.
+"""Private Frank–Wolfe (Jain, Thakkar & Thakurta 2018).
 
-Lives here: the solver by noisy principal components, its plan, and its non-private form. Does not live here: noise (``privacy.budget``).
+The rival that DPALS was measured against.
 
-Every round each user sends the square A_iᵀA_i of their residual row A_i, clipped to length L; only the sum over users leaves, as the
-upper triangle with the diagonal. With ‖A_i‖₂ ≤ L its ℓ2 norm is √(Σ a⁴ + Σ_{j<k} a_j²a_k²) ≤ ‖A_i‖₂² ≤ L²; with ‖A_i‖₁ ≤ L (where the noise asks
-for ℓ1) its ℓ1 norm is (‖A_i‖₂² + ‖A_i‖₁²)/2 ≤ L².
+Lives here: the solver by noisy principal components, its plan, and its non-private form. Does not
+live here: noise (``privacy.budget``).
+
+Every round each user sends the square A_iᵀA_i of their residual row A_i, clipped to length L; only
+the sum over users leaves, as the upper triangle with the diagonal. With ‖A_i‖₂ ≤ L its ℓ2 norm is
+√(Σ a⁴ + Σ_{j<k} a_j²a_k²) ≤ ‖A_i‖₂² ≤ L²; with ‖A_i‖₁ ≤ L (where the noise asks for ℓ1) its ℓ1 norm
+is (‖A_i‖₂² + ‖A_i‖₁²)/2 ≤ L².
 """
 
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.linalg import eigsh
 
-from dpmc_core import limits
+from dpmc_core.completion.parameters import ItemsPerUser, Iterations
 from dpmc_core.completion.profiles import own_means, squared_residuals
 from dpmc_core.completion.step import FactorModel, Step
+from dpmc_core.config import Config
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.errors import ParameterError
+from dpmc_core.limits import Limit
+from dpmc_core.privacy.algorithm import Algorithm
 from dpmc_core.privacy.budget import Budget, Curator, Part, norm_of, plan
 from dpmc_core.privacy.ledger import Release
 from dpmc_core.privacy.moments import clip_rows, row_norms
+from dpmc_core.privacy.noise import TotalEpsilon
 
 FloatArray = NDArray[np.float64]
 
-__all__ = ["FrankWolfeConfig", "frank_wolfe", "frank_wolfe_plan"]
+__all__ = ["ALGORITHMS", "FrankWolfeConfig", "frank_wolfe", "frank_wolfe_plan"]
 
 _MOST_ITEMS = 6000  # the noisy matrix is dense: its square must fit
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class FrankWolfeConfig:
-    """``iterations`` T; ``nuclear`` the bound on the nuclear norm, in units of (half the scale's width)·√(users·items);
-    ``items_per_user`` k, which sets the row bound L = √k · a quarter of the scale's width; ``budget`` None for no noise."""
+@dataclass(frozen=True, kw_only=True)
+class FrankWolfeConfig(Config):
+    """``items_per_user`` sets the row bound L = √k · a quarter of the scale's width.
 
-    iterations: int = 20
-    nuclear: float = 1.0
-    items_per_user: int = 50
+    ``budget`` None for no noise.
+    """
+
+    iterations: Iterations = 1
+    nuclear: Annotated[
+        float,
+        Limit(
+            "nuclear",
+            1e-4,
+            1e3,
+            "bound on the nuclear norm, in half scale widths times √(users·items)",
+        ),
+    ] = 0.25
+    items_per_user: ItemsPerUser = 100
     budget: Budget | None = None
-
-    def __post_init__(self) -> None:
-        limits.check_int("iterations", self.iterations)
-        limits.check("nuclear", self.nuclear)
-        limits.check_int("items_per_user", self.items_per_user)
 
 
 def frank_wolfe_plan(ratings: Ratings, config: FrankWolfeConfig) -> dict[str, Release] | None:
@@ -66,12 +80,16 @@ def frank_wolfe_plan(ratings: Ratings, config: FrankWolfeConfig) -> dict[str, Re
 def frank_wolfe(
     ratings: Ratings, config: FrankWolfeConfig, rng: np.random.Generator, workers: int | None = None
 ) -> Iterator[Step]:
-    """Yield a ``Step`` per round: v ← first eigenvector of Σ A_iᵀA_i + noise, λ² its eigenvalue; every user alone takes
-    u_i = A_i·v/λ and moves Y_i ← (1 − 1/T)·Y_i − (κ/T)·u_i·v, then shrinks Y_i so that its observed part is at most L long.
+    """Yield a ``Step`` per round.
 
-    A = P_Ω(Y − X) with X the ratings from their user's own mean (a user's own affair); λ is raised by the noise's largest eigenvalue so that ‖u‖ ≤ 1 as
-    the analysis needs. Predictions are the user's mean plus Y. The objective is Σ (x − prediction)².
-    Raises ``ParameterError`` above 6,000 items, whose noisy matrix would not fit.
+    V ← first eigenvector of Σ A_iᵀA_i + noise, λ² its eigenvalue; every user alone takes u_i =
+    A_i·v/λ and moves Y_i ← (1 − 1/T)·Y_i − (κ/T)·u_i·v, then shrinks Y_i so that its observed part
+    is at most L long.
+
+    A = P_Ω(Y − X) with X the ratings from their user's own mean (a user's own affair); λ is raised
+    by the noise's largest eigenvalue so that ‖u‖ ≤ 1 as the analysis needs. Predictions are the
+    user's mean plus Y. The objective is Σ (x − prediction)². Raises ``ParameterError`` above 6,000
+    items, whose noisy matrix would not fit.
     """
     if ratings.n_items > _MOST_ITEMS:
         raise ParameterError(
@@ -141,3 +159,20 @@ def _row_bound(ratings: Ratings, config: FrankWolfeConfig) -> float:
 def _assembled(users: FloatArray, items: FloatArray, own: FloatArray) -> FactorModel:
     left = np.column_stack([users, own])
     return FactorModel(left, np.column_stack([items, np.ones(len(items))]))
+
+
+ALGORITHMS = (
+    Algorithm(
+        name="private-fw",
+        title="Private Frank–Wolfe",
+        summary="Per round one noisy second moment of residuals, one direction, and a step that "
+        "every user takes alone.",
+        source="Jain, Thakkar & Thakurta 2018",
+        config=FrankWolfeConfig,
+        order=9,
+        noise=(TotalEpsilon,),
+        unit="user",
+        guarantee=True,
+        rate=frank_wolfe,
+    ),
+)

@@ -1,17 +1,20 @@
-"""Alternating IRLS: Huber loss on the item side, with optional noise (huber-paper Algorithms 2 and 3; thesis 4.6).
+"""Alternating IRLS: Huber loss on the item side, with optional noise (huber-paper Algorithms 2 and
+3; thesis 4.6).
 
-Lives here: the solver as a generator of steps; K = 2 inner iterations is the papers' IRLS-2. Does not live here: the
-least-squares kernel (``kernel``).
+Lives here: the solver as a generator of steps; K = 2 inner iterations is the papers' IRLS-2. Does
+not live here: the least-squares kernel (``kernel``).
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmc_core import limits
-from dpmc_core.completion.kernel import BlockSolver, Update, Workers, half_sweep
+from dpmc_core.completion.kernel.solve import BlockSolver, Update, half_sweep
+from dpmc_core.completion.kernel.threads import Workers
+from dpmc_core.completion.parameters import Iterations, Penalty, Rank, Sensitivity
 from dpmc_core.completion.step import (
     FactorModel,
     Sides,
@@ -20,47 +23,80 @@ from dpmc_core.completion.step import (
     draw_item_noise,
     start_item_factors,
 )
+from dpmc_core.config import Config
 from dpmc_core.datasets.ratings import Ratings
+from dpmc_core.limits import Limit
 from dpmc_core.mechanisms import Mechanism
 from dpmc_core.mechanisms.huber_distribution import rho
+from dpmc_core.privacy.algorithm import Algorithm, with_mechanism
+from dpmc_core.privacy.noise import NominalEpsilon, ReleaseVariance, TotalEpsilon
 
 FloatArray = NDArray[np.float64]
 
-__all__ = ["IRLSConfig", "irls"]
+__all__ = ["ALGORITHMS", "IRLS2Config", "IRLSConfig", "irls"]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class IRLSConfig:
-    """As ``ALSConfig``, plus ``inner`` K reweighting iterations per item pass and the Huber loss's transition
-    ``loss_alpha`` in rating units (the papers use the noise's α). Validated on construction (``ParameterError``)."""
+LossAlpha = Annotated[
+    float,
+    Limit(
+        "loss_alpha",
+        0.01,
+        20,
+        "transition parameter of the Huber loss in IRLS, in rating units",
+    ),
+]
 
-    rank: int = 32
-    reg: float = 10.0
-    iterations: int = 20
-    inner: int = 10
-    loss_alpha: float = 1.076
+
+@dataclass(frozen=True, kw_only=True)
+class IRLSConfig(Config):
+    """As ``ALSConfig``, with K and the Huber loss's transition (the papers use the noise's α)."""
+
+    rank: Rank = 32
+    reg: Penalty = 10.0
+    iterations: Iterations = 20
+    inner: Annotated[
+        int,
+        Limit(
+            "inner",
+            1,
+            100,
+            "inner reweighting iterations K of IRLS per item pass",
+            integer=True,
+        ),
+    ] = 10
+    loss_alpha: LossAlpha = 1.076
+    sensitivity: Sensitivity = 5.0
     mechanism: Mechanism | None = None
-    sensitivity: float = 5.0
 
-    def __post_init__(self) -> None:
-        limits.check_int("rank", self.rank)
-        limits.check("reg", self.reg)
-        limits.check_int("iterations", self.iterations)
-        limits.check_int("inner", self.inner)
-        limits.check("loss_alpha", self.loss_alpha)
-        limits.check("nominal_sensitivity", self.sensitivity)
+
+@dataclass(frozen=True, kw_only=True)
+class IRLS2Config(Config):
+    """IRLS with K = 2."""
+
+    rank: Rank = 32
+    reg: Penalty = 10.0
+    iterations: Iterations = 20
+    loss_alpha: LossAlpha = 1.076
+    sensitivity: Sensitivity = 5.0
+    mechanism: Mechanism | None = None
+    inner: ClassVar[int] = 2
 
 
 def irls(
-    ratings: Ratings, config: IRLSConfig, rng: np.random.Generator, workers: int | None = None
+    ratings: Ratings,
+    config: IRLSConfig | IRLS2Config,
+    rng: np.random.Generator,
+    workers: int | None = None,
 ) -> Iterator[Step]:
-    """Yield a ``Step`` after each outer iteration: users by least squares, items by K reweighted solves.
+    """Yield a ``Step`` after each outer iteration.
 
-    Per item (R-IRLS, Algorithm 3): θ ~ N(0, I); K times: W = diag(ψ_α(r)/r) with r = y − Aθ, fresh noise t,
-    θ ← (AᵀWA + λI)⁻¹(AᵀWy + t). ψ_α(r)/r = min(1, α/|r|). The objective is 2Σ ρ_α(x − u·v) + λ(‖U‖² + ‖V‖²), ALS's for
-    α → ∞. The item pass minimises it only for large K: each pass starts anew from a random θ, and the user pass minimises
-    squares, so the objective may rise from step to step. Raises ``ParameterError`` for a rank above the matrix's smaller
-    side.
+    Users by least squares, items by K reweighted solves.
+
+    Per item (R-IRLS, Algorithm 3): θ ~ N(0, I); K times: W = diag(ψ_α(r)/r) with r = y − Aθ, fresh
+    noise t, θ ← (AᵀWA + λI)⁻¹(AᵀWy + t). ψ_α(r)/r = min(1, α/|r|). The objective is 2Σ ρ_α(x − u·v)
+    + λ(‖U‖² + ‖V‖²), ALS's for α → ∞. The item pass minimises it only for large K: each pass starts
+    anew from a random θ, and the user pass minimises squares, so the objective may rise from step
+    to step. Raises ``ParameterError`` for a rank above the matrix's smaller side.
     """
     check_rank(ratings, config.rank)
     sides = Sides.of(ratings, config.rank)
@@ -117,3 +153,32 @@ def _reweighted(
         return theta
 
     return update
+
+
+ALGORITHMS = (
+    Algorithm(
+        name="irls",
+        title="IRLS",
+        summary="The item pass uses the Huber loss, solved by K reweighted least squares, each "
+        "with fresh noise.",
+        source="huber-paper, Algorithms 2 and 3; huber-thesis, section 4.6",
+        config=IRLSConfig,
+        order=2,
+        noise=(ReleaseVariance, NominalEpsilon, TotalEpsilon),
+        unit="rating",
+        prepare=with_mechanism,
+        rate=irls,
+    ),
+    Algorithm(
+        name="irls-2",
+        title="IRLS-2",
+        summary="IRLS with K = 2 reweightings per item pass: the papers' cheap variant.",
+        source="huber-paper, section 4 (Tables 4 and 5)",
+        config=IRLS2Config,
+        order=3,
+        noise=(ReleaseVariance, NominalEpsilon, TotalEpsilon),
+        unit="rating",
+        prepare=with_mechanism,
+        rate=irls,
+    ),
+)

@@ -1,11 +1,15 @@
-"""Moments once: private completion from four sums and two second moments, each released a single time.
+"""Moments once: private completion from four sums and two second moments, each released a single
+time.
 
-Lives here: the house's own model (findings 11). Its second stage clips each user's residual vector over the most-rated items to
-a norm, releases its second moment and the co-rating weights once, shrinks what stands above the noise to item factors, and lets every
-user solve for themselves. Does not live here: the first stage (``offsets``), sums, sensitivities and shrinkage (``privacy.moments``).
+Lives here: the house's own model (findings 11). Its second stage clips each user's residual vector
+over the most-rated items to a norm, releases its second moment and the co-rating weights once,
+shrinks what stands above the noise to item factors, and lets every user solve for themselves. Does
+not live here: the first stage (``offsets``), sums, sensitivities and shrinkage
+(``privacy.moments``).
 
-No iteration: nothing is released that was computed from users' fits to an earlier release and then has to be released again. So
-the budget is split once, and everything after the last release is free.
+No iteration: nothing is released that was computed from users' fits to an earlier release and then
+has to be released again. So the budget is split once, and everything after the last release is
+free.
 """
 
 import math
@@ -15,8 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmc_core import limits
-from dpmc_core.completion.kernel import Workers
+from dpmc_core.completion.kernel.threads import Workers
 from dpmc_core.completion.offsets import (
     POPULARITY_POWER,
     RATING_SD,
@@ -26,6 +29,7 @@ from dpmc_core.completion.offsets import (
     release_offsets,
     user_weights,
 )
+from dpmc_core.completion.parameters import Rank
 from dpmc_core.completion.profiles import (
     centre,
     fit_users,
@@ -33,8 +37,11 @@ from dpmc_core.completion.profiles import (
     residuals,
     squared_residuals,
 )
+from dpmc_core.completion.recommending import LikesConfig, moments_of_likes
 from dpmc_core.completion.step import FactorModel, Step
+from dpmc_core.config import Config
 from dpmc_core.datasets.ratings import Ratings
+from dpmc_core.privacy.algorithm import Algorithm
 from dpmc_core.privacy.budget import Budget, Curator, Part, plan, shift_of
 from dpmc_core.privacy.moments import (
     clip_rows,
@@ -44,12 +51,14 @@ from dpmc_core.privacy.moments import (
     sum_part,
     symmetric,
 )
+from dpmc_core.privacy.noise import TotalEpsilon
 
 FloatArray = NDArray[np.float64]
 
-__all__ = ["MomentsConfig", "items_worth_it", "moments_once"]
+__all__ = ["ALGORITHMS", "MomentsConfig", "items_worth_it", "moments_once"]
 
-# Fixed in advance of any run, and chosen on other splits of the data shown; see ``offsets`` for how they were chosen.
+# Fixed in advance of any run, and chosen on other splits of the data shown; see ``offsets`` for how
+# they were chosen.
 RESIDUAL_CLIP = 0.2  # R: largest norm of a user's weighted residuals
 SHARES = {
     "users": 0.02,
@@ -79,28 +88,31 @@ PROFILE_SD = (
 CORATING_RANK = 20
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class MomentsConfig:
-    """``rank`` is the most factors kept; what does not stand above the noise is dropped. ``budget`` None for no noise."""
+@dataclass(frozen=True, kw_only=True)
+class MomentsConfig(Config):
+    """``rank`` is the most factors kept; what does not stand above the noise is dropped.
 
-    rank: int = 16
+    ``budget`` None for no noise.
+    """
+
+    rank: Rank = 16
     budget: Budget | None = None
-
-    def __post_init__(self) -> None:
-        limits.check_int("rank", self.rank)
 
 
 def moments_once(
     ratings: Ratings, config: MomentsConfig, rng: np.random.Generator, workers: int | None = None
 ) -> Iterator[Step]:
-    """Two steps: (1) offsets, and users fit mean, slope on offsets and slope on popularity; (2) the factors as well.
+    """Two steps: (1) offsets, and users fit mean, slope on offsets and slope on popularity.
 
-    With few users or little ε the second step adds nothing: the plan then leaves its releases out (``items_worth_it``), by the size of the matrix and ε
-    alone.
+    (2) the factors as well.
 
-    Unit: user, add/remove one. The number of items M of the second stage is n̂·(Δ/σ)/24, n̂ the released number of users and σ
-    the noise on the second moment: an estimate of where one more item brings as much noise as signal. The objective is
-    Σ (x − prediction)² + s²‖users' coefficients‖², the negative log-posterior of the users' own fits.
+    With few users or little ε the second step adds nothing: the plan then leaves its releases out
+    (``items_worth_it``), by the size of the matrix and ε alone.
+
+    Unit: user, add/remove one. The number of items M of the second stage is n̂·(Δ/σ)/24, n̂ the
+    released number of users and σ the noise on the second moment: an estimate of where one more
+    item brings as much noise as signal. The objective is Σ (x − prediction)² + s²‖users'
+    coefficients‖², the negative log-posterior of the users' own fits.
     """
     check_scale(ratings)
     norm = 2 if config.budget is None else config.budget.norm
@@ -126,7 +138,10 @@ def moments_once(
 
 
 def items_worth_it(ratings: Ratings, config: MomentsConfig) -> float:
-    """How many items the second stage would take, n_users·(Δ/σ)/24, by its plan: reads the matrix's sizes and scale, and no rating. ∞ without noise."""
+    """How many items the second stage would take, n_users·(Δ/σ)/24, by its plan.
+
+    Reads the matrix's sizes and scale, and no rating. ∞ without noise.
+    """
     size = min(MOST_ITEMS, ratings.n_items)
     if config.budget is None or size < 2:
         return math.inf
@@ -164,7 +179,10 @@ def _parts(ratings: Ratings, norm: int, size: int) -> dict[str, Part]:
 
 
 def _profile_features(offsets: Offsets, width: float) -> FloatArray:
-    """Item features that users fit with coefficients of variance 1: a constant, the offset, log-popularity."""
+    """Item features that users fit with coefficients of variance 1.
+
+    A constant, the offset, log-popularity.
+    """
     mean, slope, popular = PROFILE_SD
     ones = np.full(len(offsets.offset), mean * width / 4)
     return np.stack(
@@ -181,10 +199,12 @@ def _release_factors(
     curator: Curator,
     norm: int,
 ) -> FloatArray:
-    """Item factors (n_items×r), zero outside the M most-rated items, from the second moments of residuals and weights.
+    """Item factors (n_items×r), zero outside the M most-rated items, from the second moments of
+    residuals and weights.
 
-    With user factors of variance 1, E Σ_i z_ij z_ik = N_jk·v_j·v_k with N_jk = Σ_i w_ij w_ik. N is close to ν_j ν_k, so the
-    leading part of the released matrix, shrunk to E diag(g) Eᵀ, gives v_j = √g·e_j/ν_j.
+    With user factors of variance 1, E Σ_i z_ij z_ik = N_jk·v_j·v_k with N_jk = Σ_i w_ij w_ik. N is
+    close to ν_j ν_k, so the leading part of the released matrix, shrunk to E diag(g) Eᵀ, gives v_j
+    = √g·e_j/ν_j.
     """
     if size < 2:
         return np.zeros((ratings.n_items, 0))
@@ -195,7 +215,8 @@ def _release_factors(
         else int(max(n_users, 1.0) * curator.shift("tastes") / ITEMS_PER_SIGNAL)
     )
     kept = min(max(wanted, FEWEST_ITEMS), size)
-    # items that are left out keep a row and column of noise only: the release has the planned length whatever is kept
+    # items that are left out keep a row and column of noise only: the release has the planned
+    # length whatever is kept
     best = np.argsort(-offsets.popularity, kind="stable")[:size]
     place = np.full(ratings.n_items, -1)
     place[best[:kept]] = np.arange(kept)
@@ -253,3 +274,33 @@ def _step(
     return Step(
         iteration, model, squares, squares + reg * float(np.vdot(fits, fits)), curator.made()
     )
+
+
+def _of_likes(
+    likes: Ratings,
+    config: MomentsConfig,
+    rng: np.random.Generator,
+    workers: int | None,
+    visitors: Ratings,
+) -> Iterator[Step]:
+    settings = LikesConfig(rank=config.rank, budget=config.budget)
+    return moments_of_likes(likes, settings, rng, workers, visitors)
+
+
+ALGORITHMS = (
+    Algorithm(
+        name="moments",
+        title="Moments once",
+        summary="Popularity, offsets and which tastes go together leave once, with noise; every "
+        "user does the rest alone.",
+        source="this project, after finding 11 (docs/moments-once.md)",
+        config=MomentsConfig,
+        order=5,
+        noise=(TotalEpsilon,),
+        unit="user",
+        guarantee=True,
+        rate=moments_once,
+        recommend=_of_likes,
+        steps=2,
+    ),
+)

@@ -1,11 +1,15 @@
-"""Item offsets released once: how much better or worse than a user's average an item is, and how often it is rated.
+"""Item offsets released once.
 
-Lives here: the private trivial predictor (user means with noisy item offsets, findings 11), and its first stage, which *moments
-once* shares. Does not live here: second moments (``moments``), noise (``privacy.budget``), or sensitivities of sums (``privacy.moments``).
+How much better or worse than a user's average an item is, and how often it is rated.
 
-Each user puts weights w_ij = ω_j/‖ω‖ on the items they rated (norm over those items, so ‖w_i‖ = 1). Three sums leave: the weights
-with ω = 1 (how popular each item is); then, with rare items weighted up by the popularity just released, the weights again, and the
-weighted deviations of the user's ratings from the user's own mean, clipped to a norm. Popular items need less of a user's say to be
+Lives here: the private trivial predictor (user means with noisy item offsets, findings 11), and its
+first stage, which *moments once* shares. Does not live here: second moments (``moments``), noise
+(``privacy.budget``), or sensitivities of sums (``privacy.moments``).
+
+Each user puts weights w_ij = ω_j/‖ω‖ on the items they rated (norm over those items, so ‖w_i‖ = 1).
+Three sums leave: the weights with ω = 1 (how popular each item is); then, with rare items weighted
+up by the popularity just released, the weights again, and the weighted deviations of the user's
+ratings from the user's own mean, clipped to a norm. Popular items need less of a user's say to be
 known well; this is the idea of Krichene et al. 2023 (findings 12).
 """
 
@@ -15,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmc_core.completion.kernel import Workers
+from dpmc_core.completion.kernel.threads import Workers
 from dpmc_core.completion.profiles import (
     MEAN_PULL,
     centre,
@@ -25,14 +29,18 @@ from dpmc_core.completion.profiles import (
     squared_residuals,
 )
 from dpmc_core.completion.step import Step
+from dpmc_core.config import Config
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.errors import ParameterError
+from dpmc_core.privacy.algorithm import Algorithm
 from dpmc_core.privacy.budget import Budget, Curator, Part, plan
 from dpmc_core.privacy.moments import clip_rows, normalised, sum_part, totals
+from dpmc_core.privacy.noise import TotalEpsilon
 
 FloatArray = NDArray[np.float64]
 
 __all__ = [
+    "ALGORITHMS",
     "Offsets",
     "PrivateMeansConfig",
     "offset_parts",
@@ -41,7 +49,8 @@ __all__ = [
     "user_weights",
 ]
 
-# Fixed in advance of any run, in units of the rating scale's width R where they have one. They were chosen on MovieLens
+# Fixed in advance of any run, in units of the rating scale's width R where they have one. They were
+# chosen on MovieLens
 # 100K and 1M with other splits and seeds than those of the tables shown (docs/moments-once.md).
 DEVIATION_CLIP = 0.25  # R: largest norm of a user's weighted deviations
 OFFSET_SD = 0.1  # R: how far offsets lie from what an item's popularity suggests
@@ -51,8 +60,11 @@ POPULARITY_POWER = 0.25  # items are weighted by popularity to minus this power
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Offsets:
-    """What the first stage knows of each item (n_items,): ``offset`` against a user's mean in rating units, and ``popularity``,
-    the released sum of weights, at least its noise."""
+    """What the first stage knows of each item (n_items,).
+
+    ``offset`` against a user's mean in rating units, and ``popularity``, the released sum of
+    weights, at least its noise.
+    """
 
     offset: FloatArray
     popularity: FloatArray
@@ -64,8 +76,8 @@ class Offsets:
         return np.asarray((logs - logs.mean()) / max(float(logs.std()), 1e-9))
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class PrivateMeansConfig:
+@dataclass(frozen=True, kw_only=True)
+class PrivateMeansConfig(Config):
     """``budget`` None for the same predictor without noise."""
 
     budget: Budget | None = None
@@ -95,16 +107,19 @@ def offset_parts(
 
 
 def user_weights(ratings: Ratings, item_weight: FloatArray, norm: int) -> FloatArray:
-    """w_ij of each rating: the item's weight over the norm of those of all items that the user rated."""
+    """w_ij of each rating: the item's weight over the norm of those of all items that the user
+    rated.
+    """
     return normalised(ratings.users, item_weight[ratings.items], ratings.n_users, norm)
 
 
 def release_offsets(ratings: Ratings, curator: Curator, norm: int) -> Offsets:
-    """Release the three sums and read offsets from them, by a regression of offset on log-popularity that knows the noise.
+    """Release the three sums and read offsets from them, by a regression of offset on
+    log-popularity that knows the noise.
 
-    An offset is a weighted mean of deviations, of variance s²q_j/C_j + σ²/C_j² (C_j the item's weight, q_j a typical squared
-    weight over a typical weight); it is pulled to a quadratic of log-popularity in the proportion of that variance to the
-    offsets' own (``OFFSET_SD``).
+    An offset is a weighted mean of deviations, of variance s²q_j/C_j + σ²/C_j² (C_j the item's
+    weight, q_j a typical squared weight over a typical weight); it is pulled to a quadratic of
+    log-popularity in the proportion of that variance to the offsets' own (``OFFSET_SD``).
     """
     width = ratings.high - ratings.low
     clip = DEVIATION_CLIP * width
@@ -138,10 +153,12 @@ def private_means(
     rng: np.random.Generator,
     workers: int | None = None,
 ) -> Iterator[Step]:
-    """One step: offsets released, then every user re-fits their own mean: x_ij ≈ m_i + b_j (findings 11).
+    """One step: offsets released, then every user re-fits their own mean.
 
-    The objective is Σ (x − m − b)² + λ Σ (m − middle of the scale)², λ the pull that the user means have. Unit: user, add/remove
-    one; every sensitivity is derived in ``privacy.moments``.
+    X_ij ≈ m_i + b_j (findings 11).
+
+    The objective is Σ (x − m − b)² + λ Σ (m − middle of the scale)², λ the pull that the user means
+    have. Unit: user, add/remove one; every sensitivity is derived in ``privacy.moments``.
     """
     check_scale(ratings)
     norm = 2 if config.budget is None else config.budget.norm
@@ -164,3 +181,21 @@ def check_scale(ratings: Ratings) -> None:
         raise ParameterError(
             "rating scale", f"{ratings.low:g} to {ratings.high:g}", "of some width: low below high"
         )
+
+
+ALGORITHMS = (
+    Algorithm(
+        name="private-means",
+        title="Private means",
+        summary="The trivial predictor made private: noisy item offsets, and every user's own "
+        "mean.",
+        source="this project (findings 11)",
+        config=PrivateMeansConfig,
+        order=7,
+        noise=(TotalEpsilon,),
+        unit="user",
+        guarantee=True,
+        rate=private_means,
+        steps=1,
+    ),
+)

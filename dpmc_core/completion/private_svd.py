@@ -1,7 +1,10 @@
-"""Private SVD after McSherry & Mironov 2009: item means, then the covariance of what is left, each released once.
+"""Private SVD after McSherry & Mironov 2009.
 
-Lives here: the solver. Item offsets are those of ``offsets``; sums, second moments and their sensitivities those of
-``privacy.moments``. The paper's own weights and clamps are kept in kind: each user's row is centred, clamped and scaled to a bounded norm.
+Item means, then the covariance of what is left, each released once.
+
+Lives here: the solver. Item offsets are those of ``offsets``; sums, second moments and their
+sensitivities those of ``privacy.moments``. The paper's own weights and clamps are kept in kind:
+each user's row is centred, clamped and scaled to a bounded norm.
 """
 
 from collections.abc import Iterator
@@ -11,41 +14,45 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from dpmc_core import limits
-from dpmc_core.completion.kernel import Workers
+from dpmc_core.completion.kernel.threads import Workers
 from dpmc_core.completion.offsets import check_scale, offset_parts, release_offsets, user_weights
+from dpmc_core.completion.parameters import Rank
 from dpmc_core.completion.profiles import MEAN_PULL, centre, fit_users, residuals, squared_residuals
 from dpmc_core.completion.step import FactorModel, Step, check_rank
+from dpmc_core.config import Config
 from dpmc_core.datasets.ratings import Ratings
+from dpmc_core.privacy.algorithm import Algorithm
 from dpmc_core.privacy.budget import Budget, Curator, plan
 from dpmc_core.privacy.moments import clip_rows, second_moment, second_moment_part, symmetric
+from dpmc_core.privacy.noise import TotalEpsilon
 
 FloatArray = NDArray[np.float64]
 
-__all__ = ["PrivateSVDConfig", "private_svd"]
+__all__ = ["ALGORITHMS", "PrivateSVDConfig", "private_svd"]
 
-CLAMP = 0.25  # of the scale's width: largest residual of one rating, and largest norm of a user's scaled row
+# of the scale's width: largest residual of one rating, and largest norm of a user's scaled row
+CLAMP = 0.25
 MOST_ITEMS = 2000
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class PrivateSVDConfig:
-    """``rank`` r; ``budget`` None for the same algorithm without noise."""
+@dataclass(frozen=True, kw_only=True)
+class PrivateSVDConfig(Config):
+    """``budget`` None for the same algorithm without noise."""
 
-    rank: int = 8
+    rank: Rank = 8
     budget: Budget | None = None
-
-    def __post_init__(self) -> None:
-        limits.check_int("rank", self.rank)
 
 
 def private_svd(
     ratings: Ratings, config: PrivateSVDConfig, rng: np.random.Generator, workers: int | None = None
 ) -> Iterator[Step]:
-    """One step: offsets, then the top r eigenvectors E of the noisy covariance; a user's row of residuals, zero where unrated, is
-    projected: x̂ = m_i + b_j + (r_i E Eᵀ)_j. Covers the 2,000 most-rated items.
+    """One step: offsets, then the top r eigenvectors E of the noisy covariance.
 
-    The objective is Σ (x − prediction)². Raises ``ParameterError`` for a rank above the smaller side of the matrix.
+    A user's row of residuals, zero where unrated, is projected: x̂ = m_i + b_j + (r_i E Eᵀ)_j.
+    Covers the 2,000 most-rated items.
+
+    The objective is Σ (x − prediction)². Raises ``ParameterError`` for a rank above the smaller
+    side of the matrix.
     """
     check_rank(ratings, config.rank)
     check_scale(ratings)
@@ -90,3 +97,21 @@ def private_svd(
     )
     squares = squared_residuals(ratings, model)
     yield Step(1, model, squares, squares, curator.made())
+
+
+ALGORITHMS = (
+    Algorithm(
+        name="private-svd",
+        title="Private SVD",
+        summary="Noisy item offsets, then the top directions of a noisy covariance of what is "
+        "left.",
+        source="after McSherry & Mironov 2009",
+        config=PrivateSVDConfig,
+        order=10,
+        noise=(TotalEpsilon,),
+        unit="user",
+        guarantee=True,
+        rate=private_svd,
+        steps=1,
+    ),
+)

@@ -1,8 +1,9 @@
 """Users from released item features: what each user works out alone, from their own ratings.
 
-Lives here: the ridge solution of every user on fixed item features, and small helpers that private models share. Nothing here
-draws noise or leaves the user: under joint differential privacy (Kearns et al. 2014; dpals-paper section 2.3) a user may see
-anything computed from their own ratings and from what was released.
+Lives here: the ridge solution of every user on fixed item features, and small helpers that private
+models share. Nothing here draws noise or leaves the user: under joint differential privacy (Kearns
+et al. 2014; dpals-paper section 2.3) a user may see anything computed from their own ratings and
+from what was released.
 """
 
 from dataclasses import replace
@@ -10,8 +11,10 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmc_core.completion.kernel import BlockSolver, Side, Workers, group_rows, half_sweep
-from dpmc_core.completion.lapack import solve_spd
+from dpmc_core.completion.kernel.grouping import Side, group_rows
+from dpmc_core.completion.kernel.lapack import solve_spd
+from dpmc_core.completion.kernel.solve import BlockSolver, half_sweep
+from dpmc_core.completion.kernel.threads import Workers
 from dpmc_core.completion.step import FactorModel
 from dpmc_core.datasets.ratings import Ratings
 
@@ -39,7 +42,10 @@ def centre(ratings: Ratings) -> float:
 
 
 def own_means(ratings: Ratings) -> FloatArray:
-    """Each user's mean rating (n_users,), pulled to the middle of the scale; the middle itself without ratings."""
+    """Each user's mean rating (n_users,), pulled to the middle of the scale.
+
+    The middle itself without ratings.
+    """
     counts = np.bincount(ratings.users, minlength=ratings.n_users)
     sums = np.bincount(ratings.users, ratings.values, minlength=ratings.n_users)
     return np.asarray((sums + MEAN_PULL * centre(ratings)) / (counts + MEAN_PULL))
@@ -48,7 +54,8 @@ def own_means(ratings: Ratings) -> FloatArray:
 def fit_users(
     ratings: Ratings, targets: FloatArray, features: FloatArray, reg: float, pool: Workers
 ) -> FloatArray:
-    """Every user's ridge coefficients (n_users×p) of their ``targets`` on the items' ``features`` (n_items×p).
+    """Every user's ridge coefficients (n_users×p) of their ``targets`` on the items' ``features``
+    (n_items×p).
 
     Users without ratings get zeros.
     """
@@ -66,10 +73,12 @@ def fit_likes(
     everywhere: FloatArray,
     pool: Workers,
 ) -> FloatArray:
-    """Every user's vector u with Σ (x − u·v)² over their own ratings + λ₀ Σ (u·v)² over ``everywhere`` + λ‖u‖² least.
+    """Every user's vector u with Σ (x − u·v)² over their own ratings + λ₀ Σ (u·v)² over
+    ``everywhere`` + λ‖u‖² least.
 
-    ``features`` v (n_items×r) of all items, ``everywhere`` those of the items that λ₀ (``penalty``) is about, ``reg`` λ for all or for each
-    user: the user pass of dpals-paper (35). ``by_user`` are their ratings, grouped.
+    ``features`` v (n_items×r) of all items, ``everywhere`` those of the items that λ₀ (``penalty``)
+    is about, ``reg`` λ for all or for each user: the user pass of dpals-paper (35). ``by_user`` are
+    their ratings, grouped.
     """
     shared = penalty * everywhere.T @ everywhere
     each = np.broadcast_to(np.asarray(reg, dtype=np.float64), by_user.n_rows)
@@ -119,5 +128,7 @@ def squared_residuals(ratings: Ratings, model: FactorModel) -> float:
 
 
 def clipped_values(ratings: Ratings, most: float) -> Ratings:
-    """``ratings`` minus the middle of the scale, moved into [−``most``, ``most``] where they leave it."""
+    """``ratings`` minus the middle of the scale, moved into [−``most``, ``most``] where they leave
+    it.
+    """
     return replace(ratings, values=np.clip(ratings.values - centre(ratings), -most, most))

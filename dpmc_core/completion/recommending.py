@@ -1,10 +1,11 @@
 """Recommending from likes: the most popular items, and moments once for likes.
 
-Lives here: two solvers whose released sums say how often items are liked and which are liked together. Does not live here: sums, sensitivities and
-shrinkage (``privacy.moments``), DPALS (which takes likes as ratings of 1, ``dpals_plan``), or recall (``metrics.ranking``).
+Lives here: two solvers whose released sums say how often items are liked and which are liked
+together. Does not live here: sums, sensitivities and shrinkage (``privacy.moments``), DPALS (which
+takes likes as ratings of 1, ``dpals_plan``), or recall (``metrics.ranking``).
 
-Every user puts weights of norm 1 on the items they liked; unit: user, add/remove one. Users who are served without taking part
-("visitors", dpals-paper D.1) add to nothing that leaves.
+Every user puts weights of norm 1 on the items they liked; unit: user, add/remove one. Users who are
+served without taking part ("visitors", dpals-paper D.1) add to nothing that leaves.
 """
 
 import math
@@ -14,12 +15,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmc_core import limits
-from dpmc_core.completion.kernel import Workers, group_rows
+from dpmc_core.completion.kernel.grouping import group_rows
+from dpmc_core.completion.kernel.threads import Workers
 from dpmc_core.completion.offsets import user_weights
+from dpmc_core.completion.parameters import Rank
 from dpmc_core.completion.profiles import fit_likes, squared_residuals, together
 from dpmc_core.completion.step import FactorModel, Step
+from dpmc_core.config import Config
 from dpmc_core.datasets.ratings import Ratings
+from dpmc_core.privacy.algorithm import Algorithm
 from dpmc_core.privacy.budget import Budget, Curator, Part, plan, shift_of
 from dpmc_core.privacy.moments import (
     second_moment,
@@ -29,12 +33,21 @@ from dpmc_core.privacy.moments import (
     symmetric,
     totals,
 )
+from dpmc_core.privacy.noise import TotalEpsilon
 
 FloatArray = NDArray[np.float64]
 
-__all__ = ["LikesConfig", "likes_items_worth_it", "moments_of_likes", "most_popular"]
+__all__ = [
+    "ALGORITHMS",
+    "LikesConfig",
+    "PopularConfig",
+    "likes_items_worth_it",
+    "moments_of_likes",
+    "most_popular",
+]
 
-# Chosen on MovieLens 1M, on the split of seed 101; the tables use other splits (docs/moments-once.md).
+# Chosen on MovieLens 1M, on the split of seed 101; the tables use other splits
+# (docs/moments-once.md).
 SHARES = {"users": 0.02, "popularity": 0.28, "together": 0.7}
 POPULARITY_POWER = 0.5  # items are weighted by popularity to minus this power
 PENALTY, REG = (
@@ -45,29 +58,37 @@ POPULAR_WEIGHT = 0.1  # how much the most popular item scores before anything is
 ITEMS_PER_SIGNAL = (
     16.0  # one item more is worth its noise for about so many (users × sensitivity/σ)
 )
-WORTH_IT = 30.0  # items in the second moment below which it is left out: the budget does more for popularity
+# items in the second moment below which it is left out: the budget does more for popularity
+WORTH_IT = 30.0
 MOST_ITEMS, FEWEST_ITEMS = 2000, 10
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class LikesConfig:
+@dataclass(frozen=True, kw_only=True)
+class LikesConfig(Config):
     """``rank`` is the most factors kept; ``budget`` None for no noise."""
 
-    rank: int = 32
+    rank: Rank = 32
     budget: Budget | None = None
 
-    def __post_init__(self) -> None:
-        limits.check_int("rank", self.rank)
+
+@dataclass(frozen=True, kw_only=True)
+class PopularConfig(Config):
+    """``budget`` None for no noise."""
+
+    budget: Budget | None = None
 
 
 def most_popular(
     likes: Ratings,
-    config: LikesConfig,
+    config: LikesConfig | PopularConfig,
     rng: np.random.Generator,
     workers: int | None = None,
     visitors: Ratings | None = None,
 ) -> Iterator[Step]:
-    """One step: everybody gets the items with the largest released sum of weights. The objective is Σ (1 − score)²."""
+    """One step: everybody gets the items with the largest released sum of weights.
+
+    The objective is Σ (1 − score)².
+    """
     norm = 2 if config.budget is None else config.budget.norm
     curator = Curator(plan({"popularity": _popularity(likes, norm, 1.0)}, config.budget), rng)
     yield _step(
@@ -87,11 +108,16 @@ def moments_of_likes(
     workers: int | None = None,
     visitors: Ratings | None = None,
 ) -> Iterator[Step]:
-    """Two steps: (1) popularity; (2) factors from the released second moment of the users' weights, and users fit their own vectors.
+    """Two steps: (1) popularity.
 
-    The second moment's leading part, shrunk to E diag(g) Eᵀ, gives item factors E√g, scaled to a mean square of 1; a user's vector
-    solves ``fit_likes``. With few rows or little ε the plan leaves the second moment out, by the size of the matrix and ε alone, and
-    what remains is ``most_popular``. M is n̂·(Δ/σ)/16, chosen as in ``moments``, n̂ the released number of users who liked anything.
+    (2) factors from the released second moment of the users' weights, and users fit their own
+    vectors.
+
+    The second moment's leading part, shrunk to E diag(g) Eᵀ, gives item factors E√g, scaled to a
+    mean square of 1; a user's vector solves ``fit_likes``. With few rows or little ε the plan
+    leaves the second moment out, by the size of the matrix and ε alone, and what remains is
+    ``most_popular``. M is n̂·(Δ/σ)/16, chosen as in ``moments``, n̂ the released number of users
+    who liked anything.
     """
     norm = 2 if config.budget is None else config.budget.norm
     size = min(MOST_ITEMS, likes.n_items)
@@ -126,7 +152,9 @@ def moments_of_likes(
 
 
 def likes_items_worth_it(likes: Ratings, config: LikesConfig, n_users: int) -> float:
-    """How many items the second moment would be of, n_users·(Δ/σ)/16, by its plan, ``n_users`` the rows that may take part: reads sizes, and no rating. ∞ without noise."""
+    """How many items the second moment would be of, n_users·(Δ/σ)/16, by its plan, ``n_users`` the
+    rows that may take part: reads sizes, and no rating. ∞ without noise.
+    """
     size = min(MOST_ITEMS, likes.n_items)
     if config.budget is None or size < 2:
         return math.inf
@@ -173,13 +201,17 @@ def _factors(
     curator: Curator,
     norm: int,
 ) -> FloatArray:
-    """Item factors (n_items×r), zero outside the M most popular; none where nothing stands above the noise."""
+    """Item factors (n_items×r), zero outside the M most popular.
+
+    None where nothing stands above the noise.
+    """
     known = np.maximum(popularity, max(curator.std("popularity"), 1e-2))
     kept = size
     if curator.private:
         wanted = int(max(n_users, 1.0) * curator.shift("together") / ITEMS_PER_SIGNAL)
         kept = min(max(wanted, FEWEST_ITEMS), size)
-    # items that are left out keep a row and column of noise only: the release has the planned length whatever is kept
+    # items that are left out keep a row and column of noise only: the release has the planned
+    # length whatever is kept
     best = np.argsort(-known, kind="stable")[:size]
     place = np.full(likes.n_items, -1)
     place[best[:kept]] = np.arange(kept)
@@ -211,3 +243,21 @@ def _step(
     )
     squares = squared_residuals(likes, model)
     return Step(iteration, model, squares, squares, curator.made())
+
+
+ALGORITHMS = (
+    Algorithm(
+        name="popular",
+        title="Most liked",
+        summary="Everybody gets the items that most people like, by noisy counts: what any "
+        "recommender has to beat.",
+        source="this project; dpals-paper, section 5.1 (noisy counts)",
+        config=PopularConfig,
+        order=8,
+        noise=(TotalEpsilon,),
+        unit="user",
+        guarantee=True,
+        recommend=most_popular,
+        steps=1,
+    ),
+)

@@ -1,7 +1,8 @@
 """Non-private baselines by singular values: truncated SVD, SVT and fast tri-factorisation.
 
-Lives here: three solvers that have no private form here; they show what completion can do when nobody is protected. All three
-complete what the mean of each user and item (the "user + item" predictor) leaves of the ratings, so that zero means "as usual".
+Lives here: three solvers that have no private form here; they show what completion can do when
+nobody is protected. All three complete what the mean of each user and item (the "user + item"
+predictor) leaves of the ratings, so that zero means "as usual".
 """
 
 from collections.abc import Iterator
@@ -12,28 +13,57 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.linalg import svds
 
-from dpmc_core import limits
 from dpmc_core.completion.baselines import trivial_predictors
+from dpmc_core.completion.parameters import Iterations, Penalty, Rank
 from dpmc_core.completion.step import FactorModel, Step, check_rank
+from dpmc_core.config import Config
 from dpmc_core.datasets.ratings import Ratings
+from dpmc_core.privacy.algorithm import Algorithm
 
 FloatArray = NDArray[np.float64]
 
-__all__ = ["SpectralConfig", "svt", "trifactor", "truncated_svd", "user_item"]
+__all__ = [
+    "ALGORITHMS",
+    "SVTConfig",
+    "TrifactorConfig",
+    "TruncatedSVDConfig",
+    "UserItemConfig",
+    "svt",
+    "trifactor",
+    "truncated_svd",
+    "user_item",
+]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SpectralConfig:
-    """``rank`` r (the most singular values kept), ``iterations`` T, and ``reg``: how much singular values are shrunk."""
+@dataclass(frozen=True, kw_only=True)
+class UserItemConfig(Config):
+    """Nothing to set."""
 
-    rank: int = 16
-    iterations: int = 20
-    reg: float = 10.0
 
-    def __post_init__(self) -> None:
-        limits.check_int("rank", self.rank)
-        limits.check_int("iterations", self.iterations)
-        limits.check("reg", self.reg)
+@dataclass(frozen=True, kw_only=True)
+class TruncatedSVDConfig(Config):
+    """``rank`` r: how many singular values are kept."""
+
+    rank: Rank = 16
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrifactorConfig(TruncatedSVDConfig):
+    """``reg`` is how much singular values are shrunk."""
+
+    iterations: Iterations = 20
+    reg: Penalty = 10.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class SVTConfig(TrifactorConfig):
+    """``reg`` is the threshold τ in mean singular values of the residuals.
+
+    Noisy ratings want few iterations: the limit fits every one of them exactly.
+    """
+
+    iterations: Iterations = 5
+    reg: Penalty = 20.0
 
 
 class _Residuals:
@@ -66,7 +96,7 @@ class _Residuals:
 
 
 def user_item(
-    ratings: Ratings, config: SpectralConfig, rng: np.random.Generator, workers: int | None = None
+    ratings: Ratings, config: UserItemConfig, rng: np.random.Generator, workers: int | None = None
 ) -> Iterator[Step]:
     """The "user + item" trivial predictor as a model of its own, for comparison; one step."""
     base = _Residuals(ratings, 1)
@@ -74,7 +104,10 @@ def user_item(
 
 
 def truncated_svd(
-    ratings: Ratings, config: SpectralConfig, rng: np.random.Generator, workers: int | None = None
+    ratings: Ratings,
+    config: TruncatedSVDConfig,
+    rng: np.random.Generator,
+    workers: int | None = None,
 ) -> Iterator[Step]:
     """One step: the best rank-r approximation of the residuals with zeros where nothing is known."""
     data = _Residuals(ratings, config.rank)
@@ -86,12 +119,15 @@ def truncated_svd(
 
 
 def svt(
-    ratings: Ratings, config: SpectralConfig, rng: np.random.Generator, workers: int | None = None
+    ratings: Ratings, config: SVTConfig, rng: np.random.Generator, workers: int | None = None
 ) -> Iterator[Step]:
-    """Singular value thresholding (Cai, Candès & Shen 2010): X ← D_τ(Y), Y ← Y + δ·P_Ω(M − X), Y sparse throughout.
+    """Singular value thresholding (Cai, Candès & Shen 2010).
 
-    τ = ``reg`` times the mean size of a singular value of the residuals, δ = min(1.9, 1.2·nm/|Ω|) as in the paper but below its bound for
-    convergence, 2; at most r singular values are computed. The objective is ½Σ (x − prediction)² + τ‖X‖_*.
+    X ← D_τ(Y), Y ← Y + δ·P_Ω(M − X), Y sparse throughout.
+
+    τ = ``reg`` times the mean size of a singular value of the residuals, δ = min(1.9, 1.2·nm/|Ω|)
+    as in the paper but below its bound for convergence, 2; at most r singular values are computed.
+    The objective is ½Σ (x − prediction)² + τ‖X‖_*.
     """
     data = _Residuals(ratings, config.rank)
     if data.rank < 1:
@@ -111,13 +147,17 @@ def svt(
 
 
 def trifactor(
-    ratings: Ratings, config: SpectralConfig, rng: np.random.Generator, workers: int | None = None
+    ratings: Ratings, config: TrifactorConfig, rng: np.random.Generator, workers: int | None = None
 ) -> Iterator[Step]:
-    """Fast tri-factorisation after Liu, Jiao & Shang 2013: X ≈ L D Rᵀ, L and R orthonormal with r columns, ‖D‖_* small.
+    """Fast tri-factorisation after Liu, Jiao & Shang 2013.
 
-    Per iteration, with Z = X on the unknown and the data on the known entries: L ← orth(Z R), R ← orth(Zᵀ L), D ← soft threshold of
-    LᵀZR's singular values by ``reg``. Only r×r singular values are ever computed. The paper keeps Z = LDRᵀ by multipliers; here known entries
-    are fitted by the quadratic term alone, which noisy ratings want. The objective is ½Σ (x − prediction)² + reg·‖D‖_*.
+    X ≈ L D Rᵀ, L and R orthonormal with r columns, ‖D‖_* small.
+
+    Per iteration, with Z = X on the unknown and the data on the known entries: L ← orth(Z R), R ←
+    orth(Zᵀ L), D ← soft threshold of LᵀZR's singular values by ``reg``. Only r×r singular values
+    are ever computed. The paper keeps Z = LDRᵀ by multipliers; here known entries are fitted by the
+    quadratic term alone, which noisy ratings want. The objective is ½Σ (x − prediction)² +
+    reg·‖D‖_*.
     """
     data = _Residuals(ratings, config.rank)
     n, m = ratings.n_users, ratings.n_items
@@ -144,3 +184,48 @@ def _top(
     """The ``rank`` largest singular triples, largest first: (n×r, r, m×r)."""
     left, values, right = svds(table, k=rank, v0=rng.standard_normal(min(table.shape)))
     return left[:, ::-1], np.asarray(values[::-1], dtype=np.float64), right[::-1].T
+
+
+ALGORITHMS = (
+    Algorithm(
+        name="svt",
+        title="SVT",
+        summary="Singular value thresholding: fills the matrix by repeatedly shrinking singular "
+        "values. Not private.",
+        source="Cai, Candès & Shen 2010",
+        config=SVTConfig,
+        order=11,
+        rate=svt,
+    ),
+    Algorithm(
+        name="trifactor",
+        title="Tri-factorisation",
+        summary="Two orthonormal factors around a small core whose singular values are shrunk. "
+        "Not private.",
+        source="after Liu, Jiao & Shang 2013",
+        config=TrifactorConfig,
+        order=12,
+        rate=trifactor,
+    ),
+    Algorithm(
+        name="truncated-svd",
+        title="Truncated SVD",
+        summary="The best low-rank fit with zeros (user and item means) where nothing is known. "
+        "Not private.",
+        source="Eckart & Young 1936",
+        config=TruncatedSVDConfig,
+        order=13,
+        rate=truncated_svd,
+        steps=1,
+    ),
+    Algorithm(
+        name="user-item",
+        title="User + item means",
+        summary="The strongest trivial predictor, as a model of its own. Not private.",
+        source="trivial predictor",
+        config=UserItemConfig,
+        order=14,
+        rate=user_item,
+        steps=1,
+    ),
+)

@@ -1,6 +1,7 @@
 """What every completion solver yields and takes.
 
-Lives here: the factor model, the ``Step``, and the nominal release that the Huber paper's algorithms make.
+Lives here: the factor model, the ``Step``, and the nominal release that the Huber paper's
+algorithms make.
 """
 
 from dataclasses import dataclass
@@ -8,8 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmc_core import limits
-from dpmc_core.completion.kernel import Side, group_rows
+from dpmc_core.completion.kernel.grouping import Side, group_rows
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.errors import ParameterError
 from dpmc_core.mechanisms import Mechanism
@@ -31,7 +31,9 @@ class FactorModel:
     item_factors: FloatArray
 
     def predict(self, users: NDArray[np.integer], items: NDArray[np.integer]) -> FloatArray:
-        """u_i·v_j for each pair (same length), in pieces so that what is gathered stays in the cache."""
+        """u_i·v_j for each pair (same length), in pieces so that what is gathered stays in the
+        cache.
+        """
         out = np.empty(len(users))
         step = max(1, _GATHERED // max(self.user_factors.shape[1], 1))
         for start in range(0, len(users), step):
@@ -48,8 +50,11 @@ class FactorModel:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Step:
-    """State after one outer iteration (counted from 1): the model, Σ residual² over the training ratings, the
-    objective, and the releases made *in this step*."""
+    """State after one outer iteration (counted from 1).
+
+    The model, Σ residual² over the training ratings, the objective, and the releases made *in this
+    step*.
+    """
 
     iteration: int
     model: FactorModel
@@ -77,23 +82,26 @@ class Sides:
 
 def check_rank(ratings: Ratings, rank: int) -> None:
     """Raise ``ParameterError`` when ``rank`` exceeds the smaller side of the matrix."""
-    limits.check_int("rank", rank)
     smaller = min(ratings.n_users, ratings.n_items)
     if rank > smaller:
         raise ParameterError(
             "rank",
             rank,
-            f"at most {smaller}, the smaller side of the {ratings.n_users} × {ratings.n_items} matrix",
+            f"at most {smaller}, the smaller side of the {ratings.n_users} × {ratings.n_items} "
+            "matrix",
         )
 
 
 def start_item_factors(n_items: int, rank: int, rng: np.random.Generator) -> FloatArray:
-    """Random start for V (n_items×rank), entries uniform on (0, 1); it does not depend on the ratings.
+    """Random start for V (n_items×rank), entries uniform on (0, 1).
 
-    The papers say "random entries" and no more; uniform is how the thesis draws its synthetic factors (section 5.2).
-    The choice matters at λ = 0.5 and T = 20 on MovieLens 100K: from N(0, 1/r) the scale of U and V is still settling,
-    and noise of variance 2 *raises* the test RMSE, where from U(0, 1) or N(0, 1) it lowers it. At λ = 10 it does not
-    matter. U needs no start: the first half-sweep computes it.
+    It does not depend on the ratings.
+
+    The papers say "random entries" and no more; uniform is how the thesis draws its synthetic
+    factors (section 5.2). The choice matters at λ = 0.5 and T = 20 on MovieLens 100K: from N(0,
+    1/r) the scale of U and V is still settling, and noise of variance 2 *raises* the test RMSE,
+    where from U(0, 1) or N(0, 1) it lowers it. At λ = 10 it does not matter. U needs no start: the
+    first half-sweep computes it.
     """
     return rng.random((n_items, rank))
 
@@ -106,10 +114,12 @@ def draw_item_noise(
     sensitivity: float,
     rng: np.random.Generator,
 ) -> tuple[FloatArray | None, tuple[Release, ...]]:
-    """Noise for the right-hand sides of one item pass (inner×n_items×r) and its release, or (None, ()) without noise.
+    """Noise for the right-hand sides of one item pass (inner×n_items×r) and its release, or (None,
+    ()) without noise.
 
-    One draw per inner iteration, added to Σ_i w_ij x_ij u_i of every item (huber-paper Alg. 1 line 8; Alg. 3 line 5).
-    The sensitivity is the papers' assumption Δ₁ = Δ₂ = Δ, not a derived bound, hence ``sound=False``.
+    One draw per inner iteration, added to Σ_i w_ij x_ij u_i of every item (huber-paper Alg. 1 line
+    8; Alg. 3 line 5). The sensitivity is the papers' assumption Δ₁ = Δ₂ = Δ, not a derived bound,
+    hence ``sound=False``.
     """
     if mechanism is None:
         return None, ()

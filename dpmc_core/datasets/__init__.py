@@ -1,6 +1,7 @@
 """Datasets: what exists, where it is, how to read or make it.
 
-Lives here: the catalogue, loaders, downloads, synthetic generators, splits. Does not live here: models or metrics.
+Lives here: the catalogue, loaders, downloads, synthetic generators, splits. Does not live here:
+models or metrics.
 """
 
 from dpmc_core.datasets.catalogue import Entry, catalogue, data_dir, entry, names

@@ -1,19 +1,19 @@
 """The catalogue of datasets and where they are on this machine.
 
-Lives here: ``data/catalogue.toml`` as objects, the data folder, whether a set is present, and one look-up for these sets and for those that somebody
-brought (``shelf``). Does not live here: reading ratings (``loaders``) or fetching (``download``).
+Lives here: ``data/catalogue.toml`` as objects, the data folder, whether a set is present, and one
+look-up for these sets and for those that somebody brought (``shelf``). Does not live here: reading
+ratings (``loaders``) or fetching (``download``).
 """
 
 import os
-import tomllib
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 from dpmc_core.datasets import user_datasets as shelf
 from dpmc_core.errors import ParameterError
+from dpmc_core.facts import facts, typed
 from dpmc_core.paths import DATA
 
 __all__ = ["Entry", "catalogue", "data_dir", "entry", "names"]
@@ -21,7 +21,10 @@ __all__ = ["Entry", "catalogue", "data_dir", "entry", "names"]
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """One dataset of the catalogue; the fields are described at the top of ``data/catalogue.toml``."""
+    """One dataset of the catalogue.
+
+    The fields are described at the top of ``data/catalogue.toml``.
+    """
 
     name: str
     title: str
@@ -31,6 +34,8 @@ class Entry:
     citation: str
     holds: str = "ratings"
     package: str = ""
+    format: str = ""
+    options: tuple[str, ...] = ()
     page: str = ""
     folder: str = ""
     files: tuple[str, ...] = ()
@@ -75,24 +80,23 @@ def data_dir() -> Path:
 @cache
 def catalogue() -> dict[str, Entry]:
     """All datasets by name, in the order of the file."""
-    with (DATA / "catalogue.toml").open("rb") as file:
-        raw: dict[str, dict[str, Any]] = tomllib.load(file)
-    entries = {}
-    for name, fields in raw.items():
-        values: dict[str, Any] = {
-            k: tuple(v) if isinstance(v, list) else v for k, v in fields.items()
-        }
-        entries[name] = Entry(name=name, **values)
-    return entries
+    return {
+        name: typed(Entry, {"name": name, **said}, f"data/catalogue.toml, {name}")
+        for name, said in facts("catalogue").items()
+    }
 
 
 def names(*holds: str) -> tuple[str, ...]:
-    """The datasets of the catalogue that hold one of these ("ratings", "images", "documents"), in order; all without an argument. Own sets are not among them."""
+    """The datasets of the catalogue that hold one of these ("ratings", "images", "documents"), in
+    order; all without an argument. Own sets are not among them.
+    """
     return tuple(name for name, known in catalogue().items() if not holds or known.holds in holds)
 
 
 def entry(name: str, *holds: str) -> Entry:
-    """The dataset called ``name``, of the catalogue or on the shelf, which must hold one of ``holds`` if given; raises ``ParameterError`` that lists the names."""
+    """The dataset called ``name``, of the catalogue or on the shelf, which must hold one of
+    ``holds`` if given; raises ``ParameterError`` that lists the names.
+    """
     if shelf.is_own(name):
         own = shelf.find(name).entry
         if holds and own.holds not in holds:

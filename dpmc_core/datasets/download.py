@@ -1,8 +1,9 @@
 """Fetching a dataset from its publisher, only when a person asks.
 
-Lives here: download with checksum and progress (pooch), and unpacking that cannot leave the target folder. A download
-is all or nothing: it goes to a temporary name and replaces the target only when its checksum is right, so a broken one
-is simply tried again. Does not live here: reading the files (``loaders``).
+Lives here: download with checksum and progress (pooch), and unpacking that cannot leave the target
+folder. A download is all or nothing: it goes to a temporary name and replaces the target only when
+its checksum is right, so a broken one is simply tried again. Does not live here: reading the files
+(``loaders``).
 """
 
 import hashlib
@@ -39,21 +40,23 @@ def fetch(
 ) -> Path:
     """Download, check and unpack the dataset ``name``; returns its folder.
 
-    ``progress(done, total)`` is told bytes (total 0 while unknown). Raises ``DownloadError`` (a sentence) without
-    network, for a wrong or truncated file, a folder that cannot be written or an archive that tries to leave it, and
-    ``Cancelled`` when ``cancelled()`` turns true. Whatever was there before stays unless the new set is complete.
+    ``progress(done, total)`` is told bytes (total 0 while unknown). Raises ``DownloadError`` (a
+    sentence) without network, for a wrong or truncated file, a folder that cannot be written or an
+    archive that tries to leave it, and ``Cancelled`` when ``cancelled()`` turns true. Whatever was
+    there before stays unless the new set is complete.
     """
     known = entry(name)
     if known.kind != "files":
         raise ParameterError(
             "dataset",
             name,
-            "a set with files; synthetic sets are made here, bundled ones are installed: they need no download",
+            "a set with files; synthetic sets are made here, bundled ones are installed: they "
+            "need no download",
         )
     if not known.fetchable:
         raise DownloadError(
-            f"{known.title} has no address with a checksum that this app could hold it to. Get it from {known.page} and put {known.files[0]} into "
-            f"{known.path()}."
+            f"{known.title} has no address with a checksum that this app could hold it to. Get "
+            f"it from {known.page} and put {known.files[0]} into {known.path()}."
         )
     root = data_dir()
     try:
@@ -83,7 +86,8 @@ def fetch(
             _replace(fresh, known.path(), Path(temporary) / "old")
     except PermissionError as error:
         raise DownloadError(
-            f"{known.title} cannot be stored: {root} is read-only. Point DPMC_DATA_DIR at a folder you may write to."
+            f"{known.title} cannot be stored: {root} is read-only. Point DPMC_DATA_DIR at a "
+            "folder you may write to."
         ) from error
     except OSError as error:
         if isinstance(error, DownloadError):
@@ -95,7 +99,10 @@ def fetch(
 
 
 class _Meter:
-    """What pooch wants of a progress bar; calls ``progress`` and stops the download when ``cancelled`` says so."""
+    """What pooch wants of a progress bar.
+
+    Calls ``progress`` and stops the download when ``cancelled`` says so.
+    """
 
     def __init__(
         self, title: str, progress: Progress | None, cancelled: Callable[[], bool]
@@ -141,27 +148,33 @@ def _download(
     except requests.exceptions.RequestException as error:
         kind = "the connection was lost" if meter.done else "no connection"
         raise DownloadError(
-            f"{known.title} could not be fetched from {known.url} ({kind}). Nothing was changed; try again with a "
-            "network, or use a synthetic set."
+            f"{known.title} could not be fetched from {known.url} ({kind}). Nothing was "
+            "changed; try again with a network, or use a synthetic set."
         ) from error
     except ValueError as error:  # pooch's word for a wrong checksum
         raise DownloadError(
-            f"{known.title}: what came from {known.url} is not the published file (wrong checksum: truncated or "
-            "altered). Nothing was changed; try again."
+            f"{known.title}: what came from {known.url} is not the published file (wrong "
+            "checksum: truncated or altered). Nothing was changed; try again."
         ) from error
     return Path(found)
 
 
 def git_blob(path: Path) -> str:
-    """The id that git gives the file's content: SHA-1 of "blob", its length, a zero byte and the bytes."""
+    """The id that git gives the file's content.
+
+    SHA-1 of "blob", its length, a zero byte and the bytes.
+    """
     body = path.read_bytes()
     return hashlib.sha1(b"blob %d\0" % len(body) + body, usedforsecurity=False).hexdigest()
 
 
 def unpack_tar(archive: Path, target: Path) -> None:
-    """Unpack a tar archive into ``target`` with Python's own filter for data: no absolute paths, no way out, no links out, no devices.
+    """Unpack a tar archive into ``target`` with Python's own filter for data.
 
-    Raises ``DownloadError`` for a member that breaks these rules, a damaged archive, or more than 2 GiB.
+    No absolute paths, no way out, no links out, no devices.
+
+    Raises ``DownloadError`` for a member that breaks these rules, a damaged archive, or more than 2
+    GiB.
     """
     target.mkdir(parents=True)
     try:
@@ -184,8 +197,8 @@ def unpack_tar(archive: Path, target: Path) -> None:
 def unpack(archive: Path, target: Path) -> None:
     """Unpack a zip into ``target``, dropping the archive's own top folder if all members share one.
 
-    Raises ``DownloadError`` for a damaged archive and for any member that is absolute, climbs out with "..", is a
-    symbolic link, or would make the whole larger than 2 GiB.
+    Raises ``DownloadError`` for a damaged archive and for any member that is absolute, climbs out
+    with "..", is a symbolic link, or would make the whole larger than 2 GiB.
     """
     target.mkdir(parents=True)
     root = target.resolve()
@@ -208,12 +221,14 @@ def unpack(archive: Path, target: Path) -> None:
                 linked = stat.S_ISLNK(member.external_attr >> 16)
                 if linked or inside.is_absolute() or ".." in inside.parts or ":" in inside.parts[0]:
                     raise DownloadError(
-                        f"{archive.name} holds an unsafe member, {member.filename!r}; nothing was kept."
+                        f"{archive.name} holds an unsafe member, {member.filename!r}; nothing "
+                        "was kept."
                     )
                 place = root.joinpath(*inside.parts[drop:])
                 if not place.resolve().is_relative_to(root):
                     raise DownloadError(
-                        f"{archive.name} holds an unsafe member, {member.filename!r}; nothing was kept."
+                        f"{archive.name} holds an unsafe member, {member.filename!r}; nothing "
+                        "was kept."
                     )
                 place.parent.mkdir(parents=True, exist_ok=True)
                 with zipped.open(member) as source, place.open("wb") as sink:

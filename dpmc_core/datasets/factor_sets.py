@@ -1,16 +1,17 @@
 """Images and documents by name.
 
-Lives here: ``load_samples``, from a name of the catalogue to checked ``Samples``. Does not live here: file formats (``images``, ``text``), generators
-(``cartoons``, ``topics``) or ratings (``loaders``).
+Lives here: ``load_samples``, from a name of the catalogue to checked ``Samples``. Does not live
+here: file formats (``images``, ``text``), generators (``cartoons``, ``topics``) or ratings
+(``loaders``).
 """
 
-from dpmc_core.datasets.cartoons import cartoon_faces
 from dpmc_core.datasets.catalogue import entry
 from dpmc_core.datasets.images import IMAGE_READERS
 from dpmc_core.datasets.loaders import require
 from dpmc_core.datasets.samples import Samples
+from dpmc_core.datasets.synthetic.cartoons import cartoon_faces
+from dpmc_core.datasets.synthetic.topics import topic_documents
 from dpmc_core.datasets.text import READERS, TextFilter
-from dpmc_core.datasets.topics import topic_documents
 from dpmc_core.errors import DataError, DatasetMissingError
 
 __all__ = ["load_samples"]
@@ -26,9 +27,10 @@ def load_samples(
 ) -> Samples:
     """The images or documents called ``name``.
 
-    ``chosen`` filters the words of text; ``n_samples`` and ``seed`` make synthetic sets; ``term_share`` (and ``seed``) draws terms of the sets without
-    words, ``seed`` the titles of UCI News. Raises ``ParameterError`` for an unknown name, ``DatasetMissingError`` when its files are not here, ``DataError``
-    when they are damaged or the filter leaves nothing.
+    ``chosen`` filters the words of text; ``n_samples`` and ``seed`` make synthetic sets;
+    ``term_share`` (and ``seed``) draws terms of the sets without words, ``seed`` the titles of UCI
+    News. Raises ``ParameterError`` for an unknown name, ``DatasetMissingError`` when its files are
+    not here, ``DataError`` when they are damaged or the filter leaves nothing.
     """
     known = entry(name, "images", "documents")
     if name == "cartoon":
@@ -38,17 +40,19 @@ def load_samples(
     require(known)
     try:
         if known.holds == "images":
-            samples = IMAGE_READERS[name](known)
+            samples = IMAGE_READERS[known.format](known)
         else:
-            samples = READERS[name](known, chosen or TextFilter(), term_share, seed)
+            samples = READERS[known.format](known, chosen or TextFilter(), term_share, seed)
     except (OSError, UnicodeDecodeError, ValueError, KeyError, IndexError, TypeError) as error:
         if isinstance(error, (DataError, DatasetMissingError)):
             raise
         raise DataError(
-            f"{known.title}: its files in {known.path()} cannot be read ({error}); they are damaged or of another version."
+            f"{known.title}: its files in {known.path()} cannot be read ({error}); they are "
+            "damaged or of another version."
         ) from error
     if known.holds == "images" and known.samples and len(samples) != known.samples:
         raise DataError(
-            f"{known.title}: {len(samples):,} images were read where {known.samples:,} are expected; the file is of another version."
+            f"{known.title}: {len(samples):,} images were read where {known.samples:,} are "
+            "expected; the file is of another version."
         )
     return samples

@@ -1,7 +1,7 @@
 """Reading the face sets of the catalogue.
 
-Lives here: one reader per set, from its file to checked ``Samples``. Does not live here: made faces (``cartoons``) or the checks
-themselves (``samples``).
+Lives here: one reader per set, from its file to checked ``Samples``. Does not live here: made faces
+(``cartoons``) or the checks themselves (``samples``).
 """
 
 from importlib.util import find_spec
@@ -37,7 +37,10 @@ def _lfw(known: Entry) -> Samples:
 
 
 def _olivetti(known: Entry) -> Samples:
-    """400 faces of 40 people, stored 4096×400 in MATLAB's column order; ten of each person, one after the other."""
+    """400 faces of 40 people, stored 4096×400 in MATLAB's column order.
+
+    Ten of each person, one after the other.
+    """
     (faces,) = read_variables(known.path() / known.files[0], ("faces",))
     stack = _square(faces.T, 64, known).transpose(0, 2, 1)
     return Samples.of_images(
@@ -46,7 +49,10 @@ def _olivetti(known: Entry) -> Samples:
 
 
 def _cbcl(known: Entry) -> Samples:
-    """The file holds a negative: pixel (0..255) = 256 − 256·M, images 19×19 in column order (findings 17)."""
+    """The file holds a negative.
+
+    Pixel (0..255) = 256 − 256·M, images 19×19 in column order (findings 17).
+    """
     (table,) = read_variables(known.path() / known.files[0], ("M",))
     stack = _square(1.0 - np.asarray(table, dtype=np.float64).T, 19, known).transpose(0, 2, 1)
     return Samples.of_images(stack, name=known.title)
@@ -65,7 +71,8 @@ def _square(table: object, side: int, known: Entry) -> np.ndarray:
     rows = np.asarray(table)
     if rows.ndim != 2 or rows.shape[1] != side * side or rows.dtype.kind not in "uif":
         raise DataError(
-            f"{known.title}: {known.files[0]} must hold one image of {side}×{side} numbers a row; it has shape {rows.shape}."
+            f"{known.title}: {known.files[0]} must hold one image of {side}×{side} numbers a "
+            f"row; it has shape {rows.shape}."
         )
     return rows.reshape(-1, side, side)
 

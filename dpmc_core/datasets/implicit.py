@@ -1,7 +1,8 @@
 """From ratings to likes, and held-out users.
 
-Lives here: what counts as liked, and the split by users of item recommendation (dpals-paper D.1, after Liang et al. 2018). Does not
-live here: ratings and their split by ratings (``ratings``), or recall (``metrics``).
+Lives here: what counts as liked, and the split by users of item recommendation (dpals-paper D.1,
+after Liang et al. 2018). Does not live here: ratings and their split by ratings (``ratings``), or
+recall (``metrics``).
 """
 
 from dataclasses import dataclass, replace
@@ -23,8 +24,11 @@ QUERY = 0.8  # share of a held-out user's likes that the model may see
 
 @dataclass(frozen=True, slots=True, eq=False)
 class UserSplit:
-    """Likes in three parts of one matrix: ``train`` of all other users; of the held-out users ``query``, which the model may see
-    when it serves them, and ``target``, which it is to find. ``how`` says so in words."""
+    """Likes in three parts of one matrix.
+
+    ``train`` of all other users; of the held-out users ``query``, which the model may see when it
+    serves them, and ``target``, which it is to find. ``how`` says so in words.
+    """
 
     train: Ratings
     query: Ratings
@@ -47,7 +51,8 @@ def likes(ratings: Ratings) -> Ratings:
 
 
 def user_split(ratings: Ratings, fraction: float, seed: int) -> UserSplit:
-    """Hold out a ``fraction`` of the users who liked at least five items, and part each one's likes 80/20 into query and target.
+    """Hold out a ``fraction`` of the users who liked at least five items, and part each one's likes
+    80/20 into query and target.
 
     Raises ``DataError`` when nobody can be held out, or nobody is left.
     """
@@ -57,7 +62,8 @@ def user_split(ratings: Ratings, fraction: float, seed: int) -> UserSplit:
     able = np.flatnonzero(counts >= FEWEST)
     if not able.size or able.size == np.count_nonzero(counts) == 1:
         raise DataError(
-            f"{ratings.name}: {able.size} users liked {FEWEST} items or more; at least one to hold out and one to learn from are needed."
+            f"{ratings.name}: {able.size} users liked {FEWEST} items or more; at least one to "
+            "hold out and one to learn from are needed."
         )
     rng = np.random.default_rng(np.random.SeedSequence([seed, 0x05E2]))
     held = np.zeros(liked.n_users, dtype=bool)
@@ -70,8 +76,9 @@ def user_split(ratings: Ratings, fraction: float, seed: int) -> UserSplit:
     seen[order] = place < np.floor(QUERY * counts)[liked.users[order]]
     mine = held[liked.users]
     how = (
-        f"{np.count_nonzero(held):,} of {able.size:,} users with {FEWEST} likes or more held out (of {np.count_nonzero(counts):,} with any), seed {seed}; "
-        f"{QUERY:.0%} of their likes (ratings from "
-        f"{ratings.low + LIKED * (ratings.high - ratings.low):g}) are known when they are served"
+        f"{np.count_nonzero(held):,} of {able.size:,} users with {FEWEST} likes or more held "
+        f"out (of {np.count_nonzero(counts):,} with any), seed {seed}; {QUERY:.0%} of their "
+        f"likes (ratings from {ratings.low + LIKED * (ratings.high - ratings.low):g}) are known "
+        "when they are served"
     )
     return UserSplit(liked.take(~mine), liked.take(mine & seen), liked.take(mine & ~seen), how)

@@ -1,7 +1,7 @@
 """Reading the ratings files of the catalogue.
 
-Lives here: one reader per file format, from a folder to checked ``Ratings``, and the published u1 split. Does not live
-here: finding or fetching the folder (``catalogue``, ``download``).
+Lives here: one reader per file format, from a folder to checked ``Ratings``, and the published u1
+split. Does not live here: finding or fetching the folder (``catalogue``, ``download``).
 """
 
 from pathlib import Path
@@ -21,9 +21,10 @@ ZEROS = ("missing", "rating")
 def load(name: str, zeros: str = "missing") -> Ratings:
     """The ratings of a file-based dataset.
 
-    ``zeros`` matters for SweetRS only: "missing" drops the 0s (default, as its authors do), "rating" keeps them as the
-    lowest rating of a 0–5 scale. Raises ``DatasetMissingError`` when its files are not here, ``DataError`` when they
-    are damaged or of another size than the catalogue says, ``ParameterError`` for an unknown name.
+    ``zeros`` matters for SweetRS only: "missing" drops the 0s (default, as its authors do),
+    "rating" keeps them as the lowest rating of a 0–5 scale. Raises ``DatasetMissingError`` when its
+    files are not here, ``DataError`` when they are damaged or of another size than the catalogue
+    says, ``ParameterError`` for an unknown name.
     """
     if zeros not in ZEROS:
         raise ParameterError("zeros", zeros, "one of " + ", ".join(ZEROS))
@@ -33,7 +34,7 @@ def load(name: str, zeros: str = "missing") -> Ratings:
     require(known)
     folder = known.path()
     try:
-        ratings = _READERS[name](known, folder, zeros)
+        ratings = _READERS[known.format](known, folder, zeros)
     except (OSError, UnicodeDecodeError, ValueError, KeyError, IndexError, TypeError) as error:
         if isinstance(error, DataError):
             raise
@@ -41,17 +42,18 @@ def load(name: str, zeros: str = "missing") -> Ratings:
             f"{known.title}: a file in {folder} cannot be read ({error}); fetch the dataset again."
         ) from error
     expected = known.ratings
-    if name != "sweetrs" and len(ratings) != expected:
+    if "zeros" not in known.options and len(ratings) != expected:
         raise DataError(
-            f"{known.title}: {len(ratings):,} ratings were read where {expected:,} are expected; the file in {folder} "
-            "is cut short or of another version. Fetch the dataset again."
+            f"{known.title}: {len(ratings):,} ratings were read where {expected:,} are "
+            f"expected; the file in {folder} is cut short or of another version. Fetch the "
+            "dataset again."
         )
     return ratings
 
 
 def published_split(name: str) -> Split:
     """The u1 split that MovieLens 100K ships: 80,000 training and 20,000 held-out ratings."""
-    if name != "ml-100k":
+    if "split" not in entry(name).options:
         raise ParameterError(
             "split", "u1", "random for every dataset but ml-100k, which alone ships a u1 split"
         )
@@ -87,8 +89,9 @@ def published_split(name: str) -> Split:
     cells = [part.users.astype(np.int64) * part.n_items + part.items for part in (*parts, whole)]
     if not np.array_equal(np.sort(np.concatenate(cells[:2])), np.sort(cells[2])):
         raise DataError(
-            f"{known.title}: u1.base and u1.test hold {len(parts[0]):,} and {len(parts[1]):,} ratings, which are not those of "
-            "u.data; the files are cut short or of another version. Fetch the dataset again."
+            f"{known.title}: u1.base and u1.test hold {len(parts[0]):,} and {len(parts[1]):,} "
+            "ratings, which are not those of u.data; the files are cut short or of another "
+            "version. Fetch the dataset again."
         )
     return Split(parts[0], parts[1], "published u1 split of MovieLens 100K")
 
@@ -99,15 +102,18 @@ def require(known: Entry) -> None:
         return
     if known.kind == "bundled":
         raise DatasetMissingError(
-            f"{known.title} ships with the package {known.package}, which is not installed; run 'make run' again."
+            f"{known.title} ships with the package {known.package}, which is not installed; run "
+            "'make run' again."
         )
     if not known.fetchable:
         raise DatasetMissingError(
-            f"{known.title} is not on this machine. Get it from {known.page} and put {known.files[0]} into {known.path()}, or use a set that ships with the app."
+            f"{known.title} is not on this machine. Get it from {known.page} and put "
+            f"{known.files[0]} into {known.path()}, or use a set that ships with the app."
         )
     raise DatasetMissingError(
-        f"{known.title} is not on this machine (looked in {known.path()}). Fetch it on the Datasets page or with "
-        f"'python -m dpmc_core datasets fetch {known.name}', or use a synthetic set, which needs no network."
+        f"{known.title} is not on this machine (looked in {known.path()}). Fetch it on the "
+        f"Datasets page or with 'python -m dpmc_core datasets fetch {known.name}', or use a "
+        "synthetic set, which needs no network."
     )
 
 
@@ -117,7 +123,8 @@ def _table(path: Path, sep: str, columns: tuple[int, int, int] = (0, 1, 2)) -> p
     if frame.isna().to_numpy().any():
         line = int(frame.isna().any(axis=1).to_numpy().argmax()) + 1
         raise DataError(
-            f"{path.name}: line {line} is incomplete; the file is cut short. Fetch the dataset again."
+            f"{path.name}: line {line} is incomplete; the file is cut short. Fetch the dataset "
+            "again."
         )
     return frame
 
@@ -164,7 +171,10 @@ def _ml_100k(known: Entry, folder: Path, zeros: str) -> Ratings:
 
 
 def _ml_double_colon(known: Entry, folder: Path, zeros: str) -> Ratings:
-    """ML-1M and ML-10M: user::item::rating::time. Read with ':' as separator, which leaves empty columns between."""
+    """ML-1M and ML-10M: user::item::rating::time.
+
+    Read with ':' as separator, which leaves empty columns between.
+    """
     del zeros
     frame = _table(folder / "ratings.dat", sep=":", columns=(0, 2, 4))
     titles = {}
@@ -192,12 +202,14 @@ def _ml_20m(known: Entry, folder: Path, zeros: str) -> Ratings:
 
 
 def _sweetrs(known: Entry, folder: Path, zeros: str) -> Ratings:
-    """Users and products are numbered from the whole file, so both readings of 0 give one matrix shape. A pair that
-    occurs twice (50 do) counts once, with its later row."""
+    """Users and products are numbered from the whole file, so both readings of 0 give one matrix
+    shape. A pair that occurs twice (50 do) counts once, with its later row.
+    """
     frame = pd.read_csv(folder / "ratings-final.csv")
     if len(frame) != known.ratings:
         raise DataError(
-            f"{known.title}: {len(frame):,} rows were read where {known.ratings:,} are expected; fetch the dataset again."
+            f"{known.title}: {len(frame):,} rows were read where {known.ratings:,} are "
+            "expected; fetch the dataset again."
         )
     _, users = _compact(frame["user"].to_numpy())
     products, items = _compact(frame["product"].to_numpy(dtype=str))
@@ -219,9 +231,8 @@ def _sweetrs(known: Entry, folder: Path, zeros: str) -> Ratings:
 
 
 _READERS = {
-    "ml-100k": _ml_100k,
-    "ml-1m": _ml_double_colon,
-    "ml-10m": _ml_double_colon,
-    "ml-20m": _ml_20m,
+    "movielens-tab": _ml_100k,
+    "movielens-colons": _ml_double_colon,
+    "movielens-csv": _ml_20m,
     "sweetrs": _sweetrs,
 }

@@ -1,7 +1,8 @@
 """Ratings in coordinate form, checked once.
 
-Lives here: the ``Ratings`` table that every loader returns and every solver takes, the ground truth of synthetic data,
-and splits. Does not live here: files (``loaders``), downloads (``download``), generation (``synthetic``).
+Lives here: the ``Ratings`` table that every loader returns and every solver takes, the ground truth
+of synthetic data, and splits. Does not live here: files (``loaders``), downloads (``download``),
+generation (``synthetic``).
 """
 
 from collections.abc import Sequence
@@ -21,9 +22,11 @@ __all__ = ["Ratings", "Split", "Truth", "random_split"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Truth:
-    """The matrix behind synthetic ratings, M = left·rightᵀ (left n_users×k, right n_items×k), without rating noise.
+    """The matrix behind synthetic ratings, M = left·rightᵀ (left n_users×k, right n_items×k),
+    without rating noise.
 
-    ``noise_floor`` is the standard deviation of the rating noise: no predictor's expected held-out RMSE is below it.
+    ``noise_floor`` is the standard deviation of the rating noise: no predictor's expected held-out
+    RMSE is below it.
     """
 
     left: FloatArray
@@ -35,8 +38,9 @@ class Truth:
 class Ratings:
     """``values[k]`` is what user ``users[k]`` gave item ``items[k]``; every pair at most once.
 
-    ``low`` and ``high`` bound the rating scale (predictions may be clipped to it). Labels are optional and parallel to
-    the item or user numbers. ``Ratings.checked`` validates; the plain constructor trusts its caller.
+    ``low`` and ``high`` bound the rating scale (predictions may be clipped to it). Labels are
+    optional and parallel to the item or user numbers. ``Ratings.checked`` validates; the plain
+    constructor trusts its caller.
     """
 
     users: IntArray
@@ -99,26 +103,28 @@ class Ratings:
         user_labels: Sequence[str] = (),
         truth: Truth | None = None,
     ) -> "Ratings":
-        """Validated ratings; sizes default to the largest number + 1, the scale to the smallest and largest value.
+        """Validated ratings; sizes default to the largest number + 1, the scale to the smallest and
+        largest value.
 
-        Raises ``DataError``, naming the first offending rating, for: arrays of unequal length, no rating at all, NaN
-        or infinite values, negative or too large user or item numbers, a pair rated twice.
+        Raises ``DataError``, naming the first offending rating, for: arrays of unequal length, no
+        rating at all, NaN or infinite values, negative or too large user or item numbers, a pair
+        rated twice.
         """
         users, items = np.asarray(users), np.asarray(items)
-        values = np.asarray(values, dtype=np.float64)
-        if not users.shape == items.shape == values.shape or users.ndim != 1:
+        scores = np.asarray(values, dtype=np.float64)
+        if not users.shape == items.shape == scores.shape or users.ndim != 1:
             raise DataError(
-                f"{name}: users, items and values must be lists of one length, not {users.shape}, {items.shape} and "
-                f"{values.shape}."
+                f"{name}: users, items and values must be lists of one length, not "
+                f"{users.shape}, {items.shape} and {scores.shape}."
             )
-        if values.size == 0:
+        if scores.size == 0:
             raise DataError(f"{name}: there is no rating in it; at least one is needed.")
-        bad = ~np.isfinite(values)
+        bad = ~np.isfinite(scores)
         if bad.any():
             k = int(np.argmax(bad))
             raise DataError(
-                f"{name}: rating number {k + 1} (user {users[k]}, item {items[k]}) is {values[k]}; ratings must be "
-                "finite numbers."
+                f"{name}: rating number {k + 1} (user {users[k]}, item {items[k]}) is "
+                f"{scores[k]}; ratings must be finite numbers."
             )
         n_users = int(users.max()) + 1 if n_users is None else n_users
         n_items = int(items.max()) + 1 if n_items is None else n_items
@@ -127,7 +133,8 @@ class Ratings:
             if wrong.any():
                 k = int(np.argmax(wrong))
                 raise DataError(
-                    f"{name}: rating number {k + 1} has {what} {numbers[k]}; allowed are 0 to {count - 1}."
+                    f"{name}: rating number {k + 1} has {what} {numbers[k]}; allowed are 0 to "
+                    f"{count - 1}."
                 )
         pairs = np.sort(users.astype(np.int64) * n_items + items)
         twice = pairs[1:] == pairs[:-1]
@@ -139,11 +146,11 @@ class Ratings:
         return cls(
             users.astype(np.int32),
             items.astype(np.int32),
-            values,
+            scores,
             n_users,
             n_items,
-            float(values.min()) if low is None else low,
-            float(values.max()) if high is None else high,
+            float(scores.min()) if low is None else low,
+            float(scores.max()) if high is None else high,
             name,
             item_labels,
             user_labels,
@@ -161,7 +168,8 @@ class Split:
 
 
 def random_split(ratings: Ratings, test_fraction: float, seed: int) -> Split:
-    """Hold out ⌊n·fraction⌋ ratings (at least one, and one stays) chosen uniformly without replacement.
+    """Hold out ⌊n·fraction⌋ ratings (at least one, and one stays) chosen uniformly without
+    replacement.
 
     Raises ``DataError`` when there are fewer than two ratings.
     """
@@ -169,7 +177,8 @@ def random_split(ratings: Ratings, test_fraction: float, seed: int) -> Split:
     n = len(ratings)
     if n < 2:
         raise DataError(
-            f"{ratings.name}: one rating cannot be split into training and test; at least two are needed."
+            f"{ratings.name}: one rating cannot be split into training and test; at least two "
+            "are needed."
         )
     order = np.random.default_rng(np.random.SeedSequence([seed, 0x5917])).permutation(n)
     n_test = min(max(1, int(n * fraction)), n - 1)

@@ -1,7 +1,8 @@
 """Non-negative data matrices: one column per image or document.
 
-Lives here: the checked ``Samples`` that factorisations take, how columns are brought to length 1, and the outlier contamination of
-nmf-paper section 4.3. Does not live here: file formats (``images``, ``text``) or generators (``cartoons``, ``topics``).
+Lives here: the checked ``Samples`` that factorisations take, how columns are brought to length 1,
+and the outlier contamination of nmf-paper section 4.3. Does not live here: file formats
+(``images``, ``text``) or generators (``cartoons``, ``topics``).
 """
 
 from dataclasses import dataclass, field, replace
@@ -22,13 +23,15 @@ __all__ = ["Matrix", "Samples", "check_counts", "contaminate", "subset", "unit_c
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Samples:
-    """N non-negative columns of length 1 (ℓ2; longer where ``spoiled``), each one unit of privacy: an image or a document.
+    """N non-negative columns of length 1 (ℓ2; longer where ``spoiled``), each one unit of privacy:
+    an image or a document.
 
-    ``values`` is D×N, dense for images, ``csc_array`` for text. ``shape`` is (height, width) of an image, pixels in row order.
-    ``words`` names the D rows of text; ``counts`` holds its raw counts (D×N, sparse), ``texts`` the documents themselves where there are any.
-    ``labels`` are classes that the data came with. ``truth`` is D×K of the parts or topics that made synthetic data.
-    ``notes`` says what was left out and why. ``public_words`` is True where the list of words was fixed before any document was read.
-    ``spoiled`` are the columns that ``contaminate`` hit.
+    ``values`` is D×N, dense for images, ``csc_array`` for text. ``shape`` is (height, width) of an
+    image, pixels in row order. ``words`` names the D rows of text; ``counts`` holds its raw counts
+    (D×N, sparse), ``texts`` the documents themselves where there are any. ``labels`` are classes
+    that the data came with. ``truth`` is D×K of the parts or topics that made synthetic data.
+    ``notes`` says what was left out and why. ``public_words`` is True where the list of words was
+    fixed before any document was read. ``spoiled`` are the columns that ``contaminate`` hit.
     """
 
     values: Matrix
@@ -63,7 +66,10 @@ class Samples:
         truth: FloatArray | None = None,
         notes: tuple[str, ...] = (),
     ) -> "Samples":
-        """From N images (N×height×width); black images, which no factor can explain or needs to, are left out and counted in ``notes``.
+        """From N images (N×height×width).
+
+        Black images, which no factor can explain or needs to, are left out and counted in
+        ``notes``.
 
         Raises ``DataError`` for anything but finite non-negative pixels of images of one size.
         """
@@ -75,7 +81,8 @@ class Samples:
             ) from None
         if stack.ndim != 3 or 0 in stack.shape:
             raise DataError(
-                f"{name}: images must be a stack of N × height × width pixels, all of one size; this has shape {stack.shape}."
+                f"{name}: images must be a stack of N × height × width pixels, all of one size; "
+                f"this has shape {stack.shape}."
             )
         flat = stack.reshape(len(stack), -1).T
         _check_entries(flat, name, "pixel", "image")
@@ -106,12 +113,14 @@ def _check_entries(values: Matrix, name: str, what: str, unit: str) -> None:
     bad = ~np.isfinite(data)
     if bad.any():
         raise DataError(
-            f"{name}: {int(bad.sum()):,} of the {what}s are NaN or infinite; every {what} must be a finite number."
+            f"{name}: {int(bad.sum()):,} of the {what}s are NaN or infinite; every {what} must "
+            "be a finite number."
         )
     if data.size and data.min() < 0:
         lowest = float(data.min())
         raise DataError(
-            f"{name}: the lowest {what} is {lowest:.3g}; non-negative factorisation needs every {what} of every {unit} to be 0 or more."
+            f"{name}: the lowest {what} is {lowest:.3g}; non-negative factorisation needs every "
+            f"{what} of every {unit} to be 0 or more."
         )
 
 
@@ -123,7 +132,8 @@ def check_counts(counts: sparse.csc_array, name: str) -> None:
 def unit_columns(values: Matrix) -> Matrix:
     """``values`` with every column divided by its ℓ2 norm; columns of zeros stay zero.
 
-    The sensitivities of nmf-paper eqs. 13–14 need this norm; "unit maximum", which its section 4 says, does not bound them (findings 14).
+    The sensitivities of nmf-paper eqs. 13–14 need this norm; "unit maximum", which its section 4
+    says, does not bound them (findings 14).
     """
     if sparse.issparse(values):
         squares = np.asarray(values.multiply(values).sum(axis=0)).ravel()
@@ -137,11 +147,13 @@ def unit_columns(values: Matrix) -> Matrix:
 def contaminate(
     samples: Samples, share: float = 0.1, pixels: float = 0.7, seed: int = 0
 ) -> Samples:
-    """A copy in which a ``share`` of the images have ``pixels`` of their pixels spoiled by U[−1, 1] (nmf-paper section 4.3).
+    """A copy in which a ``share`` of the images have ``pixels`` of their pixels spoiled by U[−1, 1]
+    (nmf-paper section 4.3).
 
-    As in the paper the noise is added on the scale where the brightest pixel of an image is 1, and what falls below 0 becomes 0. The paper does not say
-    how it keeps its data non-negative; cutting at 0 is ours. Spoiled columns are longer than 1, as they are in the paper: what needs a bound on them clips them.
-    Raises ``DataError`` for text.
+    As in the paper the noise is added on the scale where the brightest pixel of an image is 1, and
+    what falls below 0 becomes 0. The paper does not say how it keeps its data non-negative; cutting
+    at 0 is ours. Spoiled columns are longer than 1, as they are in the paper: what needs a bound on
+    them clips them. Raises ``DataError`` for text.
     """
     share, pixels = limits.check("contaminated", share), limits.check("spoiled_pixels", pixels)
     if samples.unit != "image" or sparse.issparse(samples.values):

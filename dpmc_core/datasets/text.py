@@ -1,7 +1,7 @@
 """Documents to counts and TF-IDF, and the text sets of the catalogue.
 
-Lives here: the filters that decide which words count, the weighting (both by scikit-learn), and one reader per set. Does not live
-here: made documents (``topics``) or topic models.
+Lives here: the filters that decide which words count, the weighting (both by scikit-learn), and one
+reader per set. Does not live here: made documents (``topics``) or topic models.
 """
 
 from collections.abc import Sequence
@@ -26,8 +26,10 @@ _WORD = r"(?u)\b[^\W\d_]{3,}\b"  # three letters or more; numbers make poor topi
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TextFilter:
-    """Which words count: in at least ``min_documents`` documents, in at most a share ``max_share`` of them, and of those the ``most_words`` that occur
-    most often. ``stop_words`` leaves out scikit-learn's English list. Raises ``ParameterError``."""
+    """Which words count: in at least ``min_documents`` documents, in at most a share ``max_share``
+    of them, and of those the ``most_words`` that occur most often. ``stop_words`` leaves out
+    scikit-learn's English list. Raises ``ParameterError``.
+    """
 
     min_documents: int = 3
     max_share: float = 0.5
@@ -43,7 +45,8 @@ class TextFilter:
     def sentence(self) -> str:
         """The filter in words, for an error message."""
         return (
-            f"words in at least {self.min_documents} documents and at most {100 * self.max_share:g} % of them, the {self.most_words:,} most frequent, "
+            f"words in at least {self.min_documents} documents and at most "
+            f"{100 * self.max_share:g} % of them, the {self.most_words:,} most frequent, "
             f"{'without' if self.stop_words else 'with'} stop words"
         )
 
@@ -71,7 +74,10 @@ def samples_of_texts(
     labels: tuple[str, ...] = (),
     notes: tuple[str, ...] = (),
 ) -> Samples:
-    """TF-IDF columns of ``texts`` after the filter ``chosen``. Raises ``DataError`` when no word is left."""
+    """TF-IDF columns of ``texts`` after the filter ``chosen``.
+
+    Raises ``DataError`` when no word is left.
+    """
     if not texts:
         raise DataError(f"{name}: there is no document.")
     maker = _vectorizer(chosen.stop_words)
@@ -99,10 +105,13 @@ def samples_of_counts(
     public_words: bool = False,
     notes: tuple[str, ...] = (),
 ) -> Samples:
-    """TF-IDF columns of raw ``counts`` (D×N), after the filter ``chosen``; documents that no word is left of are left out, and counted in ``notes``.
+    """TF-IDF columns of raw ``counts`` (D×N), after the filter ``chosen``.
 
-    TF-IDF is scikit-learn's: count · (ln((1+N)/(1+df)) + 1), columns brought to length 1 (nmf-paper appendix A.2 names the same function). With
-    ``public_words`` the list of words stays whole: it was fixed before any document. Raises ``DataError`` when no word or document is left.
+    Documents that no word is left of are left out, and counted in ``notes``.
+
+    TF-IDF is scikit-learn's: count · (ln((1+N)/(1+df)) + 1), columns brought to length 1 (nmf-paper
+    appendix A.2 names the same function). With ``public_words`` the list of words stays whole: it
+    was fixed before any document. Raises ``DataError`` when no word or document is left.
     """
     check_counts(counts, name)
     n = counts.shape[1]
@@ -113,7 +122,8 @@ def samples_of_counts(
         keep = (in_documents >= chosen.min_documents) & (in_documents <= chosen.max_share * n)
         if not keep.any():
             raise DataError(
-                f"{name}: the filter leaves no word ({chosen.sentence}; {n:,} documents). Lower the least number of documents or raise the largest share."
+                f"{name}: the filter leaves no word ({chosen.sentence}; {n:,} documents). Lower "
+                "the least number of documents or raise the largest share."
             )
         often = np.asarray(table.sum(axis=1)).ravel()
         order = np.argsort(np.where(keep, -often, np.inf), kind="stable")[
@@ -221,7 +231,8 @@ def _uci(known: Entry, chosen: TextFilter, share: float, seed: int) -> Samples:
         members = np.flatnonzero((frame["category"] == letter).to_numpy())
         if members.size < _PER_CLASS:
             raise DataError(
-                f"{known.title}: class {letter!r} has {members.size:,} titles where at least {_PER_CLASS} are needed."
+                f"{known.title}: class {letter!r} has {members.size:,} titles where at least "
+                f"{_PER_CLASS} are needed."
             )
         rows.append(np.sort(rng.choice(members, _PER_CLASS, replace=False)))
     picked = frame.iloc[np.concatenate(rows)]
@@ -242,7 +253,10 @@ def _guardian(known: Entry, chosen: TextFilter, share: float, seed: int) -> Samp
 
 
 def _cai(known: Entry, chosen: TextFilter, share: float, seed: int) -> Samples:
-    """Counts without words, N×D as ``fea``, classes as ``gnd``; a ``share`` of the terms drawn by ``seed``, as the paper draws a tenth."""
+    """Counts without words, N×D as ``fea``, classes as ``gnd``.
+
+    A ``share`` of the terms drawn by ``seed``, as the paper draws a tenth.
+    """
     fea, classes = read_variables(known.path() / known.files[0], ("fea", "gnd"))
     table: Any = fea
     if not sparse.issparse(fea):
@@ -269,6 +283,5 @@ READERS = {
     "uci-news": _uci,
     "guardian": _guardian,
     "20newsgroups": _newsgroups,
-    "tdt2": _cai,
-    "rcv1": _cai,
+    "cai-counts": _cai,
 }

@@ -1,30 +1,54 @@
 """The sets that a visitor, or a command, brought along.
 
-Lives here: which own sets the code that runs now may see. They are on a shelf that belongs to a context (a visitor's page, a job of theirs, one
-command), never to the process: code that runs for somebody else finds nothing. A server of many visitors says by ``ask`` whose page runs. Does not live here:
-what a set holds or how a file becomes one (``own``).
+Lives here: which own sets the code that runs now may see. They are on a shelf that belongs to a
+context (a visitor's page, a job of theirs, one command), never to the process: code that runs for
+somebody else finds nothing. A server of many visitors says by ``ask`` whose page runs. Does not
+live here: what a set holds or how a file becomes one (``own``).
 """
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
 from dpmc_core.errors import ParameterError
 
-if TYPE_CHECKING:
-    from dpmc_core.datasets.own.sets import OwnSet
-
-__all__ = ["OWN", "ask", "current", "find", "is_own", "put", "using"]
+__all__ = ["OWN", "UserDataset", "ask", "current", "find", "is_own", "put", "using"]
 
 OWN = "own-"  # what the names of such sets begin with
-Shelf = Mapping[str, "OwnSet"]
+
+
+class UserDataset(Protocol):
+    """What the rest of the core asks of a set that somebody brought (``own.OwnSet``)."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def entry(self) -> Any: ...
+
+    @property
+    def ratings(self) -> Any: ...
+
+    def samples(self, chosen: Any) -> Any: ...
+
+    def kept(self, key: Any, make: Callable[[], Any]) -> Any: ...
+
+    def words(self) -> str: ...
+
+    def lines(self) -> str: ...
+
+
+Shelf = Mapping[str, Any]
 _shelf: ContextVar[Shelf] = ContextVar("own_sets")
 _visitors: list[Callable[[], Shelf]] = []  # one at most
 
 
 def ask(visitors: Callable[[], Shelf]) -> None:
-    """From here on, where no set was put on a shelf, those that ``visitors`` gives: it knows for whom the code that asks runs, and gives nothing where that is nobody."""
+    """From here on, where no set was put on a shelf, those that ``visitors`` gives.
+
+    It knows for whom the code that asks runs, and gives nothing where that is nobody.
+    """
     _visitors[:] = [visitors]
 
 
@@ -39,7 +63,7 @@ def put(shelf: Shelf) -> None:
 
 
 @contextmanager
-def using(*sets: "OwnSet") -> Iterator[None]:
+def using(*sets: UserDataset) -> Iterator[None]:
     """For the length of a ``with`` block, these sets beside what was there."""
     token = _shelf.set({**current(), **{one.name: one for one in sets}})
     try:
@@ -53,13 +77,18 @@ def is_own(name: str) -> bool:
     return isinstance(name, str) and name.startswith(OWN)
 
 
-def find(name: str) -> "OwnSet":
-    """The own set called ``name``; raises ``ParameterError`` where there is none in this context."""
+def find(name: str) -> UserDataset:
+    """The own set called ``name``.
+
+    Raises ``ParameterError`` where there is none in this context.
+    """
     found = current().get(name)
     if found is None:
         raise ParameterError(
             "dataset",
             name,
-            "a set of this visit; your own data is known only where it was read: choose the file again on the Datasets page, or give it with --data",
+            "a set of this visit; your own data is known only where it was read: choose the "
+            "file again on the Datasets page, or give it with --data",
         )
-    return found
+    mine: UserDataset = found
+    return mine

@@ -1,7 +1,8 @@
 """Which private model to take, by a rule that reads no private data.
 
-Lives here: the rule, and the sentence that explains it. Does not live here: the models and how they plan (``completion``), or the tables that the
-rule was read from (docs/moments-once.md, ``benchmarks/skewed_sets.py``).
+Lives here: the rule, and the sentence that explains it. Does not live here: the models and how they
+plan (``completion``), or the tables that the rule was read from (docs/moments-once.md,
+``benchmarks/skewed_sets.py``).
 """
 
 from dataclasses import dataclass
@@ -10,11 +11,9 @@ import numpy as np
 
 from dpmc_core.completion import moments, recommending
 from dpmc_core.datasets.ratings import Ratings
-from dpmc_core.experiments.data import sizes_of
-from dpmc_core.experiments.private import budget_of
 from dpmc_core.experiments.spec import RunSpec
 
-__all__ = ["Choice", "house_choice"]
+__all__ = ["Choice", "recommended_algorithm"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,33 +24,37 @@ class Choice:
     why: str
 
 
-def house_choice(spec: RunSpec) -> Choice:
-    """The model for the numbers of rows and columns of the spec's matrix, its total ε and its task; no rating is read.
+def recommended_algorithm(spec: RunSpec) -> Choice:
+    """The model for the numbers of rows and columns of the spec's matrix, its total ε and its task;
+    no rating is read.
 
-    *Moments once* was told to be worse than no rival on MovieLens; on synthetic sets without slopes on popularity, private means are better by up to .006 where
-    second moments are left out. What changes with size and ε is whether second moments are worth
-    their noise, by the same estimate that the model's own plan follows.
+    *Moments once* was told to be worse than no rival on MovieLens; on synthetic sets without slopes
+    on popularity, private means are better by up to .006 where second moments are left out. What
+    changes with size and ε is whether second moments are worth their noise, by the same estimate
+    that the model's own plan follows.
     """
-    budget = budget_of(spec)
+    budget = spec.noise.budget
     if budget is None:
         return Choice("moments", "without noise nothing has to be saved for anything else")
-    n_users, n_items = sizes_of(spec)
+    n_users, n_items = spec.data.sizes
+    rank = getattr(spec.algorithm, "rank", 16)
     none = np.empty(0, dtype=np.int32)
     empty = Ratings(
         none, none, np.empty(0), n_users, n_items, 0.0, 1.0
     )  # the estimate is the same for any scale
     if spec.task == "recommend":
-        n_users -= int(n_users * spec.test_fraction)
-        config = recommending.LikesConfig(rank=spec.rank, budget=budget)
+        n_users -= int(n_users * spec.data.test_fraction)
+        config = recommending.LikesConfig(rank=rank, budget=budget)
         items, least = (
             recommending.likes_items_worth_it(empty, config, n_users),
             recommending.WORTH_IT,
         )
     else:
-        items = moments.items_worth_it(empty, moments.MomentsConfig(rank=spec.rank, budget=budget))
+        items = moments.items_worth_it(empty, moments.MomentsConfig(rank=rank, budget=budget))
         least = moments.WORTH_IT
     told = (
-        f"with {n_users:,} rows at ε = {budget.epsilon:g}, second moments over about {min(items, n_items):,.0f} of {n_items:,} items should be worth their noise, by an "
+        f"with {n_users:,} rows at ε = {budget.epsilon:g}, second moments over about "
+        f"{min(items, n_items):,.0f} of {n_items:,} items should be worth their noise, by an "
         "estimate tuned on MovieLens"
     )
     if items >= least:
@@ -60,5 +63,6 @@ def house_choice(spec: RunSpec) -> Choice:
         return Choice("popular", f"{told}: too few, so everybody gets what most people like")
     return Choice(
         "moments",
-        f"{told}: too few, so it releases offsets and popularity alone and spends everything on them",
+        f"{told}: too few, so it releases offsets and popularity alone and spends everything on "
+        "them",
     )

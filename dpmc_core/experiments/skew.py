@@ -1,7 +1,9 @@
-"""How unevenly the ratings that take part are spread over items, under each way of limiting a user to k of them.
+"""How unevenly the ratings that take part are spread over items, under each way of limiting a user
+to k of them.
 
-Lives here: the curves and histograms of dpals-paper figures 2 and 6, from exact counts: they describe data that one holds and are no release.
-Does not live here: sampling itself (``completion.preprocessing``).
+Lives here: the curves and histograms of dpals-paper figures 2 and 6, from exact counts: they
+describe data that one holds and are no release. Does not live here: sampling itself
+(``completion.preprocessing``).
 """
 
 from dataclasses import dataclass
@@ -9,8 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmc_core import limits
-from dpmc_core.completion.preprocessing import first_k, lottery, weights_of
+from dpmc_core.completion.dpals.plan import DPALSConfig
+from dpmc_core.completion.dpals.preprocessing import first_k, lottery, weights_of
+from dpmc_core.config import parameters
 from dpmc_core.datasets.ratings import Ratings
 
 __all__ = ["Skew", "spreads"]
@@ -21,9 +24,12 @@ _BINS = 12
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Skew:
-    """For one way of taking part (``name``): the share of all weight (n_items + 1,) that the most-taken items hold, from none to all of them; ``top``,
-    what the top fifth of the items holds; and ``cells``, the share of weight by user count × item count, on the logarithmic ``edges`` of both
-    in the whole data."""
+    """For one way of taking part (``name``).
+
+    The share of all weight (n_items + 1,) that the most-taken items hold, from none to all of them;
+    ``top``, what the top fifth of the items holds; and ``cells``, the share of weight by user count
+    × item count, on the logarithmic ``edges`` of both in the whole data.
+    """
 
     name: str
     shares: FloatArray
@@ -34,11 +40,14 @@ class Skew:
 
 
 def spreads(ratings: Ratings, k: int, seed: int = 0) -> tuple[Skew, ...]:
-    """All ratings, then at most ``k`` of each user: drawn evenly, the user's rarest, and all with weights ω² (Σω² = k).
+    """All ratings, then at most ``k`` of each user.
 
-    The exact item counts stand in for the noisy ones that a private run would sample by. Raises ``ParameterError`` for k out of range.
+    Drawn evenly, the user's rarest, and all with weights ω² (Σω² = k).
+
+    The exact item counts stand in for the noisy ones that a private run would sample by. Raises
+    ``ParameterError`` for k out of range.
     """
-    k = min(limits.check_int("items_per_user", k), ratings.n_items)
+    k = min(parameters(DPALSConfig)["items_per_user"].check(k), ratings.n_items)
     draw = lottery(ratings, seed)
     per_user = np.bincount(ratings.users, minlength=ratings.n_users)[ratings.users]
     per_item = np.bincount(ratings.items, minlength=ratings.n_items)
@@ -53,7 +62,7 @@ def spreads(ratings: Ratings, k: int, seed: int = 0) -> tuple[Skew, ...]:
         "all, by weights": (by_user[ratings.users] * by_item[ratings.items]) ** 2,
     }
     edges = [
-        np.geomspace(max(c.min(), 1) * 0.999, c.max() * 1.001, _BINS + 1)
+        np.geomspace(max(int(c.min()), 1) * 0.999, c.max() * 1.001, _BINS + 1)
         for c in (per_user, counts)
     ]
     out = []

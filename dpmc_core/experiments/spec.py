@@ -1,246 +1,261 @@
-"""The RunSpec: one frozen, JSON-able value that names a run completely.
+"""The RunSpec: one frozen value that names a run completely, and its text forms.
 
-Lives here: its fields, their validation, and its text forms (JSON, command line, Python). The URL carries it, widgets
-edit it, the command line parses it. Does not live here: what the names stand for (``registry``) or running (``run``).
+``RunSpec(task, data, algorithm, noise, seed)``, each a config that declares its own parameters. In
+links, files, options and sweeps a spec is *flat*: one value for each name, read by ``RunSpec.of``.
 """
 
 import json
-from dataclasses import asdict, dataclass, fields, replace
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any
 
-from dpmc_core import limits
-from dpmc_core.datasets.catalogue import entry
+from dpmc_core.config import Choice, Config, changed, values_of
+from dpmc_core.datasets import user_datasets
 from dpmc_core.errors import ParameterError
-from dpmc_core.experiments import registry
-from dpmc_core.experiments.spec_text import (
-    fields_of_json,
-    known_fields,
-    others_than_own,
-    own_argument,
-    own_lines,
-    own_words,
-)
+from dpmc_core.experiments.algorithms import ALGORITHMS, of_task
+from dpmc_core.experiments.flat import AMOUNTS, USUAL, default_algorithm, known_names, parts_of
+from dpmc_core.experiments.version_1 import translated
+from dpmc_core.limits import LIMITS
+from dpmc_core.privacy.algorithm import Algorithm
+from dpmc_core.privacy.noise import KINDS, NoNoise
 
-__all__ = ["SPEC_VERSION", "RunSpec"]
+__all__ = ["AMOUNTS", "TASKS", "RunSpec", "default_algorithm", "known_names", "read_json"]
 
-SPEC_VERSION = 1
-
-# field -> the entry of dpmc_core.limits that bounds it
-NUMERIC: dict[str, str] = {
-    "variance": "noise_variance",
-    "epsilon": "noise_epsilon",
-    "alpha": "alpha",
-    "sensitivity": "nominal_sensitivity",
-    "delta": "account_delta",
-    "rank": "rank",
-    "reg": "reg",
-    "iterations": "iterations",
-    "inner": "inner",
-    "loss_alpha": "loss_alpha",
-    "items_per_user": "items_per_user",
-    "item_share": "item_share",
-    "clip_norm": "clip_norm",
-    "value_clip": "value_clip",
-    "gram_ratio": "gram_ratio",
-    "item_exponent": "item_exponent",
-    "user_exponent": "user_exponent",
-    "global_penalty": "global_penalty",
-    "nuclear": "nuclear",
-    "test_fraction": "test_fraction",
-    "seed": "seed",
-    "n_users": "n_users",
-    "n_items": "n_items",
-    "n_ratings": "n_ratings",
-    "true_rank": "true_rank",
-    "observed": "observed",
-    "value_scale": "value_scale",
-    "popularity": "popularity",
-    "noise_floor": "noise_floor",
-    "data_seed": "data_seed",
-}
-NOISE = ("variance", "epsilon", "alpha")  # None, and left out without noise
-OPTIONAL = (*NOISE, "value_clip")
+VERSION = 2
+TASKS = ("rate", "recommend", "factorize")
+_CARDS = {card.config: card for card in ALGORITHMS.values()}
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class RunSpec:
-    """Everything that determines a run. Ranges are in ``dpmc_core.limits``; names in ``registry`` and the catalogue.
+@dataclass(frozen=True, kw_only=True)
+class RunSpec(Config):
+    """Everything that determines a run; ``RunSpec.of`` makes one from flat names and values.
 
-    ``task`` "rate" predicts held-out ratings; "recommend" finds what held-out users like, ``test_fraction`` of those who like five items or more.
-    Algorithms that protect one user (``registry``) take ``epsilon`` as the total of the whole run at ``delta`` (1 if left out) and no
-    ``variance``. The others, with a ``mechanism`` other than "none": give the noise by ``variance`` or by nominal ``epsilon`` per draw at
-    ``sensitivity`` (not both; neither means variance 2). ``alpha`` shapes Huber noise; None takes the papers' rule
-    (unit scale, the α with that variance; α = 3 for variance 1). ``inner`` and ``loss_alpha`` matter for IRLS, the fields from ``items_per_user`` to
-    ``global_penalty`` for DPALS (the first and ``nuclear`` for Frank–Wolfe), ``zeros`` for SweetRS, ``split`` "u1" for MovieLens 100K, and the fields from ``n_users`` on for synthetic data.
-    Raises ``ParameterError`` naming field, value and range.
+    ``task`` "rate" predicts held-out ratings, "recommend" finds what held-out users like, and
+    "factorize" learns parts of images or topics of documents. Raises ``ParameterError`` naming
+    parameter, value and range.
     """
 
-    task: str = "rate"
-    dataset: str = "low-rank"
-    algorithm: str = "als"
-    mechanism: str = "none"
-    variance: float | None = None
-    epsilon: float | None = None
-    alpha: float | None = None
-    sensitivity: float = 5.0
-    delta: float = 1e-5
-    rank: int = 5
-    reg: float = 0.5
-    iterations: int = 20
-    inner: int = 10
-    loss_alpha: float = 1.076
-    items_per_user: int = 50
-    item_share: float = 1.0
-    sampling: str = "adaptive"
-    projection: str = "inner"
-    start: str = "random"
-    centring: str = "mean"
-    clip_norm: float = 1.0
-    value_clip: float | None = None
-    gram_ratio: float = 2.0
-    item_exponent: float = 0.5
-    user_exponent: float = 1.0
-    global_penalty: float = 0.0
-    nuclear: float = 1.0
-    split: str = "random"
-    test_fraction: float = 0.2
-    zeros: str = "missing"
-    seed: int = 0
-    n_users: int = 300
-    n_items: int = 300
-    n_ratings: int = 20_000
-    true_rank: int = 5
-    observed: float = 0.1
-    value_scale: float = 1.0
-    popularity: float = 0.9
-    noise_floor: float = 0.5
-    data_seed: int = 0
-    version: int = SPEC_VERSION
+    task: Annotated[str, Choice(TASKS, "what is done with the data")]
+    data: Any
+    algorithm: Any
+    noise: Any = NoNoise()  # noqa: RUF009 - frozen
+    seed: Annotated[int, LIMITS["seed"]] = 0
 
-    def __post_init__(self) -> None:
-        if self.version != SPEC_VERSION:
-            raise ParameterError(
-                "version", self.version, f"{SPEC_VERSION}, the only version this release reads"
-            )
-        entry(self.dataset, "ratings")
-        for name, choices in registry.CHOICES.items():
-            if not isinstance(getattr(self, name), str) or getattr(self, name) not in choices:
-                raise ParameterError(name, getattr(self, name), "one of " + ", ".join(choices))
-        for name, limit in NUMERIC.items():
-            value = getattr(self, name)
-            if value is None and name in OPTIONAL:
-                continue
-            try:
-                number = limits.check(limit, value)
-            except ParameterError as error:
-                raise ParameterError(name, value, error.allowed) from None
-            object.__setattr__(self, name, int(number) if limits.LIMITS[limit].integer else number)
-        for name in NOISE:
-            if getattr(self, name) is not None and self.mechanism == "none":
-                raise ParameterError(
-                    name,
-                    getattr(self, name),
-                    "left out without noise; choose a mechanism to use it",
+    def consistent(self) -> None:
+        card = self.card
+        if self.task not in card.tasks:
+            allowed = "one of " + ", ".join(of_task(self.task)) + f" for the task {self.task}"
+            raise ParameterError("algorithm", card.name, allowed)
+        card.check_noise(self.noise)
+        if self.task == "recommend" and self.data.split != "random":
+            allowed = "random for the task recommend, which holds out users, not ratings"
+            raise ParameterError("split", self.data.split, allowed)
+        if self.task == "factorize":
+            self._check_samples()
+
+    def _check_samples(self) -> None:
+        rank, most = self.algorithm.rank, self.data.largest_rank
+        if self.data.entry.holds == "documents":
+            if self.card.images_only:
+                allowed = (
+                    "another for text: its outlier matrix would be as large as documents × words"
                 )
-        if self.alpha is not None and self.mechanism != "huber":
-            raise ParameterError(
-                "alpha", self.alpha, f"left out for {self.mechanism} noise, which has no alpha"
-            )
-        if self.zeros != "missing" and self.dataset != "sweetrs":
-            raise ParameterError(
-                "zeros",
-                self.zeros,
-                "missing for every dataset but sweetrs, the only one that writes zeros",
-            )
-        if self.variance is not None and self.epsilon is not None:
-            raise ParameterError(
-                "epsilon",
-                self.epsilon,
-                "left out when variance is given (one of the two sets the noise)",
-            )
-        if self.split == "u1" and self.dataset != "ml-100k":
-            raise ParameterError(
-                "split",
-                self.split,
-                "random for every dataset but ml-100k, which alone ships a u1 split",
-            )
-        if self.split == "u1" and self.task == "recommend":
-            raise ParameterError(
-                "split", "u1", "random for the task recommend, which holds out users, not ratings"
-            )
-        if self.dataset == "skewed" and self.n_ratings > self.n_users * self.n_items // 2:
-            raise ParameterError(
-                "n_ratings",
-                self.n_ratings,
-                f"at most half of the {self.n_users} × {self.n_items} cells",
-            )
-        registry.check_task(self)
-        registry.check_noise(self)
+                raise ParameterError("algorithm", self.card.name, allowed)
+            penalty = getattr(self.algorithm, "outlier_penalty", None)
+            if penalty is not None:
+                raise ParameterError("outlier_penalty", penalty, "left out for text")
+        if rank > most:
+            raise ParameterError("rank", rank, f"at most {most:,}, the smaller side of this data")
 
     @property
-    def inner_iterations(self) -> int:
-        """K as the algorithm runs it: 1 for ALS, 2 for IRLS-2."""
-        return {"als": 1, "irls-2": 2}.get(self.algorithm, self.inner)
+    def card(self) -> Algorithm:
+        """The algorithm's card."""
+        return _CARDS[type(self.algorithm)]
 
-    def but(self, **changes: Any) -> "RunSpec":
-        """A copy with some fields changed."""
-        return replace(self, **changes)
+    @property
+    def dataset(self) -> str:
+        """The dataset's name."""
+        return str(self.data.dataset)
 
-    def as_dict(self) -> dict[str, Any]:
-        """All fields, JSON-able."""
-        return asdict(self)
+    @property
+    def length(self) -> int:
+        """How many steps the run makes."""
+        return self.card.length(self.algorithm)
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any] | None = None, /, **named: Any) -> "RunSpec":
+        """A spec from flat names and values; what is not named is the algorithm's or dataset's own.
+
+        ``epsilon`` is the kind of ε that the algorithm takes: the total of the run where it has a
+        guarantee, else the nominal ε of a release. None stands for a value that is not named.
+
+        >>> spec = RunSpec.of(algorithm="dpals", dataset="ml-100k", mechanism="gaussian", epsilon=5)
+        >>> spec.noise.kind, spec.noise.epsilon, spec.algorithm.rank
+        ('total', 5.0, 8)
+        """
+        return cls(**parts_of({**(given or {}), **named}, None, strict=True))
+
+    @classmethod
+    def fitting(cls, given: Mapping[str, Any], **named: Any) -> "RunSpec":
+        """As ``of``, but leaving out what this algorithm, dataset and noise have no use for.
+
+        For settings that several algorithms share. A name that nothing has is refused.
+        """
+        return cls(**parts_of({**given, **named}, None, strict=False))
+
+    def replace(self, **changes: Any) -> "RunSpec":
+        """A copy with some flat names changed; None takes an amount of noise away.
+
+        With another algorithm, dataset or mechanism, values that both have a use for are kept.
+        """
+        return RunSpec(**parts_of(changes, self, strict=True))
+
+    def flat(self) -> dict[str, Any]:
+        """All names and values, flat."""
+        return self._flat(values_of)
 
     def changes(self) -> dict[str, Any]:
-        """The fields that differ from the defaults: what a link or a command line needs to say."""
+        """The flat names whose values are not the usual: what a link or command needs to say."""
+        return self._flat(changed)
+
+    def _flat(self, of: Any) -> dict[str, Any]:
+        noise = of(self.noise)
+        if self.noise.kind != "none":
+            noise.pop(self.noise.field(), None)
+            amount = {self._amount(): getattr(self.noise, self.noise.field())}
+            noise = {"mechanism": self.noise.mechanism, **amount, **noise}
         return {
-            f.name: getattr(self, f.name)
-            for f in fields(self)
-            if getattr(self, f.name) != f.default
+            **({"task": self.task} if self.task == "recommend" else {}),
+            "dataset": self.dataset,
+            **of(self.data),
+            "algorithm": self.card.name,
+            **of(self.algorithm),
+            **{name: value for name, value in noise.items() if value is not None},
+            **({"seed": self.seed} if self.seed or of is values_of else {}),
+        }
+
+    def _amount(self) -> str:
+        """What the amount of noise is called flat: ``epsilon`` where there is only one kind."""
+        first = next((k for k in self.card.noise if k.field() == self.noise.field()), None)
+        return self.noise.field() if type(self.noise) is first else self.noise.amount()
+
+    def as_dict(self) -> dict[str, Any]:
+        """The spec as nested dictionaries, JSON-able; ``from_dict`` reads it back."""
+        return {
+            "version": VERSION,
+            "task": self.task,
+            "data": {"dataset": self.dataset, **values_of(self.data)},
+            "algorithm": {"name": self.card.name, **values_of(self.algorithm)},
+            "noise": {"amount": self.noise.kind, **values_of(self.noise)},
+            "seed": self.seed,
         }
 
     def to_json(self) -> str:
         """One line of JSON; ``from_json`` reads it back to an equal spec.
 
-        >>> RunSpec.from_json(RunSpec(rank=7).to_json()) == RunSpec(rank=7)
+        >>> spec = RunSpec.of(rank=7, mechanism="huber", variance=2)
+        >>> RunSpec.from_json(spec.to_json()) == spec
         True
         """
         return json.dumps(self.as_dict(), sort_keys=True)
 
     @classmethod
     def from_json(cls, text: str) -> "RunSpec":
-        """Read ``to_json``'s form; raises ``ParameterError`` for anything else, unknown fields included."""
-        return cls(**fields_of_json(cls, text))
+        """Read ``to_json``'s form, of this version or the first. Raises ``ParameterError``."""
+        return cls.from_dict(read_json(text))
 
     @classmethod
     def from_dict(cls, raw: object) -> "RunSpec":
-        """A spec from a mapping of field names to values; unknown names are refused."""
-        return cls(**known_fields(cls, raw))
+        """A spec from nested dictionaries, or from the flat form of version 1."""
+        if not isinstance(raw, Mapping):
+            raise ParameterError("spec", raw, "a JSON object as the app exports it")
+        if "version" not in raw or raw["version"] == 1:
+            return cls.from_version_1(raw)[0]
+        if raw["version"] != VERSION:
+            allowed = f"{VERSION} or 1, the versions that this release reads"
+            raise ParameterError("version", raw["version"], allowed)
+        parts = {n: _part(raw, n) for n in ("data", "algorithm", "noise")}
+        amount = parts["noise"].pop("amount", "none")
+        flat: dict[str, Any] = {n: raw[n] for n in ("task", "seed") if n in raw}
+        unknown = set(raw) - {"version", "task", "data", "algorithm", "noise", "seed"}
+        if unknown:
+            raise ParameterError(
+                "spec field", min(unknown), "one of task, data, algorithm, noise, seed"
+            )
+        if amount not in KINDS:
+            raise ParameterError("amount", amount, "one of " + ", ".join(KINDS))
+        kind = KINDS[amount]
+        noise = parts["noise"]
+        if kind is not NoNoise and kind.field() in noise:
+            noise[kind.amount()] = noise.pop(kind.field())
+        name = parts["algorithm"].pop("name", None)
+        return cls.of({**flat, **parts["data"], "algorithm": name, **parts["algorithm"], **noise})
+
+    @classmethod
+    def from_version_1(cls, raw: Mapping[str, Any]) -> tuple["RunSpec", tuple[str, ...]]:
+        """The spec that a flat one of version 1 names, and which of its settings were left out.
+
+        Left out is what the algorithm, dataset or noise never read. Raises ``ParameterError``.
+
+        >>> old = {"algorithm": "private-means", "rank": 9, "version": 1}
+        >>> spec, left_out = RunSpec.from_version_1(old)
+        >>> spec.card.name, left_out
+        ('private-means', ('rank',))
+        """
+        whole, named = translated(raw)
+        spec = cls.fitting(whole)
+        kept = spec.flat().keys() | {"task"}
+        amounts = {"epsilon": "total_epsilon"}
+        left = (n for n in named if n not in kept and amounts.get(n) not in kept)
+        return spec, tuple(left)
 
     def command(self) -> str:
         """The command line that makes this run.
 
-        >>> RunSpec(mechanism="huber", variance=2, rank=8).command()
-        'python -m dpmc_core complete --mechanism huber --variance 2 --rank 8'
+        >>> RunSpec.of(mechanism="huber", variance=2, rank=8).command()
+        'python -m dpmc_core complete als --rank 8 --mechanism huber --variance 2'
         """
-        words = [
-            f"--{name.replace('_', '-')} {_word(value)}"
-            for name, value in others_than_own(self.changes()).items()
-        ]
-        return " ".join(["python -m dpmc_core complete", *own_words(self.dataset), *words])
+        command = "factorize" if self.task == "factorize" else "complete"
+        mine = user_datasets.is_own(self.dataset)
+        brought = [user_datasets.find(self.dataset).words()] if mine else []
+        usual = USUAL["samples" if self.task == "factorize" else "ratings"][0]
+        said = {n: v for n, v in self.changes().items() if n != "algorithm"}
+        if mine or self.dataset == usual:
+            said.pop("dataset")
+        words = [f"--{name.replace('_', '-')} {_word(value)}" for name, value in said.items()]
+        return " ".join([f"python -m dpmc_core {command} {self.card.name}", *brought, *words])
 
     def python(self) -> str:
         """Python lines that make this run."""
-        arguments = ", ".join(
-            own_argument(self.dataset)
-            + [f"{name}={value!r}" for name, value in others_than_own(self.changes()).items()]
-        )
-        name, figure = ("recommend", "recall") if self.task == "recommend" else ("run", "test_rmse")
+        mine = user_datasets.is_own(self.dataset)
+        lines = user_datasets.find(self.dataset).lines() if mine else ""
+        said = {n: repr(v) for n, v in self.changes().items()}
+        if mine:
+            said["dataset"] = "mine.name"
+        arguments = ", ".join(f"{name}={value}" for name, value in said.items())
+        figure = {"recommend": "recall", "factorize": "objective"}.get(self.task, "test_rmse")
         return (
-            f"{own_lines(self.dataset)}from dpmc_core.experiments import RunSpec, {name}\n\n"
-            f"result = {name}(RunSpec({arguments}))\n"
+            f"{lines}from dpmc_core.experiments import RunSpec, run\n\n"
+            f"result = run(RunSpec.of({arguments}))\n"
             f"print(result.final.{figure}, result.statement.label)\n"
         )
 
 
+def read_json(text: str) -> Any:
+    """What ``text`` holds. Raises ``ParameterError`` unless it is JSON."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        raise ParameterError("spec", text, "a JSON object as the app exports it") from None
+
+
+def _part(raw: Mapping[str, Any], name: str) -> dict[str, Any]:
+    found = raw.get(name, {})
+    if not isinstance(found, Mapping):
+        raise ParameterError(name, found, "a JSON object as the app exports it")
+    return dict(found)
+
+
 def _word(value: object) -> str:
-    return f"{value:g}" if isinstance(value, float) and float(f"{value:g}") == value else str(value)
+    short = f"{value:g}" if isinstance(value, float) else ""
+    return short if short and float(short) == value else str(value)

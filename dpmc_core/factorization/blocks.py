@@ -1,10 +1,12 @@
 """The two half problems of a factorisation V ≈ WH, dense or sparse.
 
-Lives here: coordinate descent and projected gradient on one factor while the other stands still, the coefficients that suit a given
-dictionary best, and the objective. Does not live here: the algorithms that put them together, or noise.
+Lives here: coordinate descent and projected gradient on one factor while the other stands still,
+the coefficients that suit a given dictionary best, and the objective. Does not live here: the
+algorithms that put them together, or noise.
 
-Both half problems are min over X ≥ 0 of ½·tr(XᵀGX) − tr(XᵀB): for H with G = WᵀW, B = Wᵀ(V − R); for Wᵀ with G = A = HHᵀ/N,
-Bᵀ = (V − R)Hᵀ/N (nmf-paper eqs. 5–11). Columns of X do not touch each other.
+Both half problems are min over X ≥ 0 of ½·tr(XᵀGX) − tr(XᵀB): for H with G = WᵀW, B = Wᵀ(V − R);
+for Wᵀ with G = A = HHᵀ/N, Bᵀ = (V − R)Hᵀ/N (nmf-paper eqs. 5–11). Columns of X do not touch each
+other.
 """
 
 import numpy as np
@@ -32,8 +34,11 @@ _BLOCK_CELLS = 130_000  # of X at a time: a megabyte stays in the processor's ca
 def coordinate_sweeps(
     gram: FloatArray, target: FloatArray, start: FloatArray, sweeps: int
 ) -> FloatArray:
-    """X (K×n) after ``sweeps`` passes of exact minimisation row by row, from ``start``: Cichocki & Phan's HALS, the same steps as
-    scikit-learn's coordinate descent, for all columns at once. Rows whose Gram entry is 0 stay as they are."""
+    """X (K×n) after ``sweeps`` passes of exact minimisation row by row, from ``start``.
+
+    Cichocki & Phan's HALS, the same steps as scikit-learn's coordinate descent, for all columns at
+    once. Rows whose Gram entry is 0 stay as they are.
+    """
     out = np.array(start, dtype=np.float64, order="C")
     rows, n = out.shape
     diagonal = np.diag(gram)
@@ -56,8 +61,11 @@ def coordinate_sweeps(
 def gradient_steps(
     gram: FloatArray, target: FloatArray, start: FloatArray, steps: int, size: float | None = None
 ) -> FloatArray:
-    """X after ``steps`` projected gradient steps X ← P₊(X − η(GX − B)) (nmf-paper eqs. 8 and 12); η is ``size`` over the largest
-    eigenvalue of G, 1 by default, with which no step goes uphill."""
+    """X after ``steps`` projected gradient steps X ← P₊(X − η(GX − B)) (nmf-paper eqs.
+
+    8 and 12); η is ``size`` over the largest eigenvalue of G, 1 by default, with which no step goes
+    uphill.
+    """
     top = float(np.linalg.eigvalsh(gram)[-1])
     eta = (1.0 if size is None else size) / top if top > 0 else 0.0
     out = np.array(start, dtype=np.float64)
@@ -90,9 +98,12 @@ def fit_coefficients(
     start: FloatArray | None = None,
     target: FloatArray | None = None,
 ) -> FloatArray:
-    """H (K×N) that rebuilds ``values`` from ``dictionary`` with non-negative weights. Every column is fitted alone.
+    """H (K×N) that rebuilds ``values`` from ``dictionary`` with non-negative weights.
 
-    From ``start`` (by default a clipped least-squares fit), by coordinate descent. ``target`` is WᵀV where it is known already.
+    Every column is fitted alone.
+
+    From ``start`` (by default a clipped least-squares fit), by coordinate descent. ``target`` is
+    WᵀV where it is known already.
     """
     gram, target = (
         dictionary.T @ dictionary,

@@ -1,11 +1,14 @@
 """What one image or document contributes, worked out from it alone.
 
-Lives here: the columns that private factorisations sum over, and the private choice of words. Does not live here: the sums' noise (``privacy.budget``) or
-what is made of them (``sound``, ``moments``).
+Lives here: the columns that private factorisations sum over, and the private choice of words. Does
+not live here: the sums' noise (``privacy.budget``) or what is made of them (``sound``,
+``moments``).
 
-TF-IDF columns cannot be summed over privately as they are: the IDF of a word is a count over all documents, so one document more moves every column. So for
-text the document frequencies leave first, with noise, and the columns are weighted by what left. Each document is counted by its words times 1/√(how many
-different words it has), a vector of length 1, so one document moves the frequencies by at most 1 in ℓ2. Longer documents count less for each of their words.
+TF-IDF columns cannot be summed over privately as they are: the IDF of a word is a count over all
+documents, so one document more moves every column. So for text the document frequencies leave
+first, with noise, and the columns are weighted by what left. Each document is counted by its words
+times 1/√(how many different words it has), a vector of length 1, so one document moves the
+frequencies by at most 1 in ℓ2. Longer documents count less for each of their words.
 """
 
 import math
@@ -26,7 +29,9 @@ __all__ = ["Columns", "clipped_columns", "columns_alone", "frequency_part", "wor
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Contributions ``values`` (M×N, columns of length at most 1) over the ``rows`` (M,) of the data that take part."""
+    """Contributions ``values`` (M×N, columns of length at most 1) over the ``rows`` (M,) of the
+    data that take part.
+    """
 
     values: Matrix
     rows: NDArray[np.intp]
@@ -55,11 +60,15 @@ def frequency_part(samples: Samples, share: float) -> dict[str, Part]:
 
 
 def columns_alone(samples: Samples, curator: Curator, most: int) -> Columns:
-    """The columns to sum over: images, cut to length 1; documents over the ``most`` words whose released frequency is highest, weighted by the IDF that
-    follows from it, ln((1 + N)/(1 + df)) + 1, and brought to length 1. N is taken as public.
+    """The columns to sum over.
 
-    Without noise the frequencies are exact. A word's released frequency estimates Σ 1/√(words of a document) over the documents that hold it; times √(the
-    released mean number of words) it is about the count of documents.
+    Images, cut to length 1; documents over the ``most`` words whose released frequency is highest,
+    weighted by the IDF that follows from it, ln((1 + N)/(1 + df)) + 1, and brought to length 1. N
+    is taken as public.
+
+    Without noise the frequencies are exact. A word's released frequency estimates Σ 1/√(words of a
+    document) over the documents that hold it; times √(the released mean number of words) it is
+    about the count of documents.
     """
     if samples.unit != "document":
         assert isinstance(samples.values, np.ndarray)
@@ -70,7 +79,8 @@ def columns_alone(samples: Samples, curator: Curator, most: int) -> Columns:
     binary.data = np.ones_like(binary.data)
     lengthened = unit_columns(binary)
     released = curator.release("frequencies", np.asarray(lengthened.sum(axis=1)).ravel())
-    # Σ over words of the released sums is Σ over documents of √(their words): its mean over N turns sums into counts
+    # Σ over words of the released sums is Σ over documents of √(their words): its mean over N turns
+    # sums into counts
     typical = max(float(released.clip(0).sum()) / n, 1.0)
     counts = np.clip(released * typical, 0.0, n)
     kept = np.sort(np.argsort(-released, kind="stable")[: min(most, samples.dimension)])
@@ -87,7 +97,10 @@ def clipped_columns(values: FloatArray, clip: float) -> FloatArray:
 
 
 def words_worth_it(n: int, shift: float, per_signal: float, most: int) -> int:
-    """How many rows a released second moment may have: ``per_signal``·√(N·Δ/σ), between 10 and ``most``. Reads no data but N."""
+    """How many rows a released second moment may have.
+
+    ``per_signal``·√(N·Δ/σ), between 10 and ``most``. Reads no data but N.
+    """
     if math.isinf(shift):
         return most
     return max(min(10, most), min(most, int(per_signal * math.sqrt(n * shift))))

@@ -1,24 +1,31 @@
-"""Private NMF made sound: the paper's scheme with a start that tells nothing, and everything counted.
+"""Private NMF made sound.
 
-Lives here: rounds of noisy statistics A and B from clipped coefficients, and the dictionary fitted to them. Does not live here: the sums'
-sensitivities (``privacy.moments``), what a document contributes (``alone``), or the release of moments once (``moments``).
+The paper's scheme with a start that tells nothing, and everything counted.
 
-Unit: one image or document, added or removed; how many places N there are is taken as public, so formally it is there or its place is empty. Its column v has length at most 1. Given the dictionary that was released last, its coefficients h are worked
-out from v alone and cut to ‖h‖ ≤ 1 and, with outliers, v − r is cut to length 1 as well. So one unit moves A = Σ h hᵀ (its triangle, packed) by
-‖h‖² ≤ 1 and B = Σ (v − r) hᵀ by at most 1 in ℓ2 (nmf-paper eqs. 13–14 for add/remove; the paper's 2 and 4 are for replacing one, before its 1/N). Every
-round is released with both, all rounds are planned together, and the start is a random dictionary (or the released mean image). What is done with the
-released statistics afterwards, averaging over rounds included, costs nothing.
+Lives here: rounds of noisy statistics A and B from clipped coefficients, and the dictionary fitted
+to them. Does not live here: the sums' sensitivities (``privacy.moments``), what a document
+contributes (``alone``), or the release of moments once (``moments``).
+
+Unit: one image or document, added or removed; how many places N there are is taken as public, so
+formally it is there or its place is empty. Its column v has length at most 1. Given the dictionary
+that was released last, its coefficients h are worked out from v alone and cut to ‖h‖ ≤ 1 and, with
+outliers, v − r is cut to length 1 as well. So one unit moves A = Σ h hᵀ (its triangle, packed) by
+‖h‖² ≤ 1 and B = Σ (v − r) hᵀ by at most 1 in ℓ2 (nmf-paper eqs. 13–14 for add/remove; the paper's 2
+and 4 are for replacing one, before its 1/N). Every round is released with both, all rounds are
+planned together, and the start is a random dictionary (or the released mean image). What is done
+with the released statistics afterwards, averaging over rounds included, costs nothing.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmc_core import limits
+from dpmc_core.config import Choice, Config
 from dpmc_core.datasets.samples import Matrix, Samples
-from dpmc_core.errors import DataError, ParameterError
+from dpmc_core.errors import DataError
 from dpmc_core.factorization.blocks import coordinate_sweeps, cross, fit_coefficients, unit_ball
 from dpmc_core.factorization.contributions import (
     clipped_columns,
@@ -26,15 +33,25 @@ from dpmc_core.factorization.contributions import (
     frequency_part,
     words_worth_it,
 )
+from dpmc_core.factorization.parameters import (
+    InnerSteps,
+    NeighbourChoice,
+    OutlierBound,
+    OutlierPenalty,
+    Parts,
+    Rounds,
+)
 from dpmc_core.factorization.robust import soft_threshold
 from dpmc_core.factorization.step import FactorStep, check_parts, random_dictionary
+from dpmc_core.limits import Limit
+from dpmc_core.privacy.algorithm import Algorithm
 from dpmc_core.privacy.budget import Budget, Curator, Part, for_replacing, plan
-from dpmc_core.privacy.ledger import NEIGHBOURS, Neighbours
 from dpmc_core.privacy.moments import packed, product_part, sum_part, unpacked, whole_moment_part
+from dpmc_core.privacy.noise import TotalEpsilon
 
 FloatArray = NDArray[np.float64]
 
-__all__ = ["STARTS", "SoundConfig", "sound_nmf"]
+__all__ = ["ALGORITHMS", "STARTS", "SoundConfig", "sound_nmf"]
 
 STARTS = ("mean", "random")
 MEAN_SHARE, WORDS_SHARE = (
@@ -47,45 +64,49 @@ MOST_WORDS = 2000
 START_SPREAD = 0.5  # how far a start from the mean spreads around it
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SoundConfig:
-    """K parts, T rounds, ``inner`` passes over W per round. ``start`` "mean" spends a little on the mean image and spreads random parts around it.
+@dataclass(frozen=True, kw_only=True)
+class SoundConfig(Config):
+    """K parts, T rounds, ``inner`` passes over W per round.
 
-    ``averaging`` keeps statistics of earlier rounds: the t-th round counts as much as all before it together do times (1 − averaging)/averaging; 0 for
-    none. Outliers as in ``RobustConfig``. ``budget`` None for no noise; ``neighbours`` "replace-one" plans for twice the sensitivities, as eqs. 13–14 have them. Raises ``ParameterError``.
+    ``start`` "mean" spends a little on the mean image and spreads random parts around it.
+    ``averaging`` keeps statistics of earlier rounds: the t-th round counts as much as all before it
+    together do times (1 − averaging)/averaging; 0 for none. Outliers as in ``RobustConfig``.
+    ``budget`` None for no noise; ``neighbours`` "replace-one" plans for twice the sensitivities, as
+    eqs. 13–14 have them.
     """
 
-    rank: int = 16
-    rounds: int = 20
-    inner: int = 10
-    start: str = "mean"
-    averaging: float = 0.9
-    outlier_penalty: float | None = None
-    outlier_bound: float = 10.0
+    rank: Parts = 16
+    rounds: Rounds = 20
+    inner: InnerSteps = 10
+    start: Annotated[str, Choice(STARTS, "what the dictionary starts from")] = "mean"
+    averaging: Annotated[
+        float,
+        Limit(
+            "averaging",
+            0,
+            1,
+            "how much the statistics of earlier rounds still count",
+            open_high=True,
+        ),
+    ] = 0.9
+    outlier_penalty: OutlierPenalty | None = None
+    outlier_bound: OutlierBound = 10.0
+    neighbours: NeighbourChoice = "add/remove-one"
     budget: Budget | None = None
-    neighbours: Neighbours = "add/remove-one"
-
-    def __post_init__(self) -> None:
-        limits.check_int("parts", self.rank)
-        limits.check_int("rounds", self.rounds)
-        if self.neighbours not in NEIGHBOURS:
-            raise ParameterError("neighbours", self.neighbours, "one of " + ", ".join(NEIGHBOURS))
-        limits.check_int("inner_steps", self.inner)
-        limits.check("averaging", self.averaging)
-        if self.start not in STARTS:
-            raise ParameterError("start", self.start, "one of " + ", ".join(STARTS))
-        if self.outlier_penalty is not None:
-            limits.check("outlier_penalty", self.outlier_penalty)
 
 
 def sound_nmf(
     samples: Samples, config: SoundConfig, rng: np.random.Generator
 ) -> Iterator[FactorStep]:
-    """T rounds; see the module for what is released and why it is bounded so. Raises ``DataError`` for outliers in text."""
+    """T rounds; see the module for what is released and why it is bounded so.
+
+    Raises ``DataError`` for outliers in text.
+    """
     check_parts(samples.values, config.rank)
     if config.outlier_penalty is not None and samples.unit == "document":
         raise DataError(
-            "Outliers are for images: for documents the outlier matrix would be dense and as large as documents × words."
+            "Outliers are for images: for documents the outlier matrix would be dense and as "
+            "large as documents × words."
         )
     curator, rows = _curator(samples, config, rng)
     columns = columns_alone(samples, curator, rows)
@@ -119,7 +140,10 @@ def sound_nmf(
 def _curator(
     samples: Samples, config: SoundConfig, rng: np.random.Generator
 ) -> tuple[Curator, int]:
-    """The plan's curator, and how many rows take part: all pixels, or so many words as a first plan says are worth their noise."""
+    """The plan's curator, and how many rows take part.
+
+    All pixels, or so many words as a first plan says are worth their noise.
+    """
     rows = samples.dimension
     if samples.unit == "document":
         rows = min(rows, MOST_WORDS)
@@ -177,7 +201,10 @@ def _around(mean: FloatArray, spread: FloatArray) -> FloatArray:
 def _each_alone(
     values: Matrix, dictionary: FloatArray, config: SoundConfig
 ) -> tuple[FloatArray, Matrix, FloatArray | None]:
-    """H with columns of length at most 1, and V − R likewise; column n depends on the n-th unit and the released dictionary only."""
+    """H with columns of length at most 1, and V − R likewise.
+
+    Column n depends on the n-th unit and the released dictionary only.
+    """
     coefficients = fit_coefficients(values, dictionary, sweeps=8)
     if config.outlier_penalty is None:
         return clipped_columns(coefficients, 1.0), values, None
@@ -197,7 +224,10 @@ def _each_alone(
 
 
 def _fit(gram: FloatArray, product: FloatArray, dictionary: FloatArray, passes: int) -> FloatArray:
-    """min over W ≥ 0 of ½·tr(WᵀWA) − tr(WᵀB), from the last dictionary; noise may leave A with negative eigenvalues, which are lifted to a hundredth of the largest."""
+    """min over W ≥ 0 of ½·tr(WᵀWA) − tr(WᵀB), from the last dictionary.
+
+    Noise may leave A with negative eigenvalues, which are lifted to a hundredth of the largest.
+    """
     values, vectors = np.linalg.eigh(gram)
     values = np.maximum(values, 0.01 * max(float(values[-1]), 1e-12))
     whole = (vectors * values) @ vectors.T
@@ -207,3 +237,20 @@ def _fit(gram: FloatArray, product: FloatArray, dictionary: FloatArray, passes: 
     empty = ~fitted.any(axis=0)
     fitted[:, empty] = dictionary[:, empty]  # a part that the noise wiped out stays what it was
     return unit_ball(np.ascontiguousarray(fitted))
+
+
+ALGORITHMS = (
+    Algorithm(
+        name="private-nmf",
+        title="Private NMF, made sound",
+        summary="The same idea from a start that tells nothing, with everything clipped and "
+        "counted.",
+        source="nmf-paper, eqs. 13–14 and section 3.3; this project",
+        config=SoundConfig,
+        order=24,
+        noise=(TotalEpsilon,),
+        unit="sample",
+        guarantee=True,
+        factorize=sound_nmf,
+    ),
+)

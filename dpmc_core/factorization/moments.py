@@ -1,19 +1,25 @@
 """Moment NMF: mean and second moment leave once, with noise, and what left is factorised.
 
-Lives here: the house's own private factorisation (after findings 15), what is released, and how parts are made of it. Does not live here: sensitivities
-(``privacy.moments``), what a document contributes (``alone``).
+Lives here: the house's own private factorisation (after findings 15), what is released, and how
+parts are made of it. Does not live here: sensitivities (``privacy.moments``), what a document
+contributes (``alone``).
 
 Three ideas, none of which costs privacy:
 
-* *Centre before squaring.* The mean leaves first. Each unit then takes its part along the mean out of its own column; what is left has a typical length e, which
-  follows from the released mean because columns have length 1: e² = 1 − ‖mean‖². In units of e it is cut to length 1, so its second moment moves by at most 1
-  (a column itself would move it by 1/e², ten times as much for faces).
-* *A public basis for images.* Neighbouring pixels look alike: that is known before any face is seen. So the second moment is released over the
-  lowest d frequencies of a cosine transform, d by the number of images and ε alone. Fewer numbers bring less noise.
-* *A private choice of words for text*: those whose released document frequency is highest, so many as N and ε say are worth their noise.
+* *Centre before squaring.* The mean leaves first. Each unit then takes its part along the mean out
+  of its own column; what is left has a typical length e, which follows from the released mean
+  because columns have length 1: e² = 1 − ‖mean‖². In units of e it is cut to length 1, so its
+  second moment moves by at most 1 (a column itself would move it by 1/e², ten times as much for
+  faces).
+* *A public basis for images.* Neighbouring pixels look alike: that is known before any face is
+  seen. So the second moment is released over the lowest d frequencies of a cosine transform, d by
+  the number of images and ε alone. Fewer numbers bring less noise.
+* *A private choice of words for text*: those whose released document frequency is highest, so many
+  as N and ε say are worth their noise.
 
-Then eigenvalues are shrunk by what the noise alone would show (``shrink``), columns are drawn from the Gaussian that is left, negative entries are cut to 0, and
-an ordinary NMF of this made-up data gives the parts. No rounds on the data; everything after the releases is free.
+Then eigenvalues are shrunk by what the noise alone would show (``shrink``), columns are drawn from
+the Gaussian that is left, negative entries are cut to 0, and an ordinary NMF of this made-up data
+gives the parts. No rounds on the data; everything after the releases is free.
 """
 
 import math
@@ -25,26 +31,28 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.fft import idctn
 
-from dpmc_core import limits
+from dpmc_core.config import Config
 from dpmc_core.datasets.samples import Matrix, Samples
-from dpmc_core.errors import ParameterError
 from dpmc_core.factorization.contributions import (
     clipped_columns,
     columns_alone,
     frequency_part,
     words_worth_it,
 )
-from dpmc_core.factorization.robust import RobustConfig, robust_nmf
+from dpmc_core.factorization.parameters import NeighbourChoice, Parts, Rounds
+from dpmc_core.factorization.robust import NMFConfig, robust_nmf
 from dpmc_core.factorization.step import FactorStep, check_parts
+from dpmc_core.privacy.algorithm import Algorithm
 from dpmc_core.privacy.budget import Budget, Curator, Part, for_replacing, plan
-from dpmc_core.privacy.ledger import NEIGHBOURS, Neighbours
 from dpmc_core.privacy.moments import packed, shrink, sum_part, unpacked, whole_moment_part
+from dpmc_core.privacy.noise import TotalEpsilon
 
 FloatArray = NDArray[np.float64]
 
-__all__ = ["MomentConfig", "cosine_basis", "frequencies_worth_it", "moment_nmf"]
+__all__ = ["ALGORITHMS", "MomentConfig", "cosine_basis", "frequencies_worth_it", "moment_nmf"]
 
-# Fixed in advance of any run; chosen on CBCL faces, cartoon faces and synthetic topics, so figures on those are slightly flattered.
+# Fixed in advance of any run; chosen on CBCL faces, cartoon faces and synthetic topics, so figures
+# on those are slightly flattered.
 MEAN_SHARE, WORDS_SHARE = 0.1, 0.15
 RESIDUAL_CLIP = 0.9  # in units of the typical length of a centred column
 FREQUENCIES_PER_SIGNAL, FEWEST_FREQUENCIES = 2.8, 16
@@ -58,26 +66,26 @@ MOST_MADE_UP, FEWEST_MADE_UP, MADE_UP_PER_ROW = (
 _CHUNK = 4096
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class MomentConfig:
-    """K parts; ``rounds`` of the NMF of made-up data; ``budget`` None for no noise; ``neighbours`` as in ``SoundConfig``. Raises ``ParameterError``."""
+@dataclass(frozen=True, kw_only=True)
+class MomentConfig(Config):
+    """K parts; ``rounds`` of the NMF of synthetic columns; ``budget`` None for no noise.
 
-    rank: int = 16
-    rounds: int = 150
+    ``neighbours`` as in ``SoundConfig``.
+    """
+
+    rank: Parts = 16
+    rounds: Rounds = 150
+    neighbours: NeighbourChoice = "add/remove-one"
     budget: Budget | None = None
-    neighbours: Neighbours = "add/remove-one"
-
-    def __post_init__(self) -> None:
-        limits.check_int("parts", self.rank)
-        limits.check_int("rounds", self.rounds)
-        if self.neighbours not in NEIGHBOURS:
-            raise ParameterError("neighbours", self.neighbours, "one of " + ", ".join(NEIGHBOURS))
 
 
 def moment_nmf(
     samples: Samples, config: MomentConfig, rng: np.random.Generator
 ) -> Iterator[FactorStep]:
-    """Two steps: (1) the average as the only part, (2) K parts. What does not stand above the noise adds no part: then the rest are empty."""
+    """Two steps: (1) the average as the only part, (2) K parts.
+
+    What does not stand above the noise adds no part: then the rest are empty.
+    """
     check_parts(samples.values, config.rank)
     rows, size = _sizes(samples, config)
     curator = Curator(plan(_parts(samples, rows, size, config.neighbours), config.budget), rng)
@@ -116,7 +124,7 @@ def moment_nmf(
     dictionary = np.zeros((len(mean), config.rank))
     parts = min(config.rank, int(inside.sum()))
     step = None
-    for step in robust_nmf(made[inside], RobustConfig(rank=parts, rounds=config.rounds), rng):  # noqa: B007
+    for step in robust_nmf(made[inside], NMFConfig(rank=parts, rounds=config.rounds), rng):  # noqa: B007
         pass
     assert step is not None
     lengths = np.linalg.norm(step.dictionary, axis=0)
@@ -125,7 +133,10 @@ def moment_nmf(
 
 
 def frequencies_worth_it(dimension: int, n: int, snr: float) -> int:
-    """How many frequencies of D pixels the second moment is released over: 2.8·√(N·Δ/σ), at least 16, at most D."""
+    """How many frequencies of D pixels the second moment is released over.
+
+    2.8·√(N·Δ/σ), at least 16, at most D.
+    """
     if math.isinf(snr):
         return dimension
     return max(
@@ -135,7 +146,9 @@ def frequencies_worth_it(dimension: int, n: int, snr: float) -> int:
 
 
 def cosine_basis(shape: tuple[int, int], size: int) -> FloatArray:
-    """The ``size`` lowest frequencies of the two-dimensional cosine transform of images of this ``shape``, D×size, orthonormal columns."""
+    """The ``size`` lowest frequencies of the two-dimensional cosine transform of images of this
+    ``shape``, D×size, orthonormal columns.
+    """
     height, width = shape
     rows, columns = np.divmod(np.arange(height * width), width)
     order = np.argsort((rows / height) ** 2 + (columns / width) ** 2, kind="stable")[:size]
@@ -145,7 +158,10 @@ def cosine_basis(shape: tuple[int, int], size: int) -> FloatArray:
 
 
 def _sizes(samples: Samples, config: MomentConfig) -> tuple[int, int]:
-    """How many rows take part, and how many numbers of each column the second moment is over: by D, N and ε alone."""
+    """How many rows take part, and how many numbers of each column the second moment is over.
+
+    By D, N and ε alone.
+    """
     rows = samples.dimension if samples.unit == "image" else min(samples.dimension, MOST_WORDS)
     if config.budget is None:
         return rows, rows
@@ -159,7 +175,7 @@ def _sizes(samples: Samples, config: MomentConfig) -> tuple[int, int]:
     return kept, kept
 
 
-def _parts(samples: Samples, rows: int, size: int, neighbours: Neighbours) -> dict[str, Part]:
+def _parts(samples: Samples, rows: int, size: int, neighbours: str) -> dict[str, Part]:
     unit = samples.unit
     parts = frequency_part(samples, WORDS_SHARE)
     parts["mean"] = sum_part(
@@ -177,8 +193,11 @@ def _parts(samples: Samples, rows: int, size: int, neighbours: Neighbours) -> di
 
 
 def _smooth(mean: FloatArray, shape: tuple[int, int] | None, std: float) -> FloatArray:
-    """The released mean image without its highest frequencies: as many are kept as make Stein's unbiased estimate of the error least,
-    Σ_{dropped} y² − (dropped − kept)·σ² up to a constant. Reads nothing but what was released and the known σ."""
+    """The released mean image without its highest frequencies.
+
+    As many are kept as make Stein's unbiased estimate of the error least, Σ_{dropped} y² − (dropped
+    − kept)·σ² up to a constant. Reads nothing but what was released and the known σ.
+    """
     if shape is None or std == 0:
         return mean
     basis = cosine_basis(shape, len(mean))
@@ -191,7 +210,9 @@ def _smooth(mean: FloatArray, shape: tuple[int, int] | None, std: float) -> Floa
 def _second_moment(
     values: Matrix, direction: FloatArray, basis: FloatArray | None, typical: float
 ) -> FloatArray:
-    """Σ z zᵀ over units, z the column without its part along ``direction``, in ``basis``, over ``typical``, cut to ``RESIDUAL_CLIP``; in pieces."""
+    """Σ z zᵀ over units, z the column without its part along ``direction``, in ``basis``, over
+    ``typical``, cut to ``RESIDUAL_CLIP``; in pieces.
+    """
     size = len(direction) if basis is None else basis.shape[1]
     total = np.zeros((size, size))
     for first in range(0, values.shape[1], _CHUNK):
@@ -203,3 +224,21 @@ def _second_moment(
         )
         total += alone @ alone.T
     return total
+
+
+ALGORITHMS = (
+    Algorithm(
+        name="moment-nmf",
+        title="Moment NMF",
+        summary="The average and what varies together leave once, with noise; the parts are made "
+        "from what left.",
+        source="this project, after finding 15 (docs/moment-nmf.md)",
+        config=MomentConfig,
+        order=25,
+        noise=(TotalEpsilon,),
+        unit="sample",
+        guarantee=True,
+        factorize=moment_nmf,
+        steps=2,
+    ),
+)

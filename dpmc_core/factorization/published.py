@@ -1,82 +1,105 @@
 """Private NMF as published, and not private.
 
-Lives here: Algorithm 2 of the nmf-paper with its noise, its step sizes and its start. Does not live here: forms that keep what they claim (``sound``,
-``moments``).
+Lives here: Algorithm 2 of the nmf-paper with its noise, its step sizes and its start. Does not live
+here: forms that keep what they claim (``sound``, ``moments``).
 
-Why it is not private (findings 13, 14): W starts from the NNDSVD of the raw data, un-noised, and the step on W is so small that it hardly moves from there.
-The noise is on gradients that then change W by a thousandth or so (more with more noise or rounds). ``FactorStep.moved`` shows how far it got.
+Why it is not private (findings 13, 14): W starts from the NNDSVD of the raw data, un-noised, and
+the step on W is so small that it hardly moves from there. The noise is on gradients that then
+change W by a thousandth or so (more with more noise or rounds). ``FactorStep.moved`` shows how far
+it got.
 """
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from dpmc_core import limits
-from dpmc_core.datasets.samples import Matrix
+from dpmc_core.config import Config
+from dpmc_core.datasets.samples import Matrix, Samples
 from dpmc_core.errors import DataError
 from dpmc_core.factorization.blocks import cross, gram_and_target, unit_ball
+from dpmc_core.factorization.parameters import (
+    InnerSteps,
+    OutlierBound,
+    OutlierPenalty,
+    Parts,
+    Rounds,
+)
 from dpmc_core.factorization.robust import soft_threshold
 from dpmc_core.factorization.step import FactorStep, nndsvd
+from dpmc_core.limits import Limit
 from dpmc_core.mechanisms import Gaussian
+from dpmc_core.privacy.algorithm import Algorithm
 from dpmc_core.privacy.ledger import Unit, draw
+from dpmc_core.privacy.noise import Noise, RoundEpsilon
 
 FloatArray = NDArray[np.float64]
 
-__all__ = ["PublishedConfig", "paper_sigma", "published_nmf"]
+__all__ = ["ALGORITHMS", "PublishedConfig", "paper_sigma", "published_nmf"]
 
 SOURCE_A = "nmf-paper eq. 13: 2/N; holds where no column of H is longer than 1, as here"
 SOURCE_B = "nmf-paper eq. 14: 2/N without outliers, 4/N with; W's un-noised start is not counted"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class PublishedConfig:
-    """K parts, T rounds, nominal ``epsilon`` per round and per statistic (A and B each), None for no noise.
+@dataclass(frozen=True, kw_only=True)
+class PublishedConfig(Config):
+    """K parts, T rounds, nominal ``epsilon`` per round and per statistic (A and B each).
 
-    ``dictionary_step`` is η_W over η_H: the paper finds 1/10,000 to 1/20,000 best (section 4.1). Outliers as in ``RobustConfig``. Raises ``ParameterError``.
+    ``epsilon`` None for no noise. The paper finds ``dictionary_step`` of 1/10,000 to 1/20,000 best
+    (section 4.1). Outliers as in ``RobustConfig``.
     """
 
-    rank: int = 16
-    rounds: int = 200
+    rank: Parts = 16
+    rounds: Rounds = 100
+    inner: InnerSteps = 5
+    dictionary_step: Annotated[
+        float,
+        Limit(
+            "dictionary_step",
+            1e-12,
+            10,
+            "step size η_W of the dictionary in units of 1/‖A‖",
+        ),
+    ] = 1e-4
+    outlier_penalty: OutlierPenalty | None = None
+    outlier_bound: OutlierBound = 10.0
     epsilon: float | None = 0.5
     delta: float = 1e-5
-    dictionary_step: float = 1e-4
-    inner: int = 5
-    outlier_penalty: float | None = None
-    outlier_bound: float = 10.0
 
-    def __post_init__(self) -> None:
-        limits.check_int("parts", self.rank)
-        limits.check_int("rounds", self.rounds)
-        limits.check_int("inner_steps", self.inner)
-        limits.check("dictionary_step", self.dictionary_step)
-        limits.check("account_delta", self.delta)
+    def consistent(self) -> None:
+        RoundEpsilon(delta=self.delta)  # whose ranges hold
         if self.epsilon is not None:
-            limits.check("round_epsilon", self.epsilon)
-        if self.outlier_penalty is not None:
-            limits.check("outlier_penalty", self.outlier_penalty)
+            RoundEpsilon(delta=self.delta, epsilon=self.epsilon)
 
 
 def paper_sigma(sensitivity: float, epsilon: float, delta: float) -> float:
-    """τ = Δ/ε·√(2 ln(1.25/δ)) (nmf-paper Definition 3 and Algorithm 2), which promises ε only for ε < 1."""
+    """τ = Δ/ε·√(2 ln(1.25/δ)) (nmf-paper Definition 3 and Algorithm 2), which promises ε only for ε
+    < 1.
+    """
     return sensitivity / epsilon * math.sqrt(2 * math.log(1.25 / delta))
 
 
 def published_nmf(
     values: Matrix, config: PublishedConfig, rng: np.random.Generator, unit: Unit = "image"
 ) -> Iterator[FactorStep]:
-    """T rounds of Algorithm 2: H and R by projected gradient, noisy A = HHᵀ/N and B = (V − R)Hᵀ/N, one small step of W.
+    """T rounds of Algorithm 2.
 
-    Columns of H (and of R) are cut to length 1, without which eqs. 13–14 bound nothing. η_H is 1 over the largest eigenvalue of WᵀW; η_W is
-    ``dictionary_step`` times that. Noise is added to every entry of A and B, as printed; A does not stay symmetric. Raises ``DataError`` for outliers in sparse data.
+    H and R by projected gradient, noisy A = HHᵀ/N and B = (V − R)Hᵀ/N, one small step of W.
+
+    Columns of H (and of R) are cut to length 1, without which eqs. 13–14 bound nothing. η_H is 1
+    over the largest eigenvalue of WᵀW; η_W is ``dictionary_step`` times that. Noise is added to
+    every entry of A and B, as printed; A does not stay symmetric. Raises ``DataError`` for outliers
+    in sparse data.
     """
     robust = config.outlier_penalty is not None
     if robust and sparse.issparse(values):
         raise DataError(
-            "Outliers are for images: for documents the outlier matrix would be dense and as large as documents × words."
+            "Outliers are for images: for documents the outlier matrix would be dense and as "
+            "large as documents × words."
         )
     if not sparse.issparse(values):
         values = unit_ball(
@@ -134,3 +157,32 @@ def published_nmf(
         )
         moved = float(np.linalg.norm(dictionary - begun)) / scale
         yield FactorStep(iteration, dictionary, coefficients, outliers, tuple(releases), moved)
+
+
+def _prepared(config: PublishedConfig, noise: Noise, samples: Samples) -> PublishedConfig:
+    del samples
+    return replace(config, epsilon=noise.epsilon, delta=noise.delta)
+
+
+def _fitted(
+    samples: Samples, config: PublishedConfig, rng: np.random.Generator
+) -> Iterator[FactorStep]:
+    return published_nmf(samples.values, config, rng, samples.unit)
+
+
+ALGORITHMS = (
+    Algorithm(
+        name="private-nmf-published",
+        title="Private NMF, as published",
+        summary="Noise on every gradient, but the parts start from the raw data's singular "
+        "vectors and hardly move: not private.",
+        source="nmf-paper, Algorithm 2; findings 13",
+        config=PublishedConfig,
+        order=23,
+        noise=(RoundEpsilon,),
+        mechanisms=("gaussian",),
+        unit="sample",
+        prepare=_prepared,
+        factorize=_fitted,
+    ),
+)

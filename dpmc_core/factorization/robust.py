@@ -1,20 +1,21 @@
 """Non-negative matrix factorisation without privacy: plain, and robust to outliers.
 
-Lives here: the two-block algorithm of nmf-paper section 2.3 (eqs. 1–12) and scikit-learn's NMF as the yardstick. Does not live here: private
-forms (``published``, ``sound``, ``moments``).
+Lives here: the two-block algorithm of nmf-paper section 2.3 (eqs. 1–12) and scikit-learn's NMF as
+the yardstick. Does not live here: private forms (``published``, ``sound``, ``moments``).
 """
 
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from dpmc_core import limits
-from dpmc_core.datasets.samples import Matrix
-from dpmc_core.errors import DataError, ParameterError
+from dpmc_core.config import Choice, Config
+from dpmc_core.datasets.samples import Matrix, Samples
+from dpmc_core.errors import DataError
 from dpmc_core.factorization.blocks import (
     coordinate_sweeps,
     cross,
@@ -22,37 +23,73 @@ from dpmc_core.factorization.blocks import (
     gram_and_target,
     unit_ball,
 )
+from dpmc_core.factorization.parameters import (
+    InnerSteps,
+    OutlierBound,
+    OutlierPenalty,
+    Parts,
+    Rounds,
+)
 from dpmc_core.factorization.step import FactorStep, nndsvd
+from dpmc_core.privacy.algorithm import Algorithm
 
 FloatArray = NDArray[np.float64]
 
-__all__ = ["SOLVERS", "RobustConfig", "robust_nmf", "sklearn_nmf", "soft_threshold"]
+__all__ = [
+    "ALGORITHMS",
+    "SOLVERS",
+    "NMFConfig",
+    "RobustConfig",
+    "SklearnConfig",
+    "robust_nmf",
+    "sklearn_nmf",
+    "soft_threshold",
+]
 
 SOLVERS = ("coordinates", "gradient")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class RobustConfig:
-    """K parts in T rounds. ``outlier_penalty`` λ and ``outlier_bound`` M are in units of 1/√D, the root mean square entry of a column of length 1;
-    λ None leaves outliers out. ``inner`` steps on each factor per round, by "coordinates" (exact, row by row) or "gradient" (as published, with
-    step 1/‖Gram‖). Raises ``ParameterError``."""
+Solver = Annotated[str, Choice(SOLVERS, "how each factor is fitted")]
 
-    rank: int = 16
-    rounds: int = 50
-    outlier_penalty: float | None = None
-    outlier_bound: float = 10.0
-    inner: int = 1
-    solver: str = "coordinates"
 
-    def __post_init__(self) -> None:
-        limits.check_int("parts", self.rank)
-        limits.check_int("rounds", self.rounds)
-        limits.check_int("inner_steps", self.inner)
-        if self.outlier_penalty is not None:
-            limits.check("outlier_penalty", self.outlier_penalty)
-        limits.check("outlier_bound", self.outlier_bound)
-        if self.solver not in SOLVERS:
-            raise ParameterError("solver", self.solver, "one of " + ", ".join(SOLVERS))
+@dataclass(frozen=True, kw_only=True)
+class NMFConfig(Config):
+    """K parts in T rounds, ``inner`` steps on each factor per round.
+
+    Steps are by "coordinates" (exact, row by row) or "gradient" (as published, 1/‖Gram‖).
+    """
+
+    rank: Parts = 16
+    rounds: Rounds = 50
+    inner: InnerSteps = 1
+    solver: Solver = "coordinates"
+    outlier_penalty: ClassVar[float | None] = None
+    outlier_bound: ClassVar[float] = 10.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class RobustConfig(Config):
+    """As ``NMFConfig``, with outliers.
+
+    ``outlier_penalty`` λ and ``outlier_bound`` M are in units of 1/√D, the root mean square entry
+    of a column of length 1; λ None leaves outliers out.
+    """
+
+    rank: Parts = 16
+    rounds: Rounds = 50
+    inner: InnerSteps = 3
+    solver: Solver = "coordinates"
+    # chosen on contaminated Yale B
+    outlier_penalty: OutlierPenalty | None = 0.5
+    outlier_bound: OutlierBound = 10.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class SklearnConfig(Config):
+    """K parts, T iterations of coordinate descent."""
+
+    rank: Parts = 16
+    rounds: Rounds = 50
 
 
 def soft_threshold(left: FloatArray, penalty: float, bound: float) -> FloatArray:
@@ -61,18 +98,22 @@ def soft_threshold(left: FloatArray, penalty: float, bound: float) -> FloatArray
 
 
 def robust_nmf(
-    values: Matrix, config: RobustConfig, rng: np.random.Generator
+    values: Matrix, config: RobustConfig | NMFConfig, rng: np.random.Generator
 ) -> Iterator[FactorStep]:
-    """T rounds from the NNDSVD of the data: W given H, then H given W, then R given both (nmf-paper section 2.3, in scikit-learn's order).
+    """T rounds from the NNDSVD of the data.
 
-    With outliers the data are V − R in both half problems (eqs. 2–12). Columns of W longer than 1 are scaled to 1 and their coefficients up, which
-    keeps WH; the gradient solver projects them, as printed. Raises ``DataError`` for outliers in sparse data, whose R would not be sparse.
+    W given H, then H given W, then R given both (nmf-paper section 2.3, in scikit-learn's order).
+
+    With outliers the data are V − R in both half problems (eqs. 2–12). Columns of W longer than 1
+    are scaled to 1 and their coefficients up, which keeps WH; the gradient solver projects them, as
+    printed. Raises ``DataError`` for outliers in sparse data, whose R would not be sparse.
     """
     del rng  # the start is fixed by the data
     robust = config.outlier_penalty is not None
     if robust and sparse.issparse(values):
         raise DataError(
-            "Outliers are for images: for documents the outlier matrix would be dense and as large as documents × words."
+            "Outliers are for images: for documents the outlier matrix would be dense and as "
+            "large as documents × words."
         )
     unit = values.shape[0] ** -0.5
     steps = coordinate_sweeps if config.solver == "coordinates" else gradient_steps
@@ -102,7 +143,9 @@ def robust_nmf(
 
 
 def sklearn_nmf(values: Matrix, rank: int, rounds: int) -> Iterator[FactorStep]:
-    """One step: scikit-learn's coordinate descent from the same start, ``rounds`` iterations, no early stop."""
+    """One step: scikit-learn's coordinate descent from the same start, ``rounds`` iterations, no
+    early stop.
+    """
     from sklearn.decomposition import (
         non_negative_factorization,  # here: it takes a second to load, and few need it
     )
@@ -116,3 +159,50 @@ def sklearn_nmf(values: Matrix, rank: int, rounds: int) -> Iterator[FactorStep]:
             held, W=left, H=right, n_components=rank, init="custom", max_iter=rounds, tol=0
         )
     yield FactorStep(rounds, np.asarray(dictionary), np.asarray(coefficients))
+
+
+def _fitted(
+    samples: Samples, config: NMFConfig | RobustConfig, rng: np.random.Generator
+) -> Iterator[FactorStep]:
+    return robust_nmf(samples.values, config, rng)
+
+
+def _by_sklearn(
+    samples: Samples, config: SklearnConfig, rng: np.random.Generator
+) -> Iterator[FactorStep]:
+    del rng
+    return sklearn_nmf(samples.values, config.rank, config.rounds)
+
+
+ALGORITHMS = (
+    Algorithm(
+        name="nmf",
+        title="NMF",
+        summary="Parts and how much of each, fitted in turns. Not private.",
+        source="nmf-paper, Algorithm 1 and eqs. 5–12 without outliers",
+        config=NMFConfig,
+        order=20,
+        factorize=_fitted,
+    ),
+    Algorithm(
+        name="robust-nmf",
+        title="Robust NMF",
+        summary="The same, with a third matrix that takes up pixels which fit nothing. Not "
+        "private.",
+        source="nmf-paper, eqs. 1–12",
+        config=RobustConfig,
+        order=21,
+        factorize=_fitted,
+        images_only=True,
+    ),
+    Algorithm(
+        name="sklearn-nmf",
+        title="scikit-learn's NMF",
+        summary="The yardstick: coordinate descent from the same start. Not private.",
+        source="scikit-learn",
+        config=SklearnConfig,
+        order=22,
+        factorize=_by_sklearn,
+        steps=1,
+    ),
+)

@@ -1,7 +1,7 @@
 """What a factorisation yields, and where it starts from.
 
-Lives here: ``FactorStep``, the starts (from the data's singular vectors, or from nothing but a seed), and the check of K. Does not live
-here: the algorithms.
+Lives here: ``FactorStep``, the starts (from the data's singular vectors, or from nothing but a
+seed), and the check of K. Does not live here: the algorithms.
 """
 
 from dataclasses import dataclass
@@ -21,8 +21,11 @@ __all__ = ["FactorStep", "check_parts", "nndsvd", "random_dictionary"]
 
 @dataclass(frozen=True, slots=True)
 class FactorStep:
-    """State after a round: the ``dictionary`` W (D×K) that leaves, the curator's ``coefficients`` H (K×N, None where the algorithm keeps none) and
-    ``outliers`` R (D×N or None), what was released in this round, and, where it starts from the data, how far W has ``moved`` from there (‖W − W₀‖/‖W₀‖)."""
+    """State after a round: the ``dictionary`` W (D×K) that leaves, the curator's ``coefficients`` H
+    (K×N, None where the algorithm keeps none) and ``outliers`` R (D×N or None), what was released
+    in this round, and, where it starts from the data, how far W has ``moved`` from there (‖W −
+    W₀‖/‖W₀‖).
+    """
 
     iteration: int
     dictionary: FloatArray
@@ -39,12 +42,15 @@ def check_parts(values: Matrix, parts: int) -> None:
         raise ParameterError(
             "rank",
             parts,
-            f"at most {most:,}, the smaller of {values.shape[0]:,} rows and {values.shape[1]:,} columns of this data",
+            f"at most {most:,}, the smaller of {values.shape[0]:,} rows and {values.shape[1]:,} "
+            "columns of this data",
         )
 
 
 def nndsvd(values: Matrix, parts: int) -> tuple[FloatArray, FloatArray]:
-    """W₀ (D×K) and H₀ (K×N) from the singular vectors of the raw data (Boutsidis & Gallopoulos 2008), by scikit-learn, with its fixed seed 0."""
+    """W₀ (D×K) and H₀ (K×N) from the singular vectors of the raw data (Boutsidis & Gallopoulos
+    2008), by scikit-learn, with its fixed seed 0.
+    """
     # scikit-learn has no public NNDSVD; a test holds what we use of it
     from sklearn.decomposition._nmf import (
         _initialize_nmf,  # here: it takes a second to load, and few need it

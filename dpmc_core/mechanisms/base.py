@@ -1,13 +1,15 @@
 """The contract that every additive-noise mechanism keeps.
 
-Lives here: the abstract ``Mechanism`` and what follows from symmetry alone. Each family fills it in its own file.
-Does not live here: composition over many releases (``dpmc_core.privacy``), or floating-point-safe release samplers:
-``sample`` is a *teaching* sampler, exact in real arithmetic; naive floating-point noise can leak through low-order
-bits (Mironov 2012), so it is not for publishing numbers about real people.
+Lives here: the abstract ``Mechanism`` and what follows from symmetry alone. Each family fills it in
+its own file. Does not live here: composition over many releases (``dpmc_core.privacy``), or
+floating-point-safe release samplers: ``sample`` is a *teaching* sampler, exact in real arithmetic;
+naive floating-point noise can leak through low-order bits (Mironov 2012), so it is not for
+publishing numbers about real people.
 """
 
 import math
 from abc import ABC, abstractmethod
+from dataclasses import Field
 from functools import lru_cache
 from typing import Any, ClassVar
 
@@ -30,7 +32,9 @@ def as_array(x: ArrayLike) -> FloatArray:
 
 
 def solve_decreasing(f: Any, target: float, low: float, high: float) -> float:
-    """The root of ``log f(x) = log target`` for positive, decreasing ``f`` on ``[low, high]``, to the last bits."""
+    """The root of ``log f(x) = log target`` for positive, decreasing ``f`` on ``[low, high]``, to
+    the last bits.
+    """
     goal = math.log(target)
     return float(
         optimize.brentq(
@@ -48,14 +52,19 @@ def no_shape(call: str, shape: dict[str, float]) -> None:
 
 
 class Mechanism(ABC):
-    """Symmetric noise of mean zero, added to one real number (or to each coordinate of a vector independently).
+    """Symmetric noise of mean zero, added to one real number (or to each coordinate of a vector
+    independently).
 
     Subclasses are frozen dataclasses with keyword-only fields in the units of the released number.
-    ``pdf, logpdf, cdf, sf, ppf, isf`` take and return arrays (a Python float or 0-d input gives a numpy float).
-    Privacy methods speak of a *scalar* release whose value moves by at most ``sensitivity`` between neighbours.
+    ``pdf, logpdf, cdf, sf, ppf, isf`` take and return arrays (a Python float or 0-d input gives a
+    numpy float). Privacy methods speak of a *scalar* release whose value moves by at most
+    ``sensitivity`` between neighbours.
     """
 
     name: ClassVar[str]
+    __dataclass_fields__: ClassVar[
+        dict[str, Field[Any]]
+    ]  # of the subclass: what ``dataclasses.fields`` asks for
 
     @abstractmethod
     def logpdf(self, x: ArrayLike) -> Any:
@@ -71,7 +80,10 @@ class Mechanism(ABC):
 
     @abstractmethod
     def sample(self, size: Size, rng: np.random.Generator) -> Any:
-        """``size`` independent draws (a float for ``None``) from the teaching sampler; see the module docstring."""
+        """``size`` independent draws (a float for ``None``) from the teaching sampler.
+
+        See the module docstring.
+        """
 
     @property
     @abstractmethod
@@ -85,15 +97,23 @@ class Mechanism(ABC):
 
     @abstractmethod
     def epsilon(self, l1_sensitivity: float) -> float:
-        """Pure ε of one release at this ℓ1 sensitivity (coordinates independent); inf for Gaussian noise."""
+        """Pure ε of one release at this ℓ1 sensitivity (coordinates independent).
+
+        Inf for Gaussian noise.
+        """
 
     @abstractmethod
     def delta(self, epsilon: ArrayLike, sensitivity: float) -> Any:
-        """Exact privacy profile of a scalar release: the least δ with which it is (ε, δ)-DP, for each ε ≥ 0."""
+        """Exact privacy profile of a scalar release.
+
+        The least δ with which it is (ε, δ)-DP, for each ε ≥ 0.
+        """
 
     @abstractmethod
     def rdp(self, order: float, sensitivity: float) -> float:
-        """Rényi divergence of ``order`` ≥ 1 between the noise and the noise shifted by ``sensitivity``, in nats."""
+        """Rényi divergence of ``order`` ≥ 1 between the noise and the noise shifted by
+        ``sensitivity``, in nats.
+        """
 
     def rdp_curve(self, orders: FloatArray, sensitivity: float) -> FloatArray:
         """``rdp`` at each of ``orders``, in nats."""
@@ -107,7 +127,9 @@ class Mechanism(ABC):
     @classmethod
     @abstractmethod
     def with_epsilon(cls, epsilon: float, sensitivity: float, **shape: float) -> "Mechanism":
-        """The member with the least noise for this ε at this sensitivity (``shape``: what the family needs besides)."""
+        """The member with the least noise for this ε at this sensitivity (``shape``: what the
+        family needs besides).
+        """
 
     def pdf(self, x: ArrayLike) -> Any:
         """Density at ``x``."""
@@ -118,13 +140,18 @@ class Mechanism(ABC):
         return self.cdf(-as_array(x))
 
     def privacy_loss(self, x: ArrayLike, sensitivity: float) -> Any:
-        """log p(x)/p(x + Δ) in nats: how strongly the noise value x speaks for one dataset over its neighbour."""
+        """log p(x)/p(x + Δ) in nats.
+
+        How strongly the noise value x speaks for one dataset over its neighbour.
+        """
         return self.logpdf(x) - self.logpdf(as_array(x) + limits.check("sensitivity", sensitivity))
 
     def best_guess(self, sensitivity: float) -> float:
-        """The exact best probability of guessing which of two neighbours (chance 1/2 each) gave one scalar release.
+        """The exact best probability of guessing which of two neighbours (chance 1/2 each) gave one
+        scalar release.
 
-        (1 + δ(0))/2: δ(0) is the total variation distance. Never above what ε alone allows (``privacy.guess_bound``).
+        (1 + δ(0))/2: δ(0) is the total variation distance. Never above what ε alone allows
+        (``privacy.guess_bound``).
         """
         return (1 + _total_variation(self, limits.check("sensitivity", sensitivity))) / 2
 

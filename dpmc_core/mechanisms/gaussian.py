@@ -62,9 +62,9 @@ class Gaussian(Mechanism):
     def delta(self, epsilon: ArrayLike, sensitivity: float) -> Any:
         """Φ(a) − e^ε Φ(b), a = d/2 − ε/d, b = −d/2 − ε/d, d = Δ/σ (Balle & Wang 2018, Theorem 5).
 
-        Because b² = a² + 2ε, e^ε Φ(b) = e^{−a²/2}·erfcx(−b/√2)/2, which never overflows. For a < 0 both terms carry the
-        factor φ(a), so their difference is taken between scaled Mills ratios; for a ≥ 0 and ε < 1, where they may be
-        close, it is rearranged into terms of like size.
+        Because b² = a² + 2ε, e^ε Φ(b) = e^{−a²/2}·erfcx(−b/√2)/2, which never overflows. For a < 0
+        both terms carry the factor φ(a), so their difference is taken between scaled Mills ratios;
+        for a ≥ 0 and ε < 1, where they may be close, it is rearranged into terms of like size.
         """
         eps, shift = self._check_privacy_arguments(epsilon, sensitivity)
         d = shift / self.scale
@@ -95,7 +95,9 @@ class Gaussian(Mechanism):
 
     @classmethod
     def with_epsilon(cls, epsilon: float, sensitivity: float, **shape: float) -> "Gaussian":
-        """The least σ that is exactly (ε, δ)-DP at ``delta`` (default 1e-5), by inverting ``delta(ε)``."""
+        """The least σ that is exactly (ε, δ)-DP at ``delta`` (default 1e-5), by inverting
+        ``delta(ε)``.
+        """
         epsilon = limits.check("epsilon", epsilon)
         sensitivity = limits.check("sensitivity", sensitivity)
         delta = limits.check("delta", shape.pop("delta", 1e-5))
@@ -113,7 +115,10 @@ class Gaussian(Mechanism):
 
 
 def _erfcx_drop(x: FloatArray, step: float) -> FloatArray:
-    """erfcx(x) − erfcx(x + step) for x ≥ 0, step > 0; for a small step as the integral of −erfcx′(t) = 2/√π − 2t·erfcx(t)."""
+    """erfcx(x) − erfcx(x + step) for x ≥ 0, step > 0.
+
+    For a small step as the integral of −erfcx′(t) = 2/√π − 2t·erfcx(t).
+    """
     if step > 1e-2:
         return np.asarray(special.erfcx(x) - special.erfcx(x + step))
     nodes, weights = np.polynomial.legendre.leggauss(6)
@@ -126,7 +131,8 @@ def _erfcx_drop(x: FloatArray, step: float) -> FloatArray:
 def textbook_gaussian_epsilon(
     variance: float, sensitivity: float, delta: float, base10: bool = False
 ) -> float:
-    """Δ·√(2 ln(1.25/δ))/σ: the textbook formula, proved only for ε < 1 (Dwork & Roth 2014, Theorem A.1).
+    """Δ·√(2 ln(1.25/δ))/σ: the textbook formula, proved only for ε < 1 (Dwork & Roth 2014, Theorem
+    A.1).
 
     ``base10`` uses the base-10 logarithm, which reproduces Table 1 of the Huber paper as printed.
 

@@ -1,14 +1,18 @@
 """Noise for numbers that leave the machine: exact sampling on a grid, in whole numbers only.
 
-The teaching samplers add floating-point noise to floating-point values, and the last bits of such a sum tell the value
-apart (Mironov 2012, "On significance of the least significant bits for differential privacy"; ``experiments.audit_targets`` shows it). Here the value
-is rounded to a grid first, and the noise is a whole number of grid steps whose probabilities are *exactly* proportional to
-the density at the grid points, drawn with random whole numbers and rational arithmetic (after Canonne, Kamath & Steinke 2020,
-"The discrete Gaussian for differential privacy", Algorithms 1–3; Huber noise by the same rejection).
+The teaching samplers add floating-point noise to floating-point values, and the last bits of such a
+sum tell the value apart (Mironov 2012, "On significance of the least significant bits for
+differential privacy"; ``experiments.audit_targets`` shows it). Here the value is rounded to a grid
+first, and the noise is a whole number of grid steps whose probabilities are *exactly* proportional
+to the density at the grid points, drawn with random whole numbers and rational arithmetic (after
+Canonne, Kamath & Steinke 2020, "The discrete Gaussian for differential privacy", Algorithms 1–3;
+Huber noise by the same rejection).
 
-Lives here: ``sample_on_grid``, ``release_on_grid`` and what the result satisfies. Documented limits: about ten thousand draws a
-second; a value outside ±2⁵² steps is refused, which tells that it was outside; running time depends on the noise drawn (a remote attacker who can time a draw learns something about it); Huber, Laplace and
-Gaussian noise only; what is claimed is one release of one number.
+Lives here: ``sample_on_grid``, ``release_on_grid`` and what the result satisfies. Documented
+limits: about ten thousand draws a second; a value outside ±2⁵² steps is refused, which tells that
+it was outside; running time depends on the noise drawn (a remote attacker who can time a draw
+learns something about it); Huber, Laplace and Gaussian noise only; what is claimed is one release
+of one number.
 """
 
 import math
@@ -41,8 +45,11 @@ _FINEST = (
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GridRelease:
-    """One published number and what it satisfies: ``value`` a multiple of ``step``; ``sensitivity`` after rounding to the
-    grid, Δ rounded up to whole steps; pure ``epsilon`` (∞ for Gaussian noise); ``rho``, the zCDP parameter of the discrete law.
+    """One published number and what it satisfies.
+
+    ``value`` a multiple of ``step``; ``sensitivity`` after rounding to the grid, Δ rounded up to
+    whole steps; pure ``epsilon`` (∞ for Gaussian noise); ``rho``, the zCDP parameter of the
+    discrete law.
     """
 
     value: float
@@ -53,7 +60,9 @@ class GridRelease:
 
 
 def grid_step(mechanism: Mechanism) -> float:
-    """The grid used by default: the largest power of two at most a millionth of the noise's standard deviation.
+    """The grid used by default.
+
+    The largest power of two at most a millionth of the noise's standard deviation.
 
     >>> grid_step(Laplace(scale=1.0)) == 2.0**-20
     True
@@ -64,10 +73,12 @@ def grid_step(mechanism: Mechanism) -> float:
 def sample_on_grid(
     mechanism: Mechanism, size: int, step: float, randbelow: RandBelow = secrets.randbelow
 ) -> NDArray[np.int64]:
-    """``size`` independent draws as whole numbers k of grid steps, with P(k) ∝ the density at k·``step``, exactly.
+    """``size`` independent draws as whole numbers k of grid steps, with P(k) ∝ the density at
+    k·``step``, exactly.
 
-    ``randbelow(n)`` gives a uniform whole number below n; the default is the operating system's source for secrets.
-    Raises ``ParameterError`` for staircase noise, or a ``step`` that is not a power of two or finer than 2⁻⁴⁰ standard deviations.
+    ``randbelow(n)`` gives a uniform whole number below n; the default is the operating system's
+    source for secrets. Raises ``ParameterError`` for staircase noise, or a ``step`` that is not a
+    power of two or finer than 2⁻⁴⁰ standard deviations.
     """
     check_step(step, mechanism)
     law = _law(mechanism, Fraction(step))
@@ -81,11 +92,14 @@ def release_on_grid(
     step: float | None = None,
     randbelow: RandBelow = secrets.randbelow,
 ) -> GridRelease:
-    """``value`` plus noise, safe to publish, for a value that one person can move by at most ``sensitivity``.
+    """``value`` plus noise, safe to publish, for a value that one person can move by at most
+    ``sensitivity``.
 
-    The value is rounded to the grid (half up, which keeps whole-step shifts whole), which moves neighbours apart by
-    at most ⌈Δ/step⌉ steps; the noisy sum is kept within ±2⁵³ steps, which is post-processing. On whole-step shifts the discrete laws keep the continuous pure ε, since ρ's slope is at most that of
-    the density everywhere: αΔ/s and Δ/b. zCDP: Δ²/2σ² for Gaussian noise (Canonne et al., Theorem 4), otherwise ε²/2 (Bun & Steinke 2016).
+    The value is rounded to the grid (half up, which keeps whole-step shifts whole), which moves
+    neighbours apart by at most ⌈Δ/step⌉ steps; the noisy sum is kept within ±2⁵³ steps, which is
+    post-processing. On whole-step shifts the discrete laws keep the continuous pure ε, since ρ's
+    slope is at most that of the density everywhere: αΔ/s and Δ/b. zCDP: Δ²/2σ² for Gaussian noise
+    (Canonne et al., Theorem 4), otherwise ε²/2 (Bun & Steinke 2016).
     """
     step = grid_step(mechanism) if step is None else step
     check_step(step, mechanism)
@@ -107,8 +121,9 @@ def release_on_grid(
 
 
 def check_step(step: float, mechanism: Mechanism) -> None:
-    """Raise ``ParameterError`` unless ``step`` is a positive power of two, which whole numbers multiply without rounding, and at
-    least 2⁻⁴⁰ standard deviations of the noise."""
+    """Raise ``ParameterError`` unless ``step`` is a positive power of two, which whole numbers
+    multiply without rounding, and at least 2⁻⁴⁰ standard deviations of the noise.
+    """
     if not (
         isinstance(step, float) and math.isfinite(step) and step > 0 and math.frexp(step)[0] == 0.5
     ):
@@ -126,10 +141,11 @@ def _draw(law: Law, randbelow: RandBelow) -> int:
 
 
 def _law(mechanism: Mechanism, step: Fraction) -> Law:
-    """The rate of a discrete Laplace proposal per step, and what its acceptance's −log must add for k ≥ 0.
+    """The rate of a discrete Laplace proposal per step, and what its acceptance's −log must add for
+    k ≥ 0.
 
-    With u = k·step/scale and a tangent of slope r to ρ at u = r: ρ(u) ≥ r·u − r²/2, so e^{−ρ} is e^{−ru} times a
-    probability times a constant.
+    With u = k·step/scale and a tangent of slope r to ρ at u = r: ρ(u) ≥ r·u − r²/2, so e^{−ρ} is
+    e^{−ru} times a probability times a constant.
     """
     if isinstance(mechanism, Laplace):
         return step / Fraction(mechanism.scale), lambda k: Fraction(0)
@@ -166,7 +182,9 @@ def _discrete_laplace(rate: Fraction, randbelow: RandBelow) -> int:
 
 
 def _bernoulli_exp(gamma: Fraction, randbelow: RandBelow) -> bool:
-    """True with probability e^{−γ} exactly, γ ≥ 0 rational (Canonne, Kamath & Steinke 2020, Algorithm 1)."""
+    """True with probability e^{−γ} exactly, γ ≥ 0 rational (Canonne, Kamath & Steinke 2020,
+    Algorithm 1).
+    """
     whole, part = divmod(gamma, 1)
     for _ in range(int(whole)):
         if not _bernoulli_exp_small(Fraction(1), randbelow):

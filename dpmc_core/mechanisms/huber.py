@@ -1,8 +1,9 @@
-"""Huber noise: Gaussian centre, exponential tails (huber-paper section 2.2; huber-thesis chapter 4).
+"""Huber noise: Gaussian centre, exponential tails (huber-paper section 2.2; huber-thesis chapter
+4).
 
-Lives here: the mechanism with transition parameter α and any scale s. The papers use s = 1 only; scaling is what lets
-one family be compared at equal variance *and* at equal ε (findings 3). The law itself is in ``huber_law``, its exact
-scalar privacy in ``huber_privacy``.
+Lives here: the mechanism with transition parameter α and any scale s. The papers use s = 1 only;
+scaling is what lets one family be compared at equal variance *and* at equal ε (findings 3). The law
+itself is in ``huber_law``, its exact scalar privacy in ``huber_privacy``.
 """
 
 import math
@@ -29,10 +30,12 @@ __all__ = ["Huber", "alpha_with_variance"]
 
 
 def alpha_with_variance(variance: float) -> float:
-    """The α of the unit-scale Huber noise with this variance (inverse of huber-thesis eq. 4.5, figure 4.4).
+    """The α of the unit-scale Huber noise with this variance (inverse of huber-thesis eq. 4.5,
+    figure 4.4).
 
-    The variance falls from 2/α² (α → 0) to 1 (α → ∞), so no unit-scale Huber noise has variance 1 or less. Raises
-    ``ParameterError`` outside (1.0, σ²(0.01) ≈ 2·10⁴]. The papers use α = 3 for "variance 1" (it has 1.0036).
+    The variance falls from 2/α² (α → 0) to 1 (α → ∞), so no unit-scale Huber noise has variance 1
+    or less. Raises ``ParameterError`` outside (1.0, σ²(0.01) ≈ 2·10⁴]. The papers use α = 3 for
+    "variance 1" (it has 1.0036).
 
     >>> round(alpha_with_variance(2.0), 6)
     1.075978
@@ -50,7 +53,8 @@ def alpha_with_variance(variance: float) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class Huber(Mechanism):
-    """Huber noise s·H(α): density exp(−ρ_α(x/s))/(s·Z(α)), pure ε = αΔ₁/s (huber-paper Theorem 2.1, scaled).
+    """Huber noise s·H(α): density exp(−ρ_α(x/s))/(s·Z(α)), pure ε = αΔ₁/s (huber-paper Theorem 2.1,
+    scaled).
 
     ``alpha`` in [0.01, 20]; ``scale`` s > 0 in units of the released number.
 
@@ -92,7 +96,9 @@ class Huber(Mechanism):
         return float(huber_law.core_mass(self.alpha)) / self.scale**2
 
     def epsilon(self, l1_sensitivity: float) -> float:
-        """αΔ₁/s: the loss of each coordinate is at most α times its shift (huber-paper Theorem 2.1, appendix A)."""
+        """αΔ₁/s: the loss of each coordinate is at most α times its shift (huber-paper Theorem 2.1,
+        appendix A).
+        """
         return self.alpha * limits.check("sensitivity", l1_sensitivity) / self.scale
 
     def delta(self, epsilon: ArrayLike, sensitivity: float) -> Any:
@@ -116,7 +122,10 @@ class Huber(Mechanism):
 
     @classmethod
     def with_variance(cls, variance: float, **shape: float) -> "Huber":
-        """With ``alpha``: the scale that gives the variance. Without: the paper's unit-scale noise with that variance."""
+        """With ``alpha``: the scale that gives the variance.
+
+        Without: the paper's unit-scale noise with that variance.
+        """
         variance = limits.check("variance", variance)
         given = shape.pop("alpha", None)
         no_shape("Huber.with_variance", shape)
@@ -127,7 +136,10 @@ class Huber(Mechanism):
 
     @classmethod
     def with_epsilon(cls, epsilon: float, sensitivity: float, **shape: float) -> "Huber":
-        """Scale αΔ/ε for the given ``alpha`` (default 1.5). Least variance is at α → 0, which is Laplace (findings 3)."""
+        """Scale αΔ/ε for the given ``alpha`` (default 1.5).
+
+        Least variance is at α → 0, which is Laplace (findings 3).
+        """
         epsilon = limits.check("epsilon", epsilon)
         alpha = limits.check("alpha", shape.pop("alpha", limits.LIMITS["alpha"].default))
         no_shape("Huber.with_epsilon", shape)

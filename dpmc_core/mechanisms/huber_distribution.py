@@ -1,10 +1,13 @@
-"""The Huber law of scale 1 as plain functions of arrays: density, distribution function, inverse, moments.
+"""The Huber law of scale 1 as plain functions of arrays.
 
-Lives here: the arithmetic that ``Huber`` (one α, any scale) and ``scipy_huber`` (arrays of α) share, written so that
-no formula is a difference of nearly equal numbers. Does not live here: anything about privacy.
+Density, distribution function, inverse, moments.
 
-The law (huber-paper eq. 2; huber-thesis eq. 4.1): p(t) = exp(−ρ_α(t))/Z with ρ_α(t) = t²/2 for |t| ≤ α and
-α|t| − α²/2 beyond, and Z = (2/α)e^{−α²/2} + √(2π)·erf(α/√2).
+Lives here: the arithmetic that ``Huber`` (one α, any scale) and ``scipy_huber`` (arrays of α)
+share, written so that no formula is a difference of nearly equal numbers. Does not live here:
+anything about privacy.
+
+The law (huber-paper eq. 2; huber-thesis eq. 4.1): p(t) = exp(−ρ_α(t))/Z with ρ_α(t) = t²/2 for |t|
+≤ α and α|t| − α²/2 beyond, and Z = (2/α)e^{−α²/2} + √(2π)·erf(α/√2).
 """
 
 import math
@@ -71,8 +74,9 @@ def logpdf(t: Any, alpha: Any) -> Any:
 def cdf(t: Any, alpha: Any) -> Any:
     """F(t), huber-thesis eq. 4.3, with the central piece rearranged.
 
-    For −α ≤ t ≤ 0, F(t) = √(2π)/Z · [Φ(t) + c] with c = φ(α)/α − Φ(−α) > 0 (Mills' inequality), a sum of positive
-    terms; the printed form subtracts two error functions. For t > 0, F(t) = 1 − F(−t).
+    For −α ≤ t ≤ 0, F(t) = √(2π)/Z · [Φ(t) + c] with c = φ(α)/α − Φ(−α) > 0 (Mills' inequality), a
+    sum of positive terms; the printed form subtracts two error functions. For t > 0, F(t) = 1 −
+    F(−t).
     """
     z = normaliser(alpha)
     left = -np.abs(t)
@@ -86,8 +90,9 @@ def cdf(t: Any, alpha: Any) -> Any:
 def ppf(q: Any, alpha: Any) -> Any:
     """F⁻¹(q), huber-thesis eq. 4.4, in four pieces that each keep full relative accuracy.
 
-    For q in [1/4, 3/4] it works from the exact distance to 1/2 (Sterbenz), so that results near 0 keep their
-    digits; further out from the tail mass. Each of the two has a Gaussian and an exponential part.
+    For q in [1/4, 3/4] it works from the exact distance to 1/2 (Sterbenz), so that results near 0
+    keep their digits; further out from the tail mass. Each of the two has a Gaussian and an
+    exponential part.
     """
     q = np.asarray(q, dtype=np.float64)
     alpha = np.asarray(alpha, dtype=np.float64)
@@ -111,11 +116,12 @@ def ppf(q: Any, alpha: Any) -> Any:
 
 
 def sample(alpha: float, size: int, rng: np.random.Generator) -> FloatArray:
-    """``size`` draws: each is in the tails with their probability, there α + an exponential, else a truncated normal.
+    """``size`` draws: each is in the tails with their probability, there α + an exponential, else a
+    truncated normal.
 
-    Exact in real arithmetic and unlimited in range (inverse-CDF sampling from a 53-bit uniform stops near
-    ±F⁻¹(1e-16)). The truncated normal is drawn by rejection from a normal (α ≥ 1) or a uniform (α < 1), both with
-    acceptance above 0.6.
+    Exact in real arithmetic and unlimited in range (inverse-CDF sampling from a 53-bit uniform
+    stops near ±F⁻¹(1e-16)). The truncated normal is drawn by rejection from a normal (α ≥ 1) or a
+    uniform (α < 1), both with acceptance above 0.6.
     """
     tail = rng.random(size) >= float(core_mass(alpha))
     out = np.empty(size)

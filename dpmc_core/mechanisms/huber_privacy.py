@@ -1,8 +1,11 @@
-"""Exact scalar privacy of Huber noise of scale 1: privacy profile and Rényi divergence for one shift d.
+"""Exact scalar privacy of Huber noise of scale 1.
 
-Lives here: the privacy loss g(x) = ρ(x + d) − ρ(x) (huber-paper, appendix A), its inverse, and two integrals of
-non-negative functions. Both are taken by Gauss–Legendre quadrature on pieces where the integrand is the exponential
-of a quadratic, so nothing cancels; the closed forms are used where they keep their digits.
+Privacy profile and Rényi divergence for one shift d.
+
+Lives here: the privacy loss g(x) = ρ(x + d) − ρ(x) (huber-paper, appendix A), its inverse, and two
+integrals of non-negative functions. Both are taken by Gauss–Legendre quadrature on pieces where the
+integrand is the exponential of a quadratic, so nothing cancels; the closed forms are used where
+they keep their digits.
 """
 
 import math
@@ -27,15 +30,20 @@ _NEGLIGIBLE = 90.0  # a panel this far below the largest, in logs, is dropped
 
 
 def loss(x: Any, alpha: float, shift: float) -> Any:
-    """g(x) = ρ_α(x + d) − ρ_α(x) = log p(x)/p(x + d): increasing in x, from −αd to αd (huber-paper, appendix A)."""
+    """g(x) = ρ_α(x + d) − ρ_α(x) = log p(x)/p(x + d).
+
+    Increasing in x, from −αd to αd (huber-paper, appendix A).
+    """
     return huber_law.rho(np.asarray(x) + shift, alpha) - huber_law.rho(x, alpha)
 
 
 def loss_inverse(epsilon: Any, alpha: float, shift: float) -> Any:
-    """The x with g(x) = ε, for 0 ≤ ε < αd: the three increasing pieces of appendix A solved for x.
+    """The x with g(x) = ε, for 0 ≤ ε < αd.
 
-    Gaussian centre x = ε/d − d/2 while both x and x + d lie within ±α; the middle piece α(2x + d) = ε when d > 2α;
-    otherwise x = α − √(2(αd − ε)).
+    The three increasing pieces of appendix A solved for x.
+
+    Gaussian centre x = ε/d − d/2 while both x and x + d lie within ±α; the middle piece α(2x + d) =
+    ε when d > 2α; otherwise x = α − √(2(αd − ε)).
     """
     a, d = alpha, shift
     eps = np.asarray(epsilon, dtype=np.float64)
@@ -97,16 +105,21 @@ def _delta_by_quadrature(epsilon: float, start: float, alpha: float, shift: floa
 
 
 def rdp(order: float, alpha: float, shift: float) -> float:
-    """Rényi divergence of ``order`` ≥ 1 between H(α) and H(α) shifted by d; the KL divergence at order 1."""
+    """Rényi divergence of ``order`` ≥ 1 between H(α) and H(α) shifted by d.
+
+    The KL divergence at order 1.
+    """
     return float(rdp_curve(np.array([order]), alpha, shift)[0])
 
 
 def rdp_curve(orders: FloatArray, alpha: float, shift: float) -> FloatArray:
-    """``rdp`` at each of ``orders``, which share their nodes: many orders cost little more than one.
+    """``rdp`` at each of ``orders``, which share their nodes.
 
-    Below d = 1e-8 it is bounded by a·I·d²/2 (docs/huber-composition.md, 2; relatively too large by about a·d at most) and by αd.
-    Beyond d = 2α + 200/α, q lies in its left tail wherever p has mass above e^{−200}, so a larger shift only adds α to
-    every privacy loss: D(d + t) = D(d) + αt.
+    Many orders cost little more than one.
+
+    Below d = 1e-8 it is bounded by a·I·d²/2 (docs/huber-composition.md, 2; relatively too large by
+    about a·d at most) and by αd. Beyond d = 2α + 200/α, q lies in its left tail wherever p has mass
+    above e^{−200}, so a larger shift only adds α to every privacy loss: D(d + t) = D(d) + αt.
     """
     if (
         shift < _TINY
@@ -132,7 +145,8 @@ def _rdp_of(orders: FloatArray, alpha: float, d: float) -> FloatArray:
 
     nodes, weights = _panels(edges, logs)
     log_p, log_q = huber_law.logpdf(nodes, alpha), huber_law.logpdf(nodes - d, alpha)
-    # Left of −α both densities are in their left tails, where p/q = e^{αd}; right of d + α it is e^{−αd}.
+    # Left of −α both densities are in their left tails, where p/q = e^{αd}; right of d + α it is
+    # e^{−αd}.
     masses = np.concatenate(
         [log_p + np.log(weights), [math.log(tail_mass), math.log(tail_mass) - alpha * d]]
     )
@@ -143,8 +157,10 @@ def _rdp_of(orders: FloatArray, alpha: float, d: float) -> FloatArray:
 def _panels(
     edges: FloatArray, logs: Callable[[FloatArray], FloatArray]
 ) -> tuple[FloatArray, FloatArray]:
-    """Quadrature nodes and weights on the intervals between ``edges``, halved until every function in ``logs`` (the first
-    axis of what it returns; each quadratic between edges) varies by at most 16 on a panel; panels negligible in all of them are dropped."""
+    """Quadrature nodes and weights on the intervals between ``edges``, halved until every function
+    in ``logs`` (the first axis of what it returns; each quadratic between edges) varies by at most
+    16 on a panel; panels negligible in all of them are dropped.
+    """
     low, high = edges[:-1], edges[1:]
     keep = high > low
     low, high = low[keep], high[keep]
@@ -155,7 +171,8 @@ def _panels(
         values = logs(points)  # functions × 5 × panels
         top, bottom = values.max(axis=1), values.min(axis=1)
         peak = np.maximum(peak, top.max(axis=1))
-        # a quadratic can rise between samples by at most a fraction of its variation: 1.0 × covers it
+        # a quadratic can rise between samples by at most a fraction of its variation: 1.0 × covers
+        # it
         alive = np.any(top + (top - bottom) > peak[:, None] - _NEGLIGIBLE, axis=0)
         relevant = np.where(
             top + (top - bottom) > peak[:, None] - _NEGLIGIBLE, top - bottom, 0.0

@@ -42,7 +42,8 @@ class Laplace(Mechanism):
     def ppf(self, q: ArrayLike) -> Any:
         p = as_array(q)
         with np.errstate(divide="ignore", invalid="ignore"):
-            # near the median by log1p of the exact distance to 1/2, elsewhere by the logarithm of the tail
+            # near the median by log1p of the exact distance to 1/2, elsewhere by the logarithm of
+            # the tail
             central = np.log1p(-2 * np.minimum(np.abs(p - 0.5), 0.5))
             tail = np.log(2 * np.minimum(p, 1 - p))
             size = -np.where(np.abs(p - 0.5) < 0.25, central, tail)

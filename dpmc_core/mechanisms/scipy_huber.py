@@ -1,7 +1,7 @@
 """The Huber law as a SciPy distribution, so that SciPy users feel at home.
 
-Lives here: ``huber``, an ``rv_continuous`` with shape ``alpha`` (and SciPy's ``loc`` and ``scale``). It accepts arrays
-of α; use ``Huber`` for one mechanism and its privacy.
+Lives here: ``huber``, an ``rv_continuous`` with shape ``alpha`` (and SciPy's ``loc`` and
+``scale``). It accepts arrays of α; use ``Huber`` for one mechanism and its privacy.
 """
 
 from typing import Any
@@ -55,7 +55,9 @@ class _HuberGen(stats.rv_continuous):
         return 0.0, variance, 0.0, self._fourth_moment(alpha) / variance**2 - 3
 
     def _fourth_moment(self, alpha: Any) -> Any:
-        """E[t⁴]: 3·√(2π)·erf(α/√2) − 2(α³ + 3α)e^{−α²/2} inside, a gamma-like polynomial outside, over Z."""
+        """E[t⁴]: 3·√(2π)·erf(α/√2) − 2(α³ + 3α)e^{−α²/2} inside, a gamma-like polynomial outside,
+        over Z.
+        """
         tail = np.exp(-0.5 * np.square(alpha))
         inside = (
             3 * huber_law.SQRT_2PI * special.erf(alpha / huber_law.SQRT2)

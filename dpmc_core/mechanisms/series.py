@@ -1,7 +1,7 @@
 """Rényi divergence from pieces, without cancellation; shared by the mechanisms.
 
-Lives here: eˣ − 1 − x and the one formula that turns masses and privacy losses into a divergence. Does not live here:
-where the pieces come from (quadrature nodes, steps of a staircase).
+Lives here: eˣ − 1 − x and the one formula that turns masses and privacy losses into a divergence.
+Does not live here: where the pieces come from (quadrature nodes, steps of a staircase).
 """
 
 import math
@@ -35,12 +35,14 @@ def exp_minus_linear(x: Any) -> Any:
 
 
 def renyi_of_pieces(order: float, log_p: FloatArray, loss: FloatArray) -> float:
-    """D_a(p‖q) in nats from pieces of p with masses e^{``log_p``} on which log p/q is ``loss``; order a ≥ 1.
+    """D_a(p‖q) in nats from pieces of p with masses e^{``log_p``} on which log p/q is ``loss``.
 
-    With h = a − 1 and e₂(x) = eˣ − 1 − x, ∫ p^a q^{1−a} = ∫ p e^{hℓ} = 1 + ∫ p·[e₂(hℓ) + h·e₂(−ℓ)], because
-    ∫ p(e^{−ℓ} − 1) = ∫ (q − p) = 0. Both terms are non-negative, so D = log1p(h·S)/h with S = ∫ p·[e₂(hℓ)/h + e₂(−ℓ)]
-    keeps its digits for small shifts and orders near 1, and is the KL divergence at a = 1. A large integral is taken as
-    a log-sum-exp instead.
+    Order a ≥ 1.
+
+    With h = a − 1 and e₂(x) = eˣ − 1 − x, ∫ p^a q^{1−a} = ∫ p e^{hℓ} = 1 + ∫ p·[e₂(hℓ) + h·e₂(−ℓ)],
+    because ∫ p(e^{−ℓ} − 1) = ∫ (q − p) = 0. Both terms are non-negative, so D = log1p(h·S)/h with S
+    = ∫ p·[e₂(hℓ)/h + e₂(−ℓ)] keeps its digits for small shifts and orders near 1, and is the KL
+    divergence at a = 1. A large integral is taken as a log-sum-exp instead.
     """
     h = order - 1
     if h > 0:

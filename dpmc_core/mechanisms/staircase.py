@@ -1,7 +1,9 @@
-"""Staircase noise: the ε-DP noise of least variance at its design sensitivity (Geng & Viswanath 2016).
+"""Staircase noise: the ε-DP noise of least variance at its design sensitivity (Geng & Viswanath
+2016).
 
-Lives here: the staircase law. Its density falls by a factor e^{-ε} at γΔ, (1+γ)Δ, (2+γ)Δ, …, so it is a geometric
-mixture of uniforms, and every integral below is a sum over a few constant pieces and one geometric tail.
+Lives here: the staircase law. Its density falls by a factor e^{-ε} at γΔ, (1+γ)Δ, (2+γ)Δ, …, so it
+is a geometric mixture of uniforms, and every integral below is a sum over a few constant pieces and
+one geometric tail.
 """
 
 import math
@@ -22,11 +24,12 @@ _MOST_EPSILON = 700.0
 
 
 def variance_optimal_gamma(epsilon: float) -> float:
-    """The step position γ* that minimises the variance (Geng & Viswanath 2016, Theorem 6, case of squared cost).
+    """The step position γ* that minimises the variance (Geng & Viswanath 2016, Theorem 6, case of
+    squared cost).
 
     γ* = −b/(1−b) + (b − 2b² + 2b⁴ − b⁵)^{1/3} / (2^{1/3}(1−b)²) with b = e^{-ε}; the polynomial is
-    b(1−b)³(1+b), so γ* = (s − b)/(1−b) with s³ = b(1+b)/2, and s³ − b³ = b(1−b)(1+2b)/2 gives the form used
-    here, which does not cancel.
+    b(1−b)³(1+b), so γ* = (s − b)/(1−b) with s³ = b(1+b)/2, and s³ − b³ = b(1−b)(1+2b)/2 gives the
+    form used here, which does not cancel.
 
     >>> round(variance_optimal_gamma(1.0), 3)
     0.417
@@ -38,7 +41,9 @@ def variance_optimal_gamma(epsilon: float) -> float:
 
 @dataclass(frozen=True, init=False)
 class Staircase(Mechanism):
-    """Staircase noise for design ``epsilon`` and ``sensitivity``; ``gamma`` in [0, 1], least variance by default.
+    """Staircase noise for design ``epsilon`` and ``sensitivity``.
+
+    ``gamma`` in [0, 1], least variance by default.
 
     >>> s = Staircase(epsilon=1.0, sensitivity=1.0)
     >>> s.epsilon(1.0), s.epsilon(1.5)
@@ -83,7 +88,10 @@ class Staircase(Mechanism):
         return np.where(x <= 0, tail, 1 - tail)[()]
 
     def _tail(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
-        """P(noise > x) for x ≥ 0: half the mass of the whole periods beyond, plus the rest of this period."""
+        """P(noise > x) for x ≥ 0.
+
+        Half the mass of the whole periods beyond, plus the rest of this period.
+        """
         e, d, g = self.epsilon_design, self.sensitivity, self.gamma
         k = np.floor(x / d)
         rest = x - k * d
@@ -97,7 +105,8 @@ class Staircase(Mechanism):
         with np.errstate(divide="ignore", invalid="ignore"):
             t = np.minimum(p, 1 - p)
             k = np.maximum(np.floor(-np.log(2 * t) / e), 0.0)
-            # rounding of the logarithm can land one period off: step back when the tail beyond the next edge is larger
+            # rounding of the logarithm can land one period off: step back when the tail beyond the
+            # next edge is larger
             k = np.where(0.5 * np.exp(-(k + 1) * e) >= t, k + 1, k)
             k = np.where((0.5 * np.exp(-k * e) < t) & (k > 0), k - 1, k)
             scaled = t * np.exp(k * e)  # tail mass within a period that starts at 1/2
@@ -116,7 +125,9 @@ class Staircase(Mechanism):
             )[()]
 
     def sample(self, size: Size, rng: np.random.Generator) -> Any:
-        """Sign × (geometric period + uniform inside the chosen step), Geng & Viswanath's Algorithm 1."""
+        """Sign × (geometric period + uniform inside the chosen step), Geng & Viswanath's Algorithm
+        1.
+        """
         e, d, g = self.epsilon_design, self.sensitivity, self.gamma
         b = math.exp(-e)
         sign = np.where(rng.random(size) < 0.5, -1.0, 1.0)
@@ -127,7 +138,10 @@ class Staircase(Mechanism):
 
     @property
     def variance(self) -> float:
-        """E[x²] from the geometric mixture: with G ~ Geom, x = Δ(G + step) and both steps uniform."""
+        """E[x²] from the geometric mixture.
+
+        With G ~ Geom, x = Δ(G + step) and both steps uniform.
+        """
         e, d, g = self.epsilon_design, self.sensitivity, self.gamma
         b, c = math.exp(-e), -math.expm1(-e)
         first, second = b / c, b * (1 + b) / c**2
@@ -143,15 +157,20 @@ class Staircase(Mechanism):
         return math.inf
 
     def epsilon(self, l1_sensitivity: float) -> float:
-        """ε·⌈Δ₁/Δ⌉: a shift within one period costs one step; a tie within rounding counts as equal."""
+        """ε·⌈Δ₁/Δ⌉: a shift within one period costs one step.
+
+        A tie within rounding counts as equal.
+        """
         ratio = limits.check("sensitivity", l1_sensitivity) / self.sensitivity
         return self.epsilon_design * max(1, math.ceil(ratio * (1 - 1e-14)))
 
     def _pieces(self, shift: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Constant pieces of p(x) and q(x) = p(x − shift): logarithms of p's masses, and log(p/q) on each.
+        """Constant pieces of p(x) and q(x) = p(x − shift).
 
-        Left of 0 and right of ``shift`` both densities repeat with factor e^{-ε} per period, so one period of
-        each is kept with its geometric sum 1/(1 − e^{-ε}).
+        Logarithms of p's masses, and log(p/q) on each.
+
+        Left of 0 and right of ``shift`` both densities repeat with factor e^{-ε} per period, so one
+        period of each is kept with its geometric sum 1/(1 − e^{-ε}).
         """
         e, d, g = self.epsilon_design, self.sensitivity, self.gamma
         low, high = -d, shift + d
@@ -160,7 +179,8 @@ class Staircase(Mechanism):
         edges = np.concatenate([falls, falls + shift, [low, 0.0, shift, high]])
         edges = np.unique(edges[(edges >= low) & (edges <= high)])
         width = np.diff(edges)
-        # two edges that coincide but for rounding (a shift of whole periods) are one; a tiny shift itself is kept
+        # two edges that coincide but for rounding (a shift of whole periods) are one; a tiny shift
+        # itself is kept
         keep = width > 1e-12 * min(d, shift)
         middle, width = (edges[:-1] + edges[1:])[keep] / 2, width[keep]
         log_p, log_q = self.logpdf(middle), self.logpdf(middle - shift)
@@ -169,7 +189,10 @@ class Staircase(Mechanism):
         return np.log(weight) + log_p, log_p - log_q
 
     def delta(self, epsilon: ArrayLike, sensitivity: float) -> Any:
-        """Σ over pieces of p·max(0, 1 − e^{ε − log p/q}): a finite sum of non-negative terms, hence exact."""
+        """Σ over pieces of p·max(0, 1 − e^{ε − log p/q}).
+
+        A finite sum of non-negative terms, hence exact.
+        """
         eps, shift = self._check_privacy_arguments(epsilon, sensitivity)
         log_p, loss = self._pieces(shift)
         gap = eps[..., None] - loss
@@ -186,7 +209,9 @@ class Staircase(Mechanism):
 
     @classmethod
     def with_variance(cls, variance: float, **shape: float) -> "Staircase":
-        """The least-variance staircase at ``sensitivity`` (default 1) whose variance is this, by solving for ε."""
+        """The least-variance staircase at ``sensitivity`` (default 1) whose variance is this, by
+        solving for ε.
+        """
         variance = limits.check("variance", variance)
         sensitivity = limits.check("sensitivity", shape.pop("sensitivity", 1.0))
         no_shape("Staircase.with_variance", shape)

@@ -1,6 +1,7 @@
 """Metrics: how good a result is.
 
-Lives here: error of predicted ratings, recall of recommended items. Does not live here: models, or what a result protects.
+Lives here: error of predicted ratings, recall of recommended items. Does not live here: models, or
+what a result protects.
 """
 
 from dpmc_core.metrics.ranking import RECALL_AT, half_width, recall_by_chance, recall_by_user

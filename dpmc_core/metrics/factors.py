@@ -1,7 +1,7 @@
 """How good a dictionary is.
 
-Lives here: the trivial predictor, the error of each image, and the share of true parts that were found. Does not live here: topic words (``topics``)
-or fitting (``factorization.blocks``).
+Lives here: the trivial predictor, the error of each image, and the share of true parts that were
+found. Does not live here: topic words (``topics``) or fitting (``factorization.blocks``).
 """
 
 import numpy as np
@@ -19,7 +19,10 @@ FOUND = 0.9  # a true part counts as found if a learned one has at least this co
 
 
 def mean_columns(values: Matrix) -> FloatArray:
-    """The direction of the average column (D,), of length 1: what the trivial predictor rebuilds every column from."""
+    """The direction of the average column (D,), of length 1.
+
+    What the trivial predictor rebuilds every column from.
+    """
     mean = np.asarray(values.sum(axis=1), dtype=np.float64).ravel()
     return np.asarray(mean / max(float(np.linalg.norm(mean)), 1e-300))
 
@@ -30,7 +33,11 @@ def column_errors(
     coefficients: FloatArray,
     target: FloatArray | None = None,
 ) -> FloatArray:
-    """‖v − Wh‖ of every column (N,): how far each image is from its rebuilt self, of a length of 1. ``target`` is WᵀV where it is known already."""
+    """‖v − Wh‖ of every column (N,).
+
+    How far each image is from its rebuilt self, of a length of 1. ``target`` is WᵀV where it is
+    known already.
+    """
     gram = dictionary.T @ dictionary
     if target is None:
         target = np.asarray(values.T @ dictionary).T
@@ -57,7 +64,8 @@ def likeness(first: FloatArray, second: FloatArray) -> FloatArray:
 
 
 def match_parts(reference: FloatArray, other: FloatArray) -> tuple[NDArray[np.intp], FloatArray]:
-    """For each column of ``reference`` its partner in ``other`` and their cosine, one to one, the sum of cosines largest (Hungarian method).
+    """For each column of ``reference`` its partner in ``other`` and their cosine, one to one, the
+    sum of cosines largest (Hungarian method).
 
     Where ``other`` has fewer columns, those left over have partner −1 and cosine 0.
     """
@@ -70,5 +78,7 @@ def match_parts(reference: FloatArray, other: FloatArray) -> tuple[NDArray[np.in
 
 
 def share_found(truth: FloatArray, dictionary: FloatArray) -> float:
-    """The share of true parts that have a learned partner of their own with a cosine of at least 0.9."""
+    """The share of true parts that have a learned partner of their own with a cosine of at least
+    0.9.
+    """
     return float(np.mean(match_parts(truth, dictionary)[1] >= FOUND))

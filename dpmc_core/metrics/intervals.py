@@ -1,6 +1,7 @@
 """Intervals over seeds.
 
-Lives here: the one t-interval that studies use. Does not live here: intervals over images, documents or ratings (``factor_run``, ``run``).
+Lives here: the one t-interval that studies use. Does not live here: intervals over images,
+documents or ratings (``factor_run``, ``run``).
 """
 
 import math

@@ -1,6 +1,7 @@
 """How many of the items that somebody will like are among those recommended.
 
-Lives here: Recall@k over held-out users. Does not live here: what was held out (``datasets.implicit``), or rating errors (``ratings``).
+Lives here: Recall@k over held-out users. Does not live here: what was held out
+(``datasets.implicit``), or rating errors (``ratings``).
 """
 
 import math
@@ -21,10 +22,12 @@ Scores = Callable[[NDArray[np.integer]], NDArray[np.float64]]
 def recall_by_user(
     scores_of: Scores, query: Ratings, target: Ratings, k: int = RECALL_AT
 ) -> NDArray[np.float64]:
-    """|best k ∩ target| / min(k, |target|) of each user with a ``target``, in the order of their numbers (dpals-paper D.1).
+    """|best k ∩ target| / min(k, |target|) of each user with a ``target``, in the order of their
+    numbers (dpals-paper D.1).
 
-    ``scores_of`` gives the scores of some users for all items (len(users)×n_items). The best k are the items of highest score that are not in the user's ``query``; equal scores are put in an order that has
-    nothing to do with the data.
+    ``scores_of`` gives the scores of some users for all items (len(users)×n_items). The best k are
+    the items of highest score that are not in the user's ``query``; equal scores are put in an
+    order that has nothing to do with the data.
     """
     n_items = query.n_items
     shuffled = np.random.default_rng(0).permutation(n_items)
@@ -48,8 +51,10 @@ def recall_by_user(
 
 
 def recall_by_chance(query: Ratings, target: Ratings, k: int = RECALL_AT) -> NDArray[np.float64]:
-    """The expected ``recall_by_user`` of k items drawn evenly from those not in the user's ``query``: k of n − |query| items, so each target is among
-    them with probability min(1, k/(n − |query|))."""
+    """The expected ``recall_by_user`` of k items drawn evenly from those not in the user's
+    ``query``: k of n − |query| items, so each target is among them with probability min(1, k/(n −
+    |query|)).
+    """
     wanted = np.bincount(target.users, minlength=target.n_users)
     users = np.flatnonzero(wanted)
     left = query.n_items - np.bincount(query.users, minlength=query.n_users)[users]
@@ -57,7 +62,10 @@ def recall_by_chance(query: Ratings, target: Ratings, k: int = RECALL_AT) -> NDA
 
 
 def half_width(each: NDArray[np.float64]) -> float:
-    """Half of the 95 % interval of the mean of numbers that each stand for one user: 1.96 standard errors; NaN for one user."""
+    """Half of the 95 % interval of the mean of numbers that each stand for one user.
+
+    1.96 standard errors; NaN for one user.
+    """
     return 1.96 * float(each.std(ddof=1)) / math.sqrt(each.size) if each.size > 1 else math.nan
 
 

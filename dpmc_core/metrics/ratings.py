@@ -27,10 +27,11 @@ def clipped(predicted: FloatArray, ratings: Ratings) -> FloatArray:
 
 
 def truth_rmse(left: FloatArray, right: FloatArray, truth: Truth) -> float:
-    """√(‖UVᵀ − M‖²/mn) over the whole matrix, the papers' metric for synthetic data (huber-paper section 4).
+    """√(‖UVᵀ − M‖²/mn) over the whole matrix, the papers' metric for synthetic data (huber-paper
+    section 4).
 
-    ‖UVᵀ − M‖ = ‖[U, −L][V, R]ᵀ‖ equals the norm of the product of the two triangular QR factors, so the m×n matrix is
-    never formed and nothing cancels.
+    ‖UVᵀ − M‖ = ‖[U, −L][V, R]ᵀ‖ equals the norm of the product of the two triangular QR factors, so
+    the m×n matrix is never formed and nothing cancels.
     """
     a: FloatArray = np.asarray(np.linalg.qr(np.hstack([left, -truth.left]), mode="r"))
     b: FloatArray = np.asarray(np.linalg.qr(np.hstack([right, truth.right]), mode="r"))
@@ -54,7 +55,10 @@ def truth_rmse_clipped(
 def top_items(
     scores: FloatArray, exclude: NDArray[np.integer], count: int = 10
 ) -> NDArray[np.intp]:
-    """The ``count`` items of highest score (n_items,), best first, without those in ``exclude``; ties by item number."""
+    """The ``count`` items of highest score (n_items,), best first, without those in ``exclude``.
+
+    Ties by item number.
+    """
     usable = scores.copy()
     usable[exclude] = -np.inf
     order = np.argsort(-usable, kind="stable")[:count]

@@ -1,9 +1,10 @@
 """How well the words of a topic go together.
 
-Lives here: top words, NPMI over documents and TC-W2V, both by gensim. Does not live here: topic models.
+Lives here: top words, NPMI over documents and TC-W2V, both by gensim. Does not live here: topic
+models.
 
-TC-W2V with a word2vec trained on a small corpus can score random words above real topics (findings 16), so it is never shown without NPMI beside it and
-``W2V_WARNING``.
+TC-W2V with a word2vec trained on a small corpus can score random words above real topics (findings
+16), so it is never shown without NPMI beside it and ``W2V_WARNING``.
 """
 
 import math
@@ -34,8 +35,9 @@ __all__ = [
 
 TOP_WORDS = 10
 W2V_WARNING = (
-    "TC-W2V asks a word2vec that was trained on these same documents. On a small collection it puts all words close together and can score random words "
-    "above real topics: read NPMI, which does not."
+    "TC-W2V asks a word2vec that was trained on these same documents. On a small collection it "
+    "puts all words close together and can score random words above real topics: read NPMI, "
+    "which does not."
 )
 
 
@@ -59,11 +61,15 @@ def top_words(
 
 
 def npmi(samples: Samples, dictionary: FloatArray, count: int = TOP_WORDS) -> FloatArray:
-    """Mean normalised pointwise mutual information of each topic's ``count`` top words (K,), from −1 (never together) to 1 (always together).
+    """Mean normalised pointwise mutual information of each topic's ``count`` top words (K,), from
+    −1 (never together) to 1 (always together).
 
-    log(p(a,b)/p(a)p(b)) / −log p(a,b) over pairs, probabilities as shares of documents, counted by gensim (boolean documents, segmentation one–one; Röder, Both & Hinneburg 2015). A
-    pair that never occurs together has −1, the limit; gensim's own measure adds 1e-12 instead, which gives such pairs −0.4 to −0.9, the rarer the higher. A pair in all documents has 1. A topic
-    of fewer than two words has NaN. Computed from the documents without noise. Raises ``DataError`` for images.
+    log(p(a,b)/p(a)p(b)) / −log p(a,b) over pairs, probabilities as shares of documents, counted by
+    gensim (boolean documents, segmentation one–one; Röder, Both & Hinneburg 2015). A pair that
+    never occurs together has −1, the limit; gensim's own measure adds 1e-12 instead, which gives
+    such pairs −0.4 to −0.9, the rarer the higher. A pair in all documents has 1. A topic of fewer
+    than two words has NaN. Computed from the documents without noise. Raises ``DataError`` for
+    images.
     """
     if samples.counts is None:
         raise DataError("Coherence is for documents; these are images.")
@@ -106,10 +112,12 @@ def _npmi_of_pair(first: int, second: int, both: int, documents: int) -> float:
 
 
 def tc_w2v(samples: Samples, dictionary: FloatArray, count: int = TOP_WORDS) -> FloatArray:
-    """Mean pairwise cosine of each topic's top words (K,) under a word2vec trained on the same documents (O'Callaghan et al. 2015).
+    """Mean pairwise cosine of each topic's top words (K,) under a word2vec trained on the same
+    documents (O'Callaghan et al. 2015).
 
-    Never show it without ``npmi`` and ``W2V_WARNING``. One thread and a fixed seed: the same numbers every time. Trained once for the same documents. Raises
-    ``DataError`` where there is no running text (count files, images).
+    Never show it without ``npmi`` and ``W2V_WARNING``. One thread and a fixed seed: the same
+    numbers every time. Trained once for the same documents. Raises ``DataError`` where there is no
+    running text (count files, images).
     """
     if samples.unit == "image":
         raise DataError("Coherence is for documents; these are images.")
@@ -138,7 +146,9 @@ _vectors: WeakKeyDictionary[Samples, Any] = (
 
 
 def learned_words(texts: Sequence[str], words: Sequence[str]) -> Any:
-    """A word2vec of ``texts`` (gensim's ``KeyedVectors``; skip-gram, 100 numbers, window 5, 5 epochs, seed 0) of those ``words``. Takes a minute for thousands of documents."""
+    """A word2vec of ``texts`` (gensim's ``KeyedVectors``; skip-gram, 100 numbers, window 5, 5
+    epochs, seed 0) of those ``words``. Takes a minute for thousands of documents.
+    """
     from gensim.models import Word2Vec  # slow to import
 
     return Word2Vec(

@@ -1,7 +1,8 @@
 """What a ledger spends: every method that holds, and the tightest of them.
 
-Lives here: which accounting method is valid for which ledger, what each rests on, and one table of answers. Does not live
-here: the methods (``rdp``, ``pld``, dp-accounting), or who is protected and how soundly (``statement``).
+Lives here: which accounting method is valid for which ledger, what each rests on, and one table of
+answers. Does not live here: the methods (``rdp``, ``pld``, dp-accounting), or who is protected and
+how soundly (``statement``).
 """
 
 import math
@@ -14,6 +15,7 @@ import numpy as np
 
 from dpmc_core import limits
 from dpmc_core.errors import NotApplicable, ParameterError
+from dpmc_core.facts import facts
 from dpmc_core.mechanisms import Gaussian, Huber, Laplace
 from dpmc_core.privacy.ledger import Ledger
 from dpmc_core.privacy.rdp import ORDERS, release_rdp, zcdp
@@ -32,17 +34,19 @@ __all__ = [
 ]
 
 HOUSE_PROOF = (
-    "rests on a proof in this project (docs/huber-composition.md) that has not been peer-reviewed; each of its steps is "
-    "also checked numerically"
+    "rests on a proof in this project (docs/huber-composition.md) that has not been "
+    "peer-reviewed; each of its steps is also checked numerically"
 )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Account:
-    """One method's answer for a whole ledger: it is (``epsilon``, ``delta``)-DP if the sensitivities are right.
+    """One method's answer for a whole ledger.
 
-    ``method`` is a key of ``METHODS``; ``published`` is False where the answer needs ``HOUSE_PROOF``. A method that does not
-    apply has ε = ∞ and says why in ``note``.
+    It is (``epsilon``, ``delta``)-DP if the sensitivities are right.
+
+    ``method`` is a key of ``METHODS``; ``published`` is False where the answer needs
+    ``HOUSE_PROOF``. A method that does not apply has ε = ∞ and says why in ``note``.
     """
 
     method: str
@@ -63,41 +67,25 @@ class Account:
 
 
 METHODS: dict[str, tuple[str, str]] = {
-    "pure": ("Adding up ε", "The pure ε of every release, added up; it never fails (δ = 0)."),
-    "advanced": (
-        "Knowing only each ε",
-        "The best composition there is if no more is known of a release than its ε (Kairouz, Oh & Viswanath 2015; Murtagh & Vadhan 2016), by dp-accounting.",
-    ),
-    "renyi-published": (
-        "Rényi, published bounds",
-        "Rényi divergences added up, vectors with Huber or Laplace noise as ε²/2-zCDP per coordinate (Bun & Steinke 2016).",
-    ),
-    "renyi": (
-        "Rényi",
-        "Rényi divergences added up, each release by the smallest bound that holds; converted by dp-accounting.",
-    ),
-    "pld": (
-        "Privacy loss distribution",
-        "The distribution of the whole privacy loss, by convolution (dp-accounting, pessimistic discretisation).",
-    ),
-    "exact": (
-        "Exact",
-        "The exact privacy profile, with nothing lost: one release, or Gaussian noise throughout.",
-    ),
+    name: (said["title"], said["how"]) for name, said in facts("methods").items()
 }
 
 
 def account(ledger: Ledger, delta: float) -> tuple[Account, ...]:
     """The answers of all ``METHODS`` for ``ledger`` at ``delta``, in that order; cached.
 
-    Every answer with finite ε is valid on its own (for adaptively chosen releases too). Raises ``ParameterError`` unless
-    1e-15 ≤ δ < 1. An empty ledger has no account: it released nothing with noise.
+    Every answer with finite ε is valid on its own (for adaptively chosen releases too). Raises
+    ``ParameterError`` unless 1e-15 ≤ δ < 1. An empty ledger has no account: it released nothing
+    with noise.
     """
     return _account(ledger, checked_delta(delta))
 
 
 def checked_delta(delta: float) -> float:
-    """``delta`` if a composed ε can be read at it; raises ``ParameterError`` unless 1e-15 ≤ δ < 1."""
+    """``delta`` if a composed ε can be read at it.
+
+    Raises ``ParameterError`` unless 1e-15 ≤ δ < 1.
+    """
     try:
         return limits.check("account_delta", delta)
     except ParameterError as error:
@@ -115,10 +103,12 @@ def best_published(accounts: tuple[Account, ...]) -> Account:
 
 
 def tightest(ledger: Ledger, delta: float, *, coarse: bool = False) -> float:
-    """ε of the tightest method, without the answers of methods that cannot be it; for curves and searches.
+    """ε of the tightest method, without the answers of methods that cannot be it.
 
-    ``coarse`` takes fewer points for a privacy loss distribution, and for vectors Rényi bounds that need one divergence
-    only: an upper bound still, for single numbers by less than 0.1 % as a rule.
+    For curves and searches.
+
+    ``coarse`` takes fewer points for a privacy loss distribution, and for vectors Rényi bounds that
+    need one divergence only: an upper bound still, for single numbers by less than 0.1 % as a rule.
     """
     delta = checked_delta(delta)
     if gaussian_equivalent(ledger) is not None:
@@ -138,10 +128,11 @@ def tightest(ledger: Ledger, delta: float, *, coarse: bool = False) -> float:
 
 
 def gaussian_equivalent(ledger: Ledger) -> Gaussian | None:
-    """The one Gaussian release of sensitivity 1 that a ledger of Gaussian releases equals, or None for other noise.
+    """The one Gaussian release of sensitivity 1 that a ledger of Gaussian releases equals, or None
+    for other noise.
 
-    k Gaussian releases with shifts Δᵢ/σᵢ have the likelihood ratio of one with shift √Σ(Δᵢ/σᵢ)² (Dong, Roth & Su 2022,
-    Corollary 3.3, adaptive choices included).
+    k Gaussian releases with shifts Δᵢ/σᵢ have the likelihood ratio of one with shift √Σ(Δᵢ/σᵢ)²
+    (Dong, Roth & Su 2022, Corollary 3.3, adaptive choices included).
     """
     square = 0.0
     for release in ledger.releases:
@@ -169,7 +160,8 @@ def _account(ledger: Ledger, delta: float) -> tuple[Account, ...]:
 
 
 Answer = tuple[float, bool, str]
-_MANY = 12  # kinds of release: beyond this, methods that take a moment for each kind are left out or simplified
+# kinds of release: beyond this, methods that take a moment for each kind are left out or simplified
+_MANY = 12
 
 
 def _few(ledger: Ledger) -> None:

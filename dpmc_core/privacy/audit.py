@@ -1,13 +1,16 @@
 """Audits: what an attacker who sees the output can prove about ε.
 
-Lives here: a distinguishing attack with a held-out choice of its rule, and the lower bound on ε that its successes prove at a
-stated confidence. It attacks any numbers drawn with and without a person, so it imports no algorithm; what is attacked is put
-together in ``experiments.audit_targets``. An audit can show that a claim is wrong; it never shows that one is right.
+Lives here: a distinguishing attack with a held-out choice of its rule, and the lower bound on ε
+that its successes prove at a stated confidence. It attacks any numbers drawn with and without a
+person, so it imports no algorithm; what is attacked is put together in
+``experiments.audit_targets``. An audit can show that a claim is wrong; it never shows that one is
+right.
 
-How: half of the outputs choose the rule (a linear score when an output has several numbers, then an event "score above/at
-most τ" and a direction), the other half, never looked at before, is counted. If P(event | in) ≥ p and P(event | out) ≤ q, each with
-Clopper–Pearson confidence 1 − β/2, then every (ε, δ) that holds has p ≤ e^ε·q + δ, hence ε ≥ log((p − δ)/q) with
-confidence 1 − β (Jagielski, Ullman & Oprea 2020, "Auditing differentially private machine learning").
+How: half of the outputs choose the rule (a linear score when an output has several numbers, then an
+event "score above/at most τ" and a direction), the other half, never looked at before, is counted.
+If P(event | in) ≥ p and P(event | out) ≤ q, each with Clopper–Pearson confidence 1 − β/2, then
+every (ε, δ) that holds has p ≤ e^ε·q + δ, hence ε ≥ log((p − δ)/q) with confidence 1 − β
+(Jagielski, Ullman & Oprea 2020, "Auditing differentially private machine learning").
 """
 
 import math
@@ -32,18 +35,22 @@ __all__ = [
 
 FloatArray = NDArray[np.float64]
 _CANDIDATES = 400  # thresholds that the choosing half compares
-_FIT_SHARE = 0.6  # of the choosing half, for the weights of a linear score; the rest of it chooses the threshold
+# of the choosing half, for the weights of a linear score; the rest of it chooses the threshold
+_FIT_SHARE = 0.6
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Bound:
-    """What the held-out outputs prove: the true ε at ``delta`` is at least ``epsilon``, with this ``confidence``.
+    """What the held-out outputs prove.
 
-    The event is "score > ``threshold``" (``above``) or "score ≤ ``threshold``"; it was seen ``hits_likely`` times in
-    ``runs_likely`` outputs of the dataset that makes it likely (the one with the person in it if ``likely_in``), and ``hits_unlikely``
-    times in ``runs_unlikely`` of its neighbour. ``accuracy`` is the share of held-out outputs that a rule chosen for that (not the event
-    above) attributes correctly, both datasets weighing the same; ``accuracy_low`` and ``accuracy_high`` are a
-    Clopper–Pearson interval at the same confidence.
+    The true ε at ``delta`` is at least ``epsilon``, with this ``confidence``.
+
+    The event is "score > ``threshold``" (``above``) or "score ≤ ``threshold``"; it was seen
+    ``hits_likely`` times in ``runs_likely`` outputs of the dataset that makes it likely (the one
+    with the person in it if ``likely_in``), and ``hits_unlikely`` times in ``runs_unlikely`` of its
+    neighbour. ``accuracy`` is the share of held-out outputs that a rule chosen for that (not the
+    event above) attributes correctly, both datasets weighing the same; ``accuracy_low`` and
+    ``accuracy_high`` are a Clopper–Pearson interval at the same confidence.
     """
 
     epsilon: float
@@ -63,7 +70,9 @@ class Bound:
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Attack:
-    """A finished attack: what it proves, and the scores of the held-out outputs (one number each) for a picture."""
+    """A finished attack: what it proves, and the scores of the held-out outputs (one number each)
+    for a picture.
+    """
 
     bound: Bound
     scores_in: FloatArray
@@ -73,8 +82,10 @@ class Attack:
 def clopper_pearson(
     hits: NDArray[np.integer] | int, runs: int, error: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Exact one-sided bounds on a probability (Clopper & Pearson 1934): below the first, and above the second, each with
-    probability at most ``error``."""
+    """Exact one-sided bounds on a probability (Clopper & Pearson 1934).
+
+    Below the first, and above the second, each with probability at most ``error``.
+    """
     k = np.asarray(hits, dtype=np.float64)
     with np.errstate(invalid="ignore"):
         low = np.where(k > 0, special.betaincinv(np.maximum(k, 1), runs - k + 1, error), 0.0)
@@ -85,7 +96,8 @@ def clopper_pearson(
 
 
 def proves_at_most(runs: int, confidence: float, delta: float = 0.0) -> float:
-    """The largest ε that ``runs`` held-out outputs per dataset can prove, when the attack never errs.
+    """The largest ε that ``runs`` held-out outputs per dataset can prove, when the attack never
+    errs.
 
     >>> round(proves_at_most(1000, 0.95), 2)
     5.6
@@ -102,7 +114,10 @@ def lower_bound(
     delta: float = 0.0,
     confidence: float = 0.999,
 ) -> Bound:
-    """What ``attack`` proves: the true ε at ``delta`` is at least ``Bound.epsilon``, with this ``confidence``."""
+    """What ``attack`` proves.
+
+    The true ε at ``delta`` is at least ``Bound.epsilon``, with this ``confidence``.
+    """
     return attack(outputs_in, outputs_out, delta=delta, confidence=confidence).bound
 
 
@@ -115,9 +130,9 @@ def attack(
 ) -> Attack:
     """Choose a rule on half of the outputs, count it on the other half, and bound ε from below.
 
-    ``outputs_in`` (n×d or n) were released from the dataset with the person, ``outputs_out`` from its neighbour, all
-    independently. Raises ``DataError`` for fewer than 8 outputs of either or different widths, ``ParameterError`` for δ outside [0, 1) or
-    confidence outside (0.5, 1).
+    ``outputs_in`` (n×d or n) were released from the dataset with the person, ``outputs_out`` from
+    its neighbour, all independently. Raises ``DataError`` for fewer than 8 outputs of either or
+    different widths, ``ParameterError`` for δ outside [0, 1) or confidence outside (0.5, 1).
     """
     if not 0 <= delta < 1:
         raise ParameterError("delta", delta, "at least 0 and below 1")
@@ -163,7 +178,8 @@ def attack(
         int(np.count_nonzero((s > cut) == (in_above == inside)))
         for s, inside in zip(counted, (True, False), strict=True)
     ]
-    # each of the four bounds errs with probability error/2, so both ends together with 1 − confidence
+    # each of the four bounds errs with probability error/2, so both ends together with 1 −
+    # confidence
     spread = [
         clopper_pearson(hits, len(s), error / 2) for hits, s in zip(right, counted, strict=True)
     ]
@@ -189,7 +205,8 @@ def attack(
 def linear_scores(outputs_in: FloatArray, outputs_out: FloatArray) -> FloatArray:
     """Weights w (length d) of Fisher's linear discriminant, w = (S + λI)⁻¹(mean in − mean out).
 
-    S is the pooled covariance (d×d); λ is a hundredth of its mean diagonal, so that more numbers than outputs do no harm.
+    S is the pooled covariance (d×d); λ is a hundredth of its mean diagonal, so that more numbers
+    than outputs do no harm.
     """
     centre_in, centre_out = outputs_in.mean(axis=0), outputs_out.mean(axis=0)
     rest = np.concatenate([outputs_in - centre_in, outputs_out - centre_out])
@@ -216,7 +233,10 @@ def _most_accurate(scores_in: FloatArray, scores_out: FloatArray) -> tuple[float
 def _choose_rule(
     scores_in: FloatArray, scores_out: FloatArray, delta: float, error: float
 ) -> tuple[float, bool, bool]:
-    """Of all candidate events and directions the one that would prove most on these outputs: (threshold, above, likely in)."""
+    """Of all candidate events and directions the one that would prove most on these outputs.
+
+    (threshold, above, likely in).
+    """
     pooled = np.sort(np.concatenate([scores_in, scores_out]))
     # dense in both tails, where rare events prove large ε
     tails = np.geomspace(1, len(pooled) / 2, _CANDIDATES // 2).astype(int)

@@ -1,7 +1,9 @@
-"""Plans: what a private run will release, its noise calibrated to a total ε before any data is read.
+"""Plans: what a private run will release, its noise calibrated to a total ε before any data is
+read.
 
-Lives here: the budget a visitor sets, relative shares of it, and the ``Curator``, through which every noisy sum of a user-level
-algorithm leaves. Does not live here: what is summed (``moments``, ``completion``) or how a ledger is counted (``account``).
+Lives here: the budget a visitor sets, relative shares of it, and the ``Curator``, through which
+every noisy sum of a user-level algorithm leaves. Does not live here: what is summed (``moments``,
+``completion``) or how a ledger is counted (``account``).
 """
 
 import math
@@ -28,10 +30,12 @@ FAMILIES = ("gaussian", "laplace", "huber")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Budget:
-    """The total ``epsilon`` at ``delta`` that a run may spend, and the noise ``family`` it spends it on.
+    """The total ``epsilon`` at ``delta`` that a run may spend, and the noise ``family`` it spends
+    it on.
 
-    ``alpha`` shapes Huber noise. ``norm`` is the vector norm in which a user's contribution is to be clipped: ℓ2 for Gaussian
-    noise, ℓ1 for noise whose loss grows with the ℓ1 shift. Raises ``ParameterError``.
+    ``alpha`` shapes Huber noise. ``norm`` is the vector norm in which a user's contribution is to
+    be clipped: ℓ2 for Gaussian noise, ℓ1 for noise whose loss grows with the ℓ1 shift. Raises
+    ``ParameterError``.
     """
 
     epsilon: float
@@ -61,16 +65,21 @@ class Budget:
 
 
 def norm_of(family: str) -> int:
-    """The norm whose sensitivity a noise family's privacy depends on: 2 for Gaussian noise (and without noise), else 1."""
+    """The norm whose sensitivity a noise family's privacy depends on.
+
+    2 for Gaussian noise (and without noise), else 1.
+    """
     return 1 if family in ("laplace", "huber") else 2
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Part:
-    """One planned release: a vector of ``coordinates`` numbers released ``count`` times, with a ``share`` of the budget.
+    """One planned release: a vector of ``coordinates`` numbers released ``count`` times, with a
+    ``share`` of the budget.
 
-    The noise's standard deviation is proportional to sensitivity/√(share/count): with Gaussian noise a share is the part of
-    Σ(Δ/σ)² that it spends. Sensitivities are for one unit added or removed, derived at ``source``.
+    The noise's standard deviation is proportional to sensitivity/√(share/count): with Gaussian
+    noise a share is the part of Σ(Δ/σ)² that it spends. Sensitivities are for one unit added or
+    removed, derived at ``source``.
     """
 
     what: str
@@ -101,7 +110,10 @@ class Part:
 
 
 def for_replacing(parts: Mapping[str, Part]) -> dict[str, Part]:
-    """The same sums for neighbours that differ in one unit replaced: leaving and joining move a sum by at most twice as much."""
+    """The same sums for neighbours that differ in one unit replaced.
+
+    Leaving and joining move a sum by at most twice as much.
+    """
     return {
         name: replace(
             part,
@@ -133,10 +145,12 @@ def _planned(parts: tuple[Part, ...], budget: Budget, fixed: Ledger) -> Ledger:
 def plan(
     parts: Mapping[str, Part], budget: Budget | None, fixed: Mapping[str, Release] | None = None
 ) -> dict[str, Release] | None:
-    """The releases of a run by name, with the least noise at which all together spend at most the budget; None without one.
+    """The releases of a run by name, with the least noise at which all together spend at most the
+    budget; None without one.
 
-    ``fixed`` releases (whose noise is given) belong to the same run. All noise is decided here, before any data is read: how
-    much a later release gets never depends on what an earlier one showed. Raises ``ParameterError``.
+    ``fixed`` releases (whose noise is given) belong to the same run. All noise is decided here,
+    before any data is read: how much a later release gets never depends on what an earlier one
+    showed. Raises ``ParameterError``.
     """
     if budget is None:
         return None
@@ -154,10 +168,13 @@ def shift_of(release: Release) -> float:
 
 
 class Curator:
-    """The only door through which a sum over users leaves: adds the planned noise and writes the ledger.
+    """The only door through which a sum over users leaves.
 
-    With ``plan`` None nothing is protected: sums leave as they are and the ledger stays empty. A release planned ``count``
-    times may leave that often and no more (``RuntimeError``: the algorithm and its plan disagree).
+    Adds the planned noise and writes the ledger.
+
+    With ``plan`` None nothing is protected: sums leave as they are and the ledger stays empty. A
+    release planned ``count`` times may leave that often and no more (``RuntimeError``: the
+    algorithm and its plan disagree).
     """
 
     def __init__(self, plan: Mapping[str, Release] | None, rng: np.random.Generator) -> None:
@@ -175,7 +192,9 @@ class Curator:
         return 0.0 if self._plan is None else self._plan[name].mechanism.std
 
     def shift(self, name: str) -> float:
-        """Sensitivity over standard deviation of release ``name``, in the norm its noise asks for; ∞ without noise."""
+        """Sensitivity over standard deviation of release ``name``, in the norm its noise asks for;
+        ∞ without noise.
+        """
         return math.inf if self._plan is None else shift_of(self._plan[name])
 
     def release(self, name: str, exact: FloatArray) -> FloatArray:
@@ -190,10 +209,12 @@ class Curator:
         return exact + sample(planned, self._rng).reshape(exact.shape)
 
     def stream(self, name: str) -> Callable[[int, int], FloatArray] | None:
-        """The noise of release ``name`` in pieces: ``noise(start, size)`` for a piece of ``size`` numbers that begins at ``start``.
+        """The noise of release ``name`` in pieces.
 
-        For sums too large to hold at once. The ledger gains the whole release now; pieces may be asked for in any order and by
-        several threads, each ``start`` once. None without noise.
+        ``noise(start, size)`` for a piece of ``size`` numbers that begins at ``start``.
+
+        For sums too large to hold at once. The ledger gains the whole release now; pieces may be
+        asked for in any order and by several threads, each ``start`` once. None without noise.
         """
         if self._plan is None:
             return None

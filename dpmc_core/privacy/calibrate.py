@@ -1,6 +1,7 @@
 """The other way round: how much noise a budget asks for.
 
-Lives here: scaling the noise of a ledger until its ε at δ is what was asked. Does not live here: accounting (``account``).
+Lives here: scaling the noise of a ledger until its ε at δ is what was asked. Does not live here:
+accounting (``account``).
 """
 
 import math
@@ -32,11 +33,13 @@ def scaled(mechanism: Mechanism, factor: float) -> Mechanism:
             sensitivity=mechanism.sensitivity * factor,
             gamma=mechanism.gamma,
         )
-    return replace(mechanism, scale=mechanism.scale * factor)  # type: ignore[type-var,attr-defined]
+    return replace(mechanism, scale=mechanism.scale * factor)  # type: ignore[attr-defined]
 
 
 def _equal_zcdp(ledger: Ledger, epsilon: float, delta: float) -> float:
-    """The log of the factor that would do if every release were Gaussian noise of the same zCDP, which a long composition nearly is."""
+    """The log of the factor that would do if every release were Gaussian noise of the same zCDP,
+    which a long composition nearly is.
+    """
     rho = sum(release.count * zcdp(release, published=False) for release in ledger.releases)
     try:
         return 0.5 * math.log(2 * rho) + math.log(
@@ -61,12 +64,15 @@ def least_noise(
     fixed: Ledger | None = None,
     quick: bool = False,
 ) -> Ledger:
-    """``ledger`` with all noise multiplied by the least factor at which its tightest ε at ``delta`` is at most ``epsilon``.
+    """``ledger`` with all noise multiplied by the least factor at which its tightest ε at ``delta``
+    is at most ``epsilon``.
 
-    The factor is right to ``tolerance`` relative, on the safe side: the returned ledger's ε is at most ``epsilon``. Sensitivities
-    and counts stay. ``fixed`` releases are made besides, with the noise they have: what is returned is without them, its ε with
-    them. ``coarse`` counts as ``tightest`` does. ``quick`` begins the search where releases of equal zCDP would end it: half the counts, and another
-    answer within ``tolerance`` (so plans of runs do without: their noise stays what it was). Cached. Raises ``ParameterError`` for ε or δ out of range, where no noise in
+    The factor is right to ``tolerance`` relative, on the safe side: the returned ledger's ε is at
+    most ``epsilon``. Sensitivities and counts stay. ``fixed`` releases are made besides, with the
+    noise they have: what is returned is without them, its ε with them. ``coarse`` counts as
+    ``tightest`` does. ``quick`` begins the search where releases of equal zCDP would end it: half
+    the counts, and another answer within ``tolerance`` (so plans of runs do without: their noise
+    stays what it was). Cached. Raises ``ParameterError`` for ε or δ out of range, where no noise in
     range is enough, or where ``fixed`` alone costs ε or more.
     """
     epsilon, delta = limits.check("epsilon", epsilon), checked_delta(delta)

@@ -1,6 +1,9 @@
-"""Comparisons that the pages draw: ε against how often one releases, prices, and the papers' own counts re-done.
+"""Comparisons that the pages draw.
 
-Lives here: curves and tables made of ledgers and accounts. Does not live here: accounting (``account``) or pictures.
+ε against how often one releases, prices, and the papers' own counts re-done.
+
+Lives here: curves and tables made of ledgers and accounts. Does not live here: accounting
+(``account``) or pictures.
 """
 
 import math
@@ -16,10 +19,11 @@ __all__ = ["DpalsCount", "dpals_counts", "dpals_ledger", "epsilon_curve", "price
 
 
 def price(mechanism: Mechanism, sensitivity: float) -> float:
-    """What one release costs in a long composition, relative to Gaussian noise of the same variance (1 = the same).
+    """What one release costs in a long composition, relative to Gaussian noise of the same variance
+    (1 = the same).
 
-    D₁·2σ²/Δ², the Kullback–Leibler divergence at this shift against the Gaussian's Δ²/2σ². For small shifts it tends to
-    I·σ²: 2 for Laplace, between 1 and 2 for Huber noise (findings 4).
+    D₁·2σ²/Δ², the Kullback–Leibler divergence at this shift against the Gaussian's Δ²/2σ². For
+    small shifts it tends to I·σ²: 2 for Laplace, between 1 and 2 for Huber noise (findings 4).
 
     >>> from dpmc_core.mechanisms import Laplace
     >>> round(price(Laplace(scale=1.0), 1e-3), 2)
@@ -30,7 +34,10 @@ def price(mechanism: Mechanism, sensitivity: float) -> float:
 
 @lru_cache(maxsize=256)
 def epsilon_curve(release: Release, counts: tuple[int, ...], delta: float) -> tuple[float, ...]:
-    """The tightest ε at ``delta`` when ``release`` is made so many times, for each of ``counts``; cached."""
+    """The tightest ε at ``delta`` when ``release`` is made so many times, for each of ``counts``.
+
+    Cached.
+    """
     return tuple(
         tightest(Ledger((replace(release, count=count),)), delta, coarse=True) for count in counts
     )
@@ -40,10 +47,12 @@ def epsilon_curve(release: Release, counts: tuple[int, ...], delta: float) -> tu
 def variance_curve(
     release: Release, counts: tuple[int, ...], epsilon: float, delta: float
 ) -> tuple[float, ...]:
-    """The least variance of ``release``'s noise, shape kept, with which so many of it have at most ``epsilon`` at ``delta``; cached.
+    """The least variance of ``release``'s noise, shape kept, with which so many of it have at most
+    ``epsilon`` at ``delta``; cached.
 
-    The counting is right to 0.2 % for single numbers; for vectors with Laplace or Huber noise it is an upper bound that may
-    be a fifth too large, where Gaussian noise is counted exactly. For pictures: ``calibrate.least_noise`` is sharper.
+    The counting is right to 0.2 % for single numbers; for vectors with Laplace or Huber noise it is
+    an upper bound that may be a fifth too large, where Gaussian noise is counted exactly. For
+    pictures: ``calibrate.least_noise`` is sharper.
     """
     made = (
         least_noise(
@@ -61,12 +70,15 @@ def variance_curve(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DpalsCount:
-    """One setting of Table 4 of the DPALS paper and six ways to count it, all at δ = 1e-5, one user added or removed.
+    """One setting of Table 4 of the DPALS paper and six ways to count it, all at δ = 1e-5, one user
+    added or removed.
 
-    ``printed`` is the paper's target; ``theorem`` counts one of the two releases of a step, as its Theorem 1 does, plus
-    pre-processing; ``both`` counts both, with the paper's conversion; ``exact`` counts both, exactly. ``derived`` also counts
-    the private mean as it must be: a sum over k ratings is one number that moves by k·Γ_M, not √k·Γ_M, so that pre-processing costs
-    2k/σ_p² and not (k + 1)/σ_p² (our own finding, ``completion.preprocessing``); with the paper's conversion, and ``derived_exact`` exactly.
+    ``printed`` is the paper's target; ``theorem`` counts one of the two releases of a step, as its
+    Theorem 1 does, plus pre-processing; ``both`` counts both, with the paper's conversion;
+    ``exact`` counts both, exactly. ``derived`` also counts the private mean as it must be: a sum
+    over k ratings is one number that moves by k·Γ_M, not √k·Γ_M, so that pre-processing costs
+    2k/σ_p² and not (k + 1)/σ_p² (our own finding, ``completion.preprocessing``); with the paper's
+    conversion, and ``derived_exact`` exactly.
     """
 
     dataset: str
@@ -101,10 +113,13 @@ def dpals_ledger(
     *,
     derived: bool = False,
 ) -> Ledger:
-    """What DPALS releases (dpals-paper, Algorithms 1 and 3), with sensitivities in units of its clipping norms.
+    """What DPALS releases (dpals-paper, Algorithms 1 and 3), with sensitivities in units of its
+    clipping norms.
 
-    A user is in ``items`` k items' statistics, whose parts of norm ≤ 1 add up to a vector of ℓ2 norm √k: once per step in the Gram
-    matrices with noise σ_G and once in the right-hand sides with σ_g. Pre-processing costs (k + 1)/σ_p² (findings 9), hence a shift of √(2(k + 1)); ``derived`` takes 2k/σ_p², hence √(4k).
+    A user is in ``items`` k items' statistics, whose parts of norm ≤ 1 add up to a vector of ℓ2
+    norm √k: once per step in the Gram matrices with noise σ_G and once in the right-hand sides with
+    σ_g. Pre-processing costs (k + 1)/σ_p² (findings 9), hence a shift of √(2(k + 1)); ``derived``
+    takes 2k/σ_p², hence √(4k).
     """
 
     def release(what: str, sigma: float, shift: float, count: int) -> Release:
@@ -118,7 +133,9 @@ def dpals_ledger(
             coordinates=1,
             count=count,
             sound=False,
-            source="dpals-paper, Appendix A and C, with both releases of a step counted (findings 9)",
+            source=(
+                "dpals-paper, Appendix A and C, with both releases of a step counted (findings 9)"
+            ),
         )
 
     root = math.sqrt(items)

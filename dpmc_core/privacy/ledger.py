@@ -1,8 +1,8 @@
 """Releases and the ledger of a run.
 
-Lives here: ``draw``, the one function that solvers call for noise; it returns the noise *and* the release, so the count
-cannot drift from the algorithm. Does not live here: what the releases add up to (``account``, ``statement``) or reading
-a ledger from a file (``ledger_file``).
+Lives here: ``draw``, the one function that solvers call for noise; it returns the noise *and* the
+release, so the count cannot drift from the algorithm. Does not live here: what the releases add up
+to (``account``, ``statement``) or reading a ledger from a file (``ledger_file``).
 """
 
 import math
@@ -28,14 +28,15 @@ NEIGHBOURS: tuple[str, ...] = get_args(Neighbours)
 class Release:
     """One noisy vector that leaves the curator, and how often it did.
 
-    Between neighbours (``neighbours``, in data of one ``unit``) the vector moves by at most ``l1_sensitivity`` in the ℓ1
-    norm and ``l2_sensitivity`` in the ℓ2 norm, both in units of the released number; ``sound`` says whether they are
-    derived (a guarantee) or assumed (*nominal*, as a paper counts). ``coordinates`` is the length d of the vector,
-    ``count`` how many times a vector of this kind was released, ``mechanism`` the noise on each coordinate, ``source``
-    where the sensitivities come from.
+    Between neighbours (``neighbours``, in data of one ``unit``) the vector moves by at most
+    ``l1_sensitivity`` in the ℓ1 norm and ``l2_sensitivity`` in the ℓ2 norm, both in units of the
+    released number; ``sound`` says whether they are derived (a guarantee) or assumed (*nominal*, as
+    a paper counts). ``coordinates`` is the length d of the vector, ``count`` how many times a
+    vector of this kind was released, ``mechanism`` the noise on each coordinate, ``source`` where
+    the sensitivities come from.
 
-    Raises ``ParameterError`` when a number is out of range, or when ℓ2 ≤ ℓ1 ≤ √d·ℓ2, which holds for every vector, does
-    not hold. Staircase noise is accounted for single numbers only.
+    Raises ``ParameterError`` when a number is out of range, or when ℓ2 ≤ ℓ1 ≤ √d·ℓ2, which holds
+    for every vector, does not hold. Staircase noise is accounted for single numbers only.
     """
 
     what: str
@@ -68,7 +69,8 @@ class Release:
             raise ParameterError(
                 "l1_sensitivity",
                 l1,
-                f"at most √coordinates times the l2_sensitivity, {math.sqrt(coordinates) * l2:g}: no vector exceeds it",
+                "at most √coordinates times the l2_sensitivity, "
+                f"{math.sqrt(coordinates) * l2:g}: no vector exceeds it",
             )
         ratio = l1 / self.mechanism.std
         if not 1e-12 <= ratio <= 1e12:
@@ -94,7 +96,7 @@ class Release:
         """A JSON-able copy; the mechanism becomes its name and parameters."""
         # built field by field: asdict would turn the mechanism into a nameless dict
         out = {name: getattr(self, name) for name in self.__slots__ if name != "mechanism"}
-        parameters = asdict(self.mechanism)  # type: ignore[call-overload]
+        parameters = asdict(self.mechanism)
         out["mechanism"] = {"name": self.mechanism.name, **parameters}
         return out
 
@@ -154,8 +156,8 @@ def draw(
 ) -> tuple[NDArray[np.float64], Release]:
     """Noise of ``shape`` and the release that it makes, together.
 
-    With ``count`` > 1 the first axis of ``shape`` runs over ``count`` separate releases. The keyword arguments are
-    those of ``Release``. Returns (noise, release).
+    With ``count`` > 1 the first axis of ``shape`` runs over ``count`` separate releases. The
+    keyword arguments are those of ``Release``. Returns (noise, release).
     """
     release = Release(
         what=what,
@@ -173,6 +175,9 @@ def draw(
 
 
 def sample(release: Release, rng: np.random.Generator) -> NDArray[np.float64]:
-    """The noise that a planned ``release`` says: count×coordinates numbers, or coordinates numbers for a count of 1."""
+    """The noise that a planned ``release`` says.
+
+    Count×coordinates numbers, or coordinates numbers for a count of 1.
+    """
     shape = (release.coordinates,) if release.count == 1 else (release.count, release.coordinates)
     return np.asarray(release.mechanism.sample(shape, rng), dtype=np.float64)

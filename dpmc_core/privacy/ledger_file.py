@@ -1,7 +1,8 @@
 """Ledgers as files: what a run exported, read back and checked.
 
-Lives here: from JSON text to a ``Ledger``, with one clear sentence for everything that is wrong with a file; nothing is
-read halfway. Does not live here: writing (``Ledger.as_dict``) or accounting (``account``).
+Lives here: from JSON text to a ``Ledger``, with one clear sentence for everything that is wrong
+with a file; nothing is read halfway. Does not live here: writing (``Ledger.as_dict``) or accounting
+(``account``).
 """
 
 import json
@@ -25,8 +26,11 @@ _NAMES = {"unit": "record", "neighbours": "add/remove-one"}
 
 
 def read_ledger(path: str | Path) -> Ledger:
-    """The ledger in the file at ``path``. Raises ``DataError`` for a file that cannot be read, is larger than
-    ``MOST_BYTES`` or is not JSON, and ``ParameterError`` for what is wrong inside."""
+    """The ledger in the file at ``path``.
+
+    Raises ``DataError`` for a file that cannot be read, is larger than ``MOST_BYTES`` or is not
+    JSON, and ``ParameterError`` for what is wrong inside.
+    """
     path = Path(path)
     try:
         size = path.stat().st_size
@@ -44,7 +48,9 @@ def read_ledger(path: str | Path) -> Ledger:
 
 
 def ledger_from_text(text: bytes | str, name: str = "ledger") -> Ledger:
-    """The ledger in JSON ``text``: a ledger, a run's exported result, or a list of results of which exactly one has noise.
+    """The ledger in JSON ``text``.
+
+    A ledger, a run's exported result, or a list of results of which exactly one has noise.
 
     Raises as ``read_ledger``; ``name`` is what messages call it.
     """
@@ -58,7 +64,8 @@ def ledger_from_text(text: bytes | str, name: str = "ledger") -> Ledger:
         noisy = [entry for entry in raw if isinstance(entry, Mapping) and _has_releases(entry)]
         if len(noisy) != 1:
             raise DataError(
-                f"{name!r} holds {len(noisy)} results with noise: it must hold one; export the ledger of one configuration."
+                f"{name!r} holds {len(noisy)} results with noise: it must hold one; export the "
+                "ledger of one configuration."
             )
         raw = noisy[0]
     if isinstance(raw, Mapping) and isinstance(raw.get("ledger"), Mapping):
@@ -69,9 +76,10 @@ def ledger_from_text(text: bytes | str, name: str = "ledger") -> Ledger:
 def ledger_from_dict(raw: object) -> Ledger:
     """The ledger that ``Ledger.as_dict`` wrote.
 
-    Of the two sensitivities one may be missing: ℓ2 is then at most ℓ1, and ℓ1 at most √coordinates·ℓ2, for which
-    ``coordinates`` must be given. Otherwise ``count`` and ``coordinates`` default to 1 (one number, once), ``sound`` to false: what a file
-    does not say is not a guarantee.
+    Of the two sensitivities one may be missing: ℓ2 is then at most ℓ1, and ℓ1 at most
+    √coordinates·ℓ2, for which ``coordinates`` must be given. Otherwise ``count`` and
+    ``coordinates`` default to 1 (one number, once), ``sound`` to false: what a file does not say is
+    not a guarantee.
     """
     if not isinstance(raw, Mapping) or not isinstance(raw.get("releases"), list):
         raise DataError(f"This is not a ledger: it must be {_FORM}.")
@@ -166,7 +174,7 @@ def _mechanism(raw: object) -> Mechanism:
         {"epsilon", "sensitivity", "gamma"}
         if family is Staircase
         else {f.name for f in fields(family)}
-    )  # type: ignore[arg-type]
+    )
     required = allowed - (
         {"gamma"} if family is Staircase else {"scale"} if raw["name"] == "huber" else set()
     )
@@ -185,4 +193,7 @@ def _no_constant(name: str) -> float:
 
 
 def _too_large(name: str, size: int) -> str:
-    return f"The ledger file {name!r} has {size / 1e6:,.1f} MB: it must be at most {MOST_BYTES / 1e6:g} MB."
+    return (
+        f"The ledger file {name!r} has {size / 1e6:,.1f} MB: it must be at most "
+        f"{MOST_BYTES / 1e6:g} MB."
+    )

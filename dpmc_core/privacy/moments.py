@@ -1,22 +1,29 @@
-"""Moments released once: sums and second moments of what each user contributes, and how to read them through the noise.
+"""Moments released once.
 
-Lives here: the parts of a plan with their sensitivities derived, clipping, the exact sums, and shrinkage that knows the noise.
-Does not live here: noise (``budget.Curator`` adds it), or what the numbers mean (``completion``, ``factorization``).
+Sums and second moments of what each user contributes, and how to read them through the noise.
 
-Each user i contributes one sparse vector z_i. Users are added or removed, so a sum Σ_i f(z_i) moves by one term f(z), and its
-sensitivity is the largest norm f can have once z is clipped:
+Lives here: the parts of a plan with their sensitivities derived, clipping, the exact sums, and
+shrinkage that knows the noise. Does not live here: noise (``budget.Curator`` adds it), or what the
+numbers mean (``completion``, ``factorization``).
 
-* sums Σ z: at most c in the norm that is clipped to c. Clipped in ℓ1, ‖z‖₂ ≤ ‖z‖₁ ≤ c; clipped in ℓ2, ‖z‖₁ ≤ √d·c by
-  Cauchy–Schwarz.
-* second moments: what leaves is the strict upper triangle of Σ z zᵀ, the products z_j·z_k with j < k, each once. Of one user,
-  ℓ2² = Σ_{j<k} z_j²z_k² = (‖z‖₂⁴ − Σz⁴)/2 ≤ c⁴/2 if ‖z‖₂ ≤ c, and ℓ1 = (‖z‖₁² − ‖z‖₂²)/2 ≤ c²/2 if ‖z‖₁ ≤ c. In the other norm:
-  ℓ1 ≤ (d − 1)·c²/2 if ‖z‖₂ ≤ c, as ‖z‖₁² ≤ d‖z‖₂²; and ℓ2² ≤ max_{j<k}|z_j z_k| · ℓ1 ≤ (c²/4)(c²/2) if ‖z‖₁ ≤ c.
+Each user i contributes one sparse vector z_i. Users are added or removed, so a sum Σ_i f(z_i) moves
+by one term f(z), and its sensitivity is the largest norm f can have once z is clipped:
 
-The diagonal Σ z² is not released there: it says how large contributions are, not how they go together.
+* sums Σ z: at most c in the norm that is clipped to c. Clipped in ℓ1, ‖z‖₂ ≤ ‖z‖₁ ≤ c; clipped in
+  ℓ2, ‖z‖₁ ≤ √d·c by Cauchy–Schwarz.
+* second moments: what leaves is the strict upper triangle of Σ z zᵀ, the products z_j·z_k with j <
+  k, each once. Of one user, ℓ2² = Σ_{j<k} z_j²z_k² = (‖z‖₂⁴ − Σz⁴)/2 ≤ c⁴/2 if ‖z‖₂ ≤ c, and ℓ1 =
+  (‖z‖₁² − ‖z‖₂²)/2 ≤ c²/2 if ‖z‖₁ ≤ c. In the other norm: ℓ1 ≤ (d − 1)·c²/2 if ‖z‖₂ ≤ c, as ‖z‖₁² ≤
+  d‖z‖₂²; and ℓ2² ≤ max_{j<k}|z_j z_k| · ℓ1 ≤ (c²/4)(c²/2) if ‖z‖₁ ≤ c.
 
-* whole second moments: where sizes matter too, the upper triangle with its diagonal leaves, products off the diagonal times √2. Then ℓ2 is the Frobenius
-  norm of z zᵀ, ‖z‖₂² ≤ c², and ℓ1 = ‖z‖₂² + (‖z‖₁² − ‖z‖₂²)/√2 ≤ c²·(1 + (d − 1)/√2), as ‖z‖₁² ≤ d‖z‖₂² and ‖z‖₂ ≤ c.
-* products: Σ x yᵀ with ‖x‖₂ ≤ b and ‖y‖₂ ≤ c moves by ‖x yᵀ‖_F = ‖x‖₂‖y‖₂ ≤ b·c in ℓ2 and by ‖x‖₁‖y‖₁ ≤ √(d_x·d_y)·b·c in ℓ1.
+The diagonal Σ z² is not released there: it says how large contributions are, not how they go
+together.
+
+* whole second moments: where sizes matter too, the upper triangle with its diagonal leaves,
+  products off the diagonal times √2. Then ℓ2 is the Frobenius norm of z zᵀ, ‖z‖₂² ≤ c², and ℓ1 =
+  ‖z‖₂² + (‖z‖₁² − ‖z‖₂²)/√2 ≤ c²·(1 + (d − 1)/√2), as ‖z‖₁² ≤ d‖z‖₂² and ‖z‖₂ ≤ c.
+* products: Σ x yᵀ with ‖x‖₂ ≤ b and ‖y‖₂ ≤ c moves by ‖x yᵀ‖_F = ‖x‖₂‖y‖₂ ≤ b·c in ℓ2 and by
+  ‖x‖₁‖y‖₁ ≤ √(d_x·d_y)·b·c in ℓ1.
 """
 
 import math
@@ -60,9 +67,14 @@ def sum_part(
     count: int = 1,
     unit: Unit = "user",
 ) -> Part:
-    """The plan of Σ z, each user's z clipped to ``clip`` in the ℓ1 or ℓ2 ``norm`` (sensitivities as the module derives)."""
+    """The plan of Σ z, each user's z clipped to ``clip`` in the ℓ1 or ℓ2 ``norm`` (sensitivities as
+    the module derives).
+    """
     l1 = clip if norm == 1 else math.sqrt(coordinates) * clip
-    text = f"dpmc_core.privacy.moments: one {unit} moves the sum by at most {clip:g} in the ℓ{norm} norm{source}"
+    text = (
+        f"dpmc_core.privacy.moments: one {unit} moves the sum by at most {clip:g} in the "
+        f"ℓ{norm} norm{source}"
+    )
     return Part(
         what=what,
         l1=l1,
@@ -76,7 +88,9 @@ def sum_part(
 
 
 def second_moment_part(what: str, *, clip: float, norm: int, size: int, share: float) -> Part:
-    """The plan of the strict upper triangle of Σ z zᵀ for z of ``size`` ≥ 2 numbers, clipped to ``clip`` in ``norm``."""
+    """The plan of the strict upper triangle of Σ z zᵀ for z of ``size`` ≥ 2 numbers, clipped to
+    ``clip`` in ``norm``.
+    """
     if norm == 1:
         l1, l2 = clip**2 / 2, clip**2 / math.sqrt(8)
     else:
@@ -84,21 +98,29 @@ def second_moment_part(what: str, *, clip: float, norm: int, size: int, share: f
     triangle = size * (size - 1) // 2
     l1 = min(l1, math.sqrt(triangle) * l2)
     l2 = min(l2, l1)
-    source = f"dpmc_core.privacy.moments: strict upper triangle of z zᵀ with ‖z‖{'₁' if norm == 1 else '₂'} ≤ {clip:g}"
+    source = (
+        "dpmc_core.privacy.moments: strict upper triangle of z zᵀ with "
+        f"‖z‖{'₁' if norm == 1 else '₂'} ≤ {clip:g}"
+    )
     return Part(what=what, l1=l1, l2=l2, coordinates=triangle, share=share, source=source)
 
 
 def whole_moment_part(
     what: str, *, clip: float, size: int, share: float, unit: Unit, count: int = 1
 ) -> Part:
-    """The plan of the upper triangle of Σ z zᵀ with its diagonal, products off it times √2, for z of ``size`` numbers with ‖z‖₂ ≤ ``clip``."""
+    """The plan of the upper triangle of Σ z zᵀ with its diagonal, products off it times √2, for z
+    of ``size`` numbers with ‖z‖₂ ≤ ``clip``.
+    """
     return Part(
         what=what,
         l1=clip**2 * (1 + (size - 1) / math.sqrt(2)),
         l2=clip**2,
         coordinates=size * (size + 1) // 2,
         share=share,
-        source=f"dpmc_core.privacy.moments: triangle of z zᵀ with its diagonal, off it times √2, ‖z‖₂ ≤ {clip:g}",
+        source=(
+            "dpmc_core.privacy.moments: triangle of z zᵀ with its diagonal, off it times √2, "
+            f"‖z‖₂ ≤ {clip:g}"
+        ),
         count=count,
         unit=unit,
     )
@@ -121,7 +143,9 @@ def product_part(
 
 
 def packed(moment: FloatArray) -> FloatArray:
-    """The upper triangle of a symmetric matrix with its diagonal, row by row, entries off it times √2."""
+    """The upper triangle of a symmetric matrix with its diagonal, row by row, entries off it times
+    √2.
+    """
     size = len(moment)
     rows, columns = np.triu_indices(size)
     return np.asarray(moment[rows, columns] * np.where(rows == columns, 1.0, math.sqrt(2)))
@@ -148,7 +172,10 @@ def totals(groups: NDArray[np.integer], values: FloatArray, count: int) -> Float
 def row_norms(
     users: NDArray[np.integer], values: FloatArray, n_users: int, norm: int
 ) -> FloatArray:
-    """‖z_i‖ of every user (n_users,), z given in coordinate form by its ``users`` and ``values``; 0 without any."""
+    """‖z_i‖ of every user (n_users,), z given in coordinate form by its ``users`` and ``values``.
+
+    0 without any.
+    """
     sizes = np.abs(values) if norm == 1 else values**2
     summed = totals(users, sizes, n_users)
     return summed if norm == 1 else np.sqrt(summed)
@@ -164,7 +191,10 @@ def normalised(
 def clip_rows(
     users: NDArray[np.integer], values: FloatArray, n_users: int, norm: int, clip: float
 ) -> FloatArray:
-    """``values`` with every user's vector moved onto the ball of radius ``clip``: z·min(1, c/‖z‖)."""
+    """``values`` with every user's vector moved onto the ball of radius ``clip``.
+
+    Z·min(1, c/‖z‖).
+    """
     size = row_norms(users, values, n_users, norm)
     factor = np.minimum(1.0, clip / np.maximum(size, 1e-300))
     return np.asarray(values * factor[users])
@@ -177,7 +207,9 @@ def second_moment(
     n_users: int,
     size: int,
 ) -> FloatArray:
-    """The strict upper triangle of Σ_i z_i z_iᵀ as a vector, row by row; z_i in coordinate form, ``columns`` < ``size``.
+    """The strict upper triangle of Σ_i z_i z_iᵀ as a vector, row by row.
+
+    Z_i in coordinate form, ``columns`` < ``size``.
 
     Adds up dense pieces of users, so memory stays at the size² of the result and one piece.
     """
@@ -198,13 +230,15 @@ def symmetric(triangle: FloatArray, size: int) -> FloatArray:
 
 
 def shrink(matrix: FloatArray, std: float, rank: int) -> tuple[FloatArray, FloatArray]:
-    """Eigenvectors (size×r) and shrunken eigenvalues (r,) of a symmetric noisy ``matrix``, at most ``rank`` of them, largest first.
+    """Eigenvectors (size×r) and shrunken eigenvalues (r,) of a symmetric noisy ``matrix``, at most
+    ``rank`` of them, largest first.
 
-    In symmetric noise of standard deviation σ per entry, with e = 2σ√size, eigenvalues of the noise alone end at ±e (Wigner's
-    semicircle). A planted θ > e/2 shows at λ = θ + e²/4θ, its vector at an angle with cos² = 1 − e²/4θ², so the multiple of the
-    seen vector nearest to the planted part is θ·cos² = √(λ² − e²); what is not above e is dropped. Which users happen to be there
-    spreads the eigenvalues too, so e is taken no smaller than the most negative one. This reads nothing but the released matrix
-    and the known σ. None may be left (r = 0).
+    In symmetric noise of standard deviation σ per entry, with e = 2σ√size, eigenvalues of the noise
+    alone end at ±e (Wigner's semicircle). A planted θ > e/2 shows at λ = θ + e²/4θ, its vector at
+    an angle with cos² = 1 − e²/4θ², so the multiple of the seen vector nearest to the planted part
+    is θ·cos² = √(λ² − e²); what is not above e is dropped. Which users happen to be there spreads
+    the eigenvalues too, so e is taken no smaller than the most negative one. This reads nothing but
+    the released matrix and the known σ. None may be left (r = 0).
     """
     values, vectors = np.linalg.eigh(matrix)
     edge = max(2 * std * math.sqrt(len(matrix)), -float(values[0]))

@@ -1,7 +1,7 @@
 """ε in odds: how well an attacker can guess whether a person is in.
 
-Lives here: the bound on a guess and the sentence that says it. Odds were the clearest of the explanations compared by
-Nanayakkara et al. (USENIX Security 2023).
+Lives here: the bound on a guess and the sentence that says it. Odds were the clearest of the
+explanations compared by Nanayakkara et al. (USENIX Security 2023).
 """
 
 import math
@@ -10,10 +10,11 @@ __all__ = ["guess_bound", "odds_sentence", "subject"]
 
 
 def guess_bound(epsilon: float, delta: float = 0.0) -> float:
-    """The best probability of guessing right which of two neighbouring datasets was used, each having had chance 1/2.
+    """The best probability of guessing right which of two neighbouring datasets was used, each
+    having had chance 1/2.
 
-    (e^ε + δ)/(1 + e^ε), from the region of attainable errors (Kairouz, Oh & Viswanath 2015, Theorem 2.1: an
-    (ε, δ)-DP release gives an attacker at most (e^ε − 1 + 2δ)/(e^ε + 1) over chance).
+    (e^ε + δ)/(1 + e^ε), from the region of attainable errors (Kairouz, Oh & Viswanath 2015, Theorem
+    2.1: an (ε, δ)-DP release gives an attacker at most (e^ε − 1 + 2δ)/(e^ε + 1) over chance).
 
     >>> round(guess_bound(1.0), 3)
     0.731
@@ -51,4 +52,7 @@ def odds_sentence(epsilon: float, delta: float = 0.0, subject: str = "you are in
     shown = (
         f"{chance:.0f}" if chance < 98.5 else f"{chance:.1f}" if chance < 99.85 else f"{chance:.2f}"
     )
-    return f"An attacker's chance to tell whether {subject} rises from 50 in 100 to at most about {shown} in 100."
+    return (
+        f"An attacker's chance to tell whether {subject} rises from 50 in 100 to at most about "
+        f"{shown} in 100."
+    )

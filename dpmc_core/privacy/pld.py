@@ -1,13 +1,15 @@
 """Privacy loss distributions, through Google's dp-accounting.
 
-Lives here: Huber noise as a privacy loss that dp-accounting understands, the distribution of a ledger, and the ε or δ read
-from it. Does not live here: convolution, discretisation and conversion, which are dp-accounting's; choosing between methods
-(``account``). Import this module only where it is needed: dp-accounting takes two seconds to import.
+Lives here: Huber noise as a privacy loss that dp-accounting understands, the distribution of a
+ledger, and the ε or δ read from it. Does not live here: convolution, discretisation and conversion,
+which are dp-accounting's; choosing between methods (``account``). Import this module only where it
+is needed: dp-accounting takes two seconds to import.
 
-A vector with noise on each coordinate is represented by one number with sensitivity Δ₁, for Gaussian noise Δ₂. For
-Laplace and Huber noise that bounds the vector (docs/huber-composition.md, 3) and is exact when one coordinate moves.
-All distributions are pessimistic ("connect the dots", Doroshenko et al. 2022): δ(ε) is never below the truth, up to the
-rounding of the Fourier transforms, for which ``rounding`` is set aside.
+A vector with noise on each coordinate is represented by one number with sensitivity Δ₁, for
+Gaussian noise Δ₂. For Laplace and Huber noise that bounds the vector (docs/huber-composition.md, 3)
+and is exact when one coordinate moves. All distributions are pessimistic ("connect the dots",
+Doroshenko et al. 2022): δ(ε) is never below the truth, up to the rounding of the Fourier
+transforms, for which ``rounding`` is set aside.
 """
 
 import math
@@ -50,13 +52,15 @@ _MOST_DRAWS, _MOST_OPTIMAL, _MOST_POINTS = (
     20_000,
     2_000_000,
 )  # beyond these a composition takes more than seconds
-_REACH = 17.0  # standard deviations (both sides together) that hold all but 1e-15 of a sum of bounded losses
+# standard deviations (both sides together) that hold all but 1e-15 of a sum of bounded losses
+_REACH = 17.0
 
 
 class HuberPrivacyLoss(AdditiveNoisePrivacyLoss):  # type: ignore[misc]
     """The privacy loss of one number with Huber noise, in dp-accounting's terms (no subsampling).
 
-    ``sensitivity`` is in units of the released number. Its losses lie in ±αΔ/s, with atoms at both ends.
+    ``sensitivity`` is in units of the released number. Its losses lie in ±αΔ/s, with atoms at both
+    ends.
     """
 
     def __init__(
@@ -74,7 +78,10 @@ class HuberPrivacyLoss(AdditiveNoisePrivacyLoss):  # type: ignore[misc]
         return log_sf(-np.asarray(x, dtype=np.float64) / self._noise.scale, self._noise.alpha)[()]
 
     def get_delta_for_epsilon(self, epsilon: float | Sequence[float] | FloatArray) -> Any:
-        """δ(ε) for ε of either sign, right to 1e-15 absolutely; for the last digits of small δ use the mechanism's own."""
+        """δ(ε) for ε of either sign, right to 1e-15 absolutely.
+
+        For the last digits of small δ use the mechanism's own.
+        """
         eps = np.asarray(epsilon, dtype=np.float64)
         noise, shift = self._noise, self.sensitivity / self._noise.scale
         size, top = (
@@ -114,7 +121,8 @@ class HuberPrivacyLoss(AdditiveNoisePrivacyLoss):  # type: ignore[misc]
             return -math.inf
         if privacy_loss <= -top:
             return math.inf
-        # the house's g increases and this loss is −g; g(−x − d) = −g(x) turns one sign into the other
+        # the house's g increases and this loss is −g; g(−x − d) = −g(x) turns one sign into the
+        # other
         x = float(loss_inverse(abs(privacy_loss), noise.alpha, shift))
         return noise.scale * (-shift - x if privacy_loss >= 0 else x)
 
@@ -133,9 +141,11 @@ class HuberPrivacyLoss(AdditiveNoisePrivacyLoss):  # type: ignore[misc]
 
 
 def pld_epsilon(ledger: Ledger, delta: float, points: int = FINE) -> float:
-    """The least ε with which the whole ledger is (ε, ``delta``)-DP, from its privacy loss distribution on about ``points``.
+    """The least ε with which the whole ledger is (ε, ``delta``)-DP, from its privacy loss
+    distribution on about ``points``.
 
-    Raises ``NotApplicable`` for noise that has no distribution here (staircase) or ``delta`` too small for Fourier sums.
+    Raises ``NotApplicable`` for noise that has no distribution here (staircase) or ``delta`` too
+    small for Fourier sums.
     """
     return float(
         _distribution(ledger, points).get_epsilon_for_delta(delta - _set_aside(ledger, delta))
@@ -143,17 +153,20 @@ def pld_epsilon(ledger: Ledger, delta: float, points: int = FINE) -> float:
 
 
 def pld_delta(ledger: Ledger, epsilon: float, points: int = FINE) -> float:
-    """The δ with which the whole ledger is (``epsilon``, δ)-DP, from its privacy loss distribution (pessimistic)."""
+    """The δ with which the whole ledger is (``epsilon``, δ)-DP, from its privacy loss distribution
+    (pessimistic).
+    """
     return min(
         float(_distribution(ledger, points).get_delta_for_epsilon(epsilon)) + rounding(ledger), 1.0
     )
 
 
 def rounding(ledger: Ledger) -> float:
-    """The part of δ set aside for the rounding of Fourier transforms, which grows with the number of draws.
+    """The part of δ set aside for the rounding of Fourier transforms, which grows with the number
+    of draws.
 
-    Against the exact Gaussian profile, up to 100,000 draws and δ down to 1e-13, a distribution was never lower than the truth by more
-    than a third of this.
+    Against the exact Gaussian profile, up to 100,000 draws and δ down to 1e-13, a distribution was
+    never lower than the truth by more than a third of this.
     """
     return 1e-13 + 1e-16 * ledger.draws
 
@@ -162,7 +175,8 @@ def _set_aside(ledger: Ledger, delta: float) -> float:
     spare = rounding(ledger)
     if delta < 100 * spare:
         raise NotApplicable(
-            f"δ = {delta:g} is too small to be read from a distribution computed with Fourier transforms"
+            f"δ = {delta:g} is too small to be read from a distribution computed with Fourier "
+            "transforms"
         )
     return spare
 
@@ -170,9 +184,10 @@ def _set_aside(ledger: Ledger, delta: float) -> float:
 def optimal_composition_epsilon(ledger: Ledger, delta: float) -> float:
     """ε of the composed ledger at ``delta`` if only each release's pure ε is known.
 
-    The worst release with a given ε is randomised response (Kairouz, Oh & Viswanath 2015, whose Theorem 3.3 is the case of equal
-    releases; Murtagh & Vadhan 2016 for unequal ones); dp-accounting composes its privacy loss distribution. Raises ``NotApplicable`` when some release has
-    no pure ε.
+    The worst release with a given ε is randomised response (Kairouz, Oh & Viswanath 2015, whose
+    Theorem 3.3 is the case of equal releases; Murtagh & Vadhan 2016 for unequal ones);
+    dp-accounting composes its privacy loss distribution. Raises ``NotApplicable`` when some release
+    has no pure ε.
     """
     costs = [
         (release.mechanism.epsilon(release.l1_sensitivity), release.count)
@@ -208,8 +223,9 @@ def optimal_composition_epsilon(ledger: Ledger, delta: float) -> float:
 def _interval(sizes: Sequence[tuple[float, float, int]], points: int) -> float:
     """Grid step for releases of (standard deviation of the loss, largest loss, count).
 
-    About ``points`` across the composed losses, but at most a tenth of them across one release, where rounding would tell, and at
-    least 50 to a standard deviation, so that little is lost to the grid.
+    About ``points`` across the composed losses, but at most a tenth of them across one release,
+    where rounding would tell, and at least 50 to a standard deviation, so that little is lost to
+    the grid.
     """
     everything = sum(2 * top * count for _, top, count in sizes)
     spread = _REACH * math.sqrt(sum(count * std**2 for std, _, count in sizes))
@@ -225,7 +241,9 @@ def _interval(sizes: Sequence[tuple[float, float, int]], points: int) -> float:
 
 
 def _size(release: Release) -> tuple[float, float, int]:
-    """About the standard deviation of the privacy loss, the largest loss that matters, and the count."""
+    """About the standard deviation of the privacy loss, the largest loss that matters, and the
+    count.
+    """
     noise = release.mechanism
     if isinstance(noise, Gaussian):
         mu = release.l2_sensitivity / noise.scale

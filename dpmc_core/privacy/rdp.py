@@ -1,8 +1,9 @@
 """Rényi divergence of releases, and what it says about ε.
 
-Lives here: a bound on the Rényi divergence of one release of any kind, at many orders, with and without the proofs of
-docs/huber-composition.md. Converting to (ε, δ) is dp-accounting's. Does not live here: the divergence of one scalar shift
-(``mechanisms``), or choosing between methods (``account``).
+Lives here: a bound on the Rényi divergence of one release of any kind, at many orders, with and
+without the proofs of docs/huber-composition.md. Converting to (ε, δ) is dp-accounting's. Does not
+live here: the divergence of one scalar shift (``mechanisms``), or choosing between methods
+(``account``).
 """
 
 from functools import lru_cache
@@ -17,7 +18,8 @@ __all__ = ["ORDERS", "release_rdp", "zcdp"]
 
 FloatArray = NDArray[np.float64]
 
-# dense enough that a finer grid changes ε by less than 0.1 % unless ε is in the thousands, where 1.02 is not close enough
+# dense enough that a finer grid changes ε by less than 0.1 % unless ε is in the thousands, where
+# 1.02 is not close enough
 # to 1; one grid for all ledgers, so that ε grows with every cost
 ORDERS: FloatArray = np.concatenate([[1.0], 1 + np.logspace(np.log10(0.02), 7, 240)])
 
@@ -25,17 +27,20 @@ ORDERS: FloatArray = np.concatenate([[1.0], 1 + np.logspace(np.log10(0.02), 7, 2
 def release_rdp(release: Release, *, published: bool = False, coarse: bool = False) -> FloatArray:
     """A bound on D_a of one release between neighbours, at each a in ``ORDERS``, in nats.
 
-    Gaussian: a·Δ₂²/2σ², exact. Otherwise the smallest of the bounds that hold, Δ₁ and Δ₂ being the sensitivities:
+    Gaussian: a·Δ₂²/2σ², exact. Otherwise the smallest of the bounds that hold, Δ₁ and Δ₂ being the
+    sensitivities:
 
-    * (Δ₁/Δ₂)·D_a(Δ₂), D_a the exact scalar divergence: it is convex in the shift (docs/huber-composition.md, 1), so this
-      is exact when one coordinate moves;
-    * a·I·Δ₂²/2, I the Fisher information (docs/huber-composition.md, 2; Laplace: Bun & Steinke 2016, Prop. 1.4);
+    * (Δ₁/Δ₂)·D_a(Δ₂), D_a the exact scalar divergence: it is convex in the shift
+      (docs/huber-composition.md, 1), so this is exact when one coordinate moves;
+    * a·I·Δ₂²/2, I the Fisher information (docs/huber-composition.md, 2; Laplace: Bun & Steinke
+      2016, Prop. 1.4);
     * the pure ε.
 
-    With ``published``, vectors are counted by published results alone: a·ε₂²/2 with ε₂ = αΔ₂/s (Laplace: Δ₂/b), since
-    coordinate i is (α|s_i|/s)-DP and ε-DP implies ε²/2-zCDP (Bun & Steinke 2016, Prop. 1.4), and the pure ε. The exact
-    divergence is kept for a single number, where it is a computation and not a theorem. ``coarse`` replaces D_a by a·D₁,
-    which is never smaller (docs/huber-composition.md, 2) and takes one divergence instead of one for each order.
+    With ``published``, vectors are counted by published results alone: a·ε₂²/2 with ε₂ = αΔ₂/s
+    (Laplace: Δ₂/b), since coordinate i is (α|s_i|/s)-DP and ε-DP implies ε²/2-zCDP (Bun & Steinke
+    2016, Prop. 1.4), and the pure ε. The exact divergence is kept for a single number, where it is
+    a computation and not a theorem. ``coarse`` replaces D_a by a·D₁, which is never smaller
+    (docs/huber-composition.md, 2) and takes one divergence instead of one for each order.
     """
     noise, l1, l2 = release.mechanism, release.l1_sensitivity, release.l2_sensitivity
     if isinstance(noise, Gaussian):
@@ -63,9 +68,9 @@ def scalar_rdp(noise: Mechanism, shift: float) -> FloatArray:
 def zcdp(release: Release, *, published: bool = False) -> float:
     """The least ρ for which one release is ρ-zCDP (D_a ≤ ρ·a for all a ≥ 1) by what is proved.
 
-    Gaussian: Δ₂²/2σ². Laplace and Huber: D₁ by the bounds of ``release_rdp``, since D_a ≤ a·D₁ (docs/huber-composition.md,
-    2); with ``published``, (αΔ₂/s)²/2 and (Δ₂/b)²/2 (Bun & Steinke 2016, Prop. 1.4). Staircase noise, which is not
-    log-concave: ε²/2.
+    Gaussian: Δ₂²/2σ². Laplace and Huber: D₁ by the bounds of ``release_rdp``, since D_a ≤ a·D₁
+    (docs/huber-composition.md, 2); with ``published``, (αΔ₂/s)²/2 and (Δ₂/b)²/2 (Bun & Steinke
+    2016, Prop. 1.4). Staircase noise, which is not log-concave: ε²/2.
     """
     noise = release.mechanism
     if isinstance(noise, Gaussian):

@@ -1,7 +1,8 @@
 """Statements: what can honestly be said about a ledger.
 
-Lives here: who is protected, against what, how much and how that was counted; and the caveats of the papers' algorithms
-(findings 5), whose sensitivities are assumed, not derived. Does not live here: the counting (``account``).
+Lives here: who is protected, against what, how much and how that was counted; and the caveats of
+the papers' algorithms (findings 5), whose sensitivities are assumed, not derived. Does not live
+here: the counting (``account``).
 """
 
 import math
@@ -9,6 +10,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from dpmc_core.errors import ParameterError
+from dpmc_core.facts import facts
 from dpmc_core.mechanisms import Gaussian
 from dpmc_core.privacy.account import HOUSE_PROOF, Account, account, best, best_published
 from dpmc_core.privacy.ledger import Ledger, Release
@@ -23,65 +25,25 @@ __all__ = [
     "state",
 ]
 
-NOMINAL_CAVEATS = (
-    "The released sum Σ x·u scales with the length of the factor vectors u, which nothing bounds: no Δ is derived.",
-    "The user factors U are computed from the ratings without noise, and so is everything shown that uses them: the "
-    "completed matrix, predictions, top tens and errors. Who sees those can recover ratings whatever the noise on V.",
-    "The matrix Σ u·uᵀ enters the item update without any noise.",
-    "Which items a user rated is not hidden at all, and one Δ is used for ℓ1 and ℓ2 alike.",
-    "Changing one rating moves that user's factors, hence every item the user rated, not only one.",
-)
-
-
-_SEED = (
-    "The noise follows from the seed, which links and files show so that runs can be repeated: whoever knows it can take the noise away. For "
-    "real people draw with a secret seed, share neither, and never use a seed twice: the same noise on data that changed shows the change."
-)
-_ONE_RUN = "Each ε is of one run alone. Whoever publishes several runs on the same people, or the best of several, adds them up."
-_FLOATS = (
-    "Noise is drawn in ordinary floating point, whose last bits can give a value away (see the Audit page); publish rounded numbers, or "
-    "numbers drawn on a grid."
-)
-JOINT_CAVEATS = (
-    "Joint differential privacy: what everybody else can see is protected, all other users' predictions included. What a user is "
-    "shown uses that user's own ratings without noise, and is for that user only.",
-    "The rating scale, the numbers of rows and columns, which items there are, and which ratings or users are held out are taken to be public; where they were read off the "
-    "data, they are not covered.",
-    _SEED,
-    _ONE_RUN,
-    "Errors (training errors and trivial predictors included), counts, and other people's rows and lists shown here are computed without noise: they "
-    "are for whoever holds the data.",
-    _FLOATS,
-)
-
-FACTOR_CAVEATS = (
-    "What is protected is what leaves: the parts or topics (W). How much of each part an image or document holds (H), outliers, rebuilt images, errors, coherence and counts shown "
-    "here are computed from the data without noise: they are for whoever holds the data.",
-    "How many images or documents there are (formally: one is there, or its place is empty), the size of an image, and the list of words are taken to be public. Where the list was made from the documents (all sets but the synthetic "
-    "one), a word that only a few documents hold may tell that they are there. So are which titles were drawn, and which empty documents or black images were left out.",
-    "One image or document is protected, not a person: someone in many of them is protected by ε times their number.",
-    _SEED,
-    _ONE_RUN,
-    _FLOATS,
-)
-
-PUBLISHED_NMF_CAVEATS = (
-    "Not private: the parts start from the singular vectors of the raw data, without noise, and the steps are so small that they hardly "
-    "move from there (*moved* says how far). What is released is nearly the raw data's decomposition (findings 13).",
-    "The ε counts the noise on the gradients only, one image or document replaced by another, as the paper does. It says nothing about the start.",
-    "τ = Δ/ε·√(2 ln(1.25/δ)) promises its ε only below 1 (Definition 3 of the paper); the exact ε of that noise is used here.",
+_CAVEATS = facts("caveats")
+NOMINAL_CAVEATS, JOINT_CAVEATS, FACTOR_CAVEATS, PUBLISHED_NMF_CAVEATS = (
+    tuple(text.format(**_CAVEATS["shared"]) for text in _CAVEATS[kind])
+    for kind in ("nominal", "joint", "factors", "published_nmf")
 )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Statement:
-    """What a run protects and how that was counted: one ε at one δ, by the tightest valid method, the others beside it.
+    """What a run protects and how that was counted.
 
-    ``epsilon`` holds for everything released together, at ``delta`` (0 where adding up ε is tightest);
-    ``epsilon_per_draw`` is one draw counted as the papers do (their printed Gaussian values use another formula, findings
-    1). ``epsilon_published`` follows from published results alone; it differs from ``epsilon`` only where that rests on
-    this project's own proof. ``nominal`` is True when any sensitivity is assumed: then nothing here is a guarantee.
-    Infinite ε is None in ``as_dict``.
+    One ε at one δ, by the tightest valid method, the others beside it.
+
+    ``epsilon`` holds for everything released together, at ``delta`` (0 where adding up ε is
+    tightest); ``epsilon_per_draw`` is one draw counted as the papers do (their printed Gaussian
+    values use another formula, findings 1). ``epsilon_published`` follows from published results
+    alone; it differs from ``epsilon`` only where that rests on this project's own proof.
+    ``nominal`` is True when any sensitivity is assumed: then nothing here is a guarantee. Infinite
+    ε is None in ``as_dict``.
     """
 
     unit: str
@@ -114,7 +76,10 @@ class Statement:
             not self.nominal
         ):  # noise is spread unevenly over the releases: only the total means something
             return f"{kind} ε = {three(self.epsilon)} in all, over {self.draws:,} draws{at}"
-        return f"{kind} ε = {three(self.epsilon_per_draw)} per draw, {three(self.epsilon)} over {self.draws:,} draws{at}"
+        return (
+            f"{kind} ε = {three(self.epsilon_per_draw)} per draw, {three(self.epsilon)} over "
+            f"{self.draws:,} draws{at}"
+        )
 
     def as_dict(self) -> dict[str, Any]:
         """A JSON-able copy; an infinite ε becomes None."""
@@ -132,8 +97,9 @@ class Statement:
 def state(ledger: Ledger, delta: float = 1e-5, rating_width: float | None = None) -> Statement:
     """The statement of a ledger at ``delta``.
 
-    ``rating_width`` is the width of the data's rating scale, told beside an assumed Δ. Raises ``ParameterError`` for δ out
-    of range, or a ledger that mixes units or neighbours: one ε cannot speak of both.
+    ``rating_width`` is the width of the data's rating scale, told beside an assumed Δ. Raises
+    ``ParameterError`` for δ out of range, or a ledger that mixes units or neighbours: one ε cannot
+    speak of both.
     """
     if not ledger.private:
         return Statement(
@@ -179,7 +145,10 @@ def state(ledger: Ledger, delta: float = 1e-5, rating_width: float | None = None
 
 
 def _one_draw(release: Release, delta: float) -> float:
-    """ε of one draw as the papers count it: αΔ/s (huber-paper Theorem 2.1), Δ/b, or the exact Gaussian ε at δ."""
+    """ε of one draw as the papers count it.
+
+    ΑΔ/s (huber-paper Theorem 2.1), Δ/b, or the exact Gaussian ε at δ.
+    """
     if isinstance(release.mechanism, Gaussian):
         return release.mechanism.epsilon_at_delta(delta, release.l2_sensitivity)
     return release.mechanism.epsilon(release.l1_sensitivity)
@@ -197,20 +166,24 @@ def _caveats(ledger: Ledger, rating_width: float | None) -> tuple[str, ...]:
     if all(r.source.startswith("Ran et al.") for r in ledger.releases):
         return (
             f"Printed ε count one draw; this run made {ledger.draws:,}.",
-            "The users' vectors are computed from their ratings without noise: changing one rating changes that user's vector, hence the terms of every item the user rated. No Δ is derived for that.",
+            "The users' vectors are computed from their ratings without noise: changing one "
+            "rating changes that user's vector, hence the terms of every item the user rated. "
+            "No Δ is derived for that.",
             *NOMINAL_CAVEATS[1:2],
-            "Only the abstract of Ran et al. 2022 was at hand; details are this project's (dpmc_core/completion/dpnmf.py).",
+            "Only the abstract of Ran et al. 2022 was at hand; details are this project's "
+            "(dpmc_core/completion/dpnmf.py).",
         )
     from_paper = [r for r in ledger.releases if r.source.startswith("huber-paper")]
     if not from_paper:
         return (
-            "The sensitivity is assumed, not derived: whoever gave it must show why nobody can move the release more.",
+            "The sensitivity is assumed, not derived: whoever gave it must show why nobody can "
+            "move the release more.",
         )
     width = "" if rating_width is None else f" Ratings here span {three(rating_width)}."
     return (
         f"Printed ε in the papers count one draw; this run made {ledger.draws:,}.",
-        f"The sensitivity is taken to be Δ = {three(from_paper[0].l1_sensitivity)}, as the papers assume for all their data "
-        f"(about the width of the rating range).{width}",
+        f"The sensitivity is taken to be Δ = {three(from_paper[0].l1_sensitivity)}, as the "
+        f"papers assume for all their data (about the width of the rating range).{width}",
         "Each draw is counted as if one number moved by Δ; changing one rating moves many numbers.",
         *NOMINAL_CAVEATS,
     )

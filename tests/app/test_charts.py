@@ -1,4 +1,7 @@
-"""Figures hold the numbers they claim to: the builders are pure, so they are tested without a page."""
+"""Figures hold the numbers they claim to.
+
+The builders are pure, so they are tested without a page.
+"""
 
 import numpy as np
 import pytest
@@ -6,7 +9,9 @@ import pytest
 from dpmc_core.experiments import RunSpec, run
 from dpmc_core.mechanisms import Gaussian, Huber, Laplace, Staircase
 from pages.parts.completion import charts as run_charts
+from pages.parts.completion import texts as run_texts
 from pages.parts.completion.charts import Named
+from pages.parts.datasets import charts as dataset_charts
 from pages.parts.mechanisms import charts, texts
 from pages.parts.ui import densities
 from pages.parts.ui import figures as style
@@ -22,14 +27,14 @@ TRIO = [
 
 @pytest.fixture(scope="module")
 def results() -> list[Named]:
-    base = RunSpec(n_users=60, n_items=50, observed=0.4, iterations=4)
+    base = RunSpec.of(n_users=60, n_items=50, observed=0.4, rank=5, reg=0.5, iterations=4)
     return [
         Named("A", "ALS, no noise", run(base)),
-        Named("B", "ALS + Huber", run(base.but(mechanism="huber", variance=2.0))),
+        Named("B", "ALS + Huber", run(base.replace(mechanism="huber", variance=2.0))),
         Named(
             "C",
             "IRLS + Gaussian",
-            run(base.but(algorithm="irls-2", mechanism="gaussian", epsilon=3.0)),
+            run(base.replace(algorithm="irls-2", mechanism="gaussian", epsilon=3.0)),
         ),
     ]
 
@@ -111,16 +116,16 @@ def test_other_run_charts(results: list[Named]) -> None:
     width = numbers["error"].diff().iloc[1]
     np.testing.assert_allclose(numbers.iloc[:, 1:].sum() * width, 1, atol=1e-6)
     ratings = results[0].result.split.train
-    _, numbers = run_charts.popularity(ratings)
+    _, numbers = dataset_charts.popularity(ratings)
     assert numbers["ratings"].max() == max(
         np.bincount(ratings.items).max(), np.bincount(ratings.users).max()
     )
-    share = run_charts.sparsity(ratings)[0].data[0].z
+    share = dataset_charts.sparsity(ratings)[0].data[0].z
     assert np.mean(share) == pytest.approx(100 * ratings.density, rel=1e-3)
 
 
 def test_words_match_the_numbers(results: list[Named]) -> None:
-    said = texts.notice_runs(results)
+    said = run_texts.notice_runs(results)
     assert any("nominal" in s and "4 draws" in s for s in said)
     for named, sentence in zip(results, said, strict=False):
         _, apart, half = named.result.against_trivial
@@ -144,7 +149,7 @@ def test_noise_is_judged_by_paired_differences_and_only_like_with_like(
     results: list[Named],
 ) -> None:
     quiet, noisy, other = results
-    said = texts.notice_runs([quiet, noisy, other])
+    said = run_texts.notice_runs([quiet, noisy, other])
     judged = [s for s in said if s.startswith("Noise (")]
     assert len(judged) == 1  # C differs in its algorithm too, so its difference is not called noise
     test = quiet.result.split.test

@@ -1,4 +1,8 @@
-"""The *Factorization* page: every question has an answer before anything is run, runs live, and says what is and what is not private."""
+"""The *Factorization* page.
+
+Every question has an answer before anything is run, runs live, and says what is and what is not
+private.
+"""
 
 import math
 import time
@@ -9,9 +13,10 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dpmc_core.experiments import FactorSpec, factorize
-from dpmc_core.experiments.studies.factorization import FACTOR_STUDIES, factor_cells, seeds_of
+from dpmc_core.experiments import RunSpec, run
+from dpmc_core.experiments.studies.spec import STUDIES, cells, seeds_of
 from pages.parts.factorization import charts as factor_charts
+from pages.parts.factorization import document_chart, study_sentences
 from pages.parts.factorization import study_view as factor_study_view
 from pages.parts.factorization.controls import QUESTIONS
 from pages.parts.factorization.texts import notice_factors
@@ -204,8 +209,8 @@ def test_stored_studies_are_what_running_them_again_gives() -> None:
     checked = 0
     for kind, result in factor_study_view.stored().items():
         assert result.finished
-        assert kind in FACTOR_STUDIES
-        for cell in factor_cells(result.spec):
+        assert kind in STUDIES["factorization"]
+        for cell in cells(result.spec):
             wanted = (
                 (kind == "epsilon" and cell.x == 10)
                 or (kind == "parts" and cell.x == 8)
@@ -214,7 +219,7 @@ def test_stored_studies_are_what_running_them_again_gives() -> None:
             if not wanted or cell.series.startswith("Private"):
                 continue
             (point,) = [p for p in result.points if (p.series, p.x) == (cell.series, cell.x)]
-            again = factorize(cell.spec, compare=False)
+            again = run(cell.spec, compare=False)
             assert again.final.objective == pytest.approx(point.values["objective"][0], rel=1e-6), (
                 kind,
                 cell,
@@ -223,7 +228,7 @@ def test_stored_studies_are_what_running_them_again_gives() -> None:
     assert checked >= 5
 
 
-@pytest.mark.parametrize("kind", FACTOR_STUDIES)
+@pytest.mark.parametrize("kind", STUDIES["factorization"])
 def test_study_figures_and_sentences(kind: str) -> None:
     result = factor_study_view.stored()[kind]
     figure, numbers = factor_study_view.factor_curves(result)
@@ -231,14 +236,14 @@ def test_study_figures_and_sentences(kind: str) -> None:
     assert {note["text"] for note in style.whole(figure)["layout"]["annotations"]} >= {
         p.series for p in result.points
     }
-    sentences = factor_study_view.factor_sentences(result)
+    sentences = study_sentences.factor_sentences(result)
     assert sentences
     if kind == "rounds":
         assert any("Noise that changes nothing protects nothing" in s for s in sentences)
     if kind == "people":
         assert any("finds nine in ten true parts from" in s for s in sentences)
     spec = result.spec
-    wanted = factor_cells(spec)
+    wanted = cells(spec)
     order = [
         n for k in range(spec.seeds) for n, cell in enumerate(wanted) if k < seeds_of(spec, cell)
     ]
@@ -253,15 +258,13 @@ def test_study_figures_and_sentences(kind: str) -> None:
         part = replace(result, points=tuple(points), runs=runs)
         if runs % 5 == 1:
             factor_study_view.factor_curves(part)
-        factor_study_view.factor_sentences(part)
+        study_sentences.factor_sentences(part)
 
 
 def test_a_documents_topics_are_bars_with_names() -> None:
     """The names begin with a number: on a numeric axis plotly drew nothing."""
-    item = factor_charts.learned([factorize(FactorSpec(dataset="topics", n_samples=200, rank=4))])[
-        0
-    ]
-    figure, numbers = factor_charts.document_bars(item, 3)
+    item = factor_charts.learned([run(RunSpec.of(dataset="topics", n_samples=200, rank=4))])[0]
+    figure, numbers = document_chart.document_bars(item, 3)
     assert figure.layout.yaxis.type == "category"
     assert numbers["share"].sum() == pytest.approx(1.0, abs=0.03)
     assert len(figure.data[0].x) == len(numbers) >= 1
@@ -280,10 +283,10 @@ def test_more_parts_are_all_used_until_somebody_asks_for_fewer() -> None:
 
 
 def test_parts_are_shown_beside_their_likes() -> None:
-    base = FactorSpec(dataset="cartoon", n_samples=300, rank=5)
+    base = RunSpec.of(dataset="cartoon", n_samples=300, rank=5)
     results = [
-        factorize(base),
-        factorize(base.but(algorithm="moment-nmf", mechanism="gaussian", epsilon=50.0)),
+        run(base),
+        run(base.replace(algorithm="moment-nmf", mechanism="gaussian", epsilon=50.0)),
     ]
     items = factor_charts.learned(results)
     assert sorted(items[1].order) == list(range(5))

@@ -9,7 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpmc_core.errors import DataError
-from dpmc_core.experiments import FactorSpec, RunSpec, run
+from dpmc_core.experiments import RunSpec, run
 from dpmc_core.experiments.papers import ENTRIES, PAPERS
 from dpmc_core.experiments.store.records import failed, record_of
 from dpmc_core.experiments.store.store import RunStore
@@ -24,7 +24,7 @@ from pages.parts.ui import share
 from tests.app.test_pages import fresh_visitor, open_page  # noqa: F401 - a fixture
 
 SMALL = {"n_users": "60", "n_items": "40"}
-TINY = RunSpec(n_users=30, n_items=20, observed=0.5, rank=2, iterations=2)
+TINY = RunSpec.of(n_users=30, n_items=20, observed=0.5, rank=2, reg=0.5, iterations=2)
 
 
 @pytest.fixture(autouse=True)
@@ -75,8 +75,10 @@ def test_examples_are_whole() -> None:
         assert sum(len(p.values) + p.failures for p in points) == made["runs"], name
         assert len(points) == len(spec.cells()), name
         for point in points:
-            assert point.nominal == (name.startswith("rating") and point.spec.mechanism != "none")
-            if name in ("user", "people") and point.spec.mechanism != "none":
+            assert point.nominal == (
+                name.startswith("rating") and point.spec.noise.mechanism != "none"
+            )
+            if name in ("user", "people") and point.spec.noise.mechanism != "none":
                 assert point.epsilon <= dict(point.settings)["total_epsilon"] * (1 + 1e-9)
                 assert point.unit == "user"
 
@@ -186,8 +188,8 @@ def test_runs_without_any_show_an_example(own_store: Path) -> None:
 def test_runs_are_filtered_compared_and_deleted(own_store: Path) -> None:
     specs = [
         TINY,
-        TINY.but(mechanism="huber", variance=2.0),
-        TINY.but(mechanism="gaussian", variance=2.0, rank=3),
+        TINY.replace(mechanism="huber", variance=2.0),
+        TINY.replace(mechanism="gaussian", variance=2.0, rank=3),
     ]
     records = [record_of(run(spec)) for spec in specs]
     with RunStore(own_store) as store:
@@ -244,7 +246,7 @@ def test_runs_of_pages_are_kept(own_store: Path) -> None:
     wait(app)
     assert keeping.store().count() == 2
     spec = RunSpec.from_json(keeping.store().rows(limit=1)[0]["spec"])
-    assert (spec.n_users, spec.iterations) == (30, 2)
+    assert (spec.data.n_users, spec.algorithm.iterations) == (30, 2)
 
 
 def test_failed_runs_are_told_and_no_guarantee_is_claimed(own_store: Path) -> None:
@@ -383,8 +385,8 @@ def test_the_address_is_shared_whole() -> None:
 @pytest.mark.parametrize(
     "code",
     [
-        TINY.but(mechanism="huber", variance=2.0).python(),
-        RunSpec(
+        TINY.replace(mechanism="huber", variance=2.0).python(),
+        RunSpec.of(
             task="recommend",
             algorithm="popular",
             dataset="skewed",
@@ -392,7 +394,7 @@ def test_the_address_is_shared_whole() -> None:
             n_items=40,
             n_ratings=900,
         ).python(),
-        FactorSpec(dataset="cartoon", n_samples=200, rank=4, rounds=4).python(),
+        RunSpec.of(dataset="cartoon", n_samples=200, rank=4, rounds=4).python(),
         SweepSpec(
             base=tuple(TINY.changes().items()),
             grids=((("mechanism", ("none", "laplace")),),),
@@ -407,7 +409,7 @@ def test_python_lines_do_what_they_say(code: str, capsys: pytest.CaptureFixture[
 
 
 def test_a_downloaded_run_is_the_run() -> None:
-    result = run(TINY.but(mechanism="laplace", variance=2.0))
+    result = run(TINY.replace(mechanism="laplace", variance=2.0))
     whole = json.loads(json.dumps(record_of(result).summary))
     assert {"ledger", "statement", "steps", "spec", "versions"} <= whole.keys()
     assert record_of(run(RunSpec.from_dict(whole["spec"]))).value == record_of(result).value

@@ -5,6 +5,7 @@ import json
 import re
 import sys
 import time
+from collections.abc import Iterator
 from inspect import signature
 from pathlib import Path
 
@@ -17,9 +18,10 @@ from streamlit.runtime.websocket_session_manager import WebsocketSessionManager
 from streamlit.testing.v1 import AppTest
 
 from dpmc_core.datasets import user_datasets as shelf
-from dpmc_core.errors import ParameterError
+from dpmc_core.errors import DPMCError, ParameterError
 from dpmc_core.experiments.store.store import RunStore
 from pages.parts.server import jobs, settings
+from pages.parts.server import sandbox as aside
 from pages.parts.server import user_data as own_data
 from tests.apart import run_apart
 from tests.app.test_pages import ROOT, fresh_visitor, open_page
@@ -216,6 +218,8 @@ def test_a_set_is_swapped_while_a_run_on_it_goes_on() -> None:
     app = upload(own_page(), "a.csv", ratings_file())
     go_to(app, "completion")
     app.selectbox(key="dataset").select_index(0).run()
+    app.selectbox(key="a_algorithm").set_value("irls").run()  # 50,000 passes: some 20 seconds
+    app.number_input(key="inner").set_value(100)
     app.number_input(key="iterations").set_value(500)
     app.number_input(key="rank").set_value(8)
     app.button(key="go").click().run()
@@ -269,6 +273,28 @@ def test_all_visitors_together_have_a_limit(monkeypatch: pytest.MonkeyPatch) -> 
     assert "own-sets" not in app.session_state
     gc.collect()
     assert own_data._Held.megabytes <= before  # what was refused is not counted
+
+
+def test_a_file_has_its_seconds_from_when_it_can_be_looked_at() -> None:
+    class Starting:
+        """Starts for longer than it may read, then reads for ``looks`` tenths of a second."""
+
+        ready = False
+
+        def __init__(self, looks: int) -> None:
+            self._looks = looks
+
+        def draw(self, *_: object) -> Iterator[tuple[int, str, bool] | None]:
+            for k in range(8 + self._looks):
+                self.ready = k >= 8
+                time.sleep(0.1)
+                yield None
+            yield 0, "read", True
+
+    found = aside._drawn(Starting(looks=0), "read", (), 0.5, "The file", "")  # type: ignore[arg-type]
+    assert found == "read"
+    with pytest.raises(DPMCError, match="The file could not be read within"):
+        aside._drawn(Starting(looks=30), "read", (), 0.5, "The file", "")  # type: ignore[arg-type]
 
 
 def test_an_upload_never_touches_a_disk() -> None:
@@ -347,7 +373,10 @@ def test_the_log_is_lines_of_json_without_a_visitor(capfd: pytest.CaptureFixture
 
 
 def test_sessions_that_are_over_can_be_dropped() -> None:
-    """What ``warm`` uses of Streamlit is private there: a release that changes it must be noticed."""
+    """What ``warm`` uses of Streamlit is private there.
+
+    A release that changes it must be noticed.
+    """
     over = MemorySessionStorage(ttl_seconds=0)
     assert callable(over._cache.expire)  # type: ignore[attr-defined]
     manager = WebsocketSessionManager(

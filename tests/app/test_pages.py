@@ -1,4 +1,7 @@
-"""Every page in-process: it draws, its controls work, bad links are named, runs and failures behave."""
+"""Every page in-process.
+
+It draws, its controls work, bad links are named, runs and failures behave.
+"""
 
 import time
 from pathlib import Path
@@ -203,7 +206,7 @@ def test_run_shows_results_and_keeps_them_while_settings_change() -> None:
 def test_cancelled_before_the_first_iteration_is_not_an_empty_page() -> None:
     app = open_page("completion")
     box = jobs._box()
-    box.jobs["run"] = jobs.Job(kind="run", specs=(RunSpec(),), results=[None], state="cancelled")
+    box.jobs["run"] = jobs.Job(kind="run", specs=(RunSpec.of(),), results=[None], state="cancelled")
     app.run()
     assert any("Cancelled after" in i.value for i in app.info)
     assert any("Example" in c.value for c in app.caption)
@@ -347,22 +350,22 @@ class TestJobs:
         second = jobs.start_task(lambda job: None)
         assert first.state == "cancelled"
         self.wait(second)
-        slow = jobs.start((RunSpec(iterations=500, n_users=600, n_items=600, rank=20),))
+        slow = jobs.start("run", (RunSpec.of(iterations=500, n_users=600, n_items=600, rank=20),))
         download = jobs.start_task(lambda job: None)
         assert slow.active  # a download does not stop a run
-        fast = jobs.start((RunSpec(iterations=2),))
+        fast = jobs.start("run", (RunSpec.of(iterations=2),))
         assert slow.state == "cancelled"
         assert self.wait(fast).state == "done"
         assert self.wait(download).state == "done"
-        broken = self.wait(jobs.start((RunSpec(n_users=10, n_items=10, rank=50),)))
+        broken = self.wait(jobs.start("run", (RunSpec.of(n_users=10, n_items=10, rank=50),)))
         assert (broken.state, jobs.current(), jobs.standing()) == ("failed", broken, fast)
-        long = RunSpec(iterations=500, n_users=900, n_items=900, rank=60)
+        long = RunSpec.of(iterations=500, n_users=900, n_items=900, rank=60)
         started: list[jobs.Job] = []
         try:
             for _ in range(5):
                 box = jobs._Box()
                 monkeypatch.setattr(jobs, "_box", lambda box=box: box)
-                started.append(jobs.start((long,)))
+                started.append(jobs.start("run", (long,)))
                 while len(started) <= 2 and started[-1].state == "waiting":
                     time.sleep(0.01)
             assert [job.place for job in started] == [0, 0, 1, 2, 3]  # two compute
@@ -376,9 +379,9 @@ class TestJobs:
 def test_a_finished_run_is_kept_though_the_next_one_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     kept = []
     monkeypatch.setattr(jobs.keeping, "keep", lambda result: kept.append(result.spec) or "")
-    good = RunSpec(n_users=30, n_items=20, observed=0.5, rank=2, iterations=2)
-    bad = good.but(rank=19, n_items=3)  # only the data can tell that
-    job = jobs.start((good, bad))
+    good = RunSpec.of(n_users=30, n_items=20, observed=0.5, rank=2, reg=0.5, iterations=2)
+    bad = good.replace(rank=19, n_items=3)  # only the data can tell that
+    job = jobs.start("run", (good, bad))
     until = time.monotonic() + 60
     while job.active and time.monotonic() < until:
         time.sleep(0.05)

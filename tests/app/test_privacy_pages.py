@@ -32,7 +32,8 @@ def texts_of(app: AppTest) -> str:
     )
 
 
-# ---- Budget ----------------------------------------------------------------------------------------------------------
+# ---- Budget
+# ----------------------------------------------------------------------------------------------------------
 
 
 def test_budget_counts_the_papers_run_by_every_method() -> None:
@@ -195,7 +196,8 @@ def test_dpals_counts_are_the_findings() -> None:
         17.5,
     ]
     assert all(r.exact < r.both for r in rows)
-    # a user's k ratings move their sum by k·Γ_M; with the paper's √k·Γ_M the preparation looks (k + 1)/σ_p² instead of 2k/σ_p²
+    # a user's k ratings move their sum by k·Γ_M; with the paper's √k·Γ_M the preparation looks (k +
+    # 1)/σ_p² instead of 2k/σ_p²
     assert [round(r.derived, 2) for r in rows] == [
         0.83,
         4.02,
@@ -209,7 +211,8 @@ def test_dpals_counts_are_the_findings() -> None:
     assert all(r.exact < r.derived_exact < r.derived for r in rows)
 
 
-# ---- Audit -----------------------------------------------------------------------------------------------------------
+# ---- Audit
+# -----------------------------------------------------------------------------------------------------------
 
 
 def attack(app: AppTest) -> AppTest:
@@ -302,7 +305,10 @@ def test_bad_links_are_named(page: str, key: str, value: str, words: str) -> Non
 
 
 def test_the_game_keeps_score_and_the_best_rule_reaches_the_best_rate() -> None:
-    """The midpoint rule over many rounds: its rate is the mechanism's best guess, and below the bound of ε."""
+    """The midpoint rule over many rounds.
+
+    Its rate is the mechanism's best guess, and below the bound of ε.
+    """
     spec = AuditSpec(epsilon=1.0)
     rounds = Rounds(spec)
     rounds.deal()

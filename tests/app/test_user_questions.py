@@ -1,4 +1,7 @@
-"""The questions of the *Completion* page where users are protected: each draws an answer, runs, and keeps what it showed."""
+"""The questions of the *Completion* page where users are protected.
+
+Each draws an answer, runs, and keeps what it showed.
+"""
 
 import time
 from dataclasses import replace
@@ -7,7 +10,8 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dpmc_core.experiments.studies.completion import STUDIES, Point, StudyResult
+from dpmc_core.experiments.studies.result import Point, StudyResult
+from dpmc_core.experiments.studies.spec import STUDIES
 from pages.parts.completion import study_charts
 from pages.parts.completion.study_view import stored
 from pages.parts.completion.user_controls import QUESTIONS
@@ -107,11 +111,11 @@ def made_up(
     """A study with these points: x, errors, and the trivial predictor's errors."""
     old = stored()[kind]
     points = tuple(
-        Point(series=name, x=x, errors=errors, trivial=trivial, epsilon=1.0)
+        Point(series=name, x=x, values={"error": errors}, trivial=trivial, epsilon=1.0)
         for name, some in lines.items()
         for x, errors, trivial in some
     )
-    seeds = len(points[0].errors)
+    seeds = len(points[0].values["error"])
     return replace(old, spec=replace(old.spec, seeds=seeds), points=points)
 
 
@@ -136,14 +140,14 @@ def test_words_of_a_study_follow_its_numbers() -> None:
     assert said[2].endswith("at ε = 5, loses at 1; elsewhere they are not told apart.")
     assert said[3].endswith("it loses at ε = 5.")
     # one seed: no victory, no defeat, and no slogan
-    for kind in STUDIES:
+    for kind in STUDIES["completion"]:
         (only,) = study_charts.study_sentences(
             made_up(kind, {"Good": [(1.0, (0.1,), (0.8,)), (5.0, (0.01,), (0.8,))]})
         )
         assert "One seed gives no interval" in only
 
 
-@pytest.mark.parametrize("kind", STUDIES)
+@pytest.mark.parametrize("kind", STUDIES["completion"])
 def test_a_study_is_drawn_with_every_line_named(kind: str) -> None:
     result = stored()[kind]
     if kind == "people":

@@ -1,4 +1,7 @@
-"""Starts the real app once and drives it in headless Chromium; skipped, by name, where there is no Chromium."""
+"""Starts the real app once and drives it in headless Chromium.
+
+Skipped, by name, where there is no Chromium.
+"""
 
 import shutil
 from collections.abc import Iterator
@@ -49,7 +52,10 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="session")
 def desktop(browser: Browser) -> Iterator[BrowserContext]:
-    """One profile for all: scripts are fetched once. Each page in it is a session of its own all the same."""
+    """One profile for all: scripts are fetched once.
+
+    Each page in it is a session of its own all the same.
+    """
     context = browser.new_context(viewport={"width": 1440, "height": 900})
     yield context
     context.close()

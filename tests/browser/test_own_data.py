@@ -4,9 +4,9 @@ import re
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
-from tests.browser.test_app import METRIC, ready
+from tests.browser.test_app import METRIC, opened, ready
 from tests.own.files import long_csv
 
 pytestmark = pytest.mark.browser
@@ -26,13 +26,13 @@ def test_ratings_are_uploaded_corrected_used_and_seen_by_nobody_else(
     page.locator('input[type="file"]').set_input_files(str(file))
     expect(page.get_by_text("can be chosen on every page that takes ratings")).to_be_visible()
     expect(page.get_by_text("Whatever is computed without noise leaks.")).to_be_visible()
-    ready(page)  # a menu that is opened while the page is drawn closes again
-    page.get_by_role("combobox", name="If a user rates an item twice").click()
+    ready(page)
+    opened(page, "If a user rates an item twice")
     page.get_by_role("option", name="their mean counts").click()
     ready(page)
     page.get_by_role("link", name="Use it on the Completion page").click()
     ready(page)
-    page.get_by_role("combobox", name="Dataset").click()
+    opened(page, "Dataset")
     page.get_by_role("option", name="Your ratings").click()
     ready(page)
     page.locator(".st-key-go button").click()
@@ -59,6 +59,33 @@ def test_ratings_are_uploaded_corrected_used_and_seen_by_nobody_else(
     ready(page)
     expect(page.get_by_text("How it is read")).to_have_count(0)
     expect(page.get_by_text("can be chosen on every page")).to_have_count(0)
+
+
+def test_boxes_keep_their_place_when_the_first_rows_come_late(
+    page: Page, app_url: str, tmp_path: Path
+) -> None:
+    """The browser fetches what draws tables when the first one comes, which may be after a box was
+    opened: one that moved would be out of sight, and to scroll there closes it.
+    """
+    file, held = tmp_path / "mine.csv", list[Route]()
+    file.write_bytes(long_csv(30, 12))
+    page.route(re.compile(r"/DataFrame\.[^/]*\.js$"), lambda route: held.append(route))
+    page.goto(f"{app_url}/datasets?d_view=own")
+    ready(page)
+    page.locator('input[type="file"]').set_input_files(str(file))
+    expect(page.get_by_text("can be chosen on every page that takes ratings")).to_be_visible()
+    box = opened(page, "If a user rates an item twice")
+    picked = page.get_by_role("option", name="their mean counts")
+    expect(picked).to_be_visible()
+    before = box.bounding_box()
+    assert held, "nothing was held back: the table's code has another name now"
+    for one in held:
+        one.continue_()
+    expect(page.locator('[data-testid="stDataFrame"] canvas').first).to_be_visible()
+    ready(page)
+    assert box.bounding_box() == before
+    picked.click()
+    expect(box).to_have_value("their mean counts")
 
 
 def missed(page: Page) -> list[str]:
@@ -177,7 +204,8 @@ def test_words_are_one_hover_away(page: Page, app_url: str) -> None:
     page.goto(f"{app_url}/budget")
     ready(page)
     page.locator(
-        'h1 ~ * [data-testid="stTooltipHoverTarget"], h1 [data-testid="stTooltipHoverTarget"], [data-testid="stHeading"] [data-testid="stTooltipHoverTarget"]'
+        'h1 ~ * [data-testid="stTooltipHoverTarget"], h1 [data-testid="stTooltipHoverTarget"], '
+        '[data-testid="stHeading"] [data-testid="stTooltipHoverTarget"]'
     ).first.hover()
     expect(
         page.get_by_text("the list of all releases with noise that a run made").first

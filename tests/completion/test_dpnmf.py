@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import nnls
 
 from dpmc_core.completion.dpnmf import DPNMFConfig, _fit, dpnmf, functional_sensitivity
-from dpmc_core.datasets.synthetic import low_rank
+from dpmc_core.datasets.synthetic.ratings import low_rank
 from dpmc_core.experiments import RunSpec, run
 from dpmc_core.mechanisms import Laplace
 
@@ -36,7 +36,9 @@ def test_without_noise_it_recovers_a_low_rank_matrix() -> None:
 
 
 def test_the_functional_mechanisms_sensitivity() -> None:
-    """The ℓ1 change of one term's coefficients, by drawing users of length 1 and ratings up to X, stays below Δ and comes near half of it."""
+    """The ℓ1 change of one term's coefficients, by drawing users of length 1 and ratings up to X,
+    stays below Δ and comes near half of it.
+    """
     rng = np.random.default_rng(0)
     rank, largest = 5, 4.0
 
@@ -55,7 +57,9 @@ def test_the_functional_mechanisms_sensitivity() -> None:
 
 
 def test_noise_is_as_large_as_the_nominal_epsilon_asks_for() -> None:
-    spec = RunSpec(algorithm="dpnmf", mechanism="laplace", epsilon=2.0, rank=4, iterations=3)
+    spec = RunSpec.of(
+        algorithm="dpnmf", mechanism="laplace", epsilon=2.0, rank=4, iterations=3, reg=0.5
+    )
     result = run(spec)
     (release,) = result.ledger.releases
     assert (release.count, release.coordinates, release.sound) == (3, 300 * (4 + 10), False)
@@ -67,5 +71,5 @@ def test_noise_is_as_large_as_the_nominal_epsilon_asks_for() -> None:
     assert np.isfinite(result.final.test_rmse)
     assert (
         result.final.test_rmse
-        > run(RunSpec(algorithm="dpnmf", rank=4, iterations=3)).final.test_rmse
+        > run(RunSpec.of(algorithm="dpnmf", rank=4, iterations=3, reg=0.5)).final.test_rmse
     )

@@ -6,8 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from dpmc_core.completion import kernel, lapack
-from dpmc_core.completion.kernel import Workers, group_rows, half_sweep
+from dpmc_core.completion.kernel import grouping, lapack, solve
+from dpmc_core.completion.kernel.grouping import group_rows
+from dpmc_core.completion.kernel.solve import half_sweep
+from dpmc_core.completion.kernel.threads import Workers, single_blas_thread
 
 
 def problem(n_rows: int, n_columns: int, density: float, seed: int):
@@ -86,9 +88,9 @@ def test_grouping_keeps_every_rating_once_and_pads_little() -> None:
 def test_result_does_not_depend_on_the_number_of_threads(
     rank: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kernel, "_BLOCK_BYTES", 20_000)
-    monkeypatch.setattr(kernel, "_BLOCK_BYTES_SMALL_RANK", 20_000)
-    monkeypatch.setattr(kernel, "_GATHER_BYTES", 9_000)
+    monkeypatch.setattr(grouping, "_BLOCK_BYTES", 20_000)
+    monkeypatch.setattr(grouping, "_BLOCK_BYTES_SMALL_RANK", 20_000)
+    monkeypatch.setattr(solve, "_GATHER_BYTES", 9_000)
     rows, columns, values, rng = problem(150, 120, 0.3, 5)
     side = group_rows(rows, columns, values, 150, 120, rank)
     assert len(side.blocks) > 4
@@ -137,7 +139,7 @@ def test_overlapping_runs_share_the_blas_limit_and_the_last_restores_it() -> Non
         return max(info["num_threads"] for info in threadpool_info() if info["user_api"] == "blas")
 
     with threadpool_limits(2, user_api="blas"):
-        first, second = kernel.single_blas_thread(), kernel.single_blas_thread()
+        first, second = single_blas_thread(), single_blas_thread()
         with first:
             second.__enter__()
             assert threads() == 1

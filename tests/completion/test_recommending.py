@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from dpmc_core.completion import recommending
-from dpmc_core.completion.dpals import dpals
-from dpmc_core.completion.dpals_plan import DPALSConfig
+from dpmc_core.completion.dpals.solver import dpals
 from dpmc_core.completion.moments import WORTH_IT, MomentsConfig, items_worth_it, moments_once
 from dpmc_core.completion.recommending import (
     LikesConfig,
@@ -15,9 +14,10 @@ from dpmc_core.completion.recommending import (
 )
 from dpmc_core.datasets.implicit import likes, user_split
 from dpmc_core.datasets.ratings import Ratings
-from dpmc_core.datasets.synthetic import skewed
+from dpmc_core.datasets.synthetic.ratings import skewed
 from dpmc_core.privacy import Ledger, state
 from dpmc_core.privacy.budget import Budget
+from tests.completion.papers import papers_dpals
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +32,9 @@ def dense(ratings: Ratings) -> np.ndarray:
 
 
 def test_without_noise_the_model_is_the_plain_calculation(split) -> None:
-    """Weights, second moment, eigenvectors and every user's ridge system, written out with dense matrices."""
+    """Weights, second moment, eigenvectors and every user's ridge system, written out with dense
+    matrices.
+    """
     *_, last = moments_of_likes(
         split.train, LikesConfig(rank=4), np.random.default_rng(0), 1, split.query
     )
@@ -69,9 +71,11 @@ def test_most_popular_is_a_count_by_weights(split) -> None:
 
 
 def test_visitors_change_nothing_that_is_released(split) -> None:
-    """The same run with and without them draws and releases the same, and gives everybody else the same vectors."""
+    """The same run with and without them draws and releases the same, and gives everybody else the
+    same vectors.
+    """
     budget = Budget(epsilon=3.0)
-    config = DPALSConfig(
+    config = papers_dpals(
         rank=3, reg=1.0, centring="none", implicit=True, global_penalty=0.3, budget=budget
     )
     for solver in (
@@ -90,8 +94,10 @@ def test_visitors_change_nothing_that_is_released(split) -> None:
 
 
 def test_dpals_on_likes_solves_the_papers_objective(split) -> None:
-    """Without noise and clipping, each half-round solves the normal equations of (35) with λ₀, written out densely."""
-    config = DPALSConfig(
+    """Without noise and clipping, each half-round solves the normal equations of (35) with λ₀,
+    written out densely.
+    """
+    config = papers_dpals(
         rank=3, reg=2.0, iterations=1, items_per_user=40, clip_norm=1e6, value_clip=1.0, global_penalty=0.2,
         sampling="uniform", item_exponent=0.0, user_exponent=0.0, centring="none", implicit=True, private=False,
         projection="inner",
@@ -116,7 +122,7 @@ def test_dpals_on_likes_solves_the_papers_objective(split) -> None:
 
 
 def test_an_item_without_factors_scores_nothing(split) -> None:
-    config = DPALSConfig(rank=2, item_share=0.25, centring="none", implicit=True, private=False)
+    config = papers_dpals(rank=2, item_share=0.25, centring="none", implicit=True, private=False)
     *_, last = dpals(split.train, config, np.random.default_rng(0), 1)
     scores = last.model.block(np.arange(300))
     assert np.count_nonzero(np.abs(scores).max(axis=0) > 0) == 10
@@ -125,7 +131,10 @@ def test_an_item_without_factors_scores_nothing(split) -> None:
 
 @pytest.mark.parametrize("epsilon", [0.05, 0.5, 5.0, 500.0])
 def test_second_moments_are_left_out_where_size_and_epsilon_say_so(epsilon: float) -> None:
-    """The decision is the plan's: two tables of one shape get the same, and either way the whole budget is spent."""
+    """The decision is the plan's.
+
+    Two tables of one shape get the same, and either way the whole budget is spent.
+    """
     budget = Budget(epsilon=epsilon)
     made: dict[object, set[str]] = {}
     for seed in (0, 1):
@@ -143,7 +152,8 @@ def test_second_moments_are_left_out_where_size_and_epsilon_say_so(epsilon: floa
             ledger = Ledger()
             for step in solver(data, config, np.random.default_rng(seed), 1):
                 ledger = ledger.plus(step.releases)
-            # nothing but the size and ε decides: the other table, with other ratings, gets the very same releases
+            # nothing but the size and ε decides: the other table, with other ratings, gets the very
+            # same releases
             planned = {repr(release) for release in ledger.releases}
             assert made.setdefault(solver, planned) == planned
             both = any("together" in release.what for release in ledger.releases)

@@ -9,10 +9,11 @@ from sklearn.linear_model import HuberRegressor
 
 from dpmc_core.completion import ALSConfig, IRLSConfig, als, irls, trivial_predictors
 from dpmc_core.completion.irls import _reweighted
-from dpmc_core.completion.kernel import BlockSolver, Workers
+from dpmc_core.completion.kernel.solve import BlockSolver
+from dpmc_core.completion.kernel.threads import Workers
 from dpmc_core.completion.step import start_item_factors
 from dpmc_core.datasets.ratings import Ratings, random_split
-from dpmc_core.datasets.synthetic import low_rank, skewed
+from dpmc_core.datasets.synthetic.ratings import low_rank, skewed
 from dpmc_core.errors import ParameterError
 from dpmc_core.mechanisms import Gaussian, Huber, Laplace
 from dpmc_core.mechanisms.huber_distribution import rho
@@ -113,7 +114,10 @@ def one_item(seed: int = 0) -> tuple[Ratings, np.ndarray]:
 
 
 def test_one_irls_column_minimises_the_regularised_huber_loss() -> None:
-    """Item 0's factors given U: a direct convex solve of Σ ρ_α(y − Aθ) + (λ/2)‖θ‖² must find the same point."""
+    """Item 0's factors given U.
+
+    A direct convex solve of Σ ρ_α(y − Aθ) + (λ/2)‖θ‖² must find the same point.
+    """
     ratings, y = one_item()
     config = IRLSConfig(rank=2, reg=0.7, iterations=1, inner=100, loss_alpha=0.8)
     step = next(irls(ratings, config, np.random.default_rng(0)))
@@ -134,14 +138,18 @@ def test_one_irls_column_minimises_the_regularised_huber_loss() -> None:
 
 
 def test_one_irls_column_agrees_with_scikit_learn() -> None:
-    """HuberRegressor minimises Σ(1 + H_ε(r/σ))σ + α‖θ‖²; at its own σ, ours is loss_alpha = εσ/1, λ = 2ασ/2."""
+    """HuberRegressor minimises Σ(1 + H_ε(r/σ))σ + α‖θ‖².
+
+    At its own σ, ours is loss_alpha = εσ/1, λ = 2ασ/2.
+    """
     rng = np.random.default_rng(4)
     a = rng.normal(0, 1, (80, 2))
     y = a @ np.array([1.5, -0.7]) + rng.standard_t(2, 80)
     fitted = HuberRegressor(
         epsilon=1.35, alpha=0.05, fit_intercept=False, max_iter=10_000, tol=1e-10
     ).fit(a, y)
-    # in units of r: σ·H_ε(r/σ) = (1/σ)·2ρ_{εσ}(r), so the penalty α‖θ‖² is (λ/2)‖θ‖² with λ = ασ after dividing by 2/σ
+    # in units of r: σ·H_ε(r/σ) = (1/σ)·2ρ_{εσ}(r), so the penalty α‖θ‖² is (λ/2)‖θ‖² with λ = ασ
+    # after dividing by 2/σ
     config = IRLSConfig(
         rank=2, reg=0.05 * fitted.scale_, iterations=1, inner=100, loss_alpha=1.35 * fitted.scale_
     )

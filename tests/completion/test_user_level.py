@@ -1,4 +1,7 @@
-"""Privacy of the user-level algorithms: what one user can move, that nobody else's part moves with them, and what is planned."""
+"""Privacy of the user-level algorithms.
+
+What one user can move, that nobody else's part moves with them, and what is planned.
+"""
 
 import math
 from collections.abc import Callable, Iterator
@@ -8,15 +11,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpmc_core.completion import dpals as dpals_module
 from dpmc_core.completion import moments as moments_module
 from dpmc_core.completion import recommending as recommending_module
-from dpmc_core.completion.dpals import dpals
-from dpmc_core.completion.dpals_plan import DPALSConfig, dpals_plan
+from dpmc_core.completion.dpals import solver as dpals_module
+from dpmc_core.completion.dpals.plan import dpals_plan
+from dpmc_core.completion.dpals.preprocessing import first_k, lottery, weights_of
+from dpmc_core.completion.dpals.solver import dpals
 from dpmc_core.completion.frank_wolfe import FrankWolfeConfig, frank_wolfe
 from dpmc_core.completion.moments import MomentsConfig, moments_once
 from dpmc_core.completion.offsets import PrivateMeansConfig, private_means
-from dpmc_core.completion.preprocessing import first_k, lottery, weights_of
 from dpmc_core.completion.private_svd import PrivateSVDConfig, private_svd
 from dpmc_core.completion.recommending import LikesConfig, moments_of_likes, most_popular
 from dpmc_core.completion.step import Step
@@ -25,6 +28,7 @@ from dpmc_core.errors import ParameterError
 from dpmc_core.privacy import Ledger, state
 from dpmc_core.privacy.budget import Budget, Curator
 from dpmc_core.privacy.ledger import Release
+from tests.completion.papers import papers_dpals
 
 USERS, ITEMS = 14, 9
 
@@ -39,13 +43,18 @@ def table(seed: int) -> Ratings:
 
 
 def liked(ratings: Ratings) -> Ratings:
-    """What ``datasets.implicit.likes`` makes of a table, but an empty table where nothing was liked: here somebody may be alone."""
+    """What ``datasets.implicit.likes`` makes of a table, but an empty table where nothing was
+    liked: here somebody may be alone.
+    """
     part = ratings.take(ratings.values >= 4)
     return replace(part, values=np.ones(len(part)), low=-1.0, high=1.0)
 
 
 def visiting(ratings: Ratings) -> Ratings:
-    """Likes of the last user's row, who takes no part: the tables leave that row to visitors here."""
+    """Likes of the last user's row, who takes no part.
+
+    The tables leave that row to visitors here.
+    """
     return replace(liked(table(9)).take(liked(table(9)).users == USERS - 1), name="visitors")
 
 
@@ -55,7 +64,7 @@ def solvers(family: str) -> dict[str, Callable[[Ratings, np.random.Generator], I
 
     def with_dpals(**knobs: Any) -> Callable[[Ratings, np.random.Generator], Iterator[Step]]:
         knobs = {"rank": 2, "reg": 1.0, "items_per_user": 3, "item_share": 0.7, **knobs}
-        return lambda ratings, rng: dpals(ratings, DPALSConfig(budget=budget, **knobs), rng, 1)
+        return lambda ratings, rng: dpals(ratings, papers_dpals(budget=budget, **knobs), rng, 1)
 
     return {
         "moments": lambda r, rng: moments_once(r, MomentsConfig(rank=3, budget=budget), rng, 1),
@@ -89,7 +98,7 @@ def solvers(family: str) -> dict[str, Callable[[Ratings, np.random.Generator], I
         ),
         "dpals on likes, with visitors": lambda r, rng: dpals(
             liked(r),
-            DPALSConfig(
+            papers_dpals(
                 rank=2,
                 reg=1.0,
                 items_per_user=3,
@@ -108,7 +117,10 @@ def solvers(family: str) -> dict[str, Callable[[Ratings, np.random.Generator], I
 
 @dataclass
 class Tape:
-    """What went into each release, and what came out of it; a replay gets the recorded outputs whatever goes in."""
+    """What went into each release, and what came out of it.
+
+    A replay gets the recorded outputs whatever goes in.
+    """
 
     exact: list[tuple[str, np.ndarray]] = field(default_factory=list)
     noisy: list[np.ndarray] = field(default_factory=list)
@@ -184,8 +196,10 @@ NAMES = {
 def test_one_user_moves_a_release_by_their_own_part_and_no_more_than_planned(
     monkeypatch: pytest.MonkeyPatch, name: str, family: str
 ) -> None:
-    """With earlier outputs held fixed, a release of everybody is that of all but one plus that of the one alone, and the one's part
-    is within the recorded sensitivities. Anything that one user does to another's part (a mean over users, a shared draw) breaks it."""
+    """With earlier outputs held fixed, a release of everybody is that of all but one plus that of
+    the one alone, and the one's part is within the recorded sensitivities. Anything that one user
+    does to another's part (a mean over users, a shared draw) breaks it.
+    """
     if (
         name != "moments, first stage alone"
     ):  # fourteen users are too few for it: make the models plan their second stage
@@ -215,7 +229,8 @@ def test_one_user_moves_a_release_by_their_own_part_and_no_more_than_planned(
                 tightest = max(
                     tightest, norms[1] / release.l2_sensitivity, norms[0] / release.l1_sensitivity
                 )
-    # the bounds are near: an upper triangle's ℓ2 norm is between 1/√2 and 1 of ‖a‖₂², its ℓ1 norm between ½ and 1 of ‖a‖₁²
+    # the bounds are near: an upper triangle's ℓ2 norm is between 1/√2 and 1 of ‖a‖₂², its ℓ1 norm
+    # between ½ and 1 of ‖a‖₁²
     assert tightest > (0.7 if family == "gaussian" else 0.5)
 
 
@@ -228,7 +243,8 @@ def test_a_run_spends_its_budget_and_no_more(name: str, family: str) -> None:
     for step in solvers(family)[name](table(0), np.random.default_rng(0)):
         ledger = ledger.plus(step.releases)
     statement = state(ledger, 1e-5)
-    # Gaussian noise is planned exactly; other noise by a coarser upper bound than the statement's, up to a few per cent
+    # Gaussian noise is planned exactly; other noise by a coarser upper bound than the statement's,
+    # up to a few per cent
     assert 3.0 * (0.99999 if family == "gaussian" else 0.97) < statement.epsilon <= 3.0
     assert not statement.nominal
     assert (statement.unit, statement.neighbours) == ("user", "add/remove-one")
@@ -238,15 +254,18 @@ def test_a_run_spends_its_budget_and_no_more(name: str, family: str) -> None:
 def test_the_plan_reads_no_rating() -> None:
     """Two tables of one shape and scale, nothing else in common, get the same releases."""
     for config in (
-        DPALSConfig(rank=2, budget=Budget(epsilon=1.0)),
-        DPALSConfig(rank=2, sampling="weights", budget=Budget(epsilon=1.0)),
+        papers_dpals(rank=2, budget=Budget(epsilon=1.0)),
+        papers_dpals(rank=2, sampling="weights", budget=Budget(epsilon=1.0)),
     ):
         assert dpals_plan(table(0), config) == dpals_plan(table(1), config)
 
 
 @pytest.mark.parametrize("name", solvers("gaussian"))
 def test_no_plan_reads_a_rating(name: str) -> None:
-    """Two tables of one shape and scale, nothing else in common: every algorithm makes the same releases, in the same order."""
+    """Two tables of one shape and scale, nothing else in common.
+
+    Every algorithm makes the same releases, in the same order.
+    """
     made = []
     for seed in (0, 1):
         releases = [
@@ -277,7 +296,10 @@ def test_first_k_takes_the_lowest_of_each_user() -> None:
 
 @pytest.mark.parametrize("norm", [1, 2])
 def test_weights_in_place_of_sampling(norm: int) -> None:
-    """Σ ω² = k for every user (findings 12), and Σ ω ≤ k where the noise asks for it; rarer items weigh more."""
+    """Σ ω² = k for every user (findings 12), and Σ ω ≤ k where the noise asks for it.
+
+    Rarer items weigh more.
+    """
     ratings = table(0)
     counts = np.bincount(ratings.items, minlength=ITEMS).astype(float)
     by_user, by_item = weights_of(ratings, np.ones(len(ratings), dtype=bool), counts, 3, norm)
@@ -300,7 +322,7 @@ def test_weights_in_place_of_sampling(norm: int) -> None:
 def bad(ratings: Ratings, words: str, **knobs: Any) -> None:
     knobs = {"rank": 2, "budget": Budget(epsilon=1.0), **knobs}
     with pytest.raises(ParameterError) as caught:
-        list(dpals(ratings, DPALSConfig(**knobs), np.random.default_rng(0), 1))
+        list(dpals(ratings, papers_dpals(**knobs), np.random.default_rng(0), 1))
     assert words in str(caught.value)
 
 
@@ -343,7 +365,7 @@ def test_more_items_per_user_than_anybody_rated() -> None:
     for sampling in ("adaptive", "uniform"):
         (step, *_) = dpals(
             ratings,
-            DPALSConfig(
+            papers_dpals(
                 rank=2, items_per_user=10_000, sampling=sampling, budget=Budget(epsilon=1.0)
             ),
             np.random.default_rng(0),
@@ -361,7 +383,7 @@ def test_a_rating_outside_the_clip_counts_as_one_at_its_edge() -> None:
     edge = ratings.values.copy()
     edge[5] = 5.0
     for start in ("random", "power"):
-        config = DPALSConfig(rank=2, start=start, budget=Budget(epsilon=1.0))
+        config = papers_dpals(rank=2, start=start, budget=Budget(epsilon=1.0))
         models = [
             [
                 s.model.item_factors
@@ -373,12 +395,15 @@ def test_a_rating_outside_the_clip_counts_as_one_at_its_edge() -> None:
 
 
 def test_nobody_and_nothing_rated() -> None:
-    """Users without ratings get a defined prediction; items without ratings still get noisy factors, as their silence would tell."""
+    """Users without ratings get a defined prediction.
+
+    Items without ratings still get noisy factors, as their silence would tell.
+    """
     ratings = table(0)
     few = ratings.take((ratings.users != 2) & (ratings.items != 4))
     for name, solver in solvers("gaussian").items():
         for step in solver(few, np.random.default_rng(0)):
             assert np.isfinite(step.model.block(np.arange(USERS))).all(), name
-    config = DPALSConfig(rank=2, item_share=1.0, budget=Budget(epsilon=1.0))
+    config = papers_dpals(rank=2, item_share=1.0, budget=Budget(epsilon=1.0))
     for step in dpals(few, config, np.random.default_rng(0), 1):
         assert np.any(step.model.item_factors[4, :2] != 0)

@@ -1,4 +1,7 @@
-"""The user-level algorithms compute what they should: against slow references written here, and on data whose truth is known."""
+"""The user-level algorithms compute what they should.
+
+Against slow references written here, and on data whose truth is known.
+"""
 
 import math
 from itertools import pairwise
@@ -7,19 +10,29 @@ import numpy as np
 import pytest
 
 from dpmc_core.completion.baselines import trivial_predictors
-from dpmc_core.completion.dpals import dpals
-from dpmc_core.completion.dpals_plan import DPALSConfig, dpals_plan
+from dpmc_core.completion.dpals.plan import DPALSConfig, dpals_plan
+from dpmc_core.completion.dpals.preprocessing import SAMPLING
+from dpmc_core.completion.dpals.projection import PROJECTIONS, solve_noisy
+from dpmc_core.completion.dpals.solver import dpals
 from dpmc_core.completion.frank_wolfe import FrankWolfeConfig, frank_wolfe
 from dpmc_core.completion.moments import MomentsConfig, moments_once
 from dpmc_core.completion.offsets import PrivateMeansConfig, private_means
-from dpmc_core.completion.preprocessing import SAMPLING
-from dpmc_core.completion.projection import PROJECTIONS, solve_noisy
-from dpmc_core.completion.spectral import SpectralConfig, svt, trifactor, truncated_svd, user_item
+from dpmc_core.completion.spectral import (
+    SVTConfig,
+    TrifactorConfig,
+    TruncatedSVDConfig,
+    UserItemConfig,
+    svt,
+    trifactor,
+    truncated_svd,
+    user_item,
+)
 from dpmc_core.datasets.ratings import Ratings, random_split
-from dpmc_core.datasets.synthetic import low_rank, skewed
+from dpmc_core.datasets.synthetic.ratings import low_rank, skewed
 from dpmc_core.privacy import Ledger
 from dpmc_core.privacy.budget import Budget
 from dpmc_core.privacy.compare import dpals_counts
+from tests.completion.papers import papers_dpals
 
 R = np.random.default_rng
 
@@ -29,7 +42,9 @@ def small(seed: int = 0) -> Ratings:
 
 
 def reference_dpals(ratings: Ratings, config: DPALSConfig, items: np.ndarray) -> np.ndarray:
-    """Item factors of DPALS without noise, k above everybody's count and β = 1, straight from Algorithm 1 and eq. 35."""
+    """Item factors of DPALS without noise, k above everybody's count and β = 1, straight from
+    Algorithm 1 and eq. 35.
+    """
     middle, half = (ratings.low + ratings.high) / 2, (ratings.high - ratings.low) / 2
     table = np.full((ratings.n_users, ratings.n_items), np.nan)
     table[ratings.users, ratings.items] = np.clip(ratings.values - middle, -half, half)
@@ -68,7 +83,7 @@ def reference_dpals(ratings: Ratings, config: DPALSConfig, items: np.ndarray) ->
 )
 def test_dpals_without_noise_is_algorithm_1(knobs: dict) -> None:
     ratings = small()
-    config = DPALSConfig(
+    config = papers_dpals(
         **{"rank": 3, "reg": 0.7, "items_per_user": 1000, "private": False, **knobs}
     )
     rng = R(5)
@@ -85,7 +100,7 @@ def test_dpals_without_noise_is_algorithm_1(knobs: dict) -> None:
 
 def test_noise_does_not_depend_on_the_number_of_threads() -> None:
     ratings = skewed(400, 120, 9000, seed=1)
-    config = DPALSConfig(rank=3, budget=Budget(epsilon=2.0))
+    config = papers_dpals(rank=3, budget=Budget(epsilon=2.0))
     one, two = (
         list(dpals(ratings, config, R(0), workers))[-1].model.item_factors for workers in (1, 2)
     )
@@ -94,7 +109,7 @@ def test_noise_does_not_depend_on_the_number_of_threads() -> None:
 
 def test_infrequent_items_get_the_users_own_mean() -> None:
     ratings = small()
-    config = DPALSConfig(rank=3, reg=1.0, item_share=0.5, private=False, items_per_user=25)
+    config = papers_dpals(rank=3, reg=1.0, item_share=0.5, private=False, items_per_user=25)
     (*_, last) = dpals(ratings, config, R(0), 1)
     counts = np.bincount(ratings.items, minlength=25)
     frequent = np.argsort(-counts, kind="stable")[: math.ceil(0.5 * 25)]
@@ -129,11 +144,13 @@ def test_solving_with_noisy_matrices(projection: str) -> None:
 
 
 def test_power_iteration_starts_dpals_near_the_truth() -> None:
-    """On a rank-2 matrix of 4,000 users, one round from the released start is nearer the end than one from a random one."""
+    """On a rank-2 matrix of 4,000 users, one round from the released start is nearer the end than
+    one from a random one.
+    """
     ratings = low_rank(4000, 40, rank=2, observed=0.5)
     errors = {}
     for start in ("random", "power"):
-        config = DPALSConfig(
+        config = papers_dpals(
             rank=2,
             reg=1.0,
             iterations=1,
@@ -148,7 +165,10 @@ def test_power_iteration_starts_dpals_near_the_truth() -> None:
 
 @pytest.mark.parametrize("row", range(8))
 def test_table_4_gives_the_epsilon_of_finding_9(row: int) -> None:
-    """From the releases that DPALS itself plans with Table 4's σ: both statistics as finding 9 counts them, and the preparation."""
+    """From the releases that DPALS itself plans with Table 4's σ.
+
+    Both statistics as finding 9 counts them, and the preparation.
+    """
     settings = (
         (40, 126.9, 63.4, 200.0, 0.801),
         (50, 29.0, 14.5, 200.0, 4.006),
@@ -160,7 +180,7 @@ def test_table_4_gives_the_epsilon_of_finding_9(row: int) -> None:
         (50, 7.5, 3.8, 10.0, 19.82),
     )
     k, gram, right, pre, epsilon = settings[row]
-    config = DPALSConfig(
+    config = papers_dpals(
         rank=4, items_per_user=k, sigma_gram=gram, sigma_right=right, sigma_preparation=pre
     )
     planned = dpals_plan(skewed(50, 60, 900, seed=0), config)
@@ -216,23 +236,26 @@ def test_private_frank_wolfe_without_noise_descends() -> None:
 
 
 def test_spectral_baselines_recover_a_low_rank_matrix() -> None:
-    """Noiseless rank 2, 60 % seen: SVT and tri-factorisation complete it; truncated SVD at zero fill is the best fit of its kind."""
+    """Noiseless rank 2, 60 % seen.
+
+    SVT and tri-factorisation complete it; truncated SVD at zero fill is the best fit of its kind.
+    """
     ratings = low_rank(120, 80, rank=2, observed=0.6, seed=3)
     truth = ratings.truth.left @ ratings.truth.right.T
     spread = truth.std()
     for solver, config in (
-        (svt, SpectralConfig(rank=8, iterations=300, reg=10.0)),
-        (trifactor, SpectralConfig(rank=4, iterations=200, reg=0.05)),
+        (svt, SVTConfig(rank=8, iterations=300, reg=10.0)),
+        (trifactor, TrifactorConfig(rank=4, iterations=200, reg=0.05)),
     ):
         (*_, last) = solver(ratings, config, R(0))
         whole = last.model.block(np.arange(120))
         assert np.sqrt(np.mean((whole - truth) ** 2)) < 0.03 * spread, solver.__name__
-    (base,) = user_item(ratings, SpectralConfig(), R(0))
+    (base,) = user_item(ratings, UserItemConfig(), R(0))
     trivial = trivial_predictors(ratings)[-1]
     assert base.model.predict(ratings.users, ratings.items) == pytest.approx(
         trivial.predict(ratings.users, ratings.items)
     )
-    (step,) = truncated_svd(ratings, SpectralConfig(rank=3), R(0))
+    (step,) = truncated_svd(ratings, TruncatedSVDConfig(rank=3), R(0))
     left = np.zeros((120, 80))
     left[ratings.users, ratings.items] = ratings.values - trivial.predict(
         ratings.users, ratings.items
@@ -248,7 +271,7 @@ def test_tri_factorisation_descends() -> None:
     ratings = small()
     objective = [
         s.objective
-        for s in trifactor(ratings, SpectralConfig(rank=5, iterations=30, reg=1.0), R(0))
+        for s in trifactor(ratings, TrifactorConfig(rank=5, iterations=30, reg=1.0), R(0))
     ]
     assert all(b <= a * (1 + 1e-9) for a, b in pairwise(objective))
 
@@ -258,7 +281,7 @@ def test_dpals_learns_with_enough_people(sampling: str) -> None:
     """20,000 people, 40 items: at ε = 10 every way of sampling is clearly better than the mean."""
     ratings = skewed(20_000, 40, 300_000, rank=2, noise_floor=0.3, seed=0)
     split = random_split(ratings, 0.1, 0)
-    config = DPALSConfig(
+    config = papers_dpals(
         rank=4,
         reg=5.0,
         items_per_user=10,

@@ -1,4 +1,7 @@
-"""Downloads against a server on this machine: right, truncated, altered, hostile, cancelled, unwritable."""
+"""Downloads against a server on this machine.
+
+Right, truncated, altered, hostile, cancelled, unwritable.
+"""
 
 import dataclasses
 import hashlib
@@ -59,7 +62,10 @@ GOOD = archive(("ml-100k/u.data", b"1\t1\t5\t0\n" * 50_000), ("ml-100k/deep/read
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: str):
-    """Point the catalogue's ML-100K at our server; returns a function that serves a body with a checksum."""
+    """Point the catalogue's ML-100K at our server.
+
+    Returns a function that serves a body with a checksum.
+    """
     monkeypatch.setenv("DPMC_DATA_DIR", str(tmp_path / "data"))
 
     def serve(body: bytes, *, claimed: int | None = None, checksum_of: bytes | None = None) -> Path:

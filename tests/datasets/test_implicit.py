@@ -5,7 +5,7 @@ import pytest
 
 from dpmc_core.datasets.implicit import likes, user_split
 from dpmc_core.datasets.ratings import Ratings
-from dpmc_core.datasets.synthetic import orthogonal, skewed
+from dpmc_core.datasets.synthetic.ratings import orthogonal, skewed
 from dpmc_core.errors import DataError, ParameterError
 
 
@@ -71,7 +71,8 @@ def test_orthogonal_is_what_the_dpals_paper_says() -> None:
     left, right = data.truth.left, data.truth.right
     assert np.allclose(right.T @ right, np.eye(5))
     assert np.allclose(left.T @ left, np.eye(5) * 600 * 200 / 5)
-    # the sum of squares of the whole matrix is exactly its number of cells: standard deviation 1 (mean near 0)
+    # the sum of squares of the whole matrix is exactly its number of cells: standard deviation 1
+    # (mean near 0)
     assert np.isclose(((left @ right.T) ** 2).mean(), 1.0)
     assert np.allclose(data.values, np.einsum("kr,kr->k", left[data.users], right[data.items]))
     per_user = np.bincount(data.users, minlength=600)

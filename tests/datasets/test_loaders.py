@@ -8,7 +8,7 @@ import pytest
 
 from dpmc_core.datasets import catalogue, entry, loaders
 from dpmc_core.datasets.ratings import Ratings
-from dpmc_core.datasets.synthetic import low_rank, skewed
+from dpmc_core.datasets.synthetic.ratings import low_rank, skewed
 from dpmc_core.errors import DataError, DatasetMissingError, ParameterError
 from dpmc_core.metrics import rmse, truth_rmse
 

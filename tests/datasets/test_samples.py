@@ -12,12 +12,12 @@ from scipy.io import savemat
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from dpmc_core.datasets import download, entry
-from dpmc_core.datasets.cartoons import PART_NAMES, cartoon_faces, parts
 from dpmc_core.datasets.factor_sets import load_samples
 from dpmc_core.datasets.matlab import read_variables
 from dpmc_core.datasets.samples import Samples, contaminate, subset
+from dpmc_core.datasets.synthetic.cartoons import PART_NAMES, cartoon_faces, parts
+from dpmc_core.datasets.synthetic.topics import TOPICS, topic_documents, true_topics, vocabulary
 from dpmc_core.datasets.text import TextFilter, samples_of_counts, samples_of_texts
-from dpmc_core.datasets.topics import TOPICS, topic_documents, true_topics, vocabulary
 from dpmc_core.errors import DataError, DatasetMissingError, DownloadError, ParameterError
 
 TEXTS = (
@@ -73,7 +73,8 @@ def test_contamination_is_as_section_4_3_says() -> None:
     changed = np.asarray(spoiled.values[:, spoiled.spoiled]) != np.asarray(
         clean.values[:, spoiled.spoiled]
     )
-    # U[−1, 1] lowers a dark pixel to where it was, 0, half of the time: between 35 % and 70 % differ
+    # U[−1, 1] lowers a dark pixel to where it was, 0, half of the time: between 35 % and 70 %
+    # differ
     assert 0.3 < changed.mean() < 0.7
     moved = np.asarray(spoiled.values - clean.values)[:, spoiled.spoiled] / np.asarray(
         clean.values
@@ -340,6 +341,7 @@ def test_real_files(samples_dir: Path) -> None:
     tenth = load_samples("tdt2", chosen=TextFilter(min_documents=1, max_share=1.0), term_share=0.1)
     assert len(tenth) < 9394
     assert "hold none of the words" in tenth.notes[-1]
-    # faces look at us: brighter in the middle than at the lower corners (findings 17: the file is a negative)
+    # faces look at us: brighter in the middle than at the lower corners (findings 17: the file is a
+    # negative)
     mean = np.asarray(load_samples("cbcl").values).mean(axis=1).reshape(19, 19)
     assert mean[6:12, 6:13].mean() > 1.2 * mean[16:, :3].mean()

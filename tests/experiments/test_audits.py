@@ -1,4 +1,6 @@
-"""Audits end to end: honest claims stand, broken ones fall, and the datasets are what the page says."""
+"""Audits end to end: honest claims stand, broken ones fall, and the datasets are what the page
+says.
+"""
 
 import json
 import math
@@ -9,9 +11,9 @@ import pytest
 from dpmc_core.cli.main import main
 from dpmc_core.completion import moments
 from dpmc_core.errors import ParameterError
-from dpmc_core.experiments.registry import ALGORITHMS
+from dpmc_core.experiments.algorithms import ALGORITHMS
 from dpmc_core.experiments.tasks.audit import audit, audit_steps
-from dpmc_core.experiments.tasks.audit_spec import VIEWS, AuditSpec, spec_from_json
+from dpmc_core.experiments.tasks.audit_spec import VIEWS, AuditSpec
 from dpmc_core.experiments.tasks.audit_targets import (
     ALICE,
     FILM,
@@ -29,7 +31,10 @@ EPSILONS = (0.1, 0.5, 1.0, 2.0, 4.0)
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_an_honest_claim_is_never_beaten(mechanism: str, epsilon: float) -> None:
-    """Each bound is wrong with probability at most 0.001; 20 cases × 5 fixed seeds: 10 % that one of 100 would be."""
+    """Each bound is wrong with probability at most 0.001.
+
+    20 cases × 5 fixed seeds: 10 % that one of 100 would be.
+    """
     for seed in range(5):
         result = audit(AuditSpec(mechanism=mechanism, epsilon=epsilon, runs=100_000, seed=seed))
         assert result.statement.nominal is False
@@ -37,8 +42,10 @@ def test_an_honest_claim_is_never_beaten(mechanism: str, epsilon: float) -> None
         assert "wrong" not in result.verdict
 
 
-# Gaussian noise spends its ε in rare outputs, so a small broken ε takes more of them to show: with μ′ = 2μ the log-ratio
-# of a tail of mass p is about μ′·hazard; seven standard errors of it above ε = 0.1 need about 4 million outputs
+# Gaussian noise spends its ε in rare outputs, so a small broken ε takes more of them to show: with
+# μ′ = 2μ the log-ratio
+# of a tail of mass p is about μ′·hazard; seven standard errors of it above ε = 0.1 need about 4
+# million outputs
 RUNS = {
     ("gaussian", 0.1): 4_000_000,
     ("gaussian", 0.5): 400_000,
@@ -73,7 +80,7 @@ def test_last_bits_give_naive_noise_away_and_grid_noise_not(mechanism: str) -> N
 SOUND = [
     name
     for name, algorithm in ALGORITHMS.items()
-    if algorithm.protects == "user" and algorithm.rates
+    if algorithm.unit == "user" and algorithm.rate is not None
 ]
 
 
@@ -82,8 +89,9 @@ SOUND = [
 def test_no_sound_statement_is_beaten(
     algorithm: str, epsilon: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Every algorithm that claims to protect users, on data with and without Alice, the attacker seeing the factors of all other users
-    and of all items, and fewer things at the smaller ε."""
+    """Every algorithm that claims to protect users, on data with and without Alice, the attacker
+    seeing the factors of all other users and of all items, and fewer things at the smaller ε.
+    """
     monkeypatch.setattr(
         moments, "WORTH_IT", 0.0
     )  # so small a table gets no second stage: attack it as well
@@ -111,9 +119,12 @@ def test_no_sound_statement_is_beaten(
 def test_the_same_attack_catches_too_little_noise(
     algorithm: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With hardly any of the noise that the ledger says, the claim falls: the test above could have failed.
+    """With hardly any of the noise that the ledger says, the claim falls.
 
-    A ten-thousandth: on a dozen people an honest plan's noise is so large that a hundredth of it still hides somebody in DPALS.
+    The test above could have failed.
+
+    A ten-thousandth: on a dozen people an honest plan's noise is so large that a hundredth of it
+    still hides somebody in DPALS.
     """
     from dpmc_core.privacy import budget
 
@@ -142,7 +153,9 @@ def test_the_same_attack_catches_too_little_noise(
 
 @pytest.mark.parametrize("epsilon", [0.5, 2.0])
 def test_the_published_factorisation_gives_one_picture_away(epsilon: float) -> None:
-    """Findings 13: W is the raw data's, so an image in or out shows at once, far beyond what is claimed."""
+    """Findings 13: W is the raw data's, so an image in or out shows at once, far beyond what is
+    claimed.
+    """
     result = audit(
         AuditSpec(
             target="private-nmf-published",
@@ -181,7 +194,8 @@ def test_the_same_attack_catches_a_factorisation_with_too_little_noise(
 
     honest = budget.sample
     monkeypatch.setattr(budget, "sample", lambda release, rng: honest(release, rng) / 10_000)
-    # twelve pictures are so few that moment NMF smooths all of them away, going by the noise that was planned
+    # twelve pictures are so few that moment NMF smooths all of them away, going by the noise that
+    # was planned
     monkeypatch.setattr("dpmc_core.factorization.moments._smooth", lambda mean, shape, std: mean)
     result = audit(
         AuditSpec(target=algorithm, mechanism="gaussian", epsilon=0.5, iterations=2, runs=200)
@@ -225,7 +239,10 @@ def test_what_a_claim_about_users_covers() -> None:
 
 
 def test_als_beats_its_nominal_count() -> None:
-    """Two iterations at nominal ε = 1 each: the completed matrix gives one rating away beyond the composed ε = 2."""
+    """Two iterations at nominal ε = 1 each.
+
+    The completed matrix gives one rating away beyond the composed ε = 2.
+    """
     result = audit(AuditSpec(target="als", iterations=2, runs=1000))
     assert result.beaten == {"nominal, one draw": True, "nominal, all draws": True}
     assert result.statement.draws == 2
@@ -291,7 +308,7 @@ def test_an_audit_is_repeatable_and_grows_in_tenths() -> None:
 
 def test_specs_as_text() -> None:
     spec = AuditSpec(target="irls", epsilon=0.5, view="items", runs=200)
-    assert spec_from_json(json.dumps(spec.as_dict())) == spec
+    assert AuditSpec.from_json(json.dumps(spec.as_dict())) == spec
     assert (
         spec.command()
         == "python -m dpmc_core audit --target irls --epsilon 0.5 --view items --runs 200"
@@ -307,9 +324,9 @@ def test_specs_as_text() -> None:
         '{"target": "als", "case": "unclipped", "runs": 500}': "as-claimed for algorithms",
         '{"mechanism": "gaussian", "case": "low-bits"}': "huber or laplace",
         '{"mechanism": "staircase", "target": "als"}': "huber, laplace or gaussian for algorithms",
-        '{"target": "als", "runs": 20000}': "at most 10,000",
+        '{"target": "als", "runs": 20000}': "a whole number from 100 to 10,000",
         '{"runs": 3}': "runs = 3",
-        '{"case": "on-grid", "runs": 30000}': "at most 20,000",
+        '{"case": "on-grid", "runs": 30000}': "a whole number from 100 to 20,000",
         '{"target": "irls", "iterations": 400, "inner": 50}': "at most 200 solves, with 1,000 runs",
         '{"target": "als", "iterations": 500, "runs": 10000}': "at most 20 solves",
         '{"confidence": 1}': "confidence = 1",
@@ -317,7 +334,7 @@ def test_specs_as_text() -> None:
         '{"case": ["a"]}': "case = ",
     }.items():
         with pytest.raises(ParameterError) as caught:
-            spec_from_json(text)
+            AuditSpec.from_json(text)
         assert words in str(caught.value)
 
 
@@ -433,7 +450,9 @@ def test_random_whole_numbers_of_any_size_are_uniform() -> None:
 
 
 def test_a_sound_claim_that_is_false_would_be_caught() -> None:
-    """The rule of ``test_no_sound_statement_is_beaten``, on a release that calls itself sound and is not."""
+    """The rule of ``test_no_sound_statement_is_beaten``, on a release that calls itself sound and
+    is not.
+    """
     broken = audit(AuditSpec(case="unclipped", runs=4000))
     assert not broken.statement.nominal
     assert any(broken.beaten.values())

@@ -60,7 +60,7 @@ def test_a_sweep_its_runs_and_what_becomes_of_them(
         assert main(["runs", "export", str(tmp_path / name)]) == 0
         frame = read(tmp_path / name)
         assert len(frame) == 4
-        assert json.loads(frame["spec"][0])["rank"] == 2
+        assert json.loads(frame["spec"][0])["algorithm"]["rank"] == 2
     assert main(["runs", "delete", "--mechanism", "none", "--json"]) == 0
     assert said(capsys)["deleted"] == 2
     assert main(["sweep", file, "--jobs", "1", "--json"]) == 0

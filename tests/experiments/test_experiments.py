@@ -13,18 +13,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpmc_core import limits
-from dpmc_core.cli.main import main as cli
+from dpmc_core.cli.main import _parser, main
+from dpmc_core.cli.options import spec_of
 from dpmc_core.datasets.ratings import Ratings, Split
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.experiments import RunSpec, run, steps
 from dpmc_core.experiments.presets import PRESETS, preset
-from dpmc_core.experiments.registry import build_mechanism
-from dpmc_core.experiments.spec import NUMERIC
-from dpmc_core.mechanisms import Gaussian, Huber, Laplace, Staircase
+from dpmc_core.mechanisms import Gaussian, Huber, Laplace, Mechanism, Staircase
 from dpmc_core.privacy import Ledger, state
 from dpmc_core.privacy.odds import guess_bound, odds_sentence
 
-SMALL = RunSpec(n_users=50, n_items=40, observed=0.4, iterations=3)
+SMALL = RunSpec.of(n_users=50, n_items=40, observed=0.4, iterations=3, rank=5, reg=0.5)
+
+
+def noise_of(spec: RunSpec) -> Mechanism:
+    """What the solver draws from, on data of no importance."""
+    return spec.card.prepare(spec.algorithm, spec.noise, None).mechanism
 
 
 @given(
@@ -38,18 +42,11 @@ def test_json_and_command_line_round_trips(
     mechanism: str, variance: float, rank: int, reg: float, seed: int
 ) -> None:
     noise = {} if mechanism == "none" else {"variance": variance}
-    spec = RunSpec(mechanism=mechanism, rank=rank, reg=reg, seed=seed, **noise)
+    spec = RunSpec.of(mechanism=mechanism, rank=rank, reg=reg, seed=seed, **noise)
     assert RunSpec.from_json(spec.to_json()) == spec
-    parsed = cli._build().parse_args(spec.command().split()[3:])
-    again = {
-        f.name: cli._number(f.name, getattr(parsed, f.name))
-        if f.name in NUMERIC
-        else getattr(parsed, f.name)
-        for f in dataclasses.fields(RunSpec)
-        if f.name != "version" and getattr(parsed, f.name) is not None
-    }
-    rebuilt = RunSpec(**again)
-    assert rebuilt == spec
+    words = spec.command().split()[3:]
+    parsed = _parser(words).parse_args(words)
+    assert spec_of(parsed, ("rate", "recommend"), None) == spec
 
 
 @pytest.mark.parametrize(
@@ -66,7 +63,7 @@ def test_json_and_command_line_round_trips(
         ({"mechanism": "cauchy"}, "mechanism = 'cauchy'"),
         ({"mechanism": "laplace", "variance": 2, "epsilon": 1}, "epsilon = 1"),
         ({"split": "u1"}, "split = 'u1'"),
-        ({"version": 2}, "version = 2"),
+        ({"version": 2}, "spec field = 'version'"),
         ({"mechanism": "huber", "variance": 1e5}, "variance = 100000"),
         ({"seed": -1}, "seed = -1"),
         ({"observed": math.nan}, "observed = nan"),
@@ -80,7 +77,7 @@ def test_json_and_command_line_round_trips(
 )
 def test_bad_specs_are_named(fields: dict, words: str) -> None:
     with pytest.raises(ParameterError) as caught:
-        RunSpec(**fields)
+        RunSpec.of(fields)
     assert words in str(caught.value)
     assert "must be" in str(caught.value)
 
@@ -89,29 +86,44 @@ def test_json_refuses_strangers() -> None:
     for text in ("[]", "{", '{"colour": 3}', '"x"'):
         with pytest.raises(ParameterError):
             RunSpec.from_json(text)
+    for version in (0, 3, "2", None):
+        with pytest.raises(ParameterError, match="version = "):
+            RunSpec.from_dict({**SMALL.as_dict(), "version": version})
+    for name, value in (
+        ("data", []),
+        ("noise", {"amount": "much"}),
+        ("algorithm", {"name": "als", "inner": 3}),
+        ("algorithm", {"name": "als", "colour": 3}),
+        ("colour", 3),
+    ):
+        with pytest.raises(ParameterError):
+            RunSpec.from_dict({**SMALL.as_dict(), name: value})
 
 
 def test_the_papers_rule_for_huber_noise() -> None:
-    assert build_mechanism(RunSpec(mechanism="huber", variance=1)) == Huber(alpha=3.0)
-    two = build_mechanism(RunSpec(mechanism="huber", variance=2))
+    assert noise_of(RunSpec.of(mechanism="huber", variance=1)) == Huber(alpha=3.0)
+    two = noise_of(RunSpec.of(mechanism="huber", variance=2))
     assert (round(two.alpha, 4), two.scale) == (1.076, 1.0)
-    assert build_mechanism(RunSpec(mechanism="huber", variance=0.5)).variance == pytest.approx(0.5)
-    assert build_mechanism(
-        RunSpec(mechanism="huber", variance=2, alpha=1.5)
-    ).variance == pytest.approx(2)
-    assert build_mechanism(RunSpec(mechanism="laplace", epsilon=2)).epsilon(5) == pytest.approx(2)
-    assert build_mechanism(RunSpec(mechanism="gaussian", epsilon=2)).epsilon_at_delta(
+    assert noise_of(RunSpec.of(mechanism="huber", variance=0.5)).variance == pytest.approx(0.5)
+    assert noise_of(RunSpec.of(mechanism="huber", variance=2, alpha=1.5)).variance == pytest.approx(
+        2
+    )
+    assert noise_of(RunSpec.of(mechanism="laplace", epsilon=2)).epsilon(5) == pytest.approx(2)
+    assert noise_of(RunSpec.of(mechanism="gaussian", epsilon=2)).epsilon_at_delta(
         1e-5, 5
     ) == pytest.approx(2)
 
 
 def test_steps_yield_partial_results_and_run_gives_the_last() -> None:
-    seen = list(steps(SMALL.but(mechanism="huber", variance=2)))
+    seen = list(steps(SMALL.replace(mechanism="huber", variance=2)))
     assert [len(r.metrics) for r in seen] == [1, 2, 3]
     assert [r.finished for r in seen] == [False, False, True]
     assert [r.statement.draws for r in seen] == [1, 2, 3]
-    assert seen[-1].final.test_rmse == run(SMALL.but(mechanism="huber", variance=2)).final.test_rmse
-    different = run(SMALL.but(mechanism="huber", variance=2, seed=1))
+    assert (
+        seen[-1].final.test_rmse
+        == run(SMALL.replace(mechanism="huber", variance=2)).final.test_rmse
+    )
+    different = run(SMALL.replace(mechanism="huber", variance=2, seed=1))
     assert different.final.test_rmse != seen[-1].final.test_rmse
 
 
@@ -142,7 +154,10 @@ def test_metrics_are_what_they_say() -> None:
 
 
 def test_interval_covers_as_often_as_it_says() -> None:
-    """Split the same predictions' errors at random many times: the half-width must match the spread of the RMSE."""
+    """Split the same predictions' errors at random many times.
+
+    The half-width must match the spread of the RMSE.
+    """
     from dpmc_core.experiments.tasks.rate import _half_width
 
     rng = np.random.default_rng(0)
@@ -158,22 +173,25 @@ def test_interval_covers_as_often_as_it_says() -> None:
 
 
 def test_statement_counts_every_draw() -> None:
-    als_run = run(SMALL.but(mechanism="laplace", variance=2, iterations=4))
+    als_run = run(SMALL.replace(mechanism="laplace", variance=2, iterations=4))
     assert als_run.statement.epsilon_per_draw == pytest.approx(5.0)
     pure, *_ = als_run.statement.accounts
     assert (pure.method, pure.delta) == ("pure", 0.0)
     assert pure.epsilon == pytest.approx(20.0)
     assert 19.9 < als_run.statement.epsilon <= pure.epsilon
     assert als_run.statement.nominal
-    irls_run = run(SMALL.but(algorithm="irls", inner=5, mechanism="huber", variance=2))
+    irls_run = run(SMALL.replace(algorithm="irls", inner=5, mechanism="huber", variance=2))
     assert irls_run.statement.draws == 15
     assert irls_run.statement.accounts[0].epsilon == pytest.approx(
         15 * irls_run.statement.epsilon_per_draw
     )
     assert irls_run.statement.epsilon < irls_run.statement.accounts[0].epsilon
-    two = run(SMALL.but(algorithm="irls-2", inner=9, mechanism="huber", variance=2))
+    with pytest.raises(ParameterError, match="inner = 9"):
+        SMALL.replace(algorithm="irls-2", inner=9, mechanism="huber", variance=2)
+    shared = {**SMALL.flat(), "inner": 9, "mechanism": "huber", "variance": 2}
+    two = run(RunSpec.fitting(shared, algorithm="irls-2"))
     assert two.statement.draws == 6
-    gauss = run(SMALL.but(mechanism="gaussian", variance=2, iterations=4)).statement
+    gauss = run(SMALL.replace(mechanism="gaussian", variance=2, iterations=4)).statement
     assert gauss.delta == 1e-5
     assert gauss.epsilon == pytest.approx(
         Gaussian(scale=math.sqrt(2)).epsilon_at_delta(1e-5, 5 * math.sqrt(4))
@@ -186,9 +204,9 @@ def test_statement_counts_every_draw() -> None:
 @pytest.mark.parametrize("mechanism", ["huber", "laplace", "gaussian"])
 def test_every_allowed_amount_of_noise_can_be_stated(mechanism: str) -> None:
     """The corners of the table of limits, over as many draws as a run can make."""
-    release = run(SMALL.but(mechanism=mechanism, variance=2.0, iterations=1)).ledger.releases[0]
+    release = run(SMALL.replace(mechanism=mechanism, variance=2.0, iterations=1)).ledger.releases[0]
     for amount in ({"variance": 1e-6}, {"variance": 1e4}, {"epsilon": 1e-3}, {"epsilon": 1e6}):
-        noise = build_mechanism(RunSpec(mechanism=mechanism, **amount))
+        noise = noise_of(RunSpec.of(mechanism=mechanism, **amount))
         for draws in (1, 50_000):
             ledger = Ledger((dataclasses.replace(release, mechanism=noise, count=draws),))
             statement = state(ledger)
@@ -200,8 +218,8 @@ def test_every_allowed_amount_of_noise_can_be_stated(mechanism: str) -> None:
 
 
 def test_statement_of_mixed_noise_is_composed() -> None:
-    first = run(SMALL.but(mechanism="gaussian", variance=1, iterations=1))
-    second = run(SMALL.but(mechanism="laplace", variance=1, iterations=1))
+    first = run(SMALL.replace(mechanism="gaussian", variance=1, iterations=1))
+    second = run(SMALL.replace(mechanism="laplace", variance=1, iterations=1))
     both = state(Ledger(first.ledger.releases + second.ledger.releases))
     assert max(first.statement.epsilon, second.statement.epsilon) < both.epsilon
     assert both.epsilon < first.statement.epsilon + second.statement.epsilon
@@ -212,7 +230,8 @@ def test_odds() -> None:
     assert guess_bound(0) == 0.5
     assert guess_bound(1) == pytest.approx(math.e / (1 + math.e))
     assert guess_bound(1e6) == 1
-    # attained by randomised response, P(truth) = e^ε/(1 + e^ε), which tells everything with probability δ besides
+    # attained by randomised response, P(truth) = e^ε/(1 + e^ε), which tells everything with
+    # probability δ besides
     for epsilon, delta in ((1.3, 0.0), (0.4, 0.2)):
         keep = math.exp(epsilon) / (1 + math.exp(epsilon))
         assert guess_bound(epsilon, delta) == pytest.approx(delta + (1 - delta) * keep)
@@ -232,15 +251,15 @@ def test_odds() -> None:
 def test_own_data_and_its_trouble() -> None:
     train = Ratings.checked(np.arange(6), np.array([0, 1, 2, 0, 1, 2]), np.linspace(1, 5, 6))
     test = Ratings.checked(np.array([0]), np.array([1]), np.array([3.0]), n_users=6, n_items=3)
-    result = run(RunSpec(rank=2, iterations=2), split=Split(train, test, "by hand"))
+    result = run(RunSpec.of(rank=2, reg=0.5, iterations=2), split=Split(train, test, "by hand"))
     assert math.isfinite(result.final.test_rmse)
     assert result.final.test_half_width == 0
     with pytest.raises(ParameterError, match="at most 3"):
-        run(RunSpec(rank=5), split=Split(train, test, "by hand"))
+        run(RunSpec.of(rank=5, reg=0.5), split=Split(train, test, "by hand"))
     huge = Ratings.checked(np.arange(6), np.array([0, 1, 2, 0, 1, 2]), np.full(6, 1e200))
     with pytest.raises(DataError, match="overflowed"), np.errstate(all="ignore"):
         run(
-            RunSpec(rank=2, iterations=40, reg=1e-3, mechanism="gaussian", variance=1),
+            RunSpec.of(rank=2, iterations=40, reg=1e-3, mechanism="gaussian", variance=1),
             split=Split(huge, test, "by hand"),
         )
 
@@ -248,7 +267,8 @@ def test_own_data_and_its_trouble() -> None:
 def test_every_preset_is_a_valid_spec() -> None:
     for name in PRESETS:
         for dataset in ("low-rank", "skewed", "ml-100k", "ml-1m", "sweetrs"):
-            RunSpec(dataset=dataset, **preset(name, dataset))
+            RunSpec.of(preset(name, dataset), dataset=dataset, algorithm="irls")
+            RunSpec.fitting(preset(name, dataset), dataset=dataset, algorithm="als")
     published = {"rank": 32, "reg": 0.5, "iterations": 20, "inner": 10, "test_fraction": 0.2}
     assert preset("as published", "ml-100k") == published
     assert preset("as published", "ml-1m") == {}
@@ -258,7 +278,7 @@ def test_every_preset_is_a_valid_spec() -> None:
 
 
 def test_exports_are_runnable() -> None:
-    spec = SMALL.but(mechanism="huber", variance=2.0)
+    spec = SMALL.replace(mechanism="huber", variance=2.0)
     scope: dict[str, object] = {}
     exec(spec.python().partition("print(")[0], scope)
     assert scope["result"].final.test_rmse == run(spec).final.test_rmse
@@ -277,15 +297,18 @@ def command(*words: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_command_line_complete() -> None:
-    done = command(*SMALL.but(mechanism="huber", variance=2.0).command().split()[3:], "--json")
+    done = command(*SMALL.replace(mechanism="huber", variance=2.0).command().split()[3:], "--json")
     assert done.returncode == 0, done.stderr
     out = json.loads(done.stdout.splitlines()[-1])
-    assert out["rmse"] == run(SMALL.but(mechanism="huber", variance=2.0)).final.test_rmse
-    assert set(out) >= {"rmse", "trivial", "seconds", "statement", "ledger"}
+    assert out["rmse"] == run(SMALL.replace(mechanism="huber", variance=2.0)).final.test_rmse
+    assert set(out) >= {"rmse", "baselines", "seconds", "statement", "ledger"}
     assert "iteration 3/3" in done.stderr
-    plain = command("complete", "--iterations", "2", "--n-users", "30", "--n-items", "30")
+    words = ["--iterations", "2", "--n-users", "30", "--n-items", "30", "--rank", "5"]
+    plain = command("complete", *words, "--reg", "0.5")
     assert "not private" in plain.stdout
-    name, apart, half = run(RunSpec(iterations=2, n_users=30, n_items=30)).against_trivial
+    name, apart, half = run(
+        RunSpec.of(iterations=2, n_users=30, n_items=30, rank=5, reg=0.5)
+    ).against_trivial
     verdict = "not told apart" if abs(apart) <= half else "beaten" if apart < 0 else "NOT beaten"
     assert (
         f"against {name}, on the same ratings: {apart:+.4f} ± {half:.2g} (95 %): {verdict}"
@@ -340,7 +363,7 @@ def test_command_line_mechanism_and_datasets() -> None:
 def test_command_line_mistakes_are_one_sentence(
     words: str, said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert cli.main(words.split()) == 2
+    assert main(words.split()) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
     assert said in captured.err

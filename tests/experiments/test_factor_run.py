@@ -1,6 +1,10 @@
-"""One path from a FactorSpec to a result: names, numbers, text forms, noise, measures, the command line."""
+"""One path from a RunSpec to a result.
+
+Names, numbers, text forms, noise, measures, the command line.
+"""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,43 +13,46 @@ import pytest
 from sklearn.decomposition import NMF
 
 from dpmc_core.cli.main import main
-from dpmc_core.datasets.cartoons import cartoon_faces
+from dpmc_core.datasets.synthetic.cartoons import cartoon_faces
 from dpmc_core.errors import DatasetMissingError, ParameterError
-from dpmc_core.experiments import FactorSpec, factor_steps, factorize
-from dpmc_core.experiments.factor_registry import FACTORIZERS
+from dpmc_core.experiments import RunSpec, run, steps
+from dpmc_core.experiments.algorithms import of_task
 from dpmc_core.experiments.tasks.factorize import yardstick
+from dpmc_core.experiments.tasks.solve import solve
 
+FACTORIZERS = of_task("factorize")
 SMALL = {"dataset": "cartoon", "n_samples": 150, "rank": 6}
 
 
 def noisy(algorithm: str) -> dict[str, Any]:
-    return {} if FACTORIZERS[algorithm].claims == "" else {"mechanism": "gaussian", "epsilon": 5.0}
+    return {} if not FACTORIZERS[algorithm].noise else {"mechanism": "gaussian", "epsilon": 5.0}
 
 
 @pytest.mark.parametrize("algorithm", FACTORIZERS)
 def test_every_algorithm_runs_by_its_name(algorithm: str) -> None:
-    spec = FactorSpec(**SMALL, algorithm=algorithm, **noisy(algorithm))
-    results = list(factor_steps(spec))
+    spec = RunSpec.of(**SMALL, algorithm=algorithm, **noisy(algorithm))
+    results = list(steps(spec))
     final = results[-1]
     assert final.finished
     assert not any(r.finished for r in results[:-1])
     assert len(results) <= 40 + 1
-    assert final.final.iteration in (FACTORIZERS[algorithm].length(spec), spec.rounds)
+    assert final.final.iteration in (spec.length, spec.algorithm.rounds)
     assert final.trivial > final.yardstick > 0
     assert final.statement.private == bool(noisy(algorithm))
-    if FACTORIZERS[algorithm].claims == "sound":
+    card = FACTORIZERS[algorithm]
+    if card.guarantee:
         assert not final.statement.nominal
         assert final.statement.epsilon <= 5.0 + 1e-6
-    if FACTORIZERS[algorithm].claims == "nominal":
+    if card.noise and not card.guarantee:
         assert final.statement.nominal
         assert final.final.moved < 1e-3
     json.dumps(final.summary())
-    again = factorize(spec)
+    again = run(spec)
     np.testing.assert_array_equal(again.dictionary, final.dictionary)
 
 
 def test_specs_in_text_and_back() -> None:
-    spec = FactorSpec(
+    spec = RunSpec.of(
         dataset="lee",
         algorithm="moment-nmf",
         mechanism="huber",
@@ -54,71 +61,86 @@ def test_specs_in_text_and_back() -> None:
         rank=9,
         min_documents=5,
     )
-    assert FactorSpec.from_json(spec.to_json()) == spec
+    assert RunSpec.from_json(spec.to_json()) == spec
     made: dict[str, Any] = {}
     exec(
         spec.python()
-        .replace("result = factorize", "spec = ")
+        .replace("result = run", "spec = ")
         .replace("print(result.final.objective, result.statement.label)", ""),
         made,
     )
     assert made["spec"] == spec
-    assert spec.but(algorithm="private-nmf").rounds == FACTORIZERS["private-nmf"].rounds
-    assert spec.but(algorithm="private-nmf", rounds=3).rounds == 3
-    assert spec.but(rank=4).rounds == spec.rounds
+    usual = FACTORIZERS["private-nmf"].config().rounds
+    assert spec.replace(algorithm="private-nmf").algorithm.rounds == usual == 20
+    assert spec.replace(algorithm="private-nmf", rounds=3).algorithm.rounds == 3
+    assert spec.replace(rank=4).algorithm.rounds == spec.algorithm.rounds
 
 
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
-        ({"dataset": "ml-100k"}, "dataset = 'ml-100k' is not allowed: it must be one of lfw"),
-        ({"algorithm": "als"}, "one of nmf"),
+        (
+            {"dataset": "ml-100k", "algorithm": "nmf"},
+            "dataset = 'ml-100k' is not allowed: it must be one of lfw",
+        ),
+        ({"dataset": "lfw", "algorithm": "als"}, "one of low-rank"),
         ({"rank": 101}, "rank = 101 is not allowed: it must be at most 100"),
         ({"rank": 0}, "whole number from 1"),
         ({"mechanism": "gaussian"}, "none for NMF"),
         ({"algorithm": "private-nmf-published", "mechanism": "laplace"}, "none or gaussian"),
         ({"epsilon": 1.0}, "left out without noise"),
         ({"algorithm": "moment-nmf", "mechanism": "gaussian", "alpha": 1.0}, "has no alpha"),
-        ({"dataset": "lee", "contaminated": 0.1}, "0 for text"),
+        ({"dataset": "lee", "contaminated": 0.1}, "contaminated = 0.1.*have no contaminated"),
         ({"dataset": "lee", "algorithm": "robust-nmf"}, "another for text"),
-        ({"dataset": "lee", "outlier_penalty": 0.5}, "left out for text"),
+        (
+            {"dataset": "lee", "algorithm": "private-nmf", "outlier_penalty": 0.5},
+            "left out for text",
+        ),
         ({"contaminated": 2}, "contaminated = 2"),
-        ({"max_share": 0}, "max_share"),
+        ({"dataset": "lee", "max_share": 0}, "max_share"),
         ({"version": 2}, "version"),
+        ({"task": "factorize", "dataset": "low-rank"}, "one of lfw"),
+        ({"dataset": "lfw", "task": "rate"}, "one of als"),
         ({"rounds": 5000}, "rounds"),
-        ({"outlier_penalty": 0.5}, "left out for NMF, which has no outliers"),
-        ({"neighbours": "friends"}, "one of replace-one, add/remove-one"),
-        ({"stop_words": "some"}, "left-out, kept"),
+        (
+            {"outlier_penalty": 0.5},
+            "outlier_penalty = 0.5.*left out for NMF on .*have no outlier_penalty",
+        ),
+        (
+            {"algorithm": "moment-nmf", "neighbours": "friends"},
+            "one of replace-one, add/remove-one",
+        ),
+        ({"dataset": "lee", "stop_words": "some"}, "left-out, kept"),
     ],
 )
 def test_bad_values_get_one_sentence(fields: dict[str, Any], words: str) -> None:
     with pytest.raises(ParameterError, match=words):
-        FactorSpec(**fields)
+        RunSpec.of(({} if "dataset" in fields else {"dataset": "lfw"}) | fields)
 
 
 def test_unknown_fields_are_refused() -> None:
     with pytest.raises(ParameterError, match="spec field"):
-        FactorSpec.from_dict({"colour": 1})
+        RunSpec.from_dict({"colour": 1})
     with pytest.raises(ParameterError, match="JSON object"):
-        FactorSpec.from_json("[1]")
+        RunSpec.from_json("[1]")
 
 
 def test_sound_noise_depends_on_the_whole_spec_and_the_start_does_too() -> None:
-    """Two runs of one seed with other noise must not share it, scaled: exact sums would follow from both."""
+    """Two runs of one seed with other noise must not share it, scaled.
+
+    Exact sums would follow from both.
+    """
     firsts = []
     for epsilon in (2.0, 4.0):
-        spec = FactorSpec(**SMALL, algorithm="moment-nmf", mechanism="gaussian", epsilon=epsilon)
+        spec = RunSpec.of(**SMALL, algorithm="moment-nmf", mechanism="gaussian", epsilon=epsilon)
+        card, rng = spec.card, np.random.default_rng(0)
         step = next(
-            iter(
-                FACTORIZERS["moment-nmf"].steps(
-                    cartoon_faces(150, 0), spec, np.random.default_rng(0)
-                )
+            card.factorize(
+                cartoon_faces(150, 0), card.prepare(spec.algorithm, spec.noise, None), rng
             )
         )
-        firsts.append((step.releases, factorize(spec).dictionary[:, 0]))
+        firsts.append((step.releases, run(spec).dictionary[:, 0]))
     assert not np.allclose(firsts[0][1], firsts[1][1])
-    from dpmc_core.experiments import factor_registry
-
     seen = []
 
     def spy(samples: object, spec: object, rng: np.random.Generator) -> Any:
@@ -126,7 +148,7 @@ def test_sound_noise_depends_on_the_whole_spec_and_the_start_does_too() -> None:
         return iter(())
 
     for change in ({}, {"epsilon": 3.0}, {"rank": 5}, {"seed": 1}):
-        spec = FactorSpec(
+        spec = RunSpec.of(
             **{
                 **SMALL,
                 "algorithm": "moment-nmf",
@@ -136,20 +158,15 @@ def test_sound_noise_depends_on_the_whole_spec_and_the_start_does_too() -> None:
             }
         )
         with pytest.MonkeyPatch.context() as patch:
-            from dataclasses import replace
-
-            patch.setitem(
-                factor_registry.FACTORIZERS,
-                "moment-nmf",
-                replace(FACTORIZERS["moment-nmf"], steps=spy),
-            )
-            factor_registry.start_factors(cartoon_faces(150, 0), spec)
+            card = replace(FACTORIZERS["moment-nmf"], factorize=spy)
+            patch.setattr(RunSpec, "card", card)
+            solve(spec, cartoon_faces(150, 0))
     assert len({round(float(s[0]), 12) for s in seen}) == 4
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_objective_yardstick_and_trivial_are_what_they_say() -> None:
-    result = factorize(FactorSpec(**SMALL, rounds=30))
+    result = run(RunSpec.of(**SMALL, rounds=30))
     values = np.asarray(result.clean.values)
     w, h = result.dictionary, result.coefficients
     assert result.final.objective == pytest.approx(
@@ -161,8 +178,8 @@ def test_objective_yardstick_and_trivial_are_what_they_say() -> None:
     other = NMF(6, init="nndsvd", max_iter=50, tol=0, random_state=0)
     fitted = other.fit_transform(values)
     error = np.sum((values - fitted @ other.components_) ** 2) / 300
-    assert yardstick(result.spec) == pytest.approx(error, rel=0.02)
-    assert yardstick(result.spec) <= error + 1e-9
+    assert yardstick(result.spec.data, result.spec.algorithm.rank) == pytest.approx(error, rel=0.02)
+    assert yardstick(result.spec.data, result.spec.algorithm.rank) <= error + 1e-9
     apart, half = result.against_trivial
     assert apart == pytest.approx(result.final.objective - result.trivial, abs=1e-9)
     assert 0 < half < abs(apart)
@@ -172,7 +189,7 @@ def test_objective_yardstick_and_trivial_are_what_they_say() -> None:
 
 
 def test_errors_are_taken_on_clean_images() -> None:
-    result = factorize(FactorSpec(**SMALL, algorithm="robust-nmf", contaminated=0.2))
+    result = run(RunSpec.of(**SMALL, algorithm="robust-nmf", contaminated=0.2))
     assert result.samples.spoiled.size == 30
     assert result.clean.spoiled.size == 0
     assert result.outliers.shape == (576, result.shown.size)
@@ -182,17 +199,17 @@ def test_errors_are_taken_on_clean_images() -> None:
 
 
 def test_text_has_coherence_and_its_topics() -> None:
-    result = factorize(FactorSpec(dataset="topics", n_samples=400, rank=12))
+    result = run(RunSpec.of(dataset="topics", n_samples=400, rank=12))
     assert result.final.found == 1.0
     assert result.coherence.shape == (12,)
     assert result.summary()["coherence"]["npmi"] > 0.4
-    assert factorize(FactorSpec(**SMALL)).coherence is None
+    assert run(RunSpec.of(**SMALL)).coherence is None
 
 
 def test_missing_sets_say_where_to_get_them(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
     monkeypatch.setenv("DPMC_DATA_DIR", str(tmp_path))
     with pytest.raises(DatasetMissingError, match="datasets fetch guardian"):
-        factorize(FactorSpec(dataset="guardian"))
+        run(RunSpec.of(dataset="guardian"))
 
 
 def test_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
@@ -217,21 +234,21 @@ def test_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
     out = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert code == 0
     assert out["objective"] > 0
-    assert set(out["trivial"]) == {"average column"}
+    assert set(out["baselines"]) == {"average column"}
     assert "npmi" in out["coherence"]
     assert out["seconds"] >= 0
     assert out["statement"]["epsilon"] == pytest.approx(20, rel=1e-5)
-    spec = FactorSpec.from_dict(out["spec"])
-    assert factorize(spec).final.objective == pytest.approx(out["objective"])
+    spec = RunSpec.from_dict(out["spec"])
+    assert run(spec).final.objective == pytest.approx(out["objective"])
     assert main(spec.command().split()[3:]) == 0
     shown = capsys.readouterr().out
     assert "NPMI coherence" in shown
     assert "average column" in shown
-    assert (
-        main(["factorize", "--spec", spec.to_json(), "--algorithm", "nmf", "--mechanism", "none"])
-        == 2
-    )
+    quiet = ["factorize", "nmf", "--spec", spec.to_json(), "--mechanism", "none"]
+    assert main([*quiet, "--epsilon", "2"]) == 2
     assert "epsilon" in capsys.readouterr().err
+    assert main([*quiet, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out.splitlines()[-1])["statement"]["unit"] == "none"
     assert main(["factorize", "--w2v", "--rank", "2"]) == 2
     assert "left out for images" in capsys.readouterr().err
     assert main(["factorize", "--rank", "many"]) == 2
@@ -259,9 +276,11 @@ def test_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.data
 def test_as_published_on_cbcl(samples_dir: Path) -> None:
-    """Findings 13: W within a tenth of a per cent of its start, objective equal with and without noise, near 0.0227."""
-    base = FactorSpec(dataset="cbcl", algorithm="private-nmf-published", rank=50, rounds=200)
-    quiet, loud = factorize(base), factorize(base.but(mechanism="gaussian", epsilon=0.5))
+    """Findings 13: W within a tenth of a per cent of its start, objective equal with and without
+    noise, near 0.0227.
+    """
+    base = RunSpec.of(dataset="cbcl", algorithm="private-nmf-published", rank=50, rounds=200)
+    quiet, loud = run(base), run(base.replace(mechanism="gaussian", epsilon=0.5))
     for result in (quiet, loud):
         assert result.final.moved < 1e-3
         assert result.final.objective == pytest.approx(0.0227, abs=2e-4)
@@ -273,10 +292,10 @@ def test_as_published_on_cbcl(samples_dir: Path) -> None:
     ("epsilon", "most"), [(1.0, 0.038), (5.0, 0.030), (10.0, 0.025), (50.0, 0.0155)]
 )
 def test_moment_nmf_on_cbcl(samples_dir: Path, epsilon: float, most: float) -> None:
-    spec = FactorSpec(
+    spec = RunSpec.of(
         dataset="cbcl", algorithm="moment-nmf", mechanism="gaussian", epsilon=epsilon, rank=50
     )
-    result = factorize(spec)
+    result = run(spec)
     assert result.final.objective < 0.5 * most
     assert result.statement.epsilon <= epsilon + 1e-9
     assert (result.statement.unit, result.statement.neighbours) == ("image", "add/remove-one")

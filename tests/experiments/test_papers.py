@@ -1,4 +1,6 @@
-"""The papers' tables: verdicts by one rule, stored results that can be made again, and nothing left out."""
+"""The papers' tables: verdicts by one rule, stored results that can be made again, and nothing left
+out.
+"""
 
 import csv
 import json
@@ -36,7 +38,7 @@ from dpmc_core.experiments.papers.compute import (
 )
 from dpmc_core.experiments.papers.printed import printed
 from dpmc_core.experiments.papers.verdict import DIFFERS, MISSING, REPRODUCED, TREND, UNPRINTED
-from dpmc_core.experiments.store.records import record_of, wholly
+from dpmc_core.experiments.store.records import record_of, run_single_threaded
 from dpmc_core.experiments.store.store import RunStore
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -44,7 +46,9 @@ COMPUTED = [e.id for e in ENTRIES if e.computed]
 
 
 def test_every_printed_number_has_a_row() -> None:
-    """Hyper-parameters of DPALS's table 4 are settings, its table 2 and the K of the NMF paper's table 2 are sizes of data or choices; all else is compared."""
+    """Hyper-parameters of DPALS's table 4 are settings, its table 2 and the K of the NMF paper's
+    table 2 are sizes of data or choices; all else is compared.
+    """
     rows = {
         id(row.printed) for name in COMPUTED for row in rows_of(name) if row.printed is not None
     }
@@ -75,7 +79,7 @@ def test_synthetic_tables_have_ten_trials_of_their_own_data() -> None:
         for row in rows_of(name):
             specs = specs_of(row)
             assert len(specs) >= 10
-            assert len({s.data_seed for s in specs}) == len(specs)
+            assert len({s.data.data_seed for s in specs}) == len(specs)
             result = stored(name).row(row.id)
             assert len(result.values) + len(result.failed) >= 10
 
@@ -87,16 +91,19 @@ def test_settings_are_the_printed_ones() -> None:
         if "observed=0.15;algorithm=irls;mechanism=huber" in r.id and "variance=2" in r.id
     )
     (spec, *_) = specs_of(row)
-    assert (spec.iterations, spec.inner, spec.reg, spec.rank, spec.true_rank) == (50, 20, 0.5, 5, 5)
-    assert spec.observed * (1 - spec.test_fraction) == pytest.approx(0.15)
-    assert (spec.mechanism, spec.variance) == ("huber", 2.0)
-    assert spec.loss_alpha == pytest.approx(1.076, abs=5e-4)  # the α of variance 2
+    solver = spec.algorithm
+    assert (solver.iterations, solver.inner, solver.reg, solver.rank) == (50, 20, 0.5, 5)
+    assert spec.data.true_rank == 5
+    assert spec.data.observed * (1 - spec.data.test_fraction) == pytest.approx(0.15)
+    assert (spec.noise.mechanism, spec.noise.variance) == ("huber", 2.0)
+    assert solver.loss_alpha == pytest.approx(1.076, abs=5e-4)  # the α of variance 2
     sweet = next(
         r for r in rows_of("huber-table-5") if "observed=0.10;algorithm=als;mechanism=none" in r.id
     )
     (spec, *_) = specs_of(sweet)
-    assert (1 - spec.test_fraction) * 44_543 / (1476 * 77) == pytest.approx(0.10)
-    assert (spec.rank, spec.iterations, spec.zeros) == (32, 100, "rating")
+    assert (1 - spec.data.test_fraction) * 44_543 / (1476 * 77) == pytest.approx(0.10)
+    assert (spec.algorithm.rank, spec.algorithm.iterations) == (32, 100)
+    assert spec.data.zeros == "rating"
 
 
 @pytest.mark.parametrize(
@@ -184,7 +191,10 @@ def test_verdicts(text: str | None, values: list[float], more: dict, kind: str) 
 
 
 def test_a_prediction_interval_holds_the_next_one_as_often_as_it_says() -> None:
-    """10,000 draws of six normals and a seventh: misses are Binomial(10000, .05), sd 21.8; within 4.5 of them."""
+    """10,000 draws of six normals and a seventh.
+
+    Misses are Binomial(10000, .05), sd 21.8; within 4.5 of them.
+    """
     rng = np.random.default_rng(2)
     misses = 0
     for row in rng.normal(size=(10_000, 7)):
@@ -207,7 +217,9 @@ def test_what_is_stored_can_be_traced() -> None:
 
 
 def quick() -> list[tuple[str, str]]:
-    """Rows whose one trial takes a few seconds at most, with the data that needs no file or is here."""
+    """Rows whose one trial takes a few seconds at most, with the data that needs no file or is
+    here.
+    """
     out = []
     for result in stored_all():
         for row in rows_of(result.entry):
@@ -226,15 +238,19 @@ def quick() -> list[tuple[str, str]]:
 
 
 def test_some_rows_made_again_give_what_is_stored() -> None:
-    """Four random ones (a fixed choice): a stored trial's numbers come back, and a trial with a new seed falls inside the stored interval.
+    """Four random ones (a fixed choice).
 
-    The interval is that of one more trial at 99.99 %, so that four of them miss by chance in one choice of 2,500.
+    A stored trial's numbers come back, and a trial with a new seed falls inside the stored
+    interval.
+
+    The interval is that of one more trial at 99.99 %, so that four of them miss by chance in one
+    choice of 2,500.
     """
     chosen = np.random.default_rng(6).choice(len(quick()), 4, replace=False)
     for k in chosen:
         name, row_id = quick()[k]
         row, mine = next(r for r in rows_of(name) if r.id == row_id), stored(name).row(row_id)
-        again = taken(row, record_of(wholly(specs_of(row)[0])))
+        again = taken(row, record_of(run_single_threaded(specs_of(row)[0])))
         assert again == pytest.approx(mine.values[0], rel=1e-6), (name, row_id)
         low, high = prediction_interval(mine.values, 0.9999)
         assert low <= new_trial(row, 12_345) <= high, (name, row_id)
@@ -291,13 +307,20 @@ def test_runs_go_through_the_store(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert row.spec is not None
 
     def cheap(seed: int, data: int) -> RunSpec:
-        return RunSpec(
-            n_users=60, n_items=60, observed=0.5, iterations=2, seed=seed, data_seed=data
+        return RunSpec.of(
+            n_users=60,
+            n_items=60,
+            observed=0.5,
+            iterations=2,
+            rank=5,
+            reg=0.5,
+            seed=seed,
+            data_seed=data,
         )
 
     two = (
         replace(row, spec=cheap),
-        replace(row, id="other", spec=lambda seed, data: cheap(seed, data).but(rank=2)),
+        replace(row, id="other", spec=lambda seed, data: cheap(seed, data).replace(rank=2)),
     )
     monkeypatch.setattr(
         sys.modules["dpmc_core.experiments.papers.compute"], "rows_of", lambda _: two
@@ -308,7 +331,7 @@ def test_runs_go_through_the_store(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         again = compute("huber-table-3", store, trials=3)
     assert [r.values for r in first.rows] == [r.values for r in again.rows]
     assert [len(r.values) for r in first.rows] == [3, 3]
-    expected = [record_of(wholly(s)).truth for s in specs_of(two[0], 3)]
+    expected = [record_of(run_single_threaded(s)).truth for s in specs_of(two[0], 3)]
     assert list(first.rows[0].values) == expected
     assert first.command.endswith("--trials 3")
     file = write(first, tmp_path)
@@ -316,7 +339,10 @@ def test_runs_go_through_the_store(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_claims_are_paired_arithmetic() -> None:
-    """On made-up trials whose answer is known: Huber is worse by 0.01 in every trial of every setting, within noise that both share."""
+    """On made-up trials whose answer is known.
+
+    Huber is worse by 0.01 in every trial of every setting, within noise that both share.
+    """
     rng = np.random.default_rng(4)
     rows = rows_of("huber-table-3")
     shared = {r.id.rsplit("mechanism", 1)[0]: rng.normal(size=10) for r in rows}

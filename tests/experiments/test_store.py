@@ -15,16 +15,16 @@ import pytest
 import sqlalchemy as sa
 
 from dpmc_core.errors import DataError
-from dpmc_core.experiments import FactorSpec, RunSpec, factorize, recommend, run
+from dpmc_core.experiments import RunSpec, run
 from dpmc_core.experiments.store.records import Record, failed, key_of, record_of, spec_of
 from dpmc_core.experiments.store.store import RunStore, StoreError
 
-SMALL = RunSpec(n_users=30, n_items=20, observed=0.5, rank=2, iterations=2)
+SMALL = RunSpec.of(n_users=30, n_items=20, observed=0.5, rank=2, iterations=2)
 
 
 @pytest.fixture(scope="module")
 def record() -> Record:
-    return record_of(run(SMALL.but(mechanism="huber", variance=2.0)))
+    return record_of(run(SMALL.replace(mechanism="huber", variance=2.0)))
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def store(tmp_path: Path) -> RunStore:
 
 
 def test_a_record_says_what_the_result_said(record: Record) -> None:
-    result = run(SMALL.but(mechanism="huber", variance=2.0))
+    result = run(SMALL.replace(mechanism="huber", variance=2.0))
     assert record.value == result.final.test_rmse_clipped
     assert record.truth == result.final.truth_rmse
     assert record.trivial == min(result.trivial.values())
@@ -53,8 +53,8 @@ def test_every_task_has_a_record() -> None:
     assert plain.epsilon is None
     assert plain.unit == ""
     liked = record_of(
-        recommend(
-            RunSpec(
+        run(
+            RunSpec.of(
                 task="recommend",
                 algorithm="popular",
                 dataset="skewed",
@@ -65,7 +65,7 @@ def test_every_task_has_a_record() -> None:
         )
     )
     assert liked.measure == "Recall@20"
-    faces = record_of(factorize(FactorSpec(dataset="cartoon", n_samples=200, rank=4, rounds=5)))
+    faces = record_of(run(RunSpec.of(dataset="cartoon", n_samples=200, rank=4, rounds=5)))
     assert (faces.kind, faces.value > 0) == ("factorization", True)
     assert failed(SMALL, DataError("iteration 3 overflowed.")).value is None
 
@@ -187,7 +187,10 @@ def test_a_file_that_may_not_grow(tmp_path: Path, record: Record) -> None:
     """The operating system itself refuses to write more, as a full disk or quota does."""
     (tmp_path / "record.json").write_text(json.dumps(asdict(record)))
     code = textwrap.dedent(WRITER).replace("import sys", "import sys, resource, signal", 1)
-    limit = "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\nresource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000))\n"
+    limit = (
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000))\n"
+    )
     code = code.replace("with RunStore", limit + "with RunStore", 1)
     words = [
         sys.executable,
@@ -204,6 +207,15 @@ def test_a_file_that_may_not_grow(tmp_path: Path, record: Record) -> None:
     last = int(done.stdout.split()[-1])
     with RunStore(tmp_path / "runs.sqlite") as store:
         assert store.have(f"a-{k}" for k in range(last + 1)) == {f"a-{k}" for k in range(last + 1)}
+
+
+def test_a_store_that_nobody_holds_keeps_no_file_open(tmp_path: Path, record: Record) -> None:
+    store = RunStore(tmp_path / "runs.sqlite")
+    store.add(record)
+    engine = store._engine
+    assert "Connections in pool: 1 " in engine.pool.status()
+    del store
+    assert "Connections in pool: 0 " in engine.pool.status()
 
 
 def test_a_locked_store_is_told(tmp_path: Path, record: Record) -> None:
@@ -325,7 +337,8 @@ def test_the_same_on_postgresql(tmp_path: Path, record: Record) -> None:
     tools, port = POSTGRES.parent, 54_329
     as_postgres(f"{tools}/initdb -D {folder}/db -A trust -U postgres")
     as_postgres(
-        f"{tools}/pg_ctl -D {folder}/db -o '-p {port} -k {folder} -c listen_addresses=127.0.0.1' -w -l {folder}/log start"
+        f"{tools}/pg_ctl -D {folder}/db -o '-p {port} -k {folder} -c "
+        f"listen_addresses=127.0.0.1' -w -l {folder}/log start"
     )
     try:
         with RunStore(f"postgresql+psycopg://postgres@127.0.0.1:{port}/postgres") as store:

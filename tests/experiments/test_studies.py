@@ -7,62 +7,65 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpmc_core.completion.preprocessing import lottery
+from dpmc_core.completion.dpals.preprocessing import lottery
+from dpmc_core.datasets.data import split_of
 from dpmc_core.datasets.ratings import random_split
-from dpmc_core.datasets.synthetic import skewed
+from dpmc_core.datasets.synthetic.ratings import skewed
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.experiments import RunSpec, run
-from dpmc_core.experiments.data import split_of
 from dpmc_core.experiments.skew import spreads
-from dpmc_core.experiments.studies.completion import (
-    STUDIES,
-    StudyResult,
-    StudySpec,
-    cells,
-    some_users,
-    study,
-    study_steps,
-)
+from dpmc_core.experiments.studies.engine import some_users, study, study_steps
+from dpmc_core.experiments.studies.result import StudyResult
+from dpmc_core.experiments.studies.spec import STUDIES, StudySpec, cells
 
-BASE = RunSpec(
+BASE = dict(  # noqa: C408
     dataset="skewed", n_users=300, n_items=60, n_ratings=4_000, algorithm="moments", mechanism="gaussian", epsilon=5.0,
-    rank=3, reg=10.0, iterations=2, centring="user", clip_norm=0.5, items_per_user=20,
+    rank=3, reg=10.0, iterations=2, centring="user", clip_norm=0.5, items_per_user=20, item_share=1.0,
 )  # fmt: skip
+KINDS = STUDIES["completion"]
+
+
+def asked(kind: str, seeds: int = 3, **changes: object) -> StudySpec:
+    return StudySpec.of("completion", kind, {**BASE, **changes}, seeds)
+
+
 STORED = Path(__file__).resolve().parents[2] / "data" / "results" / "studies.json"
 
 
-@pytest.mark.parametrize("kind", STUDIES)
+@pytest.mark.parametrize("kind", KINDS)
 def test_every_study_makes_its_runs_and_keeps_to_its_epsilon(kind: str) -> None:
     if kind == "rank":
         with pytest.raises(ParameterError, match="rank"):
-            RunSpec(rank=300)
-    spec = StudySpec(kind=kind, base=BASE, seeds=1)
+            RunSpec.of(rank=300)
+    spec = asked(kind, 1)
     result = study(spec)
     assert result.finished
     assert result.runs == result.total == len(cells(spec))
     for point, cell in zip(result.points, cells(spec), strict=True):
         assert point.series == cell.series
-        assert math.isnan(point.half_width)
-        assert 0 < point.mean < 4
-        assert point.epsilon <= (cell.spec.epsilon or math.inf)
-        assert math.isinf(point.epsilon) == (cell.spec.mechanism == "none")
+        assert math.isnan(point.half_width("error"))
+        assert 0 < point.mean("error") < 4
+        assert point.epsilon <= (cell.spec.noise.epsilon or math.inf)
+        assert math.isinf(point.epsilon) == (cell.spec.noise.mechanism == "none")
     assert (
         StudyResult.from_summary(json.loads(json.dumps(result.summary()))).points == result.points
     )
 
 
 def test_a_point_is_the_mean_of_plain_runs_over_seeds() -> None:
-    spec = StudySpec(kind="projection", base=BASE.but(seed=7), seeds=2)
+    spec = asked("projection", 2, seed=7)
     partial = list(study_steps(spec))
     assert [r.runs for r in partial] == list(range(1, 2 * len(cells(spec)) + 1))
     assert not partial[0].finished
     assert len(partial[0].points) == 1
     first = cells(spec)[0]
-    errors = [run(first.spec.but(seed=s)).final.test_rmse_clipped for s in (7, 8)]
+    errors = [run(first.spec.replace(seed=s)).final.test_rmse_clipped for s in (7, 8)]
     point = partial[-1].points[0]
-    assert point.errors == pytest.approx(errors, rel=1e-12)
+    assert point.values["error"] == pytest.approx(errors, rel=1e-12)
     # two numbers: the t-quantile with one degree of freedom, 12.7062, times |a − b|/2
-    assert point.half_width == pytest.approx(12.7062 * abs(errors[0] - errors[1]) / 2, rel=1e-4)
+    assert point.half_width("error") == pytest.approx(
+        12.7062 * abs(errors[0] - errors[1]) / 2, rel=1e-4
+    )
 
 
 def test_some_users_stay_with_all_their_ratings() -> None:
@@ -83,25 +86,25 @@ def test_some_users_stay_with_all_their_ratings() -> None:
 
 def test_bad_studies_are_refused_before_the_first_run() -> None:
     with pytest.raises(ParameterError, match="study = 'nothing'"):
-        StudySpec(kind="nothing", base=BASE)
+        asked("nothing")
     with pytest.raises(ParameterError, match="study_seeds"):
-        StudySpec(kind="rank", base=BASE, seeds=0)
+        asked("rank", 0)
     with pytest.raises(ParameterError, match="task = 'recommend'"):
-        StudySpec(kind="rank", base=BASE.but(task="recommend"))
+        asked("rank", task="recommend")
     with pytest.raises(ParameterError, match="seed = 4294967296"):
-        StudySpec(kind="rank", base=BASE.but(seed=2**32 - 1), seeds=2)
+        asked("rank", 2, seed=2**32 - 1)
     with pytest.raises(ParameterError, match="every seed of a study has a split of its own"):
-        StudySpec(kind="rank", base=BASE.but(dataset="ml-100k", split="u1"))
-    with pytest.raises(ParameterError, match="for any point of the study to exist"):
-        StudySpec(kind="items", base=BASE.but(rank=61))
+        asked("rank", dataset="ml-100k", split="u1")
+    with pytest.raises(ParameterError, match=r"rank = 61.*at most 60 here, for any point to exist"):
+        asked("items", rank=61)
 
 
 def test_points_that_a_small_matrix_cannot_have_are_left_out() -> None:
     """SweetRS has 77 items: β = 0.05 keeps four of them, fewer than rank 12."""
-    base = BASE.but(dataset="sweetrs", rank=12)
-    shares = {cell.x for cell in cells(StudySpec(kind="items", base=base))}
+    base = {"dataset": "sweetrs", "rank": 12}
+    shares = {cell.x for cell in cells(asked("items", **base))}
     assert shares == {0.2, 0.4, 0.7, 1.0}
-    assert {cell.x for cell in cells(StudySpec(kind="rank", base=base.but(item_share=0.15)))} == {
+    assert {cell.x for cell in cells(asked("rank", **base, item_share=0.15))} == {
         2,
         4,
         8,
@@ -109,27 +112,25 @@ def test_points_that_a_small_matrix_cannot_have_are_left_out() -> None:
         32,
     }
     ranks = {
-        c.x
-        for c in cells(StudySpec(kind="rank", base=base.but(item_share=0.15)))
-        if c.series.startswith("DPALS")
+        c.x for c in cells(asked("rank", **base, item_share=0.15)) if c.series.startswith("DPALS")
     }
     assert ranks == {2, 4, 8}
 
 
 def test_a_fifth_of_the_people_is_compared_with_its_own_trivial_predictor() -> None:
-    result = study(StudySpec(kind="people", base=BASE.but(n_users=800, n_ratings=10_000), seeds=1))
+    result = study(asked("people", 1, n_users=800, n_ratings=10_000))
     first, last = result.points[0], result.points[4]
     assert first.x < last.x
     assert first.trivial != last.trivial
     assert last.trivial[0] == pytest.approx(min(result.trivial.values()))
     apart, half = first.against_trivial
-    assert apart == pytest.approx(first.errors[0] - first.trivial[0])
+    assert apart == pytest.approx(first.values["error"][0] - first.trivial[0])
     assert math.isnan(half)
 
 
 def test_stored_examples_are_what_the_code_computes() -> None:
     raw = json.loads(STORED.read_text(encoding="utf-8"))
-    assert set(raw) == set(STUDIES)
+    assert set(raw) == set(KINDS)
     for kind, one in raw.items():
         result = StudyResult.from_summary(one)
         assert result.finished
@@ -141,8 +142,10 @@ def test_stored_examples_are_what_the_code_computes() -> None:
     for at in (3, 10, 17):  # one run of each algorithm at ε = 5, made again
         cell = cells(result.spec)[at]
         assert cell.x == 5.0
-        again = run(cell.spec, split=split_of(cell.spec)).final.test_rmse_clipped
-        assert result.points[at].errors[0] == pytest.approx(again, rel=1e-5)
+        again = run(
+            cell.spec, split=split_of(cell.spec.data, cell.spec.seed)
+        ).final.test_rmse_clipped
+        assert result.points[at].values["error"][0] == pytest.approx(again, rel=1e-5)
 
 
 def test_spreads_against_a_plain_count() -> None:

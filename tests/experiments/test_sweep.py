@@ -1,6 +1,9 @@
-"""Sweeps: the same numbers whatever computes them, stopped and resumed, and mistakes told in a sentence."""
+"""Sweeps: the same numbers whatever computes them, stopped and resumed, and mistakes told in a
+sentence.
+"""
 
 import json
+import math
 import os
 import re
 import signal
@@ -20,9 +23,10 @@ from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.experiments import RunSpec, run
 from dpmc_core.experiments.store.records import Record, key_of, record_of
 from dpmc_core.experiments.store.store import RunStore, StoreError
-from dpmc_core.experiments.sweeps.equal import at_total
 from dpmc_core.experiments.sweeps.spec import SweepSpec, seeds_of
 from dpmc_core.experiments.sweeps.sweep import SweepError, finished, read_unkept, sweep
+from dpmc_core.experiments.total import resolved
+from dpmc_core.privacy.noise import TotalEpsilon
 
 ROOT = Path(__file__).resolve().parents[2]
 TOML = """
@@ -77,12 +81,12 @@ def test_a_file_is_the_runs_that_it_says() -> None:
     plan = list(spec.plan())
     assert [(p.cell, p.replicate) for p in plan] == [(c, k) for k in range(2) for c in range(8)]
     for p in plan:
-        assert (p.spec.seed, p.spec.data_seed) == seeds_of(7, 2)[p.replicate]
-        assert p.spec.n_users == 40
+        assert (p.spec.seed, p.spec.data.data_seed) == seeds_of(7, 2)[p.replicate]
+        assert p.spec.data.n_users == 40
     assert SweepSpec.from_toml(spec.to_toml()) == spec
     assert SweepSpec.from_dict(json.loads(spec.to_json())) == spec
     same_data = SweepSpec.from_toml(TOML.replace("seed = 7", "seed = 7\nfresh_data = false"))
-    assert {p.spec.data_seed for p in same_data.plan()} == {0}
+    assert {p.spec.data.data_seed for p in same_data.plan()} == {0}
 
 
 def test_a_longer_sweep_begins_with_the_shorter_one() -> None:
@@ -97,7 +101,13 @@ def test_a_longer_sweep_begins_with_the_shorter_one() -> None:
 
 def test_several_grids_are_joined_and_equal_cells_run_once() -> None:
     spec = SweepSpec.from_toml(
-        'seeds = 1\n[[grid]]\nmechanism = ["huber"]\nalpha = [1.0, 3.0]\n[[grid]]\nmechanism = ["none", "huber"]\nalpha = [3.0]\n'
+        "seeds = 1\n"
+        "[[grid]]\n"
+        'mechanism = ["huber"]\n'
+        "alpha = [1.0, 3.0]\n"
+        "[[grid]]\n"
+        'mechanism = ["none", "huber"]\n'
+        "alpha = [3.0]\n"
     )
     assert [dict(settings) for settings, _ in spec.cells()] == [
         {"mechanism": "huber", "alpha": 1.0},
@@ -135,7 +145,9 @@ def test_stopped_and_resumed(tmp_path: Path) -> None:
 
 
 def test_a_run_that_cannot_be_finished_is_told_and_the_sweep_goes_on(tmp_path: Path) -> None:
-    tiny = SweepSpec(base=(("n_users", 3), ("n_items", 3), ("observed", 0.01)), seeds=3)
+    tiny = SweepSpec(
+        base=(("n_users", 3), ("n_items", 3), ("observed", 0.01), ("rank", 5)), seeds=3
+    )
     records = made(tiny, tmp_path / "runs", jobs=1)
     assert len(records) == 3
     for record in records:
@@ -152,21 +164,25 @@ def test_a_dead_worker_takes_no_run_with_it(
     monkeypatch.setenv("DPMC_TEST_KILL", str(flag))
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), str(tmp_path)]))
     (tmp_path / "deadly.py").write_text(
-        "import os, signal\nfrom dpmc_core.experiments import sweep as s\nplain = s._one\n"
+        "import os, signal\n"
+        "from dpmc_core.experiments.sweeps import sweep as s\n"
+        "plain = s._one\n"
         "def deadly(kind, text):\n"
         "    flag = os.environ['DPMC_TEST_KILL']\n"
-        "    if not os.path.exists(flag):\n        open(flag, 'w').close()\n        os.kill(os.getpid(), signal.SIGKILL)\n"
+        "    if not os.path.exists(flag):\n"
+        "        open(flag, 'w').close()\n"
+        "        os.kill(os.getpid(), signal.SIGKILL)\n"
         "    return plain(kind, text)\n"
     )
     monkeypatch.syspath_prepend(str(tmp_path))
     import deadly
 
-    monkeypatch.setattr("dpmc_core.experiments.sweep._one", deadly.deadly)
+    monkeypatch.setattr("dpmc_core.experiments.sweeps.sweep._one", deadly.deadly)
     spec = SweepSpec.from_toml(TOML)
     records = made(spec, tmp_path / "runs", jobs=2)
     assert flag.exists()
     assert len(records) == 16
-    monkeypatch.setattr("dpmc_core.experiments.sweep._one", deadly.plain)
+    monkeypatch.setattr("dpmc_core.experiments.sweeps.sweep._one", deadly.plain)
     assert numbers(records) == numbers(made(spec, tmp_path / "other", jobs=1))
 
 
@@ -190,8 +206,16 @@ def test_stopping_one_sweep_does_not_stop_another(tmp_path: Path) -> None:
 
 def test_a_run_that_its_data_cannot_have_is_kept_as_such(tmp_path: Path) -> None:
     spec = SweepSpec.from_toml(
-        'seeds = 1\n[base]\nn_users = 12\nn_items = 12\nobserved = 0.9\niterations = 2\nalgorithm = "private-svd"\nmechanism = "gaussian"\n'
-        "[grid]\nrank = [50, 2]\n"
+        "seeds = 1\n"
+        "[base]\n"
+        "n_users = 12\n"
+        "n_items = 12\n"
+        "observed = 0.9\n"
+        "iterations = 2\n"
+        'algorithm = "private-svd"\n'
+        'mechanism = "gaussian"\n'
+        "[grid]\n"
+        "rank = [50, 2]\n"
     )
     bad, good = made(spec, tmp_path / "runs", jobs=1)
     assert "rank" in bad.error
@@ -230,10 +254,10 @@ def test_what_cannot_be_kept_is_put_elsewhere(
         assert store.count() == 4
         assert store.find([calls[3].key])[calls[3].key] == calls[3]
         for wrong in (
-            {"spec": RunSpec().to_json()},
+            {"spec": RunSpec.of().to_json()},
             {"mechanism": "cauchy"},
             {"measure": None},
-            {"version": "", "spec": RunSpec().to_json()},
+            {"version": "", "spec": RunSpec.of().to_json()},
         ):
             file.write_text(json.dumps({**asdict(calls[3]), **wrong}))
             with pytest.raises(DataError, match="does not fit its settings"):
@@ -263,11 +287,15 @@ def test_what_cannot_be_kept_is_put_elsewhere(
         ),
         (("variance = [1.0, 2.0]", "seed = [1, 2]"), "seeds come from the sweep's own seed"),
         (('"als", "svt"', '"als", "nope"'), "algorithm = 'nope' is not allowed"),
-        (('"als", "svt"', '"als", "dpals"'), "its noise follows from the total epsilon"),
+        (
+            ('"als", "svt"', '"als", "dpals"'),
+            "variance = 1.0 is not allowed: it must be left out for DPALS: its noise is given "
+            "by total_epsilon",
+        ),
         (("[base]", "[base"), "sweep file = "),
         (("seeds = 2", "seeds = 0"), "sweep_seeds = 0 is not allowed"),
         (("seeds = 2", "seeds = 9000"), "at most 100,000 runs"),
-        (("seeds = 2", "speed = 2"), "spec field = 'speed'"),
+        (("seeds = 2", "speed = 2"), "sweep field = 'speed' is not allowed: it must be one of"),
         (("rank = 2", "rank = [2]"), "rank = [2] is not allowed: it must be a number or a name"),
         (('"which noise"', '""'), "1 to 80 printable characters"),
         (("[grid]", "[[grid]]\nrank = 3\n[[grid]]"), "a list of values in [grid]"),
@@ -279,11 +307,11 @@ def test_what_cannot_be_kept_is_put_elsewhere(
         (("seed = 7", "seed = 7\nx = " + "[" * 3000 + "]" * 3000), "sweep file = "),
         (
             ("variance = [1.0, 2.0]", "variance = [1.0]\ntotal_epsilon = [50.0]"),
-            "left out where total_epsilon sets the noise",
+            "total_epsilon = 50.0 is not allowed: it must be left out when variance is given",
         ),
         (
-            ("variance = [1.0, 2.0]", "total_epsilon = [5000.0]"),
-            "total_epsilon = 5000.0 is not allowed",
+            ("variance = [1.0, 2.0]", "total_epsilon = [2e6]"),
+            "total_epsilon = 2000000.0 is not allowed",
         ),
     ],
 )
@@ -306,10 +334,16 @@ def test_whole_numbers_and_names_survive_a_file() -> None:
 
 def test_cells_are_what_their_settings_say() -> None:
     spec = SweepSpec.from_toml(
-        '[base]\nrank = 9\nalpha = 2.0\n[grid]\nrank = [3]\nmechanism = ["laplace", "none"]\nalgorithm = ["als", "svt"]\n'
+        "[base]\n"
+        "rank = 9\n"
+        "alpha = 2.0\n"
+        "[grid]\n"
+        "rank = [3]\n"
+        'mechanism = ["laplace", "none"]\n'
+        'algorithm = ["als", "svt"]\n'
     )
     assert [
-        (dict(settings)["mechanism"], cell.algorithm, cell.rank, cell.alpha)
+        (dict(settings)["mechanism"], cell.card.name, cell.algorithm.rank, cell.noise.alpha)
         for settings, cell in spec.cells()
     ] == [
         ("laplace", "als", 3, None),  # the grid goes before the base; alpha is Huber's
@@ -317,11 +351,13 @@ def test_cells_are_what_their_settings_say() -> None:
         ("none", "als", 3, None),
     ]
     real = SweepSpec(base=(("dataset", "ml-100k"),), seeds=2)
-    assert [p.spec.data_seed for p in real.plan()] == [0, 0]  # files are what they are
+    assert [p.spec.data.data_seed for p in real.plan()] == [0, 0]  # files are what they are
     assert "seeds come from the sweep's own seed" in told("[base]\nversion = 1")
-    assert "epsilon is the total there" in told(
-        'kind = "factorization"\n[base]\nmechanism = "gaussian"\nalgorithm = "moment-nmf"\ntotal_epsilon = 3'
-    )
+    base = 'kind = "factorization"\n[base]\nmechanism = "gaussian"\nalgorithm = "moment-nmf"\n'
+    ((_, total),) = SweepSpec.from_toml(base + "total_epsilon = 3").cells()
+    ((_, plain),) = SweepSpec.from_toml(base + "epsilon = 3").cells()
+    assert total == plain  # epsilon is the total there
+    assert "one for completion, the kind of this sweep" in told('[base]\nalgorithm = "nmf"')
 
 
 def test_more_malformed_files() -> None:
@@ -333,17 +369,22 @@ def test_more_malformed_files() -> None:
 @pytest.mark.parametrize("mechanism", ["huber", "laplace", "gaussian"])
 @pytest.mark.parametrize("algorithm", ["als", "irls", "dpals"])
 def test_equal_total_is_what_the_statement_says(mechanism: str, algorithm: str) -> None:
-    base = RunSpec(
-        algorithm=algorithm,
-        mechanism=mechanism,
-        n_users=40,
-        n_items=30,
-        observed=0.5,
-        rank=2,
-        iterations=3,
-        inner=2,
-    )
-    spec = at_total(base, 6.0)
+    shared = {
+        "mechanism": mechanism,
+        "n_users": 40,
+        "n_items": 30,
+        "observed": 0.5,
+        "rank": 2,
+        "iterations": 3,
+        "inner": 2,
+        "reg": 0.5,
+        "item_share": 1.0,
+        "clip_norm": 1.0,
+        "centring": "mean",
+    }
+    spec = RunSpec.fitting(shared, algorithm=algorithm, total_epsilon=6.0)
+    assert isinstance(spec.noise, TotalEpsilon)
+    assert (resolved(spec) == spec) == (algorithm == "dpals")
     epsilon = run(spec).statement.epsilon
     assert 6.0 * (1 - 1e-4) < epsilon <= 6.0 * (1 + 1e-9) or (
         algorithm == "dpals" and 5.0 < epsilon <= 6.0
@@ -355,19 +396,34 @@ def test_equal_total_in_a_sweep() -> None:
         '[base]\niterations = 4\n[grid]\nmechanism = ["none", "laplace"]\ntotal_epsilon = [8.0]\n'
     )
     (_, plain), (settings, noisy) = spec.cells()
-    assert plain.mechanism == "none"
+    assert plain.noise.mechanism == "none"
     assert dict(settings) == {"mechanism": "laplace", "total_epsilon": 8.0}
-    assert noisy == at_total(RunSpec(mechanism="laplace", iterations=4), 8.0)
+    assert noisy == RunSpec.of(mechanism="laplace", iterations=4, total_epsilon=8.0)
+    assert resolved(noisy).noise.variance == pytest.approx(12.5, rel=0.01)
     assert "total_epsilon" in told(
         '[grid]\nmechanism = ["laplace"]\nalgorithm = ["dpnmf"]\ntotal_epsilon = [8.0]\n'
     )
-    assert at_total(RunSpec(), 3.0) == RunSpec()
+    assert resolved(RunSpec.of()) == RunSpec.of()
+    for total in (0.1, 1e6):
+        variance = resolved(noisy.replace(total_epsilon=total)).noise.variance
+        assert 0 < variance < math.inf
+    with pytest.raises(ParameterError, match=r"total_epsilon = 0.001 .* another for 4 releases"):
+        resolved(noisy.replace(total_epsilon=1e-3))
 
 
 def test_factorisations_are_swept_too(tmp_path: Path) -> None:
     spec = SweepSpec.from_toml(
-        'kind = "factorization"\nseeds = 2\n[base]\ndataset = "cartoon"\nn_samples = 200\nrank = 4\nrounds = 4\nmechanism = "gaussian"\n'
-        '[grid]\nalgorithm = ["nmf", "moment-nmf"]\nepsilon = [1.0, 10.0]\n'
+        'kind = "factorization"\n'
+        "seeds = 2\n"
+        "[base]\n"
+        'dataset = "cartoon"\n'
+        "n_samples = 200\n"
+        "rank = 4\n"
+        "rounds = 4\n"
+        'mechanism = "gaussian"\n'
+        "[grid]\n"
+        'algorithm = ["nmf", "moment-nmf"]\n'
+        "epsilon = [1.0, 10.0]\n"
     )
     assert len(spec.cells()) == 3
     records = made(spec, tmp_path / "runs", jobs=1)
@@ -376,7 +432,7 @@ def test_factorisations_are_swept_too(tmp_path: Path) -> None:
 
 
 def test_keys_tell_settings_and_kinds_apart() -> None:
-    assert len({key_of(RunSpec(rank=k)) for k in range(1, 50)}) == 49
+    assert len({key_of(RunSpec.of(rank=k)) for k in range(1, 50)}) == 49
 
 
 # a real cluster on loopback

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpmc_core.experiments import RunSpec
-from dpmc_core.experiments.store.records import MEASURES, Record, key_of
+from dpmc_core.experiments import TASKS, RunSpec
+from dpmc_core.experiments.store.records import Record, key_of
 from dpmc_core.experiments.sweeps.spec import Planned
 from dpmc_core.experiments.sweeps.tradeoff import (
     Point,
@@ -19,7 +19,7 @@ from dpmc_core.experiments.sweeps.tradeoff import (
     points_of,
 )
 
-RMSE, RECALL = MEASURES["rate"], MEASURES["recommend"]
+RMSE, RECALL = TASKS["rate"].measure, TASKS["recommend"].measure
 
 
 def point(
@@ -28,7 +28,7 @@ def point(
     given = dict(enumerate(values)) if isinstance(values, list) else values
     usual = {
         "settings": (),
-        "spec": RunSpec(),
+        "spec": RunSpec.of(),
         "measure": RMSE,
         "trivials": dict.fromkeys(given, 1.0),
         "truths": {},
@@ -64,7 +64,10 @@ def test_only_repetitions_that_both_have_are_paired() -> None:
 
 
 def test_an_interval_covers_as_often_as_it_says() -> None:
-    """10,000 paired differences of five normal pairs: at 95 % the misses are Binomial(10000, .05), sd 21.8; within 4.5 of them."""
+    """10,000 paired differences of five normal pairs.
+
+    At 95 % the misses are Binomial(10000, .05), sd 21.8; within 4.5 of them.
+    """
     rng = np.random.default_rng(11)
     misses = 0
     for apart in rng.normal(size=(10_000, 5)):
@@ -76,7 +79,7 @@ def test_an_interval_covers_as_often_as_it_says() -> None:
 def test_runs_become_points() -> None:
     def record(value: float | None, epsilon: float | None = 2.0, error: str = "") -> Record:
         return Record(
-            key=key_of(RunSpec()),
+            key=key_of(RunSpec.of()),
             kind="completion",
             dataset="low-rank",
             algorithm="als",
@@ -100,17 +103,20 @@ def test_runs_become_points() -> None:
         )
 
     runs = [
-        (Planned(cell=1, settings=(("rank", 2),), replicate=0, spec=RunSpec(rank=2)), record(0.5)),
         (
-            Planned(cell=0, settings=(("rank", 1),), replicate=0, spec=RunSpec(rank=1)),
+            Planned(cell=1, settings=(("rank", 2),), replicate=0, spec=RunSpec.of(rank=2)),
+            record(0.5),
+        ),
+        (
+            Planned(cell=0, settings=(("rank", 1),), replicate=0, spec=RunSpec.of(rank=1)),
             record(0.7, 3.0),
         ),
         (
-            Planned(cell=1, settings=(("rank", 2),), replicate=1, spec=RunSpec(rank=2)),
+            Planned(cell=1, settings=(("rank", 2),), replicate=1, spec=RunSpec.of(rank=2)),
             record(0.7, 4.0),
         ),
         (
-            Planned(cell=1, settings=(("rank", 2),), replicate=2, spec=RunSpec(rank=2)),
+            Planned(cell=1, settings=(("rank", 2),), replicate=2, spec=RunSpec.of(rank=2)),
             record(None, None, "It overflowed."),
         ),
     ]
@@ -156,13 +162,19 @@ def test_kinds_differ_in_any_one_thing() -> None:
     for other in (
         {"unit": "rating"},
         {"nominal": True},
-        {"measure": MEASURES["factor"]},
-        {"spec": RunSpec(dataset="skewed")},
-        {"spec": RunSpec(n_items=50)},
-        {"spec": RunSpec(n_ratings=50)},
-        {"spec": RunSpec(delta=1e-6)},
+        {"measure": TASKS["factorize"].measure},
+        {"spec": RunSpec.of(dataset="skewed")},
+        {"spec": RunSpec.of(n_items=50)},
+        {"spec": RunSpec.of(mechanism="laplace", delta=1e-6)},
     ):
         assert len(frontier([worse, point(**better, **other)])) == 2, other
+    for one, other in (
+        (RunSpec.of(dataset="skewed"), RunSpec.of(dataset="skewed", n_ratings=50)),
+        (RunSpec.of(dataset="cartoon"), RunSpec.of(dataset="cartoon", n_samples=50)),
+    ):
+        pair = [point([0.8], 1.0, spec=one), point(**better, spec=other)]
+        assert len(frontier(pair)) == 2, other
+        assert len(frontier([pair[0], point(**better, spec=one)])) == 1
     assert frontier([worse, point(**better)]) != [worse]
     assert frontier([point({}, 1.0), worse]) == [worse]  # nothing finished, nothing said
     assert [p.mean for p in frontier([point([1.0], 0.95), point([0.8], 1.0)])] == [
@@ -185,13 +197,13 @@ def test_the_frontier_compares_like_with_like() -> None:
     assert [p.mean for p in frontier([point([1.0], 0.9973), point([0.8], 1.0)])] == [0.8]
     # another δ, other sizes: other questions
     strict, loose = (
-        point([0.8], 1.0, spec=RunSpec(delta=1e-8)),
-        point([0.7], 1.0, spec=RunSpec(delta=1e-2)),
+        point([0.8], 1.0, spec=RunSpec.of(mechanism="laplace", delta=1e-8)),
+        point([0.7], 1.0, spec=RunSpec.of(mechanism="laplace", delta=1e-2)),
     )
     assert len(frontier([strict, loose])) == 2
     few, many = (
-        point([0.8], 1.0, spec=RunSpec(n_users=50)),
-        point([0.7], 1.0, spec=RunSpec(n_users=5000)),
+        point([0.8], 1.0, spec=RunSpec.of(n_users=50)),
+        point([0.7], 1.0, spec=RunSpec.of(n_users=5000)),
     )
     assert len(frontier([few, many])) == 2
 

@@ -1,18 +1,21 @@
 """The process that computes for another one: what it sends, and what it leaves behind."""
 
-from dpmc_core.experiments import RunSpec, run
-from dpmc_core.experiments.worker.worker import Share, Worker
+import pytest
 
-TINY = RunSpec(n_users=30, n_items=20, observed=0.5, rank=2, iterations=3)
+from dpmc_core.experiments import RunSpec, run
+from dpmc_core.experiments.worker.share import Share
+from dpmc_core.experiments.worker.worker import Worker, WorkerError
+
+TINY = RunSpec.of(n_users=30, n_items=20, observed=0.5, rank=2, iterations=3, reg=0.5)
 
 
 def test_the_last_result_of_each_spec_is_said_to_be_the_last() -> None:
     worker = Worker(Share(memory=2000, nice=1))
-    specs = [TINY, TINY.but(mechanism="huber", variance=2.0)]
+    specs = [TINY, TINY.replace(mechanism="huber", variance=2.0)]
     latest: dict[int, object] = {}
     ends = []
     try:
-        for found in worker.draw("any", specs):
+        for found in worker.draw("run", specs):
             if found is None:
                 continue
             k, result, last = found
@@ -24,6 +27,31 @@ def test_the_last_result_of_each_spec_is_said_to_be_the_last() -> None:
     finally:
         worker.close()
     assert ends == [0, 1]
+
+
+def test_a_process_says_when_it_is_through_with_starting() -> None:
+    worker = Worker()
+    try:
+        assert not worker.ready
+        drawn = worker.draw("inspect", [("ratings", "mine.csv", b"user,item,rating\na,b,1\n")])
+        ready = [worker.ready for found in drawn if found is not None]
+        assert ready
+        assert all(ready)
+        worker.close()
+        worker.start()
+        assert not worker.ready  # it is another one
+    finally:
+        worker.close()
+
+
+def test_what_nobody_expected_is_told() -> None:
+    worker = Worker()
+    try:
+        with pytest.raises(WorkerError, match=r"stopped unexpectedly \(KeyError: 'no such'\)"):
+            list(worker.draw("no such", [TINY]))
+        assert worker.pid is not None  # and is ready for the next job
+    finally:
+        worker.close()
 
 
 def test_one_process_is_started_even_where_two_ask_for_it_at_once() -> None:

@@ -8,9 +8,9 @@ from scipy import sparse
 from scipy.optimize import nnls
 from sklearn.decomposition import non_negative_factorization
 
-from dpmc_core.datasets.cartoons import cartoon_faces
 from dpmc_core.datasets.samples import contaminate, unit_columns
-from dpmc_core.datasets.topics import topic_documents
+from dpmc_core.datasets.synthetic.cartoons import cartoon_faces
+from dpmc_core.datasets.synthetic.topics import topic_documents
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.factorization import RobustConfig, fit_coefficients, objective, robust_nmf
 from dpmc_core.factorization.blocks import coordinate_sweeps, gradient_steps, unit_ball
@@ -36,14 +36,20 @@ def test_rounds_are_scikit_learns_coordinate_descent(kind: str) -> None:
     w, h, _ = non_negative_factorization(
         held, W=left, H=right, n_components=6, init="custom", max_iter=15, tol=0
     )
-    ours = last(robust_nmf(values, RobustConfig(rank=6, rounds=15), RNG))
+    ours = last(
+        robust_nmf(values, RobustConfig(rank=6, rounds=15, inner=1, outlier_penalty=None), RNG)
+    )
     np.testing.assert_allclose(ours.dictionary @ ours.coefficients, w @ h, atol=1e-10)
 
 
 def test_columns_of_the_dictionary_stay_in_the_unit_ball() -> None:
     values = cartoon_faces(60, 1).values
     for solver in ("coordinates", "gradient"):
-        for step in robust_nmf(values, RobustConfig(rank=5, rounds=4, solver=solver), RNG):
+        for step in robust_nmf(
+            values,
+            RobustConfig(rank=5, rounds=4, inner=1, outlier_penalty=None, solver=solver),
+            RNG,
+        ):
             assert np.linalg.norm(step.dictionary, axis=0).max() <= 1 + 1e-9
             assert step.dictionary.min() >= 0
             assert step.coefficients.min() >= 0
@@ -141,13 +147,16 @@ def test_what_cannot_be_factorised_is_refused() -> None:
     with pytest.raises(DataError, match="documents × words"):
         next(robust_nmf(text.values, RobustConfig(rank=3, outlier_penalty=0.5), RNG))
     with pytest.raises(ParameterError, match="rank = 31 is not allowed: it must be at most 30"):
-        next(robust_nmf(text.values, RobustConfig(rank=31), RNG))
+        next(robust_nmf(text.values, RobustConfig(rank=31, outlier_penalty=None), RNG))
     with pytest.raises(ParameterError, match="solver"):
         RobustConfig(solver="magic")
 
 
 def test_nndsvd_is_what_we_take_it_for() -> None:
-    """scikit-learn keeps it private: this holds what we rely on (shapes, signs, zeros kept, the leading part, the same every time)."""
+    """scikit-learn keeps it private.
+
+    This holds what we rely on (shapes, signs, zeros kept, the leading part, the same every time).
+    """
     values = np.asarray(cartoon_faces(50, 0).values)
     w, h = nndsvd(values, 4)
     assert w.shape == (values.shape[0], 4)

@@ -1,4 +1,7 @@
-"""What the private factorisations release: replayed with one unit in and out, against the sensitivities that the ledger states."""
+"""What the private factorisations release.
+
+Replayed with one unit in and out, against the sensitivities that the ledger states.
+"""
 
 from dataclasses import replace
 from typing import Any, ClassVar
@@ -7,9 +10,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from dpmc_core.datasets.cartoons import cartoon_faces
 from dpmc_core.datasets.samples import Samples, contaminate
-from dpmc_core.datasets.topics import topic_documents
+from dpmc_core.datasets.synthetic.cartoons import cartoon_faces
+from dpmc_core.datasets.synthetic.topics import topic_documents
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.factorization import (
     MomentConfig,
@@ -31,7 +34,9 @@ BUDGET = Budget(epsilon=4.0, delta=1e-5)
 
 
 class Replay(Curator):
-    """Hands out the outputs of a first run whatever it is given, and keeps what it was given, with the planned release."""
+    """Hands out the outputs of a first run whatever it is given, and keeps what it was given, with
+    the planned release.
+    """
 
     script: ClassVar[list[np.ndarray]] = []
     given: ClassVar[list[tuple[str, np.ndarray, Release]]] = []
@@ -62,7 +67,10 @@ def only(samples: Samples, keep: np.ndarray) -> Samples:
 
 
 def extreme(faces: Samples) -> Samples:
-    """Two places taken by what is least like a face: the first is bright on the left alone, the second five times too long."""
+    """Two places taken by what is least like a face.
+
+    The first is bright on the left alone, the second five times too long.
+    """
     values = np.array(faces.values)
     half = np.zeros(faces.shape)
     half[:, : faces.shape[1] // 2] = 1
@@ -98,7 +106,7 @@ CASES: dict[str, Any] = {
 def test_every_release_is_a_sum_over_units_within_its_sensitivity(
     case: str, samples: Samples, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in ("sound", "moments"):
+    for module in ("corrected", "moments"):
         monkeypatch.setattr(f"dpmc_core.factorization.{module}.Curator", Replay)
     Replay.script = []
 
@@ -118,7 +126,8 @@ def test_every_release_is_a_sum_over_units_within_its_sensitivity(
         out[alice], alone[alice] = 0, 1
         without, same, _ = run(out)
         hers, _, _ = run(alone)
-        # what was released decides everything: with the same releases W is the same, whoever is there
+        # what was released decides everything: with the same releases W is the same, whoever is
+        # there
         np.testing.assert_array_equal(dictionary, same)
         for (name, a, release), (_, b, _), (_, c, _) in zip(whole, without, hers, strict=True):
             np.testing.assert_allclose(a - b, c, atol=1e-8)
@@ -158,7 +167,10 @@ def test_runs_spend_what_they_were_given(epsilon: float, family: str) -> None:
 
 @pytest.mark.parametrize("epsilon", [20.0, 50.0])
 def test_one_round_of_laplace_noise_is_counted_by_what_applies(epsilon: float) -> None:
-    """Losses so large that dp-accounting's grid breaks in floating point: the other methods step in."""
+    """Losses so large that dp-accounting's grid breaks in floating point.
+
+    The other methods step in.
+    """
     from dpmc_core.datasets.factor_sets import load_samples
 
     config = SoundConfig(
@@ -194,7 +206,10 @@ def test_replacing_one_is_planned_with_twice_the_sensitivities(samples: Samples)
 
 
 def test_the_sound_start_tells_nothing() -> None:
-    """With all its noise swamping the data, the first dictionary does not depend on them; the published one starts from them."""
+    """With all its noise swamping the data, the first dictionary does not depend on them.
+
+    The published one starts from them.
+    """
     other = cartoon_faces(40, 8)
     firsts = []
     for samples in (cartoon_faces(40, 3), other):
@@ -289,7 +304,9 @@ def test_the_cosine_basis_is_orthonormal_and_lowest_first() -> None:
 
 
 def test_words_are_chosen_by_what_was_released() -> None:
-    """Without noise: the most frequent words, weighted by an IDF near scikit-learn's, every column of length 1."""
+    """Without noise: the most frequent words, weighted by an IDF near scikit-learn's, every column
+    of length 1.
+    """
     columns = columns_alone(TEXTS, Curator(None, np.random.default_rng(0)), 40)
     assert columns.values.shape == (40, len(TEXTS))
     assert np.diff(columns.rows).min() > 0

@@ -94,7 +94,9 @@ def test_what_is_released_keeps_its_pure_epsilon(noise: Mechanism, sensitivity: 
 
 @pytest.mark.parametrize("sensitivity", [1.0, 0.3, 0.25])
 def test_rounding_moves_neighbours_at_most_the_counted_steps(sensitivity: float) -> None:
-    """The same noise for both, so what is left between two releases is what rounding made of their values."""
+    """The same noise for both, so what is left between two releases is what rounding made of their
+    values.
+    """
     rng = np.random.default_rng(0)
     noise = Laplace(scale=1.0)
     for k in range(200):
@@ -119,7 +121,8 @@ def test_what_is_released_is_the_value_plus_the_noise(noise: Mechanism) -> None:
     made = np.array(
         [release_on_grid(40.0, noise, 1.0, 2.0**-10, source).value for _ in range(4000)]
     )
-    # mean and variance within five standard errors; the fourth moment of these laws is at most 6 variances²
+    # mean and variance within five standard errors; the fourth moment of these laws is at most 6
+    # variances²
     assert abs(made.mean() - 40) < 5 * noise.std / math.sqrt(4000)
     assert abs(made.var() / noise.variance - 1) < 5 * math.sqrt(5 / 4000)
 

@@ -1,4 +1,6 @@
-"""Every mechanism against numbers computed elsewhere with 40 digits, and against mpmath in the far tails."""
+"""Every mechanism against numbers computed elsewhere with 40 digits, and against mpmath in the far
+tails.
+"""
 
 import itertools
 import json
@@ -48,7 +50,8 @@ def test_oracle(oracle: dict) -> None:
         assert mechanism.rdp(order, sensitivity) == pytest.approx(expected, rel=1e-9)
 
 
-# --- independent references, written from the definition p(t) = exp(-rho(t)) / Z and nothing else ---
+# --- independent references, written from the definition p(t) = exp(-rho(t)) / Z and nothing else
+# ---
 
 
 def mp_density(t, alpha):
@@ -57,7 +60,9 @@ def mp_density(t, alpha):
 
 
 def mp_cdf(x, alpha):
-    """F(x) for x <= 0 by quadrature of the density, tail in closed form only beyond 60 decay lengths."""
+    """F(x) for x <= 0 by quadrature of the density, tail in closed form only beyond 60 decay
+    lengths.
+    """
     alpha, x = mp.mpf(alpha), mp.mpf(x)
     z = 2 * (
         mp.quad(lambda t: mp_density(t, alpha), mp.linspace(0, alpha, 9))
@@ -218,7 +223,9 @@ def test_renyi_divergence_by_integration(alpha: float, shift: float, order: floa
 @pytest.mark.parametrize("alpha", [0.05, 1.5, 20.0])
 @pytest.mark.parametrize("shift", [1e-4, 0.3, 5.0, 1e5])
 def test_many_orders_at_once_are_what_each_is_alone(alpha: float, shift: float) -> None:
-    """They share the nodes of their integrals, which are then finer, or further out, than one order needs."""
+    """They share the nodes of their integrals, which are then finer, or further out, than one order
+    needs.
+    """
     noise, orders = (
         Huber(alpha=alpha, scale=2.0),
         np.concatenate([[1.0], 1 + np.logspace(-2, 7, 60)]),
@@ -274,7 +281,10 @@ def test_table_1_as_checked() -> None:
 
 
 def test_findings_3_and_4() -> None:
-    """At equal pure epsilon Huber noise is never smaller than Laplace; I·variance falls from 2 to 1."""
+    """At equal pure epsilon Huber noise is never smaller than Laplace.
+
+    I·variance falls from 2 to 1.
+    """
     for alpha in np.geomspace(0.01, 20, 60):
         assert Huber.with_epsilon(1, 1, alpha=alpha).variance >= Laplace.with_epsilon(1, 1).variance
     for alpha, price in [(0.3, 1.889), (0.72, 1.529), (1.076, 1.267), (1.5, 1.096), (3, 1.0006)]:

@@ -40,7 +40,8 @@ def test_symmetry_and_complement(m: Mechanism, t: float) -> None:
 
 @given(mechanisms, st.floats(1e-12, 1 - 1e-12))
 def test_ppf_inverts_cdf(m: Mechanism, q: float) -> None:
-    # relative to the nearer tail: the condition number of F at F⁻¹(q) is bounded by |x| f(x)/tail, at most ~ 40 here
+    # relative to the nearer tail: the condition number of F at F⁻¹(q) is bounded by |x| f(x)/tail,
+    # at most ~ 40 here
     assert float(m.cdf(m.ppf(q)) if q < 0.5 else m.sf(m.isf(1 - q))) == pytest.approx(
         min(q, 1 - q), rel=1e-11
     )
@@ -104,7 +105,10 @@ def test_density_integrates_to_the_cdf_and_the_variance(m: Mechanism) -> None:
 
 @pytest.mark.parametrize("m", CASES, ids=lambda m: f"{m.name}")
 def test_sampler_follows_the_law(m: Mechanism) -> None:
-    """DKW: P(sup|F_n − F| > t) ≤ 2 exp(−2nt²); t below has probability 1e-9 at the seed-free level."""
+    """DKW: P(sup|F_n − F| > t) ≤ 2 exp(−2nt²).
+
+    T below has probability 1e-9 at the seed-free level.
+    """
     n = 200_000
     x = np.sort(m.sample(n, np.random.default_rng(7)))
     bound = math.sqrt(math.log(2 / 1e-9) / (2 * n))

@@ -114,7 +114,9 @@ def good_files() -> list[tuple[str, str, bytes]]:
 
 
 def spoiled(seed: int = 0) -> Iterator[tuple[str, str, bytes]]:
-    """Without end: files of every kind with bytes flipped, cut, doubled, mixed, put under another ending or another kind."""
+    """Without end: files of every kind with bytes flipped, cut, doubled, mixed, put under another
+    ending or another kind.
+    """
     rng = np.random.default_rng(seed)
     good = good_files()
     kinds = ("ratings", "documents", "images")

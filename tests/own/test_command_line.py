@@ -39,11 +39,12 @@ def test_the_command_line_takes_the_same_files(
     summary = json.loads(printed.out.splitlines()[-1])
     mine = own.read("ratings", table.name, table.read_bytes(), twice="mean")
     with shelf.using(mine):
-        spec = RunSpec(dataset=mine.name, rank=2, iterations=2)
+        spec = RunSpec.of(dataset=mine.name, rank=2, iterations=2)
         assert summary["rmse"] == run(spec).final.test_rmse
         assert (
             spec.command()
-            == "python -m dpmc_core complete --data 'my ratings.csv' --read twice=mean --rank 2 --iterations 2"
+            == "python -m dpmc_core complete als --data 'my ratings.csv' --read twice=mean "
+            "--rank 2 --iterations 2"
         )
         lines = spec.python()
     assert main(["factorize", "--data", str(faces), "--rank", "3", "--rounds", "2"]) == 0

@@ -1,4 +1,7 @@
-"""Files as they come in the wild: ids with gaps, tables from a pivot, sixteen bits, names that occur twice."""
+"""Files as they come in the wild.
+
+Ids with gaps, tables from a pivot, sixteen bits, names that occur twice.
+"""
 
 import gc
 import time
@@ -12,7 +15,8 @@ from PIL import Image
 
 from dpmc_core.datasets import own
 from dpmc_core.datasets import user_datasets as shelf
-from dpmc_core.datasets.own.tables import guess_ratings, read_table
+from dpmc_core.datasets.own.table_files import read_table
+from dpmc_core.datasets.own.tables import guess_ratings
 from dpmc_core.datasets.text import TextFilter
 from dpmc_core.errors import DataError
 from dpmc_core.experiments.presets import WELL_REGULARISED, fitted, preset

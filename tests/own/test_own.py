@@ -17,9 +17,10 @@ import pytest
 from dpmc_core.datasets import entry, own
 from dpmc_core.datasets import user_datasets as shelf
 from dpmc_core.errors import DataError, DPMCError, ParameterError
-from dpmc_core.experiments import FactorSpec, RunSpec, factorize, run
+from dpmc_core.experiments import RunSpec, run
+from dpmc_core.experiments.sweeps.keeping import PassingRuns
 from dpmc_core.experiments.sweeps.spec import SweepSpec
-from dpmc_core.experiments.sweeps.sweep import PassingRuns, sweep
+from dpmc_core.experiments.sweeps.sweep import sweep
 from tests.own.files import (
     documents_zip,
     good_files,
@@ -287,15 +288,15 @@ def test_documents_are_found_in_every_form() -> None:
 def test_a_set_is_seen_only_where_its_shelf_is() -> None:
     mine = own.read("ratings", "a.csv", long_csv())
     with pytest.raises(ParameterError, match="a set of this visit"):
-        RunSpec(dataset=mine.name)
+        RunSpec.of(dataset=mine.name)
     with shelf.using(mine):
-        spec = RunSpec(dataset=mine.name, rank=2, iterations=2)
+        spec = RunSpec.of(dataset=mine.name, rank=2, iterations=2)
         assert entry(mine.name).users == 12
         assert run(spec).split.train.name == "Your ratings"
         with pytest.raises(
             ParameterError, match="a set of images or documents; this one holds ratings"
         ):
-            FactorSpec(dataset=mine.name)
+            RunSpec.of(dataset=mine.name, algorithm="nmf")
     with pytest.raises(ParameterError, match="a set of this visit"):
         run(spec)
     with pytest.raises(ParameterError, match="a set of this visit"):
@@ -303,19 +304,23 @@ def test_a_set_is_seen_only_where_its_shelf_is() -> None:
 
 
 def test_nothing_of_a_set_stays_behind_in_the_process() -> None:
-    """Caches of the process hold names and settings, never what came of a set: with the set gone, so is everything made of it."""
+    """Caches of the process hold names and settings, never what came of a set.
+
+    With the set gone, so is everything made of it.
+    """
     import gc
     import weakref
 
     mine = own.read("ratings", "a.csv", long_csv())
     words = own.read("documents", "a.zip", documents_zip(), name="own-words")
     with shelf.using(mine, words):
-        spec = RunSpec(dataset=mine.name, rank=2, iterations=2)
-        result = run(spec.but(algorithm="moments", mechanism="gaussian", epsilon=5.0))
-        topics = factorize(
-            FactorSpec(dataset=words.name, rank=2, rounds=2, min_documents=1, max_share=1.0)
+        spec = RunSpec.of(dataset=mine.name, rank=2, iterations=2, reg=0.5)
+        private = {"algorithm": "moments", "mechanism": "gaussian", "epsilon": 5.0}
+        result = run(spec.replace(**private))
+        topics = run(
+            RunSpec.of(dataset=words.name, rank=2, rounds=2, min_documents=1, max_share=1.0)
         )
-        run(spec.but(task="rate"))
+        run(spec.replace(task="rate"))
     traces = [
         weakref.ref(x)
         for x in (
@@ -336,13 +341,12 @@ def test_private_runs_on_own_data_keep_to_their_budget() -> None:
     mine = own.read("ratings", "a.csv", long_csv(40, 20), low=1, high=5)
     with shelf.using(mine):
         result = run(
-            RunSpec(
+            RunSpec.of(
                 dataset=mine.name,
                 algorithm="moments",
                 mechanism="gaussian",
                 epsilon=2.0,
                 rank=3,
-                iterations=1,
             )
         )
     assert result.statement.epsilon == pytest.approx(2.0, rel=1e-3)
@@ -357,7 +361,7 @@ def test_a_sweep_of_own_data_runs_in_processes_and_is_kept_nowhere() -> None:
         spec = SweepSpec.from_dict(
             {
                 "seeds": 2,
-                "base": {"dataset": mine.name, "rank": 2, "iterations": 2},
+                "base": {"dataset": mine.name, "rank": 2, "reg": 0.5, "iterations": 2},
                 "grid": {"mechanism": ["none", "gaussian"]},
             }
         )
@@ -371,7 +375,7 @@ def test_a_set_travels_without_what_was_worked_out() -> None:
     mine = own.read("ratings", "a.csv", long_csv())
     small = len(pickle.dumps(mine))
     with shelf.using(mine):
-        run(RunSpec(dataset=mine.name, rank=2, iterations=1))
+        run(RunSpec.of(dataset=mine.name, rank=2, iterations=1, reg=0.5))
     assert len(pickle.dumps(mine)) == small
 
 

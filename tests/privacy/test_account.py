@@ -33,7 +33,8 @@ DELTA = 1e-5
 FAMILIES: list[Mechanism] = [Huber(alpha=1.5, scale=2.0), Laplace(scale=2.0), Gaussian(scale=2.0)]
 
 
-# ---- against dp-accounting -------------------------------------------------------------------------------------------
+# ---- against dp-accounting
+# -------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("count", [1, 7, 100])
@@ -53,7 +54,8 @@ def test_gaussian_and_laplace_agree_with_dp_accounting(
             .compose(SelfComposedDpEvent(event, count))
             .get_epsilon(delta)
         )
-        # both are pessimistic; a step of 1e-4 per release adds at most about step²·count/8 of variance, far below 1e-3
+        # both are pessimistic; a step of 1e-4 per release adds at most about step²·count/8 of
+        # variance, far below 1e-3
         assert ours["pld"] == pytest.approx(theirs, rel=1e-3, abs=1e-4)
         renyi = (
             RdpAccountant(list(ORDERS))
@@ -71,7 +73,10 @@ def test_gaussian_and_laplace_agree_with_dp_accounting(
 @pytest.mark.parametrize("count", [2, 10, 60])
 @pytest.mark.parametrize("epsilon", [0.05, 0.5, 2.0])
 def test_optimal_composition_agrees_with_the_theorem(count: int, epsilon: float) -> None:
-    """dp-accounting's Theorem 3.3 answers on the grid ε(k − 2i); ours is between the right grid point and the one below."""
+    """dp-accounting's Theorem 3.3 answers on the grid ε(k − 2i).
+
+    Ours is between the right grid point and the one below.
+    """
     ours = optimal_composition_epsilon(ledger(Laplace(scale=1 / epsilon), count), DELTA)
     theirs = accountant.advanced_composition(
         common.DifferentialPrivacyParameters(epsilon, 0), count, DELTA
@@ -122,7 +127,10 @@ def test_huber_keeps_the_contract_of_an_additive_noise(
 
 
 def test_our_huber_distribution_is_what_dp_accounting_makes_of_the_class() -> None:
-    """Its private constructor, both discretisations: connect-the-dots equal to ours, buckets above it."""
+    """Its private constructor, both discretisations.
+
+    Connect-the-dots equal to ours, buckets above it.
+    """
     noise = Huber(alpha=1.5)
     made = {
         dots: privacy_loss_distribution.PrivacyLossDistribution(
@@ -149,7 +157,8 @@ def test_our_huber_distribution_is_what_dp_accounting_makes_of_the_class() -> No
     )
 
 
-# ---- against direct convolution --------------------------------------------------------------------------------------
+# ---- against direct convolution
+# --------------------------------------------------------------------------------------
 
 
 def huber_cdf(x: NDArray, alpha: float) -> NDArray:
@@ -165,7 +174,10 @@ def huber_cdf(x: NDArray, alpha: float) -> NDArray:
 
 
 def rounded_losses(alpha: float, shift: float, step: float) -> tuple[NDArray, NDArray, int]:
-    """Masses of the loss log p(x)/p(x + d) on a grid, rounded down and up: two bounds on the truth; and the top index."""
+    """Masses of the loss log p(x)/p(x + d) on a grid, rounded down and up.
+
+    Two bounds on the truth; and the top index.
+    """
     top = alpha * shift
     n = math.ceil(top / step)
 
@@ -217,14 +229,17 @@ def test_twofold_huber_agrees_with_integration() -> None:
         assert pld_delta(ledger(noise, 2), epsilon) == pytest.approx(exact, rel=1e-6, abs=1e-9)
 
 
-# ---- properties ------------------------------------------------------------------------------------------------------
+# ---- properties
+# ------------------------------------------------------------------------------------------------------
 
 mechanisms = st.one_of(
     st.builds(Huber, alpha=st.floats(0.05, 8), scale=st.floats(0.5, 30)),
     st.builds(Laplace, scale=st.floats(0.5, 30)),
     st.builds(Gaussian, scale=st.floats(0.5, 30)),
 )
-SLACK = 1e-3  # relative: discretisation (at most 5e-4 for 50 steps to a standard deviation) in either of two ledgers
+# relative: discretisation (at most 5e-4 for 50 steps to a standard deviation) in either of two
+# ledgers
+SLACK = 1e-3
 
 
 @settings(max_examples=40)
@@ -266,7 +281,8 @@ def test_every_order_between_methods_holds(
 @pytest.mark.parametrize("shift", [0.1, 1.0, 5.0])
 def test_huber_tends_to_laplace_and_to_gaussian(shift: float) -> None:
     nearly_laplace, laplace = Huber(alpha=0.01, scale=0.01), Laplace(scale=1.0)
-    # ρ_α(x/s) differs from |x|/b by at most α²/2 = 5e-5 in the exponent: RDP of order a moves by at most 2·(2a−1)/(a−1)·5e-5
+    # ρ_α(x/s) differs from |x|/b by at most α²/2 = 5e-5 in the exponent: RDP of order a moves by at
+    # most 2·(2a−1)/(a−1)·5e-5
     orders = (ORDERS > 1.5) & (ORDERS < 1e4)
     difference = (
         release_rdp(release(nearly_laplace, 1, shift))[orders]
@@ -285,7 +301,10 @@ def test_huber_tends_to_laplace_and_to_gaussian(shift: float) -> None:
 
 @pytest.mark.parametrize("noise", FAMILIES, ids=str)
 def test_rdp_of_a_vector(noise: Mechanism) -> None:
-    """With ℓ1 = ℓ2 it is the scalar's; with many coordinates never above adding them up one by one, nor below their sum."""
+    """With ℓ1 = ℓ2 it is the scalar's.
+
+    With many coordinates never above adding them up one by one, nor below their sum.
+    """
     exact = np.array([noise.rdp(float(a), 1.0) for a in ORDERS])
     assert release_rdp(release(noise, 1, 1.0, 1.0, 50)) == pytest.approx(exact, rel=1e-12)
     parts = 16 * np.array(
@@ -331,7 +350,8 @@ def test_a_mixed_ledger_is_composed_once() -> None:
     assert best(first).method == "pld"
 
 
-# ---- the other way ---------------------------------------------------------------------------------------------------
+# ---- the other way
+# ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("noise", FAMILIES, ids=str)
@@ -358,7 +378,8 @@ def test_least_noise_of_gaussian_is_the_analytic_one() -> None:
     )
 
 
-# ---- bad input -------------------------------------------------------------------------------------------------------
+# ---- bad input
+# -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("delta", [0.0, 1.0, -0.1, math.nan, 1e-20])

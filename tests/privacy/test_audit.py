@@ -1,4 +1,7 @@
-"""The attack's statistics: bounds that hold, rules chosen on other data, and what it can and cannot prove."""
+"""The attack's statistics.
+
+Bounds that hold, rules chosen on other data, and what it can and cannot prove.
+"""
 
 import math
 
@@ -30,7 +33,9 @@ def test_clopper_pearson_is_scipys(runs: int, error: float) -> None:
 
 
 def test_the_bound_holds_as_often_as_it_says() -> None:
-    """At 80 % confidence, over 600 audits of randomised response whose ε is known, at most about 20 % may exceed it."""
+    """At 80 % confidence, over 600 audits of randomised response whose ε is known, at most about 20
+    % may exceed it.
+    """
     rng = np.random.default_rng(5)
     epsilon, n = 1.0, 400
     p = math.exp(epsilon) / (1 + math.exp(epsilon))
@@ -45,7 +50,10 @@ def test_the_bound_holds_as_often_as_it_says() -> None:
 
 
 def test_the_rule_is_chosen_on_outputs_that_are_not_counted() -> None:
-    """Both worlds equal, and the choosing half rigged to look separable: the counted half must prove nothing."""
+    """Both worlds equal, and the choosing half rigged to look separable.
+
+    The counted half must prove nothing.
+    """
     rng = np.random.default_rng(0)
     inside, outside = rng.normal(size=4000), rng.normal(size=4000)
     inside[:2000] += 10
@@ -109,7 +117,10 @@ def test_bad_input() -> None:
 
 
 def test_weights_and_threshold_come_from_the_choosing_half_alone() -> None:
-    """With more numbers than outputs anything separates what it was fitted on: fitted on counted outputs, it would prove a lot."""
+    """With more numbers than outputs anything separates what it was fitted on.
+
+    Fitted on counted outputs, it would prove a lot.
+    """
     rng = np.random.default_rng(4)
     inside, outside = rng.normal(size=(400, 500)), rng.normal(size=(400, 500))
     assert lower_bound(inside, outside, confidence=0.95).epsilon == 0.0

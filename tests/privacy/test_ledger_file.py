@@ -14,6 +14,7 @@ from dpmc_core.privacy import Ledger, ledger_from_text, read_ledger, state
 
 from .helpers import ledger, release
 
+SMALL = {"n_users": 40, "n_items": 30, "observed": 0.4, "rank": 5, "reg": 0.5}
 NOISES: list[Mechanism] = [
     Huber(alpha=1.5, scale=2.0),
     Laplace(scale=0.3),
@@ -29,13 +30,11 @@ def test_there_and_back(noise: Mechanism) -> None:
 
 
 def test_a_runs_result_is_read_too(tmp_path: Path) -> None:
-    result = run(RunSpec(n_users=40, n_items=30, observed=0.4, iterations=3, mechanism="huber"))
+    result = run(RunSpec.of(SMALL, iterations=3, mechanism="huber"))
     for name, text in {
         "ledger": json.dumps(result.ledger.as_dict()),
         "summary": json.dumps(result.summary()),
-        "list": json.dumps(
-            [run(RunSpec(n_users=40, n_items=30, observed=0.4)).summary(), result.summary()]
-        ),
+        "list": json.dumps([run(RunSpec.of(SMALL)).summary(), result.summary()]),
     }.items():
         path = tmp_path / f"{name}.json"
         path.write_text(text)

@@ -1,4 +1,7 @@
-"""Plans of releases and second moments: sensitivities, what a curator lets out, shares of the budget, and shrinkage."""
+"""Plans of releases and second moments.
+
+Sensitivities, what a curator lets out, shares of the budget, and shrinkage.
+"""
 
 import math
 

@@ -73,7 +73,8 @@ def test_step_1_the_derivative_is_the_tilted_mean(alpha: float, shift: float) ->
     noise, h = Huber(alpha=alpha), 1e-4 * shift
     for order in (1.5, 3.0, 10.0):
         slope = (noise.rdp(order, shift + h) - noise.rdp(order, shift - h)) / (2 * h)
-        # central difference: error h²/6·D‴, and the trapezoid's (panel)²; both far below 1e-4 of the slope here
+        # central difference: error h²/6·D‴, and the trapezoid's (panel)²; both far below 1e-4 of
+        # the slope here
         assert slope == pytest.approx(order * tilted_mean(alpha, shift, order), rel=1e-4)
 
 
@@ -95,7 +96,9 @@ def test_step_5_no_window_holds_more_than_the_central_one(alpha: float) -> None:
 
 
 def profile_of_two(noise: Huber | Laplace, s: float, t: float, epsilon: float) -> float:
-    """δ(ε) of two coordinates that moved by s and t, by integrating the profile of one over the loss of the other."""
+    """δ(ε) of two coordinates that moved by s and t, by integrating the profile of one over the
+    loss of the other.
+    """
 
     def single(eps: float) -> float:
         if eps >= 0:

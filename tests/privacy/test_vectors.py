@@ -114,7 +114,9 @@ def test_equal_parameters_of_different_noises_are_not_confused() -> None:
 
 @pytest.mark.parametrize("count", [2, 100, 5000])
 def test_epsilon_read_from_a_distribution_leaves_room_for_rounding(count: int) -> None:
-    """δ at the returned ε, with the allowance for rounding added, is at most the δ that was asked for."""
+    """δ at the returned ε, with the allowance for rounding added, is at most the δ that was asked
+    for.
+    """
     book = ledger(Huber(alpha=1.5, scale=20.0), count)
     delta = 300 * rounding(book)
     assert pld_delta(book, pld_epsilon(book, delta)) <= delta * (1 + 1e-6)

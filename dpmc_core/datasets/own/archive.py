@@ -1,7 +1,8 @@
 """Zip archives of strangers.
 
-Lives here: what an archive may hold, checked from its directory before anything is unpacked, and its files one after the other, in memory. Does not
-live here: what is in the files (``texts``, ``images``).
+Lives here: what an archive may hold, checked from its directory before anything is unpacked, and
+its files one after the other, in memory. Does not live here: what is in the files (``texts``,
+``images``).
 """
 
 import stat
@@ -26,10 +27,12 @@ def is_archive(file: str, data: bytes) -> bool:
 
 
 def members(file: str, data: bytes, endings: tuple[str, ...]) -> Iterator[tuple[str, bytes]]:
-    """The files in the archive ``data`` whose names end in one of ``endings``, by name and content, sorted by name; others are passed over.
+    """The files in the archive ``data`` whose names end in one of ``endings``, by name and content,
+    sorted by name; others are passed over.
 
-    Raises ``DataError`` for what is no zip archive; for one that is damaged, encrypted, or holds links, names that lead out of the archive, more than
-    20,000 files, more than 200 MB unpacked or a file of more than 20 MB; and for one that holds no such file.
+    Raises ``DataError`` for what is no zip archive; for one that is damaged, encrypted, or holds
+    links, names that lead out of the archive, more than 20,000 files, more than 200 MB unpacked or
+    a file of more than 20 MB; and for one that holds no such file.
     """
     try:
         archive = zipfile.ZipFile(BytesIO(data))
@@ -91,15 +94,17 @@ def _checked(
         total += info.file_size
         if info.file_size > _MOST_OF_ONE or total > _MOST_BYTES:
             raise DataError(
-                f"{file} would unpack to more than {(_MOST_OF_ONE if info.file_size > _MOST_OF_ONE else _MOST_BYTES) // 1_000_000} MB "
-                f"({name!r}); smaller is allowed."
+                f"{file} would unpack to more than "
+                f"{(_MOST_OF_ONE if info.file_size > _MOST_OF_ONE else _MOST_BYTES) // 1_000_000} "
+                f"MB ({name!r}); smaller is allowed."
             )
         hidden = any((part.startswith(".") and part != ".") or part == "__MACOSX" for part in parts)
         if hidden or not name.lower().endswith(endings):
             continue
         if info.compress_type not in _METHODS:
             raise DataError(
-                f"{file}: {name!r} is packed in an unusual way; make the archive with an ordinary zip program."
+                f"{file}: {name!r} is packed in an unusual way; make the archive with an "
+                "ordinary zip program."
             )
         wanted.append(info)
     return wanted

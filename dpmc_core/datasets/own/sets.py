@@ -1,7 +1,8 @@
 """From a file's bytes to an own set, whatever it holds.
 
-Lives here: ``inspect`` (how a file is probably meant, for a person to correct), ``read`` (the set), and the words that read it again elsewhere. Does not live
-here: formats (``tables``, ``texts``, ``images``).
+Lives here: ``inspect`` (how a file is probably meant, for a person to correct), ``read`` (the set),
+and the words that read it again elsewhere. Does not live here: formats (``tables``, ``texts``,
+``images``).
 """
 
 import dataclasses
@@ -14,8 +15,10 @@ import numpy as np
 import pandas as pd
 
 from dpmc_core.datasets.catalogue import Entry
-from dpmc_core.datasets.own.images import ImagesReading, guess_images, images_of, variables_of
-from dpmc_core.datasets.own.tables import RatingsReading, guess_ratings, ratings_of, read_table
+from dpmc_core.datasets.own.arrays import variables_of
+from dpmc_core.datasets.own.images import ImagesReading, guess_images, images_of
+from dpmc_core.datasets.own.table_files import read_table
+from dpmc_core.datasets.own.tables import RatingsReading, guess_ratings, ratings_of
 from dpmc_core.datasets.own.texts import Documents, DocumentsReading, documents_of, guess_documents
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.datasets.samples import Samples
@@ -31,7 +34,10 @@ KINDS = {
     "images": ("zip", "npy", "mat"),
 }
 MOST_MEGABYTES = 25
-TERMS = "Yours. It stays in the memory of this visit: not on a disk, in a log, among past runs or in anybody else's visit."
+TERMS = (
+    "Yours. It stays in the memory of this visit: not on a disk, in a log, among past runs or "
+    "in anybody else's visit."
+)
 _KEPT = 4  # things worked out of a set that are kept with it
 
 Reading = RatingsReading | DocumentsReading | ImagesReading
@@ -40,7 +46,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Preview:
-    """A file as it is probably meant: the ``reading`` to correct, and what there is to choose from (columns of a table, variables of a MATLAB file), with a table's first rows."""
+    """A file as it is probably meant.
+
+    The ``reading`` to correct, and what there is to choose from (columns of a table, variables of a
+    MATLAB file), with a table's first rows.
+    """
 
     file: str
     kind: str
@@ -53,8 +63,12 @@ class Preview:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class OwnSet:
-    """A set that somebody brought: ``entry`` as the catalogue would have it, one of ``ratings``, ``images`` and ``documents``, what was left out (``notes``), and the ``file`` and
-    ``reading`` that it came from. Nothing that is worked out of it is kept anywhere else: it goes when the set goes."""
+    """A set that somebody brought.
+
+    ``entry`` as the catalogue would have it, one of ``ratings``, ``images`` and ``documents``, what
+    was left out (``notes``), and the ``file`` and ``reading`` that it came from. Nothing that is
+    worked out of it is kept anywhere else: it goes when the set goes.
+    """
 
     entry: Entry
     file: str
@@ -67,7 +81,10 @@ class OwnSet:
     _worked_out: dict[Hashable, Any] = field(default_factory=dict, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
-        """What another process gets: of what was worked out only how documents count, which takes long."""
+        """What another process gets.
+
+        Of what was worked out only how documents count, which takes long.
+        """
         words = {
             key: made
             for key, made in self._worked_out.items()
@@ -105,7 +122,10 @@ class OwnSet:
         return found
 
     def samples(self, chosen: TextFilter) -> Samples:
-        """Its images, or its documents through the filter ``chosen``. Raises ``DataError`` for ratings, or when no word is left."""
+        """Its images, or its documents through the filter ``chosen``.
+
+        Raises ``DataError`` for ratings, or when no word is left.
+        """
         if self.images is not None:
             return self.images
         documents = self.documents
@@ -142,8 +162,13 @@ class OwnSet:
         """Its lines of Python, which name it ``mine``."""
         arguments = "".join(f", {name}={value!r}" for name, value in self.options().items())
         return (
-            "from pathlib import Path\n\nfrom dpmc_core.datasets import own, shelf\n\n"
-            f"mine = own.read({self.entry.holds!r}, {self.file!r}, Path({self.file!r}).read_bytes(){arguments})\nshelf.put({{mine.name: mine}})\n"
+            "from pathlib import Path\n"
+            "\n"
+            "from dpmc_core.datasets import own, user_datasets\n"
+            "\n"
+            f"mine = own.read({self.entry.holds!r}, {self.file!r}, "
+            f"Path({self.file!r}).read_bytes(){arguments})\n"
+            f"user_datasets.put({{mine.name: mine}})\n"
         )
 
 
@@ -158,13 +183,16 @@ CHOICES = {
 
 
 def readable(kind: str, file: str, data: bytes) -> None:
-    """Raise unless ``kind`` is known, the file's ending is one of its, and the file is neither empty nor larger than 25 MB."""
+    """Raise unless ``kind`` is known, the file's ending is one of its, and the file is neither
+    empty nor larger than 25 MB.
+    """
     if kind not in KINDS:
         raise ParameterError("kind", kind, "one of " + ", ".join(KINDS))
     ending = file.lower().rpartition(".")[2]
     if ending not in KINDS[kind]:
         raise DataError(
-            f"{file[-80:]} is not allowed for {kind}: choose a file that ends in {', '.join(KINDS[kind])}."
+            f"{file[-80:]} is not allowed for {kind}: choose a file that ends in "
+            f"{', '.join(KINDS[kind])}."
         )
     if not data:
         raise DataError(f"{file[-80:]} is empty.")
@@ -198,8 +226,10 @@ def _table_preview(file: str, kind: str, reading: Reading, frame: pd.DataFrame |
 def read(
     kind: str, file: str, data: bytes, *, name: str = "", title: str = "", **choices: Any
 ) -> OwnSet:
-    """The set in ``data``, a file called ``file`` that holds ``kind`` ("ratings", "documents" or "images"), read as guessed but for ``choices``: fields of ``RatingsReading``,
-    ``DocumentsReading`` or ``ImagesReading``. Raises ``DataError`` and ``ParameterError`` in one sentence.
+    """The set in ``data``, a file called ``file`` that holds ``kind`` ("ratings", "documents" or
+    "images"), read as guessed but for ``choices``: fields of ``RatingsReading``,
+    ``DocumentsReading`` or ``ImagesReading``. Raises ``DataError`` and ``ParameterError`` in one
+    sentence.
 
     >>> table = "who,what,stars\\n" + "\\n".join(f"{u},{i},{(u + i) % 5 + 1}" for u in range(4) for i in range(3))
     >>> mine = read("ratings", "mine.csv", table.encode(), user="who", item="what")

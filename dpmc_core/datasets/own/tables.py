@@ -1,67 +1,43 @@
 """Tables to ratings.
 
-Lives here: CSV, TSV and Parquet to a table, a guess at which column is what, and from table and columns to checked ``Ratings`` with an account of
-what was left out. Does not live here: other kinds of data (``texts``, ``images``).
+Lives here: CSV, TSV and Parquet to a table, a guess at which column is what, and from table and
+columns to checked ``Ratings`` with an account of what was left out. Does not live here: other kinds
+of data (``texts``, ``images``).
 """
 
-import io
 import re
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
 from dpmc_core import limits
+from dpmc_core.datasets.own.table_files import _FEW, _MARKS, LABEL
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.wording import counted
 
-__all__ = ["RatingsReading", "guess_ratings", "ratings_of", "read_table"]
+__all__ = [
+    "RatingsReading",
+    "guess_ratings",
+    "ratings_of",
+]
 
-MOST_ROWS, MOST_COLUMNS, MOST_CELLS = 5_000_000, 20_000, 30_000_000
 LAYOUTS = {"long": "one rating a row", "wide": "one user a row, one item a column"}
 ZEROS = {"missing": "missing", "rating": "a rating"}
 TWICE = {"last": "the last counts", "first": "the first counts", "mean": "their mean counts"}
-_SEPARATORS = (",", ";", "\t", "|")
-_MARKS = {
-    "user": (
-        "user",
-        "uid",
-        "customer",
-        "person",
-        "reviewer",
-        "reader",
-        "member",
-        "student",
-        "rater",
-    ),
-    "item": (
-        "item",
-        "movie",
-        "film",
-        "product",
-        "book",
-        "isbn",
-        "song",
-        "track",
-        "artist",
-        "title",
-        "asin",
-        "joke",
-    ),
-    "value": ("rating", "score", "star", "value", "grade", "points", "overall", "plays", "count"),
-}
-_FEW = 50  # columns
 _NUMBERS = "iufb"  # kinds of NumPy's numbers
-_LABEL = 80  # characters of an item's or user's name that are kept
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RatingsReading:
-    """How a table is read. ``layout`` "long": one rating a row, in the columns ``user``, ``item`` and ``value``; "wide": one user a row, named by
-    the column ``user`` ("": by number), every other numeric column an item. ``zeros`` says whether a 0 is a rating, ``twice`` what counts where a user
-    rates an item more than once, ``low`` and ``high`` are the ends of the rating scale (None: those of the file)."""
+    """How a table is read.
+
+    ``layout`` "long": one rating a row, in the columns ``user``, ``item`` and ``value``; "wide":
+    one user a row, named by the column ``user`` ("": by number), every other numeric column an
+    item. ``zeros`` says whether a 0 is a rating, ``twice`` what counts where a user rates an item
+    more than once, ``low`` and ``high`` are the ends of the rating scale (None: those of the file).
+    """
 
     layout: str = "long"
     user: str = ""
@@ -93,129 +69,11 @@ class RatingsReading:
             raise ParameterError("low", self.low, f"below high, which is {self.high:g}")
 
 
-def read_table(file: str, data: bytes) -> pd.DataFrame:
-    """The table in ``data``: Parquet by its first bytes, otherwise text with commas, semicolons, tabs, bars or "::" between values; a first row in
-    which anything is a number counts as data, and columns are then called "column 1" and so on.
-
-    Raises ``DataError`` for what is no table, and for one with more than 5 million rows, 20,000 columns or 30 million cells.
-    """
-    frame = _parquet(file, data) if data[:4] == b"PAR1" else _text(file, data)
-    frame.columns = pd.Index(_names(list(frame.columns)))
-    if frame.shape[1] > MOST_COLUMNS or frame.shape[0] > MOST_ROWS or frame.size > MOST_CELLS:
-        raise DataError(_too_large(file, *frame.shape))
-    if frame.empty:
-        raise DataError(f"{file} holds no row; a table with at least one is needed.")
-    return frame
-
-
-def _parquet(file: str, data: bytes) -> pd.DataFrame:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        opened = pq.ParquetFile(io.BytesIO(data))
-        known = opened.metadata
-        size = sum(known.row_group(k).total_byte_size for k in range(known.num_row_groups))
-        if known.num_rows > MOST_ROWS or known.num_columns > MOST_COLUMNS or size > 8 * MOST_CELLS:
-            raise DataError(_too_large(file, known.num_rows, known.num_columns))
-        for kind in opened.schema_arrow.types:
-            if (
-                pa.types.is_nested(kind)
-                or pa.types.is_binary(kind)
-                or pa.types.is_large_binary(kind)
-            ):
-                raise DataError(
-                    f"{file} holds a column of {kind}; columns of numbers and text are allowed."
-                )
-        table = opened.read()
-        table.validate(full=True)  # text that is no text would fail later, anywhere
-        return table.to_pandas(
-            ignore_metadata=True, integer_object_nulls=True
-        )  # with gaps they would become fractions
-    except (
-        pa.ArrowException,
-        OSError,
-        ValueError,
-        TypeError,
-        KeyError,
-        OverflowError,
-        RuntimeError,
-    ) as error:
-        if isinstance(error, DataError):
-            raise
-        raise DataError(f"{file} cannot be read as a Parquet file ({_short(error)}).") from None
-
-
-def _text(file: str, data: bytes) -> pd.DataFrame:
-    text = decoded(file, data)
-    if "\0" in text:
-        raise DataError(f"{file} is no text; a table as CSV, TSV or Parquet is allowed.")
-    lines = [line for line in text[:200_000].splitlines() if line.strip()][:50]
-    if not lines:
-        raise DataError(f"{file} is empty; a table with at least one row is needed.")
-    if "::" in lines[0]:  # as MovieLens writes
-        text, lines = text.replace("::", "\t"), [line.replace("::", "\t") for line in lines]
-    separator = max(_SEPARATORS, key=lambda mark: lines[0].count(mark))
-    across = lines[0].count(separator) + 1
-    if across > MOST_COLUMNS or across * text.count("\n") > MOST_CELLS:
-        raise DataError(_too_large(file, text.count("\n"), across))
-    # a table of few columns may have its ids anywhere: as text they stay what they are ("007", twenty digits, gaps). One
-    # of many columns has users in the first and ratings in all others
-    kinds: object = str if across <= _FEW else {0: str}
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", pd.errors.ParserWarning)
-            return pd.read_csv(
-                io.StringIO(text),
-                sep=separator,
-                header=0 if _headed(lines, separator) else None,
-                dtype=kinds,
-                engine="c",
-                low_memory=False,
-                index_col=False,
-            )
-    except pd.errors.ParserWarning:
-        raise DataError(
-            f"{file}: its first row names fewer columns than the rows below have; name each."
-        ) from None
-    except (
-        ValueError,
-        TypeError,
-        KeyError,
-        IndexError,
-        OverflowError,
-        RecursionError,
-    ) as error:  # pandas' own are ValueErrors
-        raise DataError(f"{file} cannot be read as a table ({_short(error)}).") from None
-
-
-def _headed(lines: list[str], separator: str) -> bool:
-    """Whether the first line names the columns: it holds no number, or its first cell says that users come below it, or is none while those below are."""
-    first, *below = ([word.strip().strip('"') for word in line.split(separator)] for line in lines)
-    if not any(_is_number(word) for word in first):
-        return True
-    if _is_number(first[0]):
-        return False
-    users = re.sub("[^a-z]", "", first[0].lower()).startswith(_MARKS["user"]) or not first[0]
-    return users or (bool(below) and all(_is_number(row[0]) for row in below))
-
-
-def decoded(file: str, data: bytes) -> str:
-    """Text as UTF-8 (or UTF-16 where it says so), otherwise as Latin-1, which every byte is. Raises ``DataError`` for a pickle."""
-    if data[:1] == b"\x80":
-        raise DataError(
-            f"{file} is a Python pickle, which can run any program when it is opened; it was not read."
-        )
-    for encoding in ("utf-16",) if data[:2] in (b"\xff\xfe", b"\xfe\xff") else ("utf-8-sig",):
-        try:
-            return data.decode(encoding)
-        except UnicodeDecodeError:
-            pass
-    return data.decode("latin-1")
-
-
 def guess_ratings(frame: pd.DataFrame) -> RatingsReading:
-    """Which column is what, by their names first and by their values where names say nothing; shown to the visitor, who corrects it."""
+    """Which column is what, by their names first and by their values where names say nothing.
+
+    Shown to the visitor, who corrects it.
+    """
     columns = [str(c) for c in frame.columns]
     numeric = {c for c in columns[:_FEW] if _numbers(frame[c].head(200)).notna().mean() > 0.5}
     found: dict[str, str] = {}
@@ -262,8 +120,9 @@ def ratings_of(
 ) -> tuple[Ratings, tuple[str, ...]]:
     """The ratings of ``frame``, and sentences about what was left out and what stands in the file.
 
-    Raises ``ParameterError`` for a column that is not there, ``DataError`` where fewer than ten ratings, two users or two items are left, a rating is outside
-    the scale, or there are more than 200,000 users or items.
+    Raises ``ParameterError`` for a column that is not there, ``DataError`` where fewer than ten
+    ratings, two users or two items are left, a rating is outside the scale, or there are more than
+    200,000 users or items.
     """
     rows = _long(frame, reading) if reading.layout == "long" else _wide(frame, reading)
     notes = []
@@ -276,14 +135,16 @@ def ratings_of(
     if broken.any():
         first = int(np.argmax(broken.to_numpy()))
         notes.append(
-            f"{counted(int(broken.sum()), 'value is no finite number and is', 'values are no finite numbers and are')} left out (the first: {str(rows['value'].iloc[first])[:40]!r})."
+            f"{counted(int(broken.sum()), 'value is no finite number and is', 'values are no finite numbers and are')} "
+            f"left out (the first: {str(rows['value'].iloc[first])[:40]!r})."
         )
     commas = int(_decimal_commas(rows["value"]).sum())
     if commas:
         notes.append(f"{commas:,} ratings have a decimal comma, which is read as a point.")
     if nobody.any():
         notes.append(
-            f"{counted(int(nobody.sum()), 'row names', 'rows name')} no user or no item and {'is' if nobody.sum() == 1 else 'are'} left out."
+            f"{counted(int(nobody.sum()), 'row names', 'rows name')} no user or no item and "
+            f"{'is' if nobody.sum() == 1 else 'are'} left out."
         )
     if blank.any():
         cells = "cells" if reading.layout == "wide" else "rows"
@@ -297,7 +158,8 @@ def ratings_of(
         notes.append(f"{counted(int(zero.sum()), 'zero counts', 'zeros count')} as not rated.")
     elif zero.sum() > 0.3 * keep.sum():
         notes.append(
-            f"{100 * zero.sum() / keep.sum():.0f} % of the ratings are 0, and count as ratings; if 0 says “not rated” here, choose that."
+            f"{100 * zero.sum() / keep.sum():.0f} % of the ratings are 0, and count as ratings; "
+            "if 0 says “not rated” here, choose that."
         )
     rows = pd.DataFrame(
         {
@@ -309,7 +171,8 @@ def ratings_of(
     rows, doubled = _once(rows, reading.twice)
     if doubled:
         notes.append(
-            f"{doubled:,} ratings were of an item that the same user had rated already; {TWICE[reading.twice]}."
+            f"{doubled:,} ratings were of an item that the same user had rated already; "
+            f"{TWICE[reading.twice]}."
         )
     users, user_names = _numbered(rows["user"])
     items, item_names = _numbered(rows["item"])
@@ -318,8 +181,10 @@ def ratings_of(
             raise DataError(f"{file} names {len(names):,} {what}s; at most 200,000 are allowed.")
     if len(rows) < 10 or len(user_names) < 2 or len(item_names) < 2:
         raise DataError(
-            f"{file} leaves {counted(len(rows), 'rating', 'ratings')} of {counted(len(item_names), 'item', 'items')} by {counted(len(user_names), 'user', 'users')} with the columns as chosen; at least 10 ratings, 2 items and "
-            "2 users are needed."
+            f"{file} leaves {counted(len(rows), 'rating', 'ratings')} of "
+            f"{counted(len(item_names), 'item', 'items')} by "
+            f"{counted(len(user_names), 'user', 'users')} with the columns as chosen; at least "
+            "10 ratings, 2 items and 2 users are needed."
         )
     values = rows["value"].to_numpy(dtype=np.float64)
     least, most = float(values.min()), float(values.max())
@@ -327,7 +192,8 @@ def ratings_of(
     high = most if reading.high is None else reading.high
     if least < low or most > high:
         raise DataError(
-            f"{file}: ratings run from {least:g} to {most:g}, which is outside the scale of {low:g} to {high:g} as chosen; widen the scale, or correct the column."
+            f"{file}: ratings run from {least:g} to {most:g}, which is outside the scale of "
+            f"{low:g} to {high:g} as chosen; widen the scale, or correct the column."
         )
     if low == high:
         raise DataError(
@@ -340,7 +206,8 @@ def ratings_of(
         )
     if reading.low is None or reading.high is None:
         notes.append(
-            f"The ends of the rating scale, {low:g} and {high:g}, were read off the data; private runs take them as public."
+            f"The ends of the rating scale, {low:g} and {high:g}, were read off the data; "
+            "private runs take them as public."
         )
     ratings = Ratings.checked(
         users, items, values, n_users=len(user_names), n_items=len(item_names), low=low, high=high, name=title,
@@ -352,7 +219,9 @@ def ratings_of(
 def _long(frame: pd.DataFrame, reading: RatingsReading) -> pd.DataFrame:
     if frame.shape[1] < 3:
         raise DataError(
-            f"The table has {counted(frame.shape[1], 'column', 'columns')}; one rating a row takes three (who, what, how much), and one user a row a column for each item. Is it a file of documents?"
+            f"The table has {counted(frame.shape[1], 'column', 'columns')}; one rating a row "
+            "takes three (who, what, how much), and one user a row a column for each item. Is "
+            "it a file of documents?"
         )
     chosen = (reading.user, reading.item, reading.value)
     for what, column in zip(("user", "item", "value"), chosen, strict=True):
@@ -428,7 +297,7 @@ def _numbered(ids: pd.Series) -> tuple[np.ndarray, tuple[str, ...]]:
     )
     place = np.empty(len(words), dtype=np.int64)
     place[order] = np.arange(len(words))
-    return place[numbers], tuple(words[k][:_LABEL] for k in order)
+    return place[numbers], tuple(words[k][:LABEL] for k in order)
 
 
 def _numbers(column: pd.Series) -> pd.Series:
@@ -454,7 +323,9 @@ def _numbers(column: pd.Series) -> pd.Series:
 
 
 def _decimal_commas(column: pd.Series) -> pd.Series:
-    """Which cells are numbers with a comma before one or two decimals, as much of the world writes them; with three digits it would be a thousand."""
+    """Which cells are numbers with a comma before one or two decimals, as much of the world writes
+    them; with three digits it would be a thousand.
+    """
     if column.dtype.kind in _NUMBERS or column.dtype.kind in "mM":
         return pd.Series(False, index=column.index)
     return column.astype("str").str.fullmatch(r"\s*[-+]?\d+,\d{1,2}\s*").fillna(False).astype(bool)
@@ -463,37 +334,6 @@ def _decimal_commas(column: pd.Series) -> pd.Series:
 def _counts_up(column: pd.Series) -> bool:
     """Whether every row has another number: an id or a row number, no rating."""
     return len(column) > 5 and bool(column.is_unique)
-
-
-def _names(given: list[object]) -> list[str]:
-    """Column names as text, numbered where there are none, all different."""
-    out: dict[str, None] = {}
-    used: dict[str, int] = {}
-    for k, name in enumerate(given):
-        said = str(name).strip() if not isinstance(name, int) else f"column {k + 1}"
-        said = plain = said[:_LABEL] or f"column {k + 1}"
-        while said in out:
-            used[plain] = used.get(plain, 1) + 1
-            said = f"{plain} ({used[plain]})"
-        out[said] = None
-    return list(out)
-
-
-def _is_number(word: str) -> bool:
-    try:
-        float(word)
-    except ValueError:
-        return False
-    return True
-
-
-def _short(error: BaseException) -> str:
-    said = " ".join(str(error).split()) or type(error).__name__
-    return said if len(said) <= 120 else said[:117] + "…"
-
-
-def _too_large(file: str, rows: int, columns: int) -> str:
-    return f"{file} has {rows:,} rows and {columns:,} columns; at most {MOST_ROWS:,} rows, {MOST_COLUMNS:,} columns and {MOST_CELLS:,} cells are allowed."
 
 
 def _float(value: object) -> float:

@@ -1,6 +1,7 @@
 """Text files, tables and archives to documents.
 
-Lives here: which part of a file is a document, with an account of what was left out. Does not live here: words and their weights (``datasets.text``).
+Lives here: which part of a file is a document, with an account of what was left out. Does not live
+here: words and their weights (``datasets.text``).
 """
 
 import re
@@ -9,7 +10,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from dpmc_core.datasets.own.archive import is_archive, members
-from dpmc_core.datasets.own.tables import decoded, read_table
+from dpmc_core.datasets.own.table_files import decoded, read_table
 from dpmc_core.errors import DataError, ParameterError
 
 __all__ = ["Documents", "DocumentsReading", "documents_of", "guess_documents"]
@@ -25,7 +26,9 @@ _LABELS = ("label", "class", "category", "topic", "group")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DocumentsReading:
-    """How text is read: ``part`` of a text file that is one document (of an archive: always each file), or the columns ``text`` and ``label`` ("": none) of a table."""
+    """How text is read: ``part`` of a text file that is one document (of an archive: always each
+    file), or the columns ``text`` and ``label`` ("": none) of a table.
+    """
 
     part: str = "lines"
     text: str = ""
@@ -69,8 +72,11 @@ def guess_documents(file: str, data: bytes) -> tuple[DocumentsReading, pd.DataFr
 def documents_of(
     file: str, data: bytes, reading: DocumentsReading, frame: pd.DataFrame | None
 ) -> Documents:
-    """The documents in ``data`` (or in its table ``frame``). Raises ``DataError`` where fewer than five hold anything, or there are more than 100,000 of them or 100
-    million characters; ``ParameterError`` for a column that is not there."""
+    """The documents in ``data`` (or in its table ``frame``).
+
+    Raises ``DataError`` where fewer than five hold anything, or there are more than 100,000 of them
+    or 100 million characters; ``ParameterError`` for a column that is not there.
+    """
     if is_archive(file, data):
         found = [(name, decoded(name, content)) for name, content in members(file, data, (".txt",))]
         texts = [text for _, text in found]
@@ -100,15 +106,18 @@ def documents_of(
     )
     if len(filled) < 5:
         raise DataError(
-            f"{file} holds {len(filled)} documents as read ({PARTS[reading.part]} is one); at least 5 are needed."
+            f"{file} holds {len(filled)} documents as read ({PARTS[reading.part]} is one); at "
+            "least 5 are needed."
         )
     if not any(re.search(r"[^\W\d_]{3}", texts[k]) for k in filled):
         raise DataError(
-            f"{file}: no document holds a word of three letters{f'; is {reading.text!r} the column with the texts?' if frame is not None else ''}"
+            f"{file}: no document holds a word of three "
+            f"letters{f'; is {reading.text!r} the column with the texts?' if frame is not None else ''}"
         )
     if len(filled) > MOST_DOCUMENTS or sum(len(texts[k]) for k in filled) > MOST_CHARACTERS:
         raise DataError(
-            f"{file} holds {len(filled):,} documents; at most {MOST_DOCUMENTS:,}, with {MOST_CHARACTERS // 1_000_000} million characters in all, are allowed."
+            f"{file} holds {len(filled):,} documents; at most {MOST_DOCUMENTS:,}, with "
+            f"{MOST_CHARACTERS // 1_000_000} million characters in all, are allowed."
         )
     return Documents(
         texts=tuple(texts[k] for k in filled),

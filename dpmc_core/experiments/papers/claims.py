@@ -1,6 +1,8 @@
 """What a paper concludes from a table, judged by paired trials.
 
-Lives here: sentences computed from stored trials for the conclusions that can be judged. Does not live here: verdicts on single rows (``verdict``) or findings that no number here decides (``entries``).
+Lives here: sentences computed from stored trials for the conclusions that can be judged. Does not
+live here: verdicts on single rows (``verdict``) or findings that no number here decides
+(``entries``).
 """
 
 from collections.abc import Sequence
@@ -18,8 +20,13 @@ __all__ = ["Contrast", "claims", "contrasts"]
 
 @dataclass(frozen=True, slots=True)
 class Contrast:
-    """One way of doing it against another, over all ``settings`` that have both: in how many the first has ``lower`` or ``higher`` error (95 % for all together, Bonferroni), its ``mean`` difference over settings, averaged in
-    each trial, with half of a 95 % interval over trials, the printed mean difference, and in how many settings the printed difference lies outside our interval."""
+    """One way of doing it against another, over all ``settings`` that have both.
+
+    In how many the first has ``lower`` or ``higher`` error (95 % for all together, Bonferroni), its
+    ``mean`` difference over settings, averaged in each trial, with half of a 95 % interval over
+    trials, the printed mean difference, and in how many settings the printed difference lies
+    outside our interval.
+    """
 
     one: str
     other: str
@@ -33,7 +40,10 @@ class Contrast:
 
 
 def contrasts(entry: str, result: PaperResult) -> list[Contrast]:
-    """Huber against Laplace and Gaussian noise in one algorithm; IRLS against ALS with Huber noise."""
+    """Huber against Laplace and Gaussian noise in one algorithm.
+
+    IRLS against ALS with Huber noise.
+    """
     out = []
     for field, one, other, fixed in (
         ("mechanism", "huber", "laplace", {}),
@@ -43,7 +53,8 @@ def contrasts(entry: str, result: PaperResult) -> list[Contrast]:
         pairs = _pairs(entry, field, one, other, fixed)
         steps = [_apart(result, a, b) for a, b in pairs]
         if not steps or min(len(s) for s in steps) < 2 or len({len(s) for s in steps}) > 1:
-            continue  # a trial that overflowed somewhere would be averaged over other settings than the rest
+            # a trial that overflowed somewhere would be averaged over other settings than the rest
+            continue
         table = np.array(steps)
         n = table.shape[1]
         half = special.stdtrit(n - 1, 1 - 0.025 / len(steps)) * table.std(axis=1, ddof=1) / n**0.5
@@ -111,9 +122,13 @@ def claims(entry: str, result: PaperResult | None) -> list[str]:
             if abs(c.mean) <= c.half_width
             else f"{titles[c.one]} is {'better' if c.mean < 0 else 'worse'}"
         )
-        one_by_one = f"One by one, lower in {c.lower} of {c.settings}, higher in {c.higher}, not told apart in {c.settings - c.lower - c.higher} (95 % for all together)"
+        one_by_one = (
+            f"One by one, lower in {c.lower} of {c.settings}, higher in {c.higher}, not told "
+            f"apart in {c.settings - c.lower - c.higher} (95 % for all together)"
+        )
         out.append(
-            f"**{titles[c.one]} against {titles[c.other]}**, paired over trials: {over_all}: {word}. {one_by_one}. The paper prints {c.printed:+.4f} on average; in {c.outside} of {c.settings} settings its difference lies "
-            "outside our interval."
+            f"**{titles[c.one]} against {titles[c.other]}**, paired over trials: {over_all}: "
+            f"{word}. {one_by_one}. The paper prints {c.printed:+.4f} on average; in "
+            f"{c.outside} of {c.settings} settings its difference lies outside our interval."
         )
     return out

@@ -1,7 +1,8 @@
 """Computing the rows of a table, and keeping what came out.
 
-Lives here: running all trials of a table through the run store (so that it can be stopped and goes on), the file of results, and one new trial of one row. Does not live
-here: what the rows are (``rows``) or what they mean (``verdict``).
+Lives here: running all trials of a table through the run store (so that it can be stopped and goes
+on), the file of results, and one new trial of one row. Does not live here: what the rows are
+(``rows``) or what they mean (``verdict``).
 """
 
 import json
@@ -20,14 +21,21 @@ from scipy import special
 from dpmc_core import paths
 from dpmc_core.datasets.catalogue import entry as dataset_entry
 from dpmc_core.errors import DataError, ParameterError
-from dpmc_core.experiments.papers.rows import Row, rows_of
+from dpmc_core.experiments.papers.row import Row
+from dpmc_core.experiments.papers.rows import rows_of
 from dpmc_core.experiments.papers.verdict import MISSING, REPRODUCED, Verdict, verdict
-from dpmc_core.experiments.store.records import AnySpec, Record, key_of, record_of, wholly
+from dpmc_core.experiments.spec import RunSpec
+from dpmc_core.experiments.store.records import (
+    Record,
+    key_of,
+    record_of,
+    run_single_threaded,
+)
 from dpmc_core.experiments.store.store import RunStore
 from dpmc_core.experiments.sweeps.spec import seeds_of
 from dpmc_core.experiments.sweeps.sweep import make_all
 from dpmc_core.experiments.sweeps.tradeoff import largest
-from dpmc_core.experiments.tasks.rate import versions
+from dpmc_core.experiments.tasks.solve import versions
 
 __all__ = [
     "RESULTS",
@@ -48,8 +56,13 @@ FORMAT = 1
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RowResult:
-    """What came out for one row: ``values`` by trial, the best trivial predictor's on the same data (empty where there is none), the largest ε that the runs state
-    (None without noise or a finite one) and whether that is nominal; ``epsilon_published`` by published results alone. ``failed`` are the numbers of the trials that overflowed; ``values`` leaves them out."""
+    """What came out for one row.
+
+    ``values`` by trial, the best trivial predictor's on the same data (empty where there is none),
+    the largest ε that the runs state (None without noise or a finite one) and whether that is
+    nominal; ``epsilon_published`` by published results alone. ``failed`` are the numbers of the
+    trials that overflowed; ``values`` leaves them out.
+    """
 
     id: str
     values: tuple[float, ...] = ()
@@ -97,9 +110,11 @@ def compute(
     trials: int | None = None,
     tell: Callable[[str], None] = lambda _: None,
 ) -> PaperResult:
-    """All rows of ``entry`` whose data is here, ``jobs`` runs at once, ``trials`` of each instead of the row's own number. ``tell`` hears about progress.
+    """All rows of ``entry`` whose data is here, ``jobs`` runs at once, ``trials`` of each instead
+    of the row's own number. ``tell`` hears about progress.
 
-    Runs are kept in ``store`` as they finish: called again, those are not made again. Raises ``ParameterError`` for a name without rows.
+    Runs are kept in ``store`` as they finish: called again, those are not made again. Raises
+    ``ParameterError`` for a name without rows.
     """
     rows = rows_of(entry)
     if not rows:
@@ -136,7 +151,7 @@ def compute(
     )
 
 
-def specs_of(row: Row, trials: int | None = None) -> list[AnySpec]:
+def specs_of(row: Row, trials: int | None = None) -> list[RunSpec]:
     """The specs of a row's trials: trial k has the seeds that every row's k-th trial has."""
     assert row.spec is not None  # the caller has rows with runs
     return [row.spec(*seeds) for seeds in seeds_of(_ROOT, row.trials if trials is None else trials)]
@@ -177,7 +192,10 @@ def taken(row: Row, record: Record) -> float:
 
 
 def new_trial(row: Row, seed: int) -> float:
-    """One more trial of ``row`` with seeds of its own. Raises ``DatasetMissingError`` or ``DataError``."""
+    """One more trial of ``row`` with seeds of its own.
+
+    Raises ``DatasetMissingError`` or ``DataError``.
+    """
     if row.exact is not None:
         return row.exact()
     (both,) = seeds_of(seed, 1)
@@ -185,11 +203,14 @@ def new_trial(row: Row, seed: int) -> float:
         return row.measured(both[0])
     if row.spec is None:
         raise DataError("This row cannot be computed here.")
-    return taken(row, record_of(wholly(row.spec(*both))))
+    return taken(row, record_of(run_single_threaded(row.spec(*both))))
 
 
 def prediction_interval(values: Sequence[float], level: float = 0.95) -> tuple[float, float]:
-    """Where one more trial falls with probability ``level``, were trials normal: mean ± t·s·√(1 + 1/n). Of one value, or equal ones, that value ± a millionth."""
+    """Where one more trial falls with probability ``level``, were trials normal.
+
+    Mean ± t·s·√(1 + 1/n). Of one value, or equal ones, that value ± a millionth.
+    """
     mean = float(np.mean(values))
     n, spread = len(values), float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
     wide = (

@@ -1,6 +1,7 @@
 """Rows of the Huber paper's tables.
 
-Lives here: from a printed setting to the runs of its trials, with what the paper leaves open. Does not live here: verdicts or computing.
+Lives here: from a printed setting to the runs of its trials, with what the paper leaves open. Does
+not live here: verdicts or computing.
 """
 
 from collections.abc import Callable
@@ -8,14 +9,15 @@ from typing import Any
 
 from dpmc_core.experiments.papers.printed import Printed
 from dpmc_core.experiments.papers.row import Row, anew, name_of, printed_in, seeded
-from dpmc_core.experiments.registry import papers_huber
 from dpmc_core.experiments.spec import RunSpec
 from dpmc_core.mechanisms import Gaussian, Laplace, Mechanism
+from dpmc_core.privacy.noise import papers_huber
 
 __all__ = ["budgets", "real", "synthetic"]
 
 _REAL_TRIALS = 5
-# sizes are not printed (findings 8): of 150, 200, 250, 300, 400 and 500 squared, those whose rows with noise at 10 and 15 % come nearest in a first try
+# sizes are not printed (findings 8): of 150, 200, 250, 300, 400 and 500 squared, those whose rows
+# with noise at 10 and 15 % come nearest in a first try
 _SIZES = {"3": 200, "6": 300, "7": 400}
 _HELD_OUT = 0.5  # half of what is drawn measures, the other half is the printed share
 _SWEETRS_OBSERVED = 44_543 / (1476 * 77)
@@ -64,7 +66,8 @@ def synthetic(table: str) -> list[Row]:
     out = []
     for p in printed_in("huber", table):
         s = p.setting
-        shared = RunSpec(
+        shared = RunSpec.fitting(
+            {},
             dataset="low-rank",
             n_users=_SIZES[table],
             n_items=_SIZES[table],
@@ -105,9 +108,10 @@ def real(table: str) -> list[Row]:
     for p in printed_in("huber", table):
         s = p.setting
         held = 0.2 if s["dataset"] == "ml-100k" else 1 - float(s["observed"]) / _SWEETRS_OBSERVED
-        shared = RunSpec(
+        shared = RunSpec.fitting(
+            {},
             dataset=s["dataset"],
-            zeros="rating" if s["dataset"] == "sweetrs" else "missing",
+            zeros="rating",
             test_fraction=held,
             rank=int(s["rank"]),
             reg=0.5,

@@ -1,15 +1,16 @@
 """Rows of the private NMF paper's tables and figures.
 
-Lives here: sizes, coherence, training errors and objectives, as far as data is at hand. Does not live here: verdicts or computing.
+Lives here: sizes, coherence, training errors and objectives, as far as data is at hand. Does not
+live here: verdicts or computing.
 """
 
 from collections.abc import Callable
 from typing import Any
 
-from dpmc_core.experiments.factor_spec import FactorSpec
+from dpmc_core.datasets.data import samples_of
 from dpmc_core.experiments.papers.row import Row, name_of, printed_in, seeded
+from dpmc_core.experiments.run import run
 from dpmc_core.experiments.spec import RunSpec
-from dpmc_core.experiments.tasks.factorize import clean_samples, factorize
 from dpmc_core.metrics.topics import tc_w2v
 
 __all__ = ["nmf_coherence", "nmf_objectives", "nmf_ratings", "nmf_sizes"]
@@ -22,7 +23,9 @@ def nmf_sizes() -> list[Row]:
     def size(dataset: str, metric: str) -> Callable[[], float]:
         def of() -> float:
             share = 0.1 if dataset == "tdt2" else 1.0
-            samples = clean_samples(FactorSpec(dataset=dataset, rank=2, term_share=share))
+            samples = samples_of(
+                RunSpec.fitting({"term_share": share}, dataset=dataset, rank=2).data, clean=True
+            )
             return float(len(samples) if metric == "N" else samples.dimension)
 
         return of
@@ -59,8 +62,8 @@ def nmf_coherence() -> list[Row]:
             private: dict[str, Any] = private,
             rank: int = rank,
         ) -> float:
-            result = factorize(
-                FactorSpec(dataset=dataset, algorithm=name, rank=rank, seed=seed, **private),
+            result = run(
+                RunSpec.of(dataset=dataset, algorithm=name, rank=rank, seed=seed, **private),
                 compare=False,
             )
             return float(tc_w2v(result.clean, result.dictionary).mean())
@@ -83,13 +86,18 @@ _ROUNDS = 20
 
 
 def nmf_ratings() -> list[Row]:
-    """Table 4: training RMSE of DPNMF with the printed ε for the whole run, and, besides, for each of its draws; the paper's own column cannot be computed."""
+    """Table 4: training RMSE of DPNMF with the printed ε for the whole run, and, besides, for each
+    of its draws; the paper's own column cannot be computed.
+    """
     out = []
-    shared = RunSpec(dataset="ml-1m", algorithm="dpnmf", rank=10, reg=10.0, iterations=_ROUNDS)
+    shared = RunSpec.of(dataset="ml-1m", algorithm="dpnmf", rank=10, reg=10.0, iterations=_ROUNDS)
     for p in printed_in("nmf", "4"):
         s = p.setting
         if s["algorithm"] != "dpnmf":
-            why = "The paper does not say how the matrix is scaled, and 0.06 is no error on a scale from 1 to 5."
+            why = (
+                "The paper does not say how the matrix is scaled, and 0.06 is no error on a "
+                "scale from 1 to 5."
+            )
             out.append(
                 Row(id=name_of(s), setting=s, metric="training RMSE", printed=p, missing=why)
             )
@@ -103,7 +111,7 @@ def nmf_ratings() -> list[Row]:
             }  # pure ε adds up over draws
         for how, each in ways.items():
             setting = {**s, "ε is": how} if how else s
-            noisy = shared if each is None else shared.but(mechanism="laplace", epsilon=each)
+            noisy = shared if each is None else shared.replace(mechanism="laplace", epsilon=each)
             out.append(
                 Row(
                     id=name_of(setting),
@@ -120,7 +128,11 @@ def nmf_ratings() -> list[Row]:
 
 
 def nmf_objectives(*datasets: tuple[str, int]) -> Callable[[], list[Row]]:
-    """The curves' ends of figures 2 and 5: as published at three ε of a round, without noise, and what a trivial or sound dictionary reaches."""
+    """The curves' ends of figures 2 and 5.
+
+    As published at three ε of a round, without noise, and what a trivial or sound dictionary
+    reaches.
+    """
 
     def rows() -> list[Row]:
         out = []
@@ -144,7 +156,7 @@ def nmf_objectives(*datasets: tuple[str, int]) -> Callable[[], list[Row]]:
                 },
             }
             for how, changes in ways.items():
-                shared = FactorSpec(dataset=dataset, rank=rank, **share, **changes)
+                shared = RunSpec.of(dataset=dataset, rank=rank, **share, **changes)
                 setting = {"dataset": dataset, "K": str(rank), "method": how}
                 out.append(
                     Row(

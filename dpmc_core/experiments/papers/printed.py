@@ -16,7 +16,9 @@ _FILE = DATA / "papers" / "printed.csv"
 
 @dataclass(frozen=True, slots=True)
 class Printed:
-    """One printed number: ``text`` as it stands in the paper (its digits say how far it was rounded), under ``setting`` (name → value, as text)."""
+    """One printed number: ``text`` as it stands in the paper (its digits say how far it was
+    rounded), under ``setting`` (name → value, as text).
+    """
 
     paper: str
     table: str

@@ -1,6 +1,7 @@
 """One row of a table: what is printed, and what it is computed from.
 
-Lives here: the row, and helpers that all tables share. Does not live here: the rows themselves (``huber_rows``, ``dpals_rows``, ``nmf_rows``), verdicts, or computing many.
+Lives here: the row, and helpers that all tables share. Does not live here: the rows themselves
+(``huber_rows``, ``dpals_rows``, ``nmf_rows``), verdicts, or computing many.
 """
 
 from collections.abc import Callable
@@ -8,24 +9,28 @@ from dataclasses import dataclass
 
 from dpmc_core.experiments.papers.printed import Printed, printed
 from dpmc_core.experiments.spec import RunSpec
-from dpmc_core.experiments.store.records import AnySpec
 
 __all__ = ["Row", "anew", "name_of", "printed_in", "seeded"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Row:
-    """One row: ``id`` (unique in its table), what it is (``setting``), the printed number if there is one, and how to compute it: ``spec`` (from the two seeds of a
-    trial) with ``take`` naming the number in its record ("value", "truth" or a key of its summary), or ``exact`` (no trials), or ``measured`` (a number from a trial's seed, for measures that no record holds). None of the three: it
-    cannot be computed here. An exact row is *reproduced* ``within`` this share of what is printed, or its rounding. ``reference`` is the id of the row that trends are taken against. ``needs`` names the dataset that must be here; ``missing`` says why there is no way to compute it. ``fitted`` rows are among those
-    that an unprinted setting was chosen by."""
+    """One row: ``id`` (unique in its table), what it is (``setting``), the printed number if there
+    is one, and how to compute it: ``spec`` (from the two seeds of a trial) with ``take`` naming the
+    number in its record ("value", "truth" or a key of its summary), or ``exact`` (no trials), or
+    ``measured`` (a number from a trial's seed, for measures that no record holds). None of the
+    three: it cannot be computed here. An exact row is *reproduced* ``within`` this share of what is
+    printed, or its rounding. ``reference`` is the id of the row that trends are taken against.
+    ``needs`` names the dataset that must be here; ``missing`` says why there is no way to compute
+    it. ``fitted`` rows are among those that an unprinted setting was chosen by.
+    """
 
     id: str
     setting: dict[str, str]
     metric: str
     printed: Printed | None = None
     trials: int = 10
-    spec: Callable[[int, int], AnySpec] | None = None
+    spec: Callable[[int, int], RunSpec] | None = None
     take: str = "value"
     exact: Callable[[], float] | None = None
     measured: Callable[[int], float] | None = None
@@ -46,14 +51,14 @@ def printed_in(paper: str, table: str) -> list[Printed]:
     return [p for p in printed() if (p.paper, p.table) == (paper, table)]
 
 
-def seeded(shared: AnySpec) -> Callable[[int, int], AnySpec]:
+def seeded(shared: RunSpec) -> Callable[[int, int], RunSpec]:
     """Trials that differ in their seed: split, start and noise."""
-    return lambda seed, _: shared.but(seed=seed)
+    return lambda seed, _: shared.replace(seed=seed)
 
 
-def anew(shared: RunSpec) -> Callable[[int, int], AnySpec]:
+def anew(shared: RunSpec) -> Callable[[int, int], RunSpec]:
     """Trials that have data of their own too."""
-    return lambda seed, data: shared.but(seed=seed, data_seed=data)
+    return lambda seed, data: shared.replace(seed=seed, data_seed=data)
 
 
 def name_of(setting: dict[str, str]) -> str:

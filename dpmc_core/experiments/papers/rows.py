@@ -1,6 +1,7 @@
 """The rows of every table that has any.
 
-Lives here: from a table's name to its rows. Does not live here: what a row is (``row``), or what any is computed from.
+Lives here: from a table's name to its rows. Does not live here: what a row is (``row``), or what
+any is computed from.
 """
 
 from collections.abc import Callable
@@ -32,5 +33,8 @@ _TABLES: dict[str, Callable[[], list[Row]]] = {
 
 @lru_cache(maxsize=64)
 def rows_of(entry: str) -> tuple[Row, ...]:
-    """The rows of the table or figure called ``entry``, in order; empty for those that no numbers stand for."""
+    """The rows of the table or figure called ``entry``, in order.
+
+    Empty for those that no numbers stand for.
+    """
     return tuple(_TABLES[entry]()) if entry in _TABLES else ()

@@ -1,10 +1,16 @@
 """Whether a printed number was met.
 
-Lives here: one rule for all rows. Does not live here: why numbers differ (``entries``), or computing them (``compute``).
+Lives here: one rule for all rows. Does not live here: why numbers differ (``entries``), or
+computing them (``compute``).
 
-*Reproduced*: ours equals the printed value to its rounding or within the share that the row allows (exact rows), or lies no farther from it than two means of as many trials as ours may lie apart by chance (√2 times the half-width of
-our 95 % interval), or 2 % of it. *Same trend*: not that, but within a factor of 1.5, and the row differs from its reference row (the same without noise; without noise, the one with more or less data) in the printed
-direction, by a paired 95 % interval: noise, or less data, hurts here too. *Differs*: neither. The paper's number of trials is taken to be ours. Of exact replicates one in twenty would not be *reproduced* by chance. *No printed value*: the paper draws it, or the row is ours.
+*Reproduced*: ours equals the printed value to its rounding or within the share that the row allows
+(exact rows), or lies no farther from it than two means of as many trials as ours may lie apart by
+chance (√2 times the half-width of our 95 % interval), or 2 % of it. *Same trend*: not that, but
+within a factor of 1.5, and the row differs from its reference row (the same without noise; without
+noise, the one with more or less data) in the printed direction, by a paired 95 % interval: noise,
+or less data, hurts here too. *Differs*: neither. The paper's number of trials is taken to be ours.
+Of exact replicates one in twenty would not be *reproduced* by chance. *No printed value*: the paper
+draws it, or the row is ours.
 """
 
 import math
@@ -47,7 +53,9 @@ def verdict(
     within: float = 0.0,
     reference: tuple[float, Sequence[tuple[float, float]]] | None = None,
 ) -> Verdict:
-    """The verdict on a row: its printed ``text`` and how far that is rounded (for ``exact`` rows also the share ``within`` which it may lie), our ``values`` by trial, and the ``reference`` row's printed value and pairs of values (this row's, that row's) of the same trials.
+    """The verdict on a row: its printed ``text`` and how far that is rounded (for ``exact`` rows
+    also the share ``within`` which it may lie), our ``values`` by trial, and the ``reference``
+    row's printed value and pairs of values (this row's, that row's) of the same trials.
 
     >>> verdict("15.000", 0.0005, [15.0], exact=True).kind
     'reproduced'
@@ -89,7 +97,10 @@ def verdict(
             REPRODUCED,
             f"Ours is {apart:+.3g} from the printed {text}, within {how} (±{three(allowed)}).",
         )
-    far = f"Ours is {apart:+.3g} from the printed {text} ({100 * apart / target:+.0f} %), more than ±{three(allowed)}"
+    far = (
+        f"Ours is {apart:+.3g} from the printed {text} ({100 * apart / target:+.0f} %), more "
+        f"than ±{three(allowed)}"
+    )
     if reference is None:
         return Verdict(DIFFERS, far + ".")
     base, pairs = reference

@@ -1,14 +1,16 @@
 """Where finished runs are kept: one database, SQLite unless told otherwise, through SQLAlchemy.
 
-Lives here: opening and checking a store, adding, listing, deleting. A run is one transaction, so that a writer killed half-way or a full disk leaves
-every run that was added, whole. Many processes may write at once. Does not live here: what a record is (``records``) or who makes them
-(``sweep``, pages). ``DPMC_STORE`` names the store: a file, or the URL of a database; see ``default_place``.
+Lives here: opening and checking a store, adding, listing, deleting. A run is one transaction, so
+that a writer killed half-way or a full disk leaves every run that was added, whole. Many processes
+may write at once. Does not live here: what a record is (``records``) or who makes them (``sweep``,
+pages). ``DPMC_STORE`` names the store: a file, or the URL of a database; see ``default_place``.
 """
 
 import json
 import os
 import sqlite3
 import time
+import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
@@ -27,6 +29,7 @@ from sqlalchemy.exc import (
 
 from dpmc_core.errors import DPMCError
 from dpmc_core.experiments.store.records import Record
+from dpmc_core.experiments.store.tables import ABOUT, METADATA, RUNS, SUMMARIES
 from dpmc_core.paths import DATA
 
 __all__ = ["FILTERS", "STORE_VERSION", "RunStore", "StoreError", "default_place"]
@@ -36,44 +39,10 @@ FILTERS = ("kind", "dataset", "algorithm", "mechanism", "measure", "unit", "vers
 _WAIT = 10.0  # seconds that a writer waits for another one
 _AT_ONCE = 500  # keys in one question
 
-_tables = sa.MetaData()
-_about = sa.Table("dpmc_store", _tables, sa.Column("version", sa.Integer, primary_key=True))
-_runs = sa.Table(
-    "dpmc_runs",
-    _tables,
-    sa.Column("id", sa.Integer, primary_key=True),
-    sa.Column("key", sa.String(32), nullable=False, unique=True),
-    *(
-        sa.Column(name, sa.String(80), nullable=False)
-        for name in ("kind", "dataset", "algorithm", "mechanism")
-    ),
-    sa.Column("seed", sa.BigInteger, nullable=False),
-    sa.Column("measure", sa.String(80), nullable=False),
-    *(
-        sa.Column(name, sa.Float)
-        for name in ("value", "trivial", "truth", "epsilon", "epsilon_published")
-    ),
-    sa.Column("delta", sa.Float, nullable=False),
-    sa.Column("nominal", sa.Boolean, nullable=False),
-    sa.Column("unit", sa.String(80), nullable=False),
-    sa.Column("seconds", sa.Float, nullable=False),
-    sa.Column("version", sa.String(40), nullable=False),
-    sa.Column("created", sa.String(40), nullable=False),
-    sa.Column("error", sa.Text, nullable=False),
-    sa.Column("spec", sa.Text, nullable=False),
-)
-_summaries = sa.Table(
-    "dpmc_summaries",  # apart from the runs, so that a list of a hundred thousand does not read them
-    _tables,
-    sa.Column(
-        "run", sa.Integer, sa.ForeignKey("dpmc_runs.id", ondelete="CASCADE"), primary_key=True
-    ),
-    sa.Column("summary", sa.Text, nullable=False),
-)
 for (
     _name
 ) in FILTERS:  # covering indexes: a page asks which values there are, and how many runs have each
-    sa.Index(f"dpmc_runs_{_name}", _runs.c[_name])
+    sa.Index(f"dpmc_runs_{_name}", RUNS.c[_name])
 
 
 class StoreError(DPMCError):
@@ -86,10 +55,12 @@ def default_place() -> str:
 
 
 class RunStore:
-    """Finished runs in the database ``where`` (a path, or an SQLAlchemy URL; by default ``default_place()``), made if there is none.
+    """Finished runs in the database ``where`` (a path, or an SQLAlchemy URL; by default
+    ``default_place()``), made if there is none.
 
-    Safe to share between threads, and to open in many processes at once. Raises ``StoreError`` where the store cannot be opened: not a
-    database, of another version, not allowed, no such driver.
+    Safe to share between threads, and to open in many processes at once. Raises ``StoreError``
+    where the store cannot be opened: not a database, of another version, not allowed, no such
+    driver.
     """
 
     def __init__(self, where: str | Path | None = None, *, wait: float = _WAIT) -> None:
@@ -110,15 +81,19 @@ class RunStore:
             )
         except (ArgumentError, NoSuchModuleError, ModuleNotFoundError, ValueError) as error:
             raise StoreError(
-                f"DPMC_STORE = {_without_password(given)!r} is no place for runs ({error}): give a file's path or a database's URL, as "
+                f"DPMC_STORE = {_without_password(given)!r} is no place for runs ({error}): "
+                "give a file's path or a database's URL, as "
                 "postgresql+psycopg://user@host/name, and install its driver."
             ) from None
         except OSError as error:
             raise StoreError(
-                f"The folder of the run store {given} cannot be made ({error.strerror}): choose another by DPMC_STORE."
+                f"The folder of the run store {given} cannot be made ({error.strerror}): choose "
+                "another by DPMC_STORE."
             ) from None
         if file is not None:
             sa.event.listen(self._engine, "connect", partial(_prepare, wait=wait))
+        # a store that nobody holds any more, or that is refused below, keeps no file open
+        weakref.finalize(self, self._engine.dispose)
         self._check()
 
     def __enter__(self) -> "RunStore":
@@ -132,7 +107,10 @@ class RunStore:
         self._engine.dispose()
 
     def add(self, record: Record) -> bool:
-        """Keep ``record``; False if its run is here already. It is on the disk when this returns. Raises ``StoreError``."""
+        """Keep ``record``; False if its run is here already.
+
+        It is on the disk when this returns. Raises ``StoreError``.
+        """
         row = {
             field.name: getattr(record, field.name)
             for field in fields(record)
@@ -143,9 +121,9 @@ class RunStore:
             try:
                 with self._engine.begin() as connection:
                     made = connection.execute(
-                        _runs.insert().values(row).returning(_runs.c.id)
+                        RUNS.insert().values(row).returning(RUNS.c.id)
                     ).scalar_one()
-                    connection.execute(_summaries.insert().values(run=made, summary=text))
+                    connection.execute(SUMMARIES.insert().values(run=made, summary=text))
             except IntegrityError:
                 if self.have([record.key]):
                     return False
@@ -153,11 +131,14 @@ class RunStore:
         return True
 
     def count(self, where: Mapping[str, Sequence[str]] | None = None) -> int:
-        """How many runs there are; ``where`` keeps those whose column is one of the listed values."""
+        """How many runs there are.
+
+        ``where`` keeps those whose column is one of the listed values.
+        """
         with self._told("read"), self._engine.connect() as connection:
             return int(
                 connection.scalar(
-                    sa.select(sa.func.count()).select_from(_runs).where(*_conditions(where))
+                    sa.select(sa.func.count()).select_from(RUNS).where(*_conditions(where))
                 )
                 or 0
             )
@@ -167,7 +148,7 @@ class RunStore:
         with self._told("read"), self._engine.connect() as connection:
             return {
                 name: tuple(
-                    connection.scalars(sa.select(_runs.c[name]).distinct().order_by(_runs.c[name]))
+                    connection.scalars(sa.select(RUNS.c[name]).distinct().order_by(RUNS.c[name]))
                 )
                 for name in FILTERS
             }
@@ -180,12 +161,9 @@ class RunStore:
         offset: int = 0,
     ) -> list[dict[str, Any]]:
         """Runs as rows without summaries, the latest first."""
-        narrow = sa.select(*(c for c in _runs.c if c.name != "id"))
+        narrow = sa.select(*(c for c in RUNS.c if c.name != "id"))
         asked = (
-            narrow.where(*_conditions(where))
-            .order_by(_runs.c.id.desc())
-            .limit(limit)
-            .offset(offset)
+            narrow.where(*_conditions(where)).order_by(RUNS.c.id.desc()).limit(limit).offset(offset)
         )
         with self._told("read"), self._engine.connect() as connection:
             return [dict(row) for row in connection.execute(asked).mappings()]
@@ -196,34 +174,37 @@ class RunStore:
             return {
                 key
                 for some in _chunks(list(keys))
-                for key in connection.scalars(sa.select(_runs.c.key).where(_runs.c.key.in_(some)))
+                for key in connection.scalars(sa.select(RUNS.c.key).where(RUNS.c.key.in_(some)))
             }
 
     def find(self, keys: Iterable[str], *, whole: bool = True) -> dict[str, Record]:
-        """The records of those ``keys`` that are here; their summaries are left empty unless ``whole``, which is much quicker."""
-        asked = sa.select(*(c for c in _runs.c if c.name != "id"), _summaries.c.summary).join(
-            _summaries
+        """The records of those ``keys`` that are here.
+
+        Their summaries are left empty unless ``whole``, which is much quicker.
+        """
+        asked = sa.select(*(c for c in RUNS.c if c.name != "id"), SUMMARIES.c.summary).join(
+            SUMMARIES
         )
         if not whole:
             asked = sa.select(
-                *(c for c in _runs.c if c.name != "id"), sa.literal("{}").label("summary")
+                *(c for c in RUNS.c if c.name != "id"), sa.literal("{}").label("summary")
             )
         with self._told("read"), self._engine.connect() as connection:
             return {
                 row["key"]: Record(**{**row, "summary": json.loads(row["summary"])})
                 for some in _chunks(list(keys))
-                for row in connection.execute(asked.where(_runs.c.key.in_(some))).mappings()
+                for row in connection.execute(asked.where(RUNS.c.key.in_(some))).mappings()
             }
 
     def each(self, where: Mapping[str, Sequence[str]] | None = None) -> Iterator[Record]:
         """All records, oldest first, a few at a time."""
-        asked = sa.select(*(c for c in _runs.c if c.name != "id"), _summaries.c.summary).join(
-            _summaries
+        asked = sa.select(*(c for c in RUNS.c if c.name != "id"), SUMMARIES.c.summary).join(
+            SUMMARIES
         )
         with self._told("read"), self._engine.connect() as connection:
             wanted = (
                 asked.where(*_conditions(where))
-                .order_by(_runs.c.id)
+                .order_by(RUNS.c.id)
                 .execution_options(yield_per=_AT_ONCE)
             )
             for row in connection.execute(wanted).mappings():
@@ -234,9 +215,9 @@ class RunStore:
         gone = 0
         with self._told("deleted"), self._engine.begin() as connection:
             for some in _chunks(list(keys)):
-                chosen = sa.select(_runs.c.id).where(_runs.c.key.in_(some))
-                connection.execute(_summaries.delete().where(_summaries.c.run.in_(chosen)))
-                gone += connection.execute(_runs.delete().where(_runs.c.key.in_(some))).rowcount
+                chosen = sa.select(RUNS.c.id).where(RUNS.c.key.in_(some))
+                connection.execute(SUMMARIES.delete().where(SUMMARIES.c.run.in_(chosen)))
+                gone += connection.execute(RUNS.delete().where(RUNS.c.key.in_(some))).rowcount
         return gone
 
     def _check(self) -> None:
@@ -245,18 +226,21 @@ class RunStore:
             with self._engine.connect() as connection:
                 names = sa.inspect(connection).get_table_names()
             sqlite = self._engine.dialect.name == "sqlite"
-            if _about.name not in names:
+            if ABOUT.name not in names:
                 if names and sqlite:
                     raise StoreError(
-                        f"{self.place} is a database, but no run store (its tables: {', '.join(sorted(names)[:5])}): choose another file by DPMC_STORE. Nothing in it was changed."
+                        f"{self.place} is a database, but no run store (its tables: "
+                        f"{', '.join(sorted(names)[:5])}): choose another file by DPMC_STORE. "
+                        "Nothing in it was changed."
                     )
                 self._make()
             with self._engine.connect() as connection:
-                found = connection.scalar(sa.select(sa.func.max(_about.c.version)))
+                found = connection.scalar(sa.select(sa.func.max(ABOUT.c.version)))
         if found != STORE_VERSION:
             raise StoreError(
-                f"The run store {self.place} is of version {found}, and this release reads version {STORE_VERSION}: open it with the release that made it and export its runs, or choose "
-                "another file by DPMC_STORE. Nothing in it was changed."
+                f"The run store {self.place} is of version {found}, and this release reads "
+                f"version {STORE_VERSION}: open it with the release that made it and export its "
+                "runs, or choose another file by DPMC_STORE. Nothing in it was changed."
             )
 
     def _make(self) -> None:
@@ -265,9 +249,9 @@ class RunStore:
                 connection.exec_driver_sql(
                     "BEGIN IMMEDIATE"
                 )  # two first visitors must not both make the tables
-            _tables.create_all(connection)
-            if connection.scalar(sa.select(sa.func.count()).select_from(_about)) == 0:
-                connection.execute(_about.insert().values(version=STORE_VERSION))
+            METADATA.create_all(connection)
+            if connection.scalar(sa.select(sa.func.count()).select_from(ABOUT)) == 0:
+                connection.execute(ABOUT.insert().values(version=STORE_VERSION))
 
     @contextmanager
     def _told(self, done: str) -> Iterator[None]:
@@ -286,17 +270,29 @@ class RunStore:
 def _sentence(place: str, done: str, said: str, database: bool) -> str:
     low = said.lower()
     if "locked" in low or "busy" in low:
-        why = "another program is writing to it and did not finish in time: try again, or end that program"
+        why = (
+            "another program is writing to it and did not finish in time: try again, or end "
+            "that program"
+        )
     elif "full" in low:
         why = "its disk is full: free some space and try again; what was kept before is whole"
     elif "not a database" in low or "malformed" in low or "corrupt" in low:
-        why = "the file is damaged, or is no database: put it aside (do not delete it: SQLite's .recover may save runs) and choose another by DPMC_STORE"
+        why = (
+            "the file is damaged, or is no database: put it aside (do not delete it: SQLite's "
+            ".recover may save runs) and choose another by DPMC_STORE"
+        )
     elif "readonly" in low or "read-only" in low or "permission" in low or "unable to open" in low:
-        why = "this program may not write there: change the file's and folder's permissions, or choose another by DPMC_STORE"
+        why = (
+            "this program may not write there: change the file's and folder's permissions, or "
+            "choose another by DPMC_STORE"
+        )
     elif database and (
         "connect" in low or "refused" in low or "resolve" in low or "password" in low
     ):
-        why = "the database does not answer: check that it runs, its address, user and password in DPMC_STORE"
+        why = (
+            "the database does not answer: check that it runs, its address, user and password "
+            "in DPMC_STORE"
+        )
     else:
         why = "see the reason in brackets, or choose another place by DPMC_STORE"
     return f"The run store {place} could not be {done} ({said}): {why}."
@@ -327,7 +323,7 @@ def _conditions(where: Mapping[str, Sequence[str]] | None) -> list[sa.ColumnElem
             raise StoreError(
                 f"Runs are not filtered by {name!r}: it must be one of {', '.join(FILTERS)}."
             )
-    return [_runs.c[name].in_(list(values)) for name, values in (where or {}).items() if values]
+    return [RUNS.c[name].in_(list(values)) for name, values in (where or {}).items() if values]
 
 
 def _chunks(keys: list[str]) -> Iterator[list[str]]:

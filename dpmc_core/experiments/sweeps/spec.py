@@ -1,6 +1,7 @@
 """A sweep: many runs named by one small value, from a TOML file or a form.
 
-Lives here: its fields, reading it, and the list of runs that it stands for. Does not live here: making the runs (``sweep``) or what they show (``tradeoff``).
+Lives here: its fields, reading it, and the list of runs that it stands for. Does not live here:
+making the runs (``sweep``) or what they show (``tradeoff``).
 
     name = "which-noise"
     seeds = 10
@@ -14,8 +15,9 @@ Lives here: its fields, reading it, and the list of runs that it stands for. Doe
     mechanism = ["none", "huber", "laplace", "gaussian"]
     variance = [1, 2]
 
-Every combination of the grid's values is a *cell*; ``[[grid]]`` may stand several times, for the union of several products. A cell is run once for each seed. ``total_epsilon``
-stands for the noise at which the whole run has that ε (``equal``).
+Every combination of the grid's values is a *cell*; ``[[grid]]`` may stand several times, for the
+union of several products. A cell is run once for each seed. ``total_epsilon`` stands for the noise
+at which the whole run has that ε (``equal``).
 """
 
 import itertools
@@ -28,26 +30,22 @@ from typing import Any
 import numpy as np
 
 from dpmc_core import limits
-from dpmc_core.datasets.catalogue import entry
 from dpmc_core.errors import DPMCError, ParameterError
-from dpmc_core.experiments.factor_registry import FACTORIZERS
-from dpmc_core.experiments.registry import ALGORITHMS
+from dpmc_core.experiments.flat import AMOUNTS, known_names
 from dpmc_core.experiments.spec import RunSpec
-from dpmc_core.experiments.spec_text import known_fields
-from dpmc_core.experiments.store.records import KINDS, AnySpec
-from dpmc_core.experiments.sweeps.equal import at_total, check_total
+from dpmc_core.experiments.store.records import KINDS, kind_of
 
 __all__ = ["MOST_RUNS", "Planned", "SweepSpec", "seeds_of"]
 
 MOST_RUNS = 100_000
-TOTAL = "total_epsilon"
-NOISE = ("variance", "epsilon", "alpha", TOTAL)
+_NOISE = (*AMOUNTS, "alpha")
 _RESERVED = ("seed", "data_seed", "version")
 Items = tuple[tuple[str, Any], ...]
 
 
 def seeds_of(root: int, count: int) -> list[tuple[int, int]]:
-    """The seed and the data's seed of ``count`` repetitions, from one ``SeedSequence`` of ``root``: more repetitions begin with the same ones.
+    """The seed and the data's seed of ``count`` repetitions, from one ``SeedSequence`` of ``root``:
+    more repetitions begin with the same ones.
 
     >>> seeds_of(7, 3)[:2] == seeds_of(7, 2)
     True
@@ -61,21 +59,28 @@ def seeds_of(root: int, count: int) -> list[tuple[int, int]]:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Planned:
-    """One run of a sweep: the number of its ``cell``, the grid's values there (``settings``), which repetition it is, and its ``spec``."""
+    """One run of a sweep: the number of its ``cell``, the grid's values there (``settings``), which
+    repetition it is, and its ``spec``.
+    """
 
     cell: int
     settings: Items
     replicate: int
-    spec: AnySpec
+    spec: RunSpec
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SweepSpec:
-    """A sweep named completely. ``kind`` is of ``records.KINDS``; ``base`` holds fields of the spec that all runs share, ``grids`` products of listed values.
+    """A sweep named completely.
 
-    ``seeds`` repetitions get their seeds from one ``SeedSequence`` of ``seed``: repetition k has the same one in every cell (so that cells can be compared in pairs), in
-    every sweep that is longer, and whatever computes it. With ``fresh_data`` made data is made anew for each repetition, else its ``data_seed`` stays.
-    Without noise a cell has no variance, ε or α, and an algorithm that has no private form is run without noise: cells that become equal are run once.
+    ``kind`` is of ``records.KINDS``; ``base`` holds fields of the spec that all runs share,
+    ``grids`` products of listed values.
+
+    ``seeds`` repetitions get their seeds from one ``SeedSequence`` of ``seed``: repetition k has
+    the same one in every cell (so that cells can be compared in pairs), in every sweep that is
+    longer, and whatever computes it. With ``fresh_data`` made data is made anew for each
+    repetition, else its ``data_seed`` stays. Without noise a cell has no variance, ε or α, and an
+    algorithm that has no private form is run without noise: cells that become equal are run once.
     Raises ``ParameterError`` naming the cell.
     """
 
@@ -100,7 +105,7 @@ class SweepSpec:
             raise ParameterError("fresh_data", self.fresh_data, "true or false")
         object.__setattr__(self, "seeds", limits.check_int("sweep_seeds", self.seeds))
         object.__setattr__(self, "seed", limits.check_int("seed", self.seed))
-        known = {f.name for f in fields(KINDS[self.kind])} | {TOTAL}
+        known = known_names()
         for name in [n for n, _ in self.base] + [n for grid in self.grids for n, _ in grid]:
             if name in _RESERVED:
                 raise ParameterError(
@@ -118,7 +123,7 @@ class SweepSpec:
             raise ParameterError(
                 "sweep", f"{self.size:,} runs", f"at most {MOST_RUNS:,} runs: fewer values or seeds"
             )
-        self._unresolved()  # which checks every setting before the first run
+        self.cells()  # which checks every setting before the first run
 
     @property
     def size(self) -> int:
@@ -127,68 +132,45 @@ class SweepSpec:
             int(np.prod([len(values) for _, values in grid], dtype=float)) for grid in self.grids
         )
 
-    def cells(self) -> tuple[tuple[Items, AnySpec], ...]:
-        """Each cell's settings and its spec, with the seed of no repetition. Noise for a total ε is searched here, which may take seconds."""
-        seen: dict[AnySpec, Items] = {}
-        for settings, spec, total in self._unresolved():
-            resolved = (
-                at_total(spec, total) if isinstance(spec, RunSpec) and total is not None else spec
-            )
-            seen.setdefault(resolved, settings)
+    def cells(self) -> tuple[tuple[Items, RunSpec], ...]:
+        """Each cell's settings and its spec, with the seed of no repetition."""
+        seen: dict[RunSpec, Items] = {}
+        for grid in self.grids:
+            for values in itertools.product(*(values for _, values in grid)):
+                settings, spec = self._cell(
+                    tuple(zip((name for name, _ in grid), values, strict=True))
+                )
+                seen.setdefault(spec, settings)
         return tuple((settings, spec) for spec, settings in seen.items())
 
-    def _unresolved(self) -> list[tuple[Items, AnySpec, float | None]]:
-        """Each cell's settings, spec, and the total ε that its noise is still to be found for."""
-        return [
-            self._cell(tuple(zip((name for name, _ in grid), values, strict=True)))
-            for grid in self.grids
-            for values in itertools.product(*(values for _, values in grid))
-        ]
-
     def plan(self) -> Iterator[Planned]:
-        """The runs, all cells with the first seed, then all with the next: stopped half-way, every cell has about as many."""
+        """The runs, all cells with the first seed, then all with the next.
+
+        Stopped half-way, every cell has about as many.
+        """
         cells = self.cells()
         for k, (seed, data_seed) in enumerate(seeds_of(self.seed, self.seeds)):
             for n, (settings, spec) in enumerate(cells):
-                made = self.fresh_data and entry(spec.dataset).synthetic
+                made = self.fresh_data and spec.data.synthetic
                 data = {"data_seed": data_seed} if made else {}
                 yield Planned(
-                    cell=n, settings=settings, replicate=k, spec=spec.but(seed=seed, **data)
+                    cell=n, settings=settings, replicate=k, spec=spec.replace(seed=seed, **data)
                 )
 
-    def _cell(self, settings: Items) -> tuple[Items, AnySpec, float | None]:
+    def _cell(self, settings: Items) -> tuple[Items, RunSpec]:
         asked = {**dict(self.base), **dict(settings)}
-        usual = KINDS[self.kind]()
-        algorithm = asked.get("algorithm", usual.algorithm)
-        ratings = self.kind == "completion"
-        if ratings and algorithm in ALGORITHMS and ALGORITHMS[algorithm].protects == "":
-            asked["mechanism"] = "none"
-        if not ratings and algorithm in FACTORIZERS and FACTORIZERS[algorithm].claims == "":
-            asked["mechanism"] = "none"
-        mechanism = asked.get("mechanism", usual.mechanism)
-        gone = NOISE if mechanism == "none" else () if mechanism == "huber" else ("alpha",)
-        asked = {name: value for name, value in asked.items() if name not in gone}
-        total = asked.pop(TOTAL, None)
-        kept = tuple(
-            (n, mechanism if n == "mechanism" else v) for n, v in settings if n not in gone
-        )
         try:
-            spec: AnySpec = KINDS[self.kind](**asked)
-            if total is not None:
-                if not isinstance(spec, RunSpec):
-                    raise ParameterError(
-                        TOTAL, total, "left out for factorization: epsilon is the total there"
-                    )
-                for name in ("variance", "epsilon"):
-                    if name in asked:
-                        raise ParameterError(
-                            name, asked[name], f"left out where {TOTAL} sets the noise"
-                        )
-                total = check_total(spec, total)
+            spec = RunSpec.fitting(asked)
+            if kind_of(spec) != self.kind:
+                allowed = f"one for {self.kind}, the kind of this sweep"
+                raise ParameterError("algorithm", spec.card.name, allowed)
         except (DPMCError, TypeError) as error:
             where = ", ".join(f"{n} = {v}" for n, v in settings) or "the only cell"
             raise ParameterError("sweep", where, f"a run that exists ({error})") from error
-        return kept, spec, total
+        mechanism = spec.noise.mechanism
+        gone = _NOISE if mechanism == "none" else () if mechanism == "huber" else ("alpha",)
+        kept = ((n, mechanism if n == "mechanism" else v) for n, v in settings if n not in gone)
+        return tuple(kept), spec
 
     def as_dict(self) -> dict[str, Any]:
         """A JSON-able copy, which ``from_dict`` reads back."""
@@ -243,7 +225,7 @@ class SweepSpec:
         if not isinstance(raw, Mapping):
             raise ParameterError("sweep", raw, "a table with base and grid")
         given = {("grids" if name == "grid" else name): value for name, value in raw.items()}
-        given = known_fields(cls, given)
+        given = _known(given)
         base, grids = given.get("base", {}), given.get("grids", [{}])
         grids = [grids] if isinstance(grids, Mapping) else grids
         if not isinstance(base, Mapping):
@@ -279,12 +261,23 @@ class SweepSpec:
 
     @classmethod
     def from_toml(cls, text: str) -> "SweepSpec":
-        """From the text of a TOML file. Raises ``ParameterError`` that names the line or the field."""
+        """From the text of a TOML file.
+
+        Raises ``ParameterError`` that names the line or the field.
+        """
         try:
             raw = tomllib.loads(text)
         except (tomllib.TOMLDecodeError, RecursionError) as error:
             raise ParameterError("sweep file", str(error), "TOML, as README's example") from None
         return cls.from_dict(raw)
+
+
+def _known(given: Mapping[str, Any]) -> dict[str, Any]:
+    known = {f.name for f in fields(SweepSpec)}
+    for name in given:
+        if name not in known:
+            raise ParameterError("sweep field", str(name), "one of " + ", ".join(sorted(known)))
+    return dict(given)
 
 
 def _toml(value: object) -> str:

@@ -19,7 +19,10 @@ Example = tuple[SweepSpec, list[Point], dict[str, Any]]
 
 @lru_cache(maxsize=1)
 def examples() -> dict[str, Example]:
-    """Sweeps that come with the app, made by ``python -m benchmarks.tradeoffs``: their spec, points, and when and with what they were made."""
+    """Sweeps that come with the app, made by ``python -m benchmarks.tradeoffs``.
+
+    Their spec, points, and when and with what they were made.
+    """
     with _FILE.open(encoding="utf-8") as file:
         return {
             name: (

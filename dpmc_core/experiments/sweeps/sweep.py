@@ -1,8 +1,10 @@
 """Making the runs of a sweep, on processes of this machine or on a Dask cluster.
 
-Lives here: ``sweep``, a generator of what has been made so far (stop asking and it stops), which keeps every finished run in the store before it is counted, so
-that a sweep that was stopped, killed or cut off goes on where it was. Numbers do not depend on how many work: each run has its seeds from the
-plan (``sweep_spec``) and one thread. Does not live here: what runs mean together (``tradeoff``).
+Lives here: ``sweep``, a generator of what has been made so far (stop asking and it stops), which
+keeps every finished run in the store before it is counted, so that a sweep that was stopped, killed
+or cut off goes on where it was. Numbers do not depend on how many work: each run has its seeds from
+the plan (``sweep_spec``) and one thread. Does not live here: what runs mean together
+(``tradeoff``).
 """
 
 import itertools
@@ -10,12 +12,12 @@ import json
 import os
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 import joblib
 from joblib.externals.loky import FIRST_COMPLETED, ProcessPoolExecutor, wait
@@ -26,25 +28,24 @@ from dpmc_core import limits
 from dpmc_core.datasets import user_datasets as shelf
 from dpmc_core.datasets.own import OwnSet
 from dpmc_core.errors import DataError, DPMCError, ParameterError
+from dpmc_core.experiments.spec import RunSpec
 from dpmc_core.experiments.store.records import (
-    AnySpec,
     Record,
     failed,
     key_of,
     kind_of,
     measure_of,
     record_of,
+    run_single_threaded,
     spec_of,
-    wholly,
 )
 from dpmc_core.experiments.store.store import RunStore, StoreError
+from dpmc_core.experiments.sweeps.keeping import Runs
 from dpmc_core.experiments.sweeps.spec import Planned, SweepSpec
-from dpmc_core.experiments.worker.worker import ALL, Share
+from dpmc_core.experiments.worker.share import ALL, Share
 
 __all__ = [
     "Made",
-    "PassingRuns",
-    "Runs",
     "SweepError",
     "finished",
     "how_many",
@@ -63,40 +64,13 @@ class SweepError(DPMCError):
     """A sweep cannot go on; the message says why and what to do. Finished runs are kept."""
 
 
-class Runs(Protocol):
-    """Where finished runs are kept: what a sweep asks of it."""
-
-    def add(self, record: Record) -> bool: ...
-
-    def have(self, keys: Iterable[str]) -> set[str]: ...
-
-    def find(self, keys: Iterable[str], *, whole: bool = False) -> dict[str, Record]: ...
-
-
-class PassingRuns:
-    """Runs in memory only: those on somebody's own data, which go when their visit ends."""
-
-    def __init__(self) -> None:
-        self._records: dict[str, Record] = {}
-
-    def add(self, record: Record) -> bool:
-        """See ``RunStore.add``."""
-        return self._records.setdefault(record.key, record) is record
-
-    def have(self, keys: Iterable[str]) -> set[str]:
-        """See ``RunStore.have``."""
-        return {key for key in keys if key in self._records}
-
-    def find(self, keys: Iterable[str], *, whole: bool = False) -> dict[str, Record]:
-        """See ``RunStore.find``."""
-        del whole
-        return {key: self._records[key] for key in keys if key in self._records}
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Made:
-    """A sweep so far: ``done`` of ``total`` runs are in the store, ``before`` of them were there already. ``record`` is the latest, None in the first, which is yielded before any
-    run, and where none has finished for half a second. ``failures`` of the new ones ended in an error of their own."""
+    """A sweep so far: ``done`` of ``total`` runs are in the store, ``before`` of them were there
+    already. ``record`` is the latest, None in the first, which is yielded before any run, and where
+    none has finished for half a second. ``failures`` of the new ones ended in an error of their
+    own.
+    """
 
     done: int
     total: int
@@ -121,12 +95,15 @@ def sweep(
     sets: Sequence[OwnSet] = (),
     share: Share = ALL,
 ) -> Iterator[Made]:
-    """Make the runs of ``spec`` that ``store`` has not, ``jobs`` at once in processes of their own (1: here), or on the Dask cluster at ``scheduler``
-    (as "tcp://host:8786"; its workers need this software). Processes here see ``sets``, and each takes at most its ``share`` of the machine.
+    """Make the runs of ``spec`` that ``store`` has not, ``jobs`` at once in processes of their own
+    (1: here), or on the Dask cluster at ``scheduler`` (as "tcp://host:8786"; its workers need this
+    software). Processes here see ``sets``, and each takes at most its ``share`` of the machine.
 
-    Runs that end in an error of their own (an overflow) are kept with its sentence. A worker that dies takes no finished run with it, and its
-    unfinished ones are made again. Raises ``ParameterError``; ``SweepError`` where no scheduler answers, its workers cannot run this, or workers die again and
-    again; ``StoreError`` where a run cannot be kept, which is then in the file that the message names.
+    Runs that end in an error of their own (an overflow) are kept with its sentence. A worker that
+    dies takes no finished run with it, and its unfinished ones are made again. Raises
+    ``ParameterError``; ``SweepError`` where no scheduler answers, its workers cannot run this, or
+    workers die again and again; ``StoreError`` where a run cannot be kept, which is then in the
+    file that the message names.
     """
     yield from make_all(
         {key: run.spec for key, run in _keyed(spec)},
@@ -139,7 +116,7 @@ def sweep(
 
 
 def make_all(
-    specs: Mapping[str, AnySpec],
+    specs: Mapping[str, RunSpec],
     store: Runs,
     *,
     jobs: int = 2,
@@ -182,13 +159,17 @@ def make_all(
             except (TerminatedWorkerError, BrokenProcessPool) as error:
                 if attempt == _ATTEMPTS - 1:
                     raise SweepError(
-                        f"Worker processes ended {_ATTEMPTS} times, perhaps for want of memory ({done} of {len(specs)} runs are kept): "
-                        "start the sweep again with fewer jobs to go on."
+                        f"Worker processes ended {_ATTEMPTS} times, perhaps for want of memory "
+                        f"({done} of {len(specs)} runs are kept): start the sweep again with "
+                        "fewer jobs to go on."
                     ) from error
 
 
 def finished(spec: SweepSpec, store: Runs, *, whole: bool = False) -> list[tuple[Planned, Record]]:
-    """The runs of ``spec`` that are in ``store``, in the order of the plan; ``whole`` with their summaries."""
+    """The runs of ``spec`` that are in ``store``, in the order of the plan.
+
+    ``whole`` with their summaries.
+    """
     plan = _keyed(spec)
     found = store.find((key for key, _ in plan), whole=whole)
     return [(run, found[key]) for key, run in plan if key in found]
@@ -206,7 +187,10 @@ def how_many(spec: SweepSpec) -> int:
 
 
 def read_unkept(file: Path, store: RunStore) -> int:
-    """Add the runs that could not be kept to ``store``; returns how many were new. Raises ``DataError`` for any other file."""
+    """Add the runs that could not be kept to ``store``; returns how many were new.
+
+    Raises ``DataError`` for any other file.
+    """
     try:
         records = [
             Record(**json.loads(line))
@@ -226,8 +210,8 @@ def read_unkept(file: Path, store: RunStore) -> int:
             if said != (
                 key_of(spec),
                 spec.dataset,
-                spec.algorithm,
-                spec.mechanism,
+                spec.card.name,
+                spec.noise.mechanism,
                 spec.seed,
                 measure_of(spec),
             ):
@@ -236,15 +220,19 @@ def read_unkept(file: Path, store: RunStore) -> int:
                 raise ValueError("a run has neither a result nor an error")
     except (OSError, ValueError, TypeError) as error:
         raise DataError(
-            f"{file} holds no runs that can be added ({error}): it must be a file that a sweep left."
+            f"{file} holds no runs that can be added ({error}): it must be a file that a sweep "
+            "left."
         ) from None
     return sum(store.add(record) for record in records)
 
 
 def _records(
-    todo: list[AnySpec], jobs: int, client: Any, sets: Sequence[OwnSet], share: Share
+    todo: list[RunSpec], jobs: int, client: Any, sets: Sequence[OwnSet], share: Share
 ) -> Iterator[Record | None]:
-    """Records of ``todo`` as they are finished; None where nothing was for half a second, so that who asked may stop."""
+    """Records of ``todo`` as they are finished.
+
+    None where nothing was for half a second, so that who asked may stop.
+    """
     named = [(kind_of(spec), spec.to_json()) for spec in todo]
     if client is not None:
         yield from _there(named, client)
@@ -257,7 +245,11 @@ def _records(
 def _here(
     named: list[tuple[str, str]], jobs: int, sets: Sequence[OwnSet], share: Share
 ) -> Iterator[Record | None]:
-    """On processes of this machine, by joblib's own pool. Each sweep has one to itself: joblib's shared one is shut down for everybody when one sweep is stopped."""
+    """On processes of this machine, by joblib's own pool.
+
+    Each sweep has one to itself: joblib's shared one is shut down for everybody when one sweep is
+    stopped.
+    """
     pool = ProcessPoolExecutor(jobs, initializer=_begin, initargs=(tuple(sets), share))
     waiting: set[Any] = set()
     try:
@@ -271,7 +263,8 @@ def _here(
                 waiting |= {pool.submit(_one, *name) for name in itertools.islice(rest, 1)}
                 yield future.result()
     finally:
-        # joblib's manager stumbles over work that it was given and has not looked at when it is told to end
+        # joblib's manager stumbles over work that it was given and has not looked at when it is
+        # told to end
         wait(waiting, timeout=_SETTLE)
         pool.shutdown(wait=True, kill_workers=True)
 
@@ -289,7 +282,8 @@ def _there(named: list[tuple[str, str]], client: Any) -> Iterator[Record]:
             yield from joblib.Parallel(n_jobs=-1, return_as="generator_unordered")(tasks)
         except ImportError as error:
             raise SweepError(
-                f"A worker cannot run this software ({error}): install the same release on every worker."
+                f"A worker cannot run this software ({error}): install the same release on "
+                "every worker."
             ) from error
 
 
@@ -298,7 +292,7 @@ def _one(kind: str, text: str) -> Record:
     spec = spec_of(kind, text)
     try:
         with threadpool_limits(1):
-            return record_of(wholly(spec))
+            return record_of(run_single_threaded(spec))
     except (
         DataError,
         ParameterError,
@@ -307,7 +301,9 @@ def _one(kind: str, text: str) -> Record:
 
 
 def _keep(store: Runs, record: Record) -> None:
-    """Add ``record``; where that fails it goes to a file of its own, so that an hour's run is not lost to a full disk."""
+    """Add ``record``; where that fails it goes to a file of its own, so that an hour's run is not
+    lost to a full disk.
+    """
     try:
         store.add(record)
     except StoreError as error:
@@ -317,10 +313,12 @@ def _keep(store: Runs, record: Record) -> None:
                 file.write(json.dumps(asdict(record)) + "\n")
         except OSError as worse:
             raise StoreError(
-                f"{error} The run that just finished could not be put elsewhere either ({worse.strerror}); all earlier ones are kept."
+                f"{error} The run that just finished could not be put elsewhere either "
+                f"({worse.strerror}); all earlier ones are kept."
             ) from error
         raise StoreError(
-            f"{error} The run that just finished is in {name}: add it later with 'python -m dpmc_core runs add {name}'. All earlier ones are kept."
+            f"{error} The run that just finished is in {name}: add it later with 'python -m "
+            f"dpmc_core runs add {name}'. All earlier ones are kept."
         ) from error
 
 
@@ -336,13 +334,15 @@ def _connected(scheduler: str | None) -> Iterator[Any]:
         client: Any = cast(Any, Client)(scheduler, timeout=_PATIENCE, set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:
         raise SweepError(
-            f"No Dask scheduler answers at {scheduler!r} ({type(error).__name__}): start one with 'dask scheduler' and workers with 'dask worker {scheduler}', correct the address, or "
-            "leave --scheduler out to compute here. Nothing was run."
+            f"No Dask scheduler answers at {scheduler!r} ({type(error).__name__}): start one "
+            f"with 'dask scheduler' and workers with 'dask worker {scheduler}', correct the "
+            "address, or leave --scheduler out to compute here. Nothing was run."
         ) from None
     try:
         if not client.scheduler_info()["workers"]:
             raise SweepError(
-                f"The scheduler at {scheduler} has no workers: start some with 'dask worker {scheduler}'. Nothing was run."
+                f"The scheduler at {scheduler} has no workers: start some with 'dask worker "
+                f"{scheduler}'. Nothing was run."
             )
         yield client
     finally:

@@ -1,8 +1,12 @@
-"""What the runs of a sweep show together: means with intervals, paired differences, the best trade-offs, and how much data would be needed.
+"""What the runs of a sweep show together.
 
-Lives here: pure functions from finished runs to numbers. Does not live here: making runs (``sweep``), figures or sentences.
+Means with intervals, paired differences, the best trade-offs, and how much data would be needed.
 
-Intervals are over repetitions (data where it is made anew, split, start and noise), by Student's t. Differences are paired: repetition k has the same seeds in both cells.
+Lives here: pure functions from finished runs to numbers. Does not live here: making runs
+(``sweep``), figures or sentences.
+
+Intervals are over repetitions (data where it is made anew, split, start and noise), by Student's t.
+Differences are paired: repetition k has the same seeds in both cells.
 """
 
 import math
@@ -14,7 +18,9 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from dpmc_core.experiments.store.records import KINDS, MEASURES, AnySpec, Record, kind_of
+from dpmc_core.experiments.run import TASKS
+from dpmc_core.experiments.spec import RunSpec
+from dpmc_core.experiments.store.records import Record
 from dpmc_core.experiments.sweeps.spec import Items, Planned
 from dpmc_core.metrics.intervals import t_half_width
 
@@ -35,11 +41,16 @@ _SAME = 1.02  # two ε nearer than this are one
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Point:
-    """The finished runs of one cell: ``values`` by repetition (its number → the measure; ``trivials`` likewise), the ``spec`` of its first, the largest ε that the runs' statements say
-    (None without a finite one; ``epsilon_published`` by published results alone) and whether that is nominal. ``failures`` had an error of their own, the first of which is ``error``; they are no part of any mean."""
+    """The finished runs of one cell.
+
+    ``values`` by repetition (its number → the measure; ``trivials`` likewise), the ``spec`` of its
+    first, the largest ε that the runs' statements say (None without a finite one;
+    ``epsilon_published`` by published results alone) and whether that is nominal. ``failures`` had
+    an error of their own, the first of which is ``error``; they are no part of any mean.
+    """
 
     settings: Items
-    spec: AnySpec
+    spec: RunSpec
     measure: str
     values: dict[int, float]
     trivials: dict[int, float]
@@ -69,11 +80,14 @@ class Point:
     @property
     def less_is_better(self) -> bool:
         """True of errors and objectives, False of recall."""
-        return self.measure != MEASURES["recommend"]
+        return self.measure != TASKS["recommend"].measure
 
     @cached_property
     def against_trivial(self) -> "Difference | None":
-        """Mean of measure minus the best trivial predictor's, paired; None for fewer than two repetitions."""
+        """Mean of measure minus the best trivial predictor's, paired.
+
+        None for fewer than two repetitions.
+        """
         return _difference(self.values, self.trivials, 1)
 
     def to_json(self) -> dict[str, Any]:
@@ -81,10 +95,9 @@ class Point:
         numbers = {
             name: sorted(getattr(self, name).items()) for name in ("values", "trivials", "truths")
         }
-        spec = {"kind": kind_of(self.spec), "fields": self.spec.changes()}
         return {
             "settings": dict(self.settings),
-            "spec": spec,
+            "spec": self.spec.as_dict(),
             **numbers,
             **{
                 name: getattr(self, name)
@@ -103,11 +116,10 @@ class Point:
     @classmethod
     def from_json(cls, raw: dict[str, Any]) -> "Point":
         """A kept point, read back."""
-        named = raw["spec"]
         numbers = {
             name: {int(k): v for k, v in raw[name]} for name in ("values", "trivials", "truths")
         }
-        spec = KINDS[named["kind"]].from_dict(named["fields"])
+        spec = RunSpec.from_dict(raw["spec"])
         return cls(**{**raw, **numbers, "settings": tuple(raw["settings"].items()), "spec": spec})
 
     def as_dict(self) -> dict[str, Any]:
@@ -126,7 +138,7 @@ class Point:
             else {"mean": apart.mean, "half_width_95": apart.half_width},
             "epsilon": self.epsilon,
             "epsilon_by_published_results": self.epsilon_published,
-            "delta": self.spec.delta,
+            "delta": self.spec.noise.delta,
             "nominal": self.nominal,
             "unit": self.unit,
         }
@@ -134,7 +146,9 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A paired difference: its ``mean`` over ``pairs`` repetitions and half of its interval, at 95 % for all ``together`` comparisons of one table at once (Bonferroni)."""
+    """A paired difference: its ``mean`` over ``pairs`` repetitions and half of its interval, at 95
+    % for all ``together`` comparisons of one table at once (Bonferroni).
+    """
 
     mean: float
     half_width: float
@@ -182,7 +196,10 @@ def largest(some: Sequence[float | None]) -> float | None:
 
 
 def paired(one: Point, other: Point, together: int = 1) -> Difference | None:
-    """``one`` minus ``other`` over the repetitions that both have; None for fewer than two of them."""
+    """``one`` minus ``other`` over the repetitions that both have.
+
+    None for fewer than two of them.
+    """
     return _difference(one.values, other.values, together)
 
 
@@ -201,8 +218,10 @@ def _difference(one: dict[int, float], other: dict[int, float], together: int) -
 
 
 def frontier(points: Sequence[Point]) -> list[Point]:
-    """Those with a finite ε that no other of their kind betters in both ε and mean, by rising ε. Of a kind are points about the same unit, standing (nominal or sound), δ and data. Two ε
-    within 2 % count as one: what was asked for is the same, and plans stay below it by a little.
+    """Those with a finite ε that no other of their kind betters in both ε and mean, by rising ε.
+
+    Of a kind are points about the same unit, standing (nominal or sound), δ and data. Two ε within
+    2 % count as one: what was asked for is the same, and plans stay below it by a little.
 
     By means alone: whether neighbours on it differ is for ``paired`` to say.
     """
@@ -229,14 +248,19 @@ def frontier(points: Sequence[Point]) -> list[Point]:
 def kind_of_point(p: Point) -> tuple[object, ...]:
     """What must be alike for two points to be compared."""
     sizes = tuple(
-        getattr(p.spec, name, None) for name in ("n_users", "n_items", "n_ratings", "n_samples")
+        getattr(p.spec.data, name, None)
+        for name in ("n_users", "n_items", "n_ratings", "n_samples")
     )
-    return p.unit, p.nominal, p.measure, p.spec.delta, p.spec.dataset, sizes
+    return p.unit, p.nominal, p.measure, p.spec.noise.delta, p.spec.dataset, sizes
 
 
 @dataclass(frozen=True, slots=True)
 class Needed:
-    """How much data closes a gap: ``n``, the median over repetitions, and the least and most of them (``low``, ``high``). Infinity means more than the most that was run, 0 that the least was enough."""
+    """How much data closes a gap.
+
+    ``n``, the median over repetitions, and the least and most of them (``low``, ``high``). Infinity
+    means more than the most that was run, 0 that the least was enough.
+    """
 
     n: float
     low: float
@@ -244,10 +268,12 @@ class Needed:
 
 
 def needed(sizes: Sequence[float], gaps: Sequence[dict[int, float]]) -> Needed:
-    """The least size from which on a gap (by repetition, one mapping for each of the rising ``sizes``) is at most zero, linear in log size between what was run; nothing is extrapolated.
+    """The least size from which on a gap (by repetition, one mapping for each of the rising
+    ``sizes``) is at most zero, linear in log size between what was run; nothing is extrapolated.
 
-    Each repetition has a crossing of its own. Their range covers the median crossing with 1 − 2^(1−k) for k of them: 96.9 % for 6. Raises ``ValueError`` for sizes that do not rise, or without
-    a repetition that has them all.
+    Each repetition has a crossing of its own. Their range covers the median crossing with 1 −
+    2^(1−k) for k of them: 96.9 % for 6. Raises ``ValueError`` for sizes that do not rise, or
+    without a repetition that has them all.
     """
     both = set.intersection(*(set(gap) for gap in gaps)) if gaps else set()
     if list(sizes) != sorted(set(sizes)) or len(sizes) != len(gaps) or not both:

@@ -1,7 +1,9 @@
-"""Running an audit: the one path from an ``AuditSpec`` to an ``AuditResult``, used by the page and the command line.
+"""Running an audit: the one path from an ``AuditSpec`` to an ``AuditResult``, used by the page and
+the command line.
 
-Lives here: ``audit_steps`` (a result so far, again and again), ``audit`` (the last of them), and the verdict. Does not live
-here: the spec (``audit_spec``), what is released (``audit_targets``), the attack and its bound (``privacy.audit``).
+Lives here: ``audit_steps`` (a result so far, again and again), ``audit`` (the last of them), and
+the verdict. Does not live here: the spec (``audit_spec``), what is released (``audit_targets``),
+the attack and its bound (``privacy.audit``).
 """
 
 import time
@@ -13,11 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmc_core.experiments import registry
-from dpmc_core.experiments.factor_registry import start_factors
 from dpmc_core.experiments.tasks.audit_spec import FACTOR_TARGETS, VIEWS, AuditSpec
 from dpmc_core.experiments.tasks.audit_targets import chunks, claimed_release, neighbours, pictures
-from dpmc_core.experiments.tasks.rate import versions
+from dpmc_core.experiments.tasks.solve import solve, versions
 from dpmc_core.mechanisms import Gaussian
 from dpmc_core.privacy import Ledger, Statement, state
 from dpmc_core.privacy.audit import Attack, attack
@@ -34,7 +34,9 @@ _FEWEST, _PAUSE = (
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class AuditResult:
-    """An audit so far: the ``attack`` on ``runs`` outputs of each dataset, and the ``statement`` that it tests."""
+    """An audit so far: the ``attack`` on ``runs`` outputs of each dataset, and the ``statement``
+    that it tests.
+    """
 
     spec: AuditSpec
     attack: Attack
@@ -58,7 +60,10 @@ class AuditResult:
 
     @property
     def about_another_unit(self) -> bool:
-        """Whether the datasets differ in more than the claim speaks of: a whole user, where it is about one rating."""
+        """Whether the datasets differ in more than the claim speaks of.
+
+        A whole user, where it is about one rating.
+        """
         return (
             self.spec.target != "number"
             and self.spec.neighbours == "user"
@@ -67,28 +72,39 @@ class AuditResult:
 
     @cached_property
     def beaten(self) -> dict[str, bool]:
-        """For each claim, whether the attack proves that the true ε between these two datasets is larger."""
+        """For each claim, whether the attack proves that the true ε between these two datasets is
+        larger.
+        """
         return {name: self.attack.bound.epsilon > epsilon for name, epsilon in self.claims.items()}
 
     @property
     def verdict(self) -> str:
         """What the audit shows, in plain words."""
         bound = self.attack.bound
-        proved = f"The attack proves ε ≥ {three(bound.epsilon)} with {100 * bound.confidence:g} % confidence"
+        proved = (
+            f"The attack proves ε ≥ {three(bound.epsilon)} with {100 * bound.confidence:g} % "
+            "confidence"
+        )
         lost = [(self.claims[name], name) for name, larger in self.beaten.items() if larger]
         if not bound.epsilon:
-            return "The attack proves nothing: these outputs do not show that they differ. That is no proof that the claim holds."
+            return (
+                "The attack proves nothing: these outputs do not show that they differ. That is "
+                "no proof that the claim holds."
+            )
         if not lost:
             return f"{proved}. That does not contradict the claim; it does not prove it either."
         epsilon, name = max(lost)
         if self.about_another_unit:
             return (
-                f"{proved}, more than the {name} ε = {three(epsilon)}. That count speaks of one rating; nothing at all is "
-                "promised about a whole user."
+                f"{proved}, more than the {name} ε = {three(epsilon)}. That count speaks of one "
+                "rating; nothing at all is promised about a whole user."
             )
         if self.statement.nominal:
             count = name.removeprefix("nominal, ")
-            return f"{proved}, for whoever sees {VIEWS[self.spec.view]}. The nominal ε = {three(epsilon)} ({count}) is wrong there."
+            return (
+                f"{proved}, for whoever sees {VIEWS[self.spec.view]}. The nominal ε = "
+                f"{three(epsilon)} ({count}) is wrong there."
+            )
         return f"{proved}. The {name} ε = {three(epsilon)} is wrong."
 
     def summary(self) -> dict[str, Any]:
@@ -108,7 +124,8 @@ class AuditResult:
 
 
 def audit_steps(spec: AuditSpec) -> Iterator[AuditResult]:
-    """Yield the ``AuditResult`` so far after each tenth of the numbers, or about twice a second while models are fitted.
+    """Yield the ``AuditResult`` so far after each tenth of the numbers, or about twice a second
+    while models are fitted.
 
     Stop iterating to cancel. The last result does not depend on how often one was yielded.
     """
@@ -167,10 +184,10 @@ def _statement(spec: AuditSpec) -> Statement:
         )
     ledger = Ledger()
     if spec.target in FACTOR_TARGETS:
-        for learned in start_factors(pictures()[0], spec.factor_spec(spec.seed)):
+        for learned in solve(spec.run_spec(spec.seed), pictures()[0]):
             ledger = ledger.plus(learned.releases)
         return state(ledger, spec.delta)
     ratings, _ = neighbours(spec.neighbours)
-    for step in registry.start(ratings, spec.run_spec(spec.seed), workers=1):
+    for step in solve(spec.run_spec(spec.seed), ratings, workers=1):
         ledger = ledger.plus(step.releases)
     return state(ledger, spec.delta, ratings.high - ratings.low)

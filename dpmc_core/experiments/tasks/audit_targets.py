@@ -1,7 +1,8 @@
 """What is audited: releases with and without Alice, as the attacker sees them.
 
-Lives here: the neighbouring datasets that a visitor can see, what is published from them, and the release that is claimed. Does not live
-here: the attack (``privacy.audit``), the algorithms (``completion``) or running an audit (``audits``).
+Lives here: the neighbouring datasets that a visitor can see, what is published from them, and the
+release that is claimed. Does not live here: the attack (``privacy.audit``), the algorithms
+(``completion``) or running an audit (``audits``).
 """
 
 from collections.abc import Callable, Iterator
@@ -12,12 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmc_core.datasets.cartoons import cartoon_faces
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.datasets.samples import Samples, unit_columns
-from dpmc_core.experiments import registry
-from dpmc_core.experiments.factor_registry import start_factors
+from dpmc_core.datasets.synthetic.cartoons import cartoon_faces
 from dpmc_core.experiments.tasks.audit_spec import FACTOR_TARGETS, AuditSpec
+from dpmc_core.experiments.tasks.solve import solve
 from dpmc_core.mechanisms import FAMILIES, Mechanism
 from dpmc_core.mechanisms.grid import grid_step, sample_on_grid
 from dpmc_core.privacy import Release
@@ -40,7 +40,9 @@ _PEOPLE = 41  # of whom count, without Alice: a public number, the attacker know
 
 
 def outputs(spec: AuditSpec, inside: bool, size: int, seed: np.random.SeedSequence) -> FloatArray:
-    """``size`` independent outputs as the attacker sees them (size×d), with Alice ``inside`` or not."""
+    """``size`` independent outputs as the attacker sees them (size×d), with Alice ``inside`` or
+    not.
+    """
     if spec.target == "number":
         return _numbers(spec, inside, size, seed)[:, None]
     first = int(seed.generate_state(1)[0])
@@ -48,7 +50,9 @@ def outputs(spec: AuditSpec, inside: bool, size: int, seed: np.random.SeedSequen
 
 
 def chunks(spec: AuditSpec) -> Iterator[tuple[FloatArray, FloatArray]]:
-    """All outputs of an audit, with Alice and without, in pieces: tenths of the numbers, or one model of each at a time.
+    """All outputs of an audit, with Alice and without, in pieces.
+
+    Tenths of the numbers, or one model of each at a time.
 
     The same spec gives the same outputs, whoever asks for them and however fast.
     """
@@ -73,16 +77,19 @@ def chunks(spec: AuditSpec) -> Iterator[tuple[FloatArray, FloatArray]]:
 def _model(spec: AuditSpec, inside: bool, seed: int) -> FloatArray:
     """What the attacker sees of one run of the algorithm."""
     if spec.target in FACTOR_TARGETS:
-        *_, learned = start_factors(pictures()[0 if inside else 1], spec.factor_spec(seed))
+        *_, learned = solve(spec.run_spec(seed), pictures()[0 if inside else 1])
         return learned.dictionary.ravel()
-    *_, step = registry.start(
-        neighbours(spec.neighbours)[0 if inside else 1], spec.run_spec(seed), workers=1
+    *_, step = solve(
+        spec.run_spec(seed), neighbours(spec.neighbours)[0 if inside else 1], workers=1
     )
     return _LOOKS[spec.view](step.model.user_factors, step.model.item_factors)
 
 
 def claimed_release(spec: AuditSpec) -> Release:
-    """The one release of the "number" target as it is claimed: a count that Alice moves by at most 1."""
+    """The one release of the "number" target as it is claimed.
+
+    A count that Alice moves by at most 1.
+    """
     return Release(
         what="how many people are in the data",
         mechanism=_claimed_noise(spec),
@@ -104,8 +111,10 @@ def true_counts() -> tuple[int, int]:
 
 @lru_cache(maxsize=2)
 def neighbours(kind: str) -> tuple[Ratings, Ratings]:
-    """The two small tables of ratings that an algorithm target is run on (12 people × 8 films, ratings 1–5), as ``NEIGHBOURS``
-    says: first the one with Alice (or with her 5), then the other. They differ in nothing else."""
+    """The two small tables of ratings that an algorithm target is run on (12 people × 8 films,
+    ratings 1–5), as ``NEIGHBOURS`` says: first the one with Alice (or with her 5), then the other.
+    They differ in nothing else.
+    """
     rng = np.random.default_rng(7)
     people, films = 12, 8
     taste, trait = rng.choice([-1.0, 1.0], people), rng.choice([-1.0, 1.0], films)
@@ -138,8 +147,10 @@ def neighbours(kind: str) -> tuple[Ratings, Ratings]:
 
 @lru_cache(maxsize=1)
 def pictures() -> tuple[Samples, Samples]:
-    """The two small sets of pictures that a factorisation is run on (12 cartoon faces of 6×6 pixels): first the one with Alice, then the one where her place is
-    empty. They differ in nothing else."""
+    """The two small sets of pictures that a factorisation is run on (12 cartoon faces of 6×6
+    pixels): first the one with Alice, then the one where her place is empty. They differ in nothing
+    else.
+    """
     whole = cartoon_faces(12, seed=5)
     fine = np.asarray(whole.values).reshape(6, 4, 6, 4, 12)
     first = unit_columns(fine.mean(axis=(1, 3)).reshape(36, 12))
@@ -179,7 +190,10 @@ def _numbers(spec: AuditSpec, inside: bool, size: int, seed: np.random.SeedSeque
 
 
 def _below(rng: np.random.Generator, n: int) -> int:
-    """A uniform whole number below n of any size, for audits that can be repeated; releases use the system's secrets."""
+    """A uniform whole number below n of any size, for audits that can be repeated.
+
+    Releases use the system's secrets.
+    """
     if n <= 2**63:
         return int(rng.integers(n))
     bits = n.bit_length()
@@ -192,13 +206,16 @@ def _below(rng: np.random.Generator, n: int) -> int:
 def _has_small_bits(published: FloatArray) -> NDArray[np.bool_]:
     """Whether a published number within ±½ is no multiple of 2⁻⁵³.
 
-    1 + x, computed in floating point with x between −3/2 and −1/2, always is one: such a number can only have come from 0 + x.
+    1 + x, computed in floating point with x between −3/2 and −1/2, always is one: such a number can
+    only have come from 0 + x.
     """
     in_steps = published * 2.0**53
     return np.asarray((np.abs(published) < 0.5) & (in_steps != np.rint(in_steps)))
 
 
-_WIDEST = 16  # columns of factors that an attacker is given: an algorithm may keep more in one run than in the next
+# columns of factors that an attacker is given: an algorithm may keep more in one run than in the
+# next
+_WIDEST = 16
 
 
 def _wide(factors: FloatArray) -> FloatArray:

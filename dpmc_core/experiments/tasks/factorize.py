@@ -1,10 +1,12 @@
-"""The one path from a FactorSpec to a FactorResult, used by pages, links and the command line.
+"""The one path from a RunSpec to a FactorResult, used by pages, links and the command line.
 
-Lives here: the data of a spec (cached), ``factor_steps`` (yields the result so far; stop asking and it stops) and ``factorize`` (the last of them). Data flows one
-way: spec → samples → solver steps → measures → result; ledger → statement.
+Lives here: the data of a spec (cached), ``factor_steps`` (yields the result so far; stop asking and
+it stops) and ``factorize`` (the last of them). Data flows one way: spec → samples → solver steps →
+measures → result; ledger → statement.
 
-Every dictionary is judged alike: by the objective (nmf-paper eq. 15) at the non-negative coefficients that suit it best on the clean data, which are fitted
-here without noise. They are measures for whoever holds the data, not releases.
+Every dictionary is judged alike: by the objective (nmf-paper eq. 15) at the non-negative
+coefficients that suit it best on the clean data, which are fitted here without noise. They are
+measures for whoever holds the data, not releases.
 """
 
 import time
@@ -16,12 +18,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmc_core.datasets import user_datasets as shelf
-from dpmc_core.datasets.factor_sets import load_samples
-from dpmc_core.datasets.samples import Samples, contaminate, subset
-from dpmc_core.experiments import factor_registry as registry
-from dpmc_core.experiments.factor_spec import FactorSpec
-from dpmc_core.experiments.tasks.rate import versions
+from dpmc_core.datasets import user_datasets
+from dpmc_core.datasets.configs import SampleData
+from dpmc_core.datasets.data import samples_of, uncorrupted
+from dpmc_core.datasets.samples import Samples, subset
+from dpmc_core.experiments.spec import RunSpec
+from dpmc_core.experiments.tasks.solve import solve, versions
 from dpmc_core.factorization import FactorStep, fit_coefficients, objective, sklearn_nmf
 from dpmc_core.factorization.blocks import cross
 from dpmc_core.metrics.factors import column_errors, mean_columns, share_found
@@ -31,19 +33,15 @@ from dpmc_core.privacy import Ledger, Statement, state
 __all__ = [
     "FactorMetrics",
     "FactorResult",
-    "clean_samples",
-    "factor_steps",
-    "factorize",
-    "forget_samples",
-    "samples_of",
+    "factorize_steps",
     "trivial_objective",
     "yardstick",
 ]
 
 FloatArray = NDArray[np.float64]
-TextKey = tuple[int, float, int, str, float]
 TRIVIAL = "average column"
-_MEASURED = 40  # rounds at most that are measured, spread evenly: fitting coefficients costs as much as a round
+# rounds at most that are measured, spread evenly: fitting coefficients costs as much as a round
+_MEASURED = 40
 _YARDSTICK_SAMPLES, _YARDSTICK_ROUNDS = 10_000, 50
 _FIRST_SWEEPS, _LIVE_SWEEPS, _LAST_SWEEPS = (
     10,
@@ -56,9 +54,12 @@ _SHOWN = 24  # columns whose outliers are kept for showing
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FactorMetrics:
-    """After one round: ``objective`` ½N⁻¹‖V° − WH‖² with the best H for W on the clean data V°, half of a 95 % interval for it over the choice of images or documents
-    (not over noise draws), ``own_objective`` with the algorithm's own H (images only; None where it keeps none), the share of true parts ``found`` (made data, else None)
-    and how far W has ``moved`` from a start made of the data (else None)."""
+    """After one round: ``objective`` ½N⁻¹‖V° − WH‖² with the best H for W on the clean data V°,
+    half of a 95 % interval for it over the choice of images or documents (not over noise draws),
+    ``own_objective`` with the algorithm's own H (images only; None where it keeps none), the share
+    of true parts ``found`` (made data, else None) and how far W has ``moved`` from a start made of
+    the data (else None).
+    """
 
     iteration: int
     objective: float
@@ -71,12 +72,16 @@ class FactorMetrics:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FactorResult:
-    """A run so far: ``metrics`` per measured round, the ``dictionary`` W (D×K) and the ``coefficients`` H (K×N) that suit it best on the clean data, what was released,
-    the ``trivial`` objective (each column as a multiple of the average), and the ``yardstick`` (scikit-learn's NMF, not private; NaN until finished).
-    ``outliers`` holds the columns ``shown`` of R, None without outliers, and ``spoiled_values`` those columns as the algorithm saw them (spoiled ones first). ``samples`` is the data as given, without
-    its values where they are spoiled: those would be another D×N. ``finished`` is False while it runs."""
+    """A run so far: ``metrics`` per measured round, the ``dictionary`` W (D×K) and the
+    ``coefficients`` H (K×N) that suit it best on the clean data, what was released, the ``trivial``
+    objective (each column as a multiple of the average), and the ``yardstick`` (scikit-learn's NMF,
+    not private; NaN until finished). ``outliers`` holds the columns ``shown`` of R, None without
+    outliers, and ``spoiled_values`` those columns as the algorithm saw them (spoiled ones first).
+    ``samples`` is the data as given, without its values where they are spoiled: those would be
+    another D×N. ``finished`` is False while it runs.
+    """
 
-    spec: FactorSpec
+    spec: RunSpec
     samples: Samples
     clean: Samples
     metrics: tuple[FactorMetrics, ...]
@@ -100,12 +105,27 @@ class FactorResult:
     @cached_property
     def statement(self) -> Statement:
         """What the run protects; composed when first asked for."""
-        return state(self.ledger, self.spec.delta)
+        return state(self.ledger, self.spec.noise.delta)
+
+    @property
+    def value(self) -> float:
+        """What the task is judged by: the objective."""
+        return self.final.objective
+
+    @property
+    def baseline(self) -> float:
+        """The baseline's value: each column as a multiple of the average."""
+        return self.trivial
+
+    truth = None
 
     @property
     def way(self) -> float:
-        """How far from trivial to the yardstick: 0 is no better than the average column, 1 as good as scikit-learn's NMF; NaN until finished, and where the two are
-        too near to tell (K = 1)."""
+        """How far from trivial to the yardstick.
+
+        0 is no better than the average column, 1 as good as scikit-learn's NMF; NaN until finished,
+        and where the two are too near to tell (K = 1).
+        """
         gap = self.trivial - self.yardstick
         return (
             (self.trivial - self.final.objective) / gap
@@ -115,7 +135,10 @@ class FactorResult:
 
     @cached_property
     def against_trivial(self) -> tuple[float, float]:
-        """This objective minus the trivial one, and half of the 95 % interval of that difference: paired, over the choice of columns."""
+        """This objective minus the trivial one, and half of the 95 % interval of that difference.
+
+        Paired, over the choice of columns.
+        """
         mine = column_errors(self.clean.values, self.dictionary, self.coefficients) ** 2 / 2
         mean = mean_columns(self.clean.values)
         along = np.asarray(self.clean.values.T @ mean)
@@ -124,7 +147,10 @@ class FactorResult:
 
     @cached_property
     def coherence(self) -> FloatArray | None:
-        """NPMI of each topic's top words (K,); None for images. From the documents, without noise."""
+        """NPMI of each topic's top words (K,); None for images.
+
+        From the documents, without noise.
+        """
         return npmi(self.clean, self.dictionary) if self.clean.counts is not None else None
 
     def summary(self) -> dict[str, Any]:
@@ -137,8 +163,8 @@ class FactorResult:
             "objective": self.final.objective,
             "objective_half_width_95": self.final.half_width,
             "own_objective": self.final.own_objective,
-            "trivial": {TRIVIAL: self.trivial},
-            "against_trivial": {"difference": apart, "half_width_95": half},
+            "baselines": {TRIVIAL: self.trivial},
+            "against_baseline": {"difference": apart, "half_width_95": half},
             "yardstick": {"scikit-learn NMF": self.yardstick},
             "way": self.way,
             "found": self.final.found,
@@ -156,86 +182,31 @@ class FactorResult:
         }
 
 
-def clean_samples(spec: FactorSpec) -> Samples:
-    """The spec's data before any contamination. Raises ``DatasetMissingError`` or ``DataError``."""
-    if shelf.is_own(spec.dataset):
-        return shelf.find(spec.dataset).samples(spec.text_filter)
-    return _load(spec.dataset, _text_key(spec), spec.n_samples, spec.data_seed)
-
-
-def samples_of(spec: FactorSpec) -> Samples:
-    """The data that the algorithm is given: spoiled where the spec says so, by its ``data_seed``."""
-    if spec.contaminated == 0:
-        return clean_samples(spec)
-    if shelf.is_own(spec.dataset):
-        key = ("spoiled", spec.contaminated, spec.spoiled_pixels, spec.data_seed)
-        return shelf.find(spec.dataset).kept(
-            key,
-            lambda: contaminate(
-                clean_samples(spec), spec.contaminated, spec.spoiled_pixels, spec.data_seed
-            ),
-        )
-    return _spoiled(
-        spec.dataset,
-        _text_key(spec),
-        spec.n_samples,
-        spec.data_seed,
-        spec.contaminated,
-        spec.spoiled_pixels,
-    )
-
-
-@lru_cache(maxsize=1)
-def _spoiled(
-    name: str, text: TextKey, n_samples: int, seed: int, share: float, pixels: float
-) -> Samples:
-    return contaminate(_load(name, text, n_samples, seed), share, pixels, seed)
-
-
-def _text_key(spec: FactorSpec) -> TextKey:
-    return (spec.min_documents, spec.max_share, spec.most_words, spec.stop_words, spec.term_share)
-
-
 def trivial_objective(clean: Samples) -> float:
-    """The objective of the trivial predictor: every column (of length 1) as the multiple of the average column that suits it best."""
+    """The objective of the trivial predictor.
+
+    Every column (of length 1) as the multiple of the average column that suits it best.
+    """
     along = np.asarray(clean.values.T @ mean_columns(clean.values))
     return float(np.mean(1 - along**2) / 2)
 
 
-def forget_samples() -> None:
-    """Drop cached data, after a dataset was fetched or replaced."""
-    _load.cache_clear()
-    _spoiled.cache_clear()
-    _yardstick.cache_clear()
+def yardstick(data: SampleData, rank: int) -> float:
+    """The objective of scikit-learn's NMF on the clean data with as many parts.
 
-
-@lru_cache(maxsize=2)
-def _load(name: str, text: TextKey, n_samples: int, seed: int) -> Samples:
-    made_of = FactorSpec(
-        min_documents=text[0],
-        max_share=text[1],
-        most_words=text[2],
-        stop_words=text[3],
-        term_share=text[4],
-    )
-    return load_samples(
-        name, chosen=made_of.text_filter, n_samples=n_samples, term_share=text[4], seed=seed
-    )
-
-
-def yardstick(spec: FactorSpec) -> float:
-    """The objective of scikit-learn's NMF on the clean data with as many parts: 50 iterations (not to convergence), fitted to at most 10,000 columns, chosen at random."""
-    if shelf.is_own(spec.dataset):
-        key = ("yardstick", spec.text_filter, spec.rank)
-        return shelf.find(spec.dataset).kept(
-            key, lambda: _yardstick_of(clean_samples(spec), spec.rank)
+    50 iterations (not to convergence), fitted to at most 10,000 columns, chosen at random.
+    """
+    if user_datasets.is_own(data.dataset):
+        return user_datasets.find(data.dataset).kept(
+            ("yardstick", data.chosen, rank),
+            lambda: _yardstick_of(samples_of(data, clean=True), rank),
         )
-    return _yardstick(spec.dataset, _text_key(spec), spec.n_samples, spec.data_seed, spec.rank)
+    return _yardstick(uncorrupted(data), rank)
 
 
 @lru_cache(maxsize=32)
-def _yardstick(name: str, text: TextKey, n_samples: int, seed: int, rank: int) -> float:
-    return _yardstick_of(_load(name, text, n_samples, seed), rank)
+def _yardstick(data: SampleData, rank: int) -> float:
+    return _yardstick_of(samples_of(data, clean=True), rank)
 
 
 def _yardstick_of(clean: Samples, rank: int) -> float:
@@ -249,20 +220,22 @@ def _yardstick_of(clean: Samples, rank: int) -> float:
     )
 
 
-def factor_steps(
-    spec: FactorSpec, *, samples: Samples | None = None, compare: bool = True
+def factorize_steps(
+    spec: RunSpec, *, samples: Samples | None = None, compare: bool = True
 ) -> Iterator[FactorResult]:
-    """Yield the ``FactorResult`` so far after each measured round, at most forty of them, the last always.
+    """Yield the ``FactorResult`` so far after each measured round, at most forty of them, the last
+    always.
 
-    ``samples`` replaces the spec's own data (for tests and uploads); ``compare`` False leaves the yardstick out, which takes a fit of its own. Stop iterating to cancel. Raises ``ParameterError``, ``DatasetMissingError`` or
-    ``DataError`` before the first step.
+    ``samples`` replaces the spec's own data (for tests and uploads); ``compare`` False leaves the
+    yardstick out, which takes a fit of its own. Stop iterating to cancel. Raises
+    ``ParameterError``, ``DatasetMissingError`` or ``DataError`` before the first step.
     """
     started = time.perf_counter()
     own = samples is None
-    clean = clean_samples(spec) if samples is None else samples
-    given = samples_of(spec) if samples is None else samples
+    clean = samples_of(spec.data, clean=True) if samples is None else samples
+    given = samples_of(spec.data) if samples is None else samples
     trivial = trivial_objective(clean)
-    length = registry.FACTORIZERS[spec.algorithm].length(spec)
+    length = spec.length
     every = -(-length // _MEASURED)
     shown = _columns_to_show(given)
     seen = (
@@ -272,7 +245,7 @@ def factor_steps(
     ledger = Ledger()
     metrics: tuple[FactorMetrics, ...] = ()
     coefficients: FloatArray | None = None
-    for count, step in enumerate(registry.start_factors(given, spec), start=1):
+    for count, step in enumerate(solve(spec, given), start=1):
         ledger = ledger.plus(step.releases)
         last = count == length
         if count % every and not last:
@@ -295,27 +268,13 @@ def factor_steps(
             spoiled_values=seen,
             ledger=ledger,
             trivial=trivial,
-            yardstick=yardstick(spec) if last and own and compare else float("nan"),
+            yardstick=yardstick(spec.data, spec.algorithm.rank)
+            if last and own and compare
+            else float("nan"),
             seconds=time.perf_counter() - started,
             versions=versions(),
             finished=last,
         )
-
-
-def factorize(
-    spec: FactorSpec, *, samples: Samples | None = None, compare: bool = True
-) -> FactorResult:
-    """The finished result of ``spec``; see ``factor_steps``.
-
-    >>> result = factorize(FactorSpec(dataset="cartoon", n_samples=300, rank=5, rounds=20))
-    >>> result.finished, result.statement.label, result.final.objective < result.trivial
-    (True, 'not private: no noise was added', True)
-    """
-    result = None
-    for result in factor_steps(spec, samples=samples, compare=compare):  # noqa: B007
-        pass
-    assert result is not None  # a spec has at least one round
-    return result
 
 
 def _measure(

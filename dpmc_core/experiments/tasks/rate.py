@@ -1,10 +1,10 @@
 """The one path from a RunSpec to a RunResult, used by pages, links and the command line.
 
-Lives here: ``steps`` (yields the result so far after every iteration; stop asking and it stops) and ``run`` (the last
-of them). Data flows one way: spec → data → solver steps → metrics → result; ledger → statement.
+Lives here: ``steps`` (yields the result so far after every iteration; stop asking and it stops) and
+``run`` (the last of them). Data flows one way: spec → data → solver steps → metrics → result;
+ledger → statement.
 """
 
-import platform
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -12,28 +12,29 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import scipy
 from numpy.typing import NDArray
 
-import dpmc_core
 from dpmc_core.completion import FactorModel, trivial_predictors
+from dpmc_core.datasets.data import split_of
 from dpmc_core.datasets.ratings import Ratings, Split
-from dpmc_core.errors import DataError, ParameterError
-from dpmc_core.experiments import registry
-from dpmc_core.experiments.data import split_of
+from dpmc_core.errors import DataError
 from dpmc_core.experiments.spec import RunSpec
+from dpmc_core.experiments.tasks.solve import solvable, solve, versions
 from dpmc_core.metrics.ratings import clipped, rmse, truth_rmse, truth_rmse_clipped
 from dpmc_core.privacy import Ledger, Statement, state
 
-__all__ = ["RunResult", "StepMetrics", "run", "steps"]
+__all__ = ["RunResult", "StepMetrics", "rate_steps"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StepMetrics:
-    """Errors after one iteration, in rating units. ``test_half_width`` is half of a 95 % interval for ``test_rmse`` over
-    the choice of held-out ratings (not over noise draws: for those, repeat with other seeds). ``clipped`` means that
-    predictions were moved into the rating scale. ``truth_*`` compare with
-    the whole noiseless matrix of synthetic data, else None."""
+    """Errors after one iteration, in rating units.
+
+    ``test_half_width`` is half of a 95 % interval for ``test_rmse`` over the choice of held-out
+    ratings (not over noise draws: for those, repeat with other seeds). ``clipped`` means that
+    predictions were moved into the rating scale. ``truth_*`` compare with the whole noiseless
+    matrix of synthetic data, else None.
+    """
 
     iteration: int
     train_rmse: float
@@ -49,9 +50,11 @@ class StepMetrics:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RunResult:
-    """A run so far: ``metrics`` per iteration, the ``model``, what it released and what that means, and how the trivial
-    predictors do on the same held-out ratings (``trivial``: name → RMSE, their predictions clipped to the scale; ``trivial_squares``: the best one's
-    squared error on each held-out rating). ``finished`` is False while it runs."""
+    """A run so far: ``metrics`` per iteration, the ``model``, what it released and what that means,
+    and how the trivial predictors do on the same held-out ratings (``trivial``: name → RMSE, their
+    predictions clipped to the scale; ``trivial_squares``: the best one's squared error on each
+    held-out rating). ``finished`` is False while it runs.
+    """
 
     spec: RunSpec
     metrics: tuple[StepMetrics, ...]
@@ -71,8 +74,28 @@ class RunResult:
 
     @cached_property
     def statement(self) -> Statement:
-        """What the run protects; composed when first asked for, since a privacy loss distribution takes a moment."""
-        return state(self.ledger, self.spec.delta, self.split.train.high - self.split.train.low)
+        """What the run protects.
+
+        Composed when first asked for, since a privacy loss distribution takes a moment.
+        """
+        return state(
+            self.ledger, self.spec.noise.delta, self.split.train.high - self.split.train.low
+        )
+
+    @property
+    def value(self) -> float:
+        """What the task is judged by: the RMSE of predictions clipped to the scale."""
+        return self.final.test_rmse_clipped
+
+    @property
+    def baseline(self) -> float:
+        """The best baseline's value."""
+        return min(self.trivial.values())
+
+    @property
+    def truth(self) -> float | None:
+        """The RMSE on the whole noiseless matrix of synthetic data."""
+        return self.final.truth_rmse
 
     @property
     def beats_trivial(self) -> dict[str, bool]:
@@ -81,8 +104,10 @@ class RunResult:
 
     @cached_property
     def against_trivial(self) -> tuple[str, float, float]:
-        """The best trivial predictor's name, this run's clipped RMSE minus its, and half of the 95 % interval of that difference: paired, over the choice of
-        held-out ratings. The delta method on √mean: each rating moves an RMSE by e²/(2·RMSE)."""
+        """The best trivial predictor's name, this run's clipped RMSE minus its, and half of the 95
+        % interval of that difference: paired, over the choice of held-out ratings. The delta method
+        on √mean: each rating moves an RMSE by e²/(2·RMSE).
+        """
         name, best = min(self.trivial.items(), key=lambda pair: pair[1])
         test, mine = self.split.test, self.final.test_rmse_clipped
         squares = (clipped(self.model.predict(test.users, test.items), test) - test.values) ** 2
@@ -100,8 +125,8 @@ class RunResult:
             "rmse_train": self.final.train_rmse,
             "rmse_truth": self.final.truth_rmse,
             "rmse_truth_clipped": self.final.truth_rmse_clipped,
-            "trivial": dict(self.trivial),
-            "beats_trivial": self.beats_trivial,
+            "baselines": dict(self.trivial),
+            "beats_baseline": self.beats_trivial,
             "split": self.split.how,
             "iterations": len(self.metrics),
             "finished": self.finished,
@@ -113,20 +138,17 @@ class RunResult:
         }
 
 
-def steps(
+def rate_steps(
     spec: RunSpec, *, workers: int | None = None, split: Split | None = None
 ) -> Iterator[RunResult]:
     """Yield the ``RunResult`` so far after each outer iteration.
 
-    ``split`` replaces the spec's own data (for tests and uploads). Stop iterating to cancel. Raises ``ParameterError``,
-    ``DatasetMissingError`` or ``DataError`` before the first step, and ``DataError`` if the numbers overflow.
+    ``split`` replaces the spec's own data (for tests and uploads). Stop iterating to cancel. Raises
+    ``ParameterError``, ``DatasetMissingError`` or ``DataError`` before the first step, and
+    ``DataError`` if the numbers overflow.
     """
-    if spec.task != "rate":
-        raise ParameterError(
-            "task", spec.task, "rate to predict ratings; recommend_steps recommends"
-        )
     started = time.perf_counter()
-    split = split_of(spec) if split is None else split
+    split = split_of(spec.data, spec.seed) if split is None else split
     train, test = split.train, split.test
     trivial: dict[str, float] = {}
     trivial_squares = np.empty(0)
@@ -137,8 +159,8 @@ def steps(
             trivial_squares = (predicted - test.values) ** 2
     metrics: tuple[StepMetrics, ...] = ()
     ledger = Ledger()
-    try:
-        for step in registry.start(train, spec, workers):
+    with solvable():
+        for step in solve(spec, train, workers=workers):
             ledger = ledger.plus(step.releases)
             errors = _measure(
                 step.iteration,
@@ -152,7 +174,8 @@ def steps(
             metrics = (*metrics, errors)
             if not np.isfinite(errors.test_rmse):
                 raise DataError(
-                    f"iteration {step.iteration} overflowed; a larger reg (λ) or less noise keeps it finite."
+                    f"iteration {step.iteration} overflowed; a larger reg (λ) or less noise "
+                    "keeps it finite."
                 )
             yield RunResult(
                 spec=spec,
@@ -164,36 +187,8 @@ def steps(
                 split=split,
                 seconds=time.perf_counter() - started,
                 versions=versions(),
-                finished=step.iteration == registry.ALGORITHMS[spec.algorithm].length(spec),
+                finished=step.iteration == spec.length,
             )
-    except np.linalg.LinAlgError as error:
-        raise DataError(
-            f"a least-squares system could not be solved ({error}); a larger reg (λ) makes it solvable."
-        ) from error
-
-
-def run(spec: RunSpec, *, workers: int | None = None, split: Split | None = None) -> RunResult:
-    """The finished result of ``spec``; see ``steps``.
-
-    >>> result = run(RunSpec(n_users=40, n_items=30, observed=0.4, iterations=3))
-    >>> len(result.metrics), result.finished, result.statement.label
-    (3, True, 'not private: no noise was added')
-    """
-    result = None
-    for result in steps(spec, workers=workers, split=split):  # noqa: B007
-        pass
-    assert result is not None  # a spec has at least one iteration
-    return result
-
-
-def versions() -> dict[str, str]:
-    """What a result depends on beside its spec."""
-    return {
-        "dpmc_lab": dpmc_core.__version__,
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "scipy": scipy.__version__,
-    }
 
 
 def _measure(
@@ -228,7 +223,10 @@ def _measure(
 
 
 def _half_width(predicted: NDArray[np.float64], actual: NDArray[np.float64], value: float) -> float:
-    """1.96 standard errors of the RMSE over the held-out ratings: the delta method on the mean squared error."""
+    """1.96 standard errors of the RMSE over the held-out ratings.
+
+    The delta method on the mean squared error.
+    """
     squares = (predicted - actual) ** 2
     if squares.size < 2 or value == 0:
         return 0.0

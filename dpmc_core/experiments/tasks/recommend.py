@@ -1,7 +1,9 @@
-"""From a RunSpec whose task is to recommend to its result: Recall@20 for users who were held out.
+"""From a RunSpec whose task is to recommend to its result.
 
-Lives here: the counterpart of ``run`` for that task. Does not live here: rating errors (``run``), the split (``datasets.implicit``), or which
-algorithms recommend (``registry``).
+Recall@20 for users who were held out.
+
+Lives here: the counterpart of ``run`` for that task. Does not live here: rating errors (``run``),
+the split (``datasets.implicit``), or which algorithms recommend (``registry``).
 """
 
 import math
@@ -16,24 +18,24 @@ from numpy.typing import NDArray
 
 from dpmc_core.completion import FactorModel
 from dpmc_core.completion.recommending import LikesConfig, most_popular
+from dpmc_core.datasets.data import user_split_of
 from dpmc_core.datasets.implicit import UserSplit
-from dpmc_core.errors import DataError, ParameterError
-from dpmc_core.experiments import registry
-from dpmc_core.experiments.data import user_split_of
+from dpmc_core.errors import DataError
 from dpmc_core.experiments.spec import RunSpec
-from dpmc_core.experiments.tasks.rate import RunResult, steps, versions
+from dpmc_core.experiments.tasks.solve import solvable, solve, versions
 from dpmc_core.metrics import RECALL_AT, half_width, recall_by_chance, recall_by_user
 from dpmc_core.privacy import Ledger, Statement, state
 
 FloatArray = NDArray[np.float64]
 
-__all__ = ["RecommendMetrics", "RecommendResult", "any_steps", "recommend", "recommend_steps"]
+__all__ = ["RecommendMetrics", "RecommendResult", "recommend_steps"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RecommendMetrics:
-    """Mean Recall@20 after one step, between 0 and 1, and half of its 95 % interval over the choice of held-out users (not over noise:
-    for that, repeat with other seeds)."""
+    """Mean Recall@20 after one step, between 0 and 1, and half of its 95 % interval over the choice
+    of held-out users (not over noise: for that, repeat with other seeds).
+    """
 
     iteration: int
     recall: float
@@ -43,9 +45,11 @@ class RecommendMetrics:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RecommendResult:
-    """A run so far: ``metrics`` per step, the ``model`` (with vectors of the held-out users too), what it released, and the recall of the trivial
-    predictors for the same users (``trivial``). ``by_user`` and ``most_liked_by_user`` are the last step's recalls of the model, and of what is most
-    liked, for each held-out user. ``finished`` is False while it runs."""
+    """A run so far: ``metrics`` per step, the ``model`` (with vectors of the held-out users too),
+    what it released, and the recall of the trivial predictors for the same users (``trivial``).
+    ``by_user`` and ``most_liked_by_user`` are the last step's recalls of the model, and of what is
+    most liked, for each held-out user. ``finished`` is False while it runs.
+    """
 
     spec: RunSpec
     metrics: tuple[RecommendMetrics, ...]
@@ -67,11 +71,25 @@ class RecommendResult:
     @cached_property
     def statement(self) -> Statement:
         """What the run protects; composed when first asked for."""
-        return state(self.ledger, self.spec.delta)
+        return state(self.ledger, self.spec.noise.delta)
+
+    @property
+    def value(self) -> float:
+        """What the task is judged by: mean Recall@20."""
+        return self.final.recall
+
+    @property
+    def baseline(self) -> float:
+        """The best baseline's value."""
+        return max(self.trivial.values())
+
+    truth = None
 
     @property
     def against_most_liked(self) -> tuple[float, float]:
-        """How much more recall than by what is most liked, and half of the 95 % interval of that difference, user by user."""
+        """How much more recall than by what is most liked, and half of the 95 % interval of that
+        difference, user by user.
+        """
         apart = self.by_user - self.most_liked_by_user
         return float(apart.mean()), half_width(apart)
 
@@ -87,8 +105,8 @@ class RecommendResult:
             "recall_at": RECALL_AT,
             "recall": self.final.recall,
             "recall_half_width_95": _finite(self.final.half_width),
-            "trivial": dict(self.trivial),
-            "beats_trivial": self.beats_trivial,
+            "baselines": dict(self.trivial),
+            "beats_baseline": self.beats_trivial,
             "split": self.split.how,
             "iterations": len(self.metrics),
             "finished": self.finished,
@@ -98,11 +116,6 @@ class RecommendResult:
             "versions": dict(self.versions),
             "steps": [{**asdict(m), "half_width": _finite(m.half_width)} for m in self.metrics],
         }
-
-
-def any_steps(spec: RunSpec) -> Iterator[RunResult] | Iterator[RecommendResult]:
-    """``steps`` or ``recommend_steps``, by the spec's task."""
-    return recommend_steps(spec) if spec.task == "recommend" else steps(spec)
 
 
 def _finite(value: float) -> float | None:
@@ -117,10 +130,8 @@ def recommend_steps(
 
     Raises ``ParameterError``, ``DatasetMissingError`` or ``DataError`` before the first step.
     """
-    if spec.task != "recommend":
-        raise ParameterError("task", spec.task, "recommend to recommend; steps predicts ratings")
     started = time.perf_counter()
-    split = user_split_of(spec) if split is None else split
+    split = user_split_of(spec.data, spec.seed) if split is None else split
     rng = np.random.default_rng(0)
     (plain,) = most_popular(split.train, LikesConfig(), rng)
     most_liked = recall_by_user(plain.model.block, split.query, split.target)
@@ -130,15 +141,16 @@ def recommend_steps(
     }
     ledger = Ledger()
     metrics: tuple[RecommendMetrics, ...] = ()
-    try:
-        for step in registry.start_recommending(split.train, split.query, spec, workers):
+    with solvable():
+        for step in solve(spec, split.train, workers=workers, visitors=split.query):
             ledger = ledger.plus(step.releases)
             if not all(
                 np.isfinite(factors).all()
                 for factors in (step.model.user_factors, step.model.item_factors)
             ):
                 raise DataError(
-                    f"step {step.iteration} overflowed; a larger reg (λ) or less noise keeps it finite."
+                    f"step {step.iteration} overflowed; a larger reg (λ) or less noise keeps it "
+                    "finite."
                 )
             each = recall_by_user(step.model.block, split.query, split.target)
             value, half = float(each.mean()), half_width(each)
@@ -160,26 +172,5 @@ def recommend_steps(
                 split=split,
                 seconds=seconds,
                 versions=versions(),
-                finished=step.iteration == registry.ALGORITHMS[spec.algorithm].length(spec),
+                finished=step.iteration == spec.length,
             )
-    except np.linalg.LinAlgError as error:
-        raise DataError(
-            f"a least-squares system could not be solved ({error}); a larger reg (λ) makes it solvable."
-        ) from error
-
-
-def recommend(
-    spec: RunSpec, *, workers: int | None = None, split: UserSplit | None = None
-) -> RecommendResult:
-    """The finished result of ``spec``; see ``recommend_steps``.
-
-    >>> spec = RunSpec(task="recommend", algorithm="popular", dataset="skewed", n_users=60, n_items=40, n_ratings=900)
-    >>> result = recommend(spec)
-    >>> result.finished, result.final.recall == result.trivial["most liked"]
-    (True, True)
-    """
-    result = None
-    for result in recommend_steps(spec, workers=workers, split=split):  # noqa: B007
-        pass
-    assert result is not None  # every algorithm makes a step
-    return result

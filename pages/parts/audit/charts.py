@@ -45,7 +45,9 @@ def about_one_rating(spec: AuditSpec) -> bool:
 
 
 def scores(result: AuditResult) -> Drawn:
-    """How often each score occurred in the two datasets, in the held-out half, and where the attacker draws the line."""
+    """How often each score occurred in the two datasets, in the held-out half, and where the
+    attacker draws the line.
+    """
     attack, axis, names = result.attack, axis_of(result), worlds(result.spec)
     everything = np.concatenate([attack.scores_in, attack.scores_out])
     low, high = np.quantile(everything, [0.001, 0.999])
@@ -112,7 +114,9 @@ def scores(result: AuditResult) -> Drawn:
 def bound_so_far(
     points: Sequence[tuple[int, float]], claims: Mapping[str, float], ceiling: float, most: int
 ) -> Drawn:
-    """The proved lower bound after each batch, against what is claimed and the most that so many outputs can prove."""
+    """The proved lower bound after each batch, against what is claimed and the most that so many
+    outputs can prove.
+    """
     runs, bounds = [p[0] for p in points], [p[1] for p in points]
     fig = figure("outputs of each dataset", "ε", height=320)
     fig.add_scatter(
@@ -223,7 +227,10 @@ def two_tables(tables: tuple[Ratings, Ratings], titles: tuple[str, str]) -> Draw
 
 
 def number_line(published: float, truths: tuple[float, float], spread: float) -> go.Figure:
-    """One published number beside the two values it may have come from; ``spread`` is the noise's standard deviation."""
+    """One published number beside the two values it may have come from.
+
+    ``spread`` is the noise's standard deviation.
+    """
     reach = max(4 * spread, abs(published - truths[0]) * 1.2, 3.0)
     fig = figure("published number", "", height=170)
     fig.update_xaxes(range=[truths[1] - reach, truths[0] + reach])
@@ -266,7 +273,10 @@ def number_line(published: float, truths: tuple[float, float], spread: float) ->
 
 
 def published_matrix(spec: AuditSpec, output: NDArray[np.float64]) -> Drawn:
-    """What one run published, as people × films or films × films, with names; Alice's film C framed where it is in question."""
+    """What one run published, as people × films or films × films, with names.
+
+    Alice's film C framed where it is in question.
+    """
     films = film_names()
     columns = films
     if spec.view == "factors":

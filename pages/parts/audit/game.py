@@ -1,7 +1,8 @@
 """The game of the *Audit* page: is Alice in the data?
 
-Lives here: rounds in which the visitor guesses from one released output, and their hit rate against the bound. The coin and the noise
-come from the operating system's randomness, so that nobody can look ahead. Does not live here: attacks (``privacy.audit``).
+Lives here: rounds in which the visitor guesses from one released output, and their hit rate against
+the bound. The coin and the noise come from the operating system's randomness, so that nobody can
+look ahead. Does not live here: attacks (``privacy.audit``).
 """
 
 import secrets
@@ -30,7 +31,10 @@ __all__ = ["Rounds", "play"]
 
 @dataclass
 class Rounds:
-    """What one visitor played on one spec: the output on screen, where it came from, and the score."""
+    """What one visitor played on one spec.
+
+    The output on screen, where it came from, and the score.
+    """
 
     spec: AuditSpec
     inside: bool = False
@@ -59,7 +63,7 @@ class Rounds:
 def play(spec: AuditSpec) -> None:
     """One output, two buttons, and the score so far."""
     rounds: Rounds | None = st.session_state.get("audit-game")
-    played_on = spec.but(runs=100, seed=0, confidence=0.999)  # what the rounds do not depend on
+    played_on = spec.replace(runs=100, seed=0, confidence=0.999)  # what the rounds do not depend on
     if rounds is None or rounds.spec != played_on:
         rounds = Rounds(played_on)
         rounds.deal()
@@ -105,11 +109,20 @@ def play(spec: AuditSpec) -> None:
 
 def _question(spec: AuditSpec) -> str:
     if spec.target == "number":
-        return "A coin decided whether Alice is in. One number was published. Guess, and see how far you get."
+        return (
+            "A coin decided whether Alice is in. One number was published. Guess, and see how "
+            "far you get."
+        )
     if spec.target in FACTOR_TARGETS:
-        return "A coin decided whether Alice's picture is in the data. These parts were learned. Is it?"
+        return (
+            "A coin decided whether Alice's picture is in the data. These parts were learned. "
+            "Is it?"
+        )
     if spec.neighbours == "rating":
-        return "A coin decided whether Alice rated film C with a 5 or a 1. This was published. Which was it?"
+        return (
+            "A coin decided whether Alice rated film C with a 5 or a 1. This was published. "
+            "Which was it?"
+        )
     return "A coin decided whether Alice's ratings are in the data. This was published. Are they?"
 
 
@@ -126,7 +139,8 @@ def _picture(rounds: Rounds) -> None:
         if spec.case in ("low-bits", "on-grid"):
             found = "does" if value else "does not"
             st.markdown(
-                f"The published number **{found}** lie within ±½ with bits finer than 2⁻⁵³, which 1 + noise cannot have."
+                f"The published number **{found}** lie within ±½ with bits finer than 2⁻⁵³, "
+                "which 1 + noise cannot have."
             )
             return
         with_alice, without = true_counts()
@@ -147,7 +161,8 @@ def _picture(rounds: Rounds) -> None:
     if spec.view == "matrix" and audit_charts.about_one_rating(spec):
         cell = numbers.iloc[ALICE, FILM]
         st.caption(
-            f"Framed: Alice's completed rating of {numbers.columns[FILM]}, {cell:.2f}. Noise moves completed ratings outside 1–5."
+            f"Framed: Alice's completed rating of {numbers.columns[FILM]}, {cell:.2f}. Noise "
+            "moves completed ratings outside 1–5."
         )
 
 
@@ -160,7 +175,8 @@ def _score(rounds: Rounds) -> None:
     spec = rounds.spec
     low, high = (float(x) for x in clopper_pearson(rounds.right, rounds.played, 0.025))
     st.markdown(
-        f"You were right in **{rounds.right} of {rounds.played}** rounds ({100 * rounds.right / rounds.played:.0f} %; with 95 % confidence your rate is "
+        f"You were right in **{rounds.right} of {rounds.played}** rounds "
+        f"({100 * rounds.right / rounds.played:.0f} %; with 95 % confidence your rate is "
         f"{100 * low:.0f} to {100 * high:.0f} %)."
     )
     if spec.target == "number":
@@ -168,18 +184,22 @@ def _score(rounds: Rounds) -> None:
         pure = noise.epsilon(1.0)
         limit = guess_bound(spec.epsilon, spec.delta if np.isinf(pure) else 0.0)
         st.caption(
-            f"If the claimed ε = {three(spec.epsilon)} holds, nobody errs in fewer than 1/(1 + e^ε) = {100 * (1 - limit):.1f} of 100 rounds, so nobody is right in more "
-            f"than {100 * limit:.1f}. With this noise as claimed the best possible is {100 * noise.best_guess(1.0):.1f}. Luck can beat both for a while, and looking after every round makes that likelier."
+            f"If the claimed ε = {three(spec.epsilon)} holds, nobody errs in fewer than 1/(1 + "
+            f"e^ε) = {100 * (1 - limit):.1f} of 100 rounds, so nobody is right in more than "
+            f"{100 * limit:.1f}. With this noise as claimed the best possible is "
+            f"{100 * noise.best_guess(1.0):.1f}. Luck can beat both for a while, and looking "
+            "after every round makes that likelier."
         )
     elif spec.about_the_whole_run:
         limit = guess_bound(spec.epsilon, spec.delta)
         st.caption(
-            f"The whole run is claimed to have ε = {three(spec.epsilon)} at δ = {spec.delta:g}: then nobody is right in more than {100 * limit:.1f} of 100 "
-            "rounds in the long run."
+            f"The whole run is claimed to have ε = {three(spec.epsilon)} at δ = {spec.delta:g}: "
+            f"then nobody is right in more than {100 * limit:.1f} of 100 rounds in the long run."
         )
     else:
         limit = guess_bound(spec.epsilon)
         st.caption(
-            f"If one draw's nominal ε = {three(spec.epsilon)} were all, nobody would be right in more than {100 * limit:.1f} of 100 rounds. The attack above says what a "
+            f"If one draw's nominal ε = {three(spec.epsilon)} were all, nobody would be right "
+            f"in more than {100 * limit:.1f} of 100 rounds. The attack above says what a "
             "trained attacker reaches."
         )

@@ -47,10 +47,11 @@ def composition(
     chosen: int,
     delta: float,
 ) -> Drawn:
-    """Tightest ε against the number of releases, one line per mechanism, and thin lines where ε is merely added up.
+    """Tightest ε against the number of releases, one line per mechanism, and thin lines where ε is
+    merely added up.
 
-    ``curves[k]`` belongs to ``mechanisms[k]`` at ``counts``; ``pure[k]`` is its ε of one release (∞: none is drawn); ``chosen`` is
-    marked.
+    ``curves[k]`` belongs to ``mechanisms[k]`` at ``counts``; ``pure[k]`` is its ε of one release
+    (∞: none is drawn); ``chosen`` is marked.
     """
     fig = figure(
         "number of releases T (log scale)",
@@ -107,9 +108,12 @@ def composition(
 
 
 def price_curve(alpha: float, shift_in_sd: float) -> Drawn:
-    """The price of Huber noise in a long composition against α, at equal variance; Gaussian noise is 1, Laplace noise 2.
+    """The price of Huber noise in a long composition against α, at equal variance.
 
-    The thick line is the small-shift limit I(α)·σ²(α); the thin one is exact for a shift of ``shift_in_sd`` standard deviations.
+    Gaussian noise is 1, Laplace noise 2.
+
+    The thick line is the small-shift limit I(α)·σ²(α); the thin one is exact for a shift of
+    ``shift_in_sd`` standard deviations.
     """
     alphas = np.geomspace(0.05, 6, 90)
     limit, exact = [], []
@@ -177,7 +181,8 @@ def price_curve(alpha: float, shift_in_sd: float) -> Drawn:
 def needed(
     variances: Sequence[Sequence[float]], mechanisms: Sequence[Mechanism], target: float
 ) -> Drawn:
-    """The variance each noise needs for the budget, relative to Gaussian noise's, against the number of releases.
+    """The variance each noise needs for the budget, relative to Gaussian noise's, against the
+    number of releases.
 
     ``variances[k]`` belongs to ``mechanisms[k]`` at ``NEEDED_COUNTS``.
     """
@@ -221,7 +226,9 @@ def _line(fig: go.Figure, look: Identity, x: Sequence[int], y: Sequence[float]) 
 
 
 def _ticks(low: float, high: float) -> dict[str, object]:
-    """Ticks at 1, 2 and 5 of each decade of a log axis from 10^low to 10^high, or at the decades alone where there are many."""
+    """Ticks at 1, 2 and 5 of each decade of a log axis from 10^low to 10^high, or at the decades
+    alone where there are many.
+    """
     steps = (1, 2, 5) if high - low < 2.5 else (1,)
     values = [s * 10.0**k for k in range(math.floor(low), math.ceil(high) + 1) for s in steps]
     shown = [v for v in values if low - 0.001 <= math.log10(v) <= high + 0.001]
@@ -229,7 +236,10 @@ def _ticks(low: float, high: float) -> dict[str, object]:
 
 
 def methods_table(names: Sequence[str], accounts: Sequence[Sequence[Account]]) -> pd.DataFrame:
-    """One row per accounting method, one column per ledger: its ε, or why there is none; the tightest is marked ◀."""
+    """One row per accounting method, one column per ledger.
+
+    Its ε, or why there is none; the tightest is marked ◀.
+    """
     rows: list[dict[str, str]] = []
     least = [min(answer.epsilon for answer in answers) for answers in accounts]
     for k, method in enumerate(METHODS):
@@ -264,7 +274,10 @@ def dpals_table(counts: Sequence[DpalsCount]) -> pd.DataFrame:
 def at_equal(
     by: str, value: float, alpha: float, sensitivity: float, delta: float
 ) -> list[Mechanism]:
-    """Huber, Laplace and Gaussian noise of equal ``by``: variance, or ε of one release at ``sensitivity``."""
+    """Huber, Laplace and Gaussian noise of equal ``by``.
+
+    Variance, or ε of one release at ``sensitivity``.
+    """
     if by == "variance":
         return [
             Huber.with_variance(value, alpha=alpha),

@@ -1,7 +1,8 @@
 """What the *Budget* page counts.
 
-Lives here: the question that its controls ask, the usual one, its releases and their counts, and the usual counts made before anybody asks. Does not live here: counting itself (``dpmc_core.privacy``), pictures
-(``budget_charts``) or sentences (``stories``).
+Lives here: the question that its controls ask, the usual one, its releases and their counts, and
+the usual counts made before anybody asks. Does not live here: counting itself
+(``dpmc_core.privacy``), pictures (``budget_charts``) or sentences (``stories``).
 """
 
 import math
@@ -21,8 +22,10 @@ _PAUSE = 0.3  # seconds between two counts made ahead: visitors come first
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Question:
-    """``count`` releases like those of ``run``, which one person moves by ``sensitivity`` (ℓ1) over ``spread`` numbers, with noises of equal ``by`` ("variance" or "epsilon": ``amount``); and noise for
-    ``target`` ε of all together at ``delta``."""
+    """``count`` releases like those of ``run``, which one person moves by ``sensitivity`` (ℓ1) over
+    ``spread`` numbers, with noises of equal ``by`` ("variance" or "epsilon": ``amount``); and noise
+    for ``target`` ε of all together at ``delta``.
+    """
 
     run: str = "own"
     count: int = 1000
@@ -57,7 +60,11 @@ class Question:
         )
 
     def shapes(self) -> list[Release]:
-        """One release of each noise at one scale: what a budget needs does not depend on the noise one started from, so that these are searched once."""
+        """One release of each noise at one scale.
+
+        What a budget needs does not depend on the noise one started from, so that these are
+        searched once.
+        """
         made = at_equal(
             "variance", 100 * self.sensitivity**2, self.alpha, self.sensitivity, self.delta
         )

@@ -1,7 +1,7 @@
 """From completion results and ratings to figures.
 
-Lives here: the charts of the *Completion* and *Datasets* pages, each a pure function of its inputs. Does not live here:
-running anything, or page layout.
+Lives here: the charts of the *Completion* and *Datasets* pages, each a pure function of its inputs.
+Does not live here: running anything, or page layout.
 """
 
 import math
@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from plotly.subplots import make_subplots
 
 from dpmc_core.datasets import Ratings
 from dpmc_core.experiments import RunResult
@@ -24,9 +23,7 @@ __all__ = [
     "actual_vs_predicted",
     "completed",
     "errors",
-    "popularity",
     "rmse_curves",
-    "sparsity",
     "top_entries",
     "top_ten",
 ]
@@ -38,7 +35,7 @@ _MARKERS = ("", "-open", "-dot")
 
 def _marker(named: "Named", k: int) -> dict[str, object]:
     """The mechanism's marker, filled, open or dotted for the first, second and third configuration."""
-    look = IDENTITY[named.result.spec.mechanism]
+    look = IDENTITY[named.result.spec.noise.mechanism]
     return {"symbol": look.marker + _MARKERS[k % 3], "size": 8, "color": look.colour}
 
 
@@ -58,7 +55,10 @@ class Named:
 
 @drawn_once.of_results
 def rmse_curves(results: Sequence[Named], clip: bool) -> Drawn:
-    """Held-out RMSE per iteration with 95 % bands over the held-out ratings; trivial predictors as horizontal lines."""
+    """Held-out RMSE per iteration with 95 % bands over the held-out ratings.
+
+    Trivial predictors as horizontal lines.
+    """
     fig = figure(
         "iteration", f"held-out RMSE{', clipped' if clip else ''} (rating units)", height=430
     )
@@ -66,7 +66,7 @@ def rmse_curves(results: Sequence[Named], clip: bool) -> Drawn:
     ends: list[tuple[float, float, str]] = []
     last, top = 1, 0.0
     for k, named in enumerate(results):
-        look = IDENTITY[named.result.spec.mechanism]
+        look = IDENTITY[named.result.spec.noise.mechanism]
         metrics = named.result.metrics
         x = np.array([m.iteration for m in metrics])
         y = np.array([m.test_rmse_clipped if clip else m.test_rmse for m in metrics])
@@ -112,13 +112,13 @@ def rmse_curves(results: Sequence[Named], clip: bool) -> Drawn:
             ends.append((math.inf, value, name))
             top = max(top, value)
         # the first iterations of a random start can be far off: keep the eye on where it settles
-        low = min(
-            [
-                *results[0].result.trivial.values(),
-                *(r["test_rmse"] for r in rows),
-                *(r["test_rmse_clipped"] for r in rows),
-            ]
-        )
+        reached = [
+            e
+            for named in results
+            for m in named.result.metrics
+            for e in (m.test_rmse, m.test_rmse_clipped)
+        ]
+        low = min([*results[0].result.trivial.values(), *reached])
         shown = (max(0.0, low * 0.93), top * 1.08)
         fig.update_yaxes(range=shown)
         label_ends(fig, [Label(min(x, last), y, text) for x, y, text in ends], shown)
@@ -128,7 +128,10 @@ def rmse_curves(results: Sequence[Named], clip: bool) -> Drawn:
 
 @drawn_once.of_results
 def completed(results: Sequence[Named], size: int = 40) -> Drawn | None:
-    """Truth beside each completed matrix, for synthetic data: the first ``size`` users and items. None without truth."""
+    """Truth beside each completed matrix, for synthetic data.
+
+    The first ``size`` users and items. None without truth.
+    """
     ratings = results[0].result.split.test
     if ratings.truth is None:
         return None
@@ -142,7 +145,9 @@ def completed(results: Sequence[Named], size: int = 40) -> Drawn | None:
 
 @drawn_once.of_results
 def actual_vs_predicted(results: Sequence[Named]) -> Drawn:
-    """Mean prediction with the middle 80 % for each actual rating (rounded to halves), clipped predictions."""
+    """Mean prediction with the middle 80 % for each actual rating (rounded to halves), clipped
+    predictions.
+    """
     fig = figure("actual rating", "predicted, clipped (mean, middle 80 %)", height=380)
     rows = []
     ends: list[Label] = []
@@ -150,7 +155,7 @@ def actual_vs_predicted(results: Sequence[Named]) -> Drawn:
         test = named.result.split.test
         predicted = clipped(named.result.model.predict(test.users, test.items), test)
         actual = _rounded(test)
-        look = IDENTITY[named.result.spec.mechanism]
+        look = IDENTITY[named.result.spec.noise.mechanism]
         frame = pd.DataFrame({"actual": actual, "predicted": predicted}).groupby("actual")[
             "predicted"
         ]
@@ -192,7 +197,9 @@ def actual_vs_predicted(results: Sequence[Named]) -> Drawn:
 
 @drawn_once.of_results
 def errors(results: Sequence[Named]) -> Drawn:
-    """Distribution of held-out errors (prediction − rating, clipped predictions) of each configuration."""
+    """Distribution of held-out errors (prediction − rating, clipped predictions) of each
+    configuration.
+    """
     fig = figure(
         "error, clipped prediction − rating (rating units)",
         "share of held-out ratings per unit",
@@ -208,7 +215,7 @@ def errors(results: Sequence[Named]) -> Drawn:
         test = named.result.split.test
         error = clipped(named.result.model.predict(test.users, test.items), test) - test.values
         height, _ = np.histogram(error, edges, density=True)
-        look = IDENTITY[named.result.spec.mechanism]
+        look = IDENTITY[named.result.spec.noise.mechanism]
         rows[named.label] = height
         fig.add_scatter(
             x=middle,
@@ -253,74 +260,11 @@ def top_entries(result: RunResult, user: int) -> list[tuple[int, str]]:
     ]
 
 
-def popularity(ratings: Ratings) -> Drawn:
-    """Ratings per item and per user, most first: how unevenly they are spread (both axes logarithmic)."""
-    fig = figure(
-        "rank, most rated first (log scale)",
-        "number of ratings (log scale)",
-        log_x=True,
-        log_y=True,
-        height=360,
-    )
-    rows = []
-    for what, numbers, count, dash, colour in (
-        ("items", ratings.items, ratings.n_items, "solid", "#0072B2"),
-        ("users", ratings.users, ratings.n_users, "dash", "#D55E00"),
-    ):
-        totals = np.sort(np.bincount(numbers, minlength=count))[::-1]
-        totals = totals[totals > 0]
-        keep = np.unique(np.geomspace(1, totals.size, 200).astype(int)) - 1
-        fig.add_scatter(
-            x=keep + 1,
-            y=totals[keep],
-            mode="lines",
-            name=what,
-            line={"color": colour, "dash": dash, "width": 2.5},
-        )
-        label_end(fig, float(keep[-1] + 1), float(totals[keep[-1]]), what, log_x=True, log_y=True)
-        rows += [{"side": what, "rank": int(k) + 1, "ratings": int(totals[k])} for k in keep]
-    return fig, pd.DataFrame(rows)
-
-
-def sparsity(ratings: Ratings, bins: int = 120) -> Drawn:
-    """Share of observed cells, users and items sorted by their number of ratings and pooled into at most 120 bins."""
-    places = []
-    for numbers, count in ((ratings.users, ratings.n_users), (ratings.items, ratings.n_items)):
-        order = np.argsort(np.argsort(-np.bincount(numbers, minlength=count), kind="stable"))
-        cells = min(bins, count)
-        places.append(
-            (order[numbers] * cells // count, cells, np.bincount(np.arange(count) * cells // count))
-        )
-    (rows, n_rows, row_sizes), (columns, n_columns, column_sizes) = places
-    filled = np.bincount(rows * n_columns + columns, minlength=n_rows * n_columns).reshape(
-        n_rows, n_columns
-    )
-    share = 100 * filled / np.outer(row_sizes, column_sizes)
-    fig = make_subplots(1, 1)
-    fig.add_heatmap(
-        z=np.round(share, 2),
-        zmin=0,
-        zmax=float(share.max()),
-        colorscale="Cividis",
-        colorbar={"title": {"text": "% seen"}},
-        hovertemplate="user bin %{y}, item bin %{x}: %{z:.1f} % observed<extra></extra>",
-    )
-    fig.update_layout(height=360, margin={"l": 10, "r": 10, "t": 16, "b": 10})
-    fig.update_xaxes(title_text="items, most rated first", showticklabels=False)
-    fig.update_yaxes(
-        title_text="users, most active first", showticklabels=False, autorange="reversed"
-    )
-    row, column = np.indices(share.shape)
-    numbers = {
-        "user bin": row.ravel() + 1,
-        "item bin": column.ravel() + 1,
-        "percent observed": share.ravel(),
-    }
-    return fig, pd.DataFrame(numbers)
-
-
 def _rounded(ratings: Ratings) -> np.ndarray:
-    """Actual ratings on a coarse grid: whole or half points for stars, ten steps for continuous synthetic values."""
+    """Actual ratings on a coarse grid.
+
+    Whole or half points for stars, ten steps for continuous synthetic values.
+    """
     step = (ratings.high - ratings.low) / 8 if ratings.truth is not None else 0.5
     return np.clip(
         np.round((ratings.values - ratings.low) / step) * step + ratings.low,

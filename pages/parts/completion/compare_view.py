@@ -1,44 +1,41 @@
-"""Ratings predicted by up to three configurations, side by side.
-
-Lives here: what the *Completion* page shows of completion runs. Does not live here: its controls, running, or charts.
-"""
+"""Ratings predicted by up to three configurations, side by side, on the *Completion* page."""
 
 import json
 from collections.abc import Sequence
+from functools import partial
 
 import pandas as pd
 import streamlit as st
 
 from dpmc_core.experiments import RecommendResult, RunResult, RunSpec, run
-from dpmc_core.experiments.registry import ALGORITHMS
 from dpmc_core.privacy import odds_sentence, subject
 from dpmc_core.wording import three
 from pages.parts.completion import charts as run_charts
 from pages.parts.completion import texts
 from pages.parts.completion.charts import Named
 from pages.parts.server import jobs
-from pages.parts.ui import controls, describe, glossary
+from pages.parts.ui import controls, glossary
 from pages.parts.ui.accounts import counted
 from pages.parts.ui.bullet_list import notice
 from pages.parts.ui.figures import IDENTITY, draw, show
-from pages.parts.ui.names import LETTERS, NOISES
+from pages.parts.ui.names import LETTERS, NOISES, describe
 
 __all__ = ["example", "main_figure", "named", "protection", "results_of", "so_far", "title_of"]
 
 
 def title_of(spec: RunSpec) -> str:
     """What a configuration is called: algorithm and noise."""
-    name = ALGORITHMS[spec.algorithm].title
-    if spec.mechanism == "none":
+    noise, name = spec.noise, spec.card.title
+    if noise.kind == "none":
         return f"{name}, no noise"
-    if ALGORITHMS[spec.algorithm].protects == "user":
-        return f"{name}, {NOISES[spec.mechanism]}, total ε {three(spec.epsilon or 1.0)}"
+    if spec.card.guarantee:
+        return f"{name}, {NOISES[noise.mechanism]}, total ε {three(noise.epsilon)}"
     amount = (
-        f"ε {three(spec.epsilon)}"
-        if spec.epsilon is not None
-        else f"variance {three(spec.variance or 2.0)}"
+        f"variance {three(noise.variance)}"
+        if noise.epsilon is None
+        else f"ε {three(noise.epsilon)}"
     )
-    return f"{name} + {NOISES[spec.mechanism]}, {amount}"
+    return f"{name} + {NOISES[noise.mechanism]}, {amount}"
 
 
 def named(results: Sequence[RunResult | None]) -> list[Named]:
@@ -63,7 +60,9 @@ def main_figure(results: list[Named], clip: bool) -> None:
     show(figure, "rmse", f"Held-out RMSE per iteration. At the end: {said}.", numbers)
     st.caption(
         " · ".join(n.label for n in results)
-        + ". Bands: 95 % over the choice of held-out ratings. Each curve is one draw of noise and start; another seed shows how much they matter. Points above the frame are first iterations from a random start."
+        + ". Bands: 95 % over the choice of held-out ratings. Each curve is one draw of noise "
+        "and start; another seed shows how much they matter. Points above the frame are "
+        "first iterations from a random start."
     )
 
 
@@ -90,16 +89,18 @@ def protection(result: RunResult | RecommendResult) -> None:
         st.caption("These results could reveal the data they were made from.")
         return
     noise = result.ledger.releases[0].mechanism
-    one_draw_delta = result.spec.delta if noise.name == "gaussian" else 0.0
+    one_draw_delta = result.spec.noise.delta if noise.name == "gaussian" else 0.0
     kinds = len(result.ledger.releases)
     if kinds == 1:
-        st.caption(f"{describe.describe(noise)}, standard deviation {three(noise.std)}.")
+        st.caption(f"{describe(noise)}, standard deviation {three(noise.std)}.")
     else:
         st.caption(
-            f"{kinds} kinds of release, each with {IDENTITY[noise.name].title} noise of its own scale (in the ledger, to download below)."
+            f"{kinds} kinds of release, each with {IDENTITY[noise.name].title} noise of its own "
+            "scale (in the ledger, to download below)."
         )
     st.caption(
-        f"Unit: one {statement.unit}; neighbours: {statement.neighbours}. Counted by {statement.how}."
+        f"Unit: one {statement.unit}; neighbours: {statement.neighbours}. Counted by "
+        f"{statement.how}."
     )
     if statement.nominal:
         st.caption(
@@ -165,7 +166,8 @@ def details(results: list[Named], clip: bool) -> None:
             picture[1],
         )
         st.caption(
-            "First 40 users and items, one colour scale. What is not known was filled in from the known share."
+            "First 40 users and items, one colour scale. What is not known was filled in from "
+            "the known share."
         )
     left, right = st.columns(2)
     with left:
@@ -192,9 +194,14 @@ def details(results: list[Named], clip: bool) -> None:
         alt=f"Ten best items for user {user + 1} by each configuration.",
     )
     st.caption(
-        f"{train.user_label(user)} rated {seen} items in the training data; those are left out. In brackets the predicted rating, clipped to the scale."
+        f"{train.user_label(user)} rated {seen} items in the training data; those are left out. "
+        "In brackets the predicted rating, clipped to the scale."
     )
     export(results)
+
+
+def _ledger(result: RunResult) -> str:
+    return json.dumps(result.ledger.as_dict(), indent=1)
 
 
 def export(results: list[Named]) -> None:
@@ -215,7 +222,7 @@ def export(results: list[Named]) -> None:
             if item.result.ledger.private:
                 st.download_button(
                     f"Ledger of {item.label} (JSON)",
-                    data=lambda result=item.result: json.dumps(result.ledger.as_dict(), indent=1),
+                    data=partial(_ledger, item.result),
                     file_name=f"dpmc-ledger-{item.letter.lower()}.json",
                     mime="application/json",
                     key=f"ledger-{item.letter}",

@@ -1,6 +1,7 @@
 """The sidebar of the *Completion* page.
 
-Lives here: its widgets, and from them to fields of ``RunSpec``; those for protected users are in ``user_controls``. Does not live here: validation (``RunSpec``) or running.
+Lives here: its widgets, and from them to fields of ``RunSpec``; those for protected users are in
+``user_controls``. Does not live here: validation (``RunSpec``) or running.
 """
 
 from collections.abc import Callable
@@ -9,8 +10,8 @@ from typing import Any
 import streamlit as st
 
 from dpmc_core.datasets import entry, names
+from dpmc_core.experiments.algorithms import ALGORITHMS
 from dpmc_core.experiments.presets import PRESETS, WELL_REGULARISED, preset
-from dpmc_core.experiments.registry import ALGORITHMS
 from pages.parts.server import user_data as own_data
 from pages.parts.ui import controls, glossary
 from pages.parts.ui.names import NOISES
@@ -27,7 +28,7 @@ STARTING = {"A": ("als", "none"), "B": ("als", "huber"), "C": ("irls", "huber")}
 DATASETS = {
     name: entry(name).title for name in names("ratings")
 }  # the catalogue's; menus add the visitor's own
-ALGORITHM_TITLES = {name: a.title for name, a in ALGORITHMS.items() if a.protects == "rating"}
+ALGORITHM_TITLES = {name: a.title for name, a in ALGORITHMS.items() if a.unit == "rating"}
 ZEROS = {"missing": "missing", "rating": "a rating"}
 SPLITS = {"random": "random", "u1": "published u1"}
 AMOUNTS = {"variance": "variance", "epsilon": "nominal ε"}
@@ -47,7 +48,9 @@ def use_preset(name: str) -> None:
 
 
 def data_controls(usual: dict[str, Any], then: Callable[[], None]) -> dict[str, Any]:
-    """Dataset and split; ``usual`` says where they start, ``then`` is called when another dataset is picked."""
+    """Dataset and split; ``usual`` says where they start, ``then`` is called when another dataset
+    is picked.
+    """
     fields: dict[str, Any] = {}
     name = controls.choice(
         "Dataset", "dataset", own_data.menu("ratings"), usual.get("dataset", "low-rank"), then=then
@@ -89,8 +92,10 @@ def data_controls(usual: dict[str, Any], then: Callable[[], None]) -> dict[str, 
 def method_controls(
     dataset: str, usual: dict[str, Any], *, rating: bool, splits: bool
 ) -> dict[str, Any]:
-    """Presets, if any, and the knobs that all configurations share, which start from ``usual`` or else from the usual preset; presets, and what only the
-    algorithms for one ``rating`` read, where they are about that; a choice of ``splits`` where there is one."""
+    """Presets, if any, and the knobs that all configurations share, which start from ``usual`` or
+    else from the usual preset; presets, and what only the algorithms for one ``rating`` read, where
+    they are about that; a choice of ``splits`` where there is one.
+    """
     usual = {**preset(WELL_REGULARISED, dataset), **usual}
     for name, meaning in PRESETS.items() if rating else ():  # they are for ALS and IRLS
         published = bool(preset(name, dataset))
@@ -104,19 +109,19 @@ def method_controls(
             key=f"preset-{name}",
         )
     fields: dict[str, Any] = {
-        "rank": controls.number("Rank r", "rank", "rank", usual["rank"]),
-        "reg": controls.number("Regularisation λ", "reg", "reg", usual["reg"], step=0.1),
+        "rank": controls.number("Rank r", "rank", "als.rank", usual["rank"]),
+        "reg": controls.number("Regularisation λ", "reg", "als.reg", usual["reg"], step=0.1),
         "iterations": controls.number(
-            "Iterations T", "iterations", "iterations", usual["iterations"]
+            "Iterations T", "iterations", "als.iterations", usual["iterations"]
         ),
     }
     with st.expander("More"):
         if rating:
             fields["inner"] = controls.number(
-                "IRLS inner iterations K", "inner", "inner", usual["inner"]
+                "IRLS inner iterations K", "inner", "irls.inner", usual["inner"]
             )
             fields["loss_alpha"] = controls.number(
-                "IRLS loss α", "loss_alpha", "loss_alpha", 1.076, step=0.1
+                "IRLS loss α", "loss_alpha", "irls.loss_alpha", 1.076, step=0.1
             )
         if dataset == "ml-100k" and splits:
             fields["split"] = controls.segments("Split", "split", SPLITS, "random")
@@ -125,7 +130,7 @@ def method_controls(
         )
         if rating:
             fields["sensitivity"] = controls.number(
-                "Nominal sensitivity Δ", "sensitivity", "nominal_sensitivity", 5.0, step=0.5
+                "Nominal sensitivity Δ", "sensitivity", "als.sensitivity", 5.0, step=0.5
             )
         fields["delta"] = controls.number(
             "δ", "delta", "account_delta", 1e-5, step=1e-6, format="%.1e"
@@ -146,7 +151,7 @@ def configuration(letter: str) -> dict[str, Any]:
             help="  \n".join(
                 f"**{a.title}** {a.summary} ({a.source})"
                 for a in ALGORITHMS.values()
-                if a.protects == "rating"
+                if a.unit == "rating"
             ),
         ),
         "mechanism": controls.choice(f"{letter}: noise", f"{low}_noise", NOISES, noise),
@@ -158,11 +163,11 @@ def configuration(letter: str) -> dict[str, Any]:
     )
     if by == "variance":
         fields["variance"] = controls.number(
-            f"{letter}: variance", f"{low}_variance", "noise_variance", 2.0, step=0.5
+            f"{letter}: variance", f"{low}_variance", "variance.variance", 2.0, step=0.5
         )
     else:
         fields["epsilon"] = controls.number(
-            f"{letter}: nominal ε of one draw", f"{low}_epsilon", "noise_epsilon", 5.0, step=0.5
+            f"{letter}: nominal ε of one draw", f"{low}_epsilon", "nominal.epsilon", 5.0, step=0.5
         )
     if fields["mechanism"] == "huber" and controls.switch(
         f"{letter}: choose α",

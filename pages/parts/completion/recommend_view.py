@@ -1,7 +1,7 @@
 """Items recommended to held-out users, by up to three configurations side by side.
 
-Lives here: what the *Completion* page shows of the task "recommend". Does not live here: its controls, running, or predicted ratings
-(``compare_view``).
+Lives here: what the *Completion* page shows of the task "recommend". Does not live here: its
+controls, running, or predicted ratings (``compare_view``).
 """
 
 import json
@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from dpmc_core.experiments import RecommendResult, RunSpec, recommend
+from dpmc_core.experiments import RecommendResult, RunSpec, run
 from dpmc_core.metrics import RECALL_AT, top_items
 from dpmc_core.wording import three
 from pages.parts.completion.compare_view import protection, title_of
@@ -30,7 +30,7 @@ Results = list[tuple[str, RecommendResult]]  # letter and result
 @st.cache_resource(max_entries=4, show_spinner=False)
 def example(specs: tuple[RunSpec, ...]) -> list[RecommendResult]:
     """Finished results of a few small specs."""
-    return [recommend(spec) for spec in specs]
+    return [run(spec) for spec in specs]
 
 
 def lettered(results: Sequence[RecommendResult | None]) -> Results:
@@ -47,11 +47,14 @@ def so_far(job: jobs.Job) -> bool:
 
 
 def recalls(results: Results) -> Drawn:
-    """Recall per step with 95 % intervals over the held-out users; trivial predictors as horizontal lines."""
+    """Recall per step with 95 % intervals over the held-out users.
+
+    Trivial predictors as horizontal lines.
+    """
     fig = figure("step", f"Recall@{RECALL_AT} of held-out users (share, 0 to 1)", height=400)
     ends, rows, last, top = [], [], 1, 0.0
     for k, (letter, result) in enumerate(results):
-        look = IDENTITY[result.spec.mechanism]
+        look = IDENTITY[result.spec.noise.mechanism]
         x = [m.iteration + 0.04 * (k - 1) for m in result.metrics]
         fig.add_scatter(
             x=x,
@@ -105,7 +108,9 @@ def interval(half: float) -> str:
 
 
 def sentences(results: Results) -> list[str]:
-    """Where each stands against recommending to everybody what is most liked, by the paired difference over the same held-out users."""
+    """Where each stands against recommending to everybody what is most liked, by the paired
+    difference over the same held-out users.
+    """
     out = []
     for letter, result in results:
         name, best = f"{letter} · {title_of(result.spec)}", result.trivial["most liked"]
@@ -113,12 +118,14 @@ def sentences(results: Results) -> list[str]:
         found = f"{name}: Recall@{RECALL_AT} {100 * result.final.recall:.1f} %"
         if not abs(gap) > half:
             out.append(
-                f"{found}; not told apart from recommending what is most liked ({100 * best:.1f} %), by these users."
+                f"{found}; not told apart from recommending what is most liked "
+                f"({100 * best:.1f} %), by these users."
             )
         else:
             out.append(
-                f"{found}, {'more' if gap > 0 else 'less'} than by recommending what is most liked ({100 * best:.1f} %, which protects nobody), "
-                f"by {100 * abs(gap):.1f} ± {100 * half:.1f} points."
+                f"{found}, {'more' if gap > 0 else 'less'} than by recommending what is most "
+                f"liked ({100 * best:.1f} %, which protects nobody), by {100 * abs(gap):.1f} ± "
+                f"{100 * half:.1f} points."
             )
     return out
 
@@ -131,13 +138,16 @@ def results_of(results: Sequence[RecommendResult | None]) -> None:
     show(fig, "recall", " ".join(said), numbers)
     split = shown[0][1].split
     st.caption(
-        f"Of the items that a held-out user likes but did not show, the share among the {RECALL_AT} recommended (of at most {RECALL_AT}; dpals-paper D.1). "
-        f"{split.how[0].upper()}{split.how[1:]}. Bars: 95 % over the choice of held-out users; noise and start are one draw each."
+        "Of the items that a held-out user likes but did not show, the share among the "
+        f"{RECALL_AT} recommended (of at most {RECALL_AT}; dpals-paper D.1). "
+        f"{split.how[0].upper()}{split.how[1:]}. Bars: 95 % over the choice of held-out users; "
+        "noise and start are one draw each."
     )
     few = shown[0][1].by_user.size
     if few < 30:
         st.warning(
-            f"Only {few} users were held out: too few to tell much. More users, or a larger held-out share, say more.",
+            f"Only {few} users were held out: too few to tell much. More users, or a larger "
+            "held-out share, say more.",
             icon=":material/group:",
         )
     notice(said)
@@ -147,11 +157,16 @@ def results_of(results: Sequence[RecommendResult | None]) -> None:
             st.metric(
                 f"Recall@{RECALL_AT} (share)",
                 f"{result.final.recall:.4f}",
-                help=f"Of the liked items that a held-out user did not show, the share among the {RECALL_AT} recommended, counted as if nobody had more than {RECALL_AT} of them; mean over users.",
+                help=(
+                    "Of the liked items that a held-out user did not show, the share among the "
+                    f"{RECALL_AT} recommended, counted as if nobody had more than {RECALL_AT} "
+                    "of them; mean over users."
+                ),
             )
             apart, wide = result.against_most_liked
             st.caption(
-                f"{interval(result.final.half_width)}  \nagainst what is most liked: {apart:+.4f} ± {wide:.2g}  \n"
+                f"{interval(result.final.half_width)}  \n"
+                f"against what is most liked: {apart:+.4f} ± {wide:.2g}  \n"
                 + ", ".join(f"{name} {three(v)}" for name, v in result.trivial.items())
             )
             protection(result)
@@ -197,5 +212,6 @@ def one_user(results: Results) -> None:
         alt=f"Ten best items for held-out person {place + 1}.",
     )
     st.caption(
-        f"● liked by this person, who did not show it (such items: {len(liked)}). {known.size} liked items were known when the list was made, and are left out."
+        f"● liked by this person, who did not show it (such items: {len(liked)}). {known.size} "
+        "liked items were known when the list was made, and are left out."
     )

@@ -1,7 +1,8 @@
 """From studies to figures and sentences.
 
-Lives here: error against what a study varies, the spread of ratings over items, and the "What to notice" of each. Pure functions of their inputs.
-Does not live here: running (``dpmc_core.experiments.studies.completion``), or page layout.
+Lives here: error against what a study varies, the spread of ratings over items, and the "What to
+notice" of each. Pure functions of their inputs. Does not live here: running
+(``dpmc_core.experiments.studies.completion``), or page layout.
 """
 
 import math
@@ -12,7 +13,7 @@ import pandas as pd
 from plotly.subplots import make_subplots
 
 from dpmc_core.experiments.skew import Skew
-from dpmc_core.experiments.studies.completion import STUDIES, Point, StudyResult
+from dpmc_core.experiments.studies.result import Point, StudyResult
 from dpmc_core.wording import three
 from pages.parts.ui.figures import Drawn, Label, figure, label_ends, level
 
@@ -36,6 +37,9 @@ BEST = "best trivial predictor"
 _GREY = ("#666666", "longdash", "cross")
 
 
+E = "error"  # the measure of these studies
+
+
 def series_of(result: StudyResult) -> dict[str, list[Point]]:
     """The points of each line, in order of x."""
     out: dict[str, list[Point]] = {}
@@ -45,7 +49,10 @@ def series_of(result: StudyResult) -> dict[str, list[Point]]:
 
 
 def looks(names: Sequence[str]) -> dict[str, tuple[str, str, str]]:
-    """Colour, dash and marker of each line; without noise a line keeps its algorithm's colour, in long dashes."""
+    """Colour, dash and marker of each line.
+
+    Without noise a line keeps its algorithm's colour, in long dashes.
+    """
     noisy = [name for name in names if not name.endswith("no noise")]
     out = {name: LINES[k % len(LINES)] for k, name in enumerate(noisy)}
     for name in names:
@@ -56,8 +63,11 @@ def looks(names: Sequence[str]) -> dict[str, tuple[str, str, str]]:
 
 
 def study_curves(result: StudyResult) -> Drawn:
-    """Mean held-out error with 95 % intervals over seeds against what the study varies; trivial predictors as horizontal lines."""
-    kind = STUDIES[result.spec.kind]
+    """Mean held-out error with 95 % intervals over seeds against what the study varies.
+
+    Trivial predictors as horizontal lines.
+    """
+    kind = result.spec.study
     fig = figure(
         kind.x_title, "held-out RMSE, clipped (rating units)", height=460, log_x=kind.log_x
     )
@@ -69,10 +79,10 @@ def study_curves(result: StudyResult) -> Drawn:
     last = max((p.x for p in result.points), default=1.0)
     for name, points in by_name.items():
         colour, dash, marker = style[name]
-        half = [0.0 if math.isnan(p.half_width) else p.half_width for p in points]
+        half = [0.0 if math.isnan(p.half_width(E)) else p.half_width(E) for p in points]
         fig.add_scatter(
             x=[p.x for p in points],
-            y=[p.mean for p in points],
+            y=[p.mean(E) for p in points],
             error_y={"type": "data", "array": half, "thickness": 1.2, "width": 3},
             mode="lines+markers",
             name=name,
@@ -83,15 +93,15 @@ def study_curves(result: StudyResult) -> Drawn:
             },
             marker={"color": colour, "symbol": marker, "size": 8},
         )
-        ends.append(Label(last, points[-1].mean, name))
-        values += [p.mean for p in points]
+        ends.append(Label(last, points[-1].mean(E), name))
+        values += [p.mean(E) for p in points]
         rows += [
             {
                 "line": name,
                 kind.x_title: p.x,
-                "mean_rmse_clipped": p.mean,
-                "half_width_95": p.half_width,
-                "seeds": len(p.errors),
+                "mean_rmse_clipped": p.mean(E),
+                "half_width_95": p.half_width(E),
+                "seeds": len(p.values[E]),
                 "stated_epsilon": p.epsilon,
             }
             for p in points
@@ -136,9 +146,10 @@ def study_sentences(result: StudyResult) -> list[str]:
     by_name = series_of(result)
     if not result.trivial or not by_name:
         return []
-    if result.spec.seeds == 1 or all(len(p.errors) < 2 for p in result.points):
+    if result.spec.seeds == 1 or all(len(p.values[E]) < 2 for p in result.points):
         return [
-            "One seed gives no interval: nothing here is told apart from chance. Take more seeds for that."
+            "One seed gives no interval: nothing here is told apart from chance. Take more "
+            "seeds for that."
         ]
     out = [_special(result, by_name)] if result.spec.kind != "epsilon" else []
     name, best = min(result.trivial.items(), key=lambda pair: pair[1])
@@ -180,24 +191,28 @@ def _special(result: StudyResult, by_name: dict[str, list[Point]]) -> str:
     if kind == "people":
         line, points = next(iter(by_name.items()))
         first, last = points[0], points[-1]
-        if len(points) > 1 and last.mean + _half(last) < first.mean - _half(first):
+        if len(points) > 1 and last.mean(E) + _half(last) < first.mean(E) - _half(first):
             return (
-                f"From {first.x:,.0f} to {last.x:,.0f} users, at the same ε, the error of {line} falls from {three(first.mean)} to {three(last.mean)}: "
-                "more people, same privacy, less error."
+                f"From {first.x:,.0f} to {last.x:,.0f} users, at the same ε, the error of "
+                f"{line} falls from {three(first.mean(E))} to {three(last.mean(E))}: more "
+                "people, same privacy, less error."
             )
-        return f"From {first.x:,.0f} to {last.x:,.0f} users the error of {line} goes from {three(first.mean)} to {three(last.mean)}."
+        return (
+            f"From {first.x:,.0f} to {last.x:,.0f} users the error of {line} goes from "
+            f"{three(first.mean(E))} to {three(last.mean(E))}."
+        )
     if kind in ("items", "rank", "exponents"):
         what = "rank" if kind == "rank" else "β"
-        bests = [(line, min(points, key=lambda p: p.mean)) for line, points in by_name.items()]
-        said = "; ".join(f"{line}: {what} = {p.x:g} ({three(p.mean)})" for line, p in bests)
+        bests = [(line, min(points, key=lambda p: p.mean(E))) for line, points in by_name.items()]
+        said = "; ".join(f"{line}: {what} = {p.x:g} ({three(p.mean(E))})" for line, p in bests)
         return f"Least error, read from the held-out ratings themselves: {said}."
     lowest = {line: points[0] for line, points in by_name.items()}
-    said = "; ".join(f"{line} {three(p.mean)} ± {_half(p):.2g}" for line, p in lowest.items())
+    said = "; ".join(f"{line} {three(p.mean(E))} ± {_half(p):.2g}" for line, p in lowest.items())
     return f"With most noise (ε = {next(iter(lowest.values())).x:g}): {said}."
 
 
 def _half(point: Point) -> float:
-    return math.inf if math.isnan(point.half_width) else point.half_width
+    return math.inf if math.isnan(point.half_width(E)) else point.half_width(E)
 
 
 def skew_curves(skews: Sequence[Skew]) -> Drawn:
@@ -228,7 +243,9 @@ def skew_curves(skews: Sequence[Skew]) -> Drawn:
 
 
 def skew_cells(skews: Sequence[Skew]) -> Drawn:
-    """How each way of limiting users moves weight between busy and quiet users, popular and rare items (percentage points against all ratings)."""
+    """How each way of limiting users moves weight between busy and quiet users, popular and rare
+    items (percentage points against all ratings).
+    """
     whole, *others = skews
     fig = make_subplots(
         len(others),
@@ -291,15 +308,19 @@ def skew_sentences(skews: Sequence[Skew], k: int) -> list[str]:
     """What the curves show."""
     top = {s.name: 100 * s.top for s in skews}
     out = [
-        f"The most popular fifth of the items holds {top['all ratings']:.0f} % of all ratings; of at most {k} a user, {top['uniform']:.0f} % if drawn evenly "
-        f"and {top['adaptive']:.0f} % if everybody gives their rarest; with weights instead of drawing, {top['all, by weights']:.0f} % of the squared weight."
+        f"The most popular fifth of the items holds {top['all ratings']:.0f} % of all ratings; "
+        f"of at most {k} a user, {top['uniform']:.0f} % if drawn evenly and "
+        f"{top['adaptive']:.0f} % if everybody gives their rarest; with weights instead of "
+        f"drawing, {top['all, by weights']:.0f} % of the squared weight."
     ]
     if top["uniform"] > top["all ratings"] + 0.5:
         out.append(
-            "Drawing evenly makes the skew worse: quiet users, who mostly know popular items, count for more."
+            "Drawing evenly makes the skew worse: quiet users, who mostly know popular items, "
+            "count for more."
         )
     if top["adaptive"] < top["uniform"] - 0.5:
         out.append(
-            "Less skew means that fewer ratings are spent on items that are known well anyway, and noise hurts less where it hurts most."
+            "Less skew means that fewer ratings are spent on items that are known well anyway, "
+            "and noise hurts less where it hurts most."
         )
     return out

@@ -1,6 +1,9 @@
-"""Studies on the *Completion* page: many runs for one question, the spread of ratings over items, and one person's lists.
+"""Studies on the *Completion* page.
 
-Lives here: what is shown of them. Does not live here: controls, running, or figures (``study_charts``).
+Many runs for one question, the spread of ratings over items, and one person's lists.
+
+Lives here: what is shown of them. Does not live here: controls, running, or figures
+(``study_charts``).
 """
 
 import json
@@ -9,13 +12,13 @@ from functools import lru_cache
 import pandas as pd
 import streamlit as st
 
-from dpmc_core.datasets import user_datasets as shelf
+from dpmc_core.datasets import user_datasets
+from dpmc_core.datasets.configs import RatingsData
+from dpmc_core.datasets.data import split_of
 from dpmc_core.experiments import RunResult, RunSpec
-from dpmc_core.experiments.data import split_of
-from dpmc_core.experiments.private import DEFAULT_TOTAL
-from dpmc_core.experiments.registry import ALGORITHMS
 from dpmc_core.experiments.skew import Skew, spreads
-from dpmc_core.experiments.studies.completion import STUDIES, StudyResult, cells
+from dpmc_core.experiments.studies.result import StudyResult
+from dpmc_core.experiments.studies.spec import cells
 from dpmc_core.paths import RESULTS
 from dpmc_core.wording import three
 from pages.parts.completion import study_charts, texts
@@ -29,22 +32,15 @@ from pages.parts.ui.names import LETTERS
 
 __all__ = ["lists", "skew", "so_far", "stored", "study_result"]
 
-SHAPE = (
-    "n_users",
-    "n_items",
-    "n_ratings",
-    "true_rank",
-    "observed",
-    "value_scale",
-    "popularity",
-    "noise_floor",
-)
 _STORED = RESULTS / "studies.json"
 
 
 @lru_cache(maxsize=1)
 def stored() -> dict[str, StudyResult]:
-    """Results that come with the app, by kind of study: made by ``python -m benchmarks.studies`` on synthetic data."""
+    """Results that come with the app, by kind of study.
+
+    Made by ``python -m benchmarks.studies`` on synthetic data.
+    """
     with _STORED.open(encoding="utf-8") as file:
         return {kind: StudyResult.from_summary(raw) for kind, raw in json.load(file).items()}
 
@@ -61,11 +57,12 @@ def so_far(job: jobs.Job) -> bool:
 
 def study_result(result: StudyResult, example: bool = False) -> None:
     """Figure, sentences, and what was run."""
-    kind, base = STUDIES[result.spec.kind], result.spec.base
-    at = "" if kind.own_epsilon else f", total ε = {three(base.epsilon or DEFAULT_TOTAL)}"
+    kind, base = result.spec.study, result.spec.base
+    at = "" if kind.own_epsilon else f", total ε = {three(base.noise.epsilon or 1.0)}"
     if example:
         st.caption(
-            f":material/info: **Stored example**: {base.n_users:,} synthetic users, {base.n_items} items{at}, {seeds_of(result)}. Press *Run* to compute with "
+            f":material/info: **Stored example**: {base.data.n_users:,} synthetic users, "
+            f"{base.data.n_items} items{at}, {seeds_of(result)}. Press *Run* to compute with "
             "the settings in the sidebar; it takes a minute or two on small data."
         )
     sentences = study_charts.study_sentences(result)
@@ -80,19 +77,27 @@ def study_result(result: StudyResult, example: bool = False) -> None:
     unfinished = (
         ""
         if result.finished
-        else f" Stopped after {result.runs} of {result.total} runs: intervals and means are of those."
+        else (
+            f" Stopped after {result.runs} of {result.total} runs: intervals and means are of "
+            "those."
+        )
     )
     source = kind.source.replace("dpals-paper", "Chien et al. 2021 (DPALS)")
-    every = len(STUDIES[result.spec.kind].cells(base))
+    every = len(cells(result.spec, possible=False))
     missing = every - len(cells(result.spec))
     if missing:
         unfinished += (
             f" {missing} of {every} points are left out: fewer items or users than factors."
         )
     st.caption(
-        f"{result.runs} runs in {result.seconds:.0f} s. Means over {seeds_of(result)} (split, start and noise); bars: 95 % t-intervals of the mean."
-        f"{unfinished} After {source}. Settings stay the same along a line: nothing is re-tuned from point to point; every comparison is at 95 % on its own. ε is of one run: who publishes a whole study adds its runs up. Where a ledger was written, its sound total is at most "
-        f"{'the ε on the axis or in the name' if kind.own_epsilon else f'ε = {three(base.epsilon or DEFAULT_TOTAL)}'}, at δ = {base.delta:g}, for one user added or removed; lines called *no noise* and the dotted trivial predictors protect nobody."
+        f"{result.runs} runs in {result.seconds:.0f} s. Means over {seeds_of(result)} (split, "
+        f"start and noise); bars: 95 % t-intervals of the mean.{unfinished} After {source}. "
+        "Settings stay the same along a line: nothing is re-tuned from point to point; every "
+        "comparison is at 95 % on its own. ε is of one run: who publishes a whole study adds "
+        "its runs up. Where a ledger was written, its sound total is at most "
+        f"{'the ε on the axis or in the name' if kind.own_epsilon else f'ε = {three(base.noise.epsilon or 1.0)}'}, "
+        f"at δ = {base.noise.delta:g}, for one user added or removed; lines called *no noise* "
+        "and the dotted trivial predictors protect nobody."
     )
     with st.expander(
         "Take it with you", icon=":material/download:", on_change="rerun", key="study-take"
@@ -106,26 +111,24 @@ def study_result(result: StudyResult, example: bool = False) -> None:
                 on_click="ignore",
             )
             st.code(
-                "from dpmc_core.experiments import RunSpec\nfrom dpmc_core.experiments.studies.completion import StudySpec, study\n\n"
-                f"base = RunSpec({', '.join(f'{k}={v!r}' for k, v in base.changes().items())})\n"
-                f"result = study(StudySpec(kind={result.spec.kind!r}, base=base, seeds={result.spec.seeds}))\n",
+                result.spec.python(),
                 language="python",
             )
 
 
 def seeds_of(result: StudyResult) -> str:
     """How many seeds the points have so far."""
-    made = {len(point.errors) for point in result.points}
+    made = {len(point.values["error"]) for point in result.points}
     low, high = min(made), max(made)
     return (f"{low} to {high} seeds" if low < high else f"{high} seeds") if high > 1 else "one seed"
 
 
-def skew(spec: RunSpec) -> None:
-    """How evenly the ratings that take part are spread (dpals-paper figures 2 and 6), computed at once."""
-    train = split_of(spec).train
-    skews = _spreads(data_alone(spec))
+def skew(data: RatingsData, k: int, seed: int) -> None:
+    """How evenly the ratings that take part are spread (dpals-paper figures 2 and 6)."""
+    train = split_of(data, seed).train
+    skews = _spreads(data, k, seed)
     figure, numbers = study_charts.skew_curves(skews)
-    sentences = study_charts.skew_sentences(skews, spec.items_per_user)
+    sentences = study_charts.skew_sentences(skews, k)
     show(figure, "skew", sentences[0], numbers)
     notice(sentences)
     st.subheader("Who gains and who loses weight", anchor=False)
@@ -137,38 +140,26 @@ def skew(spec: RunSpec) -> None:
         numbers,
     )
     st.caption(
-        f"Training ratings of {train.name}, at most k = {spec.items_per_user} a user. Red gains, blue loses against all ratings. Exact counts stand in for the noisy ones that a private run "
-        "samples by: this describes data that you hold, and is no release. After Chien et al. 2021 (DPALS), figures 2 and 6."
+        f"Training ratings of {train.name}, at most k = {k} a user. Red gains, blue loses "
+        "against all ratings. Exact counts stand in for the noisy ones that a private run "
+        "samples by: this describes data that you hold, and is no release. After Chien et al. "
+        "2021 (DPALS), figures 2 and 6."
     )
 
 
 @st.cache_resource(max_entries=4, show_spinner="Counting whose ratings take part…")
-def _spreads_known(spec: RunSpec) -> tuple[Skew, ...]:
-    return _counted(spec)
+def _spreads_known(data: RatingsData, k: int, seed: int) -> tuple[Skew, ...]:
+    return _counted(data, k, seed)
 
 
-def _spreads(spec: RunSpec) -> tuple[Skew, ...]:
-    """Counted once for a set of the catalogue; of somebody's own set nothing is kept here."""
-    return _counted(spec) if shelf.is_own(spec.dataset) else _spreads_known(spec)
+def _spreads(data: RatingsData, k: int, seed: int) -> tuple[Skew, ...]:
+    """Counted once for a set of the catalogue; of a user's own set nothing is kept here."""
+    known = not user_datasets.is_own(data.dataset)
+    return _spreads_known(data, k, seed) if known else _counted(data, k, seed)
 
 
-def _counted(spec: RunSpec) -> tuple[Skew, ...]:
-    return spreads(split_of(spec).train, spec.items_per_user, spec.seed)
-
-
-def data_alone(spec: RunSpec) -> RunSpec:
-    """``spec`` with the fields that say which ratings there are and how many take part, all others as usual: what the counts depend on."""
-    kept = (
-        "dataset",
-        "zeros",
-        "split",
-        "test_fraction",
-        "seed",
-        "items_per_user",
-        "data_seed",
-        *SHAPE,
-    )
-    return RunSpec(**{name: getattr(spec, name) for name in kept})
+def _counted(data: RatingsData, k: int, seed: int) -> tuple[Skew, ...]:
+    return spreads(split_of(data, seed).train, k, seed)
 
 
 def lists(results: list[RunResult]) -> None:
@@ -192,18 +183,23 @@ def lists(results: list[RunResult]) -> None:
         alt=f"Ten best items for user {user + 1}, without privacy and at two ε.",
     )
     st.caption(
-        "● also in the list without privacy. In brackets the predicted rating, clipped to the scale; ties stand in the order of the unclipped prediction. How many are shared says how far "
-        "noise moves a list, not which list is better: by predicted rating alone, items that few have rated come first where there is no noise to hide them."
+        "● also in the list without privacy. In brackets the predicted rating, clipped to the "
+        "scale; ties stand in the order of the unclipped prediction. How many are shared says "
+        "how far noise moves a list, not which list is better: by predicted rating alone, items "
+        "that few have rated come first where there is no noise to hide them."
     )
     shared = [
-        f"{name}: {sum(item in plain for item, _ in found)} of {len(found)} are also in the list without privacy."
+        f"{name}: {sum(item in plain for item, _ in found)} of {len(found)} are also in the "
+        "list without privacy."
         for name, found in list(zip(titles, entries, strict=True))[1:]
     ]
     notice([*shared, *map(texts.beaten_by, titles, results)])
     rated = int((train.users == user).sum())
     st.caption(
-        f"{train.user_label(user).capitalize()} rated {rated} items in the training data, which are left out. What this person sees is worked out from their own ratings without noise, for them alone; "
-        "what the others add to it went through the noise, where there is any."
+        f"{train.user_label(user).capitalize()} rated {rated} items in the training data, which "
+        "are left out. What this person sees is worked out from their own ratings without "
+        "noise, for them alone; what the others add to it went through the noise, where there "
+        "is any."
     )
     for column, name, result in zip(st.columns(len(results)), titles, results, strict=True):
         with column.container(border=True):
@@ -221,16 +217,16 @@ def heading(spec: RunSpec) -> str:
     """A column's heading, short enough for a phone."""
     return (
         "without privacy"
-        if spec.mechanism == "none"
-        else f"ε = {three(spec.epsilon or DEFAULT_TOTAL)}"
+        if spec.noise.mechanism == "none"
+        else f"ε = {three(spec.noise.epsilon or 1.0)}"
     )
 
 
 def title(spec: RunSpec) -> str:
     """A list's heading."""
-    name = ALGORITHMS[spec.algorithm].title
+    name = spec.card.title
     return (
         f"{name}, without privacy"
-        if spec.mechanism == "none"
-        else f"{name}, total ε = {three(spec.epsilon or DEFAULT_TOTAL)}"
+        if spec.noise.mechanism == "none"
+        else f"{name}, total ε = {three(spec.noise.epsilon or 1.0)}"
     )

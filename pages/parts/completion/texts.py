@@ -22,7 +22,10 @@ def beaten_by(label: str, result: RunResult) -> str:
     name, apart, half = result.against_trivial
     best = f"{name} ({three(result.trivial[name])})"
     if abs(apart) <= half:
-        return f"{label} ({three(value)} clipped) is not told apart from the best trivial predictor, {best}, by these ratings."
+        return (
+            f"{label} ({three(value)} clipped) is not told apart from the best trivial "
+            f"predictor, {best}, by these ratings."
+        )
     by = f"the best of them, {best}, by {three(abs(apart))} ± {half:.2g}"
     if not lost:
         return f"{label} ({three(value)} clipped) beats every trivial predictor; {by}."
@@ -42,14 +45,20 @@ def noise_sentence(quiet: Named, noisy: Named) -> str:
     half = 1.96 * float(pulls.std(ddof=1)) / math.sqrt(pulls.size) if pulls.size > 1 else math.inf
     which = f"Noise ({noisy.label} against {quiet.label})"
     if abs(change) <= half:
-        return f"{which} changes the unclipped held-out RMSE by {three(change)} ± {three(half)}: not told apart from nothing by these ratings."
+        return (
+            f"{which} changes the unclipped held-out RMSE by {three(change)} ± {three(half)}: "
+            "not told apart from nothing by these ratings."
+        )
     verb = "raises" if change > 0 else "lowers"
     why = (
         ""
         if change > 0
         else " Noise can help where there is too little regularisation: try a larger λ."
     )
-    return f"{which} {verb} the unclipped held-out RMSE by {three(abs(change))} ± {three(half)}, in this one draw of noise.{why}"
+    return (
+        f"{which} {verb} the unclipped held-out RMSE by {three(abs(change))} ± {three(half)}, "
+        f"in this one draw of noise.{why}"
+    )
 
 
 def notice_runs(results: Sequence[Named]) -> list[str]:
@@ -58,18 +67,20 @@ def notice_runs(results: Sequence[Named]) -> list[str]:
     for noisy in results:
         if not noisy.result.statement.private:
             continue
-        bare = noisy.result.spec.but(mechanism="none", variance=None, epsilon=None, alpha=None)
+        bare = noisy.result.spec.replace(mechanism="none", variance=None, epsilon=None, alpha=None)
         for quiet in results:
             if quiet.result.spec == bare and len(quiet.result.metrics) == len(noisy.result.metrics):
                 out.append(noise_sentence(quiet, noisy))
         s = noisy.result.statement
         if not s.nominal:
             out.append(
-                f"{noisy.label}: everything released counts together as ε = {three(s.epsilon)} at δ = {s.delta:g}, a guarantee for one {s.unit}."
+                f"{noisy.label}: everything released counts together as ε = {three(s.epsilon)} "
+                f"at δ = {s.delta:g}, a guarantee for one {s.unit}."
             )
             continue
         out.append(
-            f"{noisy.label}: one draw counts as nominal ε = {three(s.epsilon_per_draw)}; over all {s.draws:,} draws the same count gives "
-            f"{three(s.epsilon)}. Neither is a guarantee."
+            f"{noisy.label}: one draw counts as nominal ε = {three(s.epsilon_per_draw)}; over "
+            f"all {s.draws:,} draws the same count gives {three(s.epsilon)}. Neither is a "
+            "guarantee."
         )
     return out

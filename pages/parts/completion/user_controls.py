@@ -1,7 +1,7 @@
 """The sidebar of the *Completion* page where users are protected.
 
-Lives here: its questions and widgets, and from them to fields of ``RunSpec``. Does not live here: the widgets of single ratings, data and method
-(``completion_controls``), or running.
+Lives here: its questions and widgets, and from them to fields of ``RunSpec``. Does not live here:
+the widgets of single ratings, data and method (``completion_controls``), or running.
 """
 
 from typing import Any
@@ -9,9 +9,9 @@ from typing import Any
 import streamlit as st
 
 from dpmc_core.datasets import entry
+from dpmc_core.experiments.algorithms import ALGORITHMS
 from dpmc_core.experiments.presets import LIKING, PEOPLE, WELL_REGULARISED, fitted
-from dpmc_core.experiments.registry import ALGORITHMS
-from dpmc_core.experiments.studies.completion import STUDIES
+from dpmc_core.experiments.studies.spec import STUDIES
 from dpmc_core.privacy import odds_sentence, subject
 from pages.parts.completion.controls import use_preset
 from pages.parts.ui import controls, glossary
@@ -36,7 +36,7 @@ QUESTIONS = {
     "compare": "Are ratings predicted well?",
     "recommend": "Are items recommended well?",
     "lists": "What does one person see?",
-    **{name: study.title for name, study in STUDIES.items()},
+    **{name: study.title for name, study in STUDIES["completion"].items()},
     "skew": "Whose ratings take part?",
 }
 OWN_EPSILON = (
@@ -56,10 +56,12 @@ CENTRING_TITLES = {
     "none": "the middle of the scale",
 }
 RATING_TITLES = {
-    name: a.title for name, a in ALGORITHMS.items() if a.protects != "rating" and a.rates
+    name: a.title for name, a in ALGORITHMS.items() if a.rate is not None and a.unit != "rating"
 }
-LIKING_TITLES = {name: a.title for name, a in ALGORITHMS.items() if a.recommends is not None}
-LIST_TITLES = {name: a.title for name, a in ALGORITHMS.items() if a.protects == "user" and a.rates}
+LIKING_TITLES = {name: a.title for name, a in ALGORITHMS.items() if a.recommend is not None}
+LIST_TITLES = {
+    name: a.title for name, a in ALGORITHMS.items() if a.unit == "user" and a.rate is not None
+}
 STUDY_NOISES = {name: title for name, title in NOISES.items() if name != "none"}
 USER_TITLES = {
     "protect": PROTECTED,
@@ -147,7 +149,9 @@ def user_controls(dataset: str, question: str, delta: float) -> dict[str, Any]:
     fields: dict[str, Any] = {}
     if question == "skew":
         return {
-            "items_per_user": int(controls.number("Items per user k", "k", "items_per_user", 50))
+            "items_per_user": int(
+                controls.number("Items per user k", "k", "dpals.items_per_user", 50)
+            )
         }
     if question not in OWN_EPSILON:
         fields["epsilon"] = controls.steps_slider(
@@ -160,24 +164,30 @@ def user_controls(dataset: str, question: str, delta: float) -> dict[str, Any]:
         st.caption(odds_sentence(fields["epsilon"], delta, subject("user")))
     with st.expander("DPALS and Frank–Wolfe"):
         fields["items_per_user"] = int(
-            controls.number("Items per user k", "k", "items_per_user", 50)
+            controls.number("Items per user k", "k", "dpals.items_per_user", 50)
         )
         fields["item_share"] = controls.number(
-            "Share β of items learned", "beta", "item_share", usual["beta"], step=0.05
+            "Share β of items learned", "beta", "dpals.item_share", usual["beta"], step=0.05
         )
         fields["sampling"] = controls.choice(
             "Which ratings take part",
             "sampling",
             SAMPLING_TITLES,
             usual["sampling"],
-            help="Adaptive: a user's k least-rated items. Uniform: any k. Weights: all, rarer items weighing more (Krichene et al. 2023).",
+            help=(
+                "Adaptive: a user's k least-rated items. Uniform: any k. Weights: all, rarer "
+                "items weighing more (Krichene et al. 2023)."
+            ),
         )
         fields["projection"] = controls.choice(
             "Positive semi-definite projection",
             "projection",
             PROJECTION_TITLES,
             "inner",
-            help="Noise can give a Gram matrix negative eigenvalues; without projection the solution then runs away.",
+            help=(
+                "Noise can give a Gram matrix negative eigenvalues; without projection the "
+                "solution then runs away."
+            ),
         )
         fields["start"] = controls.choice("Start", "start", START_TITLES, "random")
         if question != "recommend":  # likes are 1 or nothing
@@ -185,45 +195,55 @@ def user_controls(dataset: str, question: str, delta: float) -> dict[str, Any]:
                 "Ratings are centred by", "centring", CENTRING_TITLES, "user"
             )
         fields["clip_norm"] = controls.number(
-            "Length Γᵤ of user vectors", "clip_norm", "clip_norm", usual["clip_norm"], step=0.1
+            "Length Γᵤ of user vectors",
+            "clip_norm",
+            "dpals.clip_norm",
+            usual["clip_norm"],
+            step=0.1,
         )
         if controls.switch(
             "Choose how far ratings are clipped",
             "own_value_clip",
-            help="Γ of the ratings: how far one may lie from the middle of the scale; otherwise half the scale.",
+            help=(
+                "Γ of the ratings: how far one may lie from the middle of the scale; otherwise "
+                "half the scale."
+            ),
         ):
             fields["value_clip"] = controls.number(
-                "Γ of ratings (rating units)", "value_clip", "value_clip", 2.0, step=0.5
+                "Γ of ratings (rating units)", "value_clip", "dpals.value_clip", 2.0, step=0.5
             )
         fields["gram_ratio"] = controls.number(
             "Noise on Gram matrices : right-hand sides",
             "gram_ratio",
-            "gram_ratio",
+            "dpals.gram_ratio",
             usual["gram_ratio"],
             step=0.5,
         )
         fields["item_exponent"] = controls.number(
-            "Item exponent μ", "item_exponent", "item_exponent", 0.5, step=0.5
+            "Item exponent μ", "item_exponent", "dpals.item_exponent", 0.5, step=0.5
         )
         fields["user_exponent"] = controls.number(
-            "User exponent ν", "user_exponent", "user_exponent", 1.0, step=0.5
+            "User exponent ν", "user_exponent", "dpals.user_exponent", 1.0, step=0.5
         )
         if question == "recommend":
             fields["global_penalty"] = controls.number(
                 "Penalty λ₀ on what was not liked",
                 "penalty",
-                "global_penalty",
+                "dpals.global_penalty",
                 usual["penalty"],
                 step=0.1,
             )
         fields["nuclear"] = controls.number(
-            "Frank–Wolfe's nuclear norm", "nuclear", "nuclear", 1.0, step=0.5
+            "Frank–Wolfe's nuclear norm", "nuclear", "private-fw.nuclear", 1.0, step=0.5
         )
     return fields
 
 
 def one_configuration(question: str, settings: dict[str, Any]) -> dict[str, Any]:
-    """Algorithm and noise where all runs of a question share them: a study, or one person's lists."""
+    """Algorithm and noise where all runs of a question share them.
+
+    A study, or one person's lists.
+    """
     fields = dict(settings)
     if question == "lists":
         fields["algorithm"] = controls.choice("Algorithm", "list_algorithm", LIST_TITLES, "moments")
@@ -261,7 +281,7 @@ def _configuration(letter: str, question: str, settings: dict[str, Any]) -> dict
         ),
         "mechanism": "none",
     }
-    if ALGORITHMS[fields["algorithm"]].protects == "user":
+    if ALGORITHMS[fields["algorithm"]].unit == "user":
         fields["mechanism"] = controls.choice(
             f"{letter}: noise", f"{low}_user_noise", NOISES, "gaussian"
         )

@@ -1,26 +1,27 @@
 """How popular items are and which part of a matrix is seen, as the *Datasets* page shows it.
 
-Lives here: the two figures, drawn once for each set of the catalogue. A function that Streamlit caches keeps the module that it stands in, so this one is not in the page: what a page knows while it is drawn may be a visitor's
-own. Does not live here: the charts (``run_charts``).
+Lives here: the two figures, drawn once for each set of the catalogue. A function that Streamlit
+caches keeps the module that it stands in, so this one is not in the page: what a page knows while
+it is drawn may be a visitor's own. Does not live here: the charts (``run_charts``).
 """
 
 import streamlit as st
 
 from dpmc_core.datasets import Ratings
-from dpmc_core.experiments import RunSpec
-from dpmc_core.experiments.data import dataset_of
-from pages.parts.completion import charts as run_charts
+from dpmc_core.datasets.configs import RatingsData
+from dpmc_core.datasets.data import ratings_of
+from pages.parts.datasets import charts
 from pages.parts.ui.figures import Drawn
 
 __all__ = ["drawn", "pictures"]
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
-def pictures(name: str, zeros: str) -> tuple[Drawn, Drawn]:
+def pictures(data: RatingsData) -> tuple[Drawn, Drawn]:
     """Both, for a set of the catalogue."""
-    return drawn(dataset_of(RunSpec(dataset=name, zeros=zeros)))
+    return drawn(ratings_of(data))
 
 
 def drawn(ratings: Ratings) -> tuple[Drawn, Drawn]:
     """Both, for any ratings; nothing is kept."""
-    return run_charts.popularity(ratings), run_charts.sparsity(ratings)
+    return charts.popularity(ratings), charts.sparsity(ratings)

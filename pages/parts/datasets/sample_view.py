@@ -1,16 +1,19 @@
 """Images and documents on the *Datasets* page.
 
-Lives here: what is shown of a set of images or documents. Does not live here: ratings (the page itself), fetching, or charts of results.
+Lives here: what is shown of a set of images or documents. Does not live here: ratings (the page
+itself), fetching, or charts of results.
 """
+
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 
 from dpmc_core.datasets.catalogue import Entry
+from dpmc_core.datasets.configs import config_of
+from dpmc_core.datasets.data import samples_of
 from dpmc_core.datasets.samples import Samples
-from dpmc_core.experiments import FactorSpec
-from dpmc_core.experiments.tasks.factorize import clean_samples
 from dpmc_core.wording import three
 from pages.parts.ui import controls
 from pages.parts.ui.figures import Drawn, draw, figure, show
@@ -24,7 +27,8 @@ _SHOWN, _ACROSS = 40, 10
 def samples_of_entry(chosen: Entry) -> None:
     """Size, a look at some of them, and what is in them."""
     with st.spinner("Reading…"):
-        samples = clean_samples(FactorSpec(dataset=chosen.name, rank=2))
+        data: Any = config_of(chosen.name)(dataset=chosen.name)
+        samples = samples_of(data, clean=True)
     images = samples.unit == "image"
     facts = {
         f"{samples.unit}s N": f"{len(samples):,}",
@@ -60,8 +64,9 @@ def _images(samples: Samples) -> None:
         toolbar=False,
     )
     st.caption(
-        f"{some.size} of {len(samples):,}, spread evenly; {shape[0]}×{shape[1]} pixels. Every image is brought to length 1 (the square root of the sum of its squared pixels) before anything is learned: "
-        "that bounds what one image can change."
+        f"{some.size} of {len(samples):,}, spread evenly; {shape[0]}×{shape[1]} pixels. Every "
+        "image is brought to length 1 (the square root of the sum of its squared pixels) before "
+        "anything is learned: that bounds what one image can change."
     )
     if samples.truth is not None:
         st.markdown("**The true parts**")
@@ -84,7 +89,8 @@ def _documents(samples: Samples) -> None:
         show(
             drawn,
             "frequent-words",
-            f"The most widespread word is {top['word']}, in {100 * top['share']:.0f} % of the documents.",
+            f"The most widespread word is {top['word']}, in {100 * top['share']:.0f} % of the "
+            "documents.",
             numbers,
         )
     with right:

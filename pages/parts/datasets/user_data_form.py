@@ -1,13 +1,15 @@
 """The form that takes a visitor's own data.
 
-Lives here: choosing a file, how it was read, correcting that, and what came of it. None of these controls is in the page's address: what they show may be from somebody's data. Does not live
-here: reading (``dpmc_core.datasets.own``), or the shelf (``own_data``).
+Lives here: choosing a file, how it was read, correcting that, and what came of it. None of these
+controls is in the page's address: what they show may be from somebody's data. Does not live here:
+reading (``dpmc_core.datasets.own``), or the shelf (``own_data``).
 """
 
 import dataclasses
 from typing import Any
 
 import streamlit as st
+from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from dpmc_core.datasets.own import KINDS, OwnSet, Preview
@@ -17,26 +19,37 @@ from dpmc_core.datasets.own.tables import LAYOUTS, TWICE, ZEROS
 from dpmc_core.datasets.own.texts import PARTS
 from dpmc_core.errors import DPMCError
 from pages.parts.server import user_data as own_data
-from pages.parts.server.sandbox import read_file
+from pages.parts.server.sandbox import expect_file, read_file
 from pages.parts.ui import controls
 from pages.parts.ui.bullet_list import points
+from pages.parts.ui.glossary import PAGES
 
 __all__ = ["own_form"]
 
 TITLES = {"ratings": "Ratings", "documents": "Documents", "images": "Images"}
 _HOW = {
-    "ratings": "A table as **CSV, TSV or Parquet**: one rating a row (user, item, rating, in any order, other columns are passed over), or one user a row with a column for each item and gaps where "
-    "nothing was rated. MovieLens files fit.",
-    "documents": "A **TXT** file with a document in each line or paragraph, a **CSV** with a column of text, or a **zip archive of TXT** files, whose folders become classes.",
-    "images": "A **zip archive of PNG or JPEG** pictures, whose folders become classes, a **NPY** array (images × height × width, or images × pixels), or a **MAT** file of MATLAB up to version 7.2. Colours "
-    "become grey.",
+    "ratings": (
+        "A table as **CSV, TSV or Parquet**: one rating a row (user, item, rating, in any "
+        "order, other columns are passed over), or one user a row with a column for each item "
+        "and gaps where nothing was rated. MovieLens files fit."
+    ),
+    "documents": (
+        "A **TXT** file with a document in each line or paragraph, a **CSV** with a column of "
+        "text, or a **zip archive of TXT** files, whose folders become classes."
+    ),
+    "images": (
+        "A **zip archive of PNG or JPEG** pictures, whose folders become classes, a **NPY** "
+        "array (images × height × width, or images × pixels), or a **MAT** file of MATLAB up to "
+        "version 7.2. Colours become grey."
+    ),
 }
 _NONE = "(none)"
+_ROW_PIXELS = 35  # of a table, as Streamlit draws it
 _TURN = "own-turn"  # how often something was removed
 _PAGES = {
-    "ratings": (("completion", "Completion", "grid_on"), ("tradeoffs", "Tradeoffs", "balance")),
-    "documents": (("factorization", "Factorization", "face"),),
-    "images": (("factorization", "Factorization", "face"),),
+    "ratings": ("completion", "tradeoffs"),
+    "documents": ("factorization",),
+    "images": ("factorization",),
 }
 _MENU = {
     "completion": "dataset",
@@ -56,11 +69,16 @@ def own_form() -> None:
         max_upload_size=MOST_MEGABYTES,
     )
     st.caption(
-        ":material/lock: **Where it goes**: into the memory of this visit and nowhere else. It is not written to a disk or a log, its runs are not kept among past runs, no other visitor can reach it, and it is gone "
-        "when you press *Remove*, reload the page, or within a few minutes of closing this tab. It does travel to the server that runs this app: for data that must not leave your machine, run the app there."
+        ":material/lock: **Where it goes**: into the memory of this visit and nowhere else. It "
+        "is not written to a disk or a log, its runs are not kept among past runs, no other "
+        "visitor can reach it, and it is gone when you press *Remove*, reload the page, or "
+        "within a few minutes of closing this tab. It does travel to the server that runs this "
+        "app: for data that must not leave your machine, run the app there."
     )
     if file is not None:
         _take(kind, file.name, file.getvalue(), file.file_id)
+    else:
+        expect_file()
     known = own_data.of_kind(kind)
     if known is not None:
         if file is None:
@@ -98,7 +116,10 @@ def _take(kind: str, name: str, data: bytes, file_id: str) -> None:
 
 
 def _once(key: tuple[Any, ...], said: str, steps: str, spec: tuple[Any, ...]) -> Any:
-    """What a worker makes of the file; the last answer of each kind is kept in the visit, a refusal too."""
+    """What a worker makes of the file.
+
+    The last answer of each kind is kept in the visit, a refusal too.
+    """
     held = st.session_state.get(f"own-{steps}")
     if held is None or held[0] != key:
         with st.spinner(said):
@@ -113,12 +134,23 @@ def _once(key: tuple[Any, ...], said: str, steps: str, spec: tuple[Any, ...]) ->
 
 
 def _choices(kind: str, preview: Preview, file_id: str) -> dict[str, Any]:
-    """How the file was read, for the visitor to correct; another file begins with its own guess. Returns what differs from that."""
+    """How the file was read, for the visitor to correct; another file begins with its own guess.
+
+    Returns what differs from that.
+    """
     st.markdown("**How it is read** — guessed from names and values; correct what is wrong.")
     if preview.head is not None:
-        st.dataframe(
-            preview.head, hide_index=True, width="stretch", alt="The first rows of your file."
-        )
+        # the browser loads what draws tables when the first one comes: it has its room from the
+        # start, for boxes that move close
+        tall = _ROW_PIXELS * (len(preview.head) + 1) + 2
+        with st.container(height=tall, border=False):
+            st.dataframe(
+                preview.head,
+                hide_index=True,
+                width="stretch",
+                height=tall,
+                alt="The first rows of your file.",
+            )
         st.caption(
             f"The first of {preview.rows:,} row{'s' * (preview.rows != 1)}"
             + (
@@ -156,7 +188,10 @@ def _rating_choices(preview: Preview, file_id: str) -> dict[str, Any]:
     given["twice"] = _pick(right, "If a user rates an item twice", TWICE, reading["twice"], file_id)
     with st.expander("The ends of the rating scale"):
         st.markdown(
-            "Private runs clip what they predict to the scale and take its ends as **public**. Read off the data, as they are now, they tell its smallest and largest rating: for a real release write what was known before. The scale must hold all ratings of the file."
+            "Private runs clip what they predict to the scale and take its ends as **public**. "
+            "Read off the data, as they are now, they tell its smallest and largest rating: for "
+            "a real release write what was known before. The scale must hold all ratings of the "
+            "file."
         )
         low, high = st.columns(2)
         given["low"] = low.number_input(
@@ -198,7 +233,10 @@ def _image_choices(preview: Preview, file_id: str) -> dict[str, Any]:
         "side": int(
             left.number_input(
                 "Bring all to this side (pixels; 0: as they are)", 0, 128, int(reading["side"]), key=f"own-side-{file_id}",
-                help="Images must be of one size. 24 to 64 pixels show parts well and take seconds.",
+                help=(
+                    "Images must be of one size. 24 to 64 pixels show parts well and take "
+                    "seconds."
+                ),
             )
         )
     }  # fmt: skip
@@ -242,20 +280,23 @@ def _column(cell: Any, label: str, columns: list[str], usual: str, file_id: str)
 def _ready(kind: str, one: OwnSet) -> None:
     with st.container(border=True):
         st.markdown(
-            f":material/check_circle: **{one.entry.title}** can be chosen on every page that takes {kind}: it is in their menus of datasets."
+            f":material/check_circle: **{one.entry.title}** can be chosen on every page that "
+            f"takes {kind}: it is in their menus of datasets."
         )
         points(controls.plain(note) for note in one.notes)
         st.warning(
-            "**Whatever is computed without noise leaks.** The non-private side of each comparison, its errors, pictures, words and lists are for teaching and for your own eyes: do not publish them, and "
-            "read on each private run what its ε covers and what it leaves out.",
+            "**Whatever is computed without noise leaks.** The non-private side of each "
+            "comparison, its errors, pictures, words and lists are for teaching and for your "
+            "own eyes: do not publish them, and read on each private run what its ε covers and "
+            "what it leaves out.",
             icon=":material/visibility:",
         )
         *links, last = st.columns([2] * len(_PAGES[kind]) + [1], vertical_alignment="center")
-        for cell, (page, title, icon) in zip(links, _PAGES[kind], strict=True):
+        for cell, page in zip(links, _PAGES[kind], strict=True):
             cell.page_link(
                 f"{page}.py",
-                label=f"Use it on the {title} page",
-                icon=f":material/{icon}:",
+                label=f"Use it on the {PAGES[page].title} page",
+                icon=f":material/{PAGES[page].icon}:",
                 query_params={_MENU[page]: one.entry.title},
             )
         last.button(
@@ -277,9 +318,14 @@ def _remove(kind: str, name: str) -> None:
         for step in ("inspect", "read")
         if (held := st.session_state.pop(f"own-{step}", None))
     }
-    # the browser would send the file's number again for the same field: that is another one from now on
+    # the browser would send the file's number again for the same field: that is another one from
+    # now on
     st.session_state[_TURN] = st.session_state.get(_TURN, 0) + 1
     context = get_script_run_ctx()
     if context is not None:
+        manager = context.uploaded_file_mgr
+        assert isinstance(
+            manager, MemoryUploadedFileManager
+        )  # Streamlit has no other, and only this one can forget
         for file in files:
-            context.uploaded_file_mgr.remove_file(context.session_id, file)
+            manager.remove_file(context.session_id, file)

@@ -1,7 +1,8 @@
 """From factorisations to figures.
 
-Lives here: parts as tiles, topics as bars, objective per round, one face rebuilt, spoiled pixels and what took them up. Pure functions of their inputs. Does not live
-here: studies (``factor_study_view``) or page layout.
+Lives here: parts as tiles, topics as bars, objective per round, one face rebuilt, spoiled pixels
+and what took them up. Pure functions of their inputs. Does not live here: studies
+(``factor_study_view``) or page layout.
 """
 
 import math
@@ -25,7 +26,6 @@ from pages.parts.ui.pictures import picture, tiles
 __all__ = [
     "LOOKS",
     "Learned",
-    "document_bars",
     "learned",
     "objective_curves",
     "outlier_tiles",
@@ -52,8 +52,11 @@ _GREY_LINE = "rgba(128,128,128,0.9)"
 
 @dataclass(frozen=True)
 class Learned:
-    """A result as it is shown: its name, and its parts in the order of the first result's, each beside its closest (``order``; ``likeness`` is the cosine, NaN for the
-    first)."""
+    """A result as it is shown.
+
+    Its name, and its parts in the order of the first result's, each beside its closest (``order``;
+    ``likeness`` is the cosine, NaN for the first).
+    """
 
     name: str
     result: FactorResult
@@ -63,7 +66,7 @@ class Learned:
     @property
     def look(self) -> Identity:
         """Colour, dash and marker of its algorithm."""
-        return LOOKS[self.result.spec.algorithm]
+        return LOOKS[self.result.spec.card.name]
 
     @property
     def dictionary(self) -> FloatArray:
@@ -72,18 +75,21 @@ class Learned:
 
 
 def learned(results: Sequence[FactorResult]) -> list[Learned]:
-    """The results with matched parts: the first one's by how much they are used, most used first; the others' by the Hungarian method."""
+    """The results with matched parts.
+
+    The first one's by how much they are used, most used first; the others' by the Hungarian method.
+    """
     first = results[0]
     usage = first.coefficients.sum(axis=1) * np.linalg.norm(first.dictionary, axis=0)
     order = np.argsort(-usage, kind="stable")
     reference = first.dictionary[:, order]
-    out = [Learned(LOOKS[first.spec.algorithm].title, first, order, np.full(len(order), math.nan))]
+    out = [Learned(LOOKS[first.spec.card.name].title, first, order, np.full(len(order), math.nan))]
     for result in results[1:]:
         partner, cosine = match_parts(reference, result.dictionary)
         left = np.setdiff1d(np.arange(result.dictionary.shape[1]), partner)
         places = np.array(partner)
         places[places < 0] = left[: int((places < 0).sum())]
-        out.append(Learned(LOOKS[result.spec.algorithm].title, result, places, cosine))
+        out.append(Learned(LOOKS[result.spec.card.name].title, result, places, cosine))
     return out
 
 
@@ -98,7 +104,10 @@ def part_tiles(item: Learned) -> go.Figure:
 
 @drawn_once.of_results
 def topic_bars(item: Learned, first: int, count: int, words: int = 8) -> Drawn:
-    """Topics ``first`` to ``first + count`` − 1 of one result: their heaviest words, as long as their weight within the topic."""
+    """Topics ``first`` to ``first + count`` − 1 of one result.
+
+    Their heaviest words, as long as their weight within the topic.
+    """
     named = top_words(item.dictionary[:, first : first + count], item.result.clean.words, words)
     titles = []
     for k in range(len(named)):
@@ -144,7 +153,11 @@ def topic_bars(item: Learned, first: int, count: int, words: int = 8) -> Drawn:
 
 @drawn_once.of_results
 def objective_curves(items: Sequence[Learned]) -> Drawn:
-    """Objective per round of each result; at its end 95 % over the choice of images or documents. The average column and scikit-learn's NMF as horizontal lines."""
+    """Objective per round of each result.
+
+    At its end 95 % over the choice of images or documents. The average column and scikit-learn's
+    NMF as horizontal lines.
+    """
     unit = items[0].result.clean.unit
     fig = figure(
         "round (log scale)",
@@ -209,7 +222,9 @@ def objective_curves(items: Sequence[Learned]) -> Drawn:
 
 
 def rebuilt(result: FactorResult, column: int, parts: int) -> tuple[FloatArray, float]:
-    """One image made of its ``parts`` most used parts, and what is left of its length 1 unexplained, ‖v − Wh‖."""
+    """One image made of its ``parts`` most used parts, and what is left of its length 1
+    unexplained, ‖v − Wh‖.
+    """
     weights = result.coefficients[:, column]
     used = np.argsort(-weights * np.linalg.norm(result.dictionary, axis=0), kind="stable")[:parts]
     image = result.dictionary[:, used] @ weights[used]
@@ -241,45 +256,6 @@ def rebuilt_tiles(items: Sequence[Learned], column: int, parts: int) -> Drawn:
         [{"image": name, "error": left, "parts": parts} for name, _, left in pictures]
     )
     return fig, numbers
-
-
-@drawn_once.of_results
-def document_bars(item: Learned, column: int, most: int = 6) -> Drawn:
-    """The topics of one document: how much of what is rebuilt of it each makes up."""
-    result = item.result
-    weights = result.coefficients[item.order, column] * np.linalg.norm(item.dictionary, axis=0)
-    share = weights / max(float(weights.sum()), 1e-300)
-    heads = top_words(item.dictionary, result.clean.words, 3)
-    order = [int(k) for k in np.argsort(-share, kind="stable")[:most] if share[k] > 0.005]
-    rows = pd.DataFrame(
-        [
-            {
-                "topic": f"{k + 1}: " + ", ".join(word for word, _ in heads[k]),
-                "share": float(share[k]),
-            }
-            for k in order
-        ],
-        columns=["topic", "share"],
-    )
-    fig = figure("share of the topic", "", height=110 + 34 * max(len(rows), 1))
-    fig.add_bar(
-        x=rows["share"].tolist(),
-        y=rows["topic"].tolist(),
-        orientation="h",
-        marker={"color": item.look.colour, "opacity": 0.35},
-        text=rows["topic"].tolist(),
-        textposition="inside",
-        insidetextanchor="start",
-        textangle=0,
-        constraintext="none",
-        hovertemplate="%{y}: %{x:.2f}<extra></extra>",
-    )
-    fig.update_xaxes(range=[0, 1.2], tickvals=[0, 0.5, 1])
-    fig.update_yaxes(
-        type="category", visible=False, autorange="reversed"
-    )  # names begin with a number: plotly would take them for numbers
-    fig.update_layout(margin={"r": 10})
-    return fig, rows
 
 
 def _row_of_images(
@@ -319,7 +295,9 @@ def spoiled_shown(item: Learned, most: int = 4) -> int:
 
 @drawn_once.of_results
 def outlier_tiles(item: Learned) -> go.Figure:
-    """Spoiled images, what the outlier matrix R took up of each (its size), and what the parts rebuilt: a row each."""
+    """Spoiled images, what the outlier matrix R took up of each (its size), and what the parts
+    rebuilt: a row each.
+    """
     result = item.result
     shape = result.clean.shape
     assert shape is not None  # images have one

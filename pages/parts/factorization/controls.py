@@ -1,15 +1,17 @@
 """The sidebar of the *Factorization* page.
 
-Lives here: its widgets, and from them to fields of ``FactorSpec``. Does not live here: validation (``FactorSpec``) or running.
+Lives here: its widgets, and from them to fields of ``RunSpec``. Does not live here: validation
+(``RunSpec``) or running.
 """
 
 from typing import Any
 
 import streamlit as st
 
+from dpmc_core.config import parameters
 from dpmc_core.datasets import entry, names
-from dpmc_core.experiments.factor_registry import FACTORIZERS, USUAL_PENALTY
-from dpmc_core.experiments.studies.factorization import FACTOR_STUDIES
+from dpmc_core.experiments.studies.spec import STUDIES
+from dpmc_core.factorization.robust import RobustConfig
 from dpmc_core.privacy import odds_sentence, subject
 from pages.parts.server import user_data as own_data
 from pages.parts.ui import controls, glossary
@@ -26,7 +28,7 @@ __all__ = [
 
 QUESTIONS = {
     "compare": "What is learned?",
-    **{name: study.title for name, study in FACTOR_STUDIES.items()},
+    **{name: study.title for name, study in STUDIES["factorization"].items()},
 }
 DATASETS = {name: entry(name).title for name in names("images", "documents")}
 STOP_WORDS = {"left-out": "left out", "kept": "kept"}
@@ -44,7 +46,8 @@ FACTOR_TITLES = {
     "f_start": STARTS,
     "f_neighbours": NEIGHBOUR_TITLES,
 }
-# parts or topics that suit a set: as published where the paper names them (its Table 2), else a number that reads well
+# parts or topics that suit a set: as published where the paper names them (its Table 2), else a
+# number that reads well
 USUAL_PARTS = {
     "lfw": 16,
     "cartoon": 20,
@@ -74,7 +77,7 @@ def _use_data() -> None:
 
 def data_controls(question: str) -> dict[str, Any]:
     """Which images or documents, spoiled or not, and which words count."""
-    study = FACTOR_STUDIES.get(question)
+    study = STUDIES["factorization"].get(question)
     fit = {
         n: t
         for n, t in own_data.menu("images", "documents").items()
@@ -103,7 +106,10 @@ def data_controls(question: str) -> dict[str, Any]:
         if question == "compare" and controls.switch(
             "Spoil some images",
             "f_spoil",
-            help="A share of the images gets noise on most pixels; errors are still taken on the clean images (nmf-paper, section 4.3).",
+            help=(
+                "A share of the images gets noise on most pixels; errors are still taken on the "
+                "clean images (nmf-paper, section 4.3)."
+            ),
         ):
             fields["contaminated"] = controls.number(
                 "Share spoiled", "f_spoiled", "contaminated", 0.1, step=0.05
@@ -142,7 +148,7 @@ def method_controls(dataset: str, question: str) -> dict[str, Any]:
         fields["rank"] = 2  # the study sets its own, from 2 on
     else:
         fields["rank"] = controls.number(
-            f"How many {word} K", "f_k", "parts", USUAL_PARTS.get(dataset, OWN_PARTS)
+            f"How many {word} K", "f_k", "nmf.rank", USUAL_PARTS.get(dataset, OWN_PARTS)
         )
     return fields
 
@@ -152,7 +158,7 @@ def privacy_controls(dataset: str, question: str) -> dict[str, Any]:
     known = entry(dataset)
     unit = "image" if known.holds == "images" else "document"
     fields: dict[str, Any] = {}
-    own = question != "compare" and FACTOR_STUDIES[question].own_epsilon
+    own = question != "compare" and STUDIES["factorization"][question].own_epsilon
     fields["mechanism"] = (
         controls.choice("Noise of the sound forms", "f_noise", FACTOR_NOISES, "gaussian")
         if question != "rounds"
@@ -175,24 +181,24 @@ def privacy_controls(dataset: str, question: str) -> dict[str, Any]:
         )
         if question in ("compare", "rounds"):
             fields["published_rounds"] = controls.number(
-                "As published: rounds", "f_published_rounds", "rounds", 100, step=10
+                "As published: rounds", "f_published_rounds", "nmf.rounds", 100, step=10
             )
         if question == "compare":
             fields["round_epsilon"] = controls.number(
                 "As published: nominal ε of a round",
                 "f_round_epsilon",
-                "round_epsilon",
+                "round.epsilon",
                 0.5,
                 step=0.1,
             )
             fields["sound_rounds"] = controls.number(
-                "Made sound: rounds", "f_sound_rounds", "rounds", 20
+                "Made sound: rounds", "f_sound_rounds", "nmf.rounds", 20
             )
             fields["sound_inner"] = controls.number(
-                "Made sound: steps per round", "f_sound_inner", "inner_steps", 10
+                "Made sound: steps per round", "f_sound_inner", "nmf.inner", 10
             )
         fields["averaging"] = controls.number(
-            "Made sound: averaging", "f_averaging", "averaging", 0.9, step=0.1
+            "Made sound: averaging", "f_averaging", "private-nmf.averaging", 0.9, step=0.1
         )
         fields["start"] = controls.choice("Made sound: start", "f_start", STARTS, "mean")
         fields["neighbours"] = controls.choice(
@@ -200,7 +206,10 @@ def privacy_controls(dataset: str, question: str) -> dict[str, Any]:
             "f_neighbours",
             NEIGHBOUR_TITLES,
             "add/remove-one",
-            help="What an attacker may not tell: whether one is there at all, or which of two it is. The second asks for noise twice as large.",
+            help=(
+                "What an attacker may not tell: whether one is there at all, or which of two it "
+                "is. The second asks for noise twice as large."
+            ),
         )
     if not own:
         st.caption(odds_sentence(fields["epsilon"], delta, subject(unit)))
@@ -210,9 +219,10 @@ def privacy_controls(dataset: str, question: str) -> dict[str, Any]:
 def side_by_side(shared: dict[str, Any], privacy: dict[str, Any]) -> list[dict[str, Any]]:
     """The fields of the four (with spoiled images five) runs that are compared."""
     spoiled = shared.get("contaminated", 0.0) > 0
-    outliers = {"outlier_penalty": USUAL_PENALTY} if spoiled else {}
+    usual = parameters(RobustConfig)
+    outliers = {"outlier_penalty": usual["outlier_penalty"].default} if spoiled else {}
     shared = {**shared, "delta": privacy["delta"]}
-    noise = {
+    noise: dict[str, Any] = {
         name: privacy[name]
         for name in ("mechanism", "alpha", "epsilon", "neighbours")
         if name in privacy
@@ -228,9 +238,8 @@ def side_by_side(shared: dict[str, Any], privacy: dict[str, Any]) -> list[dict[s
         "averaging": privacy["averaging"],
         "start": privacy["start"],
     }
-    robust = FACTORIZERS["robust-nmf"]
     runs: list[dict[str, Any]] = [
-        {"algorithm": "nmf", **({"inner": robust.inner} if spoiled else {})}
+        {"algorithm": "nmf", **({"inner": usual["inner"].default} if spoiled else {})}
     ]  # beside robust NMF: as many steps
     if spoiled:
         runs.append({"algorithm": "robust-nmf", **outliers})
@@ -239,5 +248,4 @@ def side_by_side(shared: dict[str, Any], privacy: dict[str, Any]) -> list[dict[s
         {"algorithm": "private-nmf", **noise, **sound, **outliers},
         {"algorithm": "moment-nmf", **noise},
     ]
-    assert all(run["algorithm"] in FACTORIZERS for run in runs)
     return [{**shared, **run} for run in runs]

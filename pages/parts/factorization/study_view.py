@@ -1,6 +1,7 @@
 """Studies on the *Factorization* page: many runs for one question.
 
-Lives here: their figure, their sentences, and what is shown of them. Does not live here: controls or running.
+Lives here: their figure, their sentences, and what is shown of them. Does not live here: controls
+or running.
 """
 
 import json
@@ -11,21 +12,19 @@ import pandas as pd
 import streamlit as st
 from plotly.subplots import make_subplots
 
-from dpmc_core.datasets import entry
-from dpmc_core.experiments.studies.factor_engine import FactorPoint, FactorStudyResult
-from dpmc_core.experiments.studies.factorization import FACTOR_STUDIES, MEASURES
+from dpmc_core.experiments.studies.result import StudyResult
+from dpmc_core.experiments.studies.spec import MEASURES
 from dpmc_core.experiments.tasks.factorize import TRIVIAL
-from dpmc_core.metrics.topics import W2V_WARNING
 from dpmc_core.paths import RESULTS
 from dpmc_core.wording import three
 from pages.parts.factorization.charts import LOOKS
+from pages.parts.factorization.study_sentences import algorithm_of, factor_sentences, series_of
 from pages.parts.server import jobs
 from pages.parts.ui.bullet_list import notice
 from pages.parts.ui.figures import Drawn, Label, draw, label_ends, show
 
 __all__ = [
     "factor_curves",
-    "factor_sentences",
     "factor_study_result",
     "factor_study_so_far",
     "stored",
@@ -38,33 +37,20 @@ _GRID = "rgba(128,128,128,0.18)"
 
 
 @lru_cache(maxsize=1)
-def stored() -> dict[str, FactorStudyResult]:
-    """Results that come with the app, by kind of study: made by ``python -m benchmarks.factor_studies`` on made data."""
+def stored() -> dict[str, StudyResult]:
+    """Results that come with the app, by kind of study.
+
+    Made by ``python -m benchmarks.factor_studies`` on made data.
+    """
     with _STORED.open(encoding="utf-8") as file:
-        return {kind: FactorStudyResult.from_summary(raw) for kind, raw in json.load(file).items()}
+        return {kind: StudyResult.from_summary(raw) for kind, raw in json.load(file).items()}
 
 
-def series_of(result: FactorStudyResult) -> dict[str, list[FactorPoint]]:
-    """The points of each line, in order of x."""
-    out: dict[str, list[FactorPoint]] = {}
-    for point in result.points:
-        out.setdefault(point.series, []).append(point)
-    return {name: sorted(points, key=lambda p: p.x) for name, points in out.items()}
-
-
-def _algorithm_of(name: str) -> str:
-    if name.startswith("Robust"):
-        return "robust-nmf"
-    if name.startswith("as published"):
-        return "private-nmf-published"
-    if name.startswith("Moment"):
-        return "moment-nmf"
-    return "nmf" if name.startswith("NMF") else "private-nmf"
-
-
-def factor_curves(result: FactorStudyResult) -> Drawn:
-    """Each measure of the study against what it varies, one below the other, with 95 % t-intervals over seeds."""
-    kind, measures = FACTOR_STUDIES[result.spec.kind], result.measures
+def factor_curves(result: StudyResult) -> Drawn:
+    """Each measure of the study against what it varies, one below the other, with 95 % t-intervals
+    over seeds.
+    """
+    kind, measures = result.spec.study, result.measures
     down = max(len(measures), 1)
     fig = make_subplots(
         rows=down, cols=1, shared_xaxes=True, vertical_spacing=_GAP / (_PANEL * down)
@@ -86,7 +72,7 @@ def factor_curves(result: FactorStudyResult) -> Drawn:
             seen = [p for p in points if math.isfinite(p.mean(measure))]
             if not seen:
                 continue
-            look = LOOKS[_algorithm_of(name)]
+            look = LOOKS[algorithm_of(name)]
             quiet = name.endswith("no noise")
             half = [
                 0.0 if math.isnan(p.half_width(measure)) else p.half_width(measure) for p in seen
@@ -120,7 +106,7 @@ def factor_curves(result: FactorStudyResult) -> Drawn:
                 for p in seen
             ]
         if measure == "objective":
-            lines = [(f"{TRIVIAL} (trivial)", result.trivial)]
+            lines = [(f"{TRIVIAL} (trivial)", result.trivial[TRIVIAL])]
             lines += (
                 [("scikit-learn's NMF", result.yardstick)]
                 if result.spec.kind not in ("parts", "people")
@@ -165,108 +151,9 @@ def factor_curves(result: FactorStudyResult) -> Drawn:
     return fig, pd.DataFrame(rows)
 
 
-def factor_sentences(result: FactorStudyResult) -> list[str]:
-    """What a study shows, from its numbers."""
-    kind, by_name = result.spec.kind, series_of(result)
-    out = []
-
-    def end(name: str, measure: str, place: int = -1) -> float:
-        return by_name[name][place].mean(measure)
-
-    moment = next((n for n in by_name if n.startswith("Moment")), None)
-    sound = next(
-        (n for n in by_name if _algorithm_of(n) == "private-nmf" and not n.endswith("no noise")),
-        None,
-    )
-    if kind == "epsilon" and moment and sound:
-        for name in (moment, sound):
-            won = _from_where_on(
-                [p.against_trivial[0] + p.against_trivial[1] < 0 for p in by_name[name]]
-            )
-            if won is not None:
-                out.append(
-                    f"**{name}** beats the average from ε = {three(by_name[name][won].x)} on (paired over seeds, 95 %)."
-                )
-            elif all(len(p.trivial) > 1 for p in by_name[name]):
-                out.append(f"**{name}** is not shown to beat the average at any of these ε.")
-        shared = [
-            (a, b) for a, b in zip(by_name[moment], by_name[sound], strict=False) if a.x == b.x
-        ]
-        ahead = [a.x for a, b in shared if a.mean("objective") < b.mean("objective")]
-        out.append(f"Moment NMF has the lower mean objective at {len(ahead)} of {len(shared)} ε.")
-    if kind == "rounds":
-        loud = by_name.get("as published (not private)", [])
-        if loud:
-            low, high = (
-                min(p.mean("objective") for p in loud),
-                max(p.mean("objective") for p in loud),
-            )
-            where = (
-                f"at {low:.5f}"
-                if f"{low:.5f}" == f"{high:.5f}"
-                else f"between {low:.5f} and {high:.5f}"
-            )
-            out.append(
-                f"**As published, ε hardly matters**: its objective stays {where} while the overall ε by the paper's own formula goes from {three(loud[0].mean('epsilon'))} to "
-                f"{three(loud[-1].mean('epsilon'))}. Noise that changes nothing protects nothing: the parts are the raw data's."
-            )
-        if moment:
-            out.append(
-                f"Spending the same overall ε on two releases, {moment} goes from {three(end(moment, 'objective', 0))} to {three(end(moment, 'objective'))}."
-            )
-    if kind == "people" and moment:
-        there = _from_where_on([p.mean("found") >= 0.9 for p in by_name[moment]])
-        if there is not None:
-            out.append(
-                f"**{moment}** finds nine in ten true parts from {by_name[moment][there].x:,.0f} on: privacy needs many."
-            )
-        published = by_name.get("as published (not private)")
-        if published:
-            out.append(
-                f"As published finds {100 * published[-1].mean('found'):.0f} % even of the most: its parts stay where the singular vectors put them."
-            )
-    if kind == "parts":
-        if "npmi" in result.measures:
-            name = next(n for n in by_name if n.startswith("NMF"))
-            best = max(by_name[name], key=lambda p: p.mean("npmi"))
-            out.append(
-                f"By NPMI, {best.x:.0f} topics go together best without noise ({three(best.mean('npmi'))})."
-            )
-        if "tc_w2v" in result.measures:
-            out.append(W2V_WARNING)
-        if not out and moment:
-            out.append(
-                f"With the most parts the objective is {three(end(moment, 'objective'))} for {moment}."
-            )
-    if kind == "outliers":
-        plain, robust = by_name.get("NMF, no noise", []), by_name.get("Robust NMF, no noise", [])
-        for a, b in zip(plain, robust, strict=False):
-            seeds = min(
-                len(a.values["objective"]), len(b.values["objective"])
-            )  # a study may be stopped between the two
-            if a.x in (0.1, 0.2) and seeds > 1:
-                pairs = (b.values["objective"][:seeds], a.values["objective"][:seeds])
-                apart = FactorPoint(
-                    series="", x=a.x, values={"objective": pairs[0]}, trivial=pairs[1]
-                ).against_trivial
-                told = "" if abs(apart[0]) > apart[1] else ", not told apart from nothing"
-                out.append(
-                    f"With {100 * a.x:.0f} % spoiled, robust minus plain is {apart[0]:+.4f} ± {apart[1]:.2g} on the clean images{told}."
-                )
-    return out
-
-
-def _from_where_on(held: list[bool]) -> int | None:
-    """Where the last unbroken run of True begins that reaches the end; None if the last is False."""
-    place = len(held)
-    while place and held[place - 1]:
-        place -= 1
-    return place if place < len(held) else None
-
-
 def factor_study_so_far(job: jobs.Job) -> bool:
     """The points of a running study, if there are any."""
-    result: FactorStudyResult | None = job.results[0]
+    result: StudyResult | None = job.results[0]
     if result is None:
         return False
     figure, _ = factor_curves(result)
@@ -274,15 +161,17 @@ def factor_study_so_far(job: jobs.Job) -> bool:
     return True
 
 
-def factor_study_result(result: FactorStudyResult, example: bool = False) -> None:
+def factor_study_result(result: StudyResult, example: bool = False) -> None:
     """Figure, sentences, and what was run."""
-    kind, base = FACTOR_STUDIES[result.spec.kind], result.spec.base
-    at = "" if kind.own_epsilon else f", total ε = {three(base.epsilon or 1.0)}"
+    kind, base = result.spec.study, result.spec.base
+    at = "" if kind.own_epsilon else f", total ε = {three(base.noise.epsilon or 1.0)}"
     if example:
         what = "cartoon faces" if base.dataset == "cartoon" else "documents on synthetic topics"
-        number = "" if result.spec.kind == "people" else f"{base.n_samples:,} "
+        number = "" if result.spec.kind == "people" else f"{base.data.n_samples:,} "
         st.caption(
-            f":material/info: **Stored example**: {number}{what}, K = {base.rank}{at}, up to {result.spec.seeds} seeds. Press *Run* to compute with the settings in the sidebar."
+            f":material/info: **Stored example**: {number}{what}, K = "
+            f"{base.algorithm.rank}{at}, up to {result.spec.seeds} seeds. Press *Run* to "
+            "compute with the settings in the sidebar."
         )
     figure, numbers = factor_curves(result)
     sentences = factor_sentences(result)
@@ -294,22 +183,34 @@ def factor_study_result(result: FactorStudyResult, example: bool = False) -> Non
     )
     notice(sentences)
     unfinished = "" if result.finished else f" Stopped after {result.runs} of {result.total} runs."
-    unit = "image" if entry(base.dataset).holds == "images" else "document"
+    unit = "image" if base.data.entry.holds == "images" else "document"
     counted = {
-        "rounds": f"The ε on the axis is the paper's, of one round, for one {unit} replaced by another; the sound lines have the same overall ε for the same neighbours.",
+        "rounds": (
+            f"The ε on the axis is the paper's, of one round, for one {unit} replaced by "
+            "another; the sound lines have the same overall ε for the same neighbours."
+        ),
     }.get(
         result.spec.kind,
-        f"ε is of one run, at δ = {base.delta:g}, for one {unit} {'replaced by another' if base.neighbours == 'replace-one' else 'added or removed'}.",
+        f"ε is of one run, at δ = {base.noise.delta:g}, for one {unit} "
+        f"{'replaced by another' if base.algorithm.neighbours == 'replace-one' else 'added or removed'}.",
     )
     lines = (
         ""
         if result.spec.kind in ("people", "parts")
-        else f" The average column, which is trivial, has an objective of {three(result.trivial)}, scikit-learn's NMF {three(result.yardstick)}."
+        else (
+            " The average column, which is trivial, has an objective of "
+            f"{three(result.trivial[TRIVIAL])}, scikit-learn's NMF {three(result.yardstick)}."
+        )
     )
     st.caption(
-        f"{result.runs} runs in {result.seconds:.0f} s. Means over up to {result.spec.seeds} seeds (noise and start, and the data where they are made or spoiled anew); bars: 95 % t-intervals of the mean; one run where nothing is random.{unfinished} "
-        f"After {kind.source}. Settings stay the same along a line, and were not tuned for its points; moment NMF's and the sound form's constants were chosen on CBCL, cartoon faces and synthetic topics, so figures on those are slightly flattered. {counted} Lines called *no noise* or *not private*, and the dotted ones, protect nobody.{lines} Objectives and coherence are "
-        "computed from the data without noise."
+        f"{result.runs} runs in {result.seconds:.0f} s. Means over up to {result.spec.seeds} "
+        "seeds (noise and start, and the data where they are made or spoiled anew); bars: 95 % "
+        f"t-intervals of the mean; one run where nothing is random.{unfinished} After "
+        f"{kind.source}. Settings stay the same along a line, and were not tuned for its "
+        "points; moment NMF's and the sound form's constants were chosen on CBCL, cartoon faces "
+        f"and synthetic topics, so figures on those are slightly flattered. {counted} Lines "
+        f"called *no noise* or *not private*, and the dotted ones, protect nobody.{lines} "
+        "Objectives and coherence are computed from the data without noise."
     )
     with st.expander(
         "Take it with you", icon=":material/download:", on_change="rerun", key="f-study-take"
@@ -323,8 +224,6 @@ def factor_study_result(result: FactorStudyResult, example: bool = False) -> Non
                 on_click="ignore",
             )
             st.code(
-                "from dpmc_core.experiments import FactorSpec\nfrom dpmc_core.experiments.studies.factorization import FactorStudySpec\nfrom dpmc_core.experiments.studies.factor_engine import factor_study\n\n"
-                f"base = FactorSpec({', '.join(f'{k}={v!r}' for k, v in base.changes().items())})\n"
-                f"result = factor_study(FactorStudySpec(kind={result.spec.kind!r}, base=base, seeds={result.spec.seeds}))\n",
+                result.spec.python(),
                 language="python",
             )

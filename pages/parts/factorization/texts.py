@@ -1,6 +1,7 @@
 """What to notice about factorisations.
 
-Lives here: sentences written from the numbers on screen, by pure functions. Does not live here: numbers (``dpmc_core``).
+Lives here: sentences written from the numbers on screen, by pure functions. Does not live here:
+numbers (``dpmc_core``).
 """
 
 import math
@@ -20,7 +21,10 @@ def trivial_sentence(item: Learned) -> str:
     apart, half = result.against_trivial
     unit = result.clean.unit
     if abs(apart) <= half:
-        return f"**{item.name}** is not told apart from the trivial predictor, the average {unit}, by these {unit}s."
+        return (
+            f"**{item.name}** is not told apart from the trivial predictor, the average {unit}, "
+            f"by these {unit}s."
+        )
     verdict = "beats" if apart < 0 else "**loses to**"
     way = (
         ""
@@ -32,12 +36,13 @@ def trivial_sentence(item: Learned) -> str:
 
 def notice_factors(items: Sequence[Learned]) -> list[str]:
     """What the results on screen show."""
-    by_name = {item.result.spec.algorithm: item for item in items}
+    by_name = {item.result.spec.card.name: item for item in items}
     out = []
     published = by_name.get("private-nmf-published")
     if published is not None and published.result.final.moved is not None:
         out.append(
-            f"**As published is not private.** Its parts start from the raw data's singular vectors and moved {100 * published.result.final.moved:.2g} % from there in "
+            "**As published is not private.** Its parts start from the raw data's singular "
+            f"vectors and moved {100 * published.result.final.moved:.2g} % from there in "
             f"{published.result.final.iteration} noisy rounds"
             + (
                 ": what it shows is the start. The noise protects steps that hardly happen."
@@ -48,14 +53,15 @@ def notice_factors(items: Sequence[Learned]) -> list[str]:
     out += [
         trivial_sentence(item)
         for item in items
-        if item.result.spec.algorithm not in ("nmf", "sklearn-nmf")
+        if item.result.spec.card.name not in ("nmf", "sklearn-nmf")
     ]
     moment = by_name.get("moment-nmf")
     if moment is not None and moment.result.statement.private and not moment.result.way >= 0.8:
         clean = moment.result.clean
         unit = clean.unit
         out.append(
-            f"Privacy needs many: {len(clean):,} {unit}s are few for this ε. Try a larger ε, or made data with a larger N (*Does more data help?*)."
+            f"Privacy needs many: {len(clean):,} {unit}s are few for this ε. Try a larger ε, or "
+            "made data with a larger N (*Does more data help?*)."
         )
     plain, robust = by_name.get("nmf"), by_name.get("robust-nmf")
     if plain is not None and robust is not None:
@@ -71,7 +77,8 @@ def notice_factors(items: Sequence[Learned]) -> list[str]:
     if any(math.isfinite(s) for s in scores.values()):
         said = ", ".join(f"{name} {s:.2f}" for name, s in scores.items() if math.isfinite(s))
         out.append(
-            f"Do a topic's words occur together? NPMI from −1 (never) to 1 (always): {said}.{_unscored(items)}"
+            "Do a topic's words occur together? NPMI from −1 (never) to 1 (always): "
+            f"{said}.{_unscored(items)}"
         )
     return out
 
@@ -84,7 +91,8 @@ def _unscored(items: Sequence[Learned]) -> str:
         missing = 0 if scores is None else int((~np.isfinite(scores)).sum())
         if missing:
             out.append(
-                f"{missing} of {item.name}'s {item.result.spec.rank} topics have fewer than two words and no score"
+                f"{missing} of {item.name}'s {item.result.spec.algorithm.rank} topics have "
+                "fewer than two words and no score"
             )
     return " " + "; ".join(out) + "." if out else ""
 
@@ -109,6 +117,7 @@ def _outlier_sentence(plain: Learned, robust: Learned) -> str:
     if abs(change) <= half:
         return "On the clean images the robust parts and the plain ones are not told apart."
     return (
-        f"On the clean images the robust parts err {'less' if change < 0 else 'more'} than the plain ones, by {three(abs(change))} ± {half:.2g} (over images; one draw of spoiled "
+        f"On the clean images the robust parts err {'less' if change < 0 else 'more'} than the "
+        f"plain ones, by {three(abs(change))} ± {half:.2g} (over images; one draw of spoiled "
         "pixels)."
     )

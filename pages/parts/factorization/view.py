@@ -1,9 +1,5 @@
-"""Parts and topics learned in several ways, side by side.
+"""Parts and topics learned in several ways, side by side."""
 
-Lives here: what the *Factorization* page shows of factorisation runs. Does not live here: its controls, running, studies, or charts.
-"""
-
-import json
 import math
 from collections.abc import Sequence
 
@@ -12,13 +8,14 @@ import pandas as pd
 import streamlit as st
 
 from dpmc_core.errors import DPMCError
-from dpmc_core.experiments import FactorResult, FactorSpec, factorize
-from dpmc_core.experiments.factor_registry import FACTORIZERS
+from dpmc_core.experiments import FactorResult, RunSpec, run
 from dpmc_core.metrics.topics import W2V_WARNING, tc_w2v
 from dpmc_core.privacy import odds_sentence, subject
-from dpmc_core.wording import finite, three
+from dpmc_core.wording import three
 from pages.parts.factorization import charts as factor_charts
 from pages.parts.factorization.charts import Learned, learned
+from pages.parts.factorization.one_sample import document_topics, rebuilt_image
+from pages.parts.factorization.take_away import take_away
 from pages.parts.factorization.texts import notice_factors
 from pages.parts.server import jobs
 from pages.parts.server.sandbox import learn_words
@@ -33,9 +30,9 @@ _TOPICS_SHOWN = 6
 
 
 @st.cache_resource(max_entries=4, show_spinner="Learning the example's parts…")
-def example(specs: tuple[FactorSpec, ...]) -> list[FactorResult]:
+def example(specs: tuple[RunSpec, ...]) -> list[FactorResult]:
     """Finished results of a few small specs."""
-    return [factorize(spec) for spec in specs]
+    return [run(spec) for spec in specs]
 
 
 def factors_so_far(job: jobs.Job) -> bool:
@@ -52,7 +49,7 @@ def factors_so_far(job: jobs.Job) -> bool:
                 st.markdown(f"**{item.name}**")
                 draw(
                     factor_charts.part_tiles(item),
-                    f"live-{item.result.spec.algorithm}",
+                    f"live-{item.result.spec.card.name}",
                     f"Parts so far: {item.name}.",
                     toolbar=False,
                 )
@@ -68,7 +65,8 @@ def factor_results(results: Sequence[FactorResult | None]) -> None:
     images = done[0].clean.unit == "image"
     if len(done) < len(results):
         st.info(
-            f"Stopped before {len(results) - len(done)} of the {len(results)} methods had begun: they are not shown."
+            f"Stopped before {len(results) - len(done)} of the {len(results)} methods had "
+            "begun: they are not shown."
         )
     (_parts if images else _topics)(items)
     notice([*notice_factors(items), *map(controls.plain, done[0].samples.notes)])
@@ -78,18 +76,26 @@ def factor_results(results: Sequence[FactorResult | None]) -> None:
     show(figure, "objective", f"Objective per round. At the end: {said}.", numbers)
     unit = done[0].clean.unit
     st.caption(
-        f"Lower is better. Every dictionary is judged by the non-negative weights that suit it best on the {'clean ' if done[0].samples.spoiled.size else ''}data (nmf-paper, eq. 15, at the best weights; columns of length 1), which is the data it was learned from. "
-        f"Bars at the ends: 95 % over the choice of {unit}s, for the {'parts' if images else 'topics'} shown. Each curve is one draw of noise and start; the studies repeat with other seeds."
+        "Lower is better. Every dictionary is judged by the non-negative weights that suit it "
+        f"best on the {'clean ' if done[0].samples.spoiled.size else ''}data (nmf-paper, eq. "
+        "15, at the best weights; columns of length 1), which is the data it was learned from. "
+        f"Bars at the ends: 95 % over the choice of {unit}s, for the "
+        f"{'parts' if images else 'topics'} shown. Each curve is one draw of noise and start; "
+        "the studies repeat with other seeds."
     )
     for column, item in zip(st.columns(len(items)), items, strict=True):
         with column:
             _account(item)
-    (_rebuild if images else _documents)(items)
-    _export(items)
+    (rebuilt_image if images else document_topics)(items)
+    take_away(items)
 
 
 def _size(result: FactorResult) -> str:
-    return f"N = {len(result.clean):,} {result.clean.unit}s of {result.clean.dimension:,} {'pixels' if result.clean.unit == 'image' else 'words'}, K = {result.spec.rank}"
+    return (
+        f"N = {len(result.clean):,} {result.clean.unit}s of {result.clean.dimension:,} "
+        f"{'pixels' if result.clean.unit == 'image' else 'words'}, K = "
+        f"{result.spec.algorithm.rank}"
+    )
 
 
 def _parts(items: list[Learned]) -> None:
@@ -106,25 +112,27 @@ def _parts(items: list[Learned]) -> None:
             alt = f"{item.dictionary.shape[1]} parts learned by {item.name}.{near}"
             draw(
                 factor_charts.part_tiles(item),
-                f"parts-{item.result.spec.algorithm}",
+                f"parts-{item.result.spec.card.name}",
                 alt,
                 toolbar=False,
             )
             st.caption(_how(item) + near)
     st.caption(
-        f"{_size(items[0].result)}. White is strong; every part is as bright as its own brightest pixel. In the same place stand the parts that are most alike (cosine, matched one to one)."
+        f"{_size(items[0].result)}. White is strong; every part is as bright as its own "
+        "brightest pixel. In the same place stand the parts that are most alike (cosine, "
+        "matched one to one)."
     )
 
 
 def _how(item: Learned) -> str:
     spec = item.result.spec
     rounds = item.result.final.iteration
-    if spec.mechanism == "none":
+    if spec.noise.mechanism == "none":
         return f"{_rounds(rounds)}, no noise."
-    if FACTORIZERS[spec.algorithm].claims == "sound":
-        times = "released once" if spec.algorithm == "moment-nmf" else _rounds(rounds)
-        return f"{times}, total ε = {three(spec.epsilon or 1.0)}."
-    return f"{_rounds(rounds)}, nominal ε = {three(spec.epsilon or 0.5)} each."
+    if spec.card.guarantee:
+        times = "released once" if spec.card.name == "moment-nmf" else _rounds(rounds)
+        return f"{times}, total ε = {three(spec.noise.epsilon or 1.0)}."
+    return f"{_rounds(rounds)}, nominal ε = {three(spec.noise.epsilon or 0.5)} each."
 
 
 def _rounds(count: int) -> str:
@@ -147,12 +155,15 @@ def _topics(items: list[Learned]) -> None:
             heads = numbers.groupby("topic")["word"].first().tolist() if len(numbers) else []
             show(
                 figure,
-                f"topics-{item.result.spec.algorithm}",
-                f"Heaviest words of each topic by {item.name}; their first words: {', '.join(heads)}.",
+                f"topics-{item.result.spec.card.name}",
+                f"Heaviest words of each topic by {item.name}; their first words: "
+                f"{', '.join(heads)}.",
                 numbers,
             )
     st.caption(
-        f"{_size(items[0].result)}. Bars: a word's weight relative to the heaviest of its topic. Rows compare: topics are matched one to one to the first method's by the cosine of their weights (*likeness*)."
+        f"{_size(items[0].result)}. Bars: a word's weight relative to the heaviest of its "
+        "topic. Rows compare: topics are matched one to one to the first method's by the cosine "
+        "of their weights (*likeness*)."
     )
     result = items[0].result
     with st.expander(
@@ -210,7 +221,10 @@ def _account(item: Learned) -> None:
         st.metric(
             "objective",
             f"{result.final.objective:.4f}",
-            help=f"Half the squared error of one {result.clean.unit} of length 1, on average; ± is half of a 95 % interval over the choice of {result.clean.unit}s.",
+            help=(
+                f"Half the squared error of one {result.clean.unit} of length 1, on average; ± "
+                f"is half of a 95 % interval over the choice of {result.clean.unit}s."
+            ),
         )
         apart, half = result.against_trivial
         lines = [
@@ -221,7 +235,8 @@ def _account(item: Learned) -> None:
             lines.append(f"{100 * result.way:.0f} % of the way to scikit-learn's NMF")
         if result.final.found is not None:
             lines.append(
-                f"true {'parts' if result.clean.unit == 'image' else 'topics'} found: {100 * result.final.found:.0f} %"
+                f"true {'parts' if result.clean.unit == 'image' else 'topics'} found: "
+                f"{100 * result.final.found:.0f} %"
             )
         if result.coherence is not None and np.isfinite(result.coherence).any():
             lines.append(f"NPMI {np.nanmean(result.coherence):.2f}")
@@ -234,140 +249,18 @@ def _account(item: Learned) -> None:
             return
         if statement.nominal:
             st.warning(
-                f"**Not private**, whatever its ε says: {statement.label} counts noise on steps, not the start. (The paper calls a round's noise ε = {three(item.result.spec.epsilon or 0.5)} for each of two statistics; exactly "
-                "counted, one such draw has the smaller ε given here.) Its noise is always Gaussian.",
+                f"**Not private**, whatever its ε says: {statement.label} counts noise on "
+                "steps, not the start. (The paper calls a round's noise ε = "
+                f"{three(item.result.spec.noise.epsilon or 0.5)} for each of two statistics; "
+                "exactly counted, one such draw has the smaller ε given here.) Its noise is "
+                "always Gaussian.",
                 icon=":material/gpp_bad:",
             )
         else:
             st.markdown(f":material/shield: {statement.label}")
             st.caption(odds_sentence(statement.epsilon, statement.delta, subject(statement.unit)))
         st.caption(
-            f"Unit: one {statement.unit}; neighbours: {statement.neighbours}. Counted by {statement.how}."
+            f"Unit: one {statement.unit}; neighbours: {statement.neighbours}. Counted by "
+            f"{statement.how}."
         )
         counted(statement)
-
-
-def _rebuild(items: list[Learned]) -> None:
-    """One image made of more and more of its parts, and what the outlier matrix took up."""
-    first = items[0].result
-    st.subheader("Rebuild one image from its parts", anchor=False)
-    left, right = st.columns(2)
-    with left:
-        column = (
-            controls.whole(
-                "Image",
-                "f_image",
-                1,
-                len(first.clean),
-                1 + int(first.samples.spoiled[0]) if first.samples.spoiled.size else 1,
-            )
-            - 1
-        )
-    with right:
-        if st.session_state.get("f-used-of", first.spec.rank) != first.spec.rank:
-            st.session_state["f_used"] = (
-                first.spec.rank
-            )  # other results: all of their parts, until somebody asks for fewer
-        st.session_state["f-used-of"] = first.spec.rank
-        parts = controls.whole(
-            f"Made of its most used parts, of {first.spec.rank}",
-            "f_used",
-            1,
-            first.spec.rank,
-            first.spec.rank,
-            sliding=True,
-        )
-    figure, numbers = factor_charts.rebuilt_tiles(items, column, parts)
-    said = "; ".join(f"{row['image']} {row['error']:.3f}" for row in numbers.to_dict("records")[1:])
-    show(
-        figure,
-        "rebuilt",
-        f"Image {column + 1} and how each method rebuilds it from {parts} parts; error: {said}.",
-        numbers,
-    )
-    label = f" ({first.clean.labels[column]})" if first.clean.labels else ""
-    st.caption(
-        f"Image {column + 1}{label}. Made of {'all' if parts == first.spec.rank else 'the'} {parts}{'' if parts == first.spec.rank else ' most used'} parts, for every method. Error: what is left of its length 1. The weights are fitted to this image without noise, for whoever holds it."
-    )
-    for item in items:
-        if (
-            item.result.outliers is not None
-            and item.result.samples.spoiled.size
-            and item.result.spec.algorithm == "robust-nmf"
-        ):
-            st.subheader("What the outlier matrix took up", anchor=False)
-            shown = factor_charts.spoiled_shown(item)
-            draw(
-                factor_charts.outlier_tiles(item),
-                "outliers",
-                f"{shown} spoiled images, the size of what the outlier matrix took from each, and the images rebuilt from parts.",
-                toolbar=False,
-            )
-            st.caption(
-                f"{shown} spoiled images (top), the size of R, what was set aside as outliers, for each (middle), and what the parts rebuild of the clean images (bottom), by Robust NMF."
-            )
-
-
-def _documents(items: list[Learned]) -> None:
-    """Which topics one document holds, by each method; and the topics of each class where there are classes."""
-    clean = items[0].result.clean
-    st.subheader("The topics of one document", anchor=False)
-    column = controls.whole("Document", "f_document", 1, len(clean), 1) - 1
-    if clean.texts:
-        start = clean.texts[column]
-        st.text(start[:400] + ("…" if len(start) > 400 else ""))
-    if clean.labels:
-        st.caption(f"Class in the data: {controls.plain(clean.labels[column])}")
-    for place, item in zip(st.columns(len(items)), items, strict=True):
-        with place:
-            figure, numbers = factor_charts.document_bars(item, column)
-            top = numbers.iloc[0] if len(numbers) else None
-            alt = f"Topics of document {column + 1} by {item.name}." + (
-                f" Most: {top['topic']}." if top is not None else ""
-            )
-            st.markdown(f"**{item.name}**")
-            show(figure, f"document-{item.result.spec.algorithm}", alt, numbers)
-    st.caption(
-        "Share of each topic in what is rebuilt of this document; the weights are fitted to it without noise, for whoever holds it."
-    )
-
-
-def _export(items: list[Learned]) -> None:
-    """Downloads and the same run elsewhere."""
-    with st.expander(
-        "Take it with you", icon=":material/download:", on_change="rerun", key="f-take"
-    ) as fold:
-        if not fold.open:
-            return
-        st.download_button(
-            "Results with ledgers (JSON)",
-            data=lambda: json.dumps([finite(i.result.summary()) for i in items], indent=1),
-            file_name="dpmc-factors.json",
-            mime="application/json",
-            on_click="ignore",
-        )
-        for item in items:
-            algorithm = item.result.spec.algorithm
-            if item.result.ledger.private:
-                st.download_button(
-                    f"Ledger of {item.name} (JSON)",
-                    data=lambda result=item.result: json.dumps(result.ledger.as_dict(), indent=1),
-                    file_name=f"dpmc-ledger-{algorithm}.json",
-                    mime="application/json",
-                    key=f"ledger-{algorithm}",
-                    on_click="ignore",
-                )
-            st.download_button(
-                f"Parts of {item.name} (CSV)",
-                data=lambda result=item.result: pd.DataFrame(
-                    result.dictionary, index=list(result.clean.words) or None
-                ).to_csv(),
-                file_name=f"dpmc-parts-{algorithm}.csv",
-                mime="text/csv",
-                key=f"parts-csv-{algorithm}",
-                on_click="ignore",
-            )
-        for item in items:
-            st.markdown(f"**{item.name}** on the command line, and in Python:")
-            st.code(item.result.spec.command(), language="bash")
-            st.code(item.result.spec.python(), language="python")

@@ -1,6 +1,6 @@
-"""The one picture of the Home page.
+"""The one picture of the Home page: the small run behind it and its figure.
 
-Lives here: the small run behind it and its figure, kept for all visitors, and all of its first seed made before anybody asks. Does not live here: the page.
+Both are kept for all visitors, and all of the first seed is made before anybody asks.
 """
 
 import time
@@ -26,8 +26,11 @@ _PAUSE = 0.3  # seconds between two pictures made ahead: visitors come first
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Picture:
-    """A corner of the true matrix and of the completed one, the held-out RMSE (clipped) of that and of the best trivial predictor, the standard
-    deviation of the noise, and the label of the statement."""
+    """A corner of the true matrix and of the completed one, and what the run came to.
+
+    The held-out RMSE (clipped) of it and of the best trivial predictor, the standard deviation of
+    the noise, and the label of the statement.
+    """
 
     truth: NDArray[np.float64]
     completed: NDArray[np.float64]
@@ -39,9 +42,8 @@ class Picture:
 
 @lru_cache(maxsize=256)
 def picture(mechanism: str, epsilon: float, seed: int) -> Picture:
-    """The run of ``mechanism`` ("none": without noise) at nominal ``epsilon`` for each draw."""
-    noise = {} if mechanism == "none" else {"mechanism": mechanism, "epsilon": epsilon}
-    spec = RunSpec(
+    """Run ``mechanism`` ("none": no noise) at nominal ``epsilon`` for each draw."""
+    spec = RunSpec.of(
         n_users=150,
         n_items=150,
         true_rank=4,
@@ -50,10 +52,12 @@ def picture(mechanism: str, epsilon: float, seed: int) -> Picture:
         reg=0.5,
         iterations=15,
         seed=seed,
-        **noise,
     )
-    result = run(spec)
+    result = run(
+        spec if mechanism == "none" else spec.replace(mechanism=mechanism, epsilon=epsilon)
+    )
     truth = result.split.test.truth
+    assert truth is not None  # the data are made
     return Picture(
         truth=truth.left[:_SIZE] @ truth.right[:_SIZE].T,
         completed=result.model.user_factors[:_SIZE] @ result.model.item_factors[:_SIZE].T,
@@ -66,7 +70,7 @@ def picture(mechanism: str, epsilon: float, seed: int) -> Picture:
 
 @drawn_once.of_values
 def panels(mechanism: str, epsilon: float, seed: int) -> tuple[go.Figure, pd.DataFrame]:
-    """The truth, the matrix completed without noise, and with it, as a figure and as numbers."""
+    """Draw the truth and the matrix completed without and with noise; and numbers."""
     clean, noisy = picture("none", 1.0, seed), picture(mechanism, epsilon, seed)
     three = [
         ("the truth", clean.truth),

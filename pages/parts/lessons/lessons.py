@@ -1,28 +1,29 @@
 """Guided paths over the live pages.
 
-Lives here: lessons as data (``data/lessons.toml``), and the bar that a step draws above its page. The path and step are in the address (``lesson``, ``step``), answers in the session. Does
-not live here: the pages themselves, which know nothing of lessons.
+Lives here: lessons as data (``data/lessons.toml``), and the bar that a step draws above its page.
+The path and step are in the address (``lesson``, ``step``), answers in the session. Does not live
+here: the pages themselves, which know nothing of lessons.
 """
 
-import tomllib
 from dataclasses import dataclass
 from functools import lru_cache
 
 import streamlit as st
 
 from dpmc_core.errors import DataError
-from dpmc_core.paths import DATA
+from dpmc_core.facts import facts, typed
 from pages.parts.ui import controls
 
 __all__ = ["Lesson", "Step", "bar", "begin", "lessons"]
 
 _ANSWERS = "lesson-answers"
-_FILE = DATA / "lessons.toml"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Step:
-    """One step: the ``page`` and its ``settings`` (names and numbers, as its controls hold them), what to look at, a question, its options, which is right, and what to say to each."""
+    """One step: the ``page`` and its ``settings`` (names and numbers, as its controls hold them),
+    what to look at, a question, its options, which is right, and what to say to each.
+    """
 
     page: str
     settings: dict[str, str | float]
@@ -45,30 +46,23 @@ class Lesson:
 
 @lru_cache(maxsize=1)
 def lessons() -> dict[str, Lesson]:
-    """All paths by name. Raises ``DataError`` for a step whose feedback does not fit its options."""
-    raw = tomllib.loads(_FILE.read_text(encoding="utf-8"))
+    """All paths by name.
+
+    Raises ``DataError`` for a step whose feedback does not fit its options.
+    """
     out = {}
-    for lesson in raw["lesson"]:
+    for lesson in facts("lessons")["lesson"]:
+        where = f"data/lessons.toml, {lesson['name']}"
         steps = tuple(
-            Step(
-                page=step["page"],
-                settings=step["set"],
-                text=step["text"],
-                question=step["question"],
-                options=tuple(step["options"]),
-                right=step["right"],
-                feedback=tuple(step["feedback"]),
-            )
-            for step in lesson["step"]
+            typed(Step, step, f"{where}, step {k}")
+            for k, step in enumerate(lesson["steps"], start=1)
         )
         for k, step in enumerate(steps, start=1):
             if not len(step.options) == len(step.feedback) > step.right:
                 raise DataError(
                     f"Step {k} of the lesson {lesson['name']} has not one feedback for each option."
                 )
-        out[lesson["name"]] = Lesson(
-            name=lesson["name"], title=lesson["title"], audience=lesson["for"], steps=steps
-        )
+        out[lesson["name"]] = typed(Lesson, {**lesson, "steps": steps}, where)
     return out
 
 
@@ -99,7 +93,8 @@ def bar() -> None:
     if lesson is None:
         if asked:
             st.warning(
-                f"There is no lesson called '{controls.plain(asked[:40])}': it must be one of {', '.join(lessons())}.",
+                f"There is no lesson called '{controls.plain(asked[:40])}': it must be one of "
+                f"{', '.join(lessons())}.",
                 icon=":material/link_off:",
             )
         return

@@ -1,7 +1,7 @@
 """From mechanisms to figures.
 
-Lives here: the charts of the *Mechanisms* and *Home* pages, each a pure function of its inputs that returns a figure and
-the numbers in it. Charts of completion runs are in ``run_charts``.
+Lives here: the charts of the *Mechanisms* and *Home* pages, each a pure function of its inputs that
+returns a figure and the numbers in it. Charts of completion runs are in ``run_charts``.
 """
 
 from collections.abc import Sequence
@@ -94,7 +94,9 @@ def variance_curve(current: Huber) -> Drawn:
 
 @drawn_once.of_values
 def sampled(mechanism: Mechanism, count: int, seed: int) -> tuple[go.Figure, pd.DataFrame, float]:
-    """Histogram of ``count`` samples under their density (thesis figure 4.3), with ±1.96 standard errors of each bar; its numbers; and the samples' variance."""
+    """Histogram of ``count`` samples under their density (thesis figure 4.3), with ±1.96 standard
+    errors of each bar; its numbers; and the samples' variance.
+    """
     samples = np.asarray(mechanism.sample(count, np.random.default_rng(seed)))
     reach = 5 * mechanism.std
     edges = np.linspace(-reach, reach, 81)
@@ -136,7 +138,9 @@ def sampled(mechanism: Mechanism, count: int, seed: int) -> tuple[go.Figure, pd.
 
 @drawn_once.of_values
 def privacy_loss(mechanisms: Sequence[Mechanism], sensitivity: float) -> Drawn:
-    """Privacy loss log p(x)/p(x + Δ) of each mechanism, with Huber's bound ±αΔ/s (huber-paper, appendix A)."""
+    """Privacy loss log p(x)/p(x + Δ) of each mechanism, with Huber's bound ±αΔ/s (huber-paper,
+    appendix A).
+    """
     reach = sensitivity + 3.5 * max(m.std for m in mechanisms)
     x = np.linspace(-reach, reach, 401)
     fig = figure(
@@ -216,7 +220,10 @@ def privacy_profile(mechanisms: Sequence[Mechanism], sensitivity: float) -> Draw
 
 @drawn_once.of_values
 def table_1() -> pd.DataFrame:
-    """Table 1 of the Huber paper (Δ = 5, δ = 1e-5): as printed, by the textbook formula, and exact."""
+    """Table 1 of the Huber paper (Δ = 5, δ = 1e-5).
+
+    As printed, by the textbook formula, and exact.
+    """
     printed = {
         1: (15.964, 7.071, 15.000),
         2: (11.288, 5.000, 5.382),

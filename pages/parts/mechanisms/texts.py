@@ -22,31 +22,36 @@ def notice_mechanisms(
     if finite:
         said = ", ".join(f"{IDENTITY[name].title} {three(e)}" for name, e in finite.items())
         out.append(
-            f"Pure ε of one release at sensitivity {three(sensitivity)}: {said}. Gaussian noise has none."
+            f"Pure ε of one release at sensitivity {three(sensitivity)}: {said}. Gaussian noise "
+            "has none."
         )
     if "gaussian" in by_name:
         exact = by_name["gaussian"].epsilon_at_delta(delta, sensitivity)
         out.append(
-            f"Gaussian noise reaches ε = {three(exact)} only if the bound may fail with probability δ = {delta:g}."
+            f"Gaussian noise reaches ε = {three(exact)} only if the bound may fail with "
+            f"probability δ = {delta:g}."
         )
     guesses = ", ".join(
         f"{IDENTITY[m.name].title} {100 * m.best_guess(sensitivity):.1f}" for m in mechanisms
     )
     out.append(
-        f"One release, exactly: the best attacker guesses right {guesses} times in 100. ε looks only at the worst outcome, "
-        "the guess at all of them."
+        f"One release, exactly: the best attacker guesses right {guesses} times in 100. ε looks "
+        "only at the worst outcome, the guess at all of them."
     )
     if "huber" in by_name and "laplace" in by_name:
         h, la = by_name["huber"], by_name["laplace"]
         if abs(h.variance / la.variance - 1) < 1e-6:
             out.append(
-                f"At equal variance Huber's pure ε is {three(pure['huber'] / pure['laplace'])} times Laplace's. When many draws add up, "
-                f"a draw at this Δ costs {_cost(h, sensitivity)} (Huber), {_cost(la, sensitivity)} (Laplace) and 1 (Gaussian) in privacy loss; for small "
-                f"shifts that tends to {three(h.fisher_information * h.variance)}, 2 and 1."
+                f"At equal variance Huber's pure ε is {three(pure['huber'] / pure['laplace'])} "
+                "times Laplace's. When many draws add up, a draw at this Δ costs "
+                f"{_cost(h, sensitivity)} (Huber), {_cost(la, sensitivity)} (Laplace) and 1 "
+                "(Gaussian) in privacy loss; for small shifts that tends to "
+                f"{three(h.fisher_information * h.variance)}, 2 and 1."
             )
         elif abs(pure["huber"] / pure["laplace"] - 1) < 1e-6:
             out.append(
-                f"At equal pure ε Huber's variance is {three(h.variance / la.variance)} times Laplace's; that ratio is never below 1."
+                f"At equal pure ε Huber's variance is {three(h.variance / la.variance)} times "
+                "Laplace's; that ratio is never below 1."
             )
     return out
 

@@ -1,6 +1,7 @@
 """The papers' tables as a page shows them.
 
-Lives here: the overview of verdicts, one table with its picture, claims and origin, and one new trial. Does not live here: rows, results or verdicts (``dpmc_core.experiments.papers``).
+Lives here: the overview of verdicts, one table with its picture, claims and origin, and one new
+trial. Does not live here: rows, results or verdicts (``dpmc_core.experiments.papers``).
 """
 
 import json
@@ -10,7 +11,6 @@ from dataclasses import asdict
 
 import numpy as np
 import pandas as pd
-import plotly.graph_objects as go
 import streamlit as st
 
 from dpmc_core.experiments.papers import (
@@ -26,48 +26,20 @@ from dpmc_core.experiments.papers.claims import claims
 from dpmc_core.experiments.papers.compute import prediction_interval, verdict_of
 from dpmc_core.experiments.papers.row import Row
 from dpmc_core.experiments.papers.verdict import (
-    DIFFERS,
     KINDS,
-    REPRODUCED,
-    TREND,
-    UNPRINTED,
     Verdict,
 )
+from dpmc_core.facts import facts
 from dpmc_core.metrics.intervals import t_half_width
 from dpmc_core.wording import three
+from pages.parts.papers.picture import label_of, picture
 from pages.parts.ui.bullet_list import notice
 from pages.parts.ui.figures import figure, show
+from pages.parts.ui.glossary import PAGES
 
-__all__ = ["about", "label_of", "outcome", "overview", "table", "without_rows"]
+__all__ = ["about", "outcome", "overview", "table", "without_rows"]
 
-_LOOKS = {
-    REPRODUCED: ("#009E73", "circle"),
-    TREND: ("#0072B2", "diamond"),
-    DIFFERS: ("#D55E00", "square"),
-    UNPRINTED: ("#666666", "cross"),
-}
-_PAGES = {
-    "mechanisms": "Mechanisms",
-    "completion": "Completion",
-    "factorization": "Factorization",
-    "budget": "Budget",
-}
-_RULE = (
-    "*Reproduced*: equal as rounded (exact rows: or within 0.1 %, 1 % for targets), or no farther than two means of as many trials may lie apart by chance (√2 × our 95 % half-width), or than 2 %. "
-    "*Same trend*: not that, but within a factor of 1.5, and against its reference row (the same without noise; without noise the one with more or less data) the row goes the printed way by a paired 95 % interval: noise, or less data, hurts here too. "
-    "*Differs*: neither. Wide intervals make it easier to be reproduced: read them too. Of exact replicates one in twenty would miss by chance; rows of one table share data and are not independent."
-)
-
-
-def label_of(row: Row) -> str:
-    """A row's setting in words."""
-    return ", ".join(
-        value
-        if name in ("dataset", "algorithm", "mechanism", "method", "counted", "what")
-        else f"{name} {value}"
-        for name, value in row.setting.items()
-        if name not in ("sensitivity",)
-    )
+_RULE = facts("papers/entries")["rule"]
 
 
 def overview(paper: str) -> None:
@@ -80,7 +52,7 @@ def overview(paper: str) -> None:
         stands = (
             "rows below"
             if entry.computed
-            else f"live on the {_PAGES[entry.page]} page"
+            else f"live on the {PAGES[entry.page].title} page"
             if entry.page
             else "not possible here"
             if entry.missing
@@ -120,7 +92,7 @@ def without_rows(entry: Entry) -> None:
     if entry.page:
         st.page_link(
             f"{entry.page}.py",
-            label=f"See it live on the {_PAGES[entry.page]} page",
+            label=f"See it live on the {PAGES[entry.page].title} page",
             icon=":material/arrow_forward:",
         )
     elif not entry.made and not entry.missing:
@@ -147,7 +119,7 @@ def table(entry: Entry, rows: Sequence[Row], result: PaperResult | None) -> None
     counts = {kind: sum(v.kind == kind for _, _, v in found) for kind in KINDS}
     said = ", ".join(f"{n} {kind}" for kind, n in counts.items() if n)
     sentences = [f"Of {len(found)} rows: {said}.", *beaten(found), *claims(entry.id, result)]
-    show(*_picture(found, sentences[0]))
+    show(*picture(found, sentences[0]))
     notice(sentences)
     frame = pd.DataFrame([_line(row, mine, verdict) for row, mine, verdict in found])
     shown = frame.dropna(axis="columns", how="all")
@@ -167,18 +139,20 @@ def table(entry: Entry, rows: Sequence[Row], result: PaperResult | None) -> None
         column_config={"why": st.column_config.TextColumn(width="large")},
     )
     if one:
-        said = [
+        same = [
             f"{name} {value}"
             for name in one
             if (value := _plain_number(shown[name].iloc[0])) not in ("", "None", "nan")
         ]
-        if said:
-            st.caption("In all rows: " + ", ".join(said) + ".")
+        if same:
+            st.caption("In all rows: " + ", ".join(same) + ".")
     st.caption(_RULE)
     if result is None:
         return
     st.caption(
-        f"Made on {result.date} with dpmc_lab {result.versions['dpmc_lab']}, numpy {result.versions['numpy']}, Python {result.versions['python']}; all trials' seeds come from {result.seed}."
+        f"Made on {result.date} with dpmc_lab {result.versions['dpmc_lab']}, numpy "
+        f"{result.versions['numpy']}, Python {result.versions['python']}; all trials' seeds "
+        f"come from {result.seed}."
     )
     st.code(result.command, language="bash")
     left, right = st.columns(2)
@@ -222,7 +196,9 @@ def _plain_number(value: object) -> str:
 
 
 def _stated(mine: RowResult) -> str:
-    """ε as the ledgers say, with the one by published results where ours rests on the house's proof."""
+    """ε as the ledgers say, with the one by published results where ours rests on the house's
+    proof.
+    """
     if mine.epsilon is None:
         return ""
     beside = (
@@ -234,7 +210,10 @@ def _stated(mine: RowResult) -> str:
 
 
 def beaten(found: Sequence[tuple[Row, RowResult, Verdict]]) -> list[str]:
-    """How many rows beat the best trivial predictor, by paired intervals; for measures that it has too."""
+    """How many rows beat the best trivial predictor, by paired intervals.
+
+    For measures that it has too.
+    """
     known = [
         (row, mine)
         for row, mine, _ in found
@@ -249,74 +228,11 @@ def beaten(found: Sequence[tuple[Row, RowResult, Verdict]]) -> list[str]:
         wins += float(np.mean(apart)) < -half
         losses += float(np.mean(apart)) > half
     return [
-        f"Of {len(known)} rows with a trivial predictor beside them, {wins or 'none'} beat{'s' * (wins == 1)} the best one, {losses or 'none'} lose{'s' * (losses == 1)} to it, and {len(known) - wins - losses or 'none'} cannot be told apart (each by a paired 95 % interval)."
+        f"Of {len(known)} rows with a trivial predictor beside them, {wins or 'none'} "
+        f"beat{'s' * (wins == 1)} the best one, {losses or 'none'} lose{'s' * (losses == 1)} to "
+        f"it, and {len(known) - wins - losses or 'none'} cannot be told apart (each by a paired "
+        "95 % interval)."
     ]
-
-
-def _picture(
-    found: Sequence[tuple[Row, RowResult, Verdict]], alt: str
-) -> tuple[go.Figure, str, str]:
-    """Ours against printed on the diagonal; where nothing is printed, ours alone."""
-    printed = [(row, mine, v) for row, mine, v in found if row.printed is not None and mine.values]
-    if not printed:
-        ours = [(row, mine) for row, mine, _ in found if mine.values]
-        fig = figure(ours[0][0].metric if ours else "", "", height=max(240, 60 + 24 * len(ours)))
-        halves = [t_half_width(mine.values) for _, mine in ours]
-        names = [label_of(row) for row, _ in ours]
-        fig.add_scatter(
-            x=[mine.mean for _, mine in ours],
-            y=names,
-            error_x={"type": "data", "array": [0.0 if math.isnan(h) else h for h in halves]},
-            mode="markers",
-            marker={"color": "#0072B2", "size": 9},
-            name="ours",
-        )
-        fig.update_yaxes(type="category", categoryorder="array", categoryarray=names[::-1])
-        fig.update_layout(hovermode="closest", margin={"r": 20})
-        return fig, "paper", alt
-    metric = printed[0][0].metric
-    fig = figure(f"printed {metric}", f"ours: {metric}", height=440)
-    low = min(
-        min(row.printed.value, mine.mean) for row, mine, _ in printed if row.printed is not None
-    )
-    high = max(
-        max(row.printed.value, mine.mean) for row, mine, _ in printed if row.printed is not None
-    )
-    fig.add_scatter(
-        x=[low, high],
-        y=[low, high],
-        mode="lines",
-        line={"color": "rgba(128,128,128,0.7)", "dash": "dot"},
-        hoverinfo="skip",
-        showlegend=False,
-    )
-    for kind, (colour, symbol) in _LOOKS.items():
-        some = [(row, mine) for row, mine, v in printed if v.kind == kind]
-        if not some:
-            continue
-        halves = [t_half_width(mine.values) for _, mine in some]
-        fig.add_scatter(
-            x=[row.printed.value for row, _ in some if row.printed is not None],
-            y=[mine.mean for _, mine in some],
-            error_y={
-                "type": "data",
-                "array": [0.0 if math.isnan(h) else h for h in halves],
-                "thickness": 1,
-                "width": 3,
-            },
-            mode="markers",
-            marker={"color": colour, "symbol": symbol, "size": 9},
-            name=kind,
-            text=[label_of(row) for row, _ in some],
-            hovertemplate="%{text}<br>printed %{x:.4g}, ours %{y:.4g}<extra></extra>",
-        )
-    fig.update_layout(
-        showlegend=True,
-        legend={"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0},
-        hovermode="closest",
-        margin={"r": 20},
-    )
-    return fig, "paper", alt
 
 
 def outcome(row: Row, stored_row: RowResult, value: float, seed: int) -> None:
@@ -341,7 +257,8 @@ def outcome(row: Row, stored_row: RowResult, value: float, seed: int) -> None:
         return
     where = f"where one more trial falls 95 times in 100, from {low:.4g} to {high:.4g}"
     text = (
-        f"{label_of(row)}, seed {seed}: **{value:.4f}**. The stored {len(stored_row.values)} trials say {where}: it is {'inside' if inside else 'outside'}"
+        f"{label_of(row)}, seed {seed}: **{value:.4f}**. The stored {len(stored_row.values)} "
+        f"trials say {where}: it is {'inside' if inside else 'outside'}"
         + ("." if inside else ", which chance alone does five times in 100.")
     )
     (st.success if inside else st.warning)(

@@ -1,7 +1,4 @@
-"""Kept runs as pictures and side by side.
-
-Lives here: what the *Runs* page shows of records. Does not live here: the store, filters, or charts of running work (``run_charts``, ``factor_charts``).
-"""
+"""Kept runs as pictures and side by side, and what stands in their place where there are none."""
 
 import json
 import math
@@ -14,26 +11,29 @@ import streamlit as st
 
 from dpmc_core.datasets.catalogue import catalogue
 from dpmc_core.errors import DPMCError
-from dpmc_core.experiments.factor_registry import FACTORIZERS
-from dpmc_core.experiments.registry import ALGORITHMS
-from dpmc_core.experiments.store.records import Record, better, spec_of
+from dpmc_core.experiments.algorithms import ALGORITHMS
+from dpmc_core.experiments.run import better
+from dpmc_core.experiments.store.records import Record, spec_of
+from dpmc_core.experiments.store.store import StoreError
 from dpmc_core.experiments.sweeps.stored import examples
 from dpmc_core.wording import three
-from pages.parts.ui.controls import plain
+from pages.parts.server import run_store as keeping
 from pages.parts.ui.figures import IDENTITY, Identity, figure, log_ticks, show
+from pages.parts.ui.links import plain
 
-__all__ = ["compare", "picture", "titled", "titles"]
+__all__ = ["compare", "nothing_kept", "picture", "titled", "titles", "without_store"]
 
 _WAYS = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot", "solid", "dash")
 _LETTERS = "ABCDEFGH"
 
 
 def picture(rows: Sequence[dict[str, Any]]) -> None:
-    """Result against stated ε of the listed runs, by measure the one that most of them have."""
+    """Draw result against stated ε of the listed runs, by their most common measure."""
     some = [row for row in rows if row["value"] is not None]
     if not some:
         st.caption(
-            ":material/info: **Stored example**: the runs behind the *Tradeoffs* page, each a dot. Yours will stand here."
+            ":material/info: **Stored example**: the runs behind the *Tradeoffs* page, each a "
+            "dot. Yours will stand here."
         )
         some = example()
     measures = [row["measure"] for row in some]
@@ -52,7 +52,8 @@ def picture(rows: Sequence[dict[str, Any]]) -> None:
             name=look.title,
             marker={"color": look.colour, "symbol": look.marker, "size": 9, "opacity": 0.75},
             text=[
-                f"{titled('dataset', row['dataset'])}, {titled('algorithm', row['algorithm'])}, seed {row['seed']}"
+                f"{titled('dataset', row['dataset'])}, {titled('algorithm', row['algorithm'])}, "
+                f"seed {row['seed']}"
                 for row in these
             ],
             hovertemplate="%{text}: %{y:.4f}<extra></extra>",
@@ -73,7 +74,8 @@ def picture(rows: Sequence[dict[str, Any]]) -> None:
         row["trivial"] is not None and better(measure, row["value"], row["trivial"]) for row in some
     )
     alt = (
-        f"{len(some)} runs by {measure}; {beat} of them {'is' if beat == 1 else 'are'} better than the best trivial predictor on their data."
+        f"{len(some)} runs by {measure}; {beat} of them {'is' if beat == 1 else 'are'} better "
+        "than the best trivial predictor on their data."
         + (
             f" {left_out} listed runs with another measure or an error are not drawn."
             if left_out
@@ -82,9 +84,37 @@ def picture(rows: Sequence[dict[str, Any]]) -> None:
     )
     show(fig, "runs", alt)
     st.caption(
-        alt
-        + " At *no ε* stand runs without noise, and those whose ε is not finite. Runs on different data are not to be compared by height; ε of different units (a rating, a user, an image) are not comparable either."
+        alt + " At *no ε* stand runs without noise, and those whose ε is not finite. Runs on "
+        "different data are not to be compared by height; ε of different units (a rating, a "
+        "user, an image) are not comparable either."
     )
+
+
+def without_store(error: StoreError) -> None:
+    """Say that the store cannot be read, and draw the example."""
+    st.error(plain(keeping.told(error)), icon=":material/database_off:")
+    st.caption(
+        "The other pages work all the same; what they run is shown but not kept until this is "
+        "mended."
+    )
+    picture([])
+
+
+def nothing_kept(*, filtered: bool) -> None:
+    """Say that no run is kept, or none that fits what was chosen (``filtered``)."""
+    st.info(
+        "No run is kept yet"
+        + (
+            " that fits what you chose on the left."
+            if filtered
+            else (
+                ": run something on the *Completion* page, or a sweep on *Tradeoffs*, and come "
+                "back."
+            )
+        ),
+        icon=":material/history:",
+    )
+    st.page_link("tradeoffs.py", label="Go to Tradeoffs", icon=":material/balance:")
 
 
 def example() -> list[dict[str, Any]]:
@@ -95,9 +125,9 @@ def example() -> list[dict[str, Any]]:
             "trivial": point.trivials[k],
             "epsilon": point.epsilon,
             "measure": point.measure,
-            "mechanism": point.spec.mechanism,
+            "mechanism": point.spec.noise.mechanism,
             "dataset": point.spec.dataset,
-            "algorithm": point.spec.algorithm,
+            "algorithm": point.spec.card.name,
             "seed": k,
         }
         for point in examples()["user"][1]
@@ -120,7 +150,7 @@ def titles() -> dict[str, dict[str, str]]:
     """What the values of columns are called, as far as this release knows them."""
     return {
         "dataset": {name: one.title for name, one in catalogue().items()},
-        "algorithm": {name: one.title for name, one in [*ALGORITHMS.items(), *FACTORIZERS.items()]},
+        "algorithm": {name: one.title for name, one in ALGORITHMS.items()},
         "mechanism": {name: look.title for name, look in IDENTITY.items()},
         "unit": {"": "nobody"},
     }
@@ -147,9 +177,12 @@ def compare(records: Sequence[Record]) -> None:
                 label = record.summary.get("statement", {}).get("label", "no statement is kept")
                 better = "better than" if beats(record) else "not better than"
                 st.caption(
-                    f"{plain(record.measure)}  \n{better} the best trivial predictor ({three(record.trivial or 0.0)})  \n{plain(titled('dataset', record.dataset))}, seed {record.seed}  \n**{plain(str(label))}**"
+                    f"{plain(record.measure)}  \n"
+                    f"{better} the best trivial predictor ({three(record.trivial or 0.0)})  \n"
+                    f"{plain(titled('dataset', record.dataset))}, seed {record.seed}  \n"
+                    f"**{plain(str(label))}**"
                 )
-    specs = {f"{_LETTERS[k]}": json.loads(r.spec) for k, r in enumerate(records)}
+    specs = {_LETTERS[k]: _settings(r) for k, r in enumerate(records)}
     names = sorted({name for spec in specs.values() for name in spec})
     differing = [n for n in names if len({json.dumps(spec.get(n)) for spec in specs.values()}) > 1]
     if len(records) > 1 and differing:
@@ -176,13 +209,23 @@ def compare(records: Sequence[Record]) -> None:
             except DPMCError as error:
                 st.caption(
                     plain(
-                        f"{_LETTERS[k]} was made by another release, whose settings this one cannot read ({error})."
+                        f"{_LETTERS[k]} was made by another release, whose settings this one "
+                        f"cannot read ({error})."
                     )
                 )
                 continue
             st.markdown(f"**{_LETTERS[k]}** on the command line, and in Python:")
             st.code(spec.command(), language="bash")
             st.code(spec.python(), language="python")
+
+
+def _settings(record: Record) -> dict[str, Any]:
+    """A run's settings, flat; as they were kept where this release cannot read them."""
+    try:
+        return spec_of(record.kind, record.spec).flat()
+    except DPMCError:
+        found = json.loads(record.spec)
+        return found if isinstance(found, dict) else {}
 
 
 def beats(record: Record) -> bool:

@@ -1,7 +1,8 @@
 """How much the server takes on: visits open at once, and uploads that nobody has read yet.
 
-Lives here: a layer around Streamlit's server (``serve.py`` puts it there) that turns away what is too much with a sentence. Does not live here: what is done with a file (``aside``), jobs (``pool``), or limits of single requests, which are
-Streamlit's own (``.streamlit/config.toml``).
+Lives here: a layer around Streamlit's server (``serve.py`` puts it there) that turns away what is
+too much with a sentence. Does not live here: what is done with a file (``aside``), jobs (``pool``),
+or limits of single requests, which are Streamlit's own (``.streamlit/config.toml``).
 """
 
 from collections import Counter
@@ -19,7 +20,10 @@ __all__ = ["UPLOADS_OF_ONE", "Gate"]
 
 UPLOADS_OF_ONE = 4  # files of the largest size that one visit may have here unread
 _STREAM, _UPLOAD = "/_stcore/stream", "/_stcore/upload_file/"
-_FULL = "The lab is full just now: as many people as it can serve are here. Please try again in a few minutes."
+_FULL = (
+    "The lab is full just now: as many people as it can serve are here. Please try again in a "
+    "few minutes."
+)
 
 
 class Gate:
@@ -63,9 +67,15 @@ class Gate:
         size = int(declared) if declared.isdecimal() else largest
         here, everywhere = _unread(visit)
         if here + self._coming[visit] + size > UPLOADS_OF_ONE * largest:
-            refusal = "Too many files are waiting to be read in this visit: remove some, or reload the page."
+            refusal = (
+                "Too many files are waiting to be read in this visit: remove some, or reload "
+                "the page."
+            )
         elif everywhere + self._coming.total() + size > settings.of("DPMC_OWN_MB") * 1_000_000:
-            refusal = "The files of all visitors together are as large as is allowed here: try again later."
+            refusal = (
+                "The files of all visitors together are as large as is allowed here: try again "
+                "later."
+            )
         else:
             self._coming[visit] += size
             try:

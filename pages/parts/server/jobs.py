@@ -1,15 +1,12 @@
-"""Background runs.
+"""Background runs: the pool of all visitors, and each visitor's current job of each kind.
 
-Lives here: a job (a thread that draws results from a worker process and stops when told), the pool of all visitors, and each visitor's current job of each kind (a completion
-run, an audit, a download), which ends when the visitor is gone. Does not live here: whose turn it is (``pool``), the processes (``dpmc_core.experiments.worker.worker``), or anything
-drawn; job threads never call ``st``.
+Job threads never call ``st``; a visitor's jobs end when the visitor is gone.
 """
 
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -18,22 +15,19 @@ from streamlit import runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from dpmc_core.datasets import user_datasets as shelf
-from dpmc_core.datasets.own import OwnSet
 from dpmc_core.errors import DPMCError
 from dpmc_core.experiments import RunSpec
-from dpmc_core.experiments.factor_registry import FACTORIZERS
-from dpmc_core.experiments.factor_spec import FactorSpec
-from dpmc_core.experiments.registry import ALGORITHMS
-from dpmc_core.experiments.studies.completion import StudySpec, cells
-from dpmc_core.experiments.studies.factorization import FactorStudySpec, factor_runs
+from dpmc_core.experiments.studies.spec import StudySpec, count_runs
+from dpmc_core.experiments.sweeps.keeping import Runs
 from dpmc_core.experiments.sweeps.spec import SweepSpec
-from dpmc_core.experiments.sweeps.sweep import Made, Runs, sweep
+from dpmc_core.experiments.sweeps.sweep import Made, sweep
 from dpmc_core.experiments.tasks.audit_spec import AuditSpec
-from dpmc_core.experiments.tasks.factorize import FactorResult
-from dpmc_core.experiments.worker.worker import Share, Worker
+from dpmc_core.experiments.worker.share import Share
+from dpmc_core.experiments.worker.worker import Worker
 from pages.parts.server import logs, settings
 from pages.parts.server import run_store as keeping
-from pages.parts.server.queue import Pool, Ticket, TooManyJobs
+from pages.parts.server.job import Job
+from pages.parts.server.queue import Pool, TooManyJobs
 
 __all__ = [
     "Job",
@@ -43,11 +37,6 @@ __all__ = [
     "session",
     "standing",
     "start",
-    "start_audit",
-    "start_factor_study",
-    "start_factors",
-    "start_row",
-    "start_study",
     "start_sweep",
     "start_task",
     "workers_start",
@@ -57,120 +46,46 @@ _LEAST = 500  # megabytes that a process needs for itself
 _LOOK = 2.0  # seconds between looks at whose tab has gone
 
 
-@dataclass(eq=False)
-class Job:
-    """A running or finished piece of work. The page reads it; only its own thread writes ``results`` and ``error``.
+def start(kind: str, specs: tuple[Any, ...]) -> Job:
+    """Run ``specs`` one after the other in the pool.
 
-    ``kind`` is "run", "recommend", "lists", "study-" and its kind, "factors", "factor-study-" and its kind, "audit", "sweep", "row" or "task"; a visitor has at most one of each. ``results[k]`` is the latest result of the k-th spec (None before its first iteration). ``state`` is "waiting",
-    "running", "done", "cancelled" or "failed"; partial results stay in every case. ``note`` says why a finished run could not be kept in the store, if so.
-    ``session`` is the visitor's, ``sets`` the own data that it may read.
+    Runs, studies, audits and rows of papers alike. Replaces (and cancels) the visitor's former job
+    of this ``kind``.
     """
-
-    kind: str = "task"
-    specs: tuple[Any, ...] = ()
-    results: list[Any] = field(default_factory=list)
-    state: str = "waiting"
-    error: str = ""
-    note: str = ""
-    started: float = field(default_factory=time.monotonic)
-    seconds: float = 0.0
-    progress: tuple[int, int] = (0, 0)
-    session: str = ""
-    sets: tuple[OwnSet, ...] = ()
-    _stop: threading.Event = field(default_factory=threading.Event)
-    _ticket: Ticket | None = None
-
-    @property
-    def active(self) -> bool:
-        """Whether it still has work to do."""
-        return self.state in ("waiting", "running")
-
-    def cancel(self) -> None:
-        """Stop at the next iteration; the page sees it at once."""
-        self._stop.set()
-        if self.active:
-            self.state = "cancelled"
-        if self._ticket is not None:
-            self._ticket.leave()  # if it was still waiting, its place is free at once
-
-    @property
-    def place(self) -> int:
-        """Its place in the line: 1 is next, 0 when it has begun or was never in one."""
-        return 0 if self._ticket is None else self._ticket.place
-
-    @property
-    def stopped(self) -> bool:
-        """Whether somebody asked it to stop."""
-        return self._stop.is_set()
-
-    def remaining(self) -> float | None:
-        """Seconds left, from the pace of the iterations so far; None before the first."""
-        done, total = self.progress
-        known = getattr(self.results[-1], "remaining", None) if self.results else None
-        if isinstance(known, float):  # it knows what was there before it began
-            return known
-        if not done or not total:
-            return None
-        return (time.monotonic() - self.started) / done * (total - done)
-
-
-def start(specs: tuple[RunSpec, ...], kind: str = "run") -> Job:
-    """Run ``specs`` one after the other in the pool; replaces (and cancels) the visitor's former job of this ``kind``."""
-    job = Job(
-        kind=kind,
-        specs=specs,
-        results=[None] * len(specs),
-        progress=(0, sum(ALGORITHMS[s.algorithm].length(s) for s in specs)),
-    )
-    lengths = [ALGORITHMS[s.algorithm].length(s) for s in specs]
+    amounts = [_amount(spec) for spec in specs]
+    job = Job(kind=kind, specs=specs, results=[None] * len(specs), progress=(0, sum(amounts)))
+    steps, kept = _STEPS[type(specs[0])], isinstance(specs[0], RunSpec)
 
     def made(k: int, result: Any) -> int:
-        return sum(lengths[:k]) + min(result.final.iteration, lengths[k])
+        return sum(amounts[:k]) + min(_done(result), amounts[k])
 
-    return _submit(job, _drawn(job, "any", made, kept=True), _pool())
-
-
-def start_study(spec: StudySpec) -> Job:
-    """Make the runs of a study in the same pool; replaces (and cancels) the visitor's former one of that kind."""
-    job = Job(
-        kind=f"study-{spec.kind}",
-        specs=(spec,),
-        results=[None],
-        progress=(0, len(cells(spec)) * spec.seeds),
-    )
-    return _submit(job, _drawn(job, "study", lambda _, result: result.runs), _pool())
+    return _submit(job, _drawn(job, steps, made, kept=kept), _pool())
 
 
-def start_factors(specs: tuple[FactorSpec, ...]) -> Job:
-    """Run factorisations one after the other; replaces (and cancels) the visitor's former job of this kind."""
-    lengths = [FACTORIZERS[s.algorithm].length(s) for s in specs]
-    job = Job(kind="factors", specs=specs, results=[None] * len(specs), progress=(0, sum(lengths)))
-
-    def made(k: int, result: FactorResult) -> int:
-        return sum(lengths[:k]) + min(result.final.iteration, lengths[k])
-
-    return _submit(job, _drawn(job, "factors", made, kept=True), _pool())
+_STEPS: dict[type, str] = {RunSpec: "run", StudySpec: "study", AuditSpec: "audit", tuple: "row"}
 
 
-def start_factor_study(spec: FactorStudySpec) -> Job:
-    """Make the runs of a study of factorisations; replaces (and cancels) the visitor's former one of that kind."""
-    job = Job(
-        kind=f"factor-study-{spec.kind}",
-        specs=(spec,),
-        results=[None],
-        progress=(0, factor_runs(spec)),
-    )
-    return _submit(job, _drawn(job, "factor-study", lambda _, result: result.runs), _pool())
+def _amount(spec: RunSpec | StudySpec | AuditSpec | tuple[str, str, int]) -> int:
+    """How much work a spec is: steps, runs, outputs; 1 for a row of a paper."""
+    if isinstance(spec, RunSpec):
+        return spec.length
+    if isinstance(spec, StudySpec):
+        return count_runs(spec)
+    return spec.runs if isinstance(spec, AuditSpec) else 1
 
 
-def start_audit(spec: AuditSpec) -> Job:
-    """Audit ``spec`` in the same pool; replaces (and cancels) the visitor's former audit."""
-    job = Job(kind="audit", specs=(spec,), results=[None], progress=(0, spec.runs))
-    return _submit(job, _drawn(job, "audit", lambda _, result: result.runs), _pool())
+def _done(result: Any) -> int:
+    """How much of it a result so far stands for."""
+    if hasattr(result, "final"):
+        return int(result.final.iteration)
+    return int(getattr(result, "runs", 1))
 
 
 def start_sweep(spec: SweepSpec, at_once: int, store: Callable[[], Runs]) -> Job:
-    """Make the runs of a sweep that the ``store`` has not, ``at_once`` in processes of their own; replaces (and cancels) the visitor's former one."""
+    """Make the runs of a sweep that the ``store`` has not, ``at_once`` of them.
+
+    Each in a process of its own. Replaces (and cancels) the visitor's former sweep.
+    """
     job = Job(kind="sweep", specs=(spec,), results=[None], progress=(0, spec.size))
 
     def results(_: Worker) -> Iterator[tuple[int, Made, bool]]:
@@ -183,25 +98,25 @@ def start_sweep(spec: SweepSpec, at_once: int, store: Callable[[], Runs]) -> Job
     )
 
 
-def start_row(entry: str, row: str, seed: int) -> Job:
-    """Compute one more trial of a paper's row; replaces (and cancels) the visitor's former one."""
-    job = Job(kind="row", specs=((entry, row, seed),), results=[None], progress=(0, 1))
-    return _submit(job, _drawn(job, "row", lambda *_: 1), _pool())
-
-
 def start_task(work: Callable[[Job], None]) -> Job:
-    """Run any other work (a download) in a pool of its own; ``work`` reports through ``job.progress`` and heeds ``job.stopped``."""
+    """Run any other work (a download) in a pool of its own.
+
+    ``work`` reports through ``job.progress`` and heeds ``job.stopped``.
+    """
     job = Job()
     return _submit(job, lambda _: work(job), _task_pool())
 
 
 def current(kind: str = "run") -> Job | None:
-    """The visitor's latest job of this kind, which may be going on; None before the first."""
+    """Find the visitor's latest job of this kind; None before the first."""
     return _box().jobs.get(kind)
 
 
 def standing(kind: str = "run") -> Job | None:
-    """The visitor's latest job of this kind that has results to show: one that fails at once takes nothing away."""
+    """Find the visitor's latest job of this kind that has results to show.
+
+    One that fails at once takes nothing away.
+    """
     box = _box()
     job = box.jobs.get(kind)
     if job is not None and any(job.results):
@@ -219,7 +134,7 @@ def session() -> str:
 
 
 def forget_own(name: str) -> None:
-    """Drop the visitor's jobs on their own set called ``name``, results included: it is gone."""
+    """Drop the visitor's jobs on their own set called ``name``, results included."""
     _box().forget(name)
 
 
@@ -238,7 +153,7 @@ def _drawn(
         try:
             _follow(job, results, done, kept=kept)
         finally:
-            results.close()  # type: ignore[attr-defined]
+            results.close()
 
     return work
 
@@ -264,7 +179,7 @@ def _follow(
 
 
 def _keep(job: Job, k: int) -> None:
-    """Put a finished run into the store; runs on somebody's own data are nobody else's business."""
+    """Put a finished run into the store, unless it is on somebody's own data."""
     if job.results[k] is not None and not shelf.is_own(job.specs[k].dataset):
         job.note = keeping.keep(job.results[k]) or job.note
 
@@ -281,7 +196,7 @@ def _submit(job: Job, work: Callable[[Worker], None], pool: Pool) -> Job:
             if job.stopped:
                 return
             job.state, job.started = "running", time.monotonic()
-            if job.stopped:  # cancelled between the two lines above
+            if job._stop.is_set():  # cancelled between the two lines above
                 return
             with shelf.using(*job.sets):
                 work(worker)
@@ -293,7 +208,8 @@ def _submit(job: Job, work: Callable[[Worker], None], pool: Pool) -> Job:
                 "There is not enough memory for this run; a smaller rank or dataset fits.",
                 "failed",
             )
-        except Exception as error:  # noqa: BLE001 - one failure must never take the app down; the page shows it
+        except Exception as error:  # noqa: BLE001
+            # one failure must never take the app down; the page shows it
             job.error, job.state = (
                 f"The run stopped unexpectedly ({type(error).__name__}: {error}).",
                 "failed",
@@ -353,7 +269,10 @@ _watching = threading.Lock()
 
 
 def _watch(job: Job) -> None:
-    """Cancel ``job`` when its visitor has been gone for a while: a closed tab needs no result, and others wait."""
+    """Cancel ``job`` when its visitor has been gone for a while.
+
+    A closed tab needs no result, and others wait.
+    """
     if not runtime.exists():  # a script without a server has no tabs
         return
     with _watching:
@@ -395,7 +314,10 @@ def _pool() -> Pool:
 
 
 def _share(processes: int = 1) -> Share:
-    """What each of the ``processes`` of a job may take: pages come first, and together they hold what one job may."""
+    """What each of the ``processes`` of a job may take.
+
+    Pages come first, and together they hold what one job may.
+    """
     return Share(
         max(settings.of("DPMC_JOB_MEMORY_MB") // processes, _LEAST), settings.of("DPMC_JOB_NICE")
     )

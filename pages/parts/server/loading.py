@@ -1,7 +1,8 @@
 """The code of the first page, loaded when the server starts.
 
-Lives here: a thread that imports it, and waiting for that thread. Two threads that import the same packages at once could find one half-made, so a script waits until the thread is through. Does not live here: what is prepared
-after the first visitor has a page (``warm``).
+Lives here: a thread that imports it, and waiting for that thread. Two threads that import the same
+packages at once could find one half-made, so a script waits until the thread is through. Does not
+live here: what is prepared after the first visitor has a page (``warm``).
 """
 
 import importlib
@@ -39,7 +40,10 @@ def _load(modules: Sequence[str], unasked: Callable[[], None]) -> None:
 
 
 def _unasked(prepare: Callable[[], None]) -> None:
-    """Nobody came so far: prepare everything all the same. A visitor who came would have begun it, after their page."""
+    """Nobody came so far: prepare everything all the same.
+
+    A visitor who came would have begun it, after their page.
+    """
     time.sleep(_ALONE)
     with suppress(ImportError, RuntimeError):
         prepare()

@@ -1,7 +1,9 @@
 """What the server writes down about itself.
 
-Lives here: one JSON object a line on standard error, about jobs and own data: what kind, how long, how it ended. Never what is in somebody's data, a file's name, a message that may quote
-either, or who the visitor is (a session is a short digest that means nothing elsewhere). Does not live here: Streamlit's own log.
+Lives here: one JSON object a line on standard error, about jobs and own data: what kind, how long,
+how it ended. Never what is in somebody's data, a file's name, a message that may quote either, or
+who the visitor is (a session is a short digest that means nothing elsewhere). Does not live here:
+Streamlit's own log.
 """
 
 import hashlib
@@ -31,7 +33,9 @@ _logger.propagate = False
 
 
 def note(event: str, session: str = "", **facts: str | float | bool) -> None:
-    """Write one line: ``event``, the ``session`` as a digest, and ``facts`` that are numbers, yes or no, or names of this software's own."""
+    """Write one line: ``event``, the ``session`` as a digest, and ``facts`` that are numbers, yes
+    or no, or names of this software's own.
+    """
     line: dict[str, Any] = {
         "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
         "event": event,

@@ -1,7 +1,8 @@
 """Whose turn it is.
 
-Lives here: a bounded number of threads that take jobs from a bounded line, one visitor after the other: who asks for ten things waits behind nobody's first. Each thread has a
-``Worker``, a process that computes. Does not live here: what a job is (``jobs``). Nothing here calls ``st``.
+Lives here: a bounded number of threads that take jobs from a bounded line, one visitor after the
+other: who asks for ten things waits behind nobody's first. Each thread has a ``Worker``, a process
+that computes. Does not live here: what a job is (``jobs``). Nothing here calls ``st``.
 """
 
 import threading
@@ -11,7 +12,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from dpmc_core.errors import DPMCError
-from dpmc_core.experiments.worker.worker import ALL, Share, Worker
+from dpmc_core.experiments.worker.share import ALL, Share
+from dpmc_core.experiments.worker.worker import Worker
 
 __all__ = ["Pool", "Ticket", "TooManyJobs"]
 
@@ -39,7 +41,10 @@ class Ticket:
 
 
 class Pool:
-    """``at_once`` threads; at most ``most`` jobs wait, ``most_of_one`` of one visitor. The process of each thread takes at most ``share``."""
+    """``at_once`` threads; at most ``most`` jobs wait, ``most_of_one`` of one visitor.
+
+    The process of each thread takes at most ``share``.
+    """
 
     def __init__(self, at_once: int, most: int, most_of_one: int, share: Share = ALL) -> None:
         self._most, self._most_of_one = most, most_of_one
@@ -54,16 +59,21 @@ class Pool:
             ).start()
 
     def submit(self, session: str, work: Callable[[Worker], None]) -> Ticket:
-        """Get in line. ``work`` is called with a worker when its turn has come. Raises ``TooManyJobs``."""
+        """Get in line.
+
+        ``work`` is called with a worker when its turn has come. Raises ``TooManyJobs``.
+        """
         ticket = Ticket(self, session, work)
         with self._changed:
             if len(self._waiting.get(session, ())) >= self._most_of_one:
                 raise TooManyJobs(
-                    f"{self._most_of_one} of your runs wait already; cancel one or let one finish. Your settings are kept."
+                    f"{self._most_of_one} of your runs wait already; cancel one or let one "
+                    "finish. Your settings are kept."
                 )
             if sum(map(len, self._waiting.values())) >= self._most:
                 raise TooManyJobs(
-                    f"The lab is busy: {self._most} runs are waiting. Try again in a minute; your settings are kept."
+                    f"The lab is busy: {self._most} runs are waiting. Try again in a minute; "
+                    "your settings are kept."
                 )
             self._waiting.setdefault(session, deque()).append(ticket)
             self._changed.notify()
@@ -77,7 +87,8 @@ class Pool:
         if mine is None:
             return 0
         before, turns = mine.index(ticket), lines.index(mine)
-        # in each round before mine every other line moves by one; in my own round only those ahead of mine
+        # in each round before mine every other line moves by one; in my own round only those ahead
+        # of mine
         return (
             1
             + before

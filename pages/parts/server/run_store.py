@@ -1,20 +1,26 @@
 """The run store as pages use it.
 
-Lives here: opening it once, keeping a finished run, and a sentence where that fails: a run that cannot be kept is shown all the same. Does not live
-here: the store (``dpmc_core.experiments.store.store``). Nothing here calls ``st``: runs are kept by worker threads.
+Lives here: opening it once, keeping a finished run, and a sentence where that fails: a run that
+cannot be kept is shown all the same. Does not live here: the store
+(``dpmc_core.experiments.store.store``). Nothing here calls ``st``: runs are kept by worker threads.
 """
 
 import os
 from functools import lru_cache
 
-from dpmc_core.experiments.store.records import AnyResult, record_of
+from dpmc_core.experiments.run import AnyResult
+from dpmc_core.experiments.store.records import record_of
 from dpmc_core.experiments.store.store import RunStore, StoreError, default_place
 
 __all__ = ["keep", "store", "told"]
 
 
 def store() -> RunStore:
-    """The store at ``DPMC_STORE``. Raises ``StoreError``; asked again, it tries again, and a file that was deleted or replaced is opened anew."""
+    """The store at ``DPMC_STORE``.
+
+    Raises ``StoreError``; asked again, it tries again, and a file that was deleted or replaced is
+    opened anew.
+    """
     place = default_place()
     if "://" not in place and not os.path.exists(place):
         RunStore(place).close()  # makes the file, so that it is known by which one it is

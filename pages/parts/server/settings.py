@@ -1,7 +1,8 @@
 """What whoever runs the app can set, by environment variables.
 
-Lives here: every such setting of the app itself with its usual value, read once; docs/deploying.md has the same table, and a test holds them together. Does not live here: settings of
-the core (``DPMC_DATA_DIR``, ``DPMC_STORE``) or of Streamlit.
+Lives here: every such setting of the app itself with its usual value, read once; docs/deploying.md
+has the same table, and a test holds them together. Does not live here: settings of the core
+(``DPMC_DATA_DIR``, ``DPMC_STORE``) or of Streamlit.
 """
 
 import os
@@ -31,24 +32,26 @@ SETTINGS = {
             2,
             1,
             64,
-            "jobs (runs, studies, audits, sweeps) that compute at the same time, each in a process of its own",
+            "jobs (runs, studies, audits, sweeps) that compute at the same time, each in a "
+            "process of its own",
         ),
         Setting(
             "DPMC_JOB_MEMORY_MB",
             4000,
             500,
             1_000_000,
-            "megabytes that the process of a job may hold (on Linux)",
+            "memory limit in megabytes for the process of a job (on Linux)",
         ),
         Setting(
             "DPMC_JOB_NICE",
             19,
             0,
             19,
-            "steps by which the process of a job gives way to the pages: 0 not at all, 19 always, which on a machine that others fill is never to compute (on Unix)",
+            "niceness of the process of a job: 0 equals the pages, 19 always yields to them and "
+            "to other programs (on Unix)",
         ),
-        Setting("DPMC_QUEUE", 60, 1, 10_000, "jobs of all visitors that may wait for their turn"),
-        Setting("DPMC_QUEUE_OF_ONE", 4, 1, 100, "jobs of one visitor that may wait for their turn"),
+        Setting("DPMC_QUEUE", 60, 1, 10_000, "jobs of all visitors that may wait in the queue"),
+        Setting("DPMC_QUEUE_OF_ONE", 4, 1, 100, "jobs of one visitor that may wait in the queue"),
         Setting(
             "DPMC_GRACE_SECONDS",
             30,
@@ -64,7 +67,7 @@ SETTINGS = {
             1000,
             1,
             1_000_000,
-            "megabytes of own data that all visitors together may have here",
+            "megabytes of own data that all visitors together may hold",
         ),
         Setting(
             "DPMC_DELETE_RUNS",
@@ -85,7 +88,10 @@ SETTINGS = {
 
 
 def of(name: str) -> int:
-    """The value of the setting called ``name``. Raises ``ParameterError`` where the environment has one that is not allowed."""
+    """The value of the setting called ``name``.
+
+    Raises ``ParameterError`` where the environment has one that is not allowed.
+    """
     known = SETTINGS[name]
     text = os.environ.get(name, "").strip()
     if not text:
@@ -100,6 +106,9 @@ def of(name: str) -> int:
 
 
 def check() -> None:
-    """Raise ``ParameterError`` for the first setting whose value is not allowed: at the start, not when it is first needed."""
+    """Raise ``ParameterError`` for the first setting whose value is not allowed.
+
+    At the start, not when it is first needed.
+    """
     for name in SETTINGS:
         of(name)

@@ -1,7 +1,8 @@
 """A visitor's own data, for every page.
 
-Lives here: the shelf of a visit (in its session and nowhere else; uploads on their way to it included), the menus of datasets with what is on it, and the runs made of it. Does not live here: how files are read
-(``dpmc_core.datasets.own``), or the form that takes them (``own_view``).
+Lives here: the shelf of a visit (in its session and nowhere else; uploads on their way to it
+included), the menus of datasets with what is on it, and the runs made of it. Does not live here:
+how files are read (``dpmc_core.datasets.own``), or the form that takes them (``own_view``).
 """
 
 import secrets
@@ -18,7 +19,7 @@ from dpmc_core.datasets import user_datasets as shelf
 from dpmc_core.datasets.own import OwnSet
 from dpmc_core.datasets.own.sets import MOST_MEGABYTES
 from dpmc_core.errors import DataError
-from dpmc_core.experiments.sweeps.sweep import PassingRuns, Runs
+from dpmc_core.experiments.sweeps.keeping import PassingRuns, Runs
 from pages.parts.server import jobs, logs, settings
 from pages.parts.server import run_store as keeping
 
@@ -35,12 +36,15 @@ def _of_this_visit() -> Mapping[str, OwnSet]:
 
 
 shelf.ask(_of_this_visit)
-# an upload is held in memory however large it is: the server's parser of requests would put what is over a megabyte into a file
+# an upload is held in memory however large it is: the server's parser of requests would put what is
+# over a megabyte into a file
 MultiPartParser.spool_max_size = 2 * MOST_MEGABYTES * 1_000_000
 
 
 def menu(*holds: str) -> dict[str, str]:
-    """Name → title of the visitor's own sets and of the catalogue's that hold one of ``holds`` ("ratings", "images", "documents"; any without an argument)."""
+    """Name → title of the visitor's own sets and of the catalogue's that hold one of ``holds``
+    ("ratings", "images", "documents"; any without an argument).
+    """
     own = {
         name: one.entry.title
         for name, one in shelf.current().items()
@@ -50,7 +54,10 @@ def menu(*holds: str) -> dict[str, str]:
 
 
 def name_of(kind: str) -> str:
-    """What the visitor's own set of this ``kind`` is called; nobody can guess it, and nobody else's page finds anything by it."""
+    """What the visitor's own set of this ``kind`` is called.
+
+    Nobody can guess it, and nobody else's page finds anything by it.
+    """
     token = st.session_state.setdefault(_TOKEN, secrets.token_hex(8))
     return f"{shelf.OWN}{kind}-{token}"
 
@@ -61,12 +68,17 @@ def of_kind(kind: str) -> OwnSet | None:
 
 
 def add(one: OwnSet) -> None:
-    """Put ``one`` on the visitor's shelf, in place of what had its name. Raises ``DataError`` where all visitors together have more than the server allows."""
+    """Put ``one`` on the visitor's shelf, in place of what had its name.
+
+    Raises ``DataError`` where all visitors together have more than the server allows.
+    """
     size = one.megabytes
     with _Held.lock:
         if _Held.megabytes + size > settings.of("DPMC_OWN_MB"):
             raise DataError(
-                f"{one.entry.title} would take {size:.0f} MB, and all visitors' own data together may take {settings.of('DPMC_OWN_MB'):,} MB here: try a smaller file, or later."
+                f"{one.entry.title} would take {size:.0f} MB, and all visitors' own data "
+                f"together may take {settings.of('DPMC_OWN_MB'):,} MB here: try a smaller file, "
+                "or later."
             )
         _Held.megabytes += size
     weakref.finalize(one, _Held.give_back, size)
@@ -92,7 +104,10 @@ def deselect(name: str) -> None:
 
 
 def runs_for(base: Mapping[str, Any]) -> Runs:
-    """Where runs on the dataset that ``base`` names are kept: the store, or for the visitor's own data this visit only. Raises ``StoreError``."""
+    """Where runs on the dataset that ``base`` names are kept.
+
+    The store, or for the visitor's own data this visit only. Raises ``StoreError``.
+    """
     if not shelf.is_own(str(base.get("dataset", ""))):
         return keeping.store()
     runs: PassingRuns = st.session_state.setdefault(_RUNS, PassingRuns())

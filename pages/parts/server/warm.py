@@ -1,6 +1,9 @@
-"""What a server does once its first visitor has a page, or when none comes at once, so that nobody else waits for it.
+"""What a server does once its first visitor has a page, or when none comes at once, so that nobody
+else waits for it.
 
-Lives here: starting the worker processes, loading the code of all pages, making the pictures and counts that most ask for, keeping Python's collector of garbage off what was loaded for good, and tidying up now and then. Does not live here: anything that a page needs in order to be right.
+Lives here: starting the worker processes, loading the code of all pages, making the pictures and
+counts that most ask for, keeping Python's collector of garbage off what was loaded for good, and
+tidying up now and then. Does not live here: anything that a page needs in order to be right.
 """
 
 import ctypes
@@ -11,6 +14,7 @@ import threading
 import time
 from contextlib import suppress
 from functools import lru_cache
+from typing import Any
 
 from streamlit import runtime
 
@@ -58,14 +62,22 @@ def _settle(ahead: tuple[str, ...]) -> None:
 
 
 def _forget_sessions() -> None:
-    """Have Streamlit drop the sessions that are over: by itself it does so only when another one ends, and what they hold would wait for that."""
+    """Have Streamlit drop the sessions that are over.
+
+    By itself it does so only when another one ends, and what they hold would wait for that.
+    """
     with suppress(AttributeError, RuntimeError):
         serving = runtime.get_instance()
-        over = serving._session_mgr._session_storage._cache.expire
+        manager: Any = (
+            serving._session_mgr
+        )  # what it holds is Streamlit's own, and no part of its types
+        over = manager._session_storage._cache.expire
         serving._get_async_objs().eventloop.call_soon_threadsafe(over)
 
 
 def _give_back() -> None:
-    """Have the C library give memory that nobody uses back to the system, where it is one that can: between visitors' figures it keeps much."""
+    """Have the C library give memory that nobody uses back to the system, where it is one that can:
+    between visitors' figures it keeps much.
+    """
     with suppress(OSError, AttributeError):
         ctypes.CDLL("libc.so.6").malloc_trim(0)

@@ -1,6 +1,7 @@
 """The best trade-offs of a sweep, and how many people are needed: figures, tables and sentences.
 
-Lives here: pure functions from points. Does not live here: curves and differences (``tradeoff_charts``) or statistics (``dpmc_core.experiments.sweeps.tradeoff``).
+Lives here: pure functions from points. Does not live here: curves and differences
+(``tradeoff_charts``) or statistics (``dpmc_core.experiments.sweeps.tradeoff``).
 """
 
 import math
@@ -8,7 +9,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from dpmc_core.experiments.registry import ALGORITHMS
+from dpmc_core.experiments.algorithms import ALGORITHMS
 from dpmc_core.experiments.sweeps.tradeoff import Point, frontier, kind_of_point, needed
 from dpmc_core.wording import three
 from pages.parts.tradeoffs.charts import QUIET, Lines, enlarge, numbers_of
@@ -28,14 +29,14 @@ def frontier_figure(points: Sequence[Point], *, large: bool = False) -> Drawn:
         log_x=True,
     )
     best = frontier(points)
-    algorithms = list(dict.fromkeys(p.spec.algorithm for p in points))
+    algorithms = list(dict.fromkeys(p.spec.card.name for p in points))
     rows, named = [], set[str]()
     for p in points:
         if p.epsilon is None or not p.values:
             continue
-        look = IDENTITY[p.spec.mechanism]
-        shape = _SHAPES[algorithms.index(p.spec.algorithm) % len(_SHAPES)]
-        title = f"{ALGORITHMS[p.spec.algorithm].title}, {look.title}"
+        look = IDENTITY[p.spec.noise.mechanism]
+        shape = _SHAPES[algorithms.index(p.spec.card.name) % len(_SHAPES)]
+        title = f"{ALGORITHMS[p.spec.card.name].title}, {look.title}"
         fig.add_scatter(
             x=[p.epsilon],
             y=[p.mean],
@@ -59,7 +60,7 @@ def frontier_figure(points: Sequence[Point], *, large: bool = False) -> Drawn:
         named.add(title)
         rows.append(
             {
-                **numbers_of(p.spec.algorithm, p.spec.mechanism, "stated", p.epsilon, p),
+                **numbers_of(p.spec.card.name, p.spec.noise.mechanism, "stated", p.epsilon, p),
                 "best_trade_off": p in best,
             }
         )
@@ -105,12 +106,14 @@ def frontier_sentences(points: Sequence[Point]) -> list[str]:
     for kind in dict.fromkeys(map(kind_of_point, best)):
         line = [p for p in best if kind_of_point(p) == kind]
         said = "; ".join(
-            f"ε = {three(p.epsilon or 0)}: {ALGORITHMS[p.spec.algorithm].title} with {IDENTITY[p.spec.mechanism].title} noise, {p.mean:.4f}"
+            f"ε = {three(p.epsilon or 0)}: {ALGORITHMS[p.spec.card.name].title} with "
+            f"{IDENTITY[p.spec.noise.mechanism].title} noise, {p.mean:.4f}"
             for p in line
         )
         standing = "nominal: as published, no guarantee" if line[0].nominal else "a guarantee"
         out.append(
-            f"For one {line[0].unit} ({standing}) at δ = {line[0].spec.delta:g}, by their means nothing here is better than: {said}."
+            f"For one {line[0].unit} ({standing}) at δ = {line[0].spec.noise.delta:g}, by their "
+            f"means nothing here is better than: {said}."
         )
     helps = [
         p
@@ -120,19 +123,29 @@ def frontier_sentences(points: Sequence[Point]) -> list[str]:
         and p.against_trivial.mean < 0
     ]
     out.append(
-        f"{len(helps) or 'None'} of these {len(best)} clearly beat{'s' * (len(helps) <= 1)} the best trivial predictor, which protects nobody (each at 95 %)."
+        f"{len(helps) or 'None'} of these {len(best)} clearly beat{'s' * (len(helps) <= 1)} the "
+        "best trivial predictor, which protects nobody (each at 95 %)."
         if len(best) > 1
-        else f"It {'clearly beats' if helps else 'does not clearly beat'} the best trivial predictor, which protects nobody (at 95 %)."
+        else (
+            f"It {'clearly beats' if helps else 'does not clearly beat'} the best trivial "
+            "predictor, which protects nobody (at 95 %)."
+        )
     )
     out.append(
-        "They are chosen by means on the held-out ratings themselves, which flatters them a little; the *Differences* view says which can be told apart. Who chooses a noise or a setting by errors on private data "
-        "spends privacy on that choice, which no ε here counts."
+        "They are chosen by means on the held-out ratings themselves, which flatters them a "
+        "little; the *Differences* view says which can be told apart. Who chooses a noise or a "
+        "setting by errors on private data spends privacy on that choice, which no ε here "
+        "counts."
     )
     return out
 
 
 def needed_table(lines: Lines, share: float) -> pd.DataFrame:
-    """For each line over people: how many until its error is at most the best trivial predictor's on the same data, and at most ``share`` above the same algorithm without noise with the most people run."""
+    """For each line over people.
+
+    How many until its error is at most the best trivial predictor's on the same data, and at most
+    ``share`` above the same algorithm without noise with the most people run.
+    """
     rows = []
     for algorithm in lines.algorithms:
         quiet = lines.of.get((algorithm, "none"), [])
@@ -158,7 +171,9 @@ def needed_table(lines: Lines, share: float) -> pd.DataFrame:
                         "method": f"{ALGORITHMS[algorithm].title}, {IDENTITY[mechanism].title}",
                         "until its error is": what,
                         "people needed (median)": _people(found.n, sizes),
-                        "least to most of the repetitions": f"{_people(found.low, sizes)} to {_people(found.high, sizes)}",
+                        "least to most of the repetitions": (
+                            f"{_people(found.low, sizes)} to {_people(found.high, sizes)}"
+                        ),
                     }
                 )
     return pd.DataFrame(rows)

@@ -1,9 +1,5 @@
-"""From the points of a sweep to figures and sentences.
+"""Error against noise or people with bands: a sweep's points as figures and sentences."""
 
-Lives here: error against noise or people with bands, and paired differences. Pure functions of their inputs. Does not live here: the best trade-offs (``tradeoff_best``), running (``dpmc_core.experiments.sweeps.sweep``), statistics (``tradeoff``), or page layout.
-"""
-
-import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,22 +8,18 @@ import pandas as pd
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from dpmc_core.experiments.registry import ALGORITHMS
-from dpmc_core.experiments.sweeps.tradeoff import Difference, Point, paired
+from dpmc_core.experiments.algorithms import ALGORITHMS
+from dpmc_core.experiments.sweeps.tradeoff import Point
 from pages.parts.ui.figures import IDENTITY, Drawn, figure
 
 __all__ = [
     "QUIET",
-    "Apart",
     "Lines",
     "curve_sentences",
     "curves",
-    "differences",
     "enlarge",
     "lines_of",
     "numbers_of",
-    "pair_sentences",
-    "pairs_figure",
 ]
 
 QUIET = "rgba(128,128,128,0.9)"
@@ -41,7 +33,11 @@ AXIS = {
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """Points arranged: for each (algorithm, mechanism) its points by rising ``x``; without noise one point stands for all amounts, or one for each number of people. ``axis`` is what varies."""
+    """Points arranged: for each (algorithm, mechanism) its points by rising ``x``.
+
+    Without noise one point stands for all amounts, or one for each number of people. ``axis`` is
+    what varies.
+    """
 
     axis: str
     of: dict[tuple[str, str], list[tuple[float, Point]]]
@@ -64,7 +60,7 @@ def lines_of(points: Sequence[Point], axis: str) -> Lines:
             continue
         said = dict(point.settings)
         x = float(said.get(axis, math.nan))
-        of.setdefault((point.spec.algorithm, str(said.get("mechanism", "none"))), []).append(
+        of.setdefault((point.spec.card.name, str(said.get("mechanism", "none"))), []).append(
             (x, point)
         )
     return Lines(axis, {key: sorted(line, key=lambda pair: pair[0]) for key, line in of.items()})
@@ -81,7 +77,10 @@ def _rgba(colour: str, alpha: float) -> str:
 
 
 def curves(lines: Lines, measure: str, *, large: bool = False) -> Drawn:
-    """Mean error with 95 % bands, one panel for each algorithm; no noise and the best trivial predictor always beside."""
+    """Draw mean error with 95 % bands, one panel for each algorithm.
+
+    No noise and the best trivial predictor are always beside.
+    """
     algorithms = lines.algorithms
     fig = make_subplots(
         1,
@@ -133,7 +132,9 @@ def curves(lines: Lines, measure: str, *, large: bool = False) -> Drawn:
                 name=look.title,
                 line={"color": look.colour, "dash": look.dash, "width": 4 if large else 2.5},
                 marker={"color": look.colour, "symbol": look.marker, "size": 12 if large else 8},
-                hovertemplate=f"{look.title}: %{{y:.4f}} ± %{{customdata:.2g}} at %{{x:,g}}<extra></extra>",
+                hovertemplate=(
+                    f"{look.title}: %{{y:.4f}} ± %{{customdata:.2g}} at %{{x:,g}}<extra></extra>"
+                ),
                 row=1,
                 col=column,
                 **group,
@@ -203,7 +204,7 @@ def numbers_of(algorithm: str, mechanism: str, axis: str, x: float, p: Point) ->
         "minus_trivial_half_width_95": None if apart is None else apart.half_width,
         "stated_epsilon": p.epsilon,
         "epsilon_by_published_results": p.epsilon_published,
-        "delta": p.spec.delta,
+        "delta": p.spec.noise.delta,
         "counted": "no noise"
         if mechanism == "none"
         else f"{'nominal' if p.nominal else 'sound'}, one {p.unit}",
@@ -211,7 +212,7 @@ def numbers_of(algorithm: str, mechanism: str, axis: str, x: float, p: Point) ->
 
 
 def _trivial(lines: Lines, algorithm: str, xs: Sequence[float]) -> list[tuple[float, float]]:
-    """The best trivial predictor at each x: data, hence this, differs only where people do."""
+    """Find the best trivial predictor at each x: it differs only where people do."""
     found: dict[float, float] = {}
     for (a, _), line in lines.of.items():
         if a == algorithm:
@@ -222,7 +223,7 @@ def _trivial(lines: Lines, algorithm: str, xs: Sequence[float]) -> list[tuple[fl
 
 
 def curve_sentences(lines: Lines) -> list[str]:
-    """Where each algorithm stands against the trivial predictor and against itself without noise."""
+    """Say where each algorithm stands against the trivial predictor."""
     out = []
     word = "with" if lines.axis == "n_users" else "at"
     unit = {"n_users": "people", "variance": "variance"}.get(lines.axis, "ε")
@@ -243,7 +244,8 @@ def curve_sentences(lines: Lines) -> list[str]:
             rest = len(line) - len(won) - len(lost)
             if len(won) == len(line) or len(lost) == len(line):
                 out.append(
-                    f"{name} {'beats' if won else 'loses to'} the best trivial predictor everywhere it was run."
+                    f"{name} {'beats' if won else 'loses to'} the best trivial predictor "
+                    "everywhere it was run."
                 )
                 continue
             said = (
@@ -259,125 +261,5 @@ def curve_sentences(lines: Lines) -> list[str]:
                     if rest and (won or lost)
                     else "."
                 )
-            )
-    return out
-
-
-@dataclass(frozen=True, slots=True)
-class Apart:
-    """One comparison of two mechanisms under one algorithm at one amount."""
-
-    algorithm: str
-    one: str
-    other: str
-    x: float
-    difference: Difference
-
-
-def differences(lines: Lines) -> list[Apart]:
-    """All pairs of mechanisms, wherever both were run twice or more; the interval of each holds for all of them at once."""
-    found = []
-    for algorithm in lines.algorithms:
-        noisy = {m: dict(line) for m, line in lines.noisy(algorithm).items()}
-        for one, other in itertools.combinations([m for m in IDENTITY if m in noisy], 2):
-            found += [
-                (algorithm, one, other, x) for x in sorted(noisy[one].keys() & noisy[other].keys())
-            ]
-    out = []
-    for algorithm, one, other, x in found:
-        noisy = {m: dict(line) for m, line in lines.noisy(algorithm).items()}
-        apart = paired(noisy[one][x], noisy[other][x], len(found))
-        if apart is not None:
-            out.append(Apart(algorithm, one, other, x, apart))
-    return out
-
-
-def _named(a: Apart, unit: str) -> str:
-    return f"{ALGORITHMS[a.algorithm].title}, {IDENTITY[a.one].title} − {IDENTITY[a.other].title}, {unit} {a.x:,g}"
-
-
-def pairs_figure(apart: Sequence[Apart], axis: str, *, large: bool = False) -> Drawn:
-    """Paired differences with their intervals around zero."""
-    unit = {"n_users": "people", "variance": "variance"}.get(axis, "ε =")
-    fig = figure(
-        "difference in held-out RMSE (rating units): left of 0 the first is better",
-        "",
-        height=max(300, 90 + (40 if large else 26) * len(apart)),
-    )
-    names = [_named(a, unit) for a in apart]
-    for detected, colour, symbol, name in (
-        (True, "#D55E00", "diamond", "a difference is detected"),
-        (False, "#0072B2", "circle", "no difference detected"),
-    ):
-        some = [
-            (n, a.difference)
-            for n, a in zip(names, apart, strict=True)
-            if a.difference.detected == detected
-        ]
-        fig.add_scatter(
-            x=[d.mean for _, d in some],
-            y=[n for n, _ in some],
-            error_x={
-                "type": "data",
-                "array": [d.half_width for _, d in some],
-                "thickness": 2,
-                "width": 4,
-            },
-            mode="markers",
-            marker={"color": colour, "symbol": symbol, "size": 10},
-            name=name,
-            hovertemplate="%{y}: %{x:.4f} ± %{error_x.array:.4f}<extra></extra>",
-        )
-    fig.add_vline(x=0, line={"width": 1.5, "color": QUIET})
-    fig.update_yaxes(type="category", categoryorder="array", categoryarray=names[::-1])
-    fig.update_layout(
-        showlegend=True,
-        legend={"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0},
-        hovermode="closest",
-        margin={"r": 20, "t": 30},
-    )
-    if large:
-        enlarge(fig)
-    rows = [
-        {
-            "comparison": name,
-            "difference": a.difference.mean,
-            "half_width_95_all_together": a.difference.half_width,
-            "pairs": a.difference.pairs,
-            "detected": a.difference.detected,
-        }
-        for name, a in zip(names, apart, strict=True)
-    ]
-    return fig, pd.DataFrame(rows)
-
-
-def pair_sentences(apart: Sequence[Apart], axis: str) -> list[str]:
-    """How many differences there are, and the plain sentence of each pair."""
-    if not apart:
-        return ["Two noises and two repetitions are needed for a comparison."]
-    unit = {"n_users": "with people =", "variance": "at variance"}.get(axis, "at ε =")
-    found = [a for a in apart if a.difference.detected]
-    out = [
-        f"Of {len(apart)} comparison{'s' * (len(apart) > 1)} between noises, {len(found) or 'none'} show{'s' * (len(found) == 1)} a difference (95 % for all of them together, paired over repetitions)."
-    ]
-    for key, group in itertools.groupby(apart, key=lambda a: (a.algorithm, a.one, a.other)):
-        members = list(group)
-        algorithm, one, other = key
-        title = f"**{ALGORITHMS[algorithm].title}: {IDENTITY[one].title} against {IDENTITY[other].title}**"
-        detected = [a for a in members if a.difference.detected]
-        if not detected:
-            widest = max(members, key=lambda a: a.difference.half_width)
-            out.append(
-                f"{title}: no difference detected; the widest interval, {unit} {widest.x:,g}, is {widest.difference.mean:+.4f} ± {widest.difference.half_width:.2g}: a difference beyond {abs(widest.difference.mean) + widest.difference.half_width:.2g} is ruled out there, a smaller one is not."
-            )
-        else:
-            said = "; ".join(
-                f"{unit} {a.x:,g} {IDENTITY[one if a.difference.mean < 0 else other].title} is better by {abs(a.difference.mean):.4f} ± {a.difference.half_width:.2g}"
-                for a in detected
-            )
-            out.append(
-                f"{title}: {said}"
-                + ("" if len(detected) == len(members) else "; elsewhere no difference detected")
-                + "."
             )
     return out

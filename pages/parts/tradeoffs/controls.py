@@ -1,7 +1,4 @@
-"""The sidebar of the *Tradeoffs* page.
-
-Lives here: its widgets, and from them to a ``SweepSpec``. Does not live here: validation (``SweepSpec``), running, or figures.
-"""
+"""The sidebar of the *Tradeoffs* page, and the sweep that it asks for."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -9,14 +6,26 @@ from typing import Any
 import streamlit as st
 
 from dpmc_core.datasets import entry, names
+from dpmc_core.errors import DPMCError
+from dpmc_core.experiments.algorithms import ALGORITHMS
 from dpmc_core.experiments.presets import PEOPLE
-from dpmc_core.experiments.registry import ALGORITHMS
 from dpmc_core.experiments.sweeps.spec import SweepSpec
 from pages.parts.server import user_data as own_data
 from pages.parts.ui import controls, glossary
 from pages.parts.ui.figures import IDENTITY
 
-__all__ = ["BY", "TRADEOFF_TITLES", "VARY", "VIEWS", "Form", "form"]
+__all__ = [
+    "BY",
+    "TRADEOFF_TITLES",
+    "VARY",
+    "VIEWS",
+    "Built",
+    "Form",
+    "form",
+    "presenter_switch",
+    "presenting",
+    "view_choice",
+]
 
 PROTECTED = {"user": "one user (guarantee)", "rating": "one rating (nominal)"}
 VARY = {"noise": "the amount of noise", "people": "how many people"}
@@ -28,7 +37,7 @@ BY = {
 VIEWS = {"curves": "Curves", "pairs": "Differences", "frontier": "Best trade-offs"}
 NOISES = {name: IDENTITY[name].title for name in ("huber", "laplace", "gaussian")}
 DATASETS = {name: entry(name).title for name in names("ratings")}
-SOUND = {n: a.title for n, a in ALGORITHMS.items() if a.protects == "user" and a.rates}
+SOUND = {n: a.title for n, a in ALGORITHMS.items() if a.unit == "user" and a.rate is not None}
 NOMINAL = {n: ALGORITHMS[n].title for n in ("als", "irls", "irls-2")}
 AMOUNTS = {
     "total_epsilon": (0.5, 1.0, 2.0, 5.0, 10.0, 20.0),
@@ -38,13 +47,21 @@ AMOUNTS = {
 NOMINAL_TOTALS = (20.0, 50.0, 100.0, 200.0)  # of twenty draws: the papers' noise is worth so much
 _LIMITS = {
     "total_epsilon": "total_epsilon",
-    "epsilon": "noise_epsilon",
-    "variance": "noise_variance",
+    "epsilon": "nominal.epsilon",
+    "variance": "variance.variance",
 }
 _MEANINGS = {
-    "total_epsilon": "Every noise gets what keeps the whole run at the same total ε: the fair comparison.",
-    "epsilon": "Every noise has the same ε for one draw, as the papers compare by; drawn many times, they no longer cost the same.",
-    "variance": "Every noise has the same variance: the same damage to each number, but not the same privacy.",
+    "total_epsilon": (
+        "Every noise gets what keeps the whole run at the same total ε: the fair comparison."
+    ),
+    "epsilon": (
+        "Every noise has the same ε for one draw, as the papers compare by; drawn many times, "
+        "they no longer cost the same."
+    ),
+    "variance": (
+        "Every noise has the same variance: the same damage to each number, but not the same "
+        "privacy."
+    ),
 }
 TRADEOFF_TITLES = {
     "t_protect": PROTECTED,
@@ -57,17 +74,66 @@ MOST_RUNS = 2000  # that one visitor may ask of a shared machine
 
 
 @dataclass(frozen=True, slots=True)
+class Built:
+    """The sweep; ``problem`` says why it cannot be made."""
+
+    spec: SweepSpec | None
+    problem: str
+
+
+@dataclass(frozen=True, slots=True)
 class Form:
-    """What was asked: the sweep, or the fields it would be made of (``raw``), what it varies and how noises are made equal."""
+    """What was asked.
+
+    The fields of the sweep (``raw``), what it varies, how noises are made equal, and who is
+    protected.
+    """
 
     raw: dict[str, Any]
     vary: str
     by: str
     protect: str
 
-    def spec(self) -> SweepSpec:
-        """The sweep. Raises ``ParameterError``."""
-        return SweepSpec.from_dict(self.raw)
+    def build(self) -> Built:
+        """Build the sweep, or a sentence about what is wrong."""
+        spec: SweepSpec | None = None
+        problem = ""
+        try:
+            spec = SweepSpec.from_dict(self.raw)
+            if spec.size > MOST_RUNS:
+                problem = (
+                    f"These are up to {spec.size:,} runs; at most {MOST_RUNS:,} are made from "
+                    "this page: fewer values or repetitions, or the command line."
+                )
+            known = entry(str(dict(spec.base)["dataset"]))
+            if not known.present():
+                problem = (
+                    f"{known.title} is not on this machine yet: fetch it on the Datasets page, "
+                    "or choose another."
+                )
+        except DPMCError as error:
+            # of a run that cannot be, what is wrong with it
+            problem = str(error.__cause__ if isinstance(error.__cause__, DPMCError) else error)
+        return Built(spec, problem)
+
+
+def presenting() -> bool:
+    """Say whether the presenter mode is on, by its switch or by the address."""
+    linked = str(st.query_params.get("present", "")).lower() == "true"
+    return bool(st.session_state.get("present", linked))
+
+
+def presenter_switch(**options: Any) -> None:
+    """Draw the switch of the presenter mode."""
+    # off in both modes: what is usual is not in the address
+    controls.switch("Presenter mode", "present", False, **options)
+
+
+def view_choice(vary: str, **options: Any) -> str:
+    """Draw the choice of a figure."""
+    # points with different numbers of people are no trade-off to choose from
+    views = {name: title for name, title in VIEWS.items() if vary == "noise" or name != "frontier"}
+    return controls.segments("View", "t_view", views, "curves", **options)
 
 
 def form() -> Form:
@@ -87,7 +153,8 @@ def form() -> Form:
     )
     if vary == "people":
         st.caption(
-            "Made data with skewed popularity, so that there can be any number of people; 40 ratings each."
+            "Made data with skewed popularity, so that there can be any number of people; 40 "
+            "ratings each."
         )
     st.subheader("Method")
     titles = SOUND if sound else NOMINAL
@@ -152,21 +219,23 @@ def _numbers(dataset: str, sound: bool, vary: str) -> dict[str, Any]:
     fields: dict[str, Any] = {}
     who = "user" if sound else "rating"
     real = not entry(dataset).synthetic
-    fields["rank"] = controls.number("Rank r", f"t_rank_{who}", "rank", 8 if sound or real else 5)
+    fields["rank"] = controls.number(
+        "Rank r", f"t_rank_{who}", "als.rank", 8 if sound or real else 5
+    )
     fields["reg"] = controls.number(
         "Regularisation λ",
         f"t_reg_{who}",
-        "reg",
+        "als.reg",
         30.0 if sound else 10.0 if real else 0.5,
         step=0.5,
     )
     fields["iterations"] = controls.number(
-        "Iterations T", f"t_iterations_{who}", "iterations", 2 if sound else 20
+        "Iterations T", f"t_iterations_{who}", "als.iterations", 2 if sound else 20
     )
     if not sound:
-        fields["inner"] = controls.number("IRLS inner iterations K", "t_inner", "inner", 10)
+        fields["inner"] = controls.number("IRLS inner iterations K", "t_inner", "irls.inner", 10)
         fields["sensitivity"] = controls.number(
-            "Nominal sensitivity Δ", "t_sensitivity", "nominal_sensitivity", 5.0, step=0.5
+            "Nominal sensitivity Δ", "t_sensitivity", "als.sensitivity", 5.0, step=0.5
         )
     else:
         fields |= {name: PEOPLE[name] for name in ("item_share", "clip_norm", "centring")}

@@ -1,8 +1,4 @@
-"""What the *Tradeoffs* page shows of a sweep.
-
-Lives here: the points that the store holds (or the stored example), each view of them, and what to take away. Does not live here: controls, running, figures
-(``tradeoff_charts``) or statistics (``dpmc_core.experiments.sweeps.tradeoff``).
-"""
+"""What the *Tradeoffs* page shows of a sweep: points of the store, views, what to take away."""
 
 import json
 import math
@@ -12,7 +8,6 @@ from functools import lru_cache
 import pandas as pd
 import streamlit as st
 
-from dpmc_core.datasets import entry
 from dpmc_core.experiments.store.store import StoreError
 from dpmc_core.experiments.sweeps.spec import SweepSpec
 from dpmc_core.experiments.sweeps.stored import examples
@@ -23,10 +18,11 @@ from pages.parts.server import jobs
 from pages.parts.server import user_data as own_data
 from pages.parts.tradeoffs import best as tradeoff_best
 from pages.parts.tradeoffs import charts as tradeoff_charts
+from pages.parts.tradeoffs import pairs
 from pages.parts.tradeoffs.controls import BY
 from pages.parts.ui.bullet_list import notice
-from pages.parts.ui.controls import plain
 from pages.parts.ui.figures import IDENTITY, Drawn, draw, show
+from pages.parts.ui.links import plain
 
 __all__ = [
     "axis_of",
@@ -48,7 +44,10 @@ def example_for(protect: str, vary: str, by: str) -> str:
 
 
 def stored_points(spec: SweepSpec) -> tuple[list[Point], int]:
-    """The points of ``spec`` that the store holds, and how many runs they are of. Raises ``StoreError``."""
+    """The points of ``spec`` that the store holds, and how many runs they are of.
+
+    Raises ``StoreError``.
+    """
     with st.spinner(
         "Looking for runs that are kept…"
     ):  # noise for a total ε may have to be found first
@@ -84,9 +83,9 @@ def _made(view: str, points: list[Point], axis: str, large: bool) -> tuple[list[
     """The sentences and the figure of one view."""
     lines = tradeoff_charts.lines_of(points, axis)
     if view == "pairs":
-        apart = tradeoff_charts.differences(lines)
-        drawn = tradeoff_charts.pairs_figure(apart, axis, large=large) if apart else None
-        return tradeoff_charts.pair_sentences(apart, axis), drawn
+        apart = pairs.differences(lines)
+        drawn = pairs.pairs_figure(apart, axis, large=large) if apart else None
+        return pairs.pair_sentences(apart, axis), drawn
     if view == "frontier":
         return tradeoff_best.frontier_sentences(points), tradeoff_best.frontier_figure(
             points, large=large
@@ -104,14 +103,18 @@ def _of_example(view: str, name: str, axis: str, large: bool) -> tuple[list[str]
 def views(
     view: str, points: list[Point], axis: str, *, large: bool = False, example: str = ""
 ) -> None:
-    """One view of ``points``: figure, what to notice, and the numbers. Those of the stored ``example`` of that name are drawn once."""
+    """Draw one view of ``points``: figure, what to notice, and the numbers.
+
+    Those of the stored ``example`` of that name are drawn once.
+    """
     lines = tradeoff_charts.lines_of(points, axis)
     failures = sum(p.failures for p in points)
     if failures:
         said = next(p.error for p in points if p.failures)
         st.warning(
             plain(
-                f"{failures} of {failures + sum(len(p.values) for p in points)} runs could not be finished, and means are of the others. The first said: {said}"
+                f"{failures} of {failures + sum(len(p.values) for p in points)} runs could not "
+                f"be finished, and means are of the others. The first said: {said}"
             ),
             icon=":material/error:",
         )
@@ -130,7 +133,8 @@ def views(
     notice(sentences)
     if view == "frontier":
         st.caption(
-            "Filled: nothing of the same kind is better in both ε and error. Colour is the noise, shape the algorithm. Bars: 95 % t-intervals over repetitions."
+            "Filled: nothing of the same kind is better in both ε and error. Colour is the "
+            "noise, shape the algorithm. Bars: 95 % t-intervals over repetitions."
         )
     if view == "curves" and axis == "n_users":
         st.subheader("How many people are needed?", anchor=False)
@@ -142,7 +146,9 @@ def views(
             alt="People needed by each method to reach two targets.",
         )
         st.caption(
-            "Each repetition has a crossing of its own, read off between the numbers that were run and never beyond them; it holds from there on. The range covers their median with 97 % for six repetitions, 94 % for five."
+            "Each repetition has a crossing of its own, read off between the numbers that were "
+            "run and never beyond them; it holds from there on. The range covers their median "
+            "with 97 % for six repetitions, 94 % for five."
         )
 
 
@@ -155,21 +161,33 @@ def counted(points: Sequence[Point], spec: SweepSpec, vary: str, by: str) -> Non
     nominal = any(p.nominal for p in noisy)
     delta = dict(spec.base).get("delta", 1e-5)
     standing = (
-        "**Nominal**: as the papers count, with an assumed sensitivity; not a guarantee (the Budget page says what is left out)."
+        "**Nominal**: as the papers count, with an assumed sensitivity; not a guarantee (the "
+        "Budget page says what is left out)."
         if nominal
-        else "**A guarantee**: sensitivities are derived, and every release is in the ledger. Plans may stay a little below the ε that was asked for."
+        else (
+            "**A guarantee**: sensitivities are derived, and every release is in the ledger. "
+            "Plans may stay a little below the ε that was asked for."
+        )
     )
-    made = spec.fresh_data and all(entry(p.spec.dataset).synthetic for p in points)
+    made = spec.fresh_data and all(p.spec.data.synthetic for p in points)
     differ = (
         "data, split, start and noise"
         if made
-        else "split, start and noise (the data stays: how errors would differ on other data is not in the bands)"
+        else (
+            "split, start and noise (the data stays: how errors would differ on other data is "
+            "not in the bands)"
+        )
     )
     st.caption(
-        f"Protected: {unit}, at δ = {delta:g}. {standing} Means over repetitions with {differ} of their own; bands: 95 % t-intervals. "
+        f"Protected: {unit}, at δ = {delta:g}. {standing} Means over repetitions with {differ} "
+        "of their own; bands: 95 % t-intervals. "
         + (f"Noises are compared at {BY[by]}. " if vary == "noise" else "")
-        + "Lines without noise are the same method without privacy; they and the dotted trivial predictor protect nobody. Whether a point beats that predictor is asked at 95 % for each point on its own. ε is of one run: who "
-        "publishes many runs adds them up. Settings stay the same along a line; they were chosen on other data of this kind, and errors shown here are measured without noise, for whoever holds the data. Predictions are clipped to the rating scale: far above the dotted line "
+        + "Lines without noise are the same method without privacy; they and the dotted "
+        "trivial predictor protect nobody. Whether a point beats that predictor is asked at "
+        "95 % for each point on its own. ε is of one run: who publishes many runs adds them "
+        "up. Settings stay the same along a line; they were chosen on other data of this "
+        "kind, and errors shown here are measured without noise, for whoever holds the "
+        "data. Predictions are clipped to the rating scale: far above the dotted line "
         "nothing is left to compare."
     )
     ours = [
@@ -184,10 +202,13 @@ def counted(points: Sequence[Point], spec: SweepSpec, vary: str, by: str) -> Non
             if worst.epsilon_published is None
             else f"ε = {three(worst.epsilon_published)}"
         )
-        noises = ", ".join(sorted({IDENTITY[p.spec.mechanism].title for p in ours}))
+        noises = ", ".join(sorted({IDENTITY[p.spec.noise.mechanism].title for p in ours}))
         st.caption(
-            f":material/info: ε of {noises} noise is counted with the help of a proof of this project that nobody has reviewed yet (docs/huber-composition.md: it is about every noise whose sums are symmetric and log-concave, and Laplace vectors use a part of it). "
-            f"By published results alone ε is larger: where ε = {three(worst.epsilon or 0)} is stated, {beside}."
+            f":material/info: ε of {noises} noise is counted with the help of a proof of this "
+            "project that nobody has reviewed yet (docs/huber-composition.md: it is about every "
+            "noise whose sums are symmetric and log-concave, and Laplace vectors use a part of "
+            "it). By published results alone ε is larger: where ε = "
+            f"{three(worst.epsilon or 0)} is stated, {beside}."
             + (
                 f" What is said above about {noises} at equal total ε depends on that proof."
                 if by == "total_epsilon"
@@ -242,6 +263,7 @@ def progress_of(spec: SweepSpec, done: int) -> None:
     total = how_many(spec)
     if done < total:
         st.info(
-            f"{done:,} of {total:,} runs are kept so far: what is below is of those. Press *Run* for the others.",
+            f"{done:,} of {total:,} runs are kept so far: what is below is of those. Press "
+            "*Run* for the others.",
             icon=":material/hourglass_bottom:",
         )

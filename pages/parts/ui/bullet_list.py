@@ -1,6 +1,7 @@
 """Sentences one below the other.
 
-Lives here: lists as one element of the page, as Streamlit's work grows with the number of elements. Does not live here: the sentences (``texts``, ``stories``, the charts).
+Lives here: lists as one element of the page, as Streamlit's work grows with the number of elements.
+Does not live here: the sentences (``texts``, ``stories``, the charts).
 """
 
 from collections.abc import Iterable

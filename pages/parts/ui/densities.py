@@ -1,7 +1,6 @@
 """Densities of noise distributions, drawn on one axis."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -29,7 +28,9 @@ VIEWS: dict[str, tuple[str, str]] = {
 
 @drawn_once.of_values
 def densities(mechanisms: Sequence[Mechanism], view: str = "density") -> Drawn:
-    """Density, log-density or distribution function of each mechanism over ±5 of the widest standard deviation."""
+    """Density, log-density or distribution function of each mechanism over ±5 of the widest
+    standard deviation.
+    """
     title, method = VIEWS[view]
     reach = (
         5 * max(m.std for m in mechanisms)
@@ -39,7 +40,7 @@ def densities(mechanisms: Sequence[Mechanism], view: str = "density") -> Drawn:
     x = np.linspace(-reach, reach, 601)
     fig = figure("noise x (units of the released number)", title, log_y=view == "log-density")
     numbers = {"x": x}
-    ends = []
+    ends: list[tuple[Mechanism, NDArray[np.float64]]] = []
     for m in mechanisms:
         y = np.asarray(getattr(m, method)(x))
         numbers[m.name] = y
@@ -83,9 +84,15 @@ _GLYPHS = {
 
 
 def _label_peaks(
-    fig: go.Figure, x: NDArray[np.float64], ends: list[tuple[Mechanism, Any]], view: str
+    fig: go.Figure,
+    x: NDArray[np.float64],
+    ends: list[tuple[Mechanism, NDArray[np.float64]]],
+    view: str,
 ) -> None:
-    """Name each curve beside it: at a point on its right flank, spread so that names do not collide."""
+    """Name each curve beside it.
+
+    At a point on its right flank, spread so that names do not collide.
+    """
     for k, (m, y) in enumerate(
         sorted(ends, key=lambda end: -float(np.max(end[1]))) if view == "density" else ends
     ):
@@ -102,7 +109,9 @@ def _label_peaks(
             fig,
             float(x[i]),
             float(y[i]),
-            f'<span style="color:{IDENTITY[m.name].colour}">{_GLYPHS[IDENTITY[m.name].marker]}</span> {IDENTITY[m.name].title}',
+            "<span "
+            f'style="color:{IDENTITY[m.name].colour}">{_GLYPHS[IDENTITY[m.name].marker]}</span> '
+            f"{IDENTITY[m.name].title}",
             log_y=view == "log-density",
             shift=(len(ends) - k) * 3,
         )

@@ -1,7 +1,8 @@
 """Figures that are drawn once.
 
-Lives here: decorators that keep what a chart function made, for as long as what it was made of lives (``of_results``), or the latest ones (``of_values``). Figures
-are shared between visitors then, so nothing changes one after it was made. Does not live here: charts.
+Lives here: decorators that keep what a chart function made, for as long as what it was made of
+lives (``of_results``), or the latest ones (``of_values``). Figures are shared between visitors
+then, so nothing changes one after it was made. Does not live here: charts.
 """
 
 from collections.abc import Callable, Sequence
@@ -30,7 +31,9 @@ def of_values(make: Callable[..., Made]) -> Callable[..., Made]:
 
 
 def of_results(make: Callable[..., Made]) -> Callable[..., Made]:
-    """For functions whose first argument is a result by a name (``result`` is its attribute), or a sequence of such; the others are plain values. Unfinished results are drawn every time."""
+    """For functions whose first argument is a result by a name (``result`` is its attribute), or a
+    sequence of such; the others are plain values. Unfinished results are drawn every time.
+    """
 
     @wraps(make)
     def drawn(items: Any, *given: Any, **named: Any) -> Made:

@@ -1,7 +1,7 @@
 """One look for every chart.
 
-Lives here: the identity of each mechanism (colour + dash + marker), chart layout, and ``show``, which puts a figure on a
-page together with its alt text, its numbers and its downloads.
+Lives here: the identity of each mechanism (colour + dash + marker), chart layout, and ``show``,
+which puts a figure on a page together with its alt text, its numbers and its downloads.
 """
 
 import math
@@ -53,8 +53,12 @@ _TEXT_SIZE = 14
 _LINE_PIXELS = 15
 
 
-class _Ready(go.Figure):
-    """A figure that is a dictionary already: what Streamlit asks of one, without Plotly's own checks, which took longer than all else on a page."""
+class _Ready(go.Figure):  # type: ignore[misc]  # Plotly has no types, so its class is Any
+    """A figure that is a dictionary already.
+
+    What Streamlit asks of one, without Plotly's own checks, which took longer than all else on a
+    page.
+    """
 
     def __init__(self, found: dict[str, Any]) -> None:
         object.__setattr__(self, "_found", found)
@@ -66,7 +70,10 @@ class _Ready(go.Figure):
 
 
 def _ready(fig: go.Figure, colour: str) -> _Ready:
-    """``fig`` with all its text in ``colour``; made once for a figure that is drawn again (``drawn_once``)."""
+    """``fig`` with all its text in ``colour``.
+
+    Made once for a figure that is drawn again (``drawn_once``).
+    """
     made: dict[str, _Ready] = fig.__dict__.setdefault("_in_colours", {})
     if colour not in made:
         made[colour] = _Ready(_coloured(whole(fig), colour))
@@ -136,9 +143,11 @@ def label_ends(
     axis: str = "",
     height: float | None = None,
 ) -> None:
-    """Write each line's name where it ends, in the page's text colour, moved apart where names would overlap.
+    """Write each line's name where it ends, in the page's text colour, moved apart where names
+    would overlap.
 
-    ``y_range`` is what the axis shows (its logarithms for ``log_y``), ``height`` its pixels; they turn heights into pixels. ``axis`` is the number of the panel ("" for the first).
+    ``y_range`` is what the axis shows (its logarithms for ``log_y``), ``height`` its pixels; they
+    turn heights into pixels. ``axis`` is the number of the panel ("" for the first).
     """
     height = float(fig.layout.height) - 80 if height is None else height
     low, high = y_range
@@ -154,7 +163,9 @@ def label_ends(
 
 
 def _apart(heights: list[float], gap: float) -> list[float]:
-    """Sorted ``heights`` moved as little as needed so that neighbours are ``gap`` apart (pooled around their means)."""
+    """Sorted ``heights`` moved as little as needed so that neighbours are ``gap`` apart (pooled
+    around their means).
+    """
     groups: list[tuple[float, int]] = []  # centre and number of members
     for height in heights:
         groups.append((height, 1))
@@ -199,7 +210,8 @@ def _name(x: float, y: float, text: str, shift: float, axis: str = "") -> dict[s
 
 
 def log_ticks(low: float, high: float, **others: float) -> dict[str, list[Any]]:
-    """Ticks of a logarithmic axis from ``low`` to ``high`` at 1, 2 and 5 times powers of ten, written in full, and ``others`` by what is written at them.
+    """Ticks of a logarithmic axis from ``low`` to ``high`` at 1, 2 and 5 times powers of ten,
+    written in full, and ``others`` by what is written at them.
 
     >>> log_ticks(0.5, 20, none=60)["ticktext"]
     ['0.5', '1', '2', '5', '10', '20', 'none']
@@ -234,7 +246,10 @@ def level(fig: go.Figure, y: float, line: dict[str, object]) -> None:
 
 
 def _aside(fig: go.Figure, kind: str, *parts: dict[str, Any]) -> None:
-    """Keep annotations or shapes beside ``fig`` until it is ``whole``: Plotly checks all that are there for each one more, which took most of a figure's time."""
+    """Keep annotations or shapes beside ``fig`` until it is ``whole``.
+
+    Plotly checks all that are there for each one more, which took most of a figure's time.
+    """
     fig.__dict__.setdefault(f"dpmc-{kind}", []).extend(parts)
 
 
@@ -260,7 +275,10 @@ def chart_config(name: str) -> dict[str, object]:
 
 
 def draw(fig: go.Figure, name: str, alt: str, *, toolbar: bool = True) -> None:
-    """Put ``fig`` on the page in the theme's text colour; ``alt`` is the takeaway, for screen readers."""
+    """Put ``fig`` on the page in the theme's text colour.
+
+    ``alt`` is the takeaway, for screen readers.
+    """
     colour = "#D5DDE4" if st.context.theme.type == "dark" else _ON_WHITE
     config = chart_config(name) if toolbar else {"displayModeBar": False}
     st.plotly_chart(
@@ -275,9 +293,11 @@ def _page_of(fig: go.Figure, name: str) -> str:
 
 
 def show(fig: go.Figure, name: str, alt: str, numbers: pd.DataFrame | None = None) -> None:
-    """Draw ``fig`` with ``alt`` (the takeaway, for screen readers), then its numbers and downloads, folded away.
+    """Draw ``fig`` with ``alt`` (the takeaway, for screen readers), then its numbers and downloads,
+    folded away.
 
-    ``name`` is unique on its page and becomes the file name. Files are made only when somebody asks for one.
+    ``name`` is unique on its page and becomes the file name. Files are made only when somebody asks
+    for one.
     """
     draw(fig, name, alt)
     if numbers is None:

@@ -1,14 +1,14 @@
 """A running job on a page.
 
-Lives here: progress with time left, Cancel, and the picture so far, refreshed about once a second until the job ends. Does not live
-here: the job (``jobs``) or what is drawn.
+Lives here: progress with time left, Cancel, and the picture so far, refreshed about once a second
+until the job ends. Does not live here: the job (``jobs``) or what is drawn.
 """
 
 from collections.abc import Callable
 
 import streamlit as st
 
-from pages.parts.server.jobs import Job
+from pages.parts.server.job import Job
 
 __all__ = ["watch"]
 
@@ -23,7 +23,10 @@ def waiting(place: int) -> str:
 
 
 def watch(job: Job, step: str, so_far: Callable[[], bool]) -> None:
-    """Show ``job`` until it ends. ``step`` is what its progress counts; ``so_far`` draws what there is and says whether it did."""
+    """Show ``job`` until it ends.
+
+    ``step`` is what its progress counts; ``so_far`` draws what there is and says whether it did.
+    """
 
     @st.fragment(run_every=_EVERY)
     def live() -> None:

@@ -1,24 +1,29 @@
-"""Names that several pages use: configurations and noise distributions."""
+"""Names that several pages use: configurations, noises, amounts, and mechanisms in a few words."""
 
+from dataclasses import fields
+
+from dpmc_core.mechanisms import Mechanism
+from dpmc_core.wording import three
 from pages.parts.ui.figures import IDENTITY
 
-__all__ = ["LETTERS", "NOISES", "TOTALS"]
-
+__all__ = ["LETTERS", "NOISES", "TOTALS", "describe"]
 
 LETTERS = ("A", "B", "C")
-
-
 NOISES = {name: IDENTITY[name].title for name in ("none", "huber", "laplace", "gaussian")}
+# ε of the slider, evenly spaced on a logarithmic scale
+TOTALS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0)
 
 
-TOTALS = (
-    0.1,
-    0.2,
-    0.5,
-    1.0,
-    2.0,
-    5.0,
-    10.0,
-    20.0,
-    50.0,
-)  # ε of the slider, evenly spaced on a logarithmic scale
+def describe(mechanism: Mechanism) -> str:
+    """Name a mechanism and its parameters in a few words.
+
+    >>> from dpmc_core.mechanisms import Huber
+    >>> describe(Huber(alpha=1.07597, scale=1.0))
+    'Huber noise, α = 1.08, scale = 1'
+    """
+    names = {"alpha": "α", "epsilon_design": "ε", "gamma": "γ", "sensitivity": "Δ"}
+    parameters = ", ".join(
+        f"{names.get(f.name, f.name)} = {three(getattr(mechanism, f.name))}"
+        for f in fields(mechanism)
+    )
+    return f"{IDENTITY[mechanism.name].title} noise, {parameters}"

@@ -18,7 +18,10 @@ __all__ = ["heat_map", "picture", "tiles"]
 def heat_map(
     panels: Sequence[tuple[str, NDArray[np.float64]]], low: float, high: float, height: int = 330
 ) -> Drawn:
-    """Matrices side by side on one colour scale (Cividis), rows users, columns items; and every cell as numbers."""
+    """Matrices side by side on one colour scale (Cividis), rows users, columns items.
+
+    And every cell as numbers.
+    """
     across = len(panels)
     gap = 0.03
     wide = (1 - gap * (across - 1)) / across
@@ -85,7 +88,9 @@ def heat_map(
 
 
 def tiles(columns: FloatArray, shape: tuple[int, int], across: int) -> NDArray[np.uint8]:
-    """Columns as a sheet of images, ``across`` of them side by side, each as bright as its own largest pixel; grey lines between."""
+    """Columns as a sheet of images, ``across`` of them side by side, each as bright as its own
+    largest pixel; grey lines between.
+    """
     count = columns.shape[1]
     down = -(-count // across)
     height, width = shape

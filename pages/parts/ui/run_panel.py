@@ -1,8 +1,4 @@
-"""The part of a page that runs something: a button, the work going on, and the results that stand.
-
-Lives here: which of the four states is shown (nothing yet, running, failed or cancelled, done), and the address that repeats a run. Does not
-live here: jobs (``jobs``), progress (``live``), or what results look like.
-"""
+"""The part of a page that runs something: a button, the work going on, the results that stand."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,15 +10,41 @@ from dpmc_core.errors import DPMCError
 from pages.parts.server import jobs
 from pages.parts.ui import controls, live
 
-__all__ = ["Panel", "panel"]
+__all__ = ["Look", "Panel", "panel"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Look:
+    """What a panel is called, for visitors and in the address.
+
+    The button has a ``label`` and a ``key``. ``flag`` is the parameter of an address that runs,
+    ``used`` the key that remembers that this was done in this visit. ``changed`` is said where
+    results are of other settings. ``alone``: nothing stands beside the button, and the page
+    itself says what the problem is. ``strict``: an address runs once whatever it asks for, and
+    not where it asks for what could not be had; else it runs as soon as its settings can be.
+    """
+
+    label: str = "Run"
+    key: str = "go"
+    flag: str = "run"
+    used: str = "linked"
+    changed: str = "The settings have changed since this run; press *Run* to compute with them."
+    alone: bool = False
+    strict: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)
 class Panel:
-    """One thing that a page runs. ``kind`` of job; ``wanted`` specs, empty where there is a ``problem``; ``start`` begins; ``step`` is what progress
-    counts; ``so_far`` draws a running job and says whether there was anything; ``show`` draws a job's results; ``example`` what is there
-    before the first; ``beside`` draws what stands beside the button. ``kept`` says that ``example`` finds results of any settings in the run store: those of
-    other settings are then not shown in their place."""
+    """One thing that a page runs.
+
+    ``kind`` of job; ``wanted`` specs, empty where there is a ``problem``; ``start`` begins;
+    ``step`` is what progress counts; ``so_far`` draws a running job and says whether there was
+    anything; ``show`` draws a job's results; ``example`` what is there before the first;
+    ``beside`` draws what stands beside the button, ``going_on`` what stands above the progress.
+    ``ended`` says why a job ended before its time, where the usual words do not fit. ``kept``
+    says that ``example`` finds results of any settings in the run store: those of other settings
+    are then not shown in their place.
+    """
 
     kind: str
     wanted: tuple[Any, ...]
@@ -32,71 +54,95 @@ class Panel:
     so_far: Callable[[jobs.Job], bool]
     show: Callable[[jobs.Job], None]
     example: Callable[[], None]
-    beside: Callable[[], None] | None = None
+    beside: Callable[[], object] | None = None
+    going_on: Callable[[jobs.Job], None] | None = None
+    ended: Callable[[jobs.Job], None] | None = None
     kept: bool = False
+    look: Look = Look()
 
 
 _LETTERS = "ABC"
 
 
-def _unfinished(job: jobs.Job) -> int | None:
-    """Which of up to three configurations has no result, where several were asked for."""
-    if not 1 < len(job.specs) <= len(_LETTERS) or job.kind not in ("run", "recommend"):
-        return None
-    return next(
-        (k for k, result in enumerate(job.results) if result is None or not result.finished), None
-    )
-
-
 def panel(of: Panel) -> None:
-    """Draw it."""
+    """Draw a panel."""
     job = jobs.current(of.kind)
-    left, right = st.columns([1, 2], vertical_alignment="center")
-    pressed = left.button(
-        "**Run**",
-        icon=":material/play_arrow:",
-        disabled=bool(of.problem),
-        width="stretch",
-        key="go",
-    )
-    with right:
-        if of.beside is not None:
-            of.beside()
-    if of.problem:
-        st.error(controls.said(of.problem), icon=":material/error:")
-    # a link runs once per visit, whatever it asks for
-    linked = (
-        st.query_params.get("run") == "1"
-        and "linked" not in st.session_state
-        and controls.trusted()
-    )
-    if linked:
-        st.session_state["linked"] = True
-    if (pressed or linked) and of.wanted and not of.problem:
-        st.session_state["linked"] = True
-        st.query_params["run"] = "1"
+    pressed = _button(of)
+    if (pressed or _linked(of)) and of.wanted and not of.problem:
+        st.session_state[of.look.used] = True
+        st.query_params[of.look.flag] = "1"
         try:
             job = of.start()
         except DPMCError as error:
             st.error(controls.said(str(error)))
     if job is None:
-        st.query_params.pop("run", None)
+        if of.look.strict:
+            st.query_params.pop(of.look.flag, None)
+        of.example()
+    elif job.active:
+        _active(of, job)
+    else:
+        _over(of, job)
+
+
+def _button(of: Panel) -> bool:
+    """Draw the button and what is beside and below it; says whether it was pressed."""
+    look = of.look
+    cells = None if look.alone else st.columns([1, 2], vertical_alignment="center")
+    pressed = (st.button if cells is None else cells[0].button)(
+        f"**{look.label}**",
+        icon=":material/play_arrow:",
+        disabled=bool(of.problem),
+        width="content" if look.alone else "stretch",
+        key=look.key,
+    )
+    if cells is not None and of.beside is not None:
+        with cells[1]:
+            of.beside()
+    if of.problem and not look.alone:
+        st.error(controls.said(of.problem), icon=":material/error:")
+    return pressed
+
+
+def _linked(of: Panel) -> bool:
+    """Say whether the address asks for a run: once per visit."""
+    look = of.look
+    linked = st.query_params.get(look.flag) == "1" and look.used not in st.session_state
+    if look.strict:
+        linked = linked and controls.trusted()
+        if linked:
+            st.session_state[look.used] = True
+    return linked
+
+
+def _active(of: Panel, job: jobs.Job) -> None:
+    if of.going_on is not None:
+        of.going_on(job)
+    live.watch(job, of.step, lambda: of.so_far(job))
+
+
+def _over(of: Panel, job: jobs.Job) -> None:
+    """Say how the job ended, and show the results that stand."""
+    standing = jobs.standing(of.kind)
+    if of.ended is not None:
+        of.ended(job)
+    else:
+        _ended(of, job, standing)
+    if standing is None or (of.kept and standing.specs != of.wanted):
         of.example()
         return
-    if job.active:
-        running = job
-        live.watch(running, of.step, lambda: of.so_far(running))
-        return
-    standing = jobs.standing(of.kind)
-    below = (
-        "What it computed is below."
-        if standing is job
-        else "Earlier results are below."
-        if standing
-        else ""
-    )
-    if of.kept and not job.progress[0]:
-        below = ""
+    if of.wanted and standing.specs != of.wanted:
+        # the address shows settings that have not been run: who gets it sees them and presses Run
+        st.query_params.pop(of.look.flag, None)
+        st.info(of.look.changed, icon=":material/update:")
+    of.show(standing)
+
+
+def _ended(of: Panel, job: jobs.Job, standing: jobs.Job | None) -> None:
+    """Say that a job failed or was cancelled, or that its results could not be kept."""
+    below = ""
+    if standing is not None and (job.progress[0] or not of.kept):
+        below = "What it computed is below." if standing is job else "Earlier results are below."
     if job.state == "failed" and (job.specs == of.wanted or not of.wanted):  # other settings may do
         which = _LETTERS[unfinished] + ": " if (unfinished := _unfinished(job)) is not None else ""
         st.error(f"{which}{controls.said(job.error)} {below}", icon=":material/error:")
@@ -110,14 +156,12 @@ def panel(of: Panel) -> None:
             controls.plain(f"Finished, but not kept among past runs. {job.note}"),
             icon=":material/save:",
         )
-    if standing is None or (of.kept and standing.specs != of.wanted):
-        of.example()
-        return
-    if of.wanted and standing.specs != of.wanted:
-        # the address shows settings that have not been run: who gets it sees them and presses Run
-        st.query_params.pop("run", None)
-        st.info(
-            "The settings have changed since this run; press *Run* to compute with them.",
-            icon=":material/update:",
-        )
-    of.show(standing)
+
+
+def _unfinished(job: jobs.Job) -> int | None:
+    """Find which of several configurations has no result."""
+    if not 1 < len(job.specs) <= len(_LETTERS) or job.kind not in ("run", "recommend"):
+        return None
+    return next(
+        (k for k, result in enumerate(job.results) if result is None or not result.finished), None
+    )

@@ -1,7 +1,8 @@
 """A page as a link: copied, embedded, taken elsewhere.
 
-Lives here: the bar below every page. The address already holds every setting (``controls``); here it can be copied, and put into a course site. Does not live here: downloads of
-figures (``style``) or runs (the pages).
+Lives here: the bar below every page. The address already holds every setting (``controls``); here
+it can be copied, and put into a course site. Does not live here: downloads of figures (``style``)
+or runs (the pages).
 """
 
 import html
@@ -16,7 +17,9 @@ _NOT_SHARED = ("embed",)
 
 
 def address(base: str, settings: dict[str, list[str]]) -> str:
-    """The address that shows the same again: ``base`` without its query, and ``settings`` in full.
+    """The address that shows the same again.
+
+    ``base`` without its query, and ``settings`` in full.
 
     >>> address("http://x/completion?rank=3#a", {"rank": ["5"], "embed": ["true"], "b": ["1", "ü &"]})
     'http://x/completion?rank=5&b=1&b=%C3%BC+%26'
@@ -37,7 +40,10 @@ def embedding(link: str) -> str:
     '<iframe src="http://x/a?b=1&amp;embed=true" width="100%" height="900" loading="lazy" title="DPMC Lab"></iframe>'
     """
     source = html.escape(f"{link}{'&' if '?' in link else '?'}embed=true")
-    return f'<iframe src="{source}" width="100%" height="900" loading="lazy" title="DPMC Lab"></iframe>'
+    return (
+        f'<iframe src="{source}" width="100%" height="900" loading="lazy" title="DPMC '
+        'Lab"></iframe>'
+    )
 
 
 def bar() -> None:
@@ -48,7 +54,8 @@ def bar() -> None:
     link = address(st.context.url or "", settings)
     with st.popover("Share this page", icon=":material/share:"):
         st.markdown(
-            "**Link**: opens this page with all its settings, seeds included, and the step of a lesson. Copy it by the button at its right."
+            "**Link**: opens this page with all its settings, seeds included, and the step of a "
+            "lesson. Copy it by the button at its right."
             + (
                 " It has *run=1*: whoever opens it starts the same run."
                 if "run" in settings
@@ -64,5 +71,6 @@ def bar() -> None:
         st.markdown("**Embed** it in a course site, without the frame around it:")
         st.code(embedding(link), language="html", wrap_lines=True)
         st.caption(
-            "Figures: the camera above each saves a PNG from your browser; *Show the numbers* below it has the figure as HTML and its numbers as CSV."
+            "Figures: the camera above each saves a PNG from your browser; *Show the numbers* "
+            "below it has the figure as HTML and its numbers as CSV."
         )

@@ -1,0 +1,63 @@
+"""The command ``audit``: attack a release with and without one person, and bound its ε."""
+
+import argparse
+import sys
+from typing import Any
+
+from dpmc_core.cli.options import add_parameters
+from dpmc_core.config import parameters
+from dpmc_core.experiments.tasks.audit import AuditResult, audit_steps
+from dpmc_core.experiments.tasks.audit_spec import CASES, AuditSpec
+from dpmc_core.wording import three
+
+__all__ = ["SUMMARY", "add", "run"]
+
+SUMMARY = "Attack a release with and without one person, and bound its ε from below."
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """The options: the parameters of an audit."""
+    parser.epilog = "cases: " + " ".join(f"{name}: {meaning}" for name, meaning in CASES.items())
+    parser.add_argument(
+        "--spec", help="an AuditSpec as JSON, as the app exports it; other options change it"
+    )
+    add_parameters(parser, parameters(AuditSpec))
+
+
+def run(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Run the audit, with progress on standard error."""
+    given = AuditSpec.from_json(arguments.spec).as_dict() if arguments.spec is not None else {}
+    for name, parameter in parameters(AuditSpec).items():
+        text = getattr(arguments, name)
+        if text is not None:
+            given[name] = parameter.parse(text)
+    spec = AuditSpec(**given)
+    result: AuditResult | None = None
+    try:
+        for result in audit_steps(spec):
+            print(
+                f"{result.runs:,} outputs of each dataset: ε ≥ "
+                f"{result.attack.bound.epsilon:.4f}, {result.seconds:.1f} s",
+                file=sys.stderr,
+            )
+    except KeyboardInterrupt:
+        print("stopped; what follows is the result so far", file=sys.stderr)
+    if result is None:
+        raise KeyboardInterrupt
+    if not arguments.json:
+        bound = result.attack.bound
+        print(result.verdict)
+        for name, epsilon in result.claims.items():
+            print(
+                f"{name} ε = {three(epsilon)}: "
+                f"{'exceeded' if result.beaten[name] else 'not contradicted'}"
+            )
+        print(
+            f"claimed for: one {result.statement.unit}, neighbours: "
+            f"{result.statement.neighbours}; {result.statement.how}"
+        )
+        print(
+            f"the attacker attributes {100 * bound.accuracy:.1f} of 100 held-out outputs correctly "
+            f"({100 * bound.accuracy_low:.1f} to {100 * bound.accuracy_high:.1f}; 50 is chance)"
+        )
+    return result.summary()

@@ -1,0 +1,92 @@
+"""The command ``complete``: complete a matrix of ratings, with or without noise."""
+
+import argparse
+import math
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from dpmc_core.cli.options import add_spec, spec_of
+from dpmc_core.cli.user_data import add_data, load_user_data
+from dpmc_core.experiments import RecommendMetrics, RecommendResult, RunResult, RunSpec, steps
+from dpmc_core.metrics import RECALL_AT
+
+__all__ = ["SUMMARY", "add", "run"]
+
+SUMMARY = "Complete a matrix of ratings, with or without noise."
+TASKS = ("rate", "recommend")
+
+
+def add(parser: argparse.ArgumentParser, argv: Sequence[str]) -> None:
+    """The options: those of the algorithm and dataset that ``argv`` names."""
+    add_spec(parser, TASKS, argv)
+    add_data(parser, "ratings")
+
+
+def run(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Run it, print what came out, and return the summary."""
+    with load_user_data(arguments, "ratings") as own:
+        return _completed(arguments, spec_of(arguments, TASKS, own))
+
+
+def _completed(arguments: argparse.Namespace, spec: RunSpec) -> dict[str, Any]:
+    result: RunResult | RecommendResult | None = None
+    try:
+        for result in steps(spec):
+            last = result.final
+            figure = (
+                f"Recall@{RECALL_AT} {last.recall:.4f}"
+                if isinstance(last, RecommendMetrics)
+                else f"test RMSE {last.test_rmse:.4f}"
+            )
+            print(
+                f"iteration {last.iteration}/{spec.length}: {figure}, {last.seconds:.1f} s",
+                file=sys.stderr,
+            )
+    except KeyboardInterrupt:
+        print("stopped; what follows is the result so far", file=sys.stderr)
+    if result is None:
+        raise KeyboardInterrupt
+    if not arguments.json:
+        _print_result(result)
+    return result.summary()
+
+
+def _print_result(result: RunResult | RecommendResult) -> None:
+    final, statement = result.final, result.statement
+    if isinstance(final, RecommendMetrics):
+        one = math.isnan(final.half_width)
+        interval = (
+            "(one held-out user: no interval)"
+            if one
+            else f"± {final.half_width:.4f} (95 %, over held-out users)"
+        )
+        print(f"Recall@{RECALL_AT} {final.recall:.4f} {interval}")
+    else:
+        print(
+            f"test RMSE {final.test_rmse:.4f} ± {final.test_half_width:.4f} (95 %, over "
+            "held-out ratings)"
+        )
+        print(f"clipped to the rating scale {final.test_rmse_clipped:.4f}")
+        if final.truth_rmse is not None:
+            print(f"on the whole matrix {final.truth_rmse:.4f}")
+    if isinstance(result, RecommendResult):
+        for name, value in result.trivial.items():
+            print(
+                f"  {name:<12} {value:.4f}  "
+                f"{'below' if result.beats_trivial[name] else 'NOT below'} this run's"
+            )
+    else:
+        for name, value in result.trivial.items():
+            print(f"  {name:<12} {value:.4f}")
+        name, apart, half = result.against_trivial
+        verdict = (
+            "not told apart" if abs(apart) <= half else "beaten" if apart < 0 else "NOT beaten"
+        )
+        print(f"against {name}, on the same ratings: {apart:+.4f} ± {half:.2g} (95 %): {verdict}")
+    print(statement.label)
+    if statement.private:
+        print(f"unit: one {statement.unit}, neighbours: {statement.neighbours}; {statement.how}")
+    for caveat in statement.caveats:
+        print(f"  - {caveat}")
+    print(f"{result.seconds:.2f} s, {result.split.how}")

@@ -1,0 +1,56 @@
+"""The command ``datasets``: list the datasets, or fetch one."""
+
+import argparse
+import sys
+from typing import Any
+
+from dpmc_core.datasets import catalogue, download, entry
+from dpmc_core.datasets.data import forget
+from dpmc_core.errors import ParameterError
+
+__all__ = ["SUMMARY", "add", "run"]
+
+SUMMARY = "List the datasets, or fetch one."
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """The options."""
+    parser.add_argument("action", nargs="?", choices=["list", "fetch"], default="list")
+    parser.add_argument("name", nargs="?", help="the dataset to fetch")
+
+
+def run(arguments: argparse.Namespace) -> dict[str, Any]:
+    """List or fetch."""
+    if arguments.action == "fetch":
+        if arguments.name is None:
+            raise ParameterError("dataset", "(none)", "one of " + ", ".join(catalogue()))
+        known = entry(arguments.name)
+        print(f"{known.title}. Terms: {known.terms} Cite: {known.citation}", file=sys.stderr)
+        shown = -1
+
+        def progress(done: int, total: int) -> None:
+            nonlocal shown
+            percent = int(100 * done / total) if total else 0
+            if percent // 10 > shown:
+                shown = percent // 10
+                print(f"{percent} % of {total / 1e6:.1f} MB", file=sys.stderr)
+
+        folder = download.fetch(arguments.name, progress)
+        forget()
+        if not arguments.json:
+            print(f"{known.title} is in {folder}")
+        return {"dataset": known.name, "folder": str(folder)}
+    listing = [
+        {
+            "name": known.name,
+            "title": known.title,
+            "kind": known.kind,
+            "present": known.present(),
+            "terms": known.terms,
+        }
+        for known in catalogue().values()
+    ]
+    if not arguments.json:
+        for row in listing:
+            print(f"{row['name']:<10} {'here' if row['present'] else 'to fetch':<9} {row['title']}")
+    return {"datasets": listing}

@@ -1,0 +1,185 @@
+"""Options made from declarations: a flag for each parameter, and a spec from what was typed."""
+
+import argparse
+import itertools
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from dpmc_core.config import Parameter, parameters
+from dpmc_core.datasets.catalogue import names
+from dpmc_core.datasets.configs import config_of
+from dpmc_core.errors import DPMCError, ParameterError
+from dpmc_core.experiments.algorithms import ALGORITHMS, of_task
+from dpmc_core.experiments.flat import default_algorithm
+from dpmc_core.experiments.spec import RunSpec
+from dpmc_core.limits import LIMITS
+from dpmc_core.privacy.noise import MECHANISMS, NominalEpsilon, ReleaseVariance, TotalEpsilon
+
+__all__ = ["Parser", "add_parameters", "add_spec", "parsed", "spec_of", "whole"]
+
+_AMOUNTS = {
+    "variance": parameters(ReleaseVariance)["variance"],
+    "epsilon": parameters(TotalEpsilon)["epsilon"],
+    "nominal_epsilon": parameters(NominalEpsilon)["epsilon"],
+    "total_epsilon": parameters(TotalEpsilon)["epsilon"],
+    "alpha": parameters(TotalEpsilon)["alpha"],
+    "delta": parameters(TotalEpsilon)["delta"],
+}
+_MEANINGS = {
+    "epsilon": "ε as the algorithm takes it: total of the run where it gives a guarantee, else "
+    "nominal, of a release or round",
+    "nominal_epsilon": "nominal ε of each release",
+    "total_epsilon": "total ε of the run",
+}
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse, except that mistakes become our own errors, so that they end in one sentence."""
+
+    def error(self, message: str) -> Any:
+        raise DPMCError(f"{message[0].upper()}{message[1:]}. See '{self.prog} --help'.")
+
+
+def add_parameters(
+    group: Any, found: Mapping[str, Parameter], shown: Iterable[str] | None = None
+) -> None:
+    """A flag for each parameter; those that are not ``shown`` work, and help is silent on them."""
+    for name, p in found.items():
+        text = argparse.SUPPRESS
+        if shown is None or name in shown:
+            usual = "" if p.default is None else f" ({_shown(p.default)})"
+            text = f"{p.meaning}; {p.allowed}{usual}".replace("%", "%%")
+        metavar = "X" if hasattr(p.rule, "low") else "NAME"
+        group.add_argument(f"--{name.replace('_', '-')}", metavar=metavar, help=text)
+
+
+def _shown(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def add_spec(parser: argparse.ArgumentParser, tasks: Sequence[str], argv: Sequence[str]) -> None:
+    """The options of a run: those of its algorithm and dataset, as far as ``argv`` names them."""
+    cards = of_task(*tasks)
+    holds = ("images", "documents") if "factorize" in tasks else ("ratings",)
+    parser.add_argument("algorithm", nargs="?", help="one of " + ", ".join(cards))
+    parser.add_argument("--algorithm", dest="algorithm_option", help=argparse.SUPPRESS)
+    chosen = next((word for word in argv if word in cards), "")
+    dataset = _after("--dataset", argv)
+    mine = [cards[chosen]] if chosen else list(cards.values())
+    sets = [dataset] if dataset in names(*holds) else list(names(*holds))
+    run = parser.add_argument_group("run")
+    if "recommend" in tasks and (not chosen or "recommend" in cards[chosen].tasks):
+        run.add_argument("--task", metavar="NAME", help="one of rate, recommend (rate)")
+    else:
+        run.add_argument("--task", help=argparse.SUPPRESS)
+    run.add_argument("--seed", metavar="X", help=f"{LIMITS['seed'].meaning} (0)")
+    run.add_argument("--spec", metavar="JSON", help="a spec as JSON; other options change it")
+    data = parser.add_argument_group("data")
+    data.add_argument("--dataset", metavar="NAME", help="one of " + ", ".join(names(*holds)))
+    known = _of(config_of(name) for name in names(*holds))
+    add_parameters(data, known, _of(config_of(name) for name in sets))
+    noise = parser.add_argument_group("noise")
+    noise.add_argument(
+        "--mechanism",
+        metavar="NAME",
+        help="one of " + ", ".join(MECHANISMS) + " (none)"
+        if any(card.noise for card in mine)
+        else argparse.SUPPRESS,
+    )
+    amounts = {"epsilon"} | {kind.amount() for card in mine for kind in card.noise}
+    for name, p in _AMOUNTS.items():
+        visible = any(c.noise for c in mine) and (name in amounts or name in ("alpha", "delta"))
+        text = f"{_MEANINGS.get(name, p.meaning)}; {p.allowed}" if visible else argparse.SUPPRESS
+        noise.add_argument(f"--{name.replace('_', '-')}", metavar="X", help=text)
+    group = parser.add_argument_group(mine[0].title if chosen else "algorithm")
+    everything = _of(card.config for card in cards.values())
+    own = _of(card.config for card in mine)
+    add_parameters(group, {**everything, **own}, own)
+
+
+def _after(option: str, argv: Sequence[str]) -> str:
+    return next((b for a, b in itertools.pairwise(argv) if a == option), "")
+
+
+def _of(kinds: Iterable[type]) -> dict[str, Parameter]:
+    return {name: p for kind in kinds for name, p in parameters(kind).items()}
+
+
+def spec_of(arguments: argparse.Namespace, tasks: Sequence[str], own: str | None) -> RunSpec:
+    """The spec that the options name; ``own`` is the name of a user's own set.
+
+    In the form of the first release (``--algorithm NAME``) what the algorithm has no use for is
+    left out, and said on standard error. Raises ``ParameterError``.
+    """
+    cards = of_task(*tasks)
+    typed = {n: v for n, v in vars(arguments).items() if v is not None and n in _flat(cards, tasks)}
+    old = arguments.algorithm_option
+    if old is not None and arguments.algorithm is not None:
+        allowed = f"left out, as {arguments.algorithm} is named already"
+        raise ParameterError("algorithm", old, allowed)
+    name = arguments.algorithm or old
+    base = RunSpec.from_json(arguments.spec) if arguments.spec else None
+    if base is not None and base.task not in tasks:
+        raise ParameterError("spec", base.card.name, "a spec of " + " or ".join(tasks))
+    if name is not None:
+        if name not in cards:
+            raise ParameterError("algorithm", name, "one of " + ", ".join(cards))
+        typed["algorithm"] = name
+    if own is not None:
+        typed["dataset"] = own
+    dataset = typed.get("dataset", None if base is None else base.dataset)
+    if name is None:
+        name = base.card.name if base else _usual(tasks, dataset, typed.get("task"))
+        typed["algorithm"] = name
+    holds = ("images", "documents") if "factorize" in tasks else ("ratings",)
+    data = config_of(dataset, *holds) if dataset else None
+    known = {**_of(c.config for c in cards.values()), **(_of([data]) if data else {})}
+    known = {**_of(config_of(n) for n in names(*holds)), **known, **_AMOUNTS}
+    known |= parameters(ALGORITHMS[name].config) | {"seed": parameters(RunSpec)["seed"]}
+    values = {n: known[n].parse(v) if n in known else v for n, v in typed.items()}
+    if base is not None:
+        return base.replace(**values)
+    if old is None:
+        return RunSpec.of(values)
+    spec = RunSpec.fitting(values)
+    kept = spec.flat().keys() | {"task", "epsilon", "dataset"}
+    if left := [n for n in values if n not in kept]:
+        print(f"left out for {spec.card.title}: {', '.join(left)}", file=sys.stderr)
+    return spec
+
+
+def _usual(tasks: Sequence[str], dataset: Any, task: Any) -> str:
+    if task == "recommend":
+        return "moments"
+    return default_algorithm(dataset) if dataset else "nmf" if "factorize" in tasks else "als"
+
+
+def _flat(cards: Mapping[str, Any], tasks: Sequence[str]) -> set[str]:
+    holds = ("images", "documents") if "factorize" in tasks else ("ratings",)
+    found = set(_of(config_of(n) for n in names(*holds))) | set(_AMOUNTS)
+    return (
+        found
+        | set(_of(c.config for c in cards.values()))
+        | {*("task", "dataset", "mechanism", "seed")}
+    )
+
+
+def parsed(name: str, limit: str, text: str) -> float:
+    """A typed number in the range called ``limit``; raises ``ParameterError`` with ``name``."""
+    try:
+        return LIMITS[limit].parse(text)
+    except ParameterError as error:
+        raise ParameterError(name, text, error.allowed) from None
+
+
+def whole(name: str, text: str, high: int) -> int:
+    """A typed whole number from 0 to ``high``. Raises ``ParameterError``."""
+    allowed = f"a whole number from 0 to {high}"
+    try:
+        value = int(text)
+    except ValueError:
+        raise ParameterError(name, text, allowed) from None
+    if not 0 <= value <= high:
+        raise ParameterError(name, text, allowed)
+    return value

@@ -1,0 +1,278 @@
+"""DPALS's settings and its plan: what will leave, and how much one user can move it.
+
+Lives here: the configuration and the plan of releases. Does not live here: the solver (``dpals``)
+or the preparation's own sums (``preprocessing``).
+
+Sensitivities, one user added or removed. The user's vector u, clipped to ‖u‖₂ ≤ Γ_u, enters the
+statistics of at most k items (or of all with weights ω, Σω² ≤ k):
+
+* the Gram matrices ω u uᵀ leave as their upper triangles with the diagonal: one item's has ℓ2 norm
+  √(Σ_a u_a⁴ + Σ_{a<b} u_a²u_b²) ≤ ‖u‖² and ℓ1 norm (‖u‖₂² + ‖u‖₁²)/2 ≤ Γ_u²(1 + r)/2; over the
+  items √k·Γ_u² and k·Γ_u²(1 + r)/2 (with weights of bounded Σω² alone, Σω ≤ √(k·items) takes k's
+  place in ℓ1).
+* the right-hand sides ω x u, |x| ≤ Γ_M: √k·Γ_u·Γ_M in ℓ2 and k·Γ_u·Γ_M·√r in ℓ1.
+* with λ₀ also Σ u uᵀ over all users, once a step: Γ_u² and Γ_u²(1 + r)/2.
+
+Both statistics leave in every step, so both are counted (findings 9). What a setting has no use for
+is not released: item counts without β, adaptive sampling or weights, and the second counts without
+μ.
+"""
+
+import math
+from dataclasses import dataclass, replace
+from typing import Annotated
+
+from dpmc_core import limits
+from dpmc_core.completion.dpals.power_iteration import power_part
+from dpmc_core.completion.dpals.preprocessing import SAMPLING, preparation_parts, preparation_shifts
+from dpmc_core.completion.dpals.projection import PROJECTIONS
+from dpmc_core.completion.parameters import ItemsPerUser, Iterations, Penalty, Rank
+from dpmc_core.config import Choice, Config
+from dpmc_core.datasets.ratings import Ratings
+from dpmc_core.errors import ParameterError
+from dpmc_core.limits import Limit
+from dpmc_core.privacy.budget import Budget, Part, norm_of, plan
+from dpmc_core.privacy.ledger import Release
+
+__all__ = ["DPALSConfig", "dpals_plan", "n_frequent", "value_clip_of"]
+
+PREPARATION_SHARE, START_SHARE, GLOBAL_SHARE = 0.25, 0.2, 0.05
+
+
+@dataclass(frozen=True, kw_only=True)
+class DPALSConfig(Config):
+    """Settings of DPALS, in the paper's letters where it has one.
+
+    ``value_clip`` None takes half the width of the scale, of which values are the distance from the
+    middle. ``projection`` is of the noisy matrices onto the positive semi-definite cone: "printed"
+    (with λ, Alg. 1), "inner" (before λ is added) or "off". ``centring`` is by the private mean or
+    each user's own. ``orthonormal`` as in line 12. ``implicit``: values say that something was
+    liked, and items that no factors are learned for score 0, not the user's own mean.
+
+    Noise: ``budget`` spread by fixed shares; or ``sigma_right`` σ_g (and ``sigma_gram``,
+    ``sigma_preparation``), in units of the clipping norms as in Table 4, with ``budget`` None: the
+    family is ``family``. σ_p given together with a budget stays as given. ``private`` False for the
+    same algorithm without noise.
+    """
+
+    rank: Rank = 8
+    reg: Penalty = 25.0
+    iterations: Iterations = 2
+    items_per_user: ItemsPerUser = 100
+    item_share: Annotated[
+        float,
+        Limit(
+            "item_share",
+            0,
+            1,
+            "share β of the items, most rated first, that factors are learned for",
+            open_low=True,
+        ),
+    ] = 0.15
+    clip_norm: Annotated[
+        float, Limit("clip_norm", 1e-6, 1e6, "length Γ_u that user vectors are clipped to")
+    ] = 0.25
+    value_clip: (
+        Annotated[
+            float,
+            Limit(
+                "value_clip",
+                0,
+                1e6,
+                "distance Γ_M from the middle of the scale that ratings are clipped to",
+                open_low=True,
+            ),
+        ]
+        | None
+    ) = None
+    gram_ratio: Annotated[
+        float,
+        Limit(
+            "gram_ratio", 0.01, 100, "noise σ_G on Gram matrices over noise σ_g on right-hand sides"
+        ),
+    ] = 6.0
+    item_exponent: Annotated[
+        float,
+        Limit("item_exponent", 0, 2, "exponent μ: how much more often-rated items are regularised"),
+    ] = 0.5
+    user_exponent: Annotated[
+        float,
+        Limit("user_exponent", 0, 2, "exponent ν: how much more busy users are regularised"),
+    ] = 1.0
+    global_penalty: Annotated[
+        float,
+        Limit("global_penalty", 0, 1000, "penalty λ₀ on all predictions, for implicit feedback"),
+    ] = 0.0
+    sampling: Annotated[str, Choice(SAMPLING, "which of a user's ratings take part")] = "weights"
+    projection: Annotated[
+        str, Choice(PROJECTIONS, "where noisy matrices are made positive semi-definite")
+    ] = "inner"
+    start: Annotated[str, Choice(("random", "power"), "what item factors start from")] = "random"
+    start_rounds: Annotated[
+        int,
+        Limit("start_rounds", 1, 20, "rounds of noisy power iteration for the start", integer=True),
+    ] = 2
+    centring: Annotated[str, Choice(("mean", "user", "none"), "what ratings are centred by")] = (
+        "user"
+    )
+    orthonormal: bool = False
+    implicit: bool = False
+    private: bool = True
+    budget: Budget | None = None
+    family: str = "gaussian"
+    sigma_gram: float | None = None
+    sigma_right: float | None = None
+    sigma_preparation: float | None = None
+
+    def consistent(self) -> None:
+        sigmas = {n: getattr(self, n) for n in ("sigma_gram", "sigma_right", "sigma_preparation")}
+        for name, value in sigmas.items():
+            if value is not None:
+                try:
+                    limits.check("sigma", value)
+                except ParameterError as error:
+                    allowed = f"{error.allowed}; private=False is how to run without noise"
+                    raise ParameterError(name, value, allowed) from None
+        if not self.private and (
+            self.budget is not None or any(v is not None for v in sigmas.values())
+        ):
+            raise ParameterError("private", False, "True when a budget or noise is given")
+        if self.budget is not None and (
+            self.sigma_right is not None or self.sigma_gram is not None
+        ):
+            allowed = "left out when a budget is given (one of the two sets it)"
+            raise ParameterError("sigma_right", self.sigma_right, allowed)
+
+    @property
+    def preparation(self) -> dict[str, bool]:
+        """Which of the preparation's sums this setting makes use of."""
+        return {
+            "counted": self.item_share < 1 or self.sampling != "uniform",
+            "recounted": self.item_exponent > 0,
+            "centred": self.centring == "mean",
+        }
+
+    @property
+    def norm(self) -> int:
+        """The norm that contributions are bounded in."""
+        return norm_of(self.family if self.budget is None else self.budget.family)
+
+
+def dpals_plan(ratings: Ratings, config: DPALSConfig) -> dict[str, Release] | None:
+    """The releases of a run by name; None without noise.
+
+    Reads no rating: only the sizes of the matrix and its scale.
+    """
+    if not config.private:
+        return None
+    if config.budget is None and None in (config.sigma_right, config.sigma_preparation):
+        raise ParameterError(
+            "budget",
+            None,
+            "given for a private run, or sigma_right and sigma_preparation; private=False adds "
+            "no noise",
+        )
+    n, r, k, clip = (
+        ratings.n_items,
+        config.rank,
+        min(config.items_per_user, ratings.n_items),
+        config.clip_norm,
+    )
+    value_clip = value_clip_of(ratings, config)
+    frequent = n_frequent(n, config)
+    uses = config.preparation
+    share = PREPARATION_SHARE if any(uses.values()) else 0.0
+    triangle = r * (r + 1) // 2
+    gram = clip**2 * (1 + r) / 2  # ℓ1 norm of one upper triangle of u uᵀ
+    source = "dpmc_core.completion.dpals.solver: a vector of norm Γ_u in the statistics of k items"
+    left = 1 - share
+    parts: dict[str, Part] = {}
+    if config.start == "power":
+        parts["start"] = power_part(n, r, k, value_clip, config.start_rounds, left * START_SHARE)
+    if config.global_penalty:
+        parts["all users"] = Part(
+            what="Gram matrix over all users",
+            l1=gram,
+            l2=clip**2,
+            coordinates=triangle,
+            share=left * GLOBAL_SHARE,
+            count=config.iterations,
+            source="dpmc_core.completion.dpals.solver: one vector of norm Γ_u",
+        )
+    left -= sum(part.share for part in parts.values())
+    for_gram = 1 / (1 + config.gram_ratio**2)
+    k_squared = k if config.sampling == "weights" else min(k, frequent)
+    # ℓ1 over the items: Σω ≤ √(frequent·Σω²) ≤ √(frequent·k), and weights for ℓ1 noise keep Σω ≤ k
+    # as well (one ω may exceed 1);
+    # without weights, one for each of at most k items
+    k_item = float(min(k, frequent))
+    if config.sampling == "weights":
+        k_item = math.sqrt(frequent * k) if config.norm == 2 else min(k, math.sqrt(frequent * k))
+    parts["gram"] = Part(
+        what="Gram matrices of all items",
+        l1=k_item * gram,
+        l2=math.sqrt(k_squared) * clip**2,
+        coordinates=frequent * triangle,
+        share=left * for_gram,
+        count=config.iterations,
+        source=source,
+    )
+    parts["right"] = Part(
+        what="right-hand sides of all items",
+        l1=k_item * clip * value_clip * math.sqrt(r),
+        l2=math.sqrt(k_squared) * clip * value_clip,
+        coordinates=frequent * r,
+        share=left * (1 - for_gram),
+        count=config.iterations,
+        source=source,
+    )
+    before = preparation_parts(n, k, value_clip, share, **uses)
+    if config.sigma_preparation is None:
+        return plan({**before, **parts}, config.budget)
+    shifts = preparation_shifts(n, k, value_clip, **uses)
+    family = Budget(epsilon=1.0, family=config.family) if config.budget is None else config.budget
+    fixed = {
+        # σ_p is per number that a user moves: the counts' own unit, and Γ_M for the sum of ratings
+        # times √k, as printed
+        name: _with_std(
+            before[name].release(family),
+            family,
+            config.sigma_preparation * _unit(name, k, value_clip),
+        )
+        for name in shifts
+    }
+    if config.budget is not None:
+        return plan(parts, config.budget, fixed)
+    assert config.sigma_right is not None
+    sigma_gram = (
+        config.sigma_gram
+        if config.sigma_gram is not None
+        else config.gram_ratio * config.sigma_right
+    )
+    given = {"gram": sigma_gram * clip**2, "right": config.sigma_right * clip * value_clip}
+    for name, part in parts.items():
+        std = given.get(name, config.sigma_right * part.l2)
+        fixed[name] = _with_std(part.release(family), family, std)
+    return fixed
+
+
+def _unit(name: str, k: int, value_clip: float) -> float:
+    """What Algorithm 3 multiplies σ_p by."""
+    return {"sum of ratings": math.sqrt(k) * value_clip, "number of ratings": math.sqrt(k)}.get(
+        name, 1.0
+    )
+
+
+def _with_std(release: Release, family: Budget, std: float) -> Release:
+    return replace(release, mechanism=family.noise(std))
+
+
+def value_clip_of(ratings: Ratings, config: DPALSConfig) -> float:
+    """Γ_M: how far a rating may lie from the middle of the scale."""
+    half = (ratings.high - ratings.low) / 2
+    return config.value_clip if config.value_clip is not None else max(half, 1e-12)
+
+
+def n_frequent(n_items: int, config: DPALSConfig) -> int:
+    """How many items factors are learned for."""
+    return min(math.ceil(config.item_share * n_items), n_items)

@@ -1,0 +1,81 @@
+"""A start for the item factors by noisy power iteration (dpals-paper, Algorithm 2, for r directions
+at once).
+
+Lives here: the iteration and the sensitivity of one round. Does not live here: noise
+(``privacy.budget``).
+
+One user contributes x (xᵀW) to the round's matrix A·W, where x are the user's values on at most s
+items, each within ±Γ_M, so ‖x‖₂ ≤ √s·Γ_M. The paper stops when W is not ν-incoherent; we clip xᵀW
+to norm ν·s·Γ_M/√n_items instead, which an incoherent W of one column meets by itself, so no run
+fails and nothing is learned from failing. Then ‖x (xᵀW)‖_F = ‖x‖·‖xᵀW‖ ≤ √s·Γ_M·c, the paper's
+s³Γ_M⁴ν²/n_items under the root (Theorem 9), and in ℓ1 ‖x‖₁·‖xᵀW‖₁ ≤ s·Γ_M·√r·c.
+"""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from dpmc_core.datasets.ratings import Ratings
+from dpmc_core.privacy.budget import Curator, Part
+
+FloatArray = NDArray[np.float64]
+
+__all__ = ["INCOHERENCE", "noisy_power_iteration", "power_part"]
+
+INCOHERENCE = 3.0  # ν
+
+
+def power_part(
+    n_items: int, rank: int, k: int, value_clip: float, rounds: int, share: float
+) -> Part:
+    """The plan of ``rounds`` released matrices n_items×r, with ``share`` of the budget for all of
+    them.
+    """
+    most = _projection_clip(n_items, k, value_clip)
+    return Part(
+        what="power iteration: the values' second moment times the directions so far",
+        l1=min(k * value_clip * math.sqrt(rank), math.sqrt(n_items * rank * k) * value_clip) * most,
+        l2=math.sqrt(k) * value_clip * most,
+        coordinates=n_items * rank,
+        share=share,
+        count=rounds,
+        source=(
+            "dpmc_core.completion.dpals.power_iteration: x·(xᵀW) of at most k values, xᵀW clipped"
+        ),
+    )
+
+
+def noisy_power_iteration(
+    ratings: Ratings,
+    part: NDArray[np.bool_],
+    rank: int,
+    k: int,
+    value_clip: float,
+    rounds: int,
+    curator: Curator,
+    rng: np.random.Generator,
+) -> FloatArray:
+    """Orthonormal directions (n_items×r) after ``rounds`` of W ← orth(Σ x (xᵀW) + noise), over the
+    ratings that take ``part``.
+
+    At most ``k`` of a user's ratings, each within ±``value_clip``, may take part: the caller sees
+    to it.
+    """
+    directions, _ = np.linalg.qr(rng.standard_normal((ratings.n_items, rank)))
+    most = _projection_clip(ratings.n_items, k, value_clip)
+    table = sparse.csr_array(
+        (ratings.values[part], (ratings.users[part], ratings.items[part])),
+        shape=(ratings.n_users, ratings.n_items),
+    )
+    for _ in range(rounds):
+        projected = table @ directions
+        size = np.linalg.norm(projected, axis=1, keepdims=True)
+        projected *= np.minimum(1.0, most / np.maximum(size, 1e-300))
+        directions, _ = np.linalg.qr(curator.release("start", np.asarray(table.T @ projected)))
+    return np.asarray(directions)
+
+
+def _projection_clip(n_items: int, k: int, value_clip: float) -> float:
+    return min(INCOHERENCE * k * value_clip / math.sqrt(n_items), math.sqrt(k) * value_clip)

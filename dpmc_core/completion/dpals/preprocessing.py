@@ -1,0 +1,230 @@
+"""DPALS's preparation of the data (dpals-paper, Algorithm 3): whom and what it learns from.
+
+Lives here: noisy item counts, the split into frequent and infrequent items, the choice of k items
+per user (or weights on all of them), and private centring. Does not live here: the alternating
+solves (``dpals``) or noise (``privacy.budget``).
+
+Sensitivities for one user added or removed, who takes part with at most k items: counts of items
+move by 1 in at most k places, ℓ1 ≤ k and ℓ2 ≤ √k. The sum of the user's values, each within ±Γ_M,
+is *one* number and moves by up to k·Γ_M, and the number of ratings by up to k. The paper (section
+5.2 and Appendix C) takes √k·Γ_M and √k for these two; that would need k separate numbers, so its
+count of the preparation, (k + 1)/σ_p², should be 2k/σ_p². We plan with the derived values.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpmc_core.datasets.ratings import Ratings
+from dpmc_core.privacy.budget import Curator, Part
+from dpmc_core.privacy.moments import totals
+
+FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
+
+__all__ = [
+    "SAMPLING",
+    "Prepared",
+    "first_k",
+    "lottery",
+    "preparation_parts",
+    "preparation_shifts",
+    "prepare",
+    "weights_of",
+]
+
+SAMPLING = ("adaptive", "uniform", "weights")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Prepared:
+    """What the solver learns from.
+
+    Which items are ``frequent`` (n_items,), which ratings take part in the item pass, the weight
+    ω_ij = ``user_weight``[i]·``item_weight``[j] of those (1 unless weights replace sampling), the
+    released item counts, at least 1, and the released mean (0 if none is). ``limited`` marks at
+    most k of a user's ratings, whatever takes part.
+    """
+
+    frequent: BoolArray
+    part: BoolArray
+    limited: BoolArray
+    user_weight: FloatArray
+    item_weight: FloatArray
+    counts: FloatArray
+    mean: float
+
+
+def preparation_parts(
+    n_items: int,
+    k: int,
+    value_clip: float,
+    share: float,
+    *,
+    counted: bool,
+    recounted: bool,
+    centred: bool,
+) -> dict[str, Part]:
+    """The releases of the preparation.
+
+    ``share`` of the budget for all of them, two parts of five for each set of counts.
+    """
+    shifts = preparation_shifts(
+        n_items, k, value_clip, counted=counted, recounted=recounted, centred=centred
+    )
+    portions = {"counts": 0.4, "counts again": 0.4, "sum of ratings": 0.1, "number of ratings": 0.1}
+    whole = sum(portions[name] for name in shifts)
+    return {
+        name: Part(
+            what=what,
+            l1=l1,
+            l2=l2,
+            coordinates=coordinates,
+            share=share * portions[name] / whole,
+            source="dpmc_core.completion.dpals.preprocessing: at most k items of a user take part",
+        )
+        for name, (what, l1, l2, coordinates) in shifts.items()
+    }
+
+
+def preparation_shifts(
+    n_items: int, k: int, value_clip: float, *, counted: bool, recounted: bool, centred: bool
+) -> dict[str, tuple[str, float, float, int]]:
+    """By name: what is released, its ℓ1 and ℓ2 sensitivity, and its length.
+
+    Only what is made use of.
+    """
+    k = min(k, n_items)
+    out: dict[str, tuple[str, float, float, int]] = {}
+    if counted:
+        out["counts"] = ("item counts of k ratings per user", k, math.sqrt(k), n_items)
+    if recounted:
+        out["counts again"] = (
+            "item counts of the ratings that take part",
+            k,
+            math.sqrt(k),
+            n_items,
+        )
+    if centred:
+        out["sum of ratings"] = (
+            "sum of the ratings that take part",
+            k * value_clip,
+            k * value_clip,
+            1,
+        )
+        out["number of ratings"] = ("number of ratings that take part", k, k, 1)
+    return out
+
+
+def lottery(ratings: Ratings, salt: int) -> FloatArray:
+    """A pseudo-random number in [0, 1) for each rating, from its user, item and ``salt`` alone
+    (SplitMix64's finaliser).
+
+    Whether a rating of one user is drawn must not depend on who else is there: then leaving does
+    not change the others' draws, which is what the sensitivities assume.
+    """
+    x = ratings.users.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(salt % 2**64)
+    x ^= (ratings.items.astype(np.uint64) + np.uint64(1)) * np.uint64(0xD1B54A32D192ED03)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        x = (x ^ (x >> np.uint64(shift))) * np.uint64(factor)
+    x ^= x >> np.uint64(31)
+    return np.asarray((x >> np.uint64(11)).astype(np.float64) * 2.0**-53)
+
+
+def first_k(users: NDArray[np.integer], priority: FloatArray, k: int) -> BoolArray:
+    """True for the ``k`` ratings of lowest ``priority`` of every user."""
+    # by user, then by priority, ties as they stand: one sort of whole numbers is half the time of
+    # numpy's lexsort
+    place = np.empty(users.size, dtype=np.int64)
+    place[np.argsort(priority, kind="stable")] = np.arange(users.size)
+    order = np.argsort(users.astype(np.int64) * users.size + place)
+    ordered = users[order]
+    starts = (
+        np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
+        if ordered.size
+        else np.empty(0, dtype=np.intp)
+    )
+    rank = np.arange(ordered.size) - np.repeat(starts, np.diff(np.r_[starts, ordered.size]))
+    chosen = np.zeros(users.size, dtype=np.bool_)
+    chosen[order[rank < k]] = True
+    return chosen
+
+
+def weights_of(
+    ratings: Ratings, inside: BoolArray, counts: FloatArray, k: int, norm: int
+) -> tuple[FloatArray, FloatArray]:
+    """Weights ω_ij = f_i·g_j in place of sampling (Krichene et al. 2023, findings 12), as (f, g).
+
+    G_j = count_j^(−½) and f_i such that Σ_j ω_ij² = k over the user's ratings that are ``inside``.
+
+    Where the noise asks for the ℓ1 norm (``norm`` 1), Σ_j ω_ij ≤ k as well.
+    """
+    by_item = np.maximum(counts, 1.0) ** -0.5
+    raw = np.where(inside, by_item[ratings.items], 0.0)
+    n = ratings.n_users
+    by_user = math.sqrt(k) / np.maximum(
+        np.sqrt(np.bincount(ratings.users, raw**2, minlength=n)), 1e-150
+    )
+    if norm == 1:
+        by_user = np.minimum(
+            by_user, k / np.maximum(np.bincount(ratings.users, raw, minlength=n), 1e-150)
+        )
+    return by_user, by_item
+
+
+def prepare(
+    ratings: Ratings,
+    curator: Curator,
+    *,
+    k: int,
+    n_frequent: int,
+    sampling: str,
+    counted: bool,
+    recounted: bool,
+    centred: bool,
+    norm: int,
+    salt: int,
+) -> Prepared:
+    """Algorithm 3 on ``ratings`` that are already clipped to ±Γ_M.
+
+    Counts, frequent items, what takes part, and the mean.
+
+    ``n_frequent`` items of highest released count are learned. ``counted``, ``recounted`` and
+    ``centred`` say which of them are made use of; the others are not released. Adaptive sampling
+    takes a user's k frequent items with the lowest released counts (ties by lottery), uniform
+    sampling any k.
+    """
+    k = min(k, ratings.n_items)
+    draw = lottery(ratings, salt)
+    uniform = first_k(ratings.users, draw, k)
+    counts = np.ones(ratings.n_items)
+    if counted:
+        counts = curator.release("counts", _counted(ratings, uniform.astype(np.float64)))
+    frequent = np.zeros(ratings.n_items, dtype=np.bool_)
+    frequent[np.argsort(-counts, kind="stable")[:n_frequent]] = True
+    inside = frequent[ratings.items]
+    priority = counts[ratings.items] + 1e-9 * draw if sampling == "adaptive" else draw
+    limited = inside & first_k(ratings.users, np.where(inside, priority, np.inf), k)
+    part, user_weight, item_weight = limited, np.ones(ratings.n_users), np.ones(ratings.n_items)
+    if sampling == "weights":
+        part = inside
+        user_weight, item_weight = weights_of(ratings, inside, counts, k, norm)
+    again = np.ones(ratings.n_items)
+    if recounted:
+        again = np.maximum(
+            curator.release("counts again", _counted(ratings, limited.astype(np.float64))), 1.0
+        )
+    mean = 0.0
+    if centred:
+        total = curator.release("sum of ratings", np.array([float(ratings.values[limited].sum())]))[
+            0
+        ]
+        number = curator.release("number of ratings", np.array([float(limited.sum())]))[0]
+        mean = float(total / max(number, 1.0))
+    return Prepared(frequent, part, limited, user_weight, item_weight, again, mean)
+
+
+def _counted(ratings: Ratings, weights: FloatArray) -> FloatArray:
+    return totals(ratings.items, weights, ratings.n_items)

@@ -1,0 +1,1 @@
+"""The least-squares kernel: rows gathered into padded blocks, batched products and solves."""

@@ -1,0 +1,123 @@
+"""One declaration per parameter.
+
+Frozen dataclasses whose fields carry range, choices and meaning.
+
+A field annotated with a ``Limit`` or a ``Choice`` is a parameter: it is validated on construction,
+and JSON, links, command-line flags, widgets and the table in the docs are made from it. Other
+fields hold live objects (a mechanism, a budget) that no parameter names.
+"""
+
+from collections.abc import Hashable
+from dataclasses import MISSING, dataclass, fields
+from functools import cache
+from types import NoneType, UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
+
+from dpmc_core.errors import ParameterError
+from dpmc_core.limits import Limit
+
+__all__ = ["Choice", "Config", "Parameter", "changed", "parameters", "values_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One of some ``names``."""
+
+    names: tuple[str, ...]
+    meaning: str
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A declared field: its ``rule``, ``default``, and whether None is allowed (``optional``)."""
+
+    name: str
+    rule: Limit | Choice
+    default: Any
+    optional: bool
+
+    @property
+    def meaning(self) -> str:
+        """What it is, in one line."""
+        return self.rule.meaning
+
+    @property
+    def allowed(self) -> str:
+        """What would be accepted, in words."""
+        if isinstance(self.rule, Limit):
+            return self.rule.allowed
+        return "one of " + ", ".join(self.rule.names)
+
+    def check(self, value: Any) -> Any:
+        """``value`` as the field holds it; raises ``ParameterError`` with the field's own name."""
+        if value is None and self.optional:
+            return None
+        if isinstance(self.rule, Choice):
+            if not isinstance(value, str) or value not in self.rule.names:
+                raise ParameterError(self.name, value, self.allowed)
+            return value
+        try:
+            number = self.rule.check(value)
+        except ParameterError:
+            raise ParameterError(self.name, value, self.allowed) from None
+        return int(number) if self.rule.integer else number
+
+    def parse(self, text: str) -> Any:
+        """A value typed by a person (command line, link, text box). Raises ``ParameterError``."""
+        if isinstance(self.rule, Choice):
+            return self.check(text)
+        try:
+            return self.check(float(text))
+        except (TypeError, ValueError):
+            raise ParameterError(self.name, text, self.allowed) from None
+
+
+def parameters(kind: type) -> dict[str, Parameter]:
+    """The parameters that a config declares, by name.
+
+    >>> from dpmc_core.completion.als import ALSConfig
+    >>> parameters(ALSConfig)["rank"].default
+    32
+    """
+    found: dict[str, Parameter] = _declared(kind)
+    return found
+
+
+@cache
+def _declared(kind: Hashable) -> dict[str, Parameter]:
+    declared: Any = kind
+    hints = get_type_hints(declared, include_extras=True)
+    found = {}
+    for field in fields(declared):
+        hint, optional = hints[field.name], False
+        if get_origin(hint) in (Union, UnionType) and NoneType in get_args(hint):
+            hint, optional = next(x for x in get_args(hint) if x is not NoneType), True
+        rules = [x for x in getattr(hint, "__metadata__", ()) if isinstance(x, (Limit, Choice))]
+        if rules:
+            default = None if field.default is MISSING else field.default
+            found[field.name] = Parameter(field.name, rules[0], default, optional)
+    return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config:
+    """Base of every config. Raises ``ParameterError`` naming field, value and range."""
+
+    def __post_init__(self) -> None:
+        for name, parameter in parameters(type(self)).items():
+            object.__setattr__(self, name, parameter.check(getattr(self, name)))
+        self.consistent()
+
+    def consistent(self) -> None:
+        """Check rules between fields; raises ``ParameterError``."""
+
+
+def values_of(config: Config) -> dict[str, Any]:
+    """The values of a config's parameters, JSON-able."""
+    return {name: getattr(config, name) for name in parameters(type(config))}
+
+
+def changed(config: Config) -> dict[str, Any]:
+    """Those that differ from their defaults."""
+    usual = parameters(type(config))
+    return {n: v for n, v in values_of(config).items() if v != usual[n].default}

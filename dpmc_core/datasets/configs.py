@@ -1,0 +1,294 @@
+"""One config for each kind of dataset: how it is made or split, and making it."""
+
+from dataclasses import dataclass, field
+from typing import Annotated
+
+from dpmc_core.config import Choice, Config
+from dpmc_core.datasets import loaders
+from dpmc_core.datasets.catalogue import Entry, entry
+from dpmc_core.datasets.factor_sets import load_samples
+from dpmc_core.datasets.ratings import Ratings
+from dpmc_core.datasets.samples import Samples
+from dpmc_core.datasets.synthetic import ratings as synthetic
+from dpmc_core.datasets.synthetic.cartoons import cartoon_faces
+from dpmc_core.datasets.synthetic.topics import topic_documents
+from dpmc_core.datasets.text import TextFilter
+from dpmc_core.errors import ParameterError
+from dpmc_core.limits import LIMITS
+
+__all__ = [
+    "CartoonData",
+    "Data",
+    "DocumentData",
+    "ImageData",
+    "LowRankData",
+    "OrthogonalData",
+    "RatingsData",
+    "SampleData",
+    "Seed",
+    "SkewedData",
+    "SplitData",
+    "TermCountData",
+    "TopicData",
+    "ZerosData",
+    "config_of",
+]
+
+
+Seed = Annotated[int, LIMITS["data_seed"]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Data(Config):
+    """A dataset by its name, and how it is made or split. Raises ``ParameterError``."""
+
+    dataset: str
+    data_seed: int = field(default=0, init=False, repr=False)
+
+    @property
+    def entry(self) -> Entry:
+        """Its entry in the catalogue."""
+        return entry(self.dataset)
+
+    @property
+    def synthetic(self) -> bool:
+        """Whether it is made here from a seed."""
+        return self.entry.synthetic
+
+
+@dataclass(frozen=True, kw_only=True)
+class RatingsData(Data):
+    """Ratings, a share of which is held out: drawn by the run's seed."""
+
+    test_fraction: Annotated[float, LIMITS["test_fraction"]] = 0.2
+    split: str = field(default="random", init=False, repr=False)
+
+    def make(self) -> Ratings:
+        """All ratings."""
+        return loaders.load(self.dataset)
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """Rows and columns, from the catalogue: no rating is read."""
+        return self.entry.users, self.entry.items
+
+
+@dataclass(frozen=True, kw_only=True)
+class SplitData(RatingsData):
+    """Ratings that come with a published split."""
+
+    split: Annotated[str, Choice(("random", "u1"), "how ratings are held out")] = "random"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ZerosData(RatingsData):
+    """Ratings whose file writes 0 where a person gave none."""
+
+    zeros: Annotated[str, Choice(loaders.ZEROS, "what a 0 in the file is")] = "missing"
+
+    def make(self) -> Ratings:
+        return loaders.load(self.dataset, zeros=self.zeros)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Synthetic(RatingsData):
+    n_users: Annotated[int, LIMITS["n_users"]] = 300
+    n_items: Annotated[int, LIMITS["n_items"]] = 300
+    true_rank: Annotated[int, LIMITS["true_rank"]] = 5
+    data_seed: Seed = 0
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        return self.n_users, self.n_items
+
+
+@dataclass(frozen=True, kw_only=True)
+class OrthogonalData(_Synthetic):
+    """See ``synthetic.orthogonal``."""
+
+    dataset: str = "orthogonal"
+    observed: Annotated[float, LIMITS["observed"]] = 0.1
+
+    def make(self) -> Ratings:
+        return synthetic.orthogonal(
+            self.n_users,
+            self.n_items,
+            rank=self.true_rank,
+            observed=self.observed,
+            seed=self.data_seed,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class LowRankData(OrthogonalData):
+    """See ``synthetic.low_rank``."""
+
+    dataset: str = "low-rank"
+    value_scale: Annotated[float, LIMITS["value_scale"]] = 1.0
+
+    def make(self) -> Ratings:
+        return synthetic.low_rank(
+            self.n_users,
+            self.n_items,
+            rank=self.true_rank,
+            observed=self.observed,
+            value_scale=self.value_scale,
+            seed=self.data_seed,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class SkewedData(_Synthetic):
+    """See ``synthetic.skewed``."""
+
+    dataset: str = "skewed"
+    n_ratings: Annotated[int, LIMITS["n_ratings"]] = 20_000
+    popularity: Annotated[float, LIMITS["popularity"]] = 0.9
+    noise_floor: Annotated[float, LIMITS["noise_floor"]] = 0.5
+
+    def consistent(self) -> None:
+        if self.n_ratings > self.n_users * self.n_items // 2:
+            allowed = f"at most half of the {self.n_users} × {self.n_items} cells"
+            raise ParameterError("n_ratings", self.n_ratings, allowed)
+
+    def make(self) -> Ratings:
+        return synthetic.skewed(
+            self.n_users,
+            self.n_items,
+            self.n_ratings,
+            rank=self.true_rank,
+            popularity=self.popularity,
+            noise_floor=self.noise_floor,
+            seed=self.data_seed,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class SampleData(Data):
+    """Images or documents; ``data_seed`` draws whatever is drawn of them."""
+
+    data_seed: Seed = 0
+    contaminated: float = field(default=0.0, init=False, repr=False)
+    n_samples: int = field(default=0, init=False, repr=False)
+
+    def make(self) -> Samples:
+        """The data before any corruption."""
+        return load_samples(self.dataset, seed=self.data_seed)
+
+    @property
+    def chosen(self) -> TextFilter:
+        """Which words of text count."""
+        return TextFilter()
+
+    @property
+    def largest_rank(self) -> int:
+        """The smaller side of the matrix, as far as it is known before the data is read."""
+        return min(n for n in (self._columns, self._rows, 10**9) if n)
+
+    @property
+    def _columns(self) -> int:
+        return self.entry.samples or self.n_samples
+
+    @property
+    def _rows(self) -> int:
+        return self.entry.dimension
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImageData(SampleData):
+    """Images, a share of which may be corrupted; errors are then taken on the clean ones."""
+
+    contaminated: Annotated[float, LIMITS["contaminated"]] = 0.0
+    spoiled_pixels: Annotated[float, LIMITS["spoiled_pixels"]] = 0.7
+
+
+@dataclass(frozen=True, kw_only=True)
+class CartoonData(ImageData):
+    """See ``cartoons.cartoon_faces``."""
+
+    dataset: str = "cartoon"
+    n_samples: Annotated[int, LIMITS["n_samples"]] = 2000
+
+    def make(self) -> Samples:
+        return cartoon_faces(self.n_samples, self.data_seed)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DocumentData(SampleData):
+    """Documents, and which of their words count."""
+
+    min_documents: Annotated[int, LIMITS["min_documents"]] = 3
+    max_share: Annotated[float, LIMITS["max_share"]] = 0.5
+    most_words: Annotated[int, LIMITS["most_words"]] = 5000
+    stop_words: Annotated[str, Choice(("left-out", "kept"), "stop words (and, the …)")] = "left-out"
+
+    @property
+    def chosen(self) -> TextFilter:
+        return TextFilter(
+            min_documents=self.min_documents,
+            max_share=self.max_share,
+            most_words=self.most_words,
+            stop_words=self.stop_words == "left-out",
+        )
+
+    @property
+    def _rows(self) -> int:
+        return self.entry.dimension or self.most_words
+
+    def make(self) -> Samples:
+        return load_samples(self.dataset, chosen=self.chosen, seed=self.data_seed)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TermCountData(DocumentData):
+    """Documents that are counts of terms without words, a share of which is drawn."""
+
+    term_share: Annotated[float, LIMITS["term_share"]] = 1.0
+
+    def make(self) -> Samples:
+        return load_samples(
+            self.dataset, chosen=self.chosen, term_share=self.term_share, seed=self.data_seed
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class TopicData(DocumentData):
+    """See ``topics.topic_documents``."""
+
+    dataset: str = "topics"
+    n_samples: Annotated[int, LIMITS["n_samples"]] = 2000
+
+    def make(self) -> Samples:
+        return topic_documents(self.n_samples, self.data_seed)
+
+
+_MADE: dict[str, type[Data]] = {
+    str(kind.__dataclass_fields__["dataset"].default): kind
+    for kind in (LowRankData, OrthogonalData, SkewedData, CartoonData, TopicData)
+}
+
+
+_OPTIONS: dict[str, type[Data]] = {
+    "split": SplitData,
+    "zeros": ZerosData,
+    "term_share": TermCountData,
+}
+
+
+_HOLDS: dict[str, type[Data]] = {
+    "ratings": RatingsData,
+    "images": ImageData,
+    "documents": DocumentData,
+}
+
+
+def config_of(dataset: str, *holds: str) -> type[Data]:
+    """The config of the dataset called ``dataset``, which must hold one of ``holds`` if given.
+
+    Raises ``ParameterError`` that lists the names.
+    """
+    known = entry(dataset, *holds)
+    if known.synthetic:
+        return _MADE[known.name]
+    option = next((o for o in known.options if o in _OPTIONS), "")
+    return _OPTIONS.get(option) or _HOLDS[known.holds]

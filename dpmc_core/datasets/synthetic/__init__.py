@@ -1,0 +1,1 @@
+"""Synthetic ratings, faces and documents, made from a seed."""

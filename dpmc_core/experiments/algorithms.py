@@ -1,0 +1,28 @@
+"""All algorithms by name, found in the rooms ``completion`` and ``factorization``.
+
+A new algorithm is one file there that ends with its card in ``ALGORITHMS``.
+"""
+
+import importlib
+import pkgutil
+
+from dpmc_core import completion, factorization
+from dpmc_core.privacy.algorithm import Algorithm
+
+__all__ = ["ALGORITHMS", "of_task"]
+
+
+def _found() -> dict[str, Algorithm]:
+    cards: list[Algorithm] = []
+    for room in (completion, factorization):
+        for module in pkgutil.walk_packages(room.__path__, f"{room.__name__}."):
+            cards += getattr(importlib.import_module(module.name), "ALGORITHMS", ())
+    return {card.name: card for card in sorted(cards, key=lambda card: (card.order, card.name))}
+
+
+ALGORITHMS = _found()
+
+
+def of_task(*tasks: str) -> dict[str, Algorithm]:
+    """Those that can do one of ``tasks`` ("rate", "recommend", "factorize")."""
+    return {n: card for n, card in ALGORITHMS.items() if set(card.tasks) & set(tasks)}

@@ -1,0 +1,70 @@
+"""The table of all parameters, made from their declarations: ``docs/parameters.md``.
+
+``python -m dpmc_core.experiments.parameter_table`` prints it.
+"""
+
+from collections.abc import Iterator
+
+from dpmc_core.config import Parameter, parameters
+from dpmc_core.datasets.catalogue import catalogue
+from dpmc_core.datasets.configs import config_of
+from dpmc_core.experiments.algorithms import ALGORITHMS
+from dpmc_core.experiments.tasks.audit_spec import AuditSpec
+from dpmc_core.privacy.noise import KINDS
+
+__all__ = ["table"]
+
+_HEAD = """# Parameters
+
+Made by `python -m dpmc_core.experiments.parameter_table`; do not edit. A name is a flag of the
+command line (`--name`, dashes for underscores), an argument of `RunSpec.of` and a setting of a
+sweep.
+"""
+
+
+def table() -> str:
+    """The whole table, as Markdown."""
+    return "\n".join([_HEAD, *_lines()]) + "\n"
+
+
+def _lines() -> Iterator[str]:
+    yield "## Algorithms\n"
+    for card in ALGORITHMS.values():
+        kinds = ", ".join(f"`{kind.amount()}`" for kind in card.noise) or "none"
+        yield f"### {card.title} (`{card.name}`)\n\nNoise is given by: {kinds}.\n"
+        yield from _rows(parameters(card.config))
+    yield "## Noise\n"
+    for kind in list(KINDS.values())[1:]:
+        yield f"### `{kind.amount()}`\n"
+        yield from _rows(parameters(kind))
+    yield "## Datasets\n"
+    seen: dict[type, list[str]] = {}
+    for name in catalogue():
+        seen.setdefault(config_of(name), []).append(name)
+    for config, names in seen.items():
+        yield "### " + ", ".join(f"`{name}`" for name in names) + "\n"
+        yield from _rows(parameters(config))
+    yield "## Audits\n"
+    yield from _rows(parameters(AuditSpec))
+
+
+def _rows(found: dict[str, Parameter]) -> Iterator[str]:
+    if not found:
+        yield "No parameters.\n"
+        return
+    yield "| name | meaning | allowed | default |"
+    yield "|---|---|---|---|"
+    for name, p in found.items():
+        usual = (
+            ""
+            if p.default in (None, "")
+            else f"{p.default:g}"
+            if isinstance(p.default, float)
+            else str(p.default)
+        )
+        yield f"| `{name}` | {p.meaning} | {p.allowed} | {usual} |"
+    yield ""
+
+
+if __name__ == "__main__":
+    print(table(), end="")  # noqa: T201

@@ -1,0 +1,66 @@
+"""The one path from a spec to a result, used by pages, links, sweeps, studies and the command line.
+
+Data flows one way: spec → data → solver steps → metrics → result; ledger → statement.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from dpmc_core.errors import ParameterError
+from dpmc_core.experiments.spec import RunSpec
+from dpmc_core.experiments.tasks.factorize import FactorResult, factorize_steps
+from dpmc_core.experiments.tasks.rate import RunResult, rate_steps
+from dpmc_core.experiments.tasks.recommend import RecommendResult, recommend_steps
+
+__all__ = ["TASKS", "AnyResult", "Task", "better", "run", "steps"]
+
+AnyResult = RunResult | RecommendResult | FactorResult
+
+
+@dataclass(frozen=True, kw_only=True)
+class Task:
+    """A task: the steps of its runs, and the ``measure`` they are judged by, with its unit."""
+
+    steps: Callable[..., Iterator[Any]]
+    measure: str
+    less_is_better: bool = True
+
+
+TASKS: dict[str, Task] = {
+    "rate": Task(steps=rate_steps, measure="held-out RMSE, clipped (rating units)"),
+    "recommend": Task(steps=recommend_steps, measure="Recall@20", less_is_better=False),
+    "factorize": Task(steps=factorize_steps, measure="objective ½N⁻¹‖V − WH‖²"),
+}
+
+
+def steps(spec: RunSpec, **options: Any) -> Iterator[Any]:
+    """Yield the result so far after each step of ``spec``; stop iterating to cancel.
+
+    ``workers`` threads (rate, recommend); ``split`` or ``samples`` in the place of the spec's own
+    data; ``compare`` False leaves scikit-learn's NMF out (factorize). Raises ``ParameterError``,
+    ``DatasetMissingError`` or ``DataError`` before the first step, and ``DataError`` if numbers
+    overflow.
+    """
+    return TASKS[spec.task].steps(spec, **options)
+
+
+def run(spec: RunSpec, **options: Any) -> Any:
+    """The finished result of ``spec``; see ``steps``.
+
+    >>> result = run(RunSpec.of(n_users=40, n_items=30, observed=0.4, rank=5, iterations=3))
+    >>> len(result.metrics), result.finished, result.statement.label
+    (3, True, 'not private: no noise was added')
+    """
+    *_, result = steps(spec, **options)
+    return result
+
+
+def better(measure: str, value: float, than: float) -> bool:
+    """Whether ``value`` is better than another by ``measure``."""
+    task = next((t for t in TASKS.values() if t.measure == measure), None)
+    if task is None:
+        raise ParameterError(
+            "measure", measure, "one of " + ", ".join(t.measure for t in TASKS.values())
+        )
+    return value < than if task.less_is_better else value > than

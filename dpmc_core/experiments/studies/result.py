@@ -1,0 +1,121 @@
+"""Points and results of studies, with intervals over seeds."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from dpmc_core.experiments.studies.spec import StudySpec
+from dpmc_core.metrics.intervals import t_half_width
+
+__all__ = ["Point", "StudyResult"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Point:
+    """The runs of one cell.
+
+    ``values`` holds for each measure one number per seed (NaN where the data have no such measure),
+    ``trivial`` the best baseline's on the same data, ``x`` is as drawn, ``epsilon`` the largest
+    that the ledgers state (∞ without noise).
+    """
+
+    series: str
+    x: float
+    values: dict[str, tuple[float, ...]]
+    trivial: tuple[float, ...]
+    epsilon: float = math.inf
+
+    def mean(self, measure: str) -> float:
+        """Mean over seeds."""
+        return float(np.mean(self.values[measure]))
+
+    def half_width(self, measure: str) -> float:
+        """Half of a 95 % t-interval of the mean over seeds; NaN for one seed."""
+        return t_half_width(self.values[measure])
+
+    @property
+    def against_trivial(self) -> tuple[float, float]:
+        """Mean difference from the best baseline on the same data, and half of its interval."""
+        mine = self.values.get("error") or self.values["objective"]
+        apart = tuple(e - t for e, t in zip(mine, self.trivial, strict=True))
+        return float(np.mean(apart)), t_half_width(apart)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class StudyResult:
+    """A study so far: its points in order, and how many of ``total`` runs were made.
+
+    ``trivial`` are the baselines' means on the splits of all users (or the average column's
+    objective), ``yardstick`` is scikit-learn's NMF with the settings' K (NaN for ratings).
+    """
+
+    spec: StudySpec
+    points: tuple[Point, ...]
+    trivial: dict[str, float]
+    yardstick: float
+    runs: int
+    total: int
+    seconds: float
+    versions: dict[str, str]
+
+    @property
+    def finished(self) -> bool:
+        """Whether every run was made."""
+        return self.runs == self.total
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """The study's measures that these data have."""
+        return tuple(
+            m
+            for m in self.spec.study.measures
+            if any(math.isfinite(p.mean(m)) for p in self.points)
+        )
+
+    def summary(self) -> dict[str, Any]:
+        """A JSON-able account; what is not finite becomes None."""
+        return {
+            "study": self.spec.as_dict(),
+            "points": [
+                {
+                    **asdict(p),
+                    "values": {m: [_known(x) for x in v] for m, v in p.values.items()},
+                    "epsilon": _known(p.epsilon),
+                }
+                for p in self.points
+            ],
+            "trivial": self.trivial,
+            "yardstick": _known(self.yardstick),
+            "runs": self.runs,
+            "total": self.total,
+            "seconds": round(self.seconds, 2),
+            "versions": self.versions,
+        }
+
+    @classmethod
+    def from_summary(cls, raw: Mapping[str, Any]) -> "StudyResult":
+        """A stored result, read back."""
+        points = tuple(
+            Point(
+                series=p["series"],
+                x=p["x"],
+                values={
+                    m: tuple(math.nan if v is None else v for v in vs)
+                    for m, vs in p["values"].items()
+                },
+                trivial=tuple(p["trivial"]),
+                epsilon=math.inf if p["epsilon"] is None else p["epsilon"],
+            )
+            for p in raw["points"]
+        )
+        kept = {n: raw[n] for n in ("trivial", "runs", "total", "seconds", "versions")}
+        level = math.nan if raw["yardstick"] is None else raw["yardstick"]
+        spec = StudySpec.from_dict(raw["study"])
+        return cls(spec=spec, points=points, yardstick=level, **kept)
+
+
+def _known(value: float) -> float | None:
+    return value if math.isfinite(value) else None

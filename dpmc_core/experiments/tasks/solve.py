@@ -1,0 +1,74 @@
+"""What every task does alike: a spec's noise, its solver's steps, and what a result depends on."""
+
+import hashlib
+import json
+import platform
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import scipy
+
+import dpmc_core
+from dpmc_core.errors import DataError
+from dpmc_core.experiments.spec import RunSpec
+from dpmc_core.experiments.total import resolved
+
+__all__ = ["noise_source", "solvable", "solve", "versions"]
+
+
+def noise_source(spec: RunSpec) -> np.random.Generator:
+    """The generator of a run's start and noise.
+
+    Where a guarantee is given it depends on the whole spec: two runs of one seed that shared their
+    noise, scaled by each run's σ, would give the exact sums away together. The nominal algorithms
+    keep one start for one seed, so that comparing them with and without noise is about the noise.
+    """
+    if not spec.card.guarantee or spec.noise.kind == "none":
+        salt = 0xFAC if spec.task == "factorize" else 0xA15
+        return np.random.default_rng(np.random.SeedSequence([spec.seed, salt]))
+    text = json.dumps(spec.changes(), sort_keys=True)
+    digest = hashlib.blake2b(text.encode()).digest()
+    return np.random.default_rng(np.random.SeedSequence(list(digest)))
+
+
+def solve(
+    spec: RunSpec, data: Any, *, workers: int | None = None, visitors: Any = None
+) -> Iterator[Any]:
+    """The steps of the spec's algorithm on ``data``, with the spec's noise and seed.
+
+    ``visitors`` are served without taking part (task recommend).
+    """
+    card, rng = spec.card, noise_source(spec)
+    config = (
+        card.prepare(spec.algorithm, resolved(spec).noise, data) if card.noise else spec.algorithm
+    )
+    solver: Any = getattr(card, spec.task)
+    if spec.task == "factorize":
+        return iter(solver(data, config, rng))
+    if spec.task == "recommend":
+        return iter(solver(data, config, rng, workers, visitors))
+    return iter(solver(data, config, rng, workers))
+
+
+@contextmanager
+def solvable() -> Iterator[None]:
+    """Turn a least-squares system that cannot be solved into a ``DataError``."""
+    try:
+        yield
+    except np.linalg.LinAlgError as error:
+        raise DataError(
+            f"a least-squares system could not be solved ({error}); a larger reg (λ) makes it "
+            "solvable."
+        ) from error
+
+
+def versions() -> dict[str, str]:
+    """What a result depends on beside its spec."""
+    return {
+        "dpmc_lab": dpmc_core.__version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "scipy": scipy.__version__,
+    }

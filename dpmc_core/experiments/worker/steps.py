@@ -1,0 +1,72 @@
+"""What a worker can compute, by name."""
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import Any
+
+from dpmc_core.datasets.own.sets import OwnSet
+from dpmc_core.datasets.text import TextFilter
+from dpmc_core.errors import DataError
+
+__all__ = ["STEPS"]
+
+
+def _run(spec: Any) -> Iterator[Any]:
+    from dpmc_core.experiments import steps
+
+    return steps(spec)
+
+
+def _study(spec: Any) -> Iterator[Any]:
+    from dpmc_core.experiments.studies.engine import study_steps
+
+    return study_steps(spec)
+
+
+def _audit(spec: Any) -> Iterator[Any]:
+    from dpmc_core.experiments.tasks.audit import audit_steps
+
+    return audit_steps(spec)
+
+
+def _row(spec: tuple[str, str, int]) -> Iterator[float]:
+    from dpmc_core.experiments.papers.compute import new_trial
+    from dpmc_core.experiments.papers.rows import rows_of
+
+    entry, name, seed = spec
+    yield new_trial(next(row for row in rows_of(entry) if row.id == name), seed)
+
+
+def _inspect(spec: tuple[str, str, bytes]) -> Iterator[Any]:
+    from dpmc_core.datasets import own
+
+    yield own.inspect(*spec)
+
+
+def _read(spec: tuple[str, str, bytes, dict[str, Any]]) -> Iterator[OwnSet]:
+    from dpmc_core.datasets import own
+
+    made = own.read(*spec[:3], **spec[3])
+    if made.documents is not None:
+        with suppress(DataError):  # no word is left: the page says so where it matters
+            made.samples(
+                TextFilter()
+            )  # here, where time and memory have limits, and not in the server
+    yield made
+
+
+def _words(spec: tuple[tuple[str, ...], tuple[str, ...]]) -> Iterator[Any]:
+    from dpmc_core.metrics.topics import learned_words
+
+    yield learned_words(*spec)
+
+
+STEPS: dict[str, Callable[[Any], Iterator[Any]]] = {
+    "run": _run,
+    "study": _study,
+    "audit": _audit,
+    "row": _row,
+    "inspect": _inspect,
+    "read": _read,
+    "words": _words,
+}

@@ -1,0 +1,171 @@
+"""How much noise a run adds, by what kind of amount it names.
+
+The kind is a type: the variance of a release, the nominal ε of a release, or the total ε of a run.
+"""
+
+from dataclasses import dataclass, field
+from typing import Annotated, ClassVar
+
+from dpmc_core.config import Choice, Config
+from dpmc_core.errors import ParameterError
+from dpmc_core.limits import LIMITS, Limit
+from dpmc_core.mechanisms import Gaussian, Huber, Laplace, Mechanism, alpha_with_variance
+from dpmc_core.privacy.budget import FAMILIES, Budget
+
+__all__ = [
+    "KINDS",
+    "MECHANISMS",
+    "NoNoise",
+    "Noise",
+    "NominalEpsilon",
+    "ReleaseVariance",
+    "RoundEpsilon",
+    "TotalEpsilon",
+    "papers_huber",
+]
+
+MECHANISMS = ("none", "huber", "laplace", "gaussian")
+Family = Annotated[str, Choice(FAMILIES, "distribution of the noise")]
+Alpha = Annotated[float, LIMITS["alpha"]]
+Delta = Annotated[float, LIMITS["account_delta"]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Noise(Config):
+    """An amount of noise; what a kind does not say is None."""
+
+    kind: ClassVar[str] = ""
+    mechanism: str = field(default="none", init=False, repr=False)
+    variance: float | None = field(default=None, init=False, repr=False)
+    epsilon: float | None = field(default=None, init=False, repr=False)
+    alpha: float | None = field(default=None, init=False, repr=False)
+    delta: float = field(default=1e-5, init=False, repr=False)
+
+    @classmethod
+    def field(cls) -> str:
+        """The field that holds the amount."""
+        return "variance" if cls.kind == "variance" else "epsilon"
+
+    @classmethod
+    def amount(cls) -> str:
+        """What the amount is called where its kind must be told: an option, a column, a link."""
+        return {"nominal": "nominal_epsilon", "total": "total_epsilon"}.get(cls.kind, cls.kind)
+
+    @property
+    def budget(self) -> Budget | None:
+        """The budget of the whole run, where the amount is a total ε."""
+        return None
+
+    def of_release(self, sensitivity: float) -> Mechanism | None:
+        """The noise on each number of a release with this assumed ``sensitivity``; None without."""
+        del sensitivity
+        return None
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoNoise(Noise):
+    """No noise at all."""
+
+    kind: ClassVar[str] = "none"
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Some(Noise):
+    mechanism: Family = "gaussian"
+    alpha: Alpha | None = None  # None: the kind's own rule
+    delta: Delta = 1e-5
+
+    def consistent(self) -> None:
+        if self.alpha is not None and self.mechanism != "huber":
+            allowed = f"left out for {self.mechanism} noise, which has no alpha"
+            raise ParameterError("alpha", self.alpha, allowed)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReleaseVariance(_Some):
+    """The variance of the noise on each released number.
+
+    Huber noise without ``alpha`` follows the papers' rule (``papers_huber``).
+    """
+
+    kind: ClassVar[str] = "variance"
+    variance: Annotated[
+        float,
+        Limit(
+            "variance", 0, 1e6, "variance of the noise added to each number released", open_low=True
+        ),
+    ] = 2.0
+
+    def consistent(self) -> None:
+        super().consistent()
+        self.of_release(1.0)  # which refuses a variance that this shape of noise cannot have
+
+    def of_release(self, sensitivity: float) -> Mechanism:
+        if self.mechanism == "gaussian":
+            return Gaussian.with_variance(self.variance)
+        if self.mechanism == "laplace":
+            return Laplace.with_variance(self.variance)
+        if self.alpha is not None:
+            return Huber.with_variance(self.variance, alpha=self.alpha)
+        return papers_huber(self.variance)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NominalEpsilon(_Some):
+    """The nominal ε of one release (or round), as published: not a guarantee."""
+
+    kind: ClassVar[str] = "nominal"
+    epsilon: Annotated[
+        float, Limit("epsilon", 1e-3, 1e6, "nominal ε of one draw, at sensitivity Δ")
+    ] = 5.0
+
+    def of_release(self, sensitivity: float) -> Mechanism:
+        if self.mechanism == "gaussian":
+            return Gaussian.with_epsilon(self.epsilon, sensitivity, delta=self.delta)
+        if self.mechanism == "laplace":
+            return Laplace.with_epsilon(self.epsilon, sensitivity)
+        shape = {} if self.alpha is None else {"alpha": self.alpha}
+        return Huber.with_epsilon(self.epsilon, sensitivity, **shape)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RoundEpsilon(NominalEpsilon):
+    """The nominal ε of one round, as the private NMF paper counts it: not a guarantee."""
+
+    epsilon: Annotated[
+        float,
+        Limit("epsilon", 1e-3, 1e6, "nominal ε of one round, as the paper counts it"),
+    ] = 0.5
+
+
+@dataclass(frozen=True, kw_only=True)
+class TotalEpsilon(_Some):
+    """The total ε of the whole run at ``delta``."""
+
+    kind: ClassVar[str] = "total"
+    epsilon: Annotated[
+        float, Limit("epsilon", 1e-3, 1e6, "total privacy loss ε of the whole run")
+    ] = 1.0
+
+    @property
+    def budget(self) -> Budget:
+        shape = {} if self.alpha is None else {"alpha": self.alpha}
+        return Budget(epsilon=self.epsilon, delta=self.delta, family=self.mechanism, **shape)
+
+
+KINDS: dict[str, type[Noise]] = {
+    kind.kind: kind for kind in (NoNoise, ReleaseVariance, NominalEpsilon, TotalEpsilon)
+}
+
+
+def papers_huber(variance: float) -> Huber:
+    """Huber noise "of variance v" as the papers make it: unit scale, α solving σ²(α) = v.
+
+    α = 3 for v = 1; below 1, where no unit-scale member exists and the papers say nothing, α = 3
+    scaled to the variance.
+    """
+    if variance == 1.0:
+        return Huber(alpha=3.0)
+    if variance < Huber(alpha=3.0).variance:
+        return Huber.with_variance(variance, alpha=3.0)
+    return Huber(alpha=alpha_with_variance(variance))

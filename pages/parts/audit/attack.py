@@ -1,0 +1,64 @@
+"""The panel of the *Audit* page: a button, the attack going on, and the results that stand."""
+
+import streamlit as st
+
+from dpmc_core.experiments.tasks.audit_spec import AuditSpec
+from pages.parts.audit import result_view
+from pages.parts.audit.attacked import in_words
+from pages.parts.audit.controls import Built
+from pages.parts.server import jobs
+from pages.parts.ui import controls
+from pages.parts.ui.run_panel import Look, Panel, panel
+
+__all__ = ["attack"]
+
+_LOOK = Look(
+    label="Attack",
+    key="x_go",
+    flag="audit",
+    used="audit-linked",
+    changed="The settings have changed since this attack; press *Attack* to use them.",
+    alone=True,
+    strict=False,
+)
+
+
+def attack(built: Built) -> None:
+    """Draw the panel; what is wrong with the settings stands higher on the page."""
+    spec = built.spec
+    panel(
+        Panel(
+            kind="audit",
+            wanted=() if spec is None else (spec,),
+            problem=built.problem,
+            start=lambda: jobs.start("audit", (spec,)),
+            step="output",
+            so_far=result_view.so_far,
+            show=lambda job: result_view.result_of(job.results[0], "Attacked"),
+            example=lambda: result_view.example(spec),
+            going_on=lambda job: _going_on(job, spec),
+            ended=_ended,
+            look=_LOOK,
+        )
+    )
+
+
+def _going_on(job: jobs.Job, spec: AuditSpec | None) -> None:
+    """Say what is attacked where the settings ask for something else by now."""
+    if spec is not None and job.specs[0] != spec:
+        st.info(
+            f"The settings have changed. The attack going on is still: {in_words(job.specs[0])}.",
+            icon=":material/update:",
+        )
+
+
+def _ended(job: jobs.Job) -> None:
+    """Say why an attack ended before its time."""
+    if job.state == "failed":
+        st.error(controls.plain(job.error), icon=":material/error:")
+    if job.state == "cancelled":
+        done, total = job.progress
+        st.info(
+            f"Cancelled after {done:,} of {total:,} outputs of each dataset.",
+            icon=":material/stop_circle:",
+        )

@@ -1,0 +1,90 @@
+"""What the *Audit* page attacks: in words, and the two datasets as pictures or tables."""
+
+from typing import Any
+
+import streamlit as st
+
+from dpmc_core.experiments.tasks.audit_spec import CASES, FACTOR_TARGETS, VIEWS, AuditSpec
+from dpmc_core.experiments.tasks.audit_targets import neighbours, pictures, true_counts
+from dpmc_core.wording import three
+from pages.parts.audit import charts
+from pages.parts.audit.controls import CASE_TITLES, NEIGHBOUR_TITLES, NOISES, TARGETS, VIEW_TITLES
+from pages.parts.ui.figures import draw, show
+
+__all__ = ["in_words", "two_datasets"]
+
+_DIFFERENCES = {**NEIGHBOUR_TITLES, "image": "Alice's picture"}
+
+
+def in_words(spec: AuditSpec) -> str:
+    """Say what is attacked, in a few words."""
+    noise = f"{NOISES[spec.mechanism]} noise"
+    if spec.target == "number":
+        return f"one number, {CASE_TITLES[spec.case]}, {noise}, claimed ε = {three(spec.epsilon)}"
+    amount = (
+        f"total ε = {three(spec.epsilon)}"
+        if spec.about_the_whole_run
+        else f"nominal ε = {three(spec.epsilon)} per draw"
+    )
+    return (
+        f"{TARGETS[spec.target]}, T = {spec.iterations}, {noise} at {amount}; the two datasets "
+        f"differ in {_DIFFERENCES[spec.neighbours]}; the attacker sees the "
+        f"{VIEW_TITLES.get(spec.view, 'learned parts')}"
+    )
+
+
+def two_datasets(fields: dict[str, Any], *, unfolded: bool) -> None:
+    """Show the datasets with and without Alice; tables are folded unless ``unfolded``."""
+    target = fields["target"]
+    if target == "number":
+        _number(fields["case"])
+    elif target in FACTOR_TARGETS:
+        _pictures(target)
+    else:
+        _tables(target, fields["neighbours"], fields["view"], unfolded=unfolded)
+
+
+def _number(case: str) -> None:
+    with_alice, without = (1, 0) if case in ("low-bits", "on-grid") else true_counts()
+    st.markdown(
+        "**Attacked:** the number of people in the data, published once with noise. It is "
+        f"**{with_alice}** with Alice and **{without}** without her. {CASES[case]}"
+    )
+
+
+def _pictures(target: str) -> None:
+    st.markdown(
+        f"**Attacked:** {TARGETS[target]}, on twelve tiny pictures with Alice's or without it. "
+        f"The attacker knows all twelve and sees {VIEWS['parts']}."
+    )
+    draw(
+        charts.two_sets(pictures()),
+        "pictures",
+        "Twelve tiny pictures with Alice's, first, and the same with her place empty.",
+        toolbar=False,
+    )
+    st.caption(
+        "Above with Alice, whose picture is the first; below her place is empty. The paper's "
+        "claim is about one picture replaced by another: an empty one is a special case, and "
+        "moves its statistics by half of what it allows."
+    )
+
+
+def _tables(target: str, differing: str, view: str, *, unfolded: bool) -> None:
+    st.markdown(
+        f"**Attacked:** {TARGETS[target]}, on the left or the right table. The attacker knows "
+        f"both and sees {VIEWS[view]}."
+    )
+    with st.expander("The two tables of ratings", icon=":material/table_chart:", expanded=unfolded):
+        names = (
+            ("Alice's film C: 5", "Alice's film C: 1")
+            if differing == "rating"
+            else ("with Alice", "without Alice")
+        )
+        figure, numbers = charts.two_tables(neighbours(differing), names)
+        show(
+            figure,
+            "tables",
+            f"Two tables of ratings, {names[0]} and {names[1]}; all else is equal.",
+            numbers,
+        )

@@ -1,0 +1,206 @@
+"""The sidebar of the *Audit* page, and the audit that it asks for."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+
+from dpmc_core.errors import DPMCError
+from dpmc_core.experiments.algorithms import ALGORITHMS
+from dpmc_core.experiments.tasks.audit_spec import (
+    CASES,
+    FACTOR_TARGETS,
+    NEIGHBOURS,
+    VIEWS,
+    AuditSpec,
+)
+from dpmc_core.experiments.tasks.audit_spec import TARGETS as ATTACKED
+from pages.parts.ui import controls
+from pages.parts.ui.figures import IDENTITY
+
+__all__ = [
+    "CASE_TITLES",
+    "LINK_TITLES",
+    "NEIGHBOUR_TITLES",
+    "NOISES",
+    "TARGETS",
+    "VIEW_TITLES",
+    "Asked",
+    "Built",
+    "form",
+]
+
+
+def _title(target: str) -> str:
+    algorithm = ALGORITHMS[target]
+    return f"{algorithm.title}, as published" if algorithm.unit == "rating" else algorithm.title
+
+
+TARGETS = {
+    "number": "One published number",
+    **{name: _title(name) for name in ATTACKED if name != "number"},
+}
+NOISES = {name: IDENTITY[name].title for name in ("laplace", "huber", "gaussian", "staircase")}
+CASE_TITLES = {
+    "as-claimed": "as claimed",
+    "half-noise": "broken: half the noise",
+    "unclipped": "broken: input not clipped",
+    "low-bits": "floating-point noise, last bits read",
+    "on-grid": "noise on a grid, last bits read",
+}
+NEIGHBOUR_TITLES = {"rating": "one of her ratings", "user": "all of her ratings"}
+VIEW_TITLES = {
+    "matrix": "whole completed matrix",
+    "others": "everybody else's rows",
+    "items": "item factors",
+    "factors": "factors of others and items",
+}
+USER_VIEWS = {name: title for name, title in VIEW_TITLES.items() if name != "matrix"}
+LINK_TITLES = {
+    "x_target": TARGETS,
+    "x_noise": NOISES,
+    "x_case": CASE_TITLES,
+    "x_neighbours": NEIGHBOUR_TITLES,
+    "x_view": VIEW_TITLES,
+    "x_user_view": USER_VIEWS,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """The audit; ``problem`` says why it cannot be made."""
+
+    spec: AuditSpec | None
+    problem: str
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The fields of the audit that the sidebar asks for."""
+
+    fields: dict[str, Any]
+
+    def build(self) -> Built:
+        """Build the audit, or a sentence about what is wrong."""
+        try:
+            return Built(AuditSpec(**self.fields), "")
+        except DPMCError as error:
+            return Built(None, str(error))
+
+
+def form() -> Asked:
+    """Draw the sidebar's widgets."""
+    st.subheader("What is attacked")
+    target = controls.choice("Target", "x_target", TARGETS, "number")
+    fields: dict[str, Any] = {"target": target, **_attacked(target)}
+    st.subheader("Privacy")
+    fields |= _privacy(target)
+    fields["runs"] = _runs(target, on_grid=fields.get("case") == "on-grid")
+    with st.expander("More"):
+        fields |= _more(target, fields["mechanism"])
+    return Asked(fields)
+
+
+def _is_about_users(target: str) -> bool:
+    """Say whether the target claims to protect whole users."""
+    return target in ALGORITHMS and ALGORITHMS[target].unit == "user"
+
+
+def _attacked(target: str) -> dict[str, Any]:
+    """Ask what is wrong with a number, or how the datasets differ and what is seen."""
+    if target == "number":
+        case = controls.choice(
+            "The mechanism is",
+            "x_case",
+            CASE_TITLES,
+            "as-claimed",
+            help="  \n".join(f"**{CASE_TITLES[k]}** {v}" for k, v in CASES.items()),
+        )
+        return {"case": case}
+    if target in FACTOR_TARGETS:
+        st.caption(
+            "Alice's picture is in the data, or its place is empty; the attacker sees the "
+            "learned parts."
+        )
+        return {}
+    if _is_about_users(target):
+        return {"neighbours": "user", "view": _view("x_user_view", USER_VIEWS, "factors")}
+    neighbours = controls.choice(
+        "The two datasets differ in Alice's",
+        "x_neighbours",
+        NEIGHBOUR_TITLES,
+        "rating",
+        help="  \n".join(NEIGHBOURS[name] for name in NEIGHBOUR_TITLES),
+    )
+    return {"neighbours": neighbours, "view": _view("x_view", VIEW_TITLES, "matrix")}
+
+
+def _view(key: str, titles: dict[str, str], usual: str) -> str:
+    return controls.choice(
+        "The attacker sees",
+        key,
+        titles,
+        usual,
+        help="  \n".join(f"**{title}**: {VIEWS[k]}" for k, title in titles.items()),
+    )
+
+
+def _privacy(target: str) -> dict[str, Any]:
+    """Ask for the noise, what is claimed of it, and how often it is drawn."""
+    noises = _noises(target)
+    if st.session_state.get("x_noise", next(iter(noises))) not in noises:
+        st.session_state["x_noise"] = next(iter(noises))
+    fields: dict[str, Any] = {}
+    fields["mechanism"] = controls.choice(
+        "Noise", "x_noise", noises, "laplace" if "laplace" in noises else "gaussian"
+    )
+    fields["epsilon"] = controls.number(
+        _claim(target), "x_epsilon", "nominal.epsilon", 1.0, step=0.5
+    )
+    if target not in ("number", "moment-nmf"):  # moment NMF makes no rounds on the data
+        fields["iterations"] = int(
+            controls.number("Iterations T", "x_iterations", "als.iterations", 2)
+        )
+    return fields
+
+
+def _noises(target: str) -> dict[str, str]:
+    if target == "number":
+        return NOISES
+    noises = {name: title for name, title in NOISES.items() if name != "staircase"}
+    if target in FACTOR_TARGETS:
+        noises = {k: v for k, v in noises.items() if k in ALGORITHMS[target].mechanisms}
+    return noises
+
+
+def _claim(target: str) -> str:
+    if target == "number":
+        return "Claimed ε"
+    sound = target in FACTOR_TARGETS and ALGORITHMS[target].guarantee
+    return "Total ε" if _is_about_users(target) or sound else "Nominal ε of one draw"
+
+
+def _runs(target: str, *, on_grid: bool) -> int:
+    if on_grid:
+        key, runs, usual = "x_grid_runs", [1000, 5000, 20_000], 5000
+    elif target == "number":
+        key, runs, usual = "x_runs", [1000, 10_000, 100_000, 1_000_000], 100_000
+    else:
+        key, runs, usual = "x_algorithm_runs", [200, 500, 1000, 3000, 10_000], 1000
+    return int(controls.steps_slider("Outputs of each dataset", key, runs, usual))
+
+
+def _more(target: str, mechanism: str) -> dict[str, Any]:
+    fields: dict[str, Any] = {}
+    if mechanism == "huber":
+        fields["alpha"] = controls.number("Huber's α", "x_alpha", "alpha", 1.5, step=0.1)
+    if target == "irls":
+        fields["inner"] = int(controls.number("Inner iterations K", "x_inner", "irls.inner", 2))
+    fields["delta"] = controls.number(
+        "δ", "x_delta", "account_delta", 1e-5, step=1e-6, format="%.1e"
+    )
+    fields["confidence"] = controls.number(
+        "Confidence", "x_confidence", "confidence", 0.999, step=0.001, format="%.4f"
+    )
+    fields["seed"] = int(controls.number("Seed", "x_seed", "seed", 0))
+    return fields

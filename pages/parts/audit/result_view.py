@@ -1,0 +1,146 @@
+"""What an attack found: the verdict, the scores, how it was counted, and the bound so far."""
+
+import json
+
+import streamlit as st
+
+from dpmc_core.experiments.tasks.audit import AuditResult, audit
+from dpmc_core.experiments.tasks.audit_spec import AuditSpec
+from dpmc_core.privacy import odds_sentence, subject
+from dpmc_core.privacy.audit import proves_at_most
+from dpmc_core.wording import three
+from pages.parts.audit import charts
+from pages.parts.audit.attacked import in_words
+from pages.parts.server import jobs
+from pages.parts.ui import controls
+from pages.parts.ui.bullet_list import notice
+from pages.parts.ui.figures import draw, show
+
+__all__ = ["example", "result_of", "so_far"]
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _preview(spec: AuditSpec) -> AuditResult:
+    """Audit few outputs at once."""
+    return audit(spec)
+
+
+def example(spec: AuditSpec | None) -> None:
+    """Show a quick audit of a number; algorithms take longer and wait for the button."""
+    if spec is None:
+        return
+    if spec.target != "number":
+        st.info(
+            "Press *Attack*: the algorithm is run on both tables, over and over, and what it "
+            "publishes is compared.",
+            icon=":material/info:",
+        )
+        return
+    few = 1000 if spec.case == "on-grid" else 20_000
+    st.caption(
+        ":material/info: **Example** with few outputs, computed on the spot. Press *Attack* for "
+        "as many as the sidebar says."
+    )
+    result_of(_preview(spec.replace(runs=few)), "Example")
+
+
+def so_far(job: jobs.Job) -> bool:
+    """Draw the bound after each batch seen; says whether there was any."""
+    running: AuditSpec = job.specs[0]
+    owner, trail = st.session_state.get("audit-trail", (None, []))
+    if owner is not job:
+        trail = []
+        st.session_state["audit-trail"] = (job, trail)
+    result: AuditResult | None = job.results[0]
+    if result is None:
+        return False
+    if not trail or trail[-1][0] < result.runs:
+        trail.append((result.runs, result.attack.bound.epsilon))
+    ceiling = proves_at_most(
+        max(running.runs // 2, 8), running.confidence, result.attack.bound.delta
+    )
+    figure, _ = charts.bound_so_far(trail, result.claims, ceiling, max(running.runs, result.runs))
+    draw(figure, "live-bound", "The proved lower bound on ε so far, against what is claimed.")
+    return True
+
+
+def result_of(result: AuditResult, title: str) -> None:
+    """Draw the verdict, the scores, and how it was counted."""
+    bound = result.attack.bound
+    lost = any(result.beaten.values())
+    st.caption(
+        f"{title}: {in_words(result.spec)}; {result.runs:,} outputs of each dataset, seed "
+        f"{result.spec.seed}."
+    )
+    (st.error if lost else st.info)(
+        controls.plain(result.verdict), icon=":material/gavel:" if lost else ":material/info:"
+    )
+    figure, numbers = charts.scores(result)
+    show(
+        figure,
+        "scores",
+        f"Scores in the two datasets, as far as they can be told apart. {result.verdict}",
+        numbers,
+    )
+    _notice(result)
+    _claims(result)
+    early = (
+        ""
+        if result.finished
+        else "Stopped early: choosing when to stop by looking at the bound weakens that figure. "
+    )
+    st.caption(
+        f"{result.seconds:.1f} s. Exact binomial (Clopper–Pearson) bounds on outputs that no "
+        f"rule was chosen on; with probability at most {1 - bound.confidence:.2g} the bound is "
+        f"too high. {early}"
+        "A tighter attack may exist; an audit never proves that a mechanism is private."
+    )
+    _take_away(result)
+
+
+def _notice(result: AuditResult) -> None:
+    bound = result.attack.bound
+    ceiling = proves_at_most(result.runs - result.runs // 2, bound.confidence, bound.delta)
+    first, second = charts.worlds(result.spec)
+    likely, other = (first, second) if bound.likely_in else (second, first)
+    notice(
+        [
+            f"The attacker looks for a score {'above' if bound.above else 'at or below'} "
+            f"{three(bound.threshold)}, a rule chosen on the other half of the outputs. It "
+            f"occurred in {bound.hits_likely:,} of {bound.runs_likely:,} fresh outputs with "
+            f"“{likely}” and in {bound.hits_unlikely:,} of {bound.runs_unlikely:,} with "
+            f"“{other}”.",
+            f"The rule that is right most often attributes {100 * bound.accuracy:.1f} of 100 "
+            f"fresh outputs correctly ({100 * bound.accuracy_low:.1f} to "
+            f"{100 * bound.accuracy_high:.1f} with {100 * bound.confidence:g} % confidence; 50 "
+            "is chance).",
+            f"So many outputs could prove at most ε = {three(ceiling)}, if the attack never "
+            "erred: a low bound is no proof of privacy.",
+        ]
+    )
+
+
+def _claims(result: AuditResult) -> None:
+    for name, epsilon in result.claims.items():
+        claim = result.statement
+        st.caption(
+            f"**{name[0].upper()}{name[1:]} ε = "
+            f"{three(epsilon)}**{f' at δ = {claim.delta:g}' if claim.delta else ''}, for one "
+            f"{claim.unit} ({claim.neighbours}): "
+            f"{odds_sentence(epsilon, claim.delta, subject(claim.unit))}"
+        )
+
+
+def _take_away(result: AuditResult) -> None:
+    with st.expander(
+        "Take it with you", icon=":material/download:", on_change="rerun", key="x_take"
+    ) as fold:
+        if fold.open:
+            st.download_button(
+                "Audit (JSON)",
+                data=lambda: json.dumps(result.summary(), indent=1, default=float),
+                file_name="dpmc-audit.json",
+                mime="application/json",
+                on_click="ignore",
+            )
+            st.code(result.spec.command(), language="bash")

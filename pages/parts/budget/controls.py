@@ -1,0 +1,98 @@
+"""The sidebar of the *Budget* page, and the question that it asks."""
+
+import streamlit as st
+
+from pages.parts.budget.counts import USUAL, Question
+from pages.parts.ui import controls
+
+__all__ = ["LINK_TITLES", "MODES", "form"]
+
+RUNS = {
+    "own": "your own",
+    "irls": "Huber paper: IRLS, T = 50 × K = 20",
+    "als": "Huber paper: ALS, T = 50",
+}
+# your own: small shifts; the papers': what they use
+USUAL_VARIANCE = {"own": USUAL.amount, "irls": 2.0, "als": 2.0}
+MODES = {"variance": "variance", "epsilon": "ε of one release"}
+LINK_TITLES = {"u_run": RUNS, "u_by": MODES}
+
+
+def form() -> Question:
+    """Draw the sidebar's widgets."""
+    st.subheader("What is released")
+    run = controls.choice("A run like", "u_run", RUNS, USUAL.run, then=_usual_variance)
+    if run == "own":
+        count, sensitivity, spread = _own_run()
+    else:
+        count, sensitivity, spread = {"irls": 1000, "als": 50}[run], 5.0, 1
+    st.subheader("Compare at equal")
+    by = controls.segments(
+        "Compare at equal", "u_by", MODES, USUAL.by, label_visibility="collapsed"
+    )
+    amount = _amount(by, USUAL_VARIANCE[run])
+    alpha = controls.slider(
+        "Huber's α", "u_alpha", "alpha", USUAL.alpha, low=0.05, high=6.0, step=0.01
+    )
+    st.subheader("Budget")
+    target = controls.number(
+        "ε for everything together", "u_target", "nominal.epsilon", USUAL.target, step=0.5
+    )
+    with st.expander("More"):
+        delta = controls.number(
+            "δ", "u_delta", "account_delta", USUAL.delta, step=1e-6, format="%.1e"
+        )
+    return Question(
+        run=run,
+        count=count,
+        sensitivity=sensitivity,
+        spread=spread,
+        by=by,
+        amount=amount,
+        alpha=alpha,
+        target=target,
+        delta=delta,
+    )
+
+
+def _usual_variance() -> None:
+    """Set the usual variance of the run that was picked."""
+    st.session_state["u_variance"] = USUAL_VARIANCE[st.session_state["u_run"]]
+
+
+def _own_run() -> tuple[int, float, int]:
+    """Ask for releases, sensitivity, and how many numbers one person moves."""
+    count = int(controls.number("Releases T", "u_count", "releases_shown", USUAL.count))
+    sensitivity = controls.number(
+        "Sensitivity Δ (ℓ1)",
+        "u_sensitivity",
+        "als.sensitivity",
+        USUAL.sensitivity,
+        step=0.5,
+    )
+    spread = int(
+        controls.number(
+            "Numbers that one person moves",
+            "u_moved",
+            "moved",
+            USUAL.spread,
+            help="With ℓ1 sensitivity Δ spread evenly over m numbers, the ℓ2 sensitivity is Δ/√m.",
+        )
+    )
+    return count, sensitivity, spread
+
+
+def _amount(by: str, usual_variance: float) -> float:
+    if by == "variance":
+        return controls.slider(
+            "Variance of every noise",
+            "u_variance",
+            "variance",
+            usual_variance,
+            low=0.5,
+            high=200.0,
+            step=0.5,
+        )
+    return controls.slider(
+        "ε of one release", "u_epsilon", "epsilon", 0.1, low=0.01, high=5.0, step=0.01
+    )

@@ -1,0 +1,88 @@
+"""Ledgers as files on the *Budget* page: one to be counted, and those of the page to take away."""
+
+import json
+from dataclasses import replace
+
+import streamlit as st
+
+from dpmc_core.errors import DPMCError
+from dpmc_core.privacy import Ledger, ledger_from_text, state
+from dpmc_core.privacy.ledger_file import MOST_BYTES
+from pages.parts.budget import charts
+from pages.parts.budget.sections import Counts, statement_card
+from pages.parts.ui import controls
+
+__all__ = ["take_away", "upload"]
+
+
+def upload(delta: float) -> None:
+    """Draw the upload of a ledger, and what it spends by every method."""
+    st.subheader("A ledger of yours", anchor=False)
+    st.markdown(
+        "*Completion* exports the ledger of a run; `complete … --json` and `account … --json` "
+        "print one. Put a file here to have it counted by all methods; it stays in this session."
+    )
+    st.file_uploader(
+        "A ledger file (JSON)",
+        type=["json"],
+        max_upload_size=MOST_BYTES // 1_000_000,
+        key="u_file",
+        on_change=_keep_upload,
+    )
+    kept = st.session_state.get("u_ledger")
+    if kept is not None:
+        name, content = kept
+        _count(name, content, delta)
+
+
+def _keep_upload() -> None:
+    """Remember the file beside the widget, which forgets it when the page is left."""
+    given = st.session_state["u_file"]
+    st.session_state["u_ledger"] = None if given is None else (given.name, given.getvalue())
+
+
+def _count(name: str, content: bytes, delta: float) -> None:
+    try:
+        yours = state(ledger_from_text(content, name), delta)
+        st.button(
+            f"Forget {controls.plain(name)}",
+            icon=":material/delete:",
+            key="u_forget",
+            on_click=lambda: st.session_state.update(u_ledger=None),
+        )
+        statement_card(controls.plain(name), yours)
+        st.caption("Unit, sensitivities and whether they are derived are as the file declares.")
+        st.dataframe(
+            charts.methods_table(["ε"], [yours.accounts]),
+            hide_index=True,
+            width="stretch",
+            alt="ε of your ledger by each method.",
+        )
+        for caveat in yours.caveats:
+            st.caption(f":material/warning: {controls.plain(caveat)}")
+    except DPMCError as error:
+        st.error(controls.plain(str(error)), icon=":material/error:")
+
+
+def take_away(counts: Counts) -> None:
+    """Offer the ledger of each noise as a file, and the command that counts it."""
+    asked = counts.asked
+    with st.expander(
+        "Take it with you", icon=":material/download:", on_change="rerun", key="u_take"
+    ) as fold:
+        if not fold.open:
+            return
+        for title, noise in zip(counts.titles, counts.mechanisms, strict=True):
+            ledger = Ledger((replace(asked.release(noise), count=asked.count),))
+            st.download_button(
+                f"Ledger, {title} (JSON)",
+                data=json.dumps(ledger.as_dict(), indent=1),
+                file_name=f"dpmc-ledger-{title.lower()}.json",
+                mime="application/json",
+                on_click="ignore",
+            )
+        st.markdown("On the command line:")
+        st.code(
+            f"python -m dpmc_core account --ledger dpmc-ledger-huber.json --delta {asked.delta:g}",
+            language="bash",
+        )

@@ -1,0 +1,250 @@
+"""The sections of the *Budget* page, one function each."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from dpmc_core.errors import DPMCError
+from dpmc_core.mechanisms import Mechanism
+from dpmc_core.privacy import Release, Statement, odds_sentence, subject
+from dpmc_core.privacy.compare import price
+from dpmc_core.wording import three
+from pages.parts.budget import charts, stories
+from pages.parts.budget.controls import MODES
+from pages.parts.budget.counts import Question
+from pages.parts.ui import controls
+from pages.parts.ui.bullet_list import notice
+from pages.parts.ui.figures import IDENTITY, show
+from pages.parts.ui.names import describe
+
+__all__ = [
+    "Counts",
+    "composition",
+    "count",
+    "findings",
+    "least_noise",
+    "methods",
+    "price_and_need",
+    "statement_card",
+    "statements",
+]
+
+_LOOSE = (
+    "Several numbers move: Gaussian noise is counted exactly, Huber and Laplace noise by upper "
+    "bounds that are not tight, so part of their disadvantage is the counting's (up to about a "
+    "fifth)."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """What a question comes to.
+
+    The noises at equal terms, for each of them ε after rising numbers of releases (``curves``)
+    and what all releases spend (``statements``).
+    """
+
+    asked: Question
+    mechanisms: list[Mechanism]
+    curves: list[tuple[float, ...]]
+    statements: list[Statement]
+
+    @property
+    def titles(self) -> list[str]:
+        """What the noises are called."""
+        return [IDENTITY[noise.name].title for noise in self.mechanisms]
+
+
+def count(asked: Question) -> Counts:
+    """Count what is asked. Raises ``DPMCError``."""
+    mechanisms = asked.mechanisms()
+    with st.spinner("Composing the privacy losses…"):
+        curves = [asked.curve(noise) for noise in mechanisms]
+        found = [asked.statement(noise) for noise in mechanisms]
+    return Counts(asked, mechanisms, curves, found)
+
+
+def composition(counts: Counts) -> None:
+    """Draw how ε grows with the number of releases."""
+    asked, mechanisms = counts.asked, counts.mechanisms
+    figure, numbers = charts.composition(
+        mechanisms,
+        counts.curves,
+        charts.COUNTS,
+        [noise.epsilon(asked.sensitivity) for noise in mechanisms],
+        asked.count,
+        asked.delta,
+    )
+    said = ", ".join(
+        f"{title} {three(s.epsilon)}"
+        for title, s in zip(counts.titles, counts.statements, strict=True)
+    )
+    show(
+        figure,
+        "composition",
+        f"ε of all releases grows with their number. After {asked.count:,} releases: {said}.",
+        numbers,
+    )
+    st.caption(
+        f"Thick: the tightest method, at δ = {asked.delta:g}. Thin: ε added up, which never "
+        f"fails (δ = 0); Gaussian noise has none. Sensitivity Δ = {three(asked.sensitivity)}, "
+        + (f"spread over {asked.spread} numbers, " if asked.spread > 1 else "")
+        + f"at equal {MODES[asked.by]}: "
+        + "; ".join(f"{describe(noise)} (sd {three(noise.std)})" for noise in mechanisms)
+        + "."
+    )
+    notice(stories.notice_budget(counts.statements, mechanisms, asked.sensitivity))
+
+
+def statements(counts: Counts) -> None:
+    """Draw what each noise spends, side by side."""
+    for column, title, statement in zip(
+        st.columns(3), counts.titles, counts.statements, strict=True
+    ):
+        with column:
+            statement_card(title, statement)
+
+
+def statement_card(title: str, said: Statement) -> None:
+    """Draw one statement: what it protects, how counted, in odds."""
+    with st.container(border=True):
+        st.markdown(f"**{title}**")
+        at = f"at δ = {said.delta:g}" if said.delta else "that never fails (δ = 0)"
+        st.metric(
+            f"{'nominal' if said.nominal else 'sound'} ε of {said.draws:,} draws {at}",
+            three(said.epsilon),
+        )
+        st.caption(f"One draw alone: ε = {three(said.epsilon_per_draw)}.")
+        st.caption(odds_sentence(said.epsilon, said.delta, subject(said.unit)))
+        st.caption(f"Unit: one {said.unit}; neighbours: {said.neighbours}. {said.how}.")
+
+
+def methods(counts: Counts) -> None:
+    """Show ε by every counting method, and how each counts."""
+    found, first = counts.statements, counts.statements[0]
+    st.subheader("Every method, on the same releases", anchor=False)
+    st.dataframe(
+        charts.methods_table(counts.titles, [s.accounts for s in found]),
+        hide_index=True,
+        width="stretch",
+        alt="ε of the whole run by each accounting method and noise; the tightest is marked.",
+    )
+    st.caption(
+        "◀ the tightest; – does not apply. "
+        + " ".join(f"**{a.title}:** {a.how}" for a in first.accounts)
+    )
+    if any(not answer.published for s in found for answer in s.accounts):
+        published = ", ".join(
+            f"{t} {three(s.epsilon_published)}" for t, s in zip(counts.titles, found, strict=True)
+        )
+        st.caption(
+            "\\* rests on a proof in this project (docs/huber-composition.md) that has not been "
+            "peer-reviewed. By published results alone: " + published + "."
+        )
+    for caveat in first.caveats[:1] if counts.asked.run == "own" else first.caveats[1:3]:
+        st.caption(f":material/warning: {caveat}")
+
+
+def price_and_need(counts: Counts, shapes: list[Release]) -> None:
+    """Draw the price of Huber's shape, and which noise is least for the budget."""
+    left, right = st.columns(2)
+    with left:
+        _price(counts.asked, counts.mechanisms[0])
+    with right:
+        _needed(counts.asked, counts.mechanisms, shapes)
+
+
+def _price(asked: Question, huber: Mechanism) -> None:
+    st.subheader("The price of Huber's shape", anchor=False)
+    figure, numbers = charts.price_curve(asked.alpha, asked.sensitivity / huber.std)
+    at_alpha = huber.fisher_information * huber.variance
+    show(
+        figure,
+        "price",
+        f"At equal variance Huber noise with α = {asked.alpha:g} costs {three(at_alpha)} times "
+        f"Gaussian noise per small shift, and {three(price(huber, asked.sensitivity))} times at "
+        "the chosen Δ.",
+        numbers,
+    )
+    st.caption(
+        "What one release adds to a long composition, relative to Gaussian noise of equal "
+        "variance (Kullback–Leibler divergence). For small shifts it is I(α)·σ²(α), I the "
+        "Fisher information; for shifts of a standard deviation and more the order can turn."
+    )
+
+
+def _needed(asked: Question, mechanisms: list[Mechanism], shapes: list[Release]) -> None:
+    st.subheader(f"Which noise is least for ε = {three(asked.target)}?", anchor=False)
+    try:
+        with st.spinner("Searching the least noise for each number of releases…"):
+            variances = [asked.needed(shape) for shape in shapes]
+        figure, numbers = charts.needed(variances, mechanisms, asked.target)
+        winners = stories.least_by_count(variances, mechanisms)
+        show(figure, "needed", f"Variance that each noise needs for the budget. {winners}", numbers)
+        st.caption(
+            f"{winners} Shape kept (Huber's α = {asked.alpha:g}), sensitivity as chosen, δ = "
+            f"{asked.delta:g}. "
+            + (_LOOSE if asked.spread > 1 else "Tightest count for each, right to 0.2 %.")
+        )
+    except DPMCError as error:
+        st.warning(controls.plain(str(error)))
+
+
+def least_noise(counts: Counts, shapes: list[Release]) -> None:
+    """Show the least noise of each family that keeps to the budget."""
+    asked = counts.asked
+    st.subheader(
+        f"How much noise buys ε = {three(asked.target)} for {asked.count:,} releases?",
+        anchor=False,
+    )
+    rows = _least_of_each(asked, counts.titles, shapes)
+    if not rows:
+        return
+    st.dataframe(
+        pd.DataFrame(rows),
+        hide_index=True,
+        width="stretch",
+        column_config={c: st.column_config.NumberColumn(format="%.4g") for c in list(rows[0])[1:]},
+        alt=(
+            f"Least noise of each family for ε = {asked.target:g} at δ = {asked.delta:g} over "
+            f"{asked.count:,} releases."
+        ),
+    )
+    st.caption(
+        f"The least noise with which {asked.count:,} releases at Δ = {three(asked.sensitivity)} "
+        f"together have ε ≤ {three(asked.target)} at δ = {asked.delta:g}, Huber's α = "
+        f"{asked.alpha:g} kept. "
+        + (_LOOSE if asked.spread > 1 else "Right to 0.01 %, on the safe side.")
+    )
+
+
+def _least_of_each(
+    asked: Question, titles: list[str], shapes: list[Release]
+) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = []
+    with st.spinner("Searching the least noise…"):
+        for title, shape in zip(titles, shapes, strict=True):
+            try:
+                noise = asked.least(shape)
+            except DPMCError as error:
+                st.warning(controls.plain(str(error)))
+                continue
+            rows.append(
+                {"noise": title, "standard deviation": noise.std, "variance": noise.variance}
+            )
+    least = min((row["variance"] for row in rows), default=1.0)
+    return [{**row, "times the least variance": row["variance"] / least} for row in rows]
+
+
+def findings(counts: Counts) -> None:
+    """Tell where the papers count otherwise, with live numbers."""
+    asked = counts.asked
+    by_name = {
+        noise.name: statement
+        for noise, statement in zip(counts.mechanisms, counts.statements, strict=True)
+    }
+    variance = asked.amount if asked.by == "variance" else 2.0
+    st.subheader("Where the papers count otherwise", anchor=False)
+    stories.tell(by_name, variance, asked.alpha, asked.sensitivity, asked.delta)

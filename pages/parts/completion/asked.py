@@ -1,0 +1,139 @@
+"""What the *Completion* page is asked, and the runs or the study that it means."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+
+from dpmc_core.datasets import Entry, entry
+from dpmc_core.errors import DPMCError
+from dpmc_core.experiments import RunSpec
+from dpmc_core.experiments.studies.spec import STUDIES, StudySpec
+from pages.parts.completion.controls import configuration, data_controls, method_controls
+from pages.parts.completion.user_controls import (
+    PROTECTED,
+    QUESTIONS,
+    first_numbers,
+    one_configuration,
+    use_numbers,
+    use_protection,
+    use_question,
+    user_configurations,
+    user_controls,
+    usual_numbers,
+)
+from pages.parts.ui import controls
+from pages.parts.ui.names import LETTERS
+
+__all__ = ["Asked", "Built", "form"]
+
+_DELTA = 1e-5  # where no widget asks for another
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """Runs and, for a study, the ``study``; ``problem`` says why they cannot be made."""
+
+    specs: tuple[RunSpec, ...]
+    study: StudySpec | None
+    problem: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Asked:
+    """A question about "rating" or "user" (``protect``), and the fields of its runs.
+
+    Those that all runs share, those of each configuration, what the users' controls said
+    (``settings``, empty for ratings), and the seeds of each point of a study.
+    """
+
+    protect: str
+    question: str
+    shared: dict[str, Any]
+    configurations: list[dict[str, Any]]
+    settings: dict[str, Any]
+    seeds: int
+
+    @property
+    def known(self) -> Entry:
+        """The chosen set."""
+        return entry(self.shared["dataset"])
+
+    @property
+    def is_study(self) -> bool:
+        """Whether many runs answer the question."""
+        return self.question in STUDIES["completion"]
+
+    def build(self) -> Built:
+        """Build the runs and the study, or a sentence about what is wrong."""
+        specs: tuple[RunSpec, ...] = ()
+        study: StudySpec | None = None
+        problem = ""
+        try:
+            specs = tuple(RunSpec.fitting({**self.shared, **one}) for one in self.configurations)
+            if self.is_study:
+                fields = {**self.shared, **self.configurations[0]}
+                study = StudySpec.of("completion", self.question, fields, self.seeds)
+            if not self.known.present():
+                problem = (
+                    f"{self.known.title} is not on this machine yet: fetch it on the Datasets "
+                    "page, or choose a synthetic set."
+                )
+        except DPMCError as error:
+            problem = str(error)
+        return Built(specs, study, problem)
+
+
+def form() -> Asked:
+    """Draw the sidebar's widgets: question, data, method, privacy, seed."""
+    question, seeds = "compare", 1
+    st.subheader("Question")
+    protect = controls.choice(
+        "Who is protected", "protect", PROTECTED, "rating", then=use_protection
+    )
+    if protect == "user":
+        question = controls.choice("Question", "question", QUESTIONS, "compare", then=use_question)
+    st.subheader("Data")
+    shared = data_controls(first_numbers(protect), use_numbers)
+    st.subheader("Method")
+    shared |= _method(shared["dataset"], protect, question)
+    st.subheader("Privacy")
+    settings: dict[str, Any] = {}
+    if protect == "user":
+        settings = user_controls(shared["dataset"], question, shared.get("delta", _DELTA))
+        configurations = _of_users(question, settings)
+    else:
+        count = int(controls.segments("Configurations", "n", {"1": "1", "2": "2", "3": "3"}, "2"))
+        configurations = [configuration(letter) for letter in LETTERS[:count]]
+    st.subheader("Seed")
+    shared["seed"] = controls.number("Seed", "seed", "seed", 0)
+    if question in STUDIES["completion"]:
+        seeds = int(controls.number("Seeds of each point", "seeds", "study_seeds", 3))
+    return Asked(
+        protect=protect,
+        question=question,
+        shared=shared,
+        configurations=configurations,
+        settings=settings,
+        seeds=seeds,
+    )
+
+
+def _method(dataset: str, protect: str, question: str) -> dict[str, Any]:
+    if question == "skew":
+        st.caption("Nothing is learned here.")
+        return {}
+    return method_controls(
+        dataset,
+        usual_numbers(dataset, question) if protect == "user" else {},
+        rating=protect == "rating",
+        splits=question in ("compare", "lists"),
+    )
+
+
+def _of_users(question: str, settings: dict[str, Any]) -> list[dict[str, Any]]:
+    if question == "compare":
+        return user_configurations(question, settings)
+    if question == "recommend":
+        return [{**c, "task": "recommend"} for c in user_configurations(question, settings)]
+    return [one_configuration(question, settings)]

@@ -1,0 +1,51 @@
+"""The choices of the *Datasets* page: which set, and how to read it."""
+
+from dataclasses import dataclass
+
+import streamlit as st
+
+from dpmc_core.datasets import catalogue
+from dpmc_core.datasets import user_datasets as shelf
+from pages.parts.datasets import user_data_form
+from pages.parts.server import user_data
+from pages.parts.ui import controls
+
+__all__ = ["LINK_TITLES", "Asked", "form", "view"]
+
+DATASETS = {name: known.title for name, known in catalogue().items()}
+ZEROS = {"missing": "missing", "rating": "a rating"}
+VIEWS = {"known": "Known sets", "own": "Your own data"}
+LINK_TITLES = {
+    "d_name": DATASETS,
+    "d_zeros": ZEROS,
+    "d_view": VIEWS,
+    "d_holds": user_data_form.TITLES,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The chosen set ("" for none), and whether a 0 is "missing" or a "rating"."""
+
+    name: str
+    zeros: str
+
+
+def view() -> str:
+    """Draw the choice between known sets and the visitor's own data."""
+    return controls.segments("Which data", "d_view", VIEWS, "known", label_visibility="collapsed")
+
+
+def form(view: str) -> Asked:
+    """Draw the sidebar's widgets."""
+    if view == "known":
+        name = controls.choice("Dataset", "d_name", DATASETS, "low-rank")
+    else:
+        mine = user_data.name_of(str(st.session_state.get("d_holds", "ratings")))
+        name = mine if mine in shelf.current() else ""
+    zeros = (
+        controls.segments("A 0 in the file is", "d_zeros", ZEROS, "missing")
+        if name == "sweetrs"
+        else "missing"
+    )
+    return Asked(name, zeros)

@@ -1,0 +1,76 @@
+"""Fetching a set from its publisher: its terms first, then the progress of the download."""
+
+import streamlit as st
+
+from dpmc_core.datasets import Entry, download
+from dpmc_core.datasets.data import forget
+from dpmc_core.errors import DPMCError
+from pages.parts.datasets import popularity
+from pages.parts.server import jobs, settings
+from pages.parts.ui import controls
+
+__all__ = ["fetching"]
+
+
+def fetching(wanted: Entry) -> None:
+    """Draw the fetch button with terms before it, and the progress of a download."""
+    st.info(f"{wanted.title} is not on this machine yet.", icon=":material/cloud_download:")
+    if not settings.of("DPMC_FETCH"):
+        st.markdown(
+            "Whoever runs this app has turned fetching off; ask them for it, or use another set."
+        )
+        return
+    if not wanted.fetchable:
+        st.markdown(
+            "No address with a known checksum is on record, so the app does not fetch it. Get "
+            f"it from <{wanted.page}>, put `{wanted.files[0]}` into the folder "
+            f"`{wanted.folder}` of the data folder, and reload this page."
+        )
+        return
+    job = st.session_state.get("d_job")
+    mine = st.session_state.get("d_job_name") == wanted.name
+    if job is not None and job.active and not mine:
+        st.info("Another download is going on; this one can start when it has ended.")
+        return
+    if job is not None and job.active:
+        _watch(job)
+        return
+    if job is not None and job.state in ("failed", "cancelled") and mine:
+        st.error(controls.plain(job.error) or "The download was cancelled; nothing was changed.")
+    _offer(wanted)
+
+
+def _watch(job: jobs.Job) -> None:
+    @st.fragment(run_every=0.5)
+    def watch() -> None:
+        done, total = job.progress
+        st.progress(
+            min(done / total, 1.0) if total else 0.0,
+            text=f"{done / 1e6:.1f} of {total / 1e6:.1f} MB",
+        )
+        if st.button("Cancel the download", icon=":material/stop_circle:"):
+            job.cancel()
+        if not job.active:
+            st.rerun()
+
+    watch()
+
+
+def _offer(wanted: Entry) -> None:
+    def work(job: jobs.Job) -> None:
+        def progress(done: int, total: int) -> None:
+            job.progress = (done, total)
+
+        download.fetch(wanted.name, progress, lambda: job.stopped)
+        forget()
+        popularity.pictures.clear()
+
+    accepted = st.checkbox(f"I have read the terms: {wanted.terms}", key=f"d_terms_{wanted.name}")
+    if st.button(f"Fetch {wanted.title} ({wanted.megabytes:g} MB)", disabled=not accepted):
+        try:
+            st.session_state["d_job"] = jobs.start_task(work)
+            st.session_state["d_job_name"] = wanted.name
+            st.rerun()
+        except DPMCError as error:
+            st.error(controls.plain(str(error)))
+    st.caption(f"From {wanted.url}, checked by {wanted.checksum}.")

@@ -1,0 +1,108 @@
+"""What the *Factorization* page is asked, and the runs or the study that it means."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+
+from dpmc_core.datasets import Entry, entry
+from dpmc_core.errors import DPMCError, ParameterError
+from dpmc_core.experiments import RunSpec
+from dpmc_core.experiments.studies.spec import STUDIES, StudySpec
+from pages.parts.factorization.controls import (
+    QUESTIONS,
+    data_controls,
+    method_controls,
+    privacy_controls,
+    side_by_side,
+)
+from pages.parts.ui import controls
+
+__all__ = ["Asked", "Built", "form"]
+
+# what all runs of a study share
+_SHARED = ("mechanism", "alpha", "epsilon", "delta", "averaging", "start", "neighbours")
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """Runs side by side or a ``study``; ``problem`` says why they cannot be made."""
+
+    specs: tuple[RunSpec, ...] = ()
+    study: StudySpec | None = None
+    problem: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Asked:
+    """A question, the fields its runs share, those about privacy, and how many seeds."""
+
+    question: str
+    shared: dict[str, Any]
+    privacy: dict[str, Any]
+    seeds: int
+
+    @property
+    def known(self) -> Entry:
+        """The chosen set."""
+        return entry(self.shared["dataset"])
+
+    @property
+    def images(self) -> bool:
+        """Whether the set holds images: else documents."""
+        return self.known.holds == "images"
+
+    def build(self) -> Built:
+        """Build the runs or the study, or a sentence about what is wrong."""
+        built = Built()
+        try:
+            built = self._comparison() if self.question == "compare" else self._study()
+            problem = "" if self.known.present() else self._absent()
+        except ParameterError as error:
+            problem = str(ParameterError(self._named(error.name), error.value, error.allowed))
+        except DPMCError as error:
+            problem = str(error)
+        return Built(built.specs, built.study, problem)
+
+    def _comparison(self) -> Built:
+        fields = side_by_side(self.shared, self.privacy)
+        return Built(specs=tuple(RunSpec.fitting(one) for one in fields))
+
+    def _study(self) -> Built:
+        settings = {**self.shared, **{n: v for n, v in self.privacy.items() if n in _SHARED}}
+        if self.question == "rounds":
+            settings |= {"rounds": self.privacy["published_rounds"]}
+        return Built(study=StudySpec.of("factorization", self.question, settings, self.seeds))
+
+    def _absent(self) -> str:
+        where = (
+            "fetch it on the Datasets page"
+            if self.known.fetchable
+            else "the Datasets page says where to get it"
+        )
+        return (
+            f"{self.known.title} is not on this machine yet: {where}, or choose a set that "
+            "ships with the app."
+        )
+
+    def _named(self, name: str) -> str:
+        return f"How many {'parts' if self.images else 'topics'} K" if name == "rank" else name
+
+
+def form() -> Asked:
+    """Draw the sidebar's widgets, in the order one thinks."""
+    seeds = 1
+    st.subheader("Question")
+    question = controls.choice("Question", "f_question", QUESTIONS, "compare")
+    st.subheader("Data")
+    shared = data_controls(question)
+    name = entry(shared["dataset"]).name
+    st.subheader("Method")
+    shared |= method_controls(name, question)
+    st.subheader("Privacy")
+    privacy = privacy_controls(name, question)
+    st.subheader("Seed")
+    shared["seed"] = controls.number("Seed", "f_seed", "seed", 0)
+    if question in STUDIES["factorization"]:
+        seeds = int(controls.number("Seeds of each point", "f_seeds", "study_seeds", 3))
+    return Asked(question=question, shared=shared, privacy=privacy, seeds=seeds)

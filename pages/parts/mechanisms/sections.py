@@ -1,0 +1,174 @@
+"""The sections of the *Mechanisms* page, one function each."""
+
+import streamlit as st
+
+from dpmc_core.limits import LIMITS
+from dpmc_core.mechanisms import Huber, Mechanism
+from dpmc_core.wording import three
+from pages.parts.mechanisms import charts
+from pages.parts.mechanisms.controls import TITLES
+from pages.parts.ui import densities
+from pages.parts.ui.figures import show
+
+__all__ = ["cards", "formulas", "losses", "shapes", "table_1", "variances"]
+
+
+def shapes(mechanisms: list[Mechanism], view: str) -> None:
+    """Draw the density of every noise, or what ``view`` asks for."""
+    figure, numbers = densities.densities(mechanisms, view)
+    facts = "; ".join(f"{TITLES[m.name]} standard deviation {three(m.std)}" for m in mechanisms)
+    show(figure, f"mechanisms-{view}", f"{view} of each noise. {facts}.", numbers)
+
+
+def cards(mechanisms: list[Mechanism], sensitivity: float, delta: float) -> None:
+    """Say what one release with each noise costs."""
+    cells = st.columns(len(mechanisms))
+    for cell, m in zip(cells, mechanisms, strict=True):
+        pure = m.epsilon(sensitivity)
+        with cell.container(border=True):
+            st.markdown(f"**{TITLES[m.name]}**")
+            st.caption(
+                f"variance {three(m.variance)} · pure ε {three(pure)} · ε at δ = {delta:g}: "
+                f"{three(m.epsilon_at_delta(delta, sensitivity))} · Fisher information "
+                f"{three(m.fisher_information)} (how sharply many draws locate the value)"
+            )
+            st.caption(
+                f"The best attacker guesses right {100 * m.best_guess(sensitivity):.1f} times "
+                "in 100 (exact, one release; 50 is chance)."
+            )
+    st.caption(
+        "All for one release of one number that one person can move by at most Δ: exact, no "
+        "composition. Pure ε bounds the worst outcome, the guess counts them all, δ(ε) below is "
+        "the whole story."
+    )
+
+
+def variances(huber: Huber, samples: int, seed: int) -> None:
+    """Draw Huber noise: variance against α, and samples over the density."""
+    left, right = st.columns(2)
+    with left:
+        _variance_curve(huber)
+    with right:
+        _sampled(huber, samples, seed)
+
+
+def _variance_curve(huber: Huber) -> None:
+    st.subheader("Variance against α", anchor=False)
+    figure, numbers = charts.variance_curve(huber)
+    show(
+        figure,
+        "variance-alpha",
+        "The variance of unit-scale Huber noise falls from the Laplace limit 2/α² to the "
+        f"Gaussian limit 1; at α = {huber.alpha:g} it is "
+        f"{three(Huber(alpha=huber.alpha).variance)}.",
+        numbers,
+    )
+    st.caption(
+        "huber-thesis eq. 4.5 and figure 4.4. No unit-scale Huber noise has variance 1 or less; "
+        "scaling it removes that limit."
+    )
+
+
+def _sampled(huber: Huber, samples: int, seed: int) -> None:
+    st.subheader("Samples over the density", anchor=False)
+    figure, numbers, spread = charts.sampled(huber, samples, seed)
+    show(
+        figure,
+        "samples",
+        f"{samples:,} samples of Huber noise follow its density; sample variance "
+        f"{three(spread)} against {three(huber.variance)}.",
+        numbers,
+    )
+    st.caption(
+        f"{samples:,} draws of the teaching sampler, seed {seed}; bars ± 95 %. Sample variance "
+        f"{three(spread)}, exact {three(huber.variance)} (huber-thesis figure 4.3)."
+    )
+
+
+def losses(mechanisms: list[Mechanism], huber: Huber, sensitivity: float, delta: float) -> None:
+    """Draw the privacy loss of each outcome, and δ against ε."""
+    left, right = st.columns(2)
+    with left:
+        _privacy_loss(mechanisms, huber, sensitivity)
+    with right:
+        _privacy_profile(mechanisms, huber, sensitivity, delta)
+
+
+def _privacy_loss(mechanisms: list[Mechanism], huber: Huber, sensitivity: float) -> None:
+    st.subheader("Privacy loss of each outcome", anchor=False)
+    figure, numbers = charts.privacy_loss(mechanisms, sensitivity)
+    bound = huber.epsilon(sensitivity)
+    show(
+        figure,
+        "privacy-loss",
+        f"The privacy loss of Huber noise stays within ±αΔ/s = ±{three(bound)}; Gaussian "
+        "noise's grows without bound.",
+        numbers,
+    )
+    st.caption(
+        "How strongly one noise value speaks for one dataset over its neighbour (huber-paper, "
+        "appendix A). Bounded loss is pure differential privacy."
+    )
+
+
+def _privacy_profile(
+    mechanisms: list[Mechanism], huber: Huber, sensitivity: float, delta: float
+) -> None:
+    st.subheader("Failure probability δ against ε", anchor=False)
+    figure, numbers = charts.privacy_profile(mechanisms, sensitivity)
+    at = huber.epsilon_at_delta(delta, sensitivity)
+    show(
+        figure,
+        "privacy-profile",
+        f"Exact δ(ε) of one release; at δ = {delta:g} Huber noise has ε = {three(at)}.",
+        numbers,
+    )
+    st.caption(
+        "Exact for one scalar release. Huber and Laplace reach δ = 0 at their pure ε; Gaussian "
+        "never does."
+    )
+
+
+def table_1() -> None:
+    """Show Table 1 of the Huber paper, re-computed."""
+    st.subheader("Table 1 of the Huber paper, re-computed", anchor=False)
+    table = charts.table_1()
+    st.dataframe(
+        table,
+        hide_index=True,
+        width="stretch",
+        column_config={
+            name: st.column_config.NumberColumn(format="%.3f") for name in table.columns[1:]
+        },
+        alt=(
+            "Table 1: printed, textbook and exact epsilon for Gaussian, Laplace and Huber noise "
+            "of variance 1 to 4."
+        ),
+    )
+    st.markdown(
+        "ε at equal variance, Δ = 5, δ = 10⁻⁵. The printed Gaussian column uses a base-10 "
+        "logarithm where the textbook formula has the natural one, and that formula is proved "
+        "only for ε < 1; the exact values (Balle & Wang 2018) are higher than both in every "
+        "row. The Huber column is right to rounding except at variance 3, where 4.235 is "
+        "printed and 4.216 is the value; its "
+        '"variance 1" row has variance 1.0036.'
+    )
+
+
+def formulas() -> None:
+    """Show the formulas of the page, folded."""
+    with st.expander("The formulas"):
+        st.latex(
+            r"\rho_\alpha(t)=\begin{cases}t^2/2&|t|\le\alpha\\ "
+            r"\alpha|t|-\alpha^2/2&|t|>\alpha\end{cases}\qquad "
+            r"p(x)=\frac{e^{-\rho_\alpha(x/s)}}{s\,Z(\alpha)},\quad "
+            r"\varepsilon=\frac{\alpha\Delta}{s}"
+        )
+        st.latex(
+            r"Z(\alpha)=\tfrac{2}{\alpha}e^{-\alpha^2/2}+\sqrt{2\pi}\,\mathrm{erf}(\alpha/\sqrt2)"
+            r"\qquad \delta(\varepsilon)=\int p(x)\,\max\!\left(0,1-e^{\varepsilon-g(x)}\right)dx"
+        )
+        st.caption(
+            "huber-paper eq. 2–3 and Theorem 2.1, with scale s. α may be "
+            f"{LIMITS['alpha'].allowed}."
+        )

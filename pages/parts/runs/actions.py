@@ -1,0 +1,82 @@
+"""What the *Runs* page does with kept runs: files to take away, and deleting."""
+
+import json
+from collections.abc import Sequence
+from io import BytesIO
+
+import pandas as pd
+import streamlit as st
+
+from dpmc_core.experiments.store.records import Record
+from dpmc_core.experiments.store.store import RunStore
+from pages.parts.server import run_store as keeping
+from pages.parts.server import settings
+
+__all__ = ["of_compared", "take_all"]
+
+
+def take_all(store: RunStore, where: dict[str, tuple[str, ...]], total: int) -> None:
+    """Offer all filtered runs as files."""
+    with st.expander(
+        f"Take {'them' if total != 1 else 'it'} with you ({total:,} run{'s' * (total != 1)})",
+        icon=":material/download:",
+        on_change="rerun",
+        key="runs-take",
+    ) as fold:
+        if not fold.open:
+            return
+
+        def parquet() -> bytes:
+            buffer = BytesIO()
+            pd.DataFrame(store.rows(where)).to_parquet(buffer, index=False)
+            return buffer.getvalue()
+
+        st.download_button(
+            "Rows (CSV)",
+            data=lambda: pd.DataFrame(store.rows(where)).to_csv(index=False),
+            file_name="dpmc-runs.csv",
+            mime="text/csv",
+            on_click="ignore",
+        )
+        st.download_button(
+            "Rows (Parquet)",
+            data=parquet,
+            file_name="dpmc-runs.parquet",
+            mime="application/vnd.apache.parquet",
+            on_click="ignore",
+        )
+        st.caption(
+            "Every row holds its whole spec as JSON, so that it can be run again. Steps, ledger "
+            "and statement of single runs: pick them above."
+        )
+
+
+def of_compared(records: Sequence[Record]) -> None:
+    """Offer the compared runs as a file, and to delete them where that is allowed."""
+    st.download_button(
+        "These runs whole: steps, ledgers, statements (JSON)",
+        data=lambda: json.dumps([r.summary for r in records], indent=1),
+        file_name="dpmc-runs.json",
+        mime="application/json",
+        on_click="ignore",
+        icon=":material/download:",
+    )
+    if settings.of("DPMC_DELETE_RUNS"):
+        _deleting(tuple(r.key for r in records))
+
+
+def _deleting(keys: tuple[str, ...]) -> None:
+    """Delete the picked runs, after a second press."""
+    with st.popover(f"Delete {len(keys)} run{'s' * (len(keys) != 1)}…", icon=":material/delete:"):
+        st.markdown(
+            "They are gone for everybody who uses this store, and cannot be brought back. "
+            "Running their specs again gives the same numbers."
+        )
+        st.button("Yes, delete", key="delete-runs", on_click=_forget, args=(keys,))
+
+
+def _forget(keys: tuple[str, ...]) -> None:
+    """Delete the runs that the visitor saw when pressing, whatever was added since."""
+    gone = keeping.store().delete(keys)
+    st.query_params.pop("runs", None)
+    st.session_state["runs-note"] = f"{gone} run{'s were' if gone != 1 else ' was'} deleted."

@@ -1,0 +1,125 @@
+"""What the *Tradeoffs* page runs: a sweep, kept run by run, and what stands before it."""
+
+import os
+from dataclasses import dataclass
+
+import streamlit as st
+
+from dpmc_core.datasets import user_datasets as shelf
+from dpmc_core.experiments.store.store import StoreError
+from dpmc_core.experiments.sweeps import stored
+from dpmc_core.experiments.sweeps.spec import SweepSpec
+from dpmc_core.experiments.sweeps.sweep import how_many
+from dpmc_core.experiments.sweeps.tradeoff import Point
+from pages.parts.server import jobs, run_store, user_data
+from pages.parts.tradeoffs import view
+from pages.parts.tradeoffs.controls import Built, Form
+from pages.parts.ui import controls
+from pages.parts.ui.run_panel import Panel, panel
+
+__all__ = ["Live"]
+
+_AT_ONCE = min(2, os.cpu_count() or 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Live:
+    """The sweep that was ``asked`` for, as ``built``, and the view it is ``shown`` in."""
+
+    asked: Form
+    built: Built
+    shown: str
+
+    def panel(self) -> None:
+        """Draw the button, the work going on and the results that stand."""
+        spec = self.built.spec
+        panel(
+            Panel(
+                kind="sweep",
+                wanted=() if spec is None else (spec,),
+                problem=self.built.problem,
+                start=self._start,
+                step="run",
+                so_far=lambda job: view.so_far(job, self._axis),
+                show=self._standing,
+                example=self._example,
+                kept=True,
+                beside=None if spec is None else lambda: _length(spec),
+            )
+        )
+
+    @property
+    def _axis(self) -> str:
+        return view.axis_of(self.asked.vary, self.asked.by)
+
+    def _start(self) -> jobs.Job:
+        spec = self.built.spec
+        assert spec is not None  # a panel with a problem does not start
+        runs = user_data.runs_for(dict(spec.base)) if _is_own(spec) else None
+        return jobs.start_sweep(spec, _AT_ONCE, lambda: run_store.store() if runs is None else runs)
+
+    def _result(self, spec: SweepSpec, points: list[Point], done: int) -> None:
+        view.progress_of(spec, done)
+        view.views(self.shown, points, self._axis)
+        view.counted(points, spec, self.asked.vary, self.asked.by)
+        view.take_away(spec, points)
+
+    def _standing(self, job: jobs.Job) -> None:
+        spec = job.specs[0]
+        found = _stored_points(spec)
+        if found is None:
+            return
+        points, done = found
+        if any(p.unit for p in points):  # something with noise is there to be drawn
+            self._result(spec, points, done)
+        else:
+            self._example()
+
+    def _example(self) -> None:
+        """Show kept results of these settings, or the stored example."""
+        spec, kept = self.built.spec, 0
+        # a class sees the figure that the lesson is about
+        if spec is not None and not self.built.problem and "lesson" not in st.query_params:
+            found = _stored_points(spec)
+            if found is not None:
+                points, kept = found
+                if any(p.unit for p in points) and 2 * kept >= how_many(spec):
+                    self._result(spec, points, kept)
+                    return
+        self._stored_example(kept)
+
+    def _stored_example(self, kept: int) -> None:
+        """Show the example that comes with the app, and how many runs are ``kept``."""
+        spec, asked = self.built.spec, self.asked
+        name = view.example_for(asked.protect, asked.vary, asked.by)
+        shown, points, made = stored.examples()[name]
+        st.caption(
+            f":material/info: **Stored example** of {made['runs']} runs, made on {made['date']} "
+            f"({shown.seeds} repetitions of each point, {made['about']}). Press *Run* to "
+            "compute with the settings in the sidebar; small data takes a minute or two."
+            + (f" {kept} of their {how_many(spec)} runs are kept already." if kept and spec else "")
+        )
+        view.views(self.shown, points, self._axis, example=name)
+        view.counted(points, shown, asked.vary, asked.by)
+        view.take_away(shown, points)
+
+
+def _stored_points(spec: SweepSpec) -> tuple[list[Point], int] | None:
+    """Read a sweep from the store; None, and a sentence, where it cannot be read."""
+    try:
+        return view.stored_points(spec)
+    except StoreError as error:
+        st.warning(controls.plain(run_store.told(error)), icon=":material/database_off:")
+        return None
+
+
+def _is_own(spec: SweepSpec) -> bool:
+    return shelf.is_own(str(dict(spec.base)["dataset"]))
+
+
+def _length(spec: SweepSpec) -> None:
+    st.caption(
+        f"Up to {spec.size:,} runs, {_AT_ONCE} at once; each is kept as it finishes"
+        + (" (your own data: for this visit)" if _is_own(spec) else "")
+        + ", so that a stopped sweep goes on where it was."
+    )

@@ -1,0 +1,203 @@
+"""What an address asks of a page: titles for names, allowed values, and sentences on others."""
+
+import math
+import re
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
+
+import streamlit as st
+
+from dpmc_core import limits
+from dpmc_core.config import parameters
+from dpmc_core.errors import ParameterError
+from dpmc_core.experiments.algorithms import ALGORITHMS
+from dpmc_core.privacy.noise import KINDS, RoundEpsilon
+
+__all__ = [
+    "Titles",
+    "check_link",
+    "current_page",
+    "forget",
+    "label_of",
+    "limit_of",
+    "link_problems",
+    "numbers_in",
+    "on_page",
+    "one_of",
+    "plain",
+    "remember",
+    "said",
+    "trusted",
+]
+
+_PROBLEMS, _PAGE, _DRAWN, _AGAIN, _LABELS = (
+    "url-problems",
+    "current-page",
+    "drawn-here",
+    "names-to-set",
+    "labels-here",
+)
+# what own sets are called in addresses
+_OWN = tuple(f"Your {kind}" for kind in ("ratings", "documents", "images"))
+Titles = Mapping[str, str]
+
+
+def on_page(path: str, titles: Mapping[str, Titles] | None = None) -> None:
+    """Say which page is being drawn; call before any other control.
+
+    ``path`` is its file under the app's folder. Streamlit keeps an option's *title* in the
+    address. With ``titles`` (key -> name -> title) a link may also say the *name*, as the command
+    line does: all of them are translated at once, before any widget is bound.
+    """
+    st.session_state[_PAGE] = path
+    st.session_state[_DRAWN] = set()
+    st.session_state[_LABELS] = {}
+    st.session_state.update(st.session_state.pop(_AGAIN, {}))
+    endless = [key for key in st.query_params if not _small(st.query_params[key])]
+    if endless:  # Streamlit would try to make whole numbers of them
+        for key in endless:
+            said = ParameterError(key, st.query_params[key], "a finite number")
+            remember(key, f"From the address: {said} The usual value is used instead.")
+        st.switch_page(
+            path,
+            query_params={k: v for k, v in st.query_params.to_dict().items() if k not in endless},
+        )
+    translated = {
+        key: by_name[st.query_params[key]]
+        for key, by_name in (titles or {}).items()
+        if key in st.query_params
+        and by_name.get(st.query_params[key], st.query_params[key]) != st.query_params[key]
+    }
+    if not translated:
+        return
+    if any(key in st.session_state for key in translated):
+        # back to a short link: its parameters are bound to widgets, which drop what they do not
+        # know in this run; ``link_problems`` has it run again
+        st.session_state[_AGAIN] = {key: st.query_params[key] for key in translated}
+        return
+    st.switch_page(path, query_params={**st.query_params.to_dict(), **translated})
+
+
+def _small(text: str) -> bool:
+    """Say whether ``text`` is no number, or one that can be made whole."""
+    try:
+        return math.isfinite(float(text))
+    except (ValueError, OverflowError):
+        return True
+
+
+def current_page() -> str:
+    """Name the page that was drawn last."""
+    return str(st.session_state.get(_PAGE, ""))
+
+
+def label_of(name: str, label: str) -> None:
+    """Remember what the parameter called ``name`` is called on this page."""
+    st.session_state.setdefault(_LABELS, {})[name] = label
+
+
+def said(sentence: str) -> str:
+    """Put the page's word for a parameter into a sentence, made ``plain``."""
+    labels = st.session_state.get(_LABELS, {})
+    return plain(re.sub(r"^(\w+)(?= = )", lambda found: labels.get(found[1], found[1]), sentence))
+
+
+def plain(text: str) -> str:
+    """Escape all that Streamlit would read as Markdown: it may be a stranger's words."""
+    return "".join(f"\\{c}" if c in "\\`*_[]()!<>#$~|{}" else c for c in text)
+
+
+def limit_of(name: str) -> limits.Limit:
+    """Find the range that ``name`` stands for.
+
+    "als.rank" is a parameter of an algorithm, "nominal.epsilon" of a kind of noise; a single
+    word is a number of its own (``limits.LIMITS``).
+    """
+    owner, dot, field = name.rpartition(".")
+    if not dot:
+        return limits.LIMITS[name]
+    kinds: dict[str, type] = {**KINDS, "round": RoundEpsilon}
+    kind = ALGORITHMS[owner].config if owner in ALGORITHMS else kinds[owner]
+    found = parameters(kind)[field]
+    assert isinstance(found.rule, limits.Limit)
+    usual = math.nan if found.default is None else found.default
+    return replace(found.rule, default=usual)
+
+
+def one_of(label: str, allowed: Collection[str]) -> Callable[[str], None]:
+    """Make a check that a value is ``allowed``."""
+    listed = "one of " + ", ".join(allowed) if allowed else "left out: there is nothing yet"
+
+    def check(text: str) -> None:
+        if text not in allowed:
+            raise ParameterError(label, text, listed)
+
+    return check
+
+
+def numbers_in(
+    text: str, label: str, limit: limits.Limit, usual: str, most: int
+) -> tuple[float, ...]:
+    """Read up to ``most`` numbers with commas between; in rising order, each once."""
+    words = [word.strip() for word in text.split(",") if word.strip()]
+    if not 0 < len(words) <= most:
+        raise ParameterError(label, text, f"1 to {most} numbers with commas between, as {usual}")
+    try:
+        found = {limit.parse(word) for word in words}
+    except ParameterError as error:
+        raise ParameterError(label, error.value, error.allowed) from None
+    return tuple(sorted(int(x) if limit.integer else x for x in found))
+
+
+def check_link(
+    label: str, key: str, check: Callable[[str], object], given: str | None = None
+) -> None:
+    """Remember a sentence about a value in the address that cannot be used.
+
+    The value is ``given``, or the only one; Streamlit itself drops it silently.
+    """
+    st.session_state.setdefault(_DRAWN, set()).add(key)
+    text = st.query_params.get(key) if given is None else given
+    if text is None or key in st.session_state:
+        return
+    try:
+        check(text)
+    except ParameterError as error:
+        remember(
+            key,
+            f"From the address: “{text}” are not here. Own data lives in one visit: reloading "
+            "the page ends it, and no link carries it along. Give the file on the Datasets "
+            "page; the usual set is used instead."
+            if text in _OWN
+            else (
+                f"From the address: {ParameterError(label, text, error.allowed)} The usual "
+                "value is used instead."
+            ),
+        )
+
+
+def remember(key: str, sentence: str) -> None:
+    """Keep a sentence about the control called ``key`` for ``link_problems``."""
+    st.session_state.setdefault(_PROBLEMS, {})[key] = sentence
+
+
+def forget(key: str) -> None:
+    """Drop the sentence about the control called ``key``: it was used."""
+    st.session_state.get(_PROBLEMS, {}).pop(key, None)
+
+
+def trusted() -> bool:
+    """Say whether all that the address asked for could be had: else it runs nothing."""
+    return not any(
+        key in st.session_state.get(_DRAWN, set()) for key in st.session_state.get(_PROBLEMS, {})
+    )
+
+
+def link_problems() -> None:
+    """Show what was wrong with this page's controls; call after all of them."""
+    if _AGAIN in st.session_state:
+        st.rerun()
+    drawn = st.session_state.get(_DRAWN, set())
+    for key, sentence in st.session_state.get(_PROBLEMS, {}).items():
+        if key in drawn:
+            st.warning(plain(sentence), icon=":material/link_off:")
