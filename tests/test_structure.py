@@ -41,6 +41,11 @@ CORE = [path for path in CODE if path.is_relative_to(ROOT / "dpmc_core")]
 PARTS = [path for path in CODE if path.is_relative_to(ROOT / "pages" / "parts")]
 
 
+def hidden(path: Path) -> bool:
+    """Whether the file lies in an environment or cache (.venv, .venv-12, .pytest_cache)."""
+    return any(part.startswith(".") for part in path.relative_to(ROOT).parts)
+
+
 def imports(path: Path) -> set[str]:
     """All that a file imports, at the top, in functions and for types only."""
     found = set()
@@ -173,7 +178,7 @@ def test_bound_widgets_are_made_in_one_place() -> None:
 
 
 @pytest.mark.parametrize(
-    "path", sorted(p for p in ROOT.rglob("*.md") if ".venv" not in p.parts), ids=lambda p: p.name
+    "path", sorted(p for p in ROOT.rglob("*.md") if not hidden(p)), ids=lambda p: p.name
 )
 def test_links_of_the_documents_lead_somewhere(path: Path) -> None:
     for target in re.findall(r"\]\(([^)#]+)\)", path.read_text()):
