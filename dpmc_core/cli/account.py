@@ -131,7 +131,8 @@ def _described(arguments: argparse.Namespace) -> Ledger:
 
 
 def _noise(family: str, given: dict[str, float], sensitivity: float) -> Mechanism:
-    if "alpha" in given and family != "huber":
+    kind: Any = FAMILIES[family]
+    if "alpha" in given and "alpha" not in kind.shape:
         raise ParameterError("alpha", given["alpha"], f"left out for {family}, which has no alpha")
     if "scale" in given and "variance" in given:
         raise ParameterError(
@@ -139,10 +140,9 @@ def _noise(family: str, given: dict[str, float], sensitivity: float) -> Mechanis
             given["variance"],
             "left out when scale is given (one of them sets the noise)",
         )
-    shape = (
-        {"alpha": given.get("alpha", limits.LIMITS["alpha"].default)} if family == "huber" else {}
-    )
-    kind: Any = FAMILIES[family]
+    shape = {}
+    if "alpha" in kind.shape:
+        shape = {"alpha": given.get("alpha", limits.LIMITS["alpha"].default)}
     if family == "staircase":
         if "scale" in given:
             raise ParameterError(

@@ -118,9 +118,9 @@ def _build_noise(
             given[ways[1]],
             f"left out when {ways[0]} is given (one of them sets the noise)",
         )
-    shape = {"alpha": given["alpha"]} if family == "huber" and "alpha" in given else {}
-    for name, families in (("alpha", ("huber",)), ("gamma", ("staircase",))):
-        if name in given and family not in families:
+    shape = {"alpha": given["alpha"]} if "alpha" in kind.shape and "alpha" in given else {}
+    for name in ("alpha", "gamma"):
+        if name in given and name not in kind.shape:
             raise ParameterError(name, given[name], f"left out for {family}, which has no {name}")
     if family == "staircase":
         if "scale" in given:
@@ -148,9 +148,9 @@ def _build_noise(
     if "variance" in given:
         return kind.with_variance(given["variance"], **shape)
     if "epsilon" in given:
-        extra = {"delta": delta} if family == "gaussian" else {}
+        extra = {} if kind.pure else {"delta": delta}
         return kind.with_epsilon(given["epsilon"], sensitivity, **shape, **extra)
-    if family == "huber":
+    if "alpha" in kind.shape:
         shape.setdefault("alpha", limits.LIMITS["alpha"].default)
     make: Any = kind
     return make(scale=given.get("scale", 1.0), **shape)

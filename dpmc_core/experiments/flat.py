@@ -8,6 +8,7 @@ from dpmc_core.datasets.catalogue import names
 from dpmc_core.datasets.configs import RatingsData, config_of
 from dpmc_core.errors import ParameterError
 from dpmc_core.experiments.algorithms import ALGORITHMS
+from dpmc_core.mechanisms import FAMILIES
 from dpmc_core.privacy.algorithm import Algorithm
 from dpmc_core.privacy.noise import KINDS, MECHANISMS, Noise, NoNoise
 
@@ -100,7 +101,8 @@ def _noise(card: Algorithm, left: dict[str, Any], base: Any, *, strict: bool) ->
         mechanism = "none"
     if not strict and mechanism == "none":
         return NoNoise()
-    if not strict and mechanism != "huber":
+    shaped = mechanism != "none" and "alpha" in FAMILIES[mechanism].shape
+    if not strict and not shaped:
         named.pop("alpha", None)
     if mechanism == "none":
         for name, value in named.items():
@@ -124,7 +126,7 @@ def _noise(card: Algorithm, left: dict[str, Any], base: Any, *, strict: bool) ->
             values[kind.field()] = getattr(before, kind.field())
     for name in ("alpha", "delta"):
         kept = getattr(before, name) if before.kind != "none" else None
-        if name == "alpha" and mechanism != "huber" and name not in named:
+        if name == "alpha" and not shaped and name not in named:
             kept = None
         value = named.get(name, None if name in given else kept)
         if value is not None:

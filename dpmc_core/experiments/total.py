@@ -6,6 +6,7 @@ IRLS), which compose differently for different distributions.
 
 from dataclasses import replace
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -34,9 +35,10 @@ def resolved(spec: RunSpec) -> RunSpec:
     noise = spec.noise
     if not isinstance(noise, TotalEpsilon) or spec.card.guarantee:
         return spec
-    alpha = (1.5 if noise.alpha is None else noise.alpha) if noise.mechanism == "huber" else None
-    config = spec.algorithm
-    draws = config.iterations * getattr(config, "inner", 1)
+    shaped = "alpha" in noise.family.shape
+    alpha = (1.5 if noise.alpha is None else noise.alpha) if shaped else None
+    config: Any = spec.algorithm
+    draws = spec.card.length(config) * getattr(config, "inner", 1)
     variance = _variance(
         noise.mechanism, alpha, config.sensitivity, noise.delta, draws, noise.epsilon
     )

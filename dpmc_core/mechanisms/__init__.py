@@ -11,9 +11,11 @@ from dpmc_core.mechanisms.laplace import Laplace
 from dpmc_core.mechanisms.staircase import Staircase
 
 FAMILIES: dict[str, type[Mechanism]] = {c.name: c for c in (Huber, Laplace, Gaussian, Staircase)}
+RUN_FAMILIES = tuple(name for name, family in FAMILIES.items() if family.in_runs)
 
 __all__ = [
     "FAMILIES",
+    "RUN_FAMILIES",
     "Gaussian",
     "Huber",
     "Laplace",

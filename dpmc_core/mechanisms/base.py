@@ -11,7 +11,7 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import Field
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -62,6 +62,18 @@ class Mechanism(ABC):
     """
 
     name: ClassVar[str]
+    title: ClassVar[str]
+    # what ``with_variance`` takes beside the variance, and ``with_epsilon`` beside ε and Δ
+    shape: ClassVar[tuple[str, ...]] = ()
+    # False: no finite pure ε, and ``with_epsilon`` takes a ``delta`` as well
+    pure: ClassVar[bool] = True
+    # the norm of the shift of a vector on which its privacy depends
+    norm: ClassVar[Literal[1, 2]] = 1
+    # whether the vector bounds of docs/huber-composition.md are proved for it: log-concave, its
+    # divergence convex in the shift. Otherwise vectors are counted by their pure ε alone
+    vector_bounds: ClassVar[bool] = False
+    # whether runs may use it: any variance from ``with_variance`` and ``shape`` alone
+    in_runs: ClassVar[bool] = True
     __dataclass_fields__: ClassVar[
         dict[str, Field[Any]]
     ]  # of the subclass: what ``dataclasses.fields`` asks for

@@ -5,7 +5,7 @@ Lives here: the normal law and its exact scalar privacy. It has no finite pure Î
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,6 +30,9 @@ class Gaussian(Mechanism):
 
     scale: float
     name: ClassVar[str] = "gaussian"
+    title: ClassVar[str] = "Gaussian"
+    pure: ClassVar[bool] = False
+    norm: ClassVar[Literal[1, 2]] = 2
 
     def __post_init__(self) -> None:
         limits.check("scale", self.scale)

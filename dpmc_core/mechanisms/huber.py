@@ -66,6 +66,9 @@ class Huber(Mechanism):
     alpha: float
     scale: float = 1.0
     name: ClassVar[str] = "huber"
+    title: ClassVar[str] = "Huber"
+    shape: ClassVar[tuple[str, ...]] = ("alpha",)
+    vector_bounds: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         limits.check("alpha", self.alpha)

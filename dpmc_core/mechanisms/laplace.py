@@ -27,6 +27,8 @@ class Laplace(Mechanism):
 
     scale: float
     name: ClassVar[str] = "laplace"
+    title: ClassVar[str] = "Laplace"
+    vector_bounds: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         limits.check("scale", self.scale)

@@ -54,6 +54,9 @@ class Staircase(Mechanism):
     sensitivity: float
     gamma: float
     name: ClassVar[str] = "staircase"
+    title: ClassVar[str] = "Staircase"
+    shape: ClassVar[tuple[str, ...]] = ("gamma",)
+    in_runs: ClassVar[bool] = False
 
     def __init__(self, *, epsilon: float, sensitivity: float, gamma: float | None = None) -> None:
         epsilon = limits.check("epsilon", epsilon)

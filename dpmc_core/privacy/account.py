@@ -16,7 +16,7 @@ import numpy as np
 from dpmc_core import limits
 from dpmc_core.errors import NotApplicable, ParameterError
 from dpmc_core.facts import facts
-from dpmc_core.mechanisms import Gaussian, Huber, Laplace
+from dpmc_core.mechanisms import Gaussian
 from dpmc_core.privacy.ledger import Ledger
 from dpmc_core.privacy.rdp import ORDERS, release_rdp, zcdp
 from dpmc_core.wording import three
@@ -238,10 +238,7 @@ def _exact(ledger: Ledger, delta: float) -> Answer:
 
 
 def _needs_house_proof(ledger: Ledger, coarse: bool) -> bool:
-    return any(
-        isinstance(r.mechanism, (Huber, Laplace)) and (coarse or r.coordinates > 1)
-        for r in ledger.releases
-    )
+    return any(r.mechanism.vector_bounds and (coarse or r.coordinates > 1) for r in ledger.releases)
 
 
 def _vector_by_l1(ledger: Ledger) -> bool:

@@ -6,6 +6,7 @@ from typing import Any
 
 from dpmc_core.config import Config
 from dpmc_core.errors import ParameterError
+from dpmc_core.mechanisms import RUN_FAMILIES
 from dpmc_core.privacy.noise import Noise, NoNoise
 
 __all__ = ["Algorithm", "budgeted", "with_mechanism"]
@@ -47,7 +48,7 @@ class Algorithm:
     config: type[Config]
     order: int = 1000
     noise: tuple[type[Noise], ...] = ()
-    mechanisms: tuple[str, ...] = ("huber", "laplace", "gaussian")
+    mechanisms: tuple[str, ...] = RUN_FAMILIES
     unit: str = ""
     guarantee: bool = False
     prepare: Callable[[Any, Noise, Any], Any] = budgeted

@@ -16,16 +16,14 @@ from numpy.typing import NDArray
 
 from dpmc_core import limits
 from dpmc_core.errors import ParameterError
-from dpmc_core.mechanisms import Gaussian, Huber, Laplace, Mechanism
+from dpmc_core.mechanisms import FAMILIES, RUN_FAMILIES, Mechanism
 from dpmc_core.privacy.account import checked_delta
 from dpmc_core.privacy.calibrate import least_noise
 from dpmc_core.privacy.ledger import Ledger, Neighbours, Release, Unit, sample
 
 FloatArray = NDArray[np.float64]
 
-__all__ = ["FAMILIES", "Budget", "Curator", "Part", "for_replacing", "norm_of", "plan", "shift_of"]
-
-FAMILIES = ("gaussian", "laplace", "huber")
+__all__ = ["Budget", "Curator", "Part", "for_replacing", "norm_of", "plan", "shift_of"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -47,8 +45,8 @@ class Budget:
         limits.check("epsilon", self.epsilon)
         checked_delta(self.delta)
         limits.check("alpha", self.alpha)
-        if self.family not in FAMILIES:
-            raise ParameterError("mechanism", self.family, "one of " + ", ".join(FAMILIES))
+        if self.family not in RUN_FAMILIES:
+            raise ParameterError("mechanism", self.family, "one of " + ", ".join(RUN_FAMILIES))
 
     @property
     def norm(self) -> int:
@@ -57,19 +55,13 @@ class Budget:
 
     def noise(self, std: float) -> Mechanism:
         """Noise of this family with standard deviation ``std``."""
-        if self.family == "gaussian":
-            return Gaussian.with_variance(std**2)
-        if self.family == "laplace":
-            return Laplace.with_variance(std**2)
-        return Huber.with_variance(std**2, alpha=self.alpha)
+        family = FAMILIES[self.family]
+        return family.with_variance(std**2, **{name: getattr(self, name) for name in family.shape})
 
 
 def norm_of(family: str) -> int:
-    """The norm whose sensitivity a noise family's privacy depends on.
-
-    2 for Gaussian noise (and without noise), else 1.
-    """
-    return 1 if family in ("laplace", "huber") else 2
+    """The norm whose sensitivity a noise family's privacy depends on; 2 without noise."""
+    return 2 if family == "none" else FAMILIES[family].norm
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -161,9 +153,8 @@ def plan(
 
 def shift_of(release: Release) -> float:
     """Sensitivity over standard deviation of a release, in the norm its noise asks for."""
-    sensitivity = (
-        release.l2_sensitivity if release.mechanism.name == "gaussian" else release.l1_sensitivity
-    )
+    by_l2 = release.mechanism.norm == 2
+    sensitivity = release.l2_sensitivity if by_l2 else release.l1_sensitivity
     return sensitivity / release.mechanism.std
 
 

@@ -9,8 +9,8 @@ from typing import Annotated, ClassVar
 from dpmc_core.config import Choice, Config
 from dpmc_core.errors import ParameterError
 from dpmc_core.limits import LIMITS, Limit
-from dpmc_core.mechanisms import Gaussian, Huber, Laplace, Mechanism, alpha_with_variance
-from dpmc_core.privacy.budget import FAMILIES, Budget
+from dpmc_core.mechanisms import FAMILIES, RUN_FAMILIES, Huber, Mechanism, alpha_with_variance
+from dpmc_core.privacy.budget import Budget
 
 __all__ = [
     "KINDS",
@@ -24,8 +24,8 @@ __all__ = [
     "papers_huber",
 ]
 
-MECHANISMS = ("none", "huber", "laplace", "gaussian")
-Family = Annotated[str, Choice(FAMILIES, "distribution of the noise")]
+MECHANISMS = ("none", *RUN_FAMILIES)
+Family = Annotated[str, Choice(RUN_FAMILIES, "distribution of the noise")]
 Alpha = Annotated[float, LIMITS["alpha"]]
 Delta = Annotated[float, LIMITS["account_delta"]]
 
@@ -75,8 +75,19 @@ class _Some(Noise):
     alpha: Alpha | None = None  # None: the kind's own rule
     delta: Delta = 1e-5
 
+    @property
+    def family(self) -> type[Mechanism]:
+        """The family of the noise."""
+        return FAMILIES[self.mechanism]
+
+    @property
+    def shape(self) -> dict[str, float]:
+        """What the noise needs beside its amount, as far as it is given."""
+        given = {name: getattr(self, name) for name in self.family.shape}
+        return {name: value for name, value in given.items() if value is not None}
+
     def consistent(self) -> None:
-        if self.alpha is not None and self.mechanism != "huber":
+        if self.alpha is not None and "alpha" not in self.family.shape:
             allowed = f"left out for {self.mechanism} noise, which has no alpha"
             raise ParameterError("alpha", self.alpha, allowed)
 
@@ -101,13 +112,9 @@ class ReleaseVariance(_Some):
         self.of_release(1.0)  # which refuses a variance that this shape of noise cannot have
 
     def of_release(self, sensitivity: float) -> Mechanism:
-        if self.mechanism == "gaussian":
-            return Gaussian.with_variance(self.variance)
-        if self.mechanism == "laplace":
-            return Laplace.with_variance(self.variance)
-        if self.alpha is not None:
-            return Huber.with_variance(self.variance, alpha=self.alpha)
-        return papers_huber(self.variance)
+        if self.family is Huber and self.alpha is None:
+            return papers_huber(self.variance)
+        return self.family.with_variance(self.variance, **self.shape)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,12 +127,8 @@ class NominalEpsilon(_Some):
     ] = 5.0
 
     def of_release(self, sensitivity: float) -> Mechanism:
-        if self.mechanism == "gaussian":
-            return Gaussian.with_epsilon(self.epsilon, sensitivity, delta=self.delta)
-        if self.mechanism == "laplace":
-            return Laplace.with_epsilon(self.epsilon, sensitivity)
-        shape = {} if self.alpha is None else {"alpha": self.alpha}
-        return Huber.with_epsilon(self.epsilon, sensitivity, **shape)
+        slack = {} if self.family.pure else {"delta": self.delta}
+        return self.family.with_epsilon(self.epsilon, sensitivity, **self.shape, **slack)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,8 +152,7 @@ class TotalEpsilon(_Some):
 
     @property
     def budget(self) -> Budget:
-        shape = {} if self.alpha is None else {"alpha": self.alpha}
-        return Budget(epsilon=self.epsilon, delta=self.delta, family=self.mechanism, **shape)
+        return Budget(epsilon=self.epsilon, delta=self.delta, family=self.mechanism, **self.shape)
 
 
 KINDS: dict[str, type[Noise]] = {

@@ -11,7 +11,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmc_core.mechanisms import Gaussian, Huber, Laplace, Mechanism
+from dpmc_core.mechanisms import Gaussian, Mechanism
 from dpmc_core.privacy.ledger import Release
 
 __all__ = ["ORDERS", "release_rdp", "zcdp"]
@@ -39,15 +39,18 @@ def release_rdp(release: Release, *, published: bool = False, coarse: bool = Fal
     With ``published``, vectors are counted by published results alone: a·ε₂²/2 with ε₂ = αΔ₂/s
     (Laplace: Δ₂/b), since coordinate i is (α|s_i|/s)-DP and ε-DP implies ε²/2-zCDP (Bun & Steinke
     2016, Prop. 1.4), and the pure ε. The exact divergence is kept for a single number, where it is
-    a computation and not a theorem. ``coarse`` replaces D_a by a·D₁, which is never smaller
+    a computation and not a theorem. Vectors of a family without ``vector_bounds`` (staircase) are
+    always counted by their pure ε: it is ε²/2-zCDP. ``coarse`` replaces D_a by a·D₁, which is never smaller
     (docs/huber-composition.md, 2) and takes one divergence instead of one for each order.
     """
     noise, l1, l2 = release.mechanism, release.l1_sensitivity, release.l2_sensitivity
     if isinstance(noise, Gaussian):
         return ORDERS * (l2 / noise.scale) ** 2 / 2
     pure = np.full_like(ORDERS, noise.epsilon(l1))
-    if release.coordinates == 1 and not (coarse and isinstance(noise, (Huber, Laplace))):
+    if release.coordinates == 1 and not (coarse and noise.vector_bounds):
         return np.minimum(pure, scalar_rdp(noise, l1))
+    if not noise.vector_bounds:
+        return np.minimum(pure, ORDERS * noise.epsilon(l1) ** 2 / 2)
     if published:
         return np.minimum(pure, ORDERS * noise.epsilon(l2) ** 2 / 2)
     fisher = ORDERS * noise.fisher_information * l2**2 / 2
@@ -75,8 +78,8 @@ def zcdp(release: Release, *, published: bool = False) -> float:
     noise = release.mechanism
     if isinstance(noise, Gaussian):
         return (release.l2_sensitivity / noise.scale) ** 2 / 2
-    if isinstance(noise, (Huber, Laplace)) and published:
+    if noise.vector_bounds and published:
         return noise.epsilon(release.l2_sensitivity) ** 2 / 2
-    if isinstance(noise, (Huber, Laplace)):
+    if noise.vector_bounds:
         return float(release_rdp(release, coarse=True)[0])
     return noise.epsilon(release.l1_sensitivity) ** 2 / 2

@@ -34,6 +34,7 @@ from dpmc_core.errors import DPMCError, ParameterError
 from dpmc_core.experiments.flat import AMOUNTS, known_names
 from dpmc_core.experiments.spec import RunSpec
 from dpmc_core.experiments.store.records import KINDS, kind_of
+from dpmc_core.mechanisms import FAMILIES
 
 __all__ = ["MOST_RUNS", "Planned", "SweepSpec", "seeds_of"]
 
@@ -168,7 +169,8 @@ class SweepSpec:
             where = ", ".join(f"{n} = {v}" for n, v in settings) or "the only cell"
             raise ParameterError("sweep", where, f"a run that exists ({error})") from error
         mechanism = spec.noise.mechanism
-        gone = _NOISE if mechanism == "none" else () if mechanism == "huber" else ("alpha",)
+        shape = () if mechanism == "none" else FAMILIES[mechanism].shape
+        gone = _NOISE if mechanism == "none" else tuple({"alpha"} - set(shape))
         kept = ((n, mechanism if n == "mechanism" else v) for n, v in settings if n not in gone)
         return tuple(kept), spec
 

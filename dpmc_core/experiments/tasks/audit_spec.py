@@ -14,6 +14,7 @@ from dpmc_core.errors import ParameterError
 from dpmc_core.experiments.algorithms import ALGORITHMS
 from dpmc_core.experiments.spec import RunSpec, read_json
 from dpmc_core.limits import LIMITS, Limit
+from dpmc_core.mechanisms import FAMILIES, RUN_FAMILIES
 
 __all__ = ["CASES", "FACTOR_TARGETS", "NEIGHBOURS", "TARGETS", "VIEWS", "AuditSpec"]
 
@@ -77,9 +78,7 @@ class AuditSpec(Config):
     """
 
     target: Annotated[str, Choice(TARGETS, "what is attacked")] = "number"
-    mechanism: Annotated[
-        str, Choice(("huber", "laplace", "gaussian", "staircase"), "distribution of the noise")
-    ] = "laplace"
+    mechanism: Annotated[str, Choice(tuple(FAMILIES), "distribution of the noise")] = "laplace"
     epsilon: Annotated[float, Limit("epsilon", 1e-3, 1e6, "claimed ε of the release or run")] = 1.0
     alpha: Annotated[float, LIMITS["alpha"]] = 1.5
     delta: Annotated[float, LIMITS["account_delta"]] = 1e-5
@@ -139,8 +138,8 @@ class AuditSpec(Config):
             ),
             (
                 "mechanism",
-                self.target != "number" and self.mechanism == "staircase",
-                "huber, laplace or gaussian for algorithms",
+                self.target != "number" and self.mechanism not in RUN_FAMILIES,
+                f"{', '.join(RUN_FAMILIES[:-1])} or {RUN_FAMILIES[-1]} for algorithms",
             ),
             (
                 "neighbours",
@@ -191,9 +190,9 @@ class AuditSpec(Config):
     @property
     def noise_options(self) -> dict[str, float]:
         """What the noise needs beside ε: α for Huber, δ for Gaussian."""
-        return {"huber": {"alpha": self.alpha}, "gaussian": {"delta": self.delta}}.get(
-            self.mechanism, {}
-        )
+        family = FAMILIES[self.mechanism]
+        names = (*family.shape, *(() if family.pure else ("delta",)))
+        return {name: getattr(self, name) for name in names if hasattr(self, name)}
 
     @property
     def about_the_whole_run(self) -> bool:
@@ -249,7 +248,7 @@ class AuditSpec(Config):
             "algorithm": self.target,
             "mechanism": self.mechanism,
             "epsilon": self.epsilon,
-            "alpha": self.alpha if self.mechanism == "huber" else None,
+            "alpha": self.noise_options.get("alpha"),
             "delta": self.delta,
             "rank": self.rank,
             "seed": seed,

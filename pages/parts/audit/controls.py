@@ -15,6 +15,7 @@ from dpmc_core.experiments.tasks.audit_spec import (
     AuditSpec,
 )
 from dpmc_core.experiments.tasks.audit_spec import TARGETS as ATTACKED
+from dpmc_core.mechanisms import FAMILIES, RUN_FAMILIES
 from pages.parts.ui import controls
 from pages.parts.ui.figures import IDENTITY
 
@@ -40,7 +41,8 @@ TARGETS = {
     "number": "One published number",
     **{name: _title(name) for name in ATTACKED if name != "number"},
 }
-NOISES = {name: IDENTITY[name].title for name in ("laplace", "huber", "gaussian", "staircase")}
+# Laplace first: the noise of the first audit that a visitor meets
+NOISES = {n: IDENTITY[n].title for n in sorted(FAMILIES, key=lambda n: n != "laplace")}
 CASE_TITLES = {
     "as-claimed": "as claimed",
     "half-noise": "broken: half the noise",
@@ -167,7 +169,7 @@ def _privacy(target: str) -> dict[str, Any]:
 def _noises(target: str) -> dict[str, str]:
     if target == "number":
         return NOISES
-    noises = {name: title for name, title in NOISES.items() if name != "staircase"}
+    noises = {name: title for name, title in NOISES.items() if name in RUN_FAMILIES}
     if target in FACTOR_TARGETS:
         noises = {k: v for k, v in noises.items() if k in ALGORITHMS[target].mechanisms}
     return noises
@@ -192,7 +194,7 @@ def _runs(target: str, *, on_grid: bool) -> int:
 
 def _more(target: str, mechanism: str) -> dict[str, Any]:
     fields: dict[str, Any] = {}
-    if mechanism == "huber":
+    if "alpha" in FAMILIES[mechanism].shape:
         fields["alpha"] = controls.number("Huber's α", "x_alpha", "alpha", 1.5, step=0.1)
     if target == "irls":
         fields["inner"] = int(controls.number("Inner iterations K", "x_inner", "irls.inner", 2))

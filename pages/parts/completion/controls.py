@@ -12,6 +12,7 @@ import streamlit as st
 from dpmc_core.datasets import entry, names
 from dpmc_core.experiments.algorithms import ALGORITHMS
 from dpmc_core.experiments.presets import PRESETS, WELL_REGULARISED, preset
+from dpmc_core.mechanisms import FAMILIES
 from pages.parts.server import user_data as own_data
 from pages.parts.ui import controls, glossary
 from pages.parts.ui.names import NOISES
@@ -169,7 +170,7 @@ def configuration(letter: str) -> dict[str, Any]:
         fields["epsilon"] = controls.number(
             f"{letter}: nominal ε of one draw", f"{low}_epsilon", "nominal.epsilon", 5.0, step=0.5
         )
-    if fields["mechanism"] == "huber" and controls.switch(
+    if "alpha" in FAMILIES[fields["mechanism"]].shape and controls.switch(
         f"{letter}: choose α",
         f"{low}_own_alpha",
         help="Otherwise the papers' rule: unit scale, and the α with that variance.",

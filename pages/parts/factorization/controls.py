@@ -12,6 +12,7 @@ from dpmc_core.config import parameters
 from dpmc_core.datasets import entry, names
 from dpmc_core.experiments.studies.spec import STUDIES
 from dpmc_core.factorization.robust import RobustConfig
+from dpmc_core.mechanisms import FAMILIES
 from dpmc_core.privacy import odds_sentence, subject
 from pages.parts.server import user_data as own_data
 from pages.parts.ui import controls, glossary
@@ -164,7 +165,7 @@ def privacy_controls(dataset: str, question: str) -> dict[str, Any]:
         if question != "rounds"
         else "gaussian"
     )
-    if fields["mechanism"] == "huber":
+    if "alpha" in FAMILIES[fields["mechanism"]].shape:
         fields["alpha"] = controls.number("α of Huber noise", "f_alpha", "alpha", 1.5, step=0.1)
     delta = 1e-5
     if not own:

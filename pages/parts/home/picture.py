@@ -13,13 +13,14 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from dpmc_core.experiments import RunSpec, run
+from dpmc_core.mechanisms import FAMILIES, RUN_FAMILIES
 from pages.parts.ui import figure_cache as drawn_once
 from pages.parts.ui import pictures
 
 __all__ = ["EPSILONS", "NOISES", "Picture", "make_ahead", "panels", "picture"]
 
 EPSILONS = (0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 7.0, 10.0)
-NOISES = {"huber": "Huber", "laplace": "Laplace", "gaussian": "Gaussian"}
+NOISES = {name: FAMILIES[name].title for name in RUN_FAMILIES}
 _SIZE = 40  # people and films that are shown
 _PAUSE = 0.3  # seconds between two pictures made ahead: visitors come first
 

@@ -1,10 +1,11 @@
 """The sidebar of the *Mechanisms* page, and the mechanisms that it asks for."""
 
 from dataclasses import dataclass
+from typing import Any, cast
 
 import streamlit as st
 
-from dpmc_core.mechanisms import Gaussian, Huber, Laplace, Mechanism, Staircase
+from dpmc_core.mechanisms import FAMILIES, RUN_FAMILIES, Mechanism
 from pages.parts.ui import controls
 from pages.parts.ui.figures import IDENTITY
 
@@ -20,17 +21,15 @@ LINK_TITLES = {"m_by": MODES, "m_view": VIEWS}
 class Asked:
     """What the sidebar asks for.
 
-    The noises are made equal by ``compare``: "variance", "epsilon", or "free" with the scales
-    ``huber``, ``laplace`` and ``gaussian``.
+    The noises are made equal by ``compare``: "variance", "epsilon", or "free" with ``scales`` by
+    family.
     """
 
     compare: str
     alpha: float
     variance: float
     epsilon: float
-    huber: float
-    laplace: float
-    gaussian: float
+    scales: dict[str, float]
     sensitivity: float
     with_staircase: bool
     delta: float
@@ -39,38 +38,22 @@ class Asked:
 
     def build(self) -> list[Mechanism]:
         """Build the mechanisms, one of each family. Raises ``DPMCError``."""
-        if self.compare == "variance":
-            return self._with_variance()
+        names = [name for name in FAMILIES if name in self.scales or self.with_staircase]
+        return [self._made(FAMILIES[name]) for name in names]
+
+    def _made(self, kind: Any) -> Mechanism:
+        shape = {"alpha": self.alpha} if "alpha" in kind.shape else {}
         if self.compare == "epsilon":
-            return self._with_epsilon()
-        made: list[Mechanism] = [
-            Huber(alpha=self.alpha, scale=self.huber),
-            Laplace(scale=self.laplace),
-            Gaussian(scale=self.gaussian),
-        ]
-        if self.with_staircase:
-            made.append(Staircase(epsilon=1.0, sensitivity=self.sensitivity))
-        return made
-
-    def _with_variance(self) -> list[Mechanism]:
-        made: list[Mechanism] = [
-            Huber.with_variance(self.variance, alpha=self.alpha),
-            Laplace.with_variance(self.variance),
-            Gaussian.with_variance(self.variance),
-        ]
-        if self.with_staircase:
-            made.append(Staircase.with_variance(self.variance, sensitivity=self.sensitivity))
-        return made
-
-    def _with_epsilon(self) -> list[Mechanism]:
-        made: list[Mechanism] = [
-            Huber.with_epsilon(self.epsilon, self.sensitivity, alpha=self.alpha),
-            Laplace.with_epsilon(self.epsilon, self.sensitivity),
-            Gaussian.with_epsilon(self.epsilon, self.sensitivity, delta=self.delta),
-        ]
-        if self.with_staircase:
-            made.append(Staircase.with_epsilon(self.epsilon, self.sensitivity))
-        return made
+            slack = {} if kind.pure else {"delta": self.delta}
+            made = kind.with_epsilon(self.epsilon, self.sensitivity, **shape, **slack)
+        elif self.compare == "variance":
+            design = {} if kind.in_runs else {"sensitivity": self.sensitivity}
+            made = kind.with_variance(self.variance, **shape, **design)
+        elif kind.in_runs:
+            made = kind(scale=self.scales[kind.name], **shape)
+        else:
+            made = kind(epsilon=1.0, sensitivity=self.sensitivity)
+        return cast(Mechanism, made)
 
 
 def form() -> Asked:
@@ -81,7 +64,7 @@ def form() -> Asked:
     )
     alpha = controls.slider("Huber's α", "m_alpha", "alpha", 1.5, step=0.01)
     variance = epsilon = 1.0
-    scales = {"huber": 1.0, "laplace": 1.0, "gaussian": 1.0}
+    scales = dict.fromkeys(RUN_FAMILIES, 1.0)
     if compare == "variance":
         variance = controls.slider(
             "Variance of every noise", "m_variance", "variance", 2.0, low=0.1, high=20.0, step=0.1
@@ -116,7 +99,7 @@ def form() -> Asked:
         alpha=alpha,
         variance=variance,
         epsilon=epsilon,
-        **scales,
+        scales=scales,
         sensitivity=sensitivity,
         with_staircase=with_staircase,
         delta=delta,

@@ -10,6 +10,8 @@ from dpmc_core.errors import DPMCError
 from dpmc_core.experiments.algorithms import ALGORITHMS
 from dpmc_core.experiments.presets import PEOPLE
 from dpmc_core.experiments.sweeps.spec import SweepSpec
+from dpmc_core.mechanisms import RUN_FAMILIES
+from dpmc_core.privacy.noise import TotalEpsilon
 from pages.parts.server import user_data as own_data
 from pages.parts.ui import controls, glossary
 from pages.parts.ui.figures import IDENTITY
@@ -35,10 +37,10 @@ BY = {
     "variance": "equal variance",
 }
 VIEWS = {"curves": "Curves", "pairs": "Differences", "frontier": "Best trade-offs"}
-NOISES = {name: IDENTITY[name].title for name in ("huber", "laplace", "gaussian")}
+NOISES = {name: IDENTITY[name].title for name in RUN_FAMILIES}
 DATASETS = {name: entry(name).title for name in names("ratings")}
 SOUND = {n: a.title for n, a in ALGORITHMS.items() if a.unit == "user" and a.rate is not None}
-NOMINAL = {n: ALGORITHMS[n].title for n in ("als", "irls", "irls-2")}
+NOMINAL = {n: a.title for n, a in ALGORITHMS.items() if TotalEpsilon in a.noise and not a.guarantee}
 AMOUNTS = {
     "total_epsilon": (0.5, 1.0, 2.0, 5.0, 10.0, 20.0),
     "epsilon": (1.0, 2.0, 5.0, 10.0),

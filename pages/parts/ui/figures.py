@@ -14,6 +14,8 @@ import plotly.graph_objects as go
 import plotly.io as pio
 import streamlit as st
 
+from dpmc_core.mechanisms import FAMILIES
+
 __all__ = [
     "IDENTITY",
     "Drawn",
@@ -39,12 +41,22 @@ class Identity:
     marker: str
 
 
+# Okabe & Ito's colours, told apart by the colour-blind; dash and marker tell without colour. In the
+# order of ``mechanisms.FAMILIES``, so a new family takes the next
+_LOOKS = (
+    ("#0072B2", "solid", "circle"),
+    ("#D55E00", "dash", "square"),
+    ("#009E73", "dot", "diamond"),
+    ("#CC79A7", "dashdot", "triangle-up"),
+    ("#E69F00", "longdashdot", "star"),
+    ("#56B4E9", "5px 2px", "hexagon"),
+)
 IDENTITY: dict[str, Identity] = {
-    "huber": Identity("Huber", "#0072B2", "solid", "circle"),
-    "laplace": Identity("Laplace", "#D55E00", "dash", "square"),
-    "gaussian": Identity("Gaussian", "#009E73", "dot", "diamond"),
+    **{
+        name: Identity(family.title, *_LOOKS[i % len(_LOOKS)])
+        for i, (name, family) in enumerate(FAMILIES.items())
+    },
     "none": Identity("no noise", "#666666", "longdash", "cross"),
-    "staircase": Identity("Staircase", "#CC79A7", "dashdot", "triangle-up"),
 }
 
 _GRID = "rgba(128,128,128,0.18)"

@@ -3,13 +3,14 @@
 from dataclasses import fields
 
 from dpmc_core.mechanisms import Mechanism
+from dpmc_core.privacy.noise import MECHANISMS
 from dpmc_core.wording import three
 from pages.parts.ui.figures import IDENTITY
 
 __all__ = ["LETTERS", "NOISES", "TOTALS", "describe"]
 
 LETTERS = ("A", "B", "C")
-NOISES = {name: IDENTITY[name].title for name in ("none", "huber", "laplace", "gaussian")}
+NOISES = {name: IDENTITY[name].title for name in MECHANISMS}
 # ε of the slider, evenly spaced on a logarithmic scale
 TOTALS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0)
 

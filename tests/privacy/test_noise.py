@@ -1,0 +1,120 @@
+"""Amounts of noise by kind, for every family, and vectors of a family without a vector theorem."""
+
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+from numpy.typing import ArrayLike
+
+from dpmc_core.mechanisms import FAMILIES, RUN_FAMILIES, Huber, Laplace, Mechanism
+from dpmc_core.privacy import Ledger, Release, account
+from dpmc_core.privacy.account import tightest
+from dpmc_core.privacy.budget import Budget, norm_of
+from dpmc_core.privacy.noise import NominalEpsilon, ReleaseVariance, TotalEpsilon
+from dpmc_core.privacy.rdp import ORDERS, release_rdp, zcdp
+
+
+class Unproved(Mechanism):
+    """Laplace's distribution under a name for which nobody proved anything about vectors."""
+
+    name: ClassVar[str] = "unproved"
+    title: ClassVar[str] = "Unproved"
+
+    def __init__(self, scale: float) -> None:
+        self._law = Laplace(scale=scale)
+
+    def logpdf(self, x: ArrayLike) -> Any:
+        return self._law.logpdf(x)
+
+    def cdf(self, x: ArrayLike) -> Any:
+        return self._law.cdf(x)
+
+    def ppf(self, q: ArrayLike) -> Any:
+        return self._law.ppf(q)
+
+    def sample(self, size: Any, rng: np.random.Generator) -> Any:
+        return self._law.sample(size, rng)
+
+    @property
+    def variance(self) -> float:
+        return self._law.variance
+
+    @property
+    def fisher_information(self) -> float:
+        return self._law.fisher_information
+
+    def epsilon(self, l1_sensitivity: float) -> float:
+        return self._law.epsilon(l1_sensitivity)
+
+    def delta(self, epsilon: ArrayLike, sensitivity: float) -> Any:
+        return self._law.delta(epsilon, sensitivity)
+
+    def rdp(self, order: float, sensitivity: float) -> float:
+        return self._law.rdp(order, sensitivity)
+
+    @classmethod
+    def with_variance(cls, variance: float, **shape: float) -> "Unproved":
+        return cls(Laplace.with_variance(variance, **shape).scale)
+
+    @classmethod
+    def with_epsilon(cls, epsilon: float, sensitivity: float, **shape: float) -> "Unproved":
+        return cls(Laplace.with_epsilon(epsilon, sensitivity, **shape).scale)
+
+
+@pytest.mark.parametrize("name", RUN_FAMILIES)
+def test_every_kind_of_amount_gives_the_family_it_names(name: str) -> None:
+    by_variance = ReleaseVariance(mechanism=name, variance=3.0).of_release(5.0)
+    assert (by_variance.name, by_variance.variance) == (name, pytest.approx(3.0, rel=1e-9))
+    nominal = NominalEpsilon(mechanism=name, epsilon=2.0, delta=1e-6).of_release(5.0)
+    got = nominal.epsilon(5.0) if nominal.pure else nominal.epsilon_at_delta(1e-6, 5.0)
+    assert (nominal.name, got) == (name, pytest.approx(2.0, rel=1e-9))
+    budget = TotalEpsilon(mechanism=name, epsilon=1.0).budget
+    assert budget.noise(0.7).name == name
+    assert budget.noise(0.7).std == pytest.approx(0.7, rel=1e-12)
+    assert budget.norm == norm_of(name) == (2 if name == "gaussian" else 1)
+
+
+def test_a_shape_that_is_given_is_used() -> None:
+    for noise in (
+        ReleaseVariance(mechanism="huber", variance=3.0, alpha=0.8).of_release(1.0),
+        NominalEpsilon(mechanism="huber", epsilon=2.0, alpha=0.8).of_release(1.0),
+        TotalEpsilon(mechanism="huber", alpha=0.8).budget.noise(1.0),
+        Budget(epsilon=1.0, family="huber", alpha=0.8).noise(1.0),
+    ):
+        assert isinstance(noise, Huber)
+        assert noise.alpha == 0.8
+
+
+def test_families_that_need_a_design_are_not_for_runs() -> None:
+    assert set(FAMILIES) - set(RUN_FAMILIES) == {"staircase"}
+    assert norm_of("none") == 2
+
+
+def test_vectors_without_a_theorem_cost_their_pure_epsilon() -> None:
+    """The same distribution with its theorem costs much less: only the theorem allows that."""
+
+    def of(noise: Mechanism) -> Release:
+        return Release(
+            what="a vector",
+            mechanism=noise,
+            l1_sensitivity=2.0,
+            l2_sensitivity=0.5,
+            unit="user",
+            neighbours="add/remove-one",
+            coordinates=30,
+            count=1,
+            sound=True,
+            source="this test",
+        )
+
+    unproved, laplace = of(Unproved(4.0)), of(Laplace(scale=4.0))
+    for published in (False, True):
+        for coarse in (False, True):
+            bound = release_rdp(unproved, published=published, coarse=coarse)
+            assert bound == pytest.approx(np.minimum(0.5, ORDERS * 0.5**2 / 2))
+        assert zcdp(unproved, published=published) == 0.5**2 / 2
+    assert zcdp(laplace) < 0.5**2 / 8
+    ledger = Ledger((of(Unproved(4.0)),))
+    assert all(answer.published for answer in account(ledger, 1e-5))
+    assert tightest(ledger, 1e-5) == pytest.approx(0.5, rel=0.1)
+    assert tightest(Ledger((laplace,)), 1e-5) < tightest(ledger, 1e-5)
