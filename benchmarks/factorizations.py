@@ -19,7 +19,7 @@ from dpmc_core.datasets.factor_sets import load_samples
 from dpmc_core.datasets.samples import Matrix, contaminate
 from dpmc_core.datasets.text import TextFilter
 from dpmc_core.experiments import RunSpec, run
-from dpmc_core.experiments.tasks.factorize import yardstick
+from dpmc_core.experiments.tasks.factorize import reference
 from dpmc_core.factorization import (
     RobustConfig,
     fit_coefficients,
@@ -82,8 +82,8 @@ def sound() -> None:
     base = RunSpec.of(dataset="cbcl", rank=50)
     mean = run(base, compare=False)
     print(
-        f"average {mean.trivial:.4f}, NMF {mean.final.objective:.4f}, scikit-learn "
-        f"{yardstick(base.data, 50):.4f}"
+        f"average {mean.baseline:.4f}, NMF {mean.final.objective:.4f}, scikit-learn "
+        f"{reference(base.data, 50):.4f}"
     )
     for algorithm, parts in (("moment-nmf", 50), ("private-nmf", 20)):
         for family in ("gaussian", "laplace", "huber"):

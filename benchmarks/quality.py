@@ -30,7 +30,7 @@ def main() -> None:
         "nominal ε per draw, all draws |"
     )
     print("|---|---|---|---|---|---|---|---|", flush=True)
-    trivial: dict[str, list[float]] = {}
+    baselines: dict[str, list[float]] = {}
     for reg in (0.5, 10.0):
         quiet = None
         for variance in (None, 1.0, 2.0):
@@ -53,8 +53,8 @@ def main() -> None:
                 clipped = np.array([r.final.test_rmse_clipped for r in results])
                 if quiet is None:
                     quiet = plain
-                    trivial = {
-                        name: [r.trivial[name] for r in results] for name in results[0].trivial
+                    baselines = {
+                        name: [r.baselines[name] for r in results] for name in results[0].baselines
                     }
                 change = plain - quiet
                 paired = (
@@ -73,7 +73,7 @@ def main() -> None:
                     flush=True,
                 )
     print()
-    for name, values in trivial.items():
+    for name, values in baselines.items():
         array = np.array(values)
         print(f"{name}: {array.mean():.4f} ± {interval(array):.4f}")
 

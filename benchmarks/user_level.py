@@ -97,8 +97,8 @@ def main() -> None:
                 if len(errors) == 5
                 else math.nan
             )
-            trivial = {
-                k: statistics.mean(r.trivial[k] for r in results) for k in results[0].trivial
+            baseline = {
+                k: statistics.mean(r.baselines[k] for r in results) for k in results[0].baselines
             }
             row = {
                 "algorithm": name,
@@ -106,7 +106,7 @@ def main() -> None:
                 "rmse": statistics.mean(errors),
                 "half_width_95": half,
                 "seconds": (time.perf_counter() - started) / len(errors),
-                "trivial": trivial,
+                "baselines": baseline,
             }
             rows.append(row)
             print(
@@ -114,7 +114,7 @@ def main() -> None:
                 f"{row['seconds']:.1f} s",
                 flush=True,
             )
-    print("trivial:", {k: round(v, 4) for k, v in rows[0]["trivial"].items()})
+    print("baselines:", {k: round(v, 4) for k, v in rows[0]["baselines"].items()})
     if arguments.out:
         with open(arguments.out, "w", encoding="utf-8") as file:
             json.dump(rows, file, indent=1)

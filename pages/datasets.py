@@ -2,8 +2,7 @@
 
 import streamlit as st
 
-from dpmc_core.datasets import catalogue, entry
-from dpmc_core.datasets import user_datasets as shelf
+from dpmc_core.datasets import catalogue, entry, user_datasets
 from dpmc_core.errors import DPMCError
 from pages.parts.datasets import download_view, overview, ratings_view, sample_view
 from pages.parts.datasets import user_data_form as own_view
@@ -27,7 +26,7 @@ controls.link_problems()
 
 def look(asked: Asked) -> None:
     """What is in the chosen set, or how to get it."""
-    chosen, own = entry(asked.name), shelf.is_own(asked.name)
+    chosen, own = entry(asked.name), user_datasets.is_own(asked.name)
     st.subheader(chosen.title, anchor=False)
     if not own:
         st.markdown(chosen.summary)

@@ -5,7 +5,7 @@ import streamlit as st
 from dpmc_core.experiments.store.store import StoreError
 from pages.parts.runs import actions, table
 from pages.parts.runs import view as runs_view
-from pages.parts.server import run_store as keeping
+from pages.parts.server import run_store
 from pages.parts.ui import controls, glossary
 
 AT_ONCE = 200
@@ -22,7 +22,7 @@ st.markdown(
 def main() -> None:
     """The page, given a store."""
     try:
-        store = keeping.store()
+        store = run_store.store()
         where = table.filters(store)
         total = store.count(where)
         rows = store.rows(where, limit=AT_ONCE)

@@ -71,15 +71,15 @@ def _print_result(result: RunResult | RecommendResult) -> None:
         if final.truth_rmse is not None:
             print(f"on the whole matrix {final.truth_rmse:.4f}")
     if isinstance(result, RecommendResult):
-        for name, value in result.trivial.items():
+        for name, value in result.baselines.items():
             print(
                 f"  {name:<12} {value:.4f}  "
-                f"{'below' if result.beats_trivial[name] else 'NOT below'} this run's"
+                f"{'below' if result.beats_baselines[name] else 'NOT below'} this run's"
             )
     else:
-        for name, value in result.trivial.items():
+        for name, value in result.baselines.items():
             print(f"  {name:<12} {value:.4f}")
-        name, apart, half = result.against_trivial
+        name, apart, half = result.against_baseline
         verdict = (
             "not told apart" if abs(apart) <= half else "beaten" if apart < 0 else "NOT beaten"
         )

@@ -12,7 +12,7 @@ from dpmc_core.cli.user_data import add_data, load_user_data
 from dpmc_core.datasets.data import samples_of
 from dpmc_core.errors import ParameterError
 from dpmc_core.experiments import FactorResult, RunSpec, steps
-from dpmc_core.experiments.tasks.factorize import TRIVIAL
+from dpmc_core.experiments.tasks.factorize import BASELINE
 from dpmc_core.metrics.topics import W2V_WARNING, tc_w2v, top_words
 
 __all__ = ["SUMMARY", "add", "run"]
@@ -77,17 +77,19 @@ def _print(result: FactorResult, summary: dict[str, Any]) -> None:
         f"objective {final.objective:.5f} ± {final.half_width:.5f} (95 %, over the choice of "
         f"{result.clean.unit}s)"
     )
-    apart, half = result.against_trivial
+    apart, half = result.against_baseline
     verdict = (
         "beaten" if apart + half < 0 else "NOT beaten" if apart - half > 0 else "not told apart"
     )
-    print(f"  {TRIVIAL:<18} {result.trivial:.5f}  {verdict} (difference {apart:+.5f} ± {half:.5f})")
+    print(
+        f"  {BASELINE:<18} {result.baseline:.5f}  {verdict} (difference {apart:+.5f} ± {half:.5f})"
+    )
     way = (
         f"; {100 * result.way:.0f} % of the way there from the average"
         if np.isfinite(result.way)
         else ""
     )
-    print(f"  scikit-learn's NMF {result.yardstick:.5f}  (not private{way})")
+    print(f"  scikit-learn's NMF {result.reference:.5f}  (not private{way})")
     if final.found is not None:
         print(f"true parts found: {100 * final.found:.0f} % (cosine at least 0.9)")
     if final.moved is not None:

@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from dpmc_core.datasets import own
-from dpmc_core.datasets import user_datasets as shelf
+from dpmc_core.datasets import own, user_datasets
 from dpmc_core.datasets.own.archive import members
 from dpmc_core.datasets.own.sets import MOST_MEGABYTES
 from dpmc_core.errors import DataError, ParameterError
@@ -89,7 +88,7 @@ def load_user_data(arguments: argparse.Namespace, *kinds: str) -> Iterator[str |
     print(f"{mine.file}: {mine.entry.holds}; read as {mine.reading}", file=sys.stderr)
     for note in mine.notes:
         print(f"note: {note}", file=sys.stderr)
-    with shelf.using(mine):
+    with user_datasets.using(mine):
         yield mine.name
 
 

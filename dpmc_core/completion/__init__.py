@@ -1,23 +1,23 @@
 """Matrix completion: one algorithm per file over one batched kernel.
 
-Lives here: solvers as generators of steps, and the trivial predictors. Does not live here: data
+Lives here: solvers as generators of steps, and the baselines. Does not live here: data
 (``datasets``), what a run's releases mean (``privacy``), or the path from a spec to a result
 (``experiments``).
 """
 
 from dpmc_core.completion.als import ALSConfig, als
-from dpmc_core.completion.baselines import TRIVIAL, TrivialPredictor, trivial_predictors
+from dpmc_core.completion.baselines import BASELINES, Baseline, fit_baselines
 from dpmc_core.completion.irls import IRLSConfig, irls
 from dpmc_core.completion.step import FactorModel, Step
 
 __all__ = [
-    "TRIVIAL",
+    "BASELINES",
     "ALSConfig",
+    "Baseline",
     "FactorModel",
     "IRLSConfig",
     "Step",
-    "TrivialPredictor",
     "als",
+    "fit_baselines",
     "irls",
-    "trivial_predictors",
 ]

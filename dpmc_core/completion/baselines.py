@@ -1,4 +1,4 @@
-"""The trivial predictors that every result is held against.
+"""The baselines that every result is held against.
 
 Lives here: global mean, user mean, item mean, and the sum of user and item effects. They use no
 factor and no noise; a private run that does not beat them has learned nothing useful.
@@ -13,13 +13,13 @@ from dpmc_core.datasets.ratings import Ratings
 
 FloatArray = NDArray[np.float64]
 
-__all__ = ["TRIVIAL", "TrivialPredictor", "trivial_predictors"]
+__all__ = ["BASELINES", "Baseline", "fit_baselines"]
 
-TRIVIAL = ("global mean", "user mean", "item mean", "user + item")
+BASELINES = ("global mean", "user mean", "item mean", "user + item")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class TrivialPredictor:
+class Baseline:
     """Predicts ``user_part[i] + item_part[j]``."""
 
     name: str
@@ -31,7 +31,7 @@ class TrivialPredictor:
         return self.user_part[users] + self.item_part[items]
 
 
-def trivial_predictors(train: Ratings) -> tuple[TrivialPredictor, ...]:
+def fit_baselines(train: Ratings) -> tuple[Baseline, ...]:
     """The four predictors fitted on ``train``.
 
     Users or items without ratings get the global mean (effect 0).
@@ -44,10 +44,10 @@ def trivial_predictors(train: Ratings) -> tuple[TrivialPredictor, ...]:
     item_effect = _means(train.items, train.values - user_mean[train.users], train.n_items, 0.0)
     no_user, no_item = np.zeros(train.n_users), np.zeros(train.n_items)
     return (
-        TrivialPredictor("global mean", no_user + mean, no_item),
-        TrivialPredictor("user mean", user_mean, no_item),
-        TrivialPredictor("item mean", no_user, item_mean),
-        TrivialPredictor("user + item", user_mean, item_effect),
+        Baseline("global mean", no_user + mean, no_item),
+        Baseline("user mean", user_mean, no_item),
+        Baseline("item mean", no_user, item_mean),
+        Baseline("user + item", user_mean, item_effect),
     )
 
 

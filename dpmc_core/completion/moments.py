@@ -55,7 +55,7 @@ from dpmc_core.privacy.noise import TotalEpsilon
 
 FloatArray = NDArray[np.float64]
 
-__all__ = ["ALGORITHMS", "MomentsConfig", "items_worth_it", "moments_once"]
+__all__ = ["ALGORITHMS", "MomentsConfig", "items_worth_it", "one_shot_moments"]
 
 # Fixed in advance of any run, and chosen on other splits of the data shown; see ``offsets`` for how
 # they were chosen.
@@ -99,7 +99,7 @@ class MomentsConfig(Config):
     budget: Budget | None = None
 
 
-def moments_once(
+def one_shot_moments(
     ratings: Ratings, config: MomentsConfig, rng: np.random.Generator, workers: int | None = None
 ) -> Iterator[Step]:
     """Two steps: (1) offsets, and users fit mean, slope on offsets and slope on popularity.
@@ -299,7 +299,7 @@ ALGORITHMS = (
         noise=(TotalEpsilon,),
         unit="user",
         guarantee=True,
-        rate=moments_once,
+        rate=one_shot_moments,
         recommend=_of_likes,
         steps=2,
     ),

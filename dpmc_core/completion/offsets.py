@@ -2,7 +2,7 @@
 
 How much better or worse than a user's average an item is, and how often it is rated.
 
-Lives here: the private trivial predictor (user means with noisy item offsets, findings 11), and its
+Lives here: the private baseline (user means with noisy item offsets, findings 11), and its
 first stage, which *moments once* shares. Does not live here: second moments (``moments``), noise
 (``privacy.budget``), or sensitivities of sums (``privacy.moments``).
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.linalg import svds
 
-from dpmc_core.completion.baselines import trivial_predictors
+from dpmc_core.completion.baselines import fit_baselines
 from dpmc_core.completion.parameters import Iterations, Penalty, Rank
 from dpmc_core.completion.step import FactorModel, Step, check_rank
 from dpmc_core.config import Config
@@ -72,7 +72,7 @@ class _Residuals:
     def __init__(self, ratings: Ratings, rank: int) -> None:
         check_rank(ratings, rank)
         self._ratings = ratings
-        self._base = trivial_predictors(ratings)[-1]
+        self._base = fit_baselines(ratings)[-1]
         self.values = ratings.values - self._base.predict(ratings.users, ratings.items)
         self.rank = min(rank, ratings.n_users - 1, ratings.n_items - 1)
 
@@ -98,7 +98,7 @@ class _Residuals:
 def user_item(
     ratings: Ratings, config: UserItemConfig, rng: np.random.Generator, workers: int | None = None
 ) -> Iterator[Step]:
-    """The "user + item" trivial predictor as a model of its own, for comparison; one step."""
+    """The "user + item" baseline as a model of its own, for comparison; one step."""
     base = _Residuals(ratings, 1)
     yield base.step(1, np.zeros((ratings.n_users, 0)), np.zeros((ratings.n_items, 0)), 0.0)
 

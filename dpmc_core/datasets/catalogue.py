@@ -1,7 +1,7 @@
 """The catalogue of datasets and where they are on this machine.
 
 Lives here: ``data/catalogue.toml`` as objects, the data folder, whether a set is present, and one
-look-up for these sets and for those that somebody brought (``shelf``). Does not live here: reading
+look-up for these sets and for users' own (``user_datasets``). Does not live here: reading
 ratings (``loaders``) or fetching (``download``).
 """
 
@@ -11,7 +11,7 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
-from dpmc_core.datasets import user_datasets as shelf
+from dpmc_core.datasets import user_datasets
 from dpmc_core.errors import ParameterError
 from dpmc_core.facts import facts, typed
 from dpmc_core.paths import DATA
@@ -63,7 +63,7 @@ class Entry:
         if self.kind == "bundled":
             return find_spec(self.package) is not None
         if self.kind == "own":
-            return shelf.current().get(self.name) is not None
+            return user_datasets.current().get(self.name) is not None
         return self.synthetic or all((self.path() / name).exists() for name in self.files)
 
     @property
@@ -94,11 +94,11 @@ def names(*holds: str) -> tuple[str, ...]:
 
 
 def entry(name: str, *holds: str) -> Entry:
-    """The dataset called ``name``, of the catalogue or on the shelf, which must hold one of
+    """The dataset called ``name``, of the catalogue or a user's own, which must hold one of
     ``holds`` if given; raises ``ParameterError`` that lists the names.
     """
-    if shelf.is_own(name):
-        own = shelf.find(name).entry
+    if user_datasets.is_own(name):
+        own = user_datasets.find(name).entry
         if holds and own.holds not in holds:
             raise ParameterError(
                 "dataset", own.title, f"a set of {' or '.join(holds)}; this one holds {own.holds}"

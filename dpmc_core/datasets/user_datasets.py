@@ -1,9 +1,8 @@
-"""The sets that a visitor, or a command, brought along.
+"""Which user datasets the code that runs now may see.
 
-Lives here: which own sets the code that runs now may see. They are on a shelf that belongs to a
-context (a visitor's page, a job of theirs, one command), never to the process: code that runs for
-somebody else finds nothing. A server of many visitors says by ``ask`` whose page runs. Does not
-live here: what a set holds or how a file becomes one (``own``).
+They belong to a context (a visitor's page, a job of theirs, one command), never to the process:
+code that runs for somebody else finds nothing. A server of many visitors says by ``ask`` whose page
+runs. What a set holds, and how a file becomes one, is in ``own``.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -19,7 +18,7 @@ OWN = "own-"  # what the names of such sets begin with
 
 
 class UserDataset(Protocol):
-    """What the rest of the core asks of a set that somebody brought (``own.OwnSet``)."""
+    """What the rest of the core asks of a user's dataset (``own.OwnSet``)."""
 
     @property
     def name(self) -> str: ...
@@ -39,37 +38,37 @@ class UserDataset(Protocol):
     def lines(self) -> str: ...
 
 
-Shelf = Mapping[str, Any]
-_shelf: ContextVar[Shelf] = ContextVar("own_sets")
-_visitors: list[Callable[[], Shelf]] = []  # one at most
+UserDatasets = Mapping[str, Any]
+_visible: ContextVar[UserDatasets] = ContextVar("own_sets")
+_visitors: list[Callable[[], UserDatasets]] = []  # one at most
 
 
-def ask(visitors: Callable[[], Shelf]) -> None:
-    """From here on, where no set was put on a shelf, those that ``visitors`` gives.
+def ask(visitors: Callable[[], UserDatasets]) -> None:
+    """From here on, where no set was ``put``, those that ``visitors`` gives.
 
     It knows for whom the code that asks runs, and gives nothing where that is nobody.
     """
     _visitors[:] = [visitors]
 
 
-def current() -> Shelf:
+def current() -> UserDatasets:
     """The sets that can be used here, by name."""
-    return _shelf.get(None) or (_visitors[0]() if _visitors else {})
+    return _visible.get(None) or (_visitors[0]() if _visitors else {})
 
 
-def put(shelf: Shelf) -> None:
+def put(datasets: UserDatasets) -> None:
     """From here on, in this context, these sets and no others."""
-    _shelf.set(shelf)
+    _visible.set(datasets)
 
 
 @contextmanager
 def using(*sets: UserDataset) -> Iterator[None]:
     """For the length of a ``with`` block, these sets beside what was there."""
-    token = _shelf.set({**current(), **{one.name: one for one in sets}})
+    token = _visible.set({**current(), **{one.name: one for one in sets}})
     try:
         yield
     finally:
-        _shelf.reset(token)
+        _visible.reset(token)
 
 
 def is_own(name: str) -> bool:

@@ -8,7 +8,7 @@ data, and says so.
 import math
 from typing import Any
 
-from dpmc_core.datasets import user_datasets as shelf
+from dpmc_core.datasets import user_datasets
 
 __all__ = ["LIKING", "PEOPLE", "PRESETS", "PUBLISHED", "WELL_REGULARISED", "fitted", "preset"]
 
@@ -105,7 +105,7 @@ def fitted(numbers: dict[str, Any], dataset: str) -> dict[str, Any]:
     a share of items that leaves twice as many; as they are for other sets. Sizes are public
     (``completion``).
     """
-    ratings = shelf.find(dataset).ratings if shelf.is_own(dataset) else None
+    ratings = user_datasets.find(dataset).ratings if user_datasets.is_own(dataset) else None
     if ratings is None:
         return numbers
     out = dict(numbers)

@@ -6,23 +6,23 @@ means (``privacy``), scores (``metrics``), or running a spec (``experiments``).
 """
 
 from dpmc_core.factorization.blocks import fit_coefficients, objective
-from dpmc_core.factorization.corrected import SoundConfig, sound_nmf
+from dpmc_core.factorization.corrected import CorrectedNMFConfig, corrected_nmf
 from dpmc_core.factorization.moments import MomentConfig, moment_nmf
 from dpmc_core.factorization.published import PublishedConfig, published_nmf
 from dpmc_core.factorization.robust import RobustConfig, robust_nmf, sklearn_nmf
 from dpmc_core.factorization.step import FactorStep
 
 __all__ = [
+    "CorrectedNMFConfig",
     "FactorStep",
     "MomentConfig",
     "PublishedConfig",
     "RobustConfig",
-    "SoundConfig",
+    "corrected_nmf",
     "fit_coefficients",
     "moment_nmf",
     "objective",
     "published_nmf",
     "robust_nmf",
     "sklearn_nmf",
-    "sound_nmf",
 ]

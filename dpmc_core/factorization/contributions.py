@@ -24,7 +24,7 @@ from dpmc_core.privacy.moments import sum_part
 
 FloatArray = NDArray[np.float64]
 
-__all__ = ["Columns", "clipped_columns", "columns_alone", "frequency_part", "words_worth_it"]
+__all__ = ["Columns", "clipped_columns", "frequency_part", "record_columns", "words_worth_it"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ def frequency_part(samples: Samples, share: float) -> dict[str, Part]:
     }
 
 
-def columns_alone(samples: Samples, curator: Curator, most: int) -> Columns:
+def record_columns(samples: Samples, curator: Curator, most: int) -> Columns:
     """The columns to sum over.
 
     Images, cut to length 1; documents over the ``most`` words whose released frequency is highest,

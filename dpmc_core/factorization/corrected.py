@@ -29,8 +29,8 @@ from dpmc_core.errors import DataError
 from dpmc_core.factorization.blocks import coordinate_sweeps, cross, fit_coefficients, unit_ball
 from dpmc_core.factorization.contributions import (
     clipped_columns,
-    columns_alone,
     frequency_part,
+    record_columns,
     words_worth_it,
 )
 from dpmc_core.factorization.parameters import (
@@ -51,7 +51,7 @@ from dpmc_core.privacy.noise import TotalEpsilon
 
 FloatArray = NDArray[np.float64]
 
-__all__ = ["ALGORITHMS", "STARTS", "SoundConfig", "sound_nmf"]
+__all__ = ["ALGORITHMS", "STARTS", "CorrectedNMFConfig", "corrected_nmf"]
 
 STARTS = ("mean", "random")
 MEAN_SHARE, WORDS_SHARE = (
@@ -65,7 +65,7 @@ START_SPREAD = 0.5  # how far a start from the mean spreads around it
 
 
 @dataclass(frozen=True, kw_only=True)
-class SoundConfig(Config):
+class CorrectedNMFConfig(Config):
     """K parts, T rounds, ``inner`` passes over W per round.
 
     ``start`` "mean" spends a little on the mean image and spreads random parts around it.
@@ -95,8 +95,8 @@ class SoundConfig(Config):
     budget: Budget | None = None
 
 
-def sound_nmf(
-    samples: Samples, config: SoundConfig, rng: np.random.Generator
+def corrected_nmf(
+    samples: Samples, config: CorrectedNMFConfig, rng: np.random.Generator
 ) -> Iterator[FactorStep]:
     """T rounds; see the module for what is released and why it is bounded so.
 
@@ -109,7 +109,7 @@ def sound_nmf(
             "large as documents × words."
         )
     curator, rows = _curator(samples, config, rng)
-    columns = columns_alone(samples, curator, rows)
+    columns = record_columns(samples, curator, rows)
     size = len(columns.rows)
     dictionary = random_dictionary(size, config.rank, rng)
     if config.start == "mean":
@@ -121,7 +121,7 @@ def sound_nmf(
     coefficients: FloatArray | None = None
     outliers: FloatArray | None = None
     for iteration in range(1, config.rounds + 1):
-        coefficients, clean, outliers = _each_alone(columns.values, dictionary, config)
+        coefficients, clean, outliers = _coefficients_of_each(columns.values, dictionary, config)
         noisy = unpacked(curator.release("A", packed(coefficients @ coefficients.T)), config.rank)
         fresh = curator.release("B", np.asarray(clean @ coefficients.T))
         gram = config.averaging * gram + noisy
@@ -138,7 +138,7 @@ def sound_nmf(
 
 
 def _curator(
-    samples: Samples, config: SoundConfig, rng: np.random.Generator
+    samples: Samples, config: CorrectedNMFConfig, rng: np.random.Generator
 ) -> tuple[Curator, int]:
     """The plan's curator, and how many rows take part.
 
@@ -155,7 +155,7 @@ def _curator(
     return Curator(plan(_parts(samples, config, rows), config.budget), rng), rows
 
 
-def _parts(samples: Samples, config: SoundConfig, rows: int) -> dict[str, Part]:
+def _parts(samples: Samples, config: CorrectedNMFConfig, rows: int) -> dict[str, Part]:
     unit = samples.unit
     parts = frequency_part(samples, WORDS_SHARE)
     if config.start == "mean":
@@ -198,8 +198,8 @@ def _around(mean: FloatArray, spread: FloatArray) -> FloatArray:
     return np.asarray(table / np.linalg.norm(table, axis=0))
 
 
-def _each_alone(
-    values: Matrix, dictionary: FloatArray, config: SoundConfig
+def _coefficients_of_each(
+    values: Matrix, dictionary: FloatArray, config: CorrectedNMFConfig
 ) -> tuple[FloatArray, Matrix, FloatArray | None]:
     """H with columns of length at most 1, and V − R likewise.
 
@@ -246,11 +246,11 @@ ALGORITHMS = (
         summary="The same idea from a start that tells nothing, with everything clipped and "
         "counted.",
         source="nmf-paper, eqs. 13–14 and section 3.3; this project",
-        config=SoundConfig,
+        config=CorrectedNMFConfig,
         order=24,
         noise=(TotalEpsilon,),
         unit="sample",
         guarantee=True,
-        factorize=sound_nmf,
+        factorize=corrected_nmf,
     ),
 )

@@ -35,8 +35,8 @@ from dpmc_core.config import Config
 from dpmc_core.datasets.samples import Matrix, Samples
 from dpmc_core.factorization.contributions import (
     clipped_columns,
-    columns_alone,
     frequency_part,
+    record_columns,
     words_worth_it,
 )
 from dpmc_core.factorization.parameters import NeighbourChoice, Parts, Rounds
@@ -70,7 +70,7 @@ _CHUNK = 4096
 class MomentConfig(Config):
     """K parts; ``rounds`` of the NMF of synthetic columns; ``budget`` None for no noise.
 
-    ``neighbours`` as in ``SoundConfig``.
+    ``neighbours`` as in ``CorrectedNMFConfig``.
     """
 
     rank: Parts = 16
@@ -89,7 +89,7 @@ def moment_nmf(
     check_parts(samples.values, config.rank)
     rows, size = _sizes(samples, config)
     curator = Curator(plan(_parts(samples, rows, size, config.neighbours), config.budget), rng)
-    columns = columns_alone(samples, curator, rows)
+    columns = record_columns(samples, curator, rows)
     n = len(samples)
     basis = cosine_basis(samples.shape, size) if samples.shape is not None else None
 

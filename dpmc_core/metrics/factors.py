@@ -1,6 +1,6 @@
 """How good a dictionary is.
 
-Lives here: the trivial predictor, the error of each image, and the share of true parts that were
+Lives here: the baseline, the error of each image, and the share of true parts that were
 found. Does not live here: topic words (``topics``) or fitting (``factorization.blocks``).
 """
 
@@ -21,7 +21,7 @@ FOUND = 0.9  # a true part counts as found if a learned one has at least this co
 def mean_columns(values: Matrix) -> FloatArray:
     """The direction of the average column (D,), of length 1.
 
-    What the trivial predictor rebuilds every column from.
+    What the baseline rebuilds every column from.
     """
     mean = np.asarray(values.sum(axis=1), dtype=np.float64).ravel()
     return np.asarray(mean / max(float(np.linalg.norm(mean)), 1e-300))

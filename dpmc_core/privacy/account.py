@@ -22,8 +22,8 @@ from dpmc_core.privacy.rdp import ORDERS, release_rdp, zcdp
 from dpmc_core.wording import three
 
 __all__ = [
-    "HOUSE_PROOF",
     "METHODS",
+    "OWN_PROOF",
     "Account",
     "account",
     "best",
@@ -33,7 +33,7 @@ __all__ = [
     "tightest",
 ]
 
-HOUSE_PROOF = (
+OWN_PROOF = (
     "rests on a proof in this project (docs/huber-composition.md) that has not been "
     "peer-reviewed; each of its steps is also checked numerically"
 )
@@ -46,7 +46,7 @@ class Account:
     It is (``epsilon``, ``delta``)-DP if the sensitivities are right.
 
     ``method`` is a key of ``METHODS``; ``published`` is False where the answer needs
-    ``HOUSE_PROOF``. A method that does not apply has ε = ∞ and says why in ``note``.
+    ``OWN_PROOF``. A method that does not apply has ε = ∞ and says why in ``note``.
     """
 
     method: str
@@ -201,12 +201,12 @@ def _renyi(ledger: Ledger, delta: float, *, published: bool, coarse: bool = Fals
     proof = "" if published or only_gaussian else " (that ρ by our own proof)"
     return (
         float(epsilon),
-        published or not _needs_house_proof(ledger, coarse),
+        published or not _needs_own_proof(ledger, coarse),
         f"at order {float(order):.3g}; zCDP ρ = {three(rho)}{proof}",
     )
 
 
-def _renyi_house(ledger: Ledger, delta: float) -> Answer:
+def _renyi_own_proof(ledger: Ledger, delta: float) -> Answer:
     return _renyi(ledger, delta, published=False)
 
 
@@ -237,7 +237,7 @@ def _exact(ledger: Ledger, delta: float) -> Answer:
     )
 
 
-def _needs_house_proof(ledger: Ledger, coarse: bool) -> bool:
+def _needs_own_proof(ledger: Ledger, coarse: bool) -> bool:
     return any(r.mechanism.vector_bounds and (coarse or r.coordinates > 1) for r in ledger.releases)
 
 
@@ -249,7 +249,7 @@ _RUN: dict[str, Callable[[Ledger, float], Answer]] = {
     "pure": _pure,
     "advanced": _advanced,
     "renyi-published": _renyi_published,
-    "renyi": _renyi_house,
+    "renyi": _renyi_own_proof,
     "pld": _pld,
     "exact": _exact,
 }

@@ -148,7 +148,7 @@ def pld_epsilon(ledger: Ledger, delta: float, points: int = FINE) -> float:
     small for Fourier sums.
     """
     return float(
-        _distribution(ledger, points).get_epsilon_for_delta(delta - _set_aside(ledger, delta))
+        _distribution(ledger, points).get_epsilon_for_delta(delta - _reserved_delta(ledger, delta))
     )
 
 
@@ -171,7 +171,7 @@ def rounding(ledger: Ledger) -> float:
     return 1e-13 + 1e-16 * ledger.draws
 
 
-def _set_aside(ledger: Ledger, delta: float) -> float:
+def _reserved_delta(ledger: Ledger, delta: float) -> float:
     spare = rounding(ledger)
     if delta < 100 * spare:
         raise NotApplicable(
@@ -195,7 +195,7 @@ def optimal_composition_epsilon(ledger: Ledger, delta: float) -> float:
     ]
     if any(math.isinf(epsilon) for epsilon, _ in costs):
         raise NotApplicable("some release has no pure ε")
-    spare = _set_aside(ledger, delta)
+    spare = _reserved_delta(ledger, delta)
     largest = max(epsilon for epsilon, _ in costs)
     if largest > 700:
         raise NotApplicable(f"ε = {largest:g} of one release is too large for randomised response")

@@ -12,7 +12,7 @@ from typing import Any
 from dpmc_core.errors import ParameterError
 from dpmc_core.facts import facts
 from dpmc_core.mechanisms import Gaussian
-from dpmc_core.privacy.account import HOUSE_PROOF, Account, account, best, best_published
+from dpmc_core.privacy.account import OWN_PROOF, Account, account, best, best_published
 from dpmc_core.privacy.ledger import Ledger, Release
 from dpmc_core.wording import three
 
@@ -127,7 +127,7 @@ def state(ledger: Ledger, delta: float = 1e-5, rating_width: float | None = None
     proof = (
         ""
         if tight.published
-        else f"; this {HOUSE_PROOF}. By published results alone ε = {three(published.epsilon)}"
+        else f"; this {OWN_PROOF}. By published results alone ε = {three(published.epsilon)}"
     )
     return Statement(
         unit=first.unit,

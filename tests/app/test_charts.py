@@ -75,7 +75,7 @@ def test_table_1_values() -> None:
     np.testing.assert_allclose(table["Huber exact"], [15.0, 5.380, 4.216, 3.601], atol=6e-4)
 
 
-def test_rmse_chart_has_every_run_and_every_trivial_predictor(results: list[Named]) -> None:
+def test_rmse_chart_has_every_run_and_every_baseline(results: list[Named]) -> None:
     fig, numbers = run_charts.rmse_curves(results, clip=False)
     assert len(numbers) == 12
     assert numbers.query("configuration == 'B · ALS + Huber'")["test_rmse"].tolist() == [
@@ -128,7 +128,7 @@ def test_words_match_the_numbers(results: list[Named]) -> None:
     said = run_texts.notice_runs(results)
     assert any("nominal" in s and "4 draws" in s for s in said)
     for named, sentence in zip(results, said, strict=False):
-        _, apart, half = named.result.against_trivial
+        _, apart, half = named.result.against_baseline
         assert ("beats every trivial predictor" in sentence) == (apart < -half)
         assert ("does not beat" in sentence) == (apart > half)
     out = texts.notice_mechanisms(

@@ -254,7 +254,7 @@ def test_study_figures_and_sentences(kind: str) -> None:
             seeds, whole = order[:runs].count(n), made[cell.series, cell.x]
             if seeds:
                 values = {m: v[:seeds] for m, v in whole.values.items()}
-                points.append(replace(whole, values=values, trivial=whole.trivial[:seeds]))
+                points.append(replace(whole, values=values, baseline=whole.baseline[:seeds]))
         part = replace(result, points=tuple(points), runs=runs)
         if runs % 5 == 1:
             factor_study_view.factor_curves(part)

@@ -16,8 +16,7 @@ from dpmc_core.experiments.store.store import RunStore
 from dpmc_core.experiments.sweeps import stored
 from dpmc_core.experiments.sweeps.spec import SweepSpec
 from pages.parts.lessons import lessons
-from pages.parts.server import jobs
-from pages.parts.server import run_store as keeping
+from pages.parts.server import jobs, run_store
 from pages.parts.tradeoffs import charts as tradeoff_charts
 from pages.parts.tradeoffs.controls import BY, VIEWS
 from pages.parts.ui import share
@@ -244,8 +243,8 @@ def test_runs_of_pages_are_kept(own_store: Path) -> None:
     )
     app.button(key="go").click().run()
     wait(app)
-    assert keeping.store().count() == 2
-    spec = RunSpec.from_json(keeping.store().rows(limit=1)[0]["spec"])
+    assert run_store.store().count() == 2
+    spec = RunSpec.from_json(run_store.store().rows(limit=1)[0]["spec"])
     assert (spec.data.n_users, spec.algorithm.iterations) == (30, 2)
 
 
@@ -293,7 +292,7 @@ def test_runs_of_another_release_do_not_break_the_page(own_store: Path) -> None:
         replace(record, key="b", mechanism="cauchy"),
         replace(record, key="c", kind="cooking"),
         replace(record, key="d", summary={}),
-        replace(record, key="e", trivial=None),
+        replace(record, key="e", baseline=None),
         replace(record, key="f", value=None, error="*It* broke <b>here</b>."),
     ]
     with RunStore(own_store) as store:
@@ -306,11 +305,11 @@ def test_runs_of_another_release_do_not_break_the_page(own_store: Path) -> None:
 
 
 def test_a_store_that_was_deleted_is_made_anew(own_store: Path) -> None:
-    first = keeping.store()
+    first = run_store.store()
     first.add(record_of(run(TINY)))
     for file in own_store.parent.glob("runs.sqlite*"):
         file.unlink()
-    second = keeping.store()
+    second = run_store.store()
     assert second.count() == 0
     assert second.add(record_of(run(TINY)))
     with RunStore(own_store) as store:

@@ -17,7 +17,7 @@ from streamlit.runtime.runtime import Runtime
 from streamlit.runtime.websocket_session_manager import WebsocketSessionManager
 from streamlit.testing.v1 import AppTest
 
-from dpmc_core.datasets import user_datasets as shelf
+from dpmc_core.datasets import user_datasets
 from dpmc_core.errors import DPMCError, ParameterError
 from dpmc_core.experiments.store.store import RunStore
 from pages.parts.server import jobs, settings
@@ -124,7 +124,7 @@ def test_another_visitor_finds_nothing() -> None:
         assert any("is not allowed" in w.value or "are not here" in w.value for w in linked.warning)
         assert not linked.error
     with pytest.raises(ParameterError, match="a set of this visit"):
-        shelf.find(name)  # nor does code that runs for nobody
+        user_datasets.find(name)  # nor does code that runs for nobody
 
 
 def test_a_wrong_guess_is_corrected_and_a_bad_file_takes_nothing_away() -> None:

@@ -108,12 +108,12 @@ def test_the_house_says_which_model_it_would_take() -> None:
 def made_up(
     kind: str, lines: dict[str, list[tuple[float, tuple[float, ...], tuple[float, ...]]]]
 ) -> StudyResult:
-    """A study with these points: x, errors, and the trivial predictor's errors."""
+    """A study with these points: x, errors, and the baseline's errors."""
     old = stored()[kind]
     points = tuple(
-        Point(series=name, x=x, values={"error": errors}, trivial=trivial, epsilon=1.0)
+        Point(series=name, x=x, values={"error": errors}, baseline=baseline, epsilon=1.0)
         for name, some in lines.items()
-        for x, errors, trivial in some
+        for x, errors, baseline in some
     )
     seeds = len(points[0].values["error"])
     return replace(old, spec=replace(old.spec, seeds=seeds), points=points)
@@ -121,15 +121,15 @@ def made_up(
 
 def test_words_of_a_study_follow_its_numbers() -> None:
     better, worse, same = (0.70, 0.71, 0.72), (0.90, 0.91, 0.92), (0.75, 0.85, 0.80)
-    trivial = (0.80, 0.81, 0.82)
+    baseline = (0.80, 0.81, 0.82)
     said = study_charts.study_sentences(
         made_up(
             "epsilon",
             {
-                "Good": [(1.0, better, trivial), (5.0, better, trivial)],
-                "Bad": [(1.0, worse, trivial), (5.0, worse, trivial)],
-                "Mixed": [(1.0, worse, trivial), (2.0, same, trivial), (5.0, better, trivial)],
-                "Vague": [(1.0, same, trivial), (5.0, worse, trivial)],
+                "Good": [(1.0, better, baseline), (5.0, better, baseline)],
+                "Bad": [(1.0, worse, baseline), (5.0, worse, baseline)],
+                "Mixed": [(1.0, worse, baseline), (2.0, same, baseline), (5.0, better, baseline)],
+                "Vague": [(1.0, same, baseline), (5.0, worse, baseline)],
             },
         )
     )

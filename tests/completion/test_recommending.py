@@ -5,7 +5,7 @@ import pytest
 
 from dpmc_core.completion import recommending
 from dpmc_core.completion.dpals.solver import dpals
-from dpmc_core.completion.moments import WORTH_IT, MomentsConfig, items_worth_it, moments_once
+from dpmc_core.completion.moments import WORTH_IT, MomentsConfig, items_worth_it, one_shot_moments
 from dpmc_core.completion.recommending import (
     LikesConfig,
     likes_items_worth_it,
@@ -140,7 +140,7 @@ def test_second_moments_are_left_out_where_size_and_epsilon_say_so(epsilon: floa
     for seed in (0, 1):
         ratings = skewed(400, 60, 4_000 + 1_000 * seed, seed=seed)
         for solver, config, worth, least in (
-            (moments_once, MomentsConfig(budget=budget), items_worth_it, WORTH_IT),
+            (one_shot_moments, MomentsConfig(budget=budget), items_worth_it, WORTH_IT),
             (
                 moments_of_likes,
                 LikesConfig(budget=budget),
@@ -148,7 +148,7 @@ def test_second_moments_are_left_out_where_size_and_epsilon_say_so(epsilon: floa
                 recommending.WORTH_IT,
             ),
         ):
-            data = ratings if solver is moments_once else likes(ratings)
+            data = ratings if solver is one_shot_moments else likes(ratings)
             ledger = Ledger()
             for step in solver(data, config, np.random.default_rng(seed), 1):
                 ledger = ledger.plus(step.releases)

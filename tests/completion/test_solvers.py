@@ -7,7 +7,7 @@ import pytest
 from scipy import optimize
 from sklearn.linear_model import HuberRegressor
 
-from dpmc_core.completion import ALSConfig, IRLSConfig, als, irls, trivial_predictors
+from dpmc_core.completion import ALSConfig, IRLSConfig, als, fit_baselines, irls
 from dpmc_core.completion.irls import _reweighted
 from dpmc_core.completion.kernel.solve import BlockSolver
 from dpmc_core.completion.kernel.threads import Workers
@@ -282,11 +282,11 @@ def test_rank_above_the_matrix_is_refused() -> None:
             ALSConfig(**bad)
 
 
-def test_trivial_predictors_by_hand() -> None:
+def test_baselines_by_hand() -> None:
     data = Ratings.checked(
         np.array([0, 0, 1]), np.array([0, 1, 0]), np.array([1.0, 3.0, 5.0]), n_users=3, n_items=3
     )
-    predictors = {p.name: p for p in trivial_predictors(data)}
+    predictors = {p.name: p for p in fit_baselines(data)}
     users, items = np.array([0, 1, 2]), np.array([0, 1, 2])
     np.testing.assert_allclose(predictors["global mean"].predict(users, items), [3, 3, 3])
     np.testing.assert_allclose(predictors["user mean"].predict(users, items), [2, 5, 3])

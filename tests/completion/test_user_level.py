@@ -18,7 +18,7 @@ from dpmc_core.completion.dpals.plan import dpals_plan
 from dpmc_core.completion.dpals.preprocessing import first_k, lottery, weights_of
 from dpmc_core.completion.dpals.solver import dpals
 from dpmc_core.completion.frank_wolfe import FrankWolfeConfig, frank_wolfe
-from dpmc_core.completion.moments import MomentsConfig, moments_once
+from dpmc_core.completion.moments import MomentsConfig, one_shot_moments
 from dpmc_core.completion.offsets import PrivateMeansConfig, private_means
 from dpmc_core.completion.private_svd import PrivateSVDConfig, private_svd
 from dpmc_core.completion.recommending import LikesConfig, moments_of_likes, most_popular
@@ -67,8 +67,8 @@ def solvers(family: str) -> dict[str, Callable[[Ratings, np.random.Generator], I
         return lambda ratings, rng: dpals(ratings, papers_dpals(budget=budget, **knobs), rng, 1)
 
     return {
-        "moments": lambda r, rng: moments_once(r, MomentsConfig(rank=3, budget=budget), rng, 1),
-        "moments, first stage alone": lambda r, rng: moments_once(
+        "moments": lambda r, rng: one_shot_moments(r, MomentsConfig(rank=3, budget=budget), rng, 1),
+        "moments, first stage alone": lambda r, rng: one_shot_moments(
             r, MomentsConfig(rank=3, budget=budget), rng, 1
         ),
         "most liked": lambda r, rng: most_popular(liked(r), LikesConfig(budget=budget), rng, 1),
@@ -356,7 +356,7 @@ def test_bad_input_is_told() -> None:
         Budget(epsilon=1, family="staircase")
     flat = replace(ratings, low=3.0, high=3.0, values=np.full(len(ratings), 3.0))
     with pytest.raises(ParameterError, match="rating scale = '3 to 3'"):
-        list(moments_once(flat, MomentsConfig(rank=1), np.random.default_rng(0), 1))
+        list(one_shot_moments(flat, MomentsConfig(rank=1), np.random.default_rng(0), 1))
 
 
 def test_more_items_per_user_than_anybody_rated() -> None:

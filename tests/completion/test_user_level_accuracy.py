@@ -9,13 +9,13 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from dpmc_core.completion.baselines import trivial_predictors
+from dpmc_core.completion.baselines import fit_baselines
 from dpmc_core.completion.dpals.plan import DPALSConfig, dpals_plan
 from dpmc_core.completion.dpals.preprocessing import SAMPLING
 from dpmc_core.completion.dpals.projection import PROJECTIONS, solve_noisy
 from dpmc_core.completion.dpals.solver import dpals
 from dpmc_core.completion.frank_wolfe import FrankWolfeConfig, frank_wolfe
-from dpmc_core.completion.moments import MomentsConfig, moments_once
+from dpmc_core.completion.moments import MomentsConfig, one_shot_moments
 from dpmc_core.completion.offsets import PrivateMeansConfig, private_means
 from dpmc_core.completion.spectral import (
     SVTConfig,
@@ -212,14 +212,14 @@ def test_without_noise_moments_learns_what_means_cannot() -> None:
             np.sqrt(np.mean((last.model.predict(test.users, test.items) - test.values) ** 2))
         )
 
-    moments = error(moments_once(split.train, MomentsConfig(rank=6), R(0)))
+    moments = error(one_shot_moments(split.train, MomentsConfig(rank=6), R(0)))
     private = error(
-        moments_once(split.train, MomentsConfig(rank=6, budget=Budget(epsilon=10.0)), R(0))
+        one_shot_moments(split.train, MomentsConfig(rank=6, budget=Budget(epsilon=10.0)), R(0))
     )
     means = error(private_means(split.train, PrivateMeansConfig(), R(0)))
-    trivial = trivial_predictors(split.train)[-1]
+    baseline = fit_baselines(split.train)[-1]
     assert means == pytest.approx(
-        np.sqrt(np.mean((trivial.predict(test.users, test.items) - test.values) ** 2)), rel=0.03
+        np.sqrt(np.mean((baseline.predict(test.users, test.items) - test.values) ** 2)), rel=0.03
     )
     assert 0.5 < moments < private < means  # 0.5 is the floor that no predictor goes below
     assert moments < 0.8 * means
@@ -230,8 +230,8 @@ def test_private_frank_wolfe_without_noise_descends() -> None:
     steps = list(
         frank_wolfe(ratings, FrankWolfeConfig(iterations=15, nuclear=0.3, items_per_user=40), R(0))
     )
-    trivial = float(((ratings.values - ratings.values.mean()) ** 2).sum())
-    assert steps[-1].squared_residuals < 0.6 * trivial
+    baseline = float(((ratings.values - ratings.values.mean()) ** 2).sum())
+    assert steps[-1].squared_residuals < 0.6 * baseline
     assert all(step.releases == () for step in steps)
 
 
@@ -251,13 +251,13 @@ def test_spectral_baselines_recover_a_low_rank_matrix() -> None:
         whole = last.model.block(np.arange(120))
         assert np.sqrt(np.mean((whole - truth) ** 2)) < 0.03 * spread, solver.__name__
     (base,) = user_item(ratings, UserItemConfig(), R(0))
-    trivial = trivial_predictors(ratings)[-1]
+    baseline = fit_baselines(ratings)[-1]
     assert base.model.predict(ratings.users, ratings.items) == pytest.approx(
-        trivial.predict(ratings.users, ratings.items)
+        baseline.predict(ratings.users, ratings.items)
     )
     (step,) = truncated_svd(ratings, TruncatedSVDConfig(rank=3), R(0))
     left = np.zeros((120, 80))
-    left[ratings.users, ratings.items] = ratings.values - trivial.predict(
+    left[ratings.users, ratings.items] = ratings.values - baseline.predict(
         ratings.users, ratings.items
     )
     u, s, v = np.linalg.svd(left)
@@ -294,6 +294,6 @@ def test_dpals_learns_with_enough_people(sampling: str) -> None:
     for step in dpals(split.train, config, R(0)):
         ledger = ledger.plus(step.releases)
     predicted = step.model.predict(split.test.users, split.test.items)
-    trivial = trivial_predictors(split.train)[1].predict(split.test.users, split.test.items)
-    ours, theirs = (np.sqrt(np.mean((p - split.test.values) ** 2)) for p in (predicted, trivial))
+    baseline = fit_baselines(split.train)[1].predict(split.test.users, split.test.items)
+    ours, theirs = (np.sqrt(np.mean((p - split.test.values) ** 2)) for p in (predicted, baseline))
     assert ours < 0.9 * theirs

@@ -77,7 +77,7 @@ def test_last_bits_give_naive_noise_away_and_grid_noise_not(mechanism: str) -> N
     assert again.attack.bound == grid.attack.bound
 
 
-SOUND = [
+GUARANTEED = [
     name
     for name, algorithm in ALGORITHMS.items()
     if algorithm.unit == "user" and algorithm.rate is not None
@@ -85,7 +85,7 @@ SOUND = [
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 2.0])
-@pytest.mark.parametrize("algorithm", SOUND)
+@pytest.mark.parametrize("algorithm", GUARANTEED)
 def test_no_sound_statement_is_beaten(
     algorithm: str, epsilon: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -148,7 +148,7 @@ def test_metrics_are_what_they_say() -> None:
         math.sqrt(np.mean((clipped - truth) ** 2)), rel=1e-9
     )
     mean = result.split.train.values.mean()
-    assert result.trivial["global mean"] == pytest.approx(
+    assert result.baselines["global mean"] == pytest.approx(
         math.sqrt(np.mean((test.values - mean) ** 2)), rel=1e-12
     )
 
@@ -308,7 +308,7 @@ def test_command_line_complete() -> None:
     assert "not private" in plain.stdout
     name, apart, half = run(
         RunSpec.of(iterations=2, n_users=30, n_items=30, rank=5, reg=0.5)
-    ).against_trivial
+    ).against_baseline
     verdict = "not told apart" if abs(apart) <= half else "beaten" if apart < 0 else "NOT beaten"
     assert (
         f"against {name}, on the same ratings: {apart:+.4f} ± {half:.2g} (95 %): {verdict}"

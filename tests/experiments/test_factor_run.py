@@ -17,7 +17,7 @@ from dpmc_core.datasets.synthetic.cartoons import cartoon_faces
 from dpmc_core.errors import DatasetMissingError, ParameterError
 from dpmc_core.experiments import RunSpec, run, steps
 from dpmc_core.experiments.algorithms import of_task
-from dpmc_core.experiments.tasks.factorize import yardstick
+from dpmc_core.experiments.tasks.factorize import reference
 from dpmc_core.experiments.tasks.solve import solve
 
 FACTORIZERS = of_task("factorize")
@@ -37,7 +37,7 @@ def test_every_algorithm_runs_by_its_name(algorithm: str) -> None:
     assert not any(r.finished for r in results[:-1])
     assert len(results) <= 40 + 1
     assert final.final.iteration in (spec.length, spec.algorithm.rounds)
-    assert final.trivial > final.yardstick > 0
+    assert final.baseline > final.reference > 0
     assert final.statement.private == bool(noisy(algorithm))
     card = FACTORIZERS[algorithm]
     if card.guarantee:
@@ -165,7 +165,7 @@ def test_sound_noise_depends_on_the_whole_spec_and_the_start_does_too() -> None:
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_objective_yardstick_and_trivial_are_what_they_say() -> None:
+def test_objective_reference_and_baseline_are_what_they_say() -> None:
     result = run(RunSpec.of(**SMALL, rounds=30))
     values = np.asarray(result.clean.values)
     w, h = result.dictionary, result.coefficients
@@ -174,17 +174,17 @@ def test_objective_yardstick_and_trivial_are_what_they_say() -> None:
     )
     mean = values.mean(axis=1, keepdims=True)
     best = (mean.T @ values) / (mean.T @ mean)
-    assert result.trivial == pytest.approx(np.sum((values - mean @ best) ** 2) / 300, rel=1e-9)
+    assert result.baseline == pytest.approx(np.sum((values - mean @ best) ** 2) / 300, rel=1e-9)
     other = NMF(6, init="nndsvd", max_iter=50, tol=0, random_state=0)
     fitted = other.fit_transform(values)
     error = np.sum((values - fitted @ other.components_) ** 2) / 300
-    assert yardstick(result.spec.data, result.spec.algorithm.rank) == pytest.approx(error, rel=0.02)
-    assert yardstick(result.spec.data, result.spec.algorithm.rank) <= error + 1e-9
-    apart, half = result.against_trivial
-    assert apart == pytest.approx(result.final.objective - result.trivial, abs=1e-9)
+    assert reference(result.spec.data, result.spec.algorithm.rank) == pytest.approx(error, rel=0.02)
+    assert reference(result.spec.data, result.spec.algorithm.rank) <= error + 1e-9
+    apart, half = result.against_baseline
+    assert apart == pytest.approx(result.final.objective - result.baseline, abs=1e-9)
     assert 0 < half < abs(apart)
     assert result.way == pytest.approx(
-        (result.trivial - result.final.objective) / (result.trivial - result.yardstick)
+        (result.baseline - result.final.objective) / (result.baseline - result.reference)
     )
 
 

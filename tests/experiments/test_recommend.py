@@ -37,7 +37,7 @@ def test_a_result_says_what_was_found_and_what_it_protects() -> None:
         )
         assert result.final.recall == pytest.approx(result.by_user.mean())
         apart, half = result.against_most_liked
-        assert apart == pytest.approx(result.final.recall - result.trivial["most liked"])
+        assert apart == pytest.approx(result.final.recall - result.baselines["most liked"])
         (plain,) = most_popular(split.train, LikesConfig(), np.random.default_rng(0))
         differences = result.by_user - recall_by_user(plain.model.block, split.query, split.target)
         assert half == pytest.approx(1.96 * differences.std(ddof=1) / np.sqrt(differences.size))

@@ -453,7 +453,7 @@ def test_a_store_of_the_first_release_is_listed_and_opened(tmp_path: Path) -> No
             if factors
             else "held-out RMSE, clipped (rating units)",
             value=0.5,
-            trivial=0.9,
+            baseline=0.9,
             truth=None,
             epsilon=None,
             epsilon_published=None,

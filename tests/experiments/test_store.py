@@ -37,7 +37,7 @@ def test_a_record_says_what_the_result_said(record: Record) -> None:
     result = run(SMALL.replace(mechanism="huber", variance=2.0))
     assert record.value == result.final.test_rmse_clipped
     assert record.truth == result.final.truth_rmse
-    assert record.trivial == min(result.trivial.values())
+    assert record.baseline == min(result.baselines.values())
     assert record.epsilon == result.statement.epsilon
     assert record.epsilon_published == result.statement.epsilon_published
     assert record.nominal

@@ -117,14 +117,14 @@ def test_points_that_a_small_matrix_cannot_have_are_left_out() -> None:
     assert ranks == {2, 4, 8}
 
 
-def test_a_fifth_of_the_people_is_compared_with_its_own_trivial_predictor() -> None:
+def test_a_fifth_of_the_people_is_compared_with_its_own_baseline() -> None:
     result = study(asked("people", 1, n_users=800, n_ratings=10_000))
     first, last = result.points[0], result.points[4]
     assert first.x < last.x
-    assert first.trivial != last.trivial
-    assert last.trivial[0] == pytest.approx(min(result.trivial.values()))
-    apart, half = first.against_trivial
-    assert apart == pytest.approx(first.values["error"][0] - first.trivial[0])
+    assert first.baseline != last.baseline
+    assert last.baseline[0] == pytest.approx(min(result.baselines.values()))
+    apart, half = first.against_baseline
+    assert apart == pytest.approx(first.values["error"][0] - first.baseline[0])
     assert math.isnan(half)
 
 

@@ -67,7 +67,7 @@ def numbers(records: list[Record]) -> list[tuple]:
         for r in records
     ]
     return [
-        (r.key, r.value, r.trivial, r.truth, r.epsilon, s)
+        (r.key, r.value, r.baseline, r.truth, r.epsilon, s)
         for r, s in zip(records, steps, strict=True)
     ]
 

@@ -30,7 +30,7 @@ def point(
         "settings": (),
         "spec": RunSpec.of(),
         "measure": RMSE,
-        "trivials": dict.fromkeys(given, 1.0),
+        "baselines": dict.fromkeys(given, 1.0),
         "truths": {},
         "nominal": False,
         "unit": "user",
@@ -87,7 +87,7 @@ def test_runs_become_points() -> None:
             seed=0,
             measure=RMSE,
             value=value,
-            trivial=None if value is None else 1.0,
+            baseline=None if value is None else 1.0,
             truth=None,
             epsilon=epsilon,
             epsilon_published=None if epsilon is None else 2 * epsilon,
@@ -123,14 +123,14 @@ def test_runs_become_points() -> None:
     first, second = points_of(runs)
     assert dict(first.settings) == {"rank": 1}
     assert math.isnan(first.half_width)
-    assert first.against_trivial is None
+    assert first.against_baseline is None
     assert (second.mean, second.epsilon, second.epsilon_published, second.failures) == (
         pytest.approx(0.6),
         4.0,
         8.0,
         1,
     )
-    assert second.against_trivial.mean == pytest.approx(-0.4)
+    assert second.against_baseline.mean == pytest.approx(-0.4)
     assert second.as_dict()["runs"] == 2
     (hopeless,) = points_of(runs[3:])
     assert math.isnan(hopeless.mean)
@@ -187,8 +187,8 @@ def test_one_run_without_a_finite_epsilon_leaves_none() -> None:
     assert largest([1.0, None]) is None
     assert largest([]) is None
     assert largest([1.0, 3.0, 2.0]) == 3.0
-    one = point([0.5, 0.7], 2.0, trivials={0: 0.9, 1: 1.0})
-    assert one.trivial == pytest.approx(0.95)
+    one = point([0.5, 0.7], 2.0, baselines={0: 0.9, 1: 1.0})
+    assert one.baseline == pytest.approx(0.95)
     assert one.as_dict()["half_width_95"] == pytest.approx(one.half_width)
 
 

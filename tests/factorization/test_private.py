@@ -15,14 +15,14 @@ from dpmc_core.datasets.synthetic.cartoons import cartoon_faces
 from dpmc_core.datasets.synthetic.topics import topic_documents
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.factorization import (
+    CorrectedNMFConfig,
     MomentConfig,
     PublishedConfig,
-    SoundConfig,
+    corrected_nmf,
     moment_nmf,
     published_nmf,
-    sound_nmf,
 )
-from dpmc_core.factorization.contributions import columns_alone
+from dpmc_core.factorization.contributions import record_columns
 from dpmc_core.factorization.moments import cosine_basis, frequencies_worth_it
 from dpmc_core.factorization.published import paper_sigma
 from dpmc_core.factorization.step import nndsvd
@@ -82,12 +82,14 @@ def extreme(faces: Samples) -> Samples:
 FACES = extreme(contaminate(cartoon_faces(40, 3), 0.2, 0.7, 3))
 TEXTS = topic_documents(60, 3)
 CASES: dict[str, Any] = {
-    "sound, mean": lambda s, r: sound_nmf(s, SoundConfig(rank=4, rounds=3, budget=BUDGET), r),
-    "sound, random": lambda s, r: sound_nmf(
-        s, SoundConfig(rank=4, rounds=2, start="random", budget=BUDGET), r
+    "sound, mean": lambda s, r: corrected_nmf(
+        s, CorrectedNMFConfig(rank=4, rounds=3, budget=BUDGET), r
     ),
-    "sound, outliers": lambda s, r: sound_nmf(
-        s, SoundConfig(rank=4, rounds=2, outlier_penalty=0.5, budget=BUDGET), r
+    "sound, random": lambda s, r: corrected_nmf(
+        s, CorrectedNMFConfig(rank=4, rounds=2, start="random", budget=BUDGET), r
+    ),
+    "sound, outliers": lambda s, r: corrected_nmf(
+        s, CorrectedNMFConfig(rank=4, rounds=2, outlier_penalty=0.5, budget=BUDGET), r
     ),
     "moments": lambda s, r: moment_nmf(
         s, MomentConfig(rank=4, rounds=5, budget=Budget(epsilon=500.0)), r
@@ -145,8 +147,10 @@ def test_runs_spend_what_they_were_given(epsilon: float, family: str) -> None:
     budget = Budget(epsilon=epsilon, family=family)
     for samples in (FACES, TEXTS):
         for steps in (
-            sound_nmf(
-                samples, SoundConfig(rank=3, rounds=3, budget=budget), np.random.default_rng(0)
+            corrected_nmf(
+                samples,
+                CorrectedNMFConfig(rank=3, rounds=3, budget=budget),
+                np.random.default_rng(0),
             ),
             moment_nmf(
                 samples, MomentConfig(rank=3, rounds=3, budget=budget), np.random.default_rng(0)
@@ -173,17 +177,17 @@ def test_one_round_of_laplace_noise_is_counted_by_what_applies(epsilon: float) -
     """
     from dpmc_core.datasets.factor_sets import load_samples
 
-    config = SoundConfig(
+    config = CorrectedNMFConfig(
         rank=9, rounds=1, inner=1, budget=Budget(epsilon=epsilon, family="laplace")
     )
-    (step,) = sound_nmf(load_samples("lfw"), config, np.random.default_rng(0))
+    (step,) = corrected_nmf(load_samples("lfw"), config, np.random.default_rng(0))
     assert 0.9 * epsilon < state(Ledger(step.releases)).epsilon <= epsilon * (1 + 1e-6)
 
 
 @pytest.mark.parametrize("samples", [FACES, TEXTS], ids=lambda s: s.unit)
 def test_replacing_one_is_planned_with_twice_the_sensitivities(samples: Samples) -> None:
     budget = Budget(epsilon=2.0)
-    for make, config in ((sound_nmf, SoundConfig), (moment_nmf, MomentConfig)):
+    for make, config in ((corrected_nmf, CorrectedNMFConfig), (moment_nmf, MomentConfig)):
         by_kind = {}
         for neighbours in ("add/remove-one", "replace-one"):
             ledger = Ledger()
@@ -213,8 +217,8 @@ def test_the_sound_start_tells_nothing() -> None:
     other = cartoon_faces(40, 8)
     firsts = []
     for samples in (cartoon_faces(40, 3), other):
-        config = SoundConfig(rank=3, rounds=1, start="random", budget=Budget(epsilon=0.0101))
-        firsts.append(next(sound_nmf(samples, config, np.random.default_rng(1))).dictionary)
+        config = CorrectedNMFConfig(rank=3, rounds=1, start="random", budget=Budget(epsilon=0.0101))
+        firsts.append(next(corrected_nmf(samples, config, np.random.default_rng(1))).dictionary)
     assert np.linalg.norm(firsts[0] - firsts[1]) < 0.1 * np.linalg.norm(firsts[0])
 
 
@@ -307,7 +311,7 @@ def test_words_are_chosen_by_what_was_released() -> None:
     """Without noise: the most frequent words, weighted by an IDF near scikit-learn's, every column
     of length 1.
     """
-    columns = columns_alone(TEXTS, Curator(None, np.random.default_rng(0)), 40)
+    columns = record_columns(TEXTS, Curator(None, np.random.default_rng(0)), 40)
     assert columns.values.shape == (40, len(TEXTS))
     assert np.diff(columns.rows).min() > 0
     lengths = np.sqrt(np.asarray(columns.values.multiply(columns.values).sum(axis=0)).ravel())
@@ -319,8 +323,12 @@ def test_words_are_chosen_by_what_was_released() -> None:
 
 def test_what_cannot_be_done_privately_is_refused() -> None:
     with pytest.raises(DataError, match="documents × words"):
-        next(sound_nmf(TEXTS, SoundConfig(rank=3, outlier_penalty=0.5), np.random.default_rng(0)))
+        next(
+            corrected_nmf(
+                TEXTS, CorrectedNMFConfig(rank=3, outlier_penalty=0.5), np.random.default_rng(0)
+            )
+        )
     with pytest.raises(ParameterError, match="at most 40"):
         next(moment_nmf(FACES, MomentConfig(rank=41), np.random.default_rng(0)))
     with pytest.raises(ParameterError, match="start"):
-        SoundConfig(start="svd")
+        CorrectedNMFConfig(start="svd")

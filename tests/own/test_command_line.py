@@ -6,8 +6,7 @@ import os
 import pytest
 
 from dpmc_core.cli.main import main
-from dpmc_core.datasets import own
-from dpmc_core.datasets import user_datasets as shelf
+from dpmc_core.datasets import own, user_datasets
 from dpmc_core.experiments import RunSpec, run
 from tests.own.files import long_csv, picture, pictures_zip, zipped
 
@@ -38,7 +37,7 @@ def test_the_command_line_takes_the_same_files(
     printed = capsys.readouterr()
     summary = json.loads(printed.out.splitlines()[-1])
     mine = own.read("ratings", table.name, table.read_bytes(), twice="mean")
-    with shelf.using(mine):
+    with user_datasets.using(mine):
         spec = RunSpec.of(dataset=mine.name, rank=2, iterations=2)
         assert summary["rmse"] == run(spec).final.test_rmse
         assert (
@@ -76,7 +75,7 @@ def test_the_command_line_takes_the_same_files(
         assert room["result"].final.test_rmse == summary["rmse"]  # type: ignore[attr-defined]
     finally:
         os.chdir(before)
-        shelf.put({})
+        user_datasets.put({})
 
 
 def test_an_archive_with_both_is_what_it_is_said_to_be(

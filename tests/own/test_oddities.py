@@ -13,8 +13,7 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from dpmc_core.datasets import own
-from dpmc_core.datasets import user_datasets as shelf
+from dpmc_core.datasets import own, user_datasets
 from dpmc_core.datasets.own.table_files import read_table
 from dpmc_core.datasets.own.tables import guess_ratings
 from dpmc_core.datasets.text import TextFilter
@@ -240,7 +239,7 @@ def test_files_of_another_kind_are_told_so() -> None:
 def test_usual_settings_fit_a_small_set() -> None:
     one = own.read("ratings", "a.csv", long_csv(60, 12), name="own-ratings-x")
     assert one.ratings is not None
-    with shelf.using(one):
+    with user_datasets.using(one):
         assert preset(WELL_REGULARISED, one.name)["rank"] == 4
         assert fitted({"rank": 12, "item_share": 0.15, "reg": 3.0}, one.name) == {
             "rank": 4,

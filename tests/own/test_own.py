@@ -14,12 +14,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpmc_core.datasets import entry, own
-from dpmc_core.datasets import user_datasets as shelf
+from dpmc_core.datasets import entry, own, user_datasets
 from dpmc_core.errors import DataError, DPMCError, ParameterError
 from dpmc_core.experiments import RunSpec, run
-from dpmc_core.experiments.sweeps.keeping import PassingRuns
 from dpmc_core.experiments.sweeps.spec import SweepSpec
+from dpmc_core.experiments.sweeps.storing import PassingRuns
 from dpmc_core.experiments.sweeps.sweep import sweep
 from tests.own.files import (
     documents_zip,
@@ -285,11 +284,11 @@ def test_documents_are_found_in_every_form() -> None:
     assert sorted(archive.labels) == sorted(table.labels)
 
 
-def test_a_set_is_seen_only_where_its_shelf_is() -> None:
+def test_a_set_is_seen_only_where_it_was_put() -> None:
     mine = own.read("ratings", "a.csv", long_csv())
     with pytest.raises(ParameterError, match="a set of this visit"):
         RunSpec.of(dataset=mine.name)
-    with shelf.using(mine):
+    with user_datasets.using(mine):
         spec = RunSpec.of(dataset=mine.name, rank=2, iterations=2)
         assert entry(mine.name).users == 12
         assert run(spec).split.train.name == "Your ratings"
@@ -313,7 +312,7 @@ def test_nothing_of_a_set_stays_behind_in_the_process() -> None:
 
     mine = own.read("ratings", "a.csv", long_csv())
     words = own.read("documents", "a.zip", documents_zip(), name="own-words")
-    with shelf.using(mine, words):
+    with user_datasets.using(mine, words):
         spec = RunSpec.of(dataset=mine.name, rank=2, iterations=2, reg=0.5)
         private = {"algorithm": "moments", "mechanism": "gaussian", "epsilon": 5.0}
         result = run(spec.replace(**private))
@@ -339,7 +338,7 @@ def test_nothing_of_a_set_stays_behind_in_the_process() -> None:
 
 def test_private_runs_on_own_data_keep_to_their_budget() -> None:
     mine = own.read("ratings", "a.csv", long_csv(40, 20), low=1, high=5)
-    with shelf.using(mine):
+    with user_datasets.using(mine):
         result = run(
             RunSpec.of(
                 dataset=mine.name,
@@ -357,7 +356,7 @@ def test_private_runs_on_own_data_keep_to_their_budget() -> None:
 def test_a_sweep_of_own_data_runs_in_processes_and_is_kept_nowhere() -> None:
     mine = own.read("ratings", "a.csv", long_csv(20, 12))
     runs = PassingRuns()
-    with shelf.using(mine):
+    with user_datasets.using(mine):
         spec = SweepSpec.from_dict(
             {
                 "seeds": 2,
@@ -374,7 +373,7 @@ def test_a_sweep_of_own_data_runs_in_processes_and_is_kept_nowhere() -> None:
 def test_a_set_travels_without_what_was_worked_out() -> None:
     mine = own.read("ratings", "a.csv", long_csv())
     small = len(pickle.dumps(mine))
-    with shelf.using(mine):
+    with user_datasets.using(mine):
         run(RunSpec.of(dataset=mine.name, rank=2, iterations=1, reg=0.5))
     assert len(pickle.dumps(mine)) == small
 

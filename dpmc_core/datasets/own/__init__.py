@@ -2,7 +2,7 @@
 
 Lives here: ratings from tables, documents from text, images from archives and arrays, and the
 limits that keep a hostile file from doing harm. Does not live here: where a set is kept
-(``datasets.shelf``), pages, or files on a disk: nothing in this room opens or writes one.
+(``datasets.user_datasets``), pages, or files on a disk: nothing in this room opens or writes one.
 """
 
 from dpmc_core.datasets.own.sets import CHOICES, KINDS, OwnSet, Preview, inspect, read, readable

@@ -140,7 +140,7 @@ def images_of(file: str, data: bytes, reading: ImagesReading, title: str) -> Sam
             # one
             stack = np.stack(
                 [
-                    _brought(
+                    _resized(
                         Image.fromarray((255 * x / (float(x.max()) or 1.0)).astype(np.uint8)),
                         reading.side,
                     )
@@ -221,14 +221,14 @@ def _pixels(name: str, opened: Image.Image, side: int) -> NDArray[np.float64]:
                     (np.asarray(opened, dtype=np.float64) / 257).round().astype(np.uint8)
                 )
             grey = opened.convert("L")
-            return _brought(grey, side) if side else np.asarray(grey, dtype=np.float64) / 255
+            return _resized(grey, side) if side else np.asarray(grey, dtype=np.float64) / 255
         except _DAMAGED as error:
             raise DataError(
                 f"{name[-80:]} is damaged ({type(error).__name__}); nothing was read."
             ) from None
 
 
-def _brought(grey: Image.Image, side: int) -> NDArray[np.float64]:
+def _resized(grey: Image.Image, side: int) -> NDArray[np.float64]:
     return np.asarray(grey.resize((side, side), Image.Resampling.BILINEAR), dtype=np.float64) / 255
 
 

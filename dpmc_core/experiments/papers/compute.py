@@ -58,7 +58,7 @@ FORMAT = 1
 class RowResult:
     """What came out for one row.
 
-    ``values`` by trial, the best trivial predictor's on the same data (empty where there is none),
+    ``values`` by trial, the best baseline's on the same data (empty where there is none),
     the largest ε that the runs state (None without noise or a finite one) and whether that is
     nominal; ``epsilon_published`` by published results alone. ``failed`` are the numbers of the
     trials that overflowed; ``values`` leaves them out.
@@ -66,7 +66,7 @@ class RowResult:
 
     id: str
     values: tuple[float, ...] = ()
-    trivials: tuple[float, ...] = ()
+    baselines: tuple[float, ...] = ()
     epsilon: float | None = None
     epsilon_published: float | None = None
     nominal: bool = False
@@ -169,7 +169,7 @@ def _row_result(row: Row, records: list[Record], trials: int | None) -> RowResul
     return RowResult(
         id=row.id,
         values=tuple(taken(row, record) for record in good),
-        trivials=tuple(record.trivial for record in good if record.trivial is not None),
+        baselines=tuple(record.baseline for record in good if record.baseline is not None),
         epsilon=largest([record.epsilon for record in good]),
         epsilon_published=largest([record.epsilon_published for record in good]),
         nominal=any(record.nominal for record in good),
@@ -280,7 +280,7 @@ def stored(entry: str) -> PaperResult | None:
         )
     rows = tuple(
         RowResult(
-            **{**row, **{name: tuple(row[name]) for name in ("values", "trivials", "failed")}}
+            **{**row, **{name: tuple(row[name]) for name in ("values", "baselines", "failed")}}
         )
         for row in raw.pop("rows")
     )

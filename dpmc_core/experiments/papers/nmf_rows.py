@@ -130,7 +130,7 @@ def nmf_ratings() -> list[Row]:
 def nmf_objectives(*datasets: tuple[str, int]) -> Callable[[], list[Row]]:
     """The curves' ends of figures 2 and 5.
 
-    As published at three ε of a round, without noise, and what a trivial or sound dictionary
+    As published at three ε of a round, without noise, and what a baseline or sound dictionary
     reaches.
     """
 

@@ -40,7 +40,7 @@ KINDS = ("completion", "factorization")
 class Record:
     """A finished run.
 
-    ``value`` is its ``measure``; ``trivial`` the best trivial predictor's on the same data;
+    ``value`` is its ``measure``; ``baseline`` the best baseline's on the same data;
     ``truth`` the RMSE on the whole noiseless matrix of made data, not clipped. ``epsilon`` and
     ``delta`` are what its statement says (None: no finite ε), ``epsilon_published`` the ε by
     published results alone where the former rests on this project's own proof, ``nominal`` whether
@@ -57,7 +57,7 @@ class Record:
     seed: int
     measure: str
     value: float | None
-    trivial: float | None
+    baseline: float | None
     truth: float | None
     epsilon: float | None
     epsilon_published: float | None
@@ -129,7 +129,7 @@ def run_single_threaded(spec: RunSpec) -> AnyResult:
 def record_of(result: AnyResult) -> Record:
     """The record of a finished ``result``."""
     spec, statement = result.spec, result.statement
-    value, trivial, truth = result.value, result.baseline, result.truth
+    value, baseline, truth = result.value, result.baseline, result.truth
     if not math.isfinite(value):
         return failed(
             spec,
@@ -140,7 +140,7 @@ def record_of(result: AnyResult) -> Record:
     return _record(
         spec,
         value=value,
-        trivial=trivial,
+        baseline=baseline,
         truth=truth,
         epsilon=_known(statement.epsilon),
         epsilon_published=_known(statement.epsilon_published),
@@ -168,7 +168,7 @@ def _record(spec: RunSpec, **found: Any) -> Record:
     unit, nominal = standing_of(spec)
     empty = {
         "value": None,
-        "trivial": None,
+        "baseline": None,
         "truth": None,
         "epsilon": None,
         "epsilon_published": None,

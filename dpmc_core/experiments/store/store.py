@@ -38,6 +38,8 @@ STORE_VERSION = 1
 FILTERS = ("kind", "dataset", "algorithm", "mechanism", "measure", "unit", "version")
 _WAIT = 10.0  # seconds that a writer waits for another one
 _AT_ONCE = 500  # keys in one question
+# of a record, by its names for them
+_FIELDS = tuple(column.label(column.key) for column in RUNS.c if column.name != "id")
 
 for (
     _name
@@ -161,10 +163,8 @@ class RunStore:
         offset: int = 0,
     ) -> list[dict[str, Any]]:
         """Runs as rows without summaries, the latest first."""
-        narrow = sa.select(*(c for c in RUNS.c if c.name != "id"))
-        asked = (
-            narrow.where(*_conditions(where)).order_by(RUNS.c.id.desc()).limit(limit).offset(offset)
-        )
+        asked = sa.select(*_FIELDS).where(*_conditions(where))
+        asked = asked.order_by(RUNS.c.id.desc()).limit(limit).offset(offset)
         with self._told("read"), self._engine.connect() as connection:
             return [dict(row) for row in connection.execute(asked).mappings()]
 
@@ -182,13 +182,9 @@ class RunStore:
 
         Their summaries are left empty unless ``whole``, which is much quicker.
         """
-        asked = sa.select(*(c for c in RUNS.c if c.name != "id"), SUMMARIES.c.summary).join(
-            SUMMARIES
-        )
+        asked = sa.select(*_FIELDS, SUMMARIES.c.summary).join(SUMMARIES)
         if not whole:
-            asked = sa.select(
-                *(c for c in RUNS.c if c.name != "id"), sa.literal("{}").label("summary")
-            )
+            asked = sa.select(*_FIELDS, sa.literal("{}").label("summary"))
         with self._told("read"), self._engine.connect() as connection:
             return {
                 row["key"]: Record(**{**row, "summary": json.loads(row["summary"])})
@@ -198,9 +194,7 @@ class RunStore:
 
     def each(self, where: Mapping[str, Sequence[str]] | None = None) -> Iterator[Record]:
         """All records, oldest first, a few at a time."""
-        asked = sa.select(*(c for c in RUNS.c if c.name != "id"), SUMMARIES.c.summary).join(
-            SUMMARIES
-        )
+        asked = sa.select(*_FIELDS, SUMMARIES.c.summary).join(SUMMARIES)
         with self._told("read"), self._engine.connect() as connection:
             wanted = (
                 asked.where(*_conditions(where))

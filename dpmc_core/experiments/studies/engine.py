@@ -17,7 +17,7 @@ from dpmc_core.experiments.studies.cells import (
 )
 from dpmc_core.experiments.studies.result import Point, StudyResult
 from dpmc_core.experiments.studies.spec import MEASURES, StudySpec, cells, seeds_of
-from dpmc_core.experiments.tasks.factorize import FactorResult, trivial_objective, yardstick
+from dpmc_core.experiments.tasks.factorize import FactorResult, baseline_objective, reference
 from dpmc_core.experiments.tasks.solve import versions
 from dpmc_core.metrics.topics import tc_w2v
 
@@ -37,26 +37,26 @@ def study_steps(spec: StudySpec, *, workers: int | None = None) -> Iterator[Stud
     wanted = cells(spec)
     seeds = [seeds_of(spec, cell) for cell in wanted]
     made: list[Point | None] = [None] * len(wanted)
-    trivial: dict[str, list[float]] = {}
+    baselines: dict[str, list[float]] = {}
     level, runs = math.nan, 0
     if spec.room == "factorization":
         clean = samples_of(spec.base.data, clean=True)
-        trivial = {"average column": [trivial_objective(clean)]}
-        level = yardstick(spec.base.data, spec.base.algorithm.rank)
+        baselines = {"average column": [baseline_objective(clean)]}
+        level = reference(spec.base.data, spec.base.algorithm.rank)
     for k in range(spec.seeds):
         for n, cell in enumerate(wanted):
             if k >= seeds[n]:
                 continue
-            point, baselines = _one_run(spec, cell, k, workers)
+            point, found = _one_run(spec, cell, k, workers)
             made[n] = _joined(made[n], point)
-            for name, value in baselines.items():
-                trivial.setdefault(name, []).append(value)
+            for name, value in found.items():
+                baselines.setdefault(name, []).append(value)
             runs += 1
             yield StudyResult(
                 spec=spec,
                 points=tuple(p for p in made if p is not None),
-                trivial={name: float(np.mean(values)) for name, values in trivial.items()},
-                yardstick=level,
+                baselines={name: float(np.mean(values)) for name, values in baselines.items()},
+                reference=level,
                 runs=runs,
                 total=sum(seeds),
                 seconds=time.perf_counter() - started,
@@ -76,7 +76,7 @@ def _one_run(
         result = run(one, compare=False)
         found = _measured(result, spec.study.measures)
         values: dict[str, tuple[float, ...]] = {m: (v,) for m, v in found.items()}
-        return Point(series=cell.series, x=cell.x, values=values, trivial=(result.trivial,)), {}
+        return Point(series=cell.series, x=cell.x, values=values, baseline=(result.baseline,)), {}
     split = some_users(split_of(one.data, one.seed), cell.users, one.seed)
     result = run(one, workers=workers, split=split)
     x = float(np.unique(split.train.users).size) if spec.kind == "people" else cell.x
@@ -84,10 +84,10 @@ def _one_run(
         series=cell.series,
         x=x,
         values={"error": (result.value,)},
-        trivial=(result.baseline,),
+        baseline=(result.baseline,),
         epsilon=result.statement.epsilon,
     )
-    return point, result.trivial if cell.users == 1.0 else {}
+    return point, result.baselines if cell.users == 1.0 else {}
 
 
 def _joined(before: Point | None, new: Point) -> Point:
@@ -96,7 +96,7 @@ def _joined(before: Point | None, new: Point) -> Point:
     return replace(
         new,
         values={m: (*v, *new.values[m]) for m, v in before.values.items()},
-        trivial=(*before.trivial, *new.trivial),
+        baseline=(*before.baseline, *new.baseline),
         epsilon=max(before.epsilon, new.epsilon),
     )
 

@@ -18,14 +18,14 @@ class Point:
     """The runs of one cell.
 
     ``values`` holds for each measure one number per seed (NaN where the data have no such measure),
-    ``trivial`` the best baseline's on the same data, ``x`` is as drawn, ``epsilon`` the largest
+    ``baseline`` the best baseline's on the same data, ``x`` is as drawn, ``epsilon`` the largest
     that the ledgers state (∞ without noise).
     """
 
     series: str
     x: float
     values: dict[str, tuple[float, ...]]
-    trivial: tuple[float, ...]
+    baseline: tuple[float, ...]
     epsilon: float = math.inf
 
     def mean(self, measure: str) -> float:
@@ -37,10 +37,10 @@ class Point:
         return t_half_width(self.values[measure])
 
     @property
-    def against_trivial(self) -> tuple[float, float]:
+    def against_baseline(self) -> tuple[float, float]:
         """Mean difference from the best baseline on the same data, and half of its interval."""
         mine = self.values.get("error") or self.values["objective"]
-        apart = tuple(e - t for e, t in zip(mine, self.trivial, strict=True))
+        apart = tuple(e - t for e, t in zip(mine, self.baseline, strict=True))
         return float(np.mean(apart)), t_half_width(apart)
 
 
@@ -48,14 +48,14 @@ class Point:
 class StudyResult:
     """A study so far: its points in order, and how many of ``total`` runs were made.
 
-    ``trivial`` are the baselines' means on the splits of all users (or the average column's
-    objective), ``yardstick`` is scikit-learn's NMF with the settings' K (NaN for ratings).
+    ``baselines`` are their means on the splits of all users (or the average column's
+    objective), ``reference`` is scikit-learn's NMF with the settings' K (NaN for ratings).
     """
 
     spec: StudySpec
     points: tuple[Point, ...]
-    trivial: dict[str, float]
-    yardstick: float
+    baselines: dict[str, float]
+    reference: float
     runs: int
     total: int
     seconds: float
@@ -87,8 +87,8 @@ class StudyResult:
                 }
                 for p in self.points
             ],
-            "trivial": self.trivial,
-            "yardstick": _known(self.yardstick),
+            "baselines": self.baselines,
+            "reference": _known(self.reference),
             "runs": self.runs,
             "total": self.total,
             "seconds": round(self.seconds, 2),
@@ -106,15 +106,15 @@ class StudyResult:
                     m: tuple(math.nan if v is None else v for v in vs)
                     for m, vs in p["values"].items()
                 },
-                trivial=tuple(p["trivial"]),
+                baseline=tuple(p["baseline"]),
                 epsilon=math.inf if p["epsilon"] is None else p["epsilon"],
             )
             for p in raw["points"]
         )
-        kept = {n: raw[n] for n in ("trivial", "runs", "total", "seconds", "versions")}
-        level = math.nan if raw["yardstick"] is None else raw["yardstick"]
+        kept = {n: raw[n] for n in ("baselines", "runs", "total", "seconds", "versions")}
+        level = math.nan if raw["reference"] is None else raw["reference"]
         spec = StudySpec.from_dict(raw["study"])
-        return cls(spec=spec, points=points, yardstick=level, **kept)
+        return cls(spec=spec, points=points, reference=level, **kept)
 
 
 def _known(value: float) -> float | None:

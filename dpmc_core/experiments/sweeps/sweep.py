@@ -25,7 +25,7 @@ from joblib.externals.loky.process_executor import BrokenProcessPool, Terminated
 from threadpoolctl import threadpool_limits
 
 from dpmc_core import limits
-from dpmc_core.datasets import user_datasets as shelf
+from dpmc_core.datasets import user_datasets
 from dpmc_core.datasets.own import OwnSet
 from dpmc_core.errors import DataError, DPMCError, ParameterError
 from dpmc_core.experiments.spec import RunSpec
@@ -40,8 +40,8 @@ from dpmc_core.experiments.store.records import (
     spec_of,
 )
 from dpmc_core.experiments.store.store import RunStore, StoreError
-from dpmc_core.experiments.sweeps.keeping import Runs
 from dpmc_core.experiments.sweeps.spec import Planned, SweepSpec
+from dpmc_core.experiments.sweeps.storing import Runs
 from dpmc_core.experiments.worker.share import ALL, Share
 
 __all__ = [
@@ -271,7 +271,7 @@ def _here(
 
 def _begin(sets: tuple[OwnSet, ...], share: Share) -> None:
     share.take()
-    shelf.put({one.name: one for one in sets})
+    user_datasets.put({one.name: one for one in sets})
 
 
 def _there(named: list[tuple[str, str]], client: Any) -> Iterator[Record]:

@@ -43,7 +43,7 @@ _SAME = 1.02  # two ε nearer than this are one
 class Point:
     """The finished runs of one cell.
 
-    ``values`` by repetition (its number → the measure; ``trivials`` likewise), the ``spec`` of its
+    ``values`` by repetition (its number → the measure; ``baselines`` likewise), the ``spec`` of its
     first, the largest ε that the runs' statements say (None without a finite one;
     ``epsilon_published`` by published results alone) and whether that is nominal. ``failures`` had
     an error of their own, the first of which is ``error``; they are no part of any mean.
@@ -53,7 +53,7 @@ class Point:
     spec: RunSpec
     measure: str
     values: dict[int, float]
-    trivials: dict[int, float]
+    baselines: dict[int, float]
     truths: dict[int, float]
     epsilon: float | None
     epsilon_published: float | None
@@ -73,9 +73,9 @@ class Point:
         return t_half_width(tuple(self.values.values()))
 
     @property
-    def trivial(self) -> float:
-        """Mean of the best trivial predictor on the same data."""
-        return float(np.mean(list(self.trivials.values()))) if self.trivials else math.nan
+    def baseline(self) -> float:
+        """Mean of the best baseline on the same data."""
+        return float(np.mean(list(self.baselines.values()))) if self.baselines else math.nan
 
     @property
     def less_is_better(self) -> bool:
@@ -83,17 +83,17 @@ class Point:
         return self.measure != TASKS["recommend"].measure
 
     @cached_property
-    def against_trivial(self) -> "Difference | None":
-        """Mean of measure minus the best trivial predictor's, paired.
+    def against_baseline(self) -> "Difference | None":
+        """Mean of measure minus the best baseline's, paired.
 
         None for fewer than two repetitions.
         """
-        return _difference(self.values, self.trivials, 1)
+        return _difference(self.values, self.baselines, 1)
 
     def to_json(self) -> dict[str, Any]:
         """Everything, JSON-able; ``from_json`` reads it back."""
         numbers = {
-            name: sorted(getattr(self, name).items()) for name in ("values", "trivials", "truths")
+            name: sorted(getattr(self, name).items()) for name in ("values", "baselines", "truths")
         }
         return {
             "settings": dict(self.settings),
@@ -117,14 +117,14 @@ class Point:
     def from_json(cls, raw: dict[str, Any]) -> "Point":
         """A kept point, read back."""
         numbers = {
-            name: {int(k): v for k, v in raw[name]} for name in ("values", "trivials", "truths")
+            name: {int(k): v for k, v in raw[name]} for name in ("values", "baselines", "truths")
         }
         spec = RunSpec.from_dict(raw["spec"])
         return cls(**{**raw, **numbers, "settings": tuple(raw["settings"].items()), "spec": spec})
 
     def as_dict(self) -> dict[str, Any]:
         """What a table shows, JSON-able."""
-        apart = self.against_trivial
+        apart = self.against_baseline
         return {
             "settings": dict(self.settings),
             "measure": self.measure,
@@ -132,8 +132,8 @@ class Point:
             "half_width_95": None if math.isnan(self.half_width) else self.half_width,
             "runs": len(self.values),
             "failures": self.failures,
-            "trivial": None if math.isnan(self.trivial) else self.trivial,
-            "against_trivial": None
+            "trivial": None if math.isnan(self.baseline) else self.baseline,
+            "against_baseline": None
             if apart is None
             else {"mean": apart.mean, "half_width_95": apart.half_width},
             "epsilon": self.epsilon,
@@ -176,7 +176,7 @@ def points_of(runs: Sequence[tuple[Planned, Record]]) -> list[Point]:
                 spec=first.spec,
                 measure=some.measure,
                 values={k: record.value for k, record in good if record.value is not None},
-                trivials={k: record.trivial for k, record in good if record.trivial is not None},
+                baselines={k: record.baseline for k, record in good if record.baseline is not None},
                 truths={k: record.truth for k, record in good if record.truth is not None},
                 epsilon=largest([record.epsilon for _, record in good]),
                 epsilon_published=largest([record.epsilon_published for _, record in good]),

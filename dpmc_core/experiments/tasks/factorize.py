@@ -33,22 +33,22 @@ from dpmc_core.privacy import Ledger, Statement, state
 __all__ = [
     "FactorMetrics",
     "FactorResult",
+    "baseline_objective",
     "factorize_steps",
-    "trivial_objective",
-    "yardstick",
+    "reference",
 ]
 
 FloatArray = NDArray[np.float64]
-TRIVIAL = "average column"
+BASELINE = "average column"
 # rounds at most that are measured, spread evenly: fitting coefficients costs as much as a round
 _MEASURED = 40
-_YARDSTICK_SAMPLES, _YARDSTICK_ROUNDS = 10_000, 50
+_REFERENCE_SAMPLES, _REFERENCE_ROUNDS = 10_000, 50
 _FIRST_SWEEPS, _LIVE_SWEEPS, _LAST_SWEEPS = (
     10,
     4,
     40,
 )  # those in between start from the round before
-_LEAST_GAP = 1e-3  # between trivial and yardstick, of the former
+_LEAST_GAP = 1e-3  # between baseline and reference, of the former
 _SHOWN = 24  # columns whose outliers are kept for showing
 
 
@@ -73,12 +73,12 @@ class FactorMetrics:
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FactorResult:
     """A run so far: ``metrics`` per measured round, the ``dictionary`` W (D×K) and the
-    ``coefficients`` H (K×N) that suit it best on the clean data, what was released, the ``trivial``
-    objective (each column as a multiple of the average), and the ``yardstick`` (scikit-learn's NMF,
-    not private; NaN until finished). ``outliers`` holds the columns ``shown`` of R, None without
-    outliers, and ``spoiled_values`` those columns as the algorithm saw them (spoiled ones first).
-    ``samples`` is the data as given, without its values where they are spoiled: those would be
-    another D×N. ``finished`` is False while it runs.
+    ``coefficients`` H (K×N) that suit it best on the clean data, what was released, the
+    ``baseline`` objective (each column as a multiple of the average), and the ``reference``
+    (scikit-learn's NMF, not private; NaN until finished). ``outliers`` holds the columns ``shown``
+    of R, None without outliers, and ``corrupted_values`` those columns as the algorithm saw them
+    (spoiled ones first). ``samples`` is the data as given, without its values where they are
+    spoiled: those would be another D×N. ``finished`` is False while it runs.
     """
 
     spec: RunSpec
@@ -89,10 +89,10 @@ class FactorResult:
     coefficients: FloatArray
     outliers: FloatArray | None
     shown: NDArray[np.intp]
-    spoiled_values: FloatArray
+    corrupted_values: FloatArray
     ledger: Ledger
-    trivial: float
-    yardstick: float
+    baseline: float
+    reference: float
     seconds: float
     versions: dict[str, str]
     finished: bool
@@ -112,30 +112,25 @@ class FactorResult:
         """What the task is judged by: the objective."""
         return self.final.objective
 
-    @property
-    def baseline(self) -> float:
-        """The baseline's value: each column as a multiple of the average."""
-        return self.trivial
-
     truth = None
 
     @property
     def way(self) -> float:
-        """How far from trivial to the yardstick.
+        """How far from the baseline to the reference.
 
         0 is no better than the average column, 1 as good as scikit-learn's NMF; NaN until finished,
         and where the two are too near to tell (K = 1).
         """
-        gap = self.trivial - self.yardstick
+        gap = self.baseline - self.reference
         return (
-            (self.trivial - self.final.objective) / gap
-            if gap > _LEAST_GAP * self.trivial
+            (self.baseline - self.final.objective) / gap
+            if gap > _LEAST_GAP * self.baseline
             else float("nan")
         )
 
     @cached_property
-    def against_trivial(self) -> tuple[float, float]:
-        """This objective minus the trivial one, and half of the 95 % interval of that difference.
+    def against_baseline(self) -> tuple[float, float]:
+        """This objective minus the baseline's, and half of the 95 % interval of that difference.
 
         Paired, over the choice of columns.
         """
@@ -157,15 +152,15 @@ class FactorResult:
         """A JSON-able account of the run: what the command line prints and the page exports."""
         coherence = self.coherence
         known = None if coherence is None else coherence[np.isfinite(coherence)]
-        apart, half = self.against_trivial
+        apart, half = self.against_baseline
         return {
             "spec": self.spec.as_dict(),
             "objective": self.final.objective,
             "objective_half_width_95": self.final.half_width,
             "own_objective": self.final.own_objective,
-            "baselines": {TRIVIAL: self.trivial},
+            "baselines": {BASELINE: self.baseline},
             "against_baseline": {"difference": apart, "half_width_95": half},
-            "yardstick": {"scikit-learn NMF": self.yardstick},
+            "reference": {"scikit-learn NMF": self.reference},
             "way": self.way,
             "found": self.final.found,
             "moved": self.final.moved,
@@ -182,8 +177,8 @@ class FactorResult:
         }
 
 
-def trivial_objective(clean: Samples) -> float:
-    """The objective of the trivial predictor.
+def baseline_objective(clean: Samples) -> float:
+    """The objective of the baseline.
 
     Every column (of length 1) as the multiple of the average column that suits it best.
     """
@@ -191,30 +186,30 @@ def trivial_objective(clean: Samples) -> float:
     return float(np.mean(1 - along**2) / 2)
 
 
-def yardstick(data: SampleData, rank: int) -> float:
+def reference(data: SampleData, rank: int) -> float:
     """The objective of scikit-learn's NMF on the clean data with as many parts.
 
     50 iterations (not to convergence), fitted to at most 10,000 columns, chosen at random.
     """
     if user_datasets.is_own(data.dataset):
         return user_datasets.find(data.dataset).kept(
-            ("yardstick", data.chosen, rank),
-            lambda: _yardstick_of(samples_of(data, clean=True), rank),
+            ("reference", data.chosen, rank),
+            lambda: _reference_of(samples_of(data, clean=True), rank),
         )
-    return _yardstick(uncorrupted(data), rank)
+    return _reference(uncorrupted(data), rank)
 
 
 @lru_cache(maxsize=32)
-def _yardstick(data: SampleData, rank: int) -> float:
-    return _yardstick_of(samples_of(data, clean=True), rank)
+def _reference(data: SampleData, rank: int) -> float:
+    return _reference_of(samples_of(data, clean=True), rank)
 
 
-def _yardstick_of(clean: Samples, rank: int) -> float:
+def _reference_of(clean: Samples, rank: int) -> float:
     chosen = np.random.default_rng(0).permutation(len(clean))[
-        :_YARDSTICK_SAMPLES
+        :_REFERENCE_SAMPLES
     ]  # sets may be sorted by class
-    some = clean if len(clean) <= _YARDSTICK_SAMPLES else subset(clean, np.sort(chosen))
-    step = next(sklearn_nmf(some.values, rank, _YARDSTICK_ROUNDS))
+    some = clean if len(clean) <= _REFERENCE_SAMPLES else subset(clean, np.sort(chosen))
+    step = next(sklearn_nmf(some.values, rank, _REFERENCE_ROUNDS))
     return objective(
         clean.values, step.dictionary, fit_coefficients(clean.values, step.dictionary, _LAST_SWEEPS)
     )
@@ -227,14 +222,14 @@ def factorize_steps(
     always.
 
     ``samples`` replaces the spec's own data (for tests and uploads); ``compare`` False leaves the
-    yardstick out, which takes a fit of its own. Stop iterating to cancel. Raises
+    reference out, which takes a fit of its own. Stop iterating to cancel. Raises
     ``ParameterError``, ``DatasetMissingError`` or ``DataError`` before the first step.
     """
     started = time.perf_counter()
     own = samples is None
     clean = samples_of(spec.data, clean=True) if samples is None else samples
     given = samples_of(spec.data) if samples is None else samples
-    trivial = trivial_objective(clean)
+    baseline = baseline_objective(clean)
     length = spec.length
     every = -(-length // _MEASURED)
     shown = _columns_to_show(given)
@@ -265,10 +260,10 @@ def factorize_steps(
             coefficients=coefficients,
             outliers=None if step.outliers is None else step.outliers[:, shown],
             shown=shown,
-            spoiled_values=seen,
+            corrupted_values=seen,
             ledger=ledger,
-            trivial=trivial,
-            yardstick=yardstick(spec.data, spec.algorithm.rank)
+            baseline=baseline,
+            reference=reference(spec.data, spec.algorithm.rank)
             if last and own and compare
             else float("nan"),
             seconds=time.perf_counter() - started,

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmc_core.completion import FactorModel, trivial_predictors
+from dpmc_core.completion import FactorModel, fit_baselines
 from dpmc_core.datasets.data import split_of
 from dpmc_core.datasets.ratings import Ratings, Split
 from dpmc_core.errors import DataError
@@ -51,8 +51,8 @@ class StepMetrics:
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RunResult:
     """A run so far: ``metrics`` per iteration, the ``model``, what it released and what that means,
-    and how the trivial predictors do on the same held-out ratings (``trivial``: name → RMSE, their
-    predictions clipped to the scale; ``trivial_squares``: the best one's squared error on each
+    and how the baselines do on the same held-out ratings (``baselines``: name → RMSE, their
+    predictions clipped to the scale; ``baseline_squares``: the best one's squared error on each
     held-out rating). ``finished`` is False while it runs.
     """
 
@@ -60,8 +60,8 @@ class RunResult:
     metrics: tuple[StepMetrics, ...]
     model: FactorModel
     ledger: Ledger
-    trivial: dict[str, float]
-    trivial_squares: NDArray[np.float64]
+    baselines: dict[str, float]
+    baseline_squares: NDArray[np.float64]
     split: Split
     seconds: float
     versions: dict[str, str]
@@ -90,7 +90,7 @@ class RunResult:
     @property
     def baseline(self) -> float:
         """The best baseline's value."""
-        return min(self.trivial.values())
+        return min(self.baselines.values())
 
     @property
     def truth(self) -> float | None:
@@ -98,20 +98,22 @@ class RunResult:
         return self.final.truth_rmse
 
     @property
-    def beats_trivial(self) -> dict[str, bool]:
-        """For each trivial predictor, whether the clipped test RMSE is lower than its RMSE."""
-        return {name: self.final.test_rmse_clipped < value for name, value in self.trivial.items()}
+    def beats_baselines(self) -> dict[str, bool]:
+        """For each baseline, whether the clipped test RMSE is lower than its RMSE."""
+        return {
+            name: self.final.test_rmse_clipped < value for name, value in self.baselines.items()
+        }
 
     @cached_property
-    def against_trivial(self) -> tuple[str, float, float]:
-        """The best trivial predictor's name, this run's clipped RMSE minus its, and half of the 95
+    def against_baseline(self) -> tuple[str, float, float]:
+        """The best baseline's name, this run's clipped RMSE minus its, and half of the 95
         % interval of that difference: paired, over the choice of held-out ratings. The delta method
         on √mean: each rating moves an RMSE by e²/(2·RMSE).
         """
-        name, best = min(self.trivial.items(), key=lambda pair: pair[1])
+        name, best = min(self.baselines.items(), key=lambda pair: pair[1])
         test, mine = self.split.test, self.final.test_rmse_clipped
         squares = (clipped(self.model.predict(test.users, test.items), test) - test.values) ** 2
-        pulls = squares / max(2 * mine, 1e-300) - self.trivial_squares / max(2 * best, 1e-300)
+        pulls = squares / max(2 * mine, 1e-300) - self.baseline_squares / max(2 * best, 1e-300)
         half = 1.96 * float(pulls.std(ddof=1)) / pulls.size**0.5 if pulls.size > 1 else float("inf")
         return name, mine - best, half
 
@@ -125,8 +127,8 @@ class RunResult:
             "rmse_train": self.final.train_rmse,
             "rmse_truth": self.final.truth_rmse,
             "rmse_truth_clipped": self.final.truth_rmse_clipped,
-            "baselines": dict(self.trivial),
-            "beats_baseline": self.beats_trivial,
+            "baselines": dict(self.baselines),
+            "beats_baseline": self.beats_baselines,
             "split": self.split.how,
             "iterations": len(self.metrics),
             "finished": self.finished,
@@ -150,13 +152,13 @@ def rate_steps(
     started = time.perf_counter()
     split = split_of(spec.data, spec.seed) if split is None else split
     train, test = split.train, split.test
-    trivial: dict[str, float] = {}
-    trivial_squares = np.empty(0)
-    for predictor in trivial_predictors(train):
+    baselines: dict[str, float] = {}
+    baseline_squares = np.empty(0)
+    for predictor in fit_baselines(train):
         predicted = clipped(predictor.predict(test.users, test.items), test)
-        trivial[predictor.name] = rmse(predicted, test.values)
-        if trivial[predictor.name] == min(trivial.values()):
-            trivial_squares = (predicted - test.values) ** 2
+        baselines[predictor.name] = rmse(predicted, test.values)
+        if baselines[predictor.name] == min(baselines.values()):
+            baseline_squares = (predicted - test.values) ** 2
     metrics: tuple[StepMetrics, ...] = ()
     ledger = Ledger()
     with solvable():
@@ -182,8 +184,8 @@ def rate_steps(
                 metrics=metrics,
                 model=step.model,
                 ledger=ledger,
-                trivial=trivial,
-                trivial_squares=trivial_squares,
+                baselines=baselines,
+                baseline_squares=baseline_squares,
                 split=split,
                 seconds=time.perf_counter() - started,
                 versions=versions(),

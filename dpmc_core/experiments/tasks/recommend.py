@@ -46,7 +46,7 @@ class RecommendMetrics:
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RecommendResult:
     """A run so far: ``metrics`` per step, the ``model`` (with vectors of the held-out users too),
-    what it released, and the recall of the trivial predictors for the same users (``trivial``).
+    what it released, and the recall of the baselines for the same users (``baselines``).
     ``by_user`` and ``most_liked_by_user`` are the last step's recalls of the model, and of what is
     most liked, for each held-out user. ``finished`` is False while it runs.
     """
@@ -57,7 +57,7 @@ class RecommendResult:
     most_liked_by_user: FloatArray
     model: FactorModel
     ledger: Ledger
-    trivial: dict[str, float]
+    baselines: dict[str, float]
     split: UserSplit
     seconds: float
     versions: dict[str, str]
@@ -81,7 +81,7 @@ class RecommendResult:
     @property
     def baseline(self) -> float:
         """The best baseline's value."""
-        return max(self.trivial.values())
+        return max(self.baselines.values())
 
     truth = None
 
@@ -94,9 +94,9 @@ class RecommendResult:
         return float(apart.mean()), half_width(apart)
 
     @property
-    def beats_trivial(self) -> dict[str, bool]:
-        """For each trivial predictor, whether the recall is higher than its."""
-        return {name: self.final.recall > value for name, value in self.trivial.items()}
+    def beats_baselines(self) -> dict[str, bool]:
+        """For each baseline, whether the recall is higher than its."""
+        return {name: self.final.recall > value for name, value in self.baselines.items()}
 
     def summary(self) -> dict[str, Any]:
         """A JSON-able account of the run: what the command line prints and the page exports."""
@@ -105,8 +105,8 @@ class RecommendResult:
             "recall_at": RECALL_AT,
             "recall": self.final.recall,
             "recall_half_width_95": _finite(self.final.half_width),
-            "baselines": dict(self.trivial),
-            "beats_baseline": self.beats_trivial,
+            "baselines": dict(self.baselines),
+            "beats_baseline": self.beats_baselines,
             "split": self.split.how,
             "iterations": len(self.metrics),
             "finished": self.finished,
@@ -135,7 +135,7 @@ def recommend_steps(
     rng = np.random.default_rng(0)
     (plain,) = most_popular(split.train, LikesConfig(), rng)
     most_liked = recall_by_user(plain.model.block, split.query, split.target)
-    trivial = {
+    baselines = {
         "most liked": float(most_liked.mean()),
         "by chance": float(recall_by_chance(split.query, split.target).mean()),
     }
@@ -168,7 +168,7 @@ def recommend_steps(
                 most_liked_by_user=most_liked,
                 model=step.model,
                 ledger=ledger,
-                trivial=trivial,
+                baselines=baselines,
                 split=split,
                 seconds=seconds,
                 versions=versions(),

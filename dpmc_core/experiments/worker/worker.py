@@ -23,7 +23,7 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import suppress
 from typing import Any
 
-from dpmc_core.datasets import user_datasets as shelf
+from dpmc_core.datasets import user_datasets
 from dpmc_core.datasets.own.sets import OwnSet
 from dpmc_core.errors import DPMCError
 from dpmc_core.experiments.worker.messages import Message, Sender, receive, send
@@ -38,7 +38,7 @@ _PATIENCE = (
     3.0  # seconds that a step may go on after somebody asked to stop, before the process is killed
 )
 _TOO_LARGE = 1_000_000_000  # bytes in use after a job that are given back by starting anew
-_WORKED_OUT = ("statement", "against_trivial", "coherence")  # slow properties of results
+_WORKED_OUT = ("statement", "against_baseline", "coherence")  # slow properties of results
 _PRIVATE = ("read", "words")  # what may have a visitor's data in its spec
 
 
@@ -193,7 +193,7 @@ def _compute(sender: Sender, content: Any, stopped: Callable[[], bool]) -> None:
     steps, specs, sets = content
     pause, last = 0.0, -_SEND_EVERY
     try:
-        with shelf.using(*sets):
+        with user_datasets.using(*sets):
             for k, spec in enumerate(specs):
                 latest, sent = None, True
                 for latest in STEPS[steps](spec):

@@ -95,7 +95,7 @@ def result_of(result: AuditResult, title: str) -> None:
         f"too high. {early}"
         "A tighter attack may exist; an audit never proves that a mechanism is private."
     )
-    _take_away(result)
+    _export(result)
 
 
 def _notice(result: AuditResult) -> None:
@@ -131,7 +131,7 @@ def _claims(result: AuditResult) -> None:
         )
 
 
-def _take_away(result: AuditResult) -> None:
+def _export(result: AuditResult) -> None:
     with st.expander(
         "Take it with you", icon=":material/download:", on_change="rerun", key="x_take"
     ) as fold:

@@ -12,7 +12,7 @@ from pages.parts.budget import charts
 from pages.parts.budget.sections import Counts, statement_card
 from pages.parts.ui import controls
 
-__all__ = ["take_away", "upload"]
+__all__ = ["export", "upload"]
 
 
 def upload(delta: float) -> None:
@@ -64,7 +64,7 @@ def _count(name: str, content: bytes, delta: float) -> None:
         st.error(controls.plain(str(error)), icon=":material/error:")
 
 
-def take_away(counts: Counts) -> None:
+def export(counts: Counts) -> None:
     """Offer the ledger of each noise as a file, and the command that counts it."""
     asked = counts.asked
     with st.expander(

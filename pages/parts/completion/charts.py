@@ -107,7 +107,7 @@ def rmse_curves(results: Sequence[Named], clip: bool) -> Drawn:
             for m in metrics
         ]
     if results:
-        for name, value in results[0].result.trivial.items():
+        for name, value in results[0].result.baselines.items():
             level(fig, value, {"width": 1, "dash": "dot", "color": "rgba(128,128,128,0.9)"})
             ends.append((math.inf, value, name))
             top = max(top, value)
@@ -118,7 +118,7 @@ def rmse_curves(results: Sequence[Named], clip: bool) -> Drawn:
             for m in named.result.metrics
             for e in (m.test_rmse, m.test_rmse_clipped)
         ]
-        low = min([*results[0].result.trivial.values(), *reached])
+        low = min([*results[0].result.baselines.values(), *reached])
         shown = (max(0.0, low * 0.93), top * 1.08)
         fig.update_yaxes(range=shown)
         label_ends(fig, [Label(min(x, last), y, text) for x, y, text in ends], shown)

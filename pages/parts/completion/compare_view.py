@@ -115,7 +115,7 @@ def protection(result: RunResult | RecommendResult) -> None:
 
 
 def account(item: Named, clip: bool) -> None:
-    """One configuration's numbers: error, trivial predictors, and what it protects."""
+    """One configuration's numbers: error, baselines, and what it protects."""
     result, final = item.result, item.result.final
     with st.container(border=True):
         st.markdown(f"**{item.label}**")
@@ -135,7 +135,7 @@ def account(item: Named, clip: bool) -> None:
         lines.append(f"{other} · training {final.train_rmse:.4f}")
         if final.truth_rmse is not None:
             lines.append(f"whole true matrix {final.truth_rmse:.4g}")
-        name, apart, wide = result.against_trivial
+        name, apart, wide = result.against_baseline
         lines.append(
             f"against the best trivial predictor, {name}: {apart:+.4f} ± {wide:.2g} (both clipped)"
         )
@@ -149,10 +149,10 @@ def details(results: list[Named], clip: bool) -> None:
     for column, item in zip(st.columns(len(results)), results, strict=True):
         with column:
             account(item, clip)
-    trivial = results[0].result.trivial
+    baselines = results[0].result.baselines
     st.caption(
         "Trivial predictors (held-out RMSE): "
-        + " · ".join(f"{name} {three(v)}" for name, v in trivial.items())
+        + " · ".join(f"{name} {three(v)}" for name, v in baselines.items())
         + f". Split: {results[0].result.split.how}.",
         help=glossary.meaning("trivial"),
     )

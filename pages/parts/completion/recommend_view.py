@@ -86,7 +86,7 @@ def recalls(results: Results) -> Drawn:
             }
             for m in result.metrics
         ]
-    for name, value in results[0][1].trivial.items():
+    for name, value in results[0][1].baselines.items():
         level(fig, value, {"width": 1, "dash": "dot", "color": "rgba(128,128,128,0.9)"})
         ends.append((last, value, name))
         top = max(top, value)
@@ -113,7 +113,7 @@ def sentences(results: Results) -> list[str]:
     """
     out = []
     for letter, result in results:
-        name, best = f"{letter} · {title_of(result.spec)}", result.trivial["most liked"]
+        name, best = f"{letter} · {title_of(result.spec)}", result.baselines["most liked"]
         gap, half = result.against_most_liked
         found = f"{name}: Recall@{RECALL_AT} {100 * result.final.recall:.1f} %"
         if not abs(gap) > half:
@@ -167,7 +167,7 @@ def results_of(results: Sequence[RecommendResult | None]) -> None:
             st.caption(
                 f"{interval(result.final.half_width)}  \n"
                 f"against what is most liked: {apart:+.4f} ± {wide:.2g}  \n"
-                + ", ".join(f"{name} {three(v)}" for name, v in result.trivial.items())
+                + ", ".join(f"{name} {three(v)}" for name, v in result.baselines.items())
             )
             protection(result)
     one_user(shown)

@@ -108,9 +108,9 @@ def study_curves(result: StudyResult) -> Drawn:
         ]
     if (
         result.spec.kind == "people" and by_name
-    ):  # fewer people have another trivial predictor, and other held-out ratings
+    ):  # fewer people have another baseline, and other held-out ratings
         points = next(iter(by_name.values()))
-        beside = [float(np.mean(p.trivial)) for p in points]
+        beside = [float(np.mean(p.baseline)) for p in points]
         fig.add_scatter(
             x=[p.x for p in points],
             y=beside,
@@ -120,11 +120,11 @@ def study_curves(result: StudyResult) -> Drawn:
         )
         ends.append(Label(last, beside[-1], BEST))
         values += beside
-    for name, value in result.trivial.items() if result.spec.kind != "people" else ():
+    for name, value in result.baselines.items() if result.spec.kind != "people" else ():
         level(fig, value, {"width": 1, "dash": "dot", "color": "rgba(128,128,128,0.9)"})
         ends.append(Label(last, value, name))
     if values:
-        values += list(result.trivial.values()) if result.spec.kind != "people" else []
+        values += list(result.baselines.values()) if result.spec.kind != "people" else []
         shown = (min(values) * 0.97, max(values) * 1.03)
         fig.update_yaxes(range=shown)
         label_ends(fig, ends, shown, log_x=kind.log_x)
@@ -144,7 +144,7 @@ def study_curves(result: StudyResult) -> Drawn:
 def study_sentences(result: StudyResult) -> list[str]:
     """What a study's numbers show."""
     by_name = series_of(result)
-    if not result.trivial or not by_name:
+    if not result.baselines or not by_name:
         return []
     if result.spec.seeds == 1 or all(len(p.values[E]) < 2 for p in result.points):
         return [
@@ -152,37 +152,37 @@ def study_sentences(result: StudyResult) -> list[str]:
             "seeds for that."
         ]
     out = [_special(result, by_name)] if result.spec.kind != "epsilon" else []
-    name, best = min(result.trivial.items(), key=lambda pair: pair[1])
-    trivial = "the best trivial predictor on the same ratings (" + (
+    name, best = min(result.baselines.items(), key=lambda pair: pair[1])
+    baseline = "the best trivial predictor on the same ratings (" + (
         "which protects nobody)"
         if result.spec.kind == "people"
         else f"{name} means, {three(best)}, which protects nobody)"
     )
     return out + [
-        _standing(line, points, trivial, result.spec.kind) for line, points in by_name.items()
+        _standing(line, points, baseline, result.spec.kind) for line, points in by_name.items()
     ]
 
 
-def _standing(line: str, points: list[Point], trivial: str, kind: str) -> str:
-    """Where a line stands against the best trivial predictor, by paired differences over the seeds."""
+def _standing(line: str, points: list[Point], baseline: str, kind: str) -> str:
+    """Where a line stands against the best baseline, by paired differences over the seeds."""
     what = {"epsilon": "ε", "projection": "ε", "people": "users", "rank": "rank"}.get(kind, "β")
 
     def places(some: list[Point]) -> str:
         return ", ".join(f"{p.x:,.0f}" if p.x >= 100 else f"{p.x:g}" for p in some)
 
-    apart = [(p, *p.against_trivial) for p in points]
+    apart = [(p, *p.against_baseline) for p in points]
     won = [p for p, mean, half in apart if mean < -half]
     lost = [p for p, mean, half in apart if mean > half]
     if len(won) == len(points):
-        return f"**{line}** beats {trivial} throughout."
+        return f"**{line}** beats {baseline} throughout."
     if len(lost) == len(points):
-        return f"**{line}** loses to {trivial} throughout."
+        return f"**{line}** loses to {baseline} throughout."
     if not won:
         where = f"; it loses at {what} = {places(lost)}" if lost else ""
-        return f"**{line}** is nowhere clearly better than {trivial}{where}."
+        return f"**{line}** is nowhere clearly better than {baseline}{where}."
     rest = f", loses at {places(lost)}" if lost else ""
     left = "" if len(won) + len(lost) == len(points) else "; elsewhere they are not told apart"
-    return f"**{line}** beats {trivial} at {what} = {places(won)}{rest}{left}."
+    return f"**{line}** beats {baseline} at {what} = {places(won)}{rest}{left}."
 
 
 def _special(result: StudyResult, by_name: dict[str, list[Point]]) -> str:

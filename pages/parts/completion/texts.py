@@ -11,16 +11,16 @@ __all__ = ["beaten_by", "beaten_sentence", "noise_sentence", "notice_runs"]
 
 
 def beaten_sentence(named: Named) -> str:
-    """Whether a run beats the trivial predictors, in one sentence."""
+    """Whether a run beats the baselines, in one sentence."""
     return beaten_by(named.label, named.result)
 
 
 def beaten_by(label: str, result: RunResult) -> str:
     """The same for a result under any name."""
-    lost = [name for name, won in result.beats_trivial.items() if not won]
+    lost = [name for name, won in result.beats_baselines.items() if not won]
     value = result.final.test_rmse_clipped
-    name, apart, half = result.against_trivial
-    best = f"{name} ({three(result.trivial[name])})"
+    name, apart, half = result.against_baseline
+    best = f"{name} ({three(result.baselines[name])})"
     if abs(apart) <= half:
         return (
             f"{label} ({three(value)} clipped) is not told apart from the best trivial "

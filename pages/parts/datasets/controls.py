@@ -4,8 +4,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from dpmc_core.datasets import catalogue
-from dpmc_core.datasets import user_datasets as shelf
+from dpmc_core.datasets import catalogue, user_datasets
 from pages.parts.datasets import user_data_form
 from pages.parts.server import user_data
 from pages.parts.ui import controls
@@ -42,7 +41,7 @@ def form(view: str) -> Asked:
         name = controls.choice("Dataset", "d_name", DATASETS, "low-rank")
     else:
         mine = user_data.name_of(str(st.session_state.get("d_holds", "ratings")))
-        name = mine if mine in shelf.current() else ""
+        name = mine if mine in user_datasets.current() else ""
     zeros = (
         controls.segments("A 0 in the file is", "d_zeros", ZEROS, "missing")
         if name == "sweetrs"

@@ -6,8 +6,7 @@ import numpy as np
 import streamlit as st
 
 from dpmc_core.config import parameters
-from dpmc_core.datasets import Entry, Ratings
-from dpmc_core.datasets import user_datasets as shelf
+from dpmc_core.datasets import Entry, Ratings, user_datasets
 from dpmc_core.datasets.configs import config_of
 from dpmc_core.datasets.data import ratings_of
 from dpmc_core.errors import DPMCError
@@ -51,7 +50,7 @@ def _counts(chosen: Entry, ratings: Ratings) -> None:
         strict=True,
     ):
         cell.metric(title, value)
-    if not shelf.is_own(chosen.name) and chosen.ratings and len(ratings) != chosen.ratings:
+    if not user_datasets.is_own(chosen.name) and chosen.ratings and len(ratings) != chosen.ratings:
         st.caption(
             f"The file has {chosen.ratings:,} rows; {len(ratings):,} count as ratings here "
             "(zeros as chosen in the sidebar, and a pair that occurs twice counts once)."
@@ -66,7 +65,7 @@ def _share_of_top(ratings: Ratings) -> float:
 
 
 def _pictures(chosen: Entry, ratings: Ratings, data: Any, top: float) -> None:
-    own = shelf.is_own(chosen.name)
+    own = user_datasets.is_own(chosen.name)
     name = f"{chosen.kind}-{chosen.holds}" if own else chosen.name
     left, right = st.columns(2)
     with left:

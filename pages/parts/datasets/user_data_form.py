@@ -2,7 +2,7 @@
 
 Lives here: choosing a file, how it was read, correcting that, and what came of it. None of these
 controls is in the page's address: what they show may be from somebody's data. Does not live here:
-reading (``dpmc_core.datasets.own``), or the shelf (``own_data``).
+reading (``dpmc_core.datasets.own``), or keeping the sets (``server.user_data``).
 """
 
 import dataclasses
@@ -59,7 +59,7 @@ _MENU = {
 
 
 def own_form() -> None:
-    """The form, and below it what is on the shelf of this visit."""
+    """The form, and below it the datasets of this visit."""
     kind = controls.segments("What does the file hold?", "d_holds", TITLES, "ratings")
     st.markdown(_HOW[kind])
     file = st.file_uploader(

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
 from dpmc_core.experiments import FactorResult
-from dpmc_core.experiments.tasks.factorize import TRIVIAL
+from dpmc_core.experiments.tasks.factorize import BASELINE
 from dpmc_core.metrics.factors import match_parts
 from dpmc_core.metrics.topics import top_words
 from pages.parts.ui import figure_cache as drawn_once
@@ -26,13 +26,13 @@ from pages.parts.ui.pictures import picture, tiles
 __all__ = [
     "LOOKS",
     "Learned",
+    "corrupted_shown",
     "learned",
     "objective_curves",
     "outlier_tiles",
     "part_tiles",
     "rebuilt",
     "rebuilt_tiles",
-    "spoiled_shown",
     "topic_bars",
 ]
 
@@ -200,8 +200,8 @@ def objective_curves(items: Sequence[Learned]) -> Drawn:
         ]
     first = items[0].result
     for name, value in (
-        (f"{TRIVIAL} (trivial)", first.trivial),
-        ("scikit-learn's NMF", first.yardstick),
+        (f"{BASELINE} (trivial)", first.baseline),
+        ("scikit-learn's NMF", first.reference),
     ):
         if math.isfinite(value):
             level(fig, value, {"width": 1, "dash": "dot", "color": _GREY_LINE})
@@ -243,7 +243,7 @@ def rebuilt_tiles(items: Sequence[Learned], column: int, parts: int) -> Drawn:
     if column in first.samples.spoiled:
         place = np.flatnonzero(first.shown == column)
         if place.size:
-            pictures.append(("spoiled", first.spoiled_values[:, place[0]], math.nan))
+            pictures.append(("spoiled", first.corrupted_values[:, place[0]], math.nan))
     for item in items:
         image, left = rebuilt(item.result, column, parts)
         pictures.append((item.name, image, left))
@@ -288,7 +288,7 @@ def _row_of_images(
     return fig
 
 
-def spoiled_shown(item: Learned, most: int = 4) -> int:
+def corrupted_shown(item: Learned, most: int = 4) -> int:
     """How many spoiled images ``outlier_tiles`` shows."""
     return int(np.isin(item.result.shown, item.result.samples.spoiled)[:most].sum())
 
@@ -302,11 +302,11 @@ def outlier_tiles(item: Learned) -> go.Figure:
     shape = result.clean.shape
     assert shape is not None  # images have one
     assert result.outliers is not None  # only results with outliers are shown so
-    count = spoiled_shown(item)
+    count = corrupted_shown(item)
     columns = result.shown[:count]  # spoiled ones come first
     table = np.concatenate(
         [
-            result.spoiled_values[:, :count],
+            result.corrupted_values[:, :count],
             np.abs(result.outliers[:, :count]),
             result.dictionary @ result.coefficients[:, columns],
         ],

@@ -67,7 +67,7 @@ def rebuilt_image(items: list[Learned]) -> None:
             and item.result.spec.card.name == "robust-nmf"
         ):
             st.subheader("What the outlier matrix took up", anchor=False)
-            shown = factor_charts.spoiled_shown(item)
+            shown = factor_charts.corrupted_shown(item)
             draw(
                 factor_charts.outlier_tiles(item),
                 "outliers",

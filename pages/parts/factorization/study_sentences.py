@@ -23,14 +23,14 @@ def factor_sentences(result: StudyResult) -> list[str]:
     if kind == "epsilon" and moment and sound:
         for name in (moment, sound):
             won = from_where_on(
-                [p.against_trivial[0] + p.against_trivial[1] < 0 for p in by_name[name]]
+                [p.against_baseline[0] + p.against_baseline[1] < 0 for p in by_name[name]]
             )
             if won is not None:
                 out.append(
                     f"**{name}** beats the average from ε = {three(by_name[name][won].x)} on "
                     "(paired over seeds, 95 %)."
                 )
-            elif all(len(p.trivial) > 1 for p in by_name[name]):
+            elif all(len(p.baseline) > 1 for p in by_name[name]):
                 out.append(f"**{name}** is not shown to beat the average at any of these ε.")
         shared = [
             (a, b) for a, b in zip(by_name[moment], by_name[sound], strict=False) if a.x == b.x
@@ -97,8 +97,8 @@ def factor_sentences(result: StudyResult) -> list[str]:
             if a.x in (0.1, 0.2) and seeds > 1:
                 pairs = (b.values["objective"][:seeds], a.values["objective"][:seeds])
                 apart = Point(
-                    series="", x=a.x, values={"objective": pairs[0]}, trivial=pairs[1]
-                ).against_trivial
+                    series="", x=a.x, values={"objective": pairs[0]}, baseline=pairs[1]
+                ).against_baseline
                 told = "" if abs(apart[0]) > apart[1] else ", not told apart from nothing"
                 out.append(
                     f"With {100 * a.x:.0f} % spoiled, robust minus plain is {apart[0]:+.4f} ± "

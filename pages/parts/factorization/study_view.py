@@ -14,7 +14,7 @@ from plotly.subplots import make_subplots
 
 from dpmc_core.experiments.studies.result import StudyResult
 from dpmc_core.experiments.studies.spec import MEASURES
-from dpmc_core.experiments.tasks.factorize import TRIVIAL
+from dpmc_core.experiments.tasks.factorize import BASELINE
 from dpmc_core.paths import RESULTS
 from dpmc_core.wording import three
 from pages.parts.factorization.charts import LOOKS
@@ -106,9 +106,9 @@ def factor_curves(result: StudyResult) -> Drawn:
                 for p in seen
             ]
         if measure == "objective":
-            lines = [(f"{TRIVIAL} (trivial)", result.trivial[TRIVIAL])]
+            lines = [(f"{BASELINE} (trivial)", result.baselines[BASELINE])]
             lines += (
-                [("scikit-learn's NMF", result.yardstick)]
+                [("scikit-learn's NMF", result.reference)]
                 if result.spec.kind not in ("parts", "people")
                 else []
             )
@@ -199,7 +199,7 @@ def factor_study_result(result: StudyResult, example: bool = False) -> None:
         if result.spec.kind in ("people", "parts")
         else (
             " The average column, which is trivial, has an objective of "
-            f"{three(result.trivial[TRIVIAL])}, scikit-learn's NMF {three(result.yardstick)}."
+            f"{three(result.baselines[BASELINE])}, scikit-learn's NMF {three(result.reference)}."
         )
     )
     st.caption(

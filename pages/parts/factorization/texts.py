@@ -12,13 +12,13 @@ import numpy as np
 from dpmc_core.wording import three
 from pages.parts.factorization.charts import Learned
 
-__all__ = ["notice_factors", "trivial_sentence"]
+__all__ = ["baseline_sentence", "notice_factors"]
 
 
-def trivial_sentence(item: Learned) -> str:
+def baseline_sentence(item: Learned) -> str:
     """Whether a dictionary beats the average, by the paired difference over images or documents."""
     result = item.result
-    apart, half = result.against_trivial
+    apart, half = result.against_baseline
     unit = result.clean.unit
     if abs(apart) <= half:
         return (
@@ -51,7 +51,7 @@ def notice_factors(items: Sequence[Learned]) -> list[str]:
             )
         )
     out += [
-        trivial_sentence(item)
+        baseline_sentence(item)
         for item in items
         if item.result.spec.card.name not in ("nmf", "sklearn-nmf")
     ]

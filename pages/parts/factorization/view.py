@@ -14,8 +14,8 @@ from dpmc_core.privacy import odds_sentence, subject
 from dpmc_core.wording import three
 from pages.parts.factorization import charts as factor_charts
 from pages.parts.factorization.charts import Learned, learned
+from pages.parts.factorization.export import export
 from pages.parts.factorization.one_sample import document_topics, rebuilt_image
-from pages.parts.factorization.take_away import take_away
 from pages.parts.factorization.texts import notice_factors
 from pages.parts.server import jobs
 from pages.parts.server.sandbox import learn_words
@@ -87,7 +87,7 @@ def factor_results(results: Sequence[FactorResult | None]) -> None:
         with column:
             _account(item)
     (rebuilt_image if images else document_topics)(items)
-    take_away(items)
+    export(items)
 
 
 def _size(result: FactorResult) -> str:
@@ -226,7 +226,7 @@ def _account(item: Learned) -> None:
                 f"is half of a 95 % interval over the choice of {result.clean.unit}s."
             ),
         )
-        apart, half = result.against_trivial
+        apart, half = result.against_baseline
         lines = [
             f"± {result.final.half_width:.2g} (95 %)",
             f"against the average: {apart:+.4f} ± {half:.2g}",

@@ -29,14 +29,14 @@ _PAUSE = 0.3  # seconds between two pictures made ahead: visitors come first
 class Picture:
     """A corner of the true matrix and of the completed one, and what the run came to.
 
-    The held-out RMSE (clipped) of it and of the best trivial predictor, the standard deviation of
+    The held-out RMSE (clipped) of it and of the best baseline, the standard deviation of
     the noise, and the label of the statement.
     """
 
     truth: NDArray[np.float64]
     completed: NDArray[np.float64]
     error: float
-    trivial: float
+    baseline: float
     noise: float
     label: str
 
@@ -63,7 +63,7 @@ def picture(mechanism: str, epsilon: float, seed: int) -> Picture:
         truth=truth.left[:_SIZE] @ truth.right[:_SIZE].T,
         completed=result.model.user_factors[:_SIZE] @ result.model.item_factors[:_SIZE].T,
         error=result.final.test_rmse_clipped,
-        trivial=min(result.trivial.values()),
+        baseline=min(result.baselines.values()),
         noise=result.ledger.releases[0].mechanism.std if result.ledger.private else 0.0,
         label=result.statement.label,
     )

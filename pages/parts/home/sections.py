@@ -61,13 +61,13 @@ def picture_that_degrades(asked: Asked) -> None:
         f"{noisy.error:.2f}).",
         numbers,
     )
-    verdict = "still beats" if noisy.error < clean.trivial else "no longer beats"
+    verdict = "still beats" if noisy.error < clean.baseline else "no longer beats"
     st.markdown(
         "30 % of a 150 × 150 matrix of ratings is known; the rest is completed. Without noise "
         f"the held-out error (RMSE, clipped to the scale) is **{three(clean.error)}** rating "
         f"units; noise with standard deviation {three(noisy.noise)} makes it "
         f"**{three(noisy.error)}**, which {verdict} the best trivial predictor "
-        f"({three(clean.trivial)})."
+        f"({three(clean.baseline)})."
     )
     st.caption(
         f"Counted: {noisy.label}. *Nominal* means counted as the Huber paper counts: per "

@@ -185,7 +185,7 @@ def _line(row: Row, mine: RowResult, verdict: Verdict) -> dict[str, object]:
         "± (95 %)": None if math.isnan(half) else half,
         "trials": len(mine.values) or None,
         "overflowed": len(mine.failed) or None,
-        "best trivial": float(np.mean(mine.trivials)) if mine.trivials else None,
+        "best trivial": float(np.mean(mine.baselines)) if mine.baselines else None,
         "ε stated": _stated(mine),
         "why": verdict.why,
     }
@@ -210,20 +210,20 @@ def _stated(mine: RowResult) -> str:
 
 
 def beaten(found: Sequence[tuple[Row, RowResult, Verdict]]) -> list[str]:
-    """How many rows beat the best trivial predictor, by paired intervals.
+    """How many rows beat the best baseline, by paired intervals.
 
     For measures that it has too.
     """
     known = [
         (row, mine)
         for row, mine, _ in found
-        if len(mine.trivials) == len(mine.values) > 1 and row.take in ("value", "truth", "rmse")
+        if len(mine.baselines) == len(mine.values) > 1 and row.take in ("value", "truth", "rmse")
     ]
     if not known:
         return []
     wins = losses = 0
     for _, mine in known:
-        apart = [v - t for v, t in zip(mine.values, mine.trivials, strict=True)]
+        apart = [v - t for v, t in zip(mine.values, mine.baselines, strict=True)]
         half = t_half_width(apart)
         wins += float(np.mean(apart)) < -half
         losses += float(np.mean(apart)) > half

@@ -9,8 +9,7 @@ import streamlit as st
 
 from dpmc_core.experiments.store.records import Record
 from dpmc_core.experiments.store.store import RunStore
-from pages.parts.server import run_store as keeping
-from pages.parts.server import settings
+from pages.parts.server import run_store, settings
 
 __all__ = ["of_compared", "take_all"]
 
@@ -77,6 +76,6 @@ def _deleting(keys: tuple[str, ...]) -> None:
 
 def _forget(keys: tuple[str, ...]) -> None:
     """Delete the runs that the visitor saw when pressing, whatever was added since."""
-    gone = keeping.store().delete(keys)
+    gone = run_store.store().delete(keys)
     st.query_params.pop("runs", None)
     st.session_state["runs-note"] = f"{gone} run{'s were' if gone != 1 else ' was'} deleted."

@@ -78,7 +78,7 @@ def _cells(row: dict[str, Any]) -> dict[str, Any]:
         "algorithm": titled("algorithm", row["algorithm"]),
         "noise": titled("mechanism", row["mechanism"]),
         "result": row["value"],
-        "best trivial": row["trivial"],
+        "best trivial": row["baseline"],
         "measure": row["error"] or row["measure"],
         "ε by published results": None if published is None else three(published),
         "ε stated": _stated(row),

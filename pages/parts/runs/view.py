@@ -17,7 +17,7 @@ from dpmc_core.experiments.store.records import Record, spec_of
 from dpmc_core.experiments.store.store import StoreError
 from dpmc_core.experiments.sweeps.stored import examples
 from dpmc_core.wording import three
-from pages.parts.server import run_store as keeping
+from pages.parts.server import run_store
 from pages.parts.ui.figures import IDENTITY, Identity, figure, log_ticks, show
 from pages.parts.ui.links import plain
 
@@ -71,7 +71,8 @@ def picture(rows: Sequence[dict[str, Any]]) -> None:
     )
     left_out = max(len(rows) - len(some), 0)
     beat = sum(
-        row["trivial"] is not None and better(measure, row["value"], row["trivial"]) for row in some
+        row["baseline"] is not None and better(measure, row["value"], row["baseline"])
+        for row in some
     )
     alt = (
         f"{len(some)} runs by {measure}; {beat} of them {'is' if beat == 1 else 'are'} better "
@@ -92,7 +93,7 @@ def picture(rows: Sequence[dict[str, Any]]) -> None:
 
 def without_store(error: StoreError) -> None:
     """Say that the store cannot be read, and draw the example."""
-    st.error(plain(keeping.told(error)), icon=":material/database_off:")
+    st.error(plain(run_store.told(error)), icon=":material/database_off:")
     st.caption(
         "The other pages work all the same; what they run is shown but not kept until this is "
         "mended."
@@ -122,7 +123,7 @@ def example() -> list[dict[str, Any]]:
     return [
         {
             "value": value,
-            "trivial": point.trivials[k],
+            "baseline": point.baselines[k],
             "epsilon": point.epsilon,
             "measure": point.measure,
             "mechanism": point.spec.noise.mechanism,
@@ -170,7 +171,7 @@ def compare(records: Sequence[Record]) -> None:
         ):
             with column.container(border=True):
                 st.markdown(f"**{_LETTERS[k]} · {plain(title_of(record))}**")
-                if record.error or record.value is None or record.trivial is None:
+                if record.error or record.value is None or record.baseline is None:
                     st.markdown(plain(record.error or "It has no result."))
                     continue
                 st.metric("result", f"{record.value:.4f}")
@@ -178,7 +179,7 @@ def compare(records: Sequence[Record]) -> None:
                 better = "better than" if beats(record) else "not better than"
                 st.caption(
                     f"{plain(record.measure)}  \n"
-                    f"{better} the best trivial predictor ({three(record.trivial or 0.0)})  \n"
+                    f"{better} the best trivial predictor ({three(record.baseline or 0.0)})  \n"
                     f"{plain(titled('dataset', record.dataset))}, seed {record.seed}  \n"
                     f"**{plain(str(label))}**"
                 )
@@ -229,10 +230,10 @@ def _settings(record: Record) -> dict[str, Any]:
 
 
 def beats(record: Record) -> bool:
-    """Whether a run is better than the best trivial predictor, by its one number."""
+    """Whether a run is better than the best baseline, by its one number."""
     assert record.value is not None  # the caller has no others
-    assert record.trivial is not None
-    return better(record.measure, record.value, record.trivial)
+    assert record.baseline is not None
+    return better(record.measure, record.value, record.baseline)
 
 
 def _shown(value: object) -> str:

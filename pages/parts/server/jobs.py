@@ -14,18 +14,17 @@ import streamlit as st
 from streamlit import runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from dpmc_core.datasets import user_datasets as shelf
+from dpmc_core.datasets import user_datasets
 from dpmc_core.errors import DPMCError
 from dpmc_core.experiments import RunSpec
 from dpmc_core.experiments.studies.spec import StudySpec, count_runs
-from dpmc_core.experiments.sweeps.keeping import Runs
 from dpmc_core.experiments.sweeps.spec import SweepSpec
+from dpmc_core.experiments.sweeps.storing import Runs
 from dpmc_core.experiments.sweeps.sweep import Made, sweep
 from dpmc_core.experiments.tasks.audit_spec import AuditSpec
 from dpmc_core.experiments.worker.share import Share
 from dpmc_core.experiments.worker.worker import Worker
-from pages.parts.server import logs, settings
-from pages.parts.server import run_store as keeping
+from pages.parts.server import logs, run_store, settings
 from pages.parts.server.job import Job
 from pages.parts.server.queue import Pool, TooManyJobs
 
@@ -180,15 +179,17 @@ def _follow(
 
 def _keep(job: Job, k: int) -> None:
     """Put a finished run into the store, unless it is on somebody's own data."""
-    if job.results[k] is not None and not shelf.is_own(job.specs[k].dataset):
-        job.note = keeping.keep(job.results[k]) or job.note
+    if job.results[k] is not None and not user_datasets.is_own(job.specs[k].dataset):
+        job.note = run_store.keep(job.results[k]) or job.note
 
 
 def _submit(job: Job, work: Callable[[Worker], None], pool: Pool) -> Job:
     box = _box()
     job.session = session()
     # names of own sets occur nowhere else: the job gets those that its specs name
-    job.sets = tuple(one for name, one in shelf.current().items() if name in repr(job.specs))
+    job.sets = tuple(
+        one for name, one in user_datasets.current().items() if name in repr(job.specs)
+    )
     asked = time.monotonic()
 
     def body(worker: Worker) -> None:
@@ -198,7 +199,7 @@ def _submit(job: Job, work: Callable[[Worker], None], pool: Pool) -> Job:
             job.state, job.started = "running", time.monotonic()
             if job._stop.is_set():  # cancelled between the two lines above
                 return
-            with shelf.using(*job.sets):
+            with user_datasets.using(*job.sets):
                 work(worker)
             job.state = "done"
         except DPMCError as error:

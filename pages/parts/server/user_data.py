@@ -1,8 +1,8 @@
 """A visitor's own data, for every page.
 
-Lives here: the shelf of a visit (in its session and nowhere else; uploads on their way to it
-included), the menus of datasets with what is on it, and the runs made of it. Does not live here:
-how files are read (``dpmc_core.datasets.own``), or the form that takes them (``own_view``).
+Lives here: the datasets of a visit (in its session and nowhere else; uploads on their way to it
+included), the menus of datasets with these, and the runs made of it. Does not live here: how files
+are read (``dpmc_core.datasets.own``), or the form that takes them (``datasets.user_data_form``).
 """
 
 import secrets
@@ -14,14 +14,12 @@ from typing import Any
 import streamlit as st
 from starlette.formparsers import MultiPartParser
 
-from dpmc_core.datasets import entry, names
-from dpmc_core.datasets import user_datasets as shelf
+from dpmc_core.datasets import entry, names, user_datasets
 from dpmc_core.datasets.own import OwnSet
 from dpmc_core.datasets.own.sets import MOST_MEGABYTES
 from dpmc_core.errors import DataError
-from dpmc_core.experiments.sweeps.keeping import PassingRuns, Runs
-from pages.parts.server import jobs, logs, settings
-from pages.parts.server import run_store as keeping
+from dpmc_core.experiments.sweeps.storing import PassingRuns, Runs
+from pages.parts.server import jobs, logs, run_store, settings
 
 __all__ = ["add", "deselect", "menu", "name_of", "of_kind", "remove", "runs_for"]
 
@@ -35,7 +33,7 @@ def _of_this_visit() -> Mapping[str, OwnSet]:
     return found
 
 
-shelf.ask(_of_this_visit)
+user_datasets.ask(_of_this_visit)
 # an upload is held in memory however large it is: the server's parser of requests would put what is
 # over a megabyte into a file
 MultiPartParser.spool_max_size = 2 * MOST_MEGABYTES * 1_000_000
@@ -47,7 +45,7 @@ def menu(*holds: str) -> dict[str, str]:
     """
     own = {
         name: one.entry.title
-        for name, one in shelf.current().items()
+        for name, one in user_datasets.current().items()
         if not holds or one.entry.holds in holds
     }
     return own | {name: entry(name).title for name in names(*holds)}
@@ -59,7 +57,7 @@ def name_of(kind: str) -> str:
     Nobody can guess it, and nobody else's page finds anything by it.
     """
     token = st.session_state.setdefault(_TOKEN, secrets.token_hex(8))
-    return f"{shelf.OWN}{kind}-{token}"
+    return f"{user_datasets.OWN}{kind}-{token}"
 
 
 def of_kind(kind: str) -> OwnSet | None:
@@ -68,7 +66,7 @@ def of_kind(kind: str) -> OwnSet | None:
 
 
 def add(one: OwnSet) -> None:
-    """Put ``one`` on the visitor's shelf, in place of what had its name.
+    """Add ``one`` to the visitor's datasets, in place of what had its name.
 
     Raises ``DataError`` where all visitors together have more than the server allows.
     """
@@ -108,8 +106,8 @@ def runs_for(base: Mapping[str, Any]) -> Runs:
 
     The store, or for the visitor's own data this visit only. Raises ``StoreError``.
     """
-    if not shelf.is_own(str(base.get("dataset", ""))):
-        return keeping.store()
+    if not user_datasets.is_own(str(base.get("dataset", ""))):
+        return run_store.store()
     runs: PassingRuns = st.session_state.setdefault(_RUNS, PassingRuns())
     return runs
 

@@ -74,9 +74,9 @@ def frontier_figure(points: Sequence[Point], *, large: bool = False) -> Drawn:
             hoverinfo="skip",
             showlegend=False,
         )
-    trivial = [p.trivial for p in points if not math.isnan(p.trivial)]
-    if trivial and rows:
-        worst = sum(trivial) / len(trivial)
+    baseline = [p.baseline for p in points if not math.isnan(p.baseline)]
+    if baseline and rows:
+        worst = sum(baseline) / len(baseline)
         level(fig, worst, {"width": 1.5, "dash": "dot", "color": QUIET})
         far = max(float(str(r["stated"])) for r in rows)
         values = [float(str(r["mean"])) for r in rows] + [worst]
@@ -118,9 +118,9 @@ def frontier_sentences(points: Sequence[Point]) -> list[str]:
     helps = [
         p
         for p in best
-        if p.against_trivial is not None
-        and p.against_trivial.detected
-        and p.against_trivial.mean < 0
+        if p.against_baseline is not None
+        and p.against_baseline.detected
+        and p.against_baseline.mean < 0
     ]
     out.append(
         f"{len(helps) or 'None'} of these {len(best)} clearly beat{'s' * (len(helps) <= 1)} the "
@@ -143,7 +143,7 @@ def frontier_sentences(points: Sequence[Point]) -> list[str]:
 def needed_table(lines: Lines, share: float) -> pd.DataFrame:
     """For each line over people.
 
-    How many until its error is at most the best trivial predictor's on the same data, and at most
+    How many until its error is at most the best baseline's on the same data, and at most
     ``share`` above the same algorithm without noise with the most people run.
     """
     rows = []
@@ -153,7 +153,7 @@ def needed_table(lines: Lines, share: float) -> pd.DataFrame:
             sizes, points = [x for x, _ in line], [p for _, p in line]
             asked = {
                 "no worse than the best trivial predictor on the same data": [
-                    {k: v - p.trivials[k] for k, v in p.values.items()} for p in points
+                    {k: v - p.baselines[k] for k, v in p.values.items()} for p in points
                 ]
             }
             if quiet:

@@ -79,7 +79,7 @@ def _rgba(colour: str, alpha: float) -> str:
 def curves(lines: Lines, measure: str, *, large: bool = False) -> Drawn:
     """Draw mean error with 95 % bands, one panel for each algorithm.
 
-    No noise and the best trivial predictor are always beside.
+    No noise and the best baseline are always beside.
     """
     algorithms = lines.algorithms
     fig = make_subplots(
@@ -140,10 +140,10 @@ def curves(lines: Lines, measure: str, *, large: bool = False) -> Drawn:
                 **group,
             )
             rows += [numbers_of(algorithm, mechanism, lines.axis, x, p) for x, p in line]
-        trivial = _trivial(lines, algorithm, xs)
+        baseline = _baseline(lines, algorithm, xs)
         fig.add_scatter(
-            x=[x for x, _ in trivial],
-            y=[y for _, y in trivial],
+            x=[x for x, _ in baseline],
+            y=[y for _, y in baseline],
             mode="lines",
             name="best trivial predictor",
             line={"color": QUIET, "dash": "dot", "width": 3 if large else 1.5},
@@ -190,7 +190,7 @@ def enlarge(fig: go.Figure) -> None:
 
 def numbers_of(algorithm: str, mechanism: str, axis: str, x: float, p: Point) -> dict[str, object]:
     """A point as a row of "show the numbers"."""
-    apart = p.against_trivial
+    apart = p.against_baseline
     return {
         "algorithm": ALGORITHMS[algorithm].title,
         "noise": IDENTITY[mechanism].title,
@@ -199,7 +199,7 @@ def numbers_of(algorithm: str, mechanism: str, axis: str, x: float, p: Point) ->
         "half_width_95": p.half_width,
         "runs": len(p.values),
         "failed": p.failures,
-        "best_trivial": p.trivial,
+        "best_trivial": p.baseline,
         "minus_trivial": None if apart is None else apart.mean,
         "minus_trivial_half_width_95": None if apart is None else apart.half_width,
         "stated_epsilon": p.epsilon,
@@ -211,19 +211,19 @@ def numbers_of(algorithm: str, mechanism: str, axis: str, x: float, p: Point) ->
     }
 
 
-def _trivial(lines: Lines, algorithm: str, xs: Sequence[float]) -> list[tuple[float, float]]:
-    """Find the best trivial predictor at each x: it differs only where people do."""
+def _baseline(lines: Lines, algorithm: str, xs: Sequence[float]) -> list[tuple[float, float]]:
+    """Find the best baseline at each x: it differs only where people do."""
     found: dict[float, float] = {}
     for (a, _), line in lines.of.items():
         if a == algorithm:
             for x, p in line:
                 for spot in xs if math.isnan(x) else [x]:
-                    found.setdefault(spot, p.trivial)
+                    found.setdefault(spot, p.baseline)
     return sorted(found.items())
 
 
 def curve_sentences(lines: Lines) -> list[str]:
-    """Say where each algorithm stands against the trivial predictor."""
+    """Say where each algorithm stands against the baseline."""
     out = []
     word = "with" if lines.axis == "n_users" else "at"
     unit = {"n_users": "people", "variance": "variance"}.get(lines.axis, "ε")
@@ -235,7 +235,7 @@ def curve_sentences(lines: Lines) -> list[str]:
     for algorithm in lines.algorithms:
         for mechanism, line in lines.noisy(algorithm).items():
             name = f"**{ALGORITHMS[algorithm].title}, {IDENTITY[mechanism].title} noise**"
-            known = [(x, p, p.against_trivial) for x, p in line]
+            known = [(x, p, p.against_baseline) for x, p in line]
             if any(apart is None for _, _, apart in known):
                 out.append(f"{name} has one repetition: nothing here is told apart from chance.")
                 continue

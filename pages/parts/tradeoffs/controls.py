@@ -39,7 +39,7 @@ BY = {
 VIEWS = {"curves": "Curves", "pairs": "Differences", "frontier": "Best trade-offs"}
 NOISES = {name: IDENTITY[name].title for name in RUN_FAMILIES}
 DATASETS = {name: entry(name).title for name in names("ratings")}
-SOUND = {n: a.title for n, a in ALGORITHMS.items() if a.unit == "user" and a.rate is not None}
+GUARANTEED = {n: a.title for n, a in ALGORITHMS.items() if a.unit == "user" and a.rate is not None}
 NOMINAL = {n: a.title for n, a in ALGORITHMS.items() if TotalEpsilon in a.noise and not a.guarantee}
 AMOUNTS = {
     "total_epsilon": (0.5, 1.0, 2.0, 5.0, 10.0, 20.0),
@@ -159,7 +159,7 @@ def form() -> Form:
             "ratings each."
         )
     st.subheader("Method")
-    titles = SOUND if sound else NOMINAL
+    titles = GUARANTEED if sound else NOMINAL
     algorithms = controls.several(
         "Algorithms",
         f"t_algorithms_{protect}",

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from dpmc_core.datasets import user_datasets as shelf
+from dpmc_core.datasets import user_datasets
 from dpmc_core.experiments.store.store import StoreError
 from dpmc_core.experiments.sweeps import stored
 from dpmc_core.experiments.sweeps.spec import SweepSpec
@@ -62,7 +62,7 @@ class Live:
         view.progress_of(spec, done)
         view.views(self.shown, points, self._axis)
         view.counted(points, spec, self.asked.vary, self.asked.by)
-        view.take_away(spec, points)
+        view.export(spec, points)
 
     def _standing(self, job: jobs.Job) -> None:
         spec = job.specs[0]
@@ -101,7 +101,7 @@ class Live:
         )
         view.views(self.shown, points, self._axis, example=name)
         view.counted(points, shown, asked.vary, asked.by)
-        view.take_away(shown, points)
+        view.export(shown, points)
 
 
 def _stored_points(spec: SweepSpec) -> tuple[list[Point], int] | None:
@@ -114,7 +114,7 @@ def _stored_points(spec: SweepSpec) -> tuple[list[Point], int] | None:
 
 
 def _is_own(spec: SweepSpec) -> bool:
-    return shelf.is_own(str(dict(spec.base)["dataset"]))
+    return user_datasets.is_own(str(dict(spec.base)["dataset"]))
 
 
 def _length(spec: SweepSpec) -> None:

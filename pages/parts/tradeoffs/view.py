@@ -28,10 +28,10 @@ __all__ = [
     "axis_of",
     "counted",
     "example_for",
+    "export",
     "progress_of",
     "so_far",
     "stored_points",
-    "take_away",
     "views",
 ]
 
@@ -217,7 +217,7 @@ def counted(points: Sequence[Point], spec: SweepSpec, vary: str, by: str) -> Non
         )
 
 
-def take_away(spec: SweepSpec, points: Sequence[Point]) -> None:
+def export(spec: SweepSpec, points: Sequence[Point]) -> None:
     """Downloads and the same sweep elsewhere."""
     with st.expander(
         "Take it with you", icon=":material/download:", on_change="rerun", key="tradeoff-take"

@@ -9,7 +9,7 @@ import html
 
 import streamlit as st
 
-from dpmc_core.datasets import user_datasets as shelf
+from dpmc_core.datasets import user_datasets
 
 __all__ = ["address", "bar", "embedding"]
 
@@ -63,7 +63,7 @@ def bar() -> None:
             )
             + (
                 " Your own data does not travel with it: who opens it sees another set."
-                if any(shelf.current())
+                if any(user_datasets.current())
                 else ""
             )
         )

@@ -10,7 +10,7 @@ from dpmc_core.experiments import FactorResult
 from dpmc_core.wording import finite
 from pages.parts.factorization.charts import Learned
 
-__all__ = ["take_away"]
+__all__ = ["export"]
 
 
 def _ledger(result: FactorResult) -> str:
@@ -21,7 +21,7 @@ def _parts_csv(result: FactorResult) -> str:
     return str(pd.DataFrame(result.dictionary, index=list(result.clean.words) or None).to_csv())
 
 
-def take_away(items: list[Learned]) -> None:
+def export(items: list[Learned]) -> None:
     """Offer downloads, and the same runs elsewhere."""
     with st.expander(
         "Take it with you", icon=":material/download:", on_change="rerun", key="f-take"
