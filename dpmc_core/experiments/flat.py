@@ -1,6 +1,7 @@
 """From flat names and values to the parts of a spec: which config takes which value."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 from dpmc_core.config import changed, parameters, values_of
@@ -24,12 +25,13 @@ def default_algorithm(dataset: str) -> str:
     return USUAL["ratings" if issubclass(config_of(dataset), RatingsData) else "samples"][1]
 
 
-def known_names(cards: Iterable[Algorithm] | None = None) -> set[str]:
-    """All flat names that a spec can have, or those of some algorithms."""
-    kinds: set[type] = {card.config for card in (cards or ALGORITHMS.values())}
+@cache
+def known_names() -> frozenset[str]:
+    """All flat names that a spec can have."""
+    kinds: set[type] = {card.config for card in ALGORITHMS.values()}
     data = {config_of(name) for name in names()}
     found = {name for kind in kinds | data for name in parameters(kind)}
-    return found | {"task", "dataset", "algorithm", "seed", *_NOISE}
+    return frozenset(found | {"task", "dataset", "algorithm", "seed", *_NOISE})
 
 
 def parts_of(given: Mapping[str, Any], base: Any, *, strict: bool) -> dict[str, Any]:

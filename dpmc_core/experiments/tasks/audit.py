@@ -123,11 +123,12 @@ class AuditResult:
         }
 
 
-def audit_steps(spec: AuditSpec) -> Iterator[AuditResult]:
+def audit_steps(spec: AuditSpec, *, interim: bool = True) -> Iterator[AuditResult]:
     """Yield the ``AuditResult`` so far after each tenth of the numbers, or about twice a second
     while models are fitted.
 
-    Stop iterating to cancel. The last result does not depend on how often one was yielded.
+    Without ``interim`` the last only. Stop iterating to cancel. The last result does not depend on
+    how often one was yielded.
     """
     started = last = time.perf_counter()
     statement = _statement(spec)
@@ -138,7 +139,8 @@ def audit_steps(spec: AuditSpec) -> Iterator[AuditResult]:
         made[1].append(without)
         runs += len(with_alice)
         now = time.perf_counter()
-        if runs < spec.runs and (runs < _FEWEST or (len(with_alice) == 1 and now - last < _PAUSE)):
+        soon = runs < _FEWEST or (len(with_alice) == 1 and now - last < _PAUSE)
+        if runs < spec.runs and (soon or not interim):
             continue
         last = now
         yield AuditResult(
@@ -164,10 +166,7 @@ def audit(spec: AuditSpec) -> AuditResult:
     >>> result.beaten
     {'claimed': True}
     """
-    result = None
-    for result in audit_steps(spec):  # noqa: B007
-        pass
-    assert result is not None
+    (result,) = audit_steps(spec, interim=False)
     return result
 
 
