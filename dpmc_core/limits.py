@@ -150,13 +150,6 @@ LIMITS: dict[str, Limit] = {
         Limit("seed", 0, 2**32 - 1, "seed of every random choice", 0, integer=True),
         # private completion at user level
         Limit(
-            "total_epsilon",
-            0.01,
-            1000,
-            "total privacy loss ε of the whole run, one user added or removed",
-            1,
-        ),
-        Limit(
             "sigma",
             0,
             1e6,

@@ -48,7 +48,7 @@ AMOUNTS = {
 }
 NOMINAL_TOTALS = (20.0, 50.0, 100.0, 200.0)  # of twenty draws: the papers' noise is worth so much
 _LIMITS = {
-    "total_epsilon": "total_epsilon",
+    "total_epsilon": "total.epsilon",
     "epsilon": "nominal.epsilon",
     "variance": "variance.variance",
 }
@@ -184,7 +184,7 @@ def form() -> Form:
             "Numbers of people", "t_people", "n_users", (500, 1000, 2000, 4000, 8000), 8
         )
         amounts: tuple[float, ...] = (
-            controls.number("Total ε", "t_total", "total_epsilon", 1.0, step=0.5),
+            controls.number("Total ε", "t_total", "total.epsilon", 1.0, step=0.5),
         )
     else:
         usual_amounts = NOMINAL_TOTALS if by == "total_epsilon" and not sound else AMOUNTS[by]
