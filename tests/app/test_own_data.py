@@ -353,10 +353,12 @@ def test_settings_are_as_documented(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_log_is_lines_of_json_without_a_visitor(capfd: pytest.CaptureFixture[str]) -> None:
     job = jobs.start_task(lambda job: None)
-    while job.active:
+    lines: list[str] = []
+    until = time.monotonic() + 30
+    while not lines and time.monotonic() < until:  # it is written after the state is set
+        lines = [line for line in capfd.readouterr().err.splitlines() if line.startswith("{")]
         time.sleep(0.01)
-    time.sleep(0.1)
-    lines = [line for line in capfd.readouterr().err.splitlines() if line.startswith("{")]
+    assert job.state == "done"
     entry = json.loads(lines[-1])
     assert (entry["event"], entry["kind"], entry["state"]) == ("job", "task", "done")
     assert set(entry) <= {

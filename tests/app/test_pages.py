@@ -3,6 +3,7 @@
 It draws, its controls work, bad links are named, runs and failures behave.
 """
 
+import threading
 import time
 from pathlib import Path
 
@@ -331,16 +332,21 @@ class TestJobs:
         self.wait(jobs.start_task(lambda job: None))
 
     def test_cancel_stops_at_once_for_the_page(self) -> None:
+        begun, over = threading.Event(), threading.Event()
+
         def work(job: jobs.Job) -> None:
+            begun.set()
             while not job.stopped:
                 time.sleep(0.01)
+            over.set()
 
         job = jobs.start_task(work)
-        time.sleep(0.1)
+        assert begun.wait(30)
         assert job.state == "running"
         job.cancel()
         assert job.state == "cancelled"
-        time.sleep(0.2)
+        assert over.wait(30)
+        self.wait(jobs.start_task(lambda job: None))  # its thread is free again
         assert job.state == "cancelled"
 
     def test_a_new_job_replaces_the_old_and_the_queue_is_bounded(
