@@ -54,9 +54,11 @@ $(BIN)/python:
 	  echo "On Debian and Ubuntu: apt-get install python3-venv"; exit 1; }
 
 $(VENV)/.run-$(VERSIONS): $(RUN_FILE) | $(BIN)/python
+	rm -f $(VENV)/.run-* $(VENV)/.dev-*
 	$(BIN)/python -m pip install --quiet --upgrade -r $(RUN_FILE)
 	touch $@
 
 $(VENV)/.dev-$(VERSIONS): $(DEV_FILE) | $(BIN)/python
+	rm -f $(VENV)/.run-* $(VENV)/.dev-*
 	$(BIN)/python -m pip install --quiet --upgrade -r $(DEV_FILE)
 	touch $@ $(VENV)/.run-$(VERSIONS)

@@ -51,6 +51,4 @@ except ParameterError as error:
 lessons.bar()
 page.run()
 share.bar()
-warm(
-    "pages.parts.budget.counts", "pages.parts.home.picture"
-)  # last: the first visitor sees a page before all others are made quick
+warm()  # last: the first visitor sees a page before all others are made quick

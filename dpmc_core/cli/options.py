@@ -7,13 +7,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from dpmc_core.config import Parameter, parameters
-from dpmc_core.datasets.catalogue import names
+from dpmc_core.datasets.catalogue import entry, names
 from dpmc_core.datasets.configs import config_of
 from dpmc_core.errors import DPMCError, ParameterError
 from dpmc_core.experiments.algorithms import ALGORITHMS, of_task
-from dpmc_core.experiments.flat import default_algorithm
-from dpmc_core.experiments.spec import RunSpec
+from dpmc_core.experiments.flat import USUAL, default_algorithm
+from dpmc_core.experiments.presets import WELL_REGULARISED, preset
+from dpmc_core.experiments.spec import RunSpec, read_json
 from dpmc_core.limits import LIMITS
+from dpmc_core.privacy.algorithm import Algorithm
 from dpmc_core.privacy.noise import MECHANISMS, NominalEpsilon, ReleaseVariance, TotalEpsilon
 
 __all__ = ["Parser", "add_parameters", "add_spec", "parsed", "spec_of", "whole"]
@@ -119,7 +121,7 @@ def spec_of(arguments: argparse.Namespace, tasks: Sequence[str], own: str | None
         allowed = f"left out, as {arguments.algorithm} is named already"
         raise ParameterError("algorithm", old, allowed)
     name = arguments.algorithm or old
-    base = RunSpec.from_json(arguments.spec) if arguments.spec else None
+    base = _read_spec(arguments.spec) if arguments.spec else None
     if base is not None and base.task not in tasks:
         raise ParameterError("spec", base.card.name, "a spec of " + " or ".join(tasks))
     if name is not None:
@@ -129,10 +131,12 @@ def spec_of(arguments: argparse.Namespace, tasks: Sequence[str], own: str | None
     if own is not None:
         typed["dataset"] = own
     dataset = typed.get("dataset", None if base is None else base.dataset)
+    holds = ("images", "documents") if "factorize" in tasks else ("ratings",)
+    if dataset is not None:
+        entry(dataset, *holds)
     if name is None:
         name = base.card.name if base else _usual(tasks, dataset, typed.get("task"))
         typed["algorithm"] = name
-    holds = ("images", "documents") if "factorize" in tasks else ("ratings",)
     data = config_of(dataset, *holds) if dataset else None
     known = {**_of(c.config for c in cards.values()), **(_of([data]) if data else {})}
     known = {**_of(config_of(n) for n in names(*holds)), **known, **_AMOUNTS}
@@ -140,12 +144,38 @@ def spec_of(arguments: argparse.Namespace, tasks: Sequence[str], own: str | None
     values = {n: known[n].parse(v) if n in known else v for n, v in typed.items()}
     if base is not None:
         return base.replace(**values)
+    if dataset is None:
+        values = {**_suited(ALGORITHMS[name]), **values}
     if old is None:
         return RunSpec.of(values)
     spec = RunSpec.fitting(values)
     kept = spec.flat().keys() | {"task", "epsilon", "dataset"}
     if left := [n for n in values if n not in kept]:
         print(f"left out for {spec.card.title}: {', '.join(left)}", file=sys.stderr)
+    return spec
+
+
+def _suited(card: Algorithm) -> dict[str, Any]:
+    """What suits the small made set that is taken where none is named; elsewhere a card's defaults.
+
+    Algorithms with a guarantee keep theirs: on 300 users none is of use.
+    """
+    if "rate" not in card.tasks or card.guarantee:
+        return {}
+    suited = preset(WELL_REGULARISED, USUAL["ratings"][0])
+    return {n: suited[n] for n in ("rank", "reg") if n in parameters(card.config)}
+
+
+def _read_spec(text: str) -> RunSpec:
+    """A spec from JSON; what a spec of version 1 said in vain is told on standard error."""
+    raw = read_json(text)
+    if not isinstance(raw, Mapping) or raw.get("version", 1) != 1:
+        return RunSpec.from_dict(raw)
+    spec, left = RunSpec.from_version_1(raw)
+    if left:
+        print(f"left out for {spec.card.title}: {', '.join(left)}", file=sys.stderr)
+    if spec.card.guarantee and spec.noise.kind != "none":
+        print("its noise is not that of the release that wrote this spec", file=sys.stderr)
     return spec
 
 

@@ -92,6 +92,13 @@ def _config(kind: type[Any], base: Any, left: dict[str, Any], dataset: str = "")
     return kind(**({"dataset": dataset} if dataset else {}), **values)
 
 
+def _no_amount(named: Mapping[str, Any]) -> None:
+    for name, value in named.items():
+        if name != "delta":
+            allowed = "left out without noise; choose a mechanism to use it"
+            raise ParameterError(name, value, allowed)
+
+
 def _noise(card: Algorithm, left: dict[str, Any], base: Any, *, strict: bool) -> Noise:
     before = NoNoise() if base is None else base.noise
     given = {name: left.pop(name) for name in _NOISE if name in left}
@@ -99,6 +106,8 @@ def _noise(card: Algorithm, left: dict[str, Any], base: Any, *, strict: bool) ->
     mechanism = named.pop("mechanism", before.mechanism)
     if mechanism not in MECHANISMS:
         raise ParameterError("mechanism", mechanism, "one of " + ", ".join(MECHANISMS))
+    if "mechanism" not in given and mechanism == "none":
+        _no_amount(named)  # never a run without noise where somebody asked for an amount of it
     if not strict and not card.noise:
         mechanism = "none"
     if not strict and mechanism == "none":
@@ -107,10 +116,7 @@ def _noise(card: Algorithm, left: dict[str, Any], base: Any, *, strict: bool) ->
     if not strict and not shaped:
         named.pop("alpha", None)
     if mechanism == "none":
-        for name, value in named.items():
-            if name != "delta":
-                allowed = "left out without noise; choose a mechanism to use it"
-                raise ParameterError(name, value, allowed)
+        _no_amount(named)
         return NoNoise()
     kinds = card.noise or tuple(KINDS.values())[1:]
     amounts = [name for name in AMOUNTS if name in named]

@@ -13,7 +13,7 @@ from dpmc_core.config import Choice, Config, changed, values_of
 from dpmc_core.datasets import user_datasets
 from dpmc_core.errors import ParameterError
 from dpmc_core.experiments.algorithms import ALGORITHMS, of_task
-from dpmc_core.experiments.flat import AMOUNTS, USUAL, default_algorithm, known_names, parts_of
+from dpmc_core.experiments.flat import AMOUNTS, default_algorithm, known_names, parts_of
 from dpmc_core.experiments.version_1 import translated
 from dpmc_core.limits import LIMITS
 from dpmc_core.privacy.algorithm import Algorithm
@@ -47,6 +47,12 @@ class RunSpec(Config):
             allowed = "one of " + ", ".join(of_task(self.task)) + f" for the task {self.task}"
             raise ParameterError("algorithm", card.name, allowed)
         card.check_noise(self.noise)
+        for part in (self.data, self.algorithm):  # what no spec names would be no part of its seed
+            if part != type(part)(**values_of(part)):
+                allowed = (
+                    "one whose settings are all parameters; noise is named by the spec's noise"
+                )
+                raise ParameterError("config", type(part).__name__, allowed)
         if self.task == "recommend" and self.data.split != "random":
             allowed = "random for the task recommend, which holds out users, not ratings"
             raise ParameterError("split", self.data.split, allowed)
@@ -182,7 +188,7 @@ class RunSpec(Config):
             raise ParameterError(
                 "spec field", min(unknown), "one of task, data, algorithm, noise, seed"
             )
-        if amount not in KINDS:
+        if not isinstance(amount, str) or amount not in KINDS:
             raise ParameterError("amount", amount, "one of " + ", ".join(KINDS))
         kind = KINDS[amount]
         noise = parts["noise"]
@@ -213,14 +219,13 @@ class RunSpec(Config):
         """The command line that makes this run.
 
         >>> RunSpec.of(mechanism="huber", variance=2, rank=8).command()
-        'python -m dpmc_core complete als --rank 8 --mechanism huber --variance 2'
+        'python -m dpmc_core complete als --dataset low-rank --rank 8 --mechanism huber --variance 2'
         """
         command = "factorize" if self.task == "factorize" else "complete"
         mine = user_datasets.is_own(self.dataset)
         brought = [user_datasets.find(self.dataset).words()] if mine else []
-        usual = USUAL["samples" if self.task == "factorize" else "ratings"][0]
         said = {n: v for n, v in self.changes().items() if n != "algorithm"}
-        if mine or self.dataset == usual:
+        if mine:
             said.pop("dataset")
         words = [f"--{name.replace('_', '-')} {_word(value)}" for name, value in said.items()]
         return " ".join([f"python -m dpmc_core {command} {self.card.name}", *brought, *words])

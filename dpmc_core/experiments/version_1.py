@@ -108,6 +108,11 @@ def translated(raw: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]
         if field not in usual:
             raise ParameterError("spec field", field, "one of " + ", ".join(sorted(usual)))
     whole = {**usual, **given}
+    if whole["mechanism"] == "none":
+        for field in ("variance", "epsilon", "alpha"):
+            if whole.get(field) is not None:
+                allowed = "left out without noise; choose a mechanism to use it"
+                raise ParameterError(field, whole[field], allowed)
     for field in ("rounds", "inner") if samples else ():
         if whole[field] == 0:  # the algorithm's own number
             del whole[field]

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from dpmc_core import limits
 from dpmc_core.experiments.algorithms import ALGORITHMS
 from dpmc_core.experiments.spec import RunSpec
 
@@ -56,7 +57,7 @@ def _quiet(s: Settings, algorithm: str, **changes: Any) -> RunSpec:
 
 
 def _total(s: Settings) -> float:
-    return float(s.get("epsilon") or 1.0)
+    return limits.check("epsilon", s.get("epsilon") or 1.0)
 
 
 def _title(algorithm: str) -> str:
@@ -140,7 +141,7 @@ def _by_round(s: Settings) -> list[Cell]:
     alike = {n: v for n, v in published.items() if n not in ("rounds", "inner")}
     alike["neighbours"] = "replace-one"
     rounds = _quiet(s, "private-nmf-published").length
-    delta = float(s.get("delta", 1e-5))
+    delta = limits.check("account_delta", s.get("delta", 1e-5))
     total = {e: overall_epsilon(e, rounds, delta) for e in ROUND_EPSILONS}
     name = "private-nmf-published"
     return (

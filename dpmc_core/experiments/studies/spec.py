@@ -74,13 +74,18 @@ class StudySpec:
     seeds: int = 3
 
     def __post_init__(self) -> None:
+        if self.room not in STUDIES:
+            raise ParameterError("room", self.room, "one of " + ", ".join(STUDIES))
         if self.kind not in STUDIES[self.room]:
             raise ParameterError("study", self.kind, "one of " + ", ".join(STUDIES[self.room]))
-        limits.check_int("study_seeds", self.seeds)
+        object.__setattr__(self, "seeds", limits.check_int("study_seeds", self.seeds))
         base = self.base
         if base.task == "recommend" or dict(self.settings).get("task") == "recommend":
             raise ParameterError("task", base.task, "rate: the studies are of predicted ratings")
         if self.room == "completion":
+            if base.task != "rate":
+                allowed = "an algorithm that predicts ratings"
+                raise ParameterError("algorithm", base.card.name, allowed)
             if base.data.split != "random":
                 allowed = "random: every seed of a study has a split of its own"
                 raise ParameterError("split", base.data.split, allowed)

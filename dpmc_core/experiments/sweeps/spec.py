@@ -226,9 +226,8 @@ class SweepSpec:
         """From a mapping as a TOML file has it. Raises ``ParameterError``."""
         if not isinstance(raw, Mapping):
             raise ParameterError("sweep", raw, "a table with base and grid")
-        given = {("grids" if name == "grid" else name): value for name, value in raw.items()}
-        given = _known(given)
-        base, grids = given.get("base", {}), given.get("grids", [{}])
+        given = _known(raw)
+        base, grids = given.get("base", {}), given.pop("grid", [{}])
         grids = [grids] if isinstance(grids, Mapping) else grids
         if not isinstance(base, Mapping):
             raise ParameterError("base", base, "a table of settings, as [base] begins one")
@@ -275,7 +274,7 @@ class SweepSpec:
 
 
 def _known(given: Mapping[str, Any]) -> dict[str, Any]:
-    known = {f.name for f in fields(SweepSpec)}
+    known = {f.name for f in fields(SweepSpec)} - {"grids"} | {"grid"}
     for name in given:
         if name not in known:
             raise ParameterError("sweep field", str(name), "one of " + ", ".join(sorted(known)))

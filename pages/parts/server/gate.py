@@ -64,7 +64,7 @@ class Gate:
     async def _upload(self, visit: str, scope: Scope, receive: Receive, send: Send) -> None:
         largest = config.get_option("server.maxUploadSize") * 2**20
         declared = Headers(scope=scope).get("content-length", "")
-        size = int(declared) if declared.isdecimal() else largest
+        size = int(declared) if declared.isdecimal() and len(declared) < 20 else largest
         here, everywhere = _unread(visit)
         if here + self._coming[visit] + size > UPLOADS_OF_ONE * largest:
             refusal = (

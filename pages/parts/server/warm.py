@@ -24,35 +24,37 @@ from pages.parts.server import jobs
 
 __all__ = ["warm"]
 
+# modules whose ``make_ahead`` computes what most visitors ask for
+_AHEAD = ("pages.parts.budget.counts", "pages.parts.home.picture")
 _TIDY_SECONDS = 20.0
 _once = threading.Lock()
 
 
-def warm(*ahead: str) -> None:
-    """Start the worker processes and load the code of all pages, where there are visitors.
+def warm() -> None:
+    """Start the worker processes and load the code of all pages, where there are visitors; once.
 
-    ``ahead`` names modules whose ``make_ahead`` computes what most visitors ask for. The garbage
-    collector is kept off what was loaded: looking through it takes longer than a script.
+    The garbage collector is kept off what was loaded: looking through it takes longer than a
+    script.
     """
     if runtime.exists():
         with _once:
-            _warmed(ahead)
+            _warmed()
 
 
 @lru_cache(maxsize=1)
-def _warmed(ahead: tuple[str, ...]) -> None:
+def _warmed() -> None:
     jobs.workers_start()
-    threading.Thread(target=_settle, args=(ahead,), name="dpmc-settle", daemon=True).start()
+    threading.Thread(target=_settle, name="dpmc-settle", daemon=True).start()
 
 
-def _settle(ahead: tuple[str, ...]) -> None:
+def _settle() -> None:
     with suppress(ImportError, RuntimeError):  # a server that stops meanwhile needs none of this
         for module in pkgutil.walk_packages(pages.parts.__path__, "pages.parts."):
             importlib.import_module(module.name)
         gc.collect()
         gc.freeze()
         with suppress(DPMCError):
-            for name in ahead:
+            for name in _AHEAD:
                 importlib.import_module(name).make_ahead()
     while True:
         time.sleep(_TIDY_SECONDS)
