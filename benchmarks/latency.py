@@ -21,7 +21,7 @@ from benchmarks.visitor import PAGES, ROOT, running_app
 
 def server_times() -> None:
     """Slider moves in process."""
-    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).run()
+    app = AppTest.from_file(str(ROOT / "pages" / "main.py"), default_timeout=60).run()
     app.switch_page("mechanisms.py").run()
     taken = []
     for k in range(30):

@@ -244,9 +244,15 @@ def check(name: str, value: object) -> float:
     return LIMITS[name].check(value)
 
 
-def check_int(name: str, value: object) -> int:
-    """As ``check``, returning an ``int``; a fraction is refused, never rounded."""
-    return int(LIMITS[name].check(value))
+def check_int(name: str, value: object, *, said: str = "") -> int:
+    """As ``check``, returning an ``int``; a fraction is refused, never rounded.
+
+    ``said`` is what the user calls it, where that is not ``name``.
+    """
+    try:
+        return int(LIMITS[name].check(value))
+    except ParameterError as error:
+        raise ParameterError(said or name, value, error.allowed) from None
 
 
 def parse(name: str, text: object) -> float:

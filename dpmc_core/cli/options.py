@@ -94,7 +94,9 @@ def add_spec(parser: argparse.ArgumentParser, tasks: Sequence[str], argv: Sequen
         visible = any(c.noise for c in mine) and (name in amounts or name in ("alpha", "delta"))
         text = f"{_MEANINGS.get(name, p.meaning)}; {p.allowed}" if visible else argparse.SUPPRESS
         noise.add_argument(f"--{name.replace('_', '-')}", metavar="X", help=text)
-    group = parser.add_argument_group(mine[0].title if chosen else "algorithm")
+    group = parser.add_argument_group(
+        mine[0].title if chosen else "algorithm", mine[0].origin if chosen else None
+    )
     everything = _of(card.config for card in cards.values())
     own = _of(card.config for card in mine)
     add_parameters(group, {**everything, **own}, own)

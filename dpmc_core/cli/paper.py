@@ -8,7 +8,7 @@ import argparse
 import sys
 from typing import Any
 
-from dpmc_core import limits
+from dpmc_core.cli.options import parsed
 from dpmc_core.errors import ParameterError
 from dpmc_core.experiments.papers import ENTRIES, compute, rows_of
 from dpmc_core.experiments.papers.compute import stored, verdict_of, write
@@ -50,10 +50,9 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
     names = [e.id for e in ENTRIES if e.computed]
     if arguments.entry not in names:
         raise ParameterError("paper", arguments.entry, "one of " + ", ".join(names))
-    trials = (
-        None if arguments.trials is None else int(limits.parse("sweep_seeds", arguments.trials))
-    )
-    jobs = int(limits.parse("sweep_jobs", arguments.jobs))
+    asked = arguments.trials
+    trials = None if asked is None else int(parsed("trials", "sweep_seeds", asked))
+    jobs = int(parsed("jobs", "sweep_jobs", arguments.jobs))
     with RunStore(arguments.store) as store:
         result = compute(
             arguments.entry,

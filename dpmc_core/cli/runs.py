@@ -110,5 +110,5 @@ def write_frame(frame: pd.DataFrame, file: str) -> None:
             raise ParameterError("file", file, "a name that ends in .csv or .parquet")
     except OSError as error:
         raise ParameterError(
-            "file", file, f"a place that can be written ({error.strerror})"
+            "file", file, f"a place that can be written ({error.strerror or error})"
         ) from None

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from dpmc_core import limits
+from dpmc_core.cli.options import parsed
 from dpmc_core.errors import ParameterError
 from dpmc_core.experiments.store.store import RunStore
 from dpmc_core.experiments.sweeps.spec import SweepSpec
@@ -48,12 +48,16 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
     """Make the runs of a sweep; stopped by Ctrl-C, the same command goes on."""
     try:
         text = Path(arguments.file).read_text(encoding="utf-8")
+        spec = SweepSpec.from_toml(text)
     except (OSError, UnicodeDecodeError) as error:
-        raise ParameterError(
-            "sweep file", arguments.file, f"a TOML file that can be read ({error})"
-        ) from None
-    spec = SweepSpec.from_toml(text)
-    jobs = int(limits.parse("sweep_jobs", arguments.jobs))
+        why = getattr(error, "strerror", None) or "it is not UTF-8 text"
+        allowed = f"a TOML file that can be read ({why})"
+        raise ParameterError("sweep file", arguments.file, allowed) from None
+    except ParameterError as error:
+        if error.name != "sweep file":
+            raise
+        raise ParameterError("sweep file", arguments.file, error.allowed) from None
+    jobs = int(parsed("jobs", "sweep_jobs", arguments.jobs))
     last, said = None, -_EVERY
     with RunStore(arguments.store) as store:
         try:

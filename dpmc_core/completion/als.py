@@ -81,6 +81,7 @@ ALGORITHMS = (
         summary="Alternating least squares: all users exactly, then all items, with one noise "
         "vector per item and iteration.",
         source="huber-paper, Algorithm 1",
+        tuned="MovieLens 100K",
         config=ALSConfig,
         order=1,
         noise=(ReleaseVariance, NominalEpsilon, TotalEpsilon),

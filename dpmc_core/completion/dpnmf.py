@@ -190,6 +190,7 @@ ALGORITHMS = (
         summary="Non-negative factors; the coefficients of every item's objective get noise in "
         "each iteration. Nominal: users' vectors are not protected.",
         source="after Ran et al. 2022 (abstract); nmf-paper, section 4.4",
+        tuned="MovieLens 100K, on other splits than the tables'",
         config=DPNMFConfig,
         order=4,
         noise=(ReleaseVariance, NominalEpsilon),

@@ -168,6 +168,7 @@ ALGORITHMS = (
         summary="Per round one noisy second moment of residuals, one direction, and a step that "
         "every user takes alone.",
         source="Jain, Thakkar & Thakurta 2018",
+        tuned="MovieLens 100K, on other splits than the tables'",
         config=FrankWolfeConfig,
         order=9,
         noise=(TotalEpsilon,),

@@ -162,6 +162,7 @@ ALGORITHMS = (
         summary="The item pass uses the Huber loss, solved by K reweighted least squares, each "
         "with fresh noise.",
         source="huber-paper, Algorithms 2 and 3; huber-thesis, section 4.6",
+        tuned="MovieLens 100K",
         config=IRLSConfig,
         order=2,
         noise=(ReleaseVariance, NominalEpsilon, TotalEpsilon),
@@ -174,6 +175,7 @@ ALGORITHMS = (
         title="IRLS-2",
         summary="IRLS with K = 2 reweightings per item pass: the papers' cheap variant.",
         source="huber-paper, section 4 (Tables 4 and 5)",
+        tuned="MovieLens 100K",
         config=IRLS2Config,
         order=3,
         noise=(ReleaseVariance, NominalEpsilon, TotalEpsilon),

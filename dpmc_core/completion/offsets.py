@@ -190,6 +190,7 @@ ALGORITHMS = (
         summary="The trivial predictor made private: noisy item offsets, and every user's own "
         "mean.",
         source="this project (findings 11)",
+        tuned="MovieLens 1M and 100K",
         config=PrivateMeansConfig,
         order=7,
         noise=(TotalEpsilon,),

@@ -106,6 +106,7 @@ ALGORITHMS = (
         summary="Noisy item offsets, then the top directions of a noisy covariance of what is "
         "left.",
         source="after McSherry & Mironov 2009",
+        tuned="MovieLens 100K",
         config=PrivateSVDConfig,
         order=10,
         noise=(TotalEpsilon,),

@@ -32,6 +32,8 @@ def _lines() -> Iterator[str]:
     for card in ALGORITHMS.values():
         kinds = ", ".join(f"`{kind.amount()}`" for kind in card.noise) or "none"
         yield f"### {card.title} (`{card.name}`)\n\nNoise is given by: {kinds}.\n"
+        if card.tuned:
+            yield f"Defaults chosen on {card.tuned}.\n"
         yield from _rows(parameters(card.config))
     yield "## Noise\n"
     for kind in list(KINDS.values())[1:]:

@@ -47,12 +47,10 @@ class RunSpec(Config):
             allowed = "one of " + ", ".join(of_task(self.task)) + f" for the task {self.task}"
             raise ParameterError("algorithm", card.name, allowed)
         card.check_noise(self.noise)
-        for part in (self.data, self.algorithm):  # what no spec names would be no part of its seed
-            if part != type(part)(**values_of(part)):
-                allowed = (
-                    "one whose settings are all parameters; noise is named by the spec's noise"
-                )
-                raise ParameterError("config", type(part).__name__, allowed)
+        config = self.algorithm
+        if config != type(config)(**values_of(config)):  # it would be no part of the noise's seed
+            allowed = "one whose settings are all parameters; the spec's noise sets the noise"
+            raise ParameterError("config", type(config).__name__, allowed)
         if self.task == "recommend" and self.data.split != "random":
             allowed = "random for the task recommend, which holds out users, not ratings"
             raise ParameterError("split", self.data.split, allowed)

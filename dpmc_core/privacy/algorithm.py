@@ -33,7 +33,8 @@ def with_mechanism(config: Any, noise: Noise, data: Any) -> Any:
 class Algorithm:
     """An algorithm as visitors, the command line and runs meet it.
 
-    ``noise`` lists the kinds of amount it takes, the usual one first; empty: it has no private
+    ``tuned`` names the data on which its defaults were chosen, which flatter it there; ``noise``
+    lists the kinds of amount it takes, the usual one first; empty: it has no private
     form. ``unit`` is whom its noise is about ("rating", "user", or "sample" for an image or
     document); ``guarantee`` says that every sensitivity is derived. ``prepare(config, noise,
     data)`` puts the noise into the config. ``rate(ratings, config, rng, workers)``,
@@ -45,6 +46,7 @@ class Algorithm:
     title: str
     summary: str
     source: str
+    tuned: str = ""
     config: type[Config]
     order: int = 1000
     noise: tuple[type[Noise], ...] = ()
@@ -57,6 +59,11 @@ class Algorithm:
     factorize: Solver | None = None
     steps: int | None = None
     images_only: bool = False
+
+    @property
+    def origin(self) -> str:
+        """Its source, and the data on which its defaults were chosen."""
+        return f"{self.source}; defaults chosen on {self.tuned}" if self.tuned else self.source
 
     @property
     def tasks(self) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ import gc
 import json
 import re
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from inspect import signature
@@ -20,7 +21,7 @@ from streamlit.testing.v1 import AppTest
 from dpmc_core.datasets import user_datasets
 from dpmc_core.errors import DPMCError, ParameterError
 from dpmc_core.experiments.store.store import RunStore
-from pages.parts.server import jobs, settings
+from pages.parts.server import jobs, settings, warm
 from pages.parts.server import sandbox as aside
 from pages.parts.server import user_data as own_data
 from tests.apart import run_apart
@@ -386,3 +387,21 @@ def test_sessions_that_are_over_can_be_dropped() -> None:
     )
     assert manager._session_storage is over
     assert callable(Runtime._get_async_objs)
+
+
+def test_a_server_warms_up_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both its start and each visitor's script ask for it."""
+    begun: list[str] = []
+    monkeypatch.setattr(warm.runtime, "exists", lambda: True)
+    monkeypatch.setattr(warm.jobs, "workers_start", lambda: begun.append("workers"))
+    monkeypatch.setattr(warm, "_settle", lambda: begun.append("settle"))
+    warm._warmed.cache_clear()
+    try:
+        for _ in range(3):
+            warm.warm()
+        names = {t for t in threading.enumerate() if t.name == "dpmc-settle"}
+        for thread in names:
+            thread.join(10)
+        assert begun == ["workers", "settle"]
+    finally:
+        warm._warmed.cache_clear()

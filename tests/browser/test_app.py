@@ -416,3 +416,30 @@ def test_the_first_visitor_of_a_server_who_follows_a_deep_link_sees_the_whole_fr
         expect(page.get_by_text("ε of every noise").first).to_be_visible()
         assert "m_epsilon=2" in page.url
         context.close()
+
+
+@pytest.mark.parametrize(
+    ("path", "others", "key"),
+    [
+        ("/mechanisms", ("free", "ε", "variance", "free"), "m_delta"),
+        ("/budget", ("ε of one release", "variance"), "u_delta"),
+        ("/tradeoffs", ("how many people", "the amount of noise"), "t_delta"),
+    ],
+)
+def test_settings_that_are_folded_stay_open_and_in_the_address(
+    page: Page, app_url: str, path: str, others: tuple[str, ...], key: str
+) -> None:
+    """Other controls come and go above them when the mode changes."""
+    page.goto(app_url + path)
+    ready(page)
+    page.locator('[data-testid="stSidebar"] summary').filter(has_text="More").click()
+    box = page.locator(f".st-key-{key} input")
+    for k, name in enumerate(others):
+        page.locator('[data-testid="stSidebar"]').get_by_role(
+            "radio", name=name, exact=True
+        ).click()
+        ready(page)
+        expect(box).to_be_visible()
+        box.fill(f"0.0{k + 1}")
+        box.press("Enter")
+        page.wait_for_url(re.compile(rf"{key}=0\.0{k + 1}(&|$)"))

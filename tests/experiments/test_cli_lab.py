@@ -71,7 +71,7 @@ def test_a_sweep_its_runs_and_what_becomes_of_them(
     ("words", "message"),
     [
         (["sweep", "nowhere.toml"], "sweep file = 'nowhere.toml' is not allowed"),
-        (["sweep", "FILE", "--jobs", "0"], "sweep_jobs = '0' is not allowed"),
+        (["sweep", "FILE", "--jobs", "0"], "jobs = '0' is not allowed"),
         (
             ["sweep", "FILE", "--scheduler", "tcp://127.0.0.1:1"],
             "No Dask scheduler answers at 'tcp://127.0.0.1:1'",
@@ -83,7 +83,7 @@ def test_a_sweep_its_runs_and_what_becomes_of_them(
             ["paper", "huber-table-99"],
             "paper = 'huber-table-99' is not allowed: it must be one of huber-table-1",
         ),
-        (["paper", "huber-table-1", "--trials", "many"], "sweep_seeds = 'many' is not allowed"),
+        (["paper", "huber-table-1", "--trials", "many"], "trials = 'many' is not allowed"),
     ],
 )
 def test_mistakes_are_one_sentence(

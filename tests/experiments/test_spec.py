@@ -1,5 +1,6 @@
 """Specs of any algorithm: there and back, in all forms, and those of the first release."""
 
+import json
 import re
 import sys
 from collections.abc import Iterator
@@ -24,7 +25,7 @@ from dpmc_core.experiments.flat import known_names
 from dpmc_core.experiments.store.records import Record, kind_of, spec_of
 from dpmc_core.experiments.store.store import RunStore
 from dpmc_core.privacy.algorithm import Algorithm
-from dpmc_core.privacy.noise import KINDS, NoNoise
+from dpmc_core.privacy.noise import KINDS, NoNoise, RoundEpsilon
 
 # the first release's flat specs: all fields with their values where none was named
 RATINGS: dict[str, Any] = {
@@ -782,3 +783,60 @@ def test_a_flat_name_has_one_meaning() -> None:
         for other in groups[:k]:
             assert not one & other
     assert len({card.config for card in CARDS}) == len(CARDS)  # by which a spec finds its card
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["complete", "--dataset", "skewed", "--algorithm", "private-means", "--epsilon", "1"],
+        ["complete", "--algorithm", "dpals", "--total-epsilon", "1"],
+        ["complete", "private-means", "--epsilon", "1"],
+        ["complete", "--spec", '{"algorithm": "private-means", "epsilon": 1.0}'],
+        ["factorize", "--algorithm", "private-nmf", "--dataset", "cartoon", "--epsilon", "5"],
+    ],
+)
+def test_an_amount_of_noise_without_a_mechanism_is_never_a_run_without_noise(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(words) == 2
+    assert "left out without noise; choose a mechanism" in capsys.readouterr().err
+
+
+def test_what_an_old_spec_said_in_vain_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    old = (
+        '{"algorithm": "private-means", "dataset": "skewed", "mechanism": "gaussian", '
+        '"epsilon": 1, "rank": 9, "n_ratings": 2000, "version": 1}'
+    )
+    assert main(["complete", "--spec", old]) == 0
+    said = capsys.readouterr().err
+    assert "left out for Private means: rank" in said
+    assert "its noise is not that of the release" in said
+
+
+def test_a_spec_holds_nothing_that_it_does_not_name() -> None:
+    """What is not named would be no part of the seed of the noise: two runs would share it."""
+    data, card = config_of("skewed")(dataset="skewed"), ALGORITHMS["dpals"]
+    with pytest.raises(ParameterError, match="whose settings are all parameters"):
+        RunSpec(task="rate", data=data, algorithm=card.config(sigma_preparation=40.0))
+    noise = RoundEpsilon(mechanism="gaussian", epsilon=1.0)
+    with pytest.raises(ParameterError, match=r"nominal_epsilon = 1.0.*left out for"):
+        RunSpec(task="rate", data=data, algorithm=ALGORITHMS["als"].config(), noise=noise)
+
+
+def test_without_a_dataset_the_defaults_suit_the_small_set(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["complete", "als"]) == 0
+    assert ": beaten" in capsys.readouterr().out
+    asked = RunSpec.of(rank=32, reg=10.0)
+    words = asked.command().removeprefix("python -m dpmc_core ").split()
+    assert "--dataset low-rank" in asked.command()
+    assert main([*words, "--json", "--iterations", "1"]) == 0
+    found = json.loads(capsys.readouterr().out.splitlines()[-1])["spec"]["algorithm"]
+    assert (found["rank"], found["reg"]) == (32, 10.0)
+
+
+@pytest.mark.parametrize("amount", [[], {"a": 1}, 3, None, "much"])
+def test_an_amount_of_no_kind_is_one_sentence(amount: Any) -> None:
+    with pytest.raises(ParameterError, match="amount = "):
+        RunSpec.from_dict({"version": 2, "noise": {"amount": amount}})

@@ -87,7 +87,7 @@ def test_some_users_stay_with_all_their_ratings() -> None:
 def test_bad_studies_are_refused_before_the_first_run() -> None:
     with pytest.raises(ParameterError, match="study = 'nothing'"):
         asked("nothing")
-    with pytest.raises(ParameterError, match="study_seeds"):
+    with pytest.raises(ParameterError, match="seeds = 0"):
         asked("rank", 0)
     with pytest.raises(ParameterError, match="task = 'recommend'"):
         asked("rank", task="recommend")

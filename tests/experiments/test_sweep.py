@@ -293,7 +293,7 @@ def test_what_cannot_be_kept_is_put_elsewhere(
             "by total_epsilon",
         ),
         (("[base]", "[base"), "sweep file = "),
-        (("seeds = 2", "seeds = 0"), "sweep_seeds = 0 is not allowed"),
+        (("seeds = 2", "seeds = 0"), "seeds = 0 is not allowed"),
         (("seeds = 2", "seeds = 9000"), "at most 100,000 runs"),
         (("seeds = 2", "speed = 2"), "sweep field = 'speed' is not allowed: it must be one of"),
         (("rank = 2", "rank = [2]"), "rank = [2] is not allowed: it must be a number or a name"),

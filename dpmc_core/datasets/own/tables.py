@@ -184,7 +184,7 @@ def ratings_of(
             f"{file} leaves {counted(len(rows), 'rating', 'ratings')} of "
             f"{counted(len(item_names), 'item', 'items')} by "
             f"{counted(len(user_names), 'user', 'users')} with the columns as chosen; at least "
-            "10 ratings, 2 items and 2 users are needed."
+            "10 ratings, 2 items and 2 users are needed." + "".join(f" {note}" for note in notes)
         )
     values = rows["value"].to_numpy(dtype=np.float64)
     least, most = float(values.min()), float(values.max())

@@ -78,7 +78,7 @@ class StudySpec:
             raise ParameterError("room", self.room, "one of " + ", ".join(STUDIES))
         if self.kind not in STUDIES[self.room]:
             raise ParameterError("study", self.kind, "one of " + ", ".join(STUDIES[self.room]))
-        object.__setattr__(self, "seeds", limits.check_int("study_seeds", self.seeds))
+        object.__setattr__(self, "seeds", limits.check_int("study_seeds", self.seeds, said="seeds"))
         base = self.base
         if base.task == "recommend" or dict(self.settings).get("task") == "recommend":
             raise ParameterError("task", base.task, "rate: the studies are of predicted ratings")

@@ -104,7 +104,7 @@ class SweepSpec:
             raise ParameterError("kind", self.kind, "one of " + ", ".join(KINDS))
         if not isinstance(self.fresh_data, bool):
             raise ParameterError("fresh_data", self.fresh_data, "true or false")
-        object.__setattr__(self, "seeds", limits.check_int("sweep_seeds", self.seeds))
+        object.__setattr__(self, "seeds", limits.check_int("sweep_seeds", self.seeds, said="seeds"))
         object.__setattr__(self, "seed", limits.check_int("seed", self.seed))
         known = known_names()
         for name in [n for n, _ in self.base] + [n for grid in self.grids for n, _ in grid]:
@@ -269,7 +269,8 @@ class SweepSpec:
         try:
             raw = tomllib.loads(text)
         except (tomllib.TOMLDecodeError, RecursionError) as error:
-            raise ParameterError("sweep file", str(error), "TOML, as README's example") from None
+            allowed = f"TOML, as README's example ({error})"
+            raise ParameterError("sweep file", text[:40], allowed) from None
         return cls.from_dict(raw)
 
 

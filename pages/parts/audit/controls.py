@@ -98,7 +98,7 @@ def form() -> Asked:
     st.subheader("Privacy")
     fields |= _privacy(target)
     fields["runs"] = _runs(target, on_grid=fields.get("case") == "on-grid")
-    with st.expander("More"):
+    with st.expander("More", key="x-more"):
         fields |= _more(target, fields["mechanism"])
     return Asked(fields)
 

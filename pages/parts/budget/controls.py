@@ -38,7 +38,7 @@ def form() -> Question:
     target = controls.number(
         "ε for everything together", "u_target", "nominal.epsilon", USUAL.target, step=0.5
     )
-    with st.expander("More"):
+    with st.expander("More", key="u-more"):
         delta = controls.number(
             "δ", "u_delta", "account_delta", USUAL.delta, step=1e-6, format="%.1e"
         )

@@ -60,7 +60,7 @@ def data_controls(usual: dict[str, Any], then: Callable[[], None]) -> dict[str, 
     if name == "sweetrs":
         fields["zeros"] = controls.segments("A 0 in the file is", "zeros", ZEROS, "missing")
     if entry(name).synthetic:
-        with st.expander("Shape of the synthetic data"):
+        with st.expander("Shape of the synthetic data", key="data-more"):
             fields["n_users"] = controls.number(
                 "Users", "n_users", "n_users", usual.get("n_users", 300)
             )
@@ -116,7 +116,7 @@ def method_controls(
             "Iterations T", "iterations", "als.iterations", usual["iterations"]
         ),
     }
-    with st.expander("More"):
+    with st.expander("More", key="c-more"):
         if rating:
             fields["inner"] = controls.number(
                 "IRLS inner iterations K", "inner", "irls.inner", usual["inner"]
@@ -150,7 +150,7 @@ def configuration(letter: str) -> dict[str, Any]:
             ALGORITHM_TITLES,
             algorithm,
             help="  \n".join(
-                f"**{a.title}** {a.summary} ({a.source})"
+                f"**{a.title}** {a.summary} ({a.origin})"
                 for a in ALGORITHMS.values()
                 if a.unit == "rating"
             ),

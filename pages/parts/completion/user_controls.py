@@ -162,7 +162,7 @@ def user_controls(dataset: str, question: str, delta: float) -> dict[str, Any]:
             help=glossary.meaning("epsilon"),
         )
         st.caption(odds_sentence(fields["epsilon"], delta, subject("user")))
-    with st.expander("DPALS and Frank–Wolfe"):
+    with st.expander("DPALS and Frank–Wolfe", key="dpals-more"):
         fields["items_per_user"] = int(
             controls.number("Items per user k", "k", "dpals.items_per_user", 50)
         )
@@ -275,7 +275,7 @@ def _configuration(letter: str, question: str, settings: dict[str, Any]) -> dict
             titles,
             (STARTING_LIKES if liking else STARTING)[letter],
             help="  \n".join(
-                f"**{t}** {ALGORITHMS[n].summary} ({ALGORITHMS[n].source})"
+                f"**{t}** {ALGORITHMS[n].summary} ({ALGORITHMS[n].origin})"
                 for n, t in titles.items()
             ),
         ),

@@ -116,7 +116,7 @@ def data_controls(question: str) -> dict[str, Any]:
                 "Share spoiled", "f_spoiled", "contaminated", 0.1, step=0.05
             )
         return fields
-    with st.expander("Words and documents"):
+    with st.expander("Words and documents", key="f-words"):
         fields["min_documents"] = controls.number(
             "In at least so many documents", "f_min_df", "min_documents", 3
         )
@@ -176,7 +176,7 @@ def privacy_controls(dataset: str, question: str) -> dict[str, Any]:
             10.0,
             help=glossary.meaning("epsilon"),
         )
-    with st.expander("More"):
+    with st.expander("More", key="f-more"):
         delta = fields["delta"] = controls.number(
             "δ", "f_delta", "account_delta", 1e-5, step=1e-6, format="%.1e"
         )

@@ -83,7 +83,7 @@ def form() -> Asked:
         "m_staircase",
         help="The ε-DP noise of least variance (Geng & Viswanath 2016).",
     )
-    with st.expander("More"):
+    with st.expander("More", key="m-more"):
         delta = controls.number("δ", "m_delta", "delta", 1e-5, step=1e-6, format="%.1e")
         samples = int(
             controls.steps_slider(

@@ -197,7 +197,7 @@ def form() -> Form:
     st.subheader("Seed")
     seeds = int(controls.number("Repetitions of each point", "t_seeds", "sweep_seeds", 5))
     seed = int(controls.number("Seed of all seeds", "t_seed", "seed", 0))
-    with st.expander("More"):
+    with st.expander("More", key="t-more"):
         base = _numbers(dataset, sound, vary)
     grid: dict[str, Any] = {
         "algorithm": list(algorithms),
