@@ -3,6 +3,7 @@
 import json
 import shutil
 import signal
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -334,7 +335,10 @@ def test_the_same_on_postgresql(tmp_path: Path, record: Record) -> None:
             ["su", "postgres", "-c", command], check=True, capture_output=True, timeout=120
         )
 
-    tools, port = POSTGRES.parent, 54_329
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    tools = POSTGRES.parent
     as_postgres(f"{tools}/initdb -D {folder}/db -A trust -U postgres")
     as_postgres(
         f"{tools}/pg_ctl -D {folder}/db -o '-p {port} -k {folder} -c "
