@@ -8,6 +8,7 @@ import argparse
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 
 from dpmc_core.datasets import own, user_datasets
@@ -85,7 +86,9 @@ def load_user_data(arguments: argparse.Namespace, *kinds: str) -> Iterator[str |
                 "read", name, "one of kind, " + ", ".join(own.CHOICES[kind]) + f" for {kind}{hint}"
             )
     mine = own.read(kind, path.name, data, **choices)
-    print(f"{mine.file}: {mine.entry.holds}; read as {mine.reading}", file=sys.stderr)
+    how = ((n, v) for n, v in asdict(mine.reading).items() if v not in ("", None))
+    read = ", ".join(f"{name} = {value}" for name, value in how)
+    print(f"{mine.file}: {mine.entry.holds}; read with {read}", file=sys.stderr)
     for note in mine.notes:
         print(f"note: {note}", file=sys.stderr)
     with user_datasets.using(mine):
