@@ -29,6 +29,8 @@ class Limit:
     integer: bool = False
     open_low: bool = False
     open_high: bool = False
+    label: str = ""  # what its box on a page is called; without one it has none of its own
+    step: float | None = None  # of that box
 
     @property
     def allowed(self) -> str:
@@ -211,23 +213,64 @@ LIMITS: dict[str, Limit] = {
         Limit("n_samples", 2, 100_000, "number of made images or documents N", 2000, integer=True),
         # data
         Limit("test_fraction", 0.01, 0.9, "share of the ratings held out for testing", 0.2),
-        Limit("n_users", 2, 200_000, "number of users (rows)", 300, integer=True),
-        Limit("n_items", 2, 200_000, "number of items (columns)", 300, integer=True),
-        Limit("n_ratings", 1, 25_000_000, "number of observed ratings", 20_000, integer=True),
-        Limit("true_rank", 1, 64, "rank of the matrix that generates the data", 5, integer=True),
-        Limit("observed", 1e-4, 1, "share of the matrix's entries that are observed", 0.1),
-        Limit("value_scale", 1e-3, 1e3, "scale c in M = c·UVᵀ", 1),
+        Limit("n_users", 2, 200_000, "number of users (rows)", 300, integer=True, label="Users"),
+        Limit("n_items", 2, 200_000, "number of items (columns)", 300, integer=True, label="Items"),
+        Limit(
+            "n_ratings",
+            1,
+            25_000_000,
+            "number of observed ratings",
+            20_000,
+            integer=True,
+            label="Ratings",
+            step=1000,
+        ),
+        Limit(
+            "true_rank",
+            1,
+            64,
+            "rank of the matrix that generates the data",
+            5,
+            integer=True,
+            label="True rank",
+        ),
+        Limit(
+            "observed",
+            1e-4,
+            1,
+            "share of the matrix's entries that are observed",
+            0.1,
+            label="Observed share",
+            step=0.01,
+        ),
+        Limit("value_scale", 1e-3, 1e3, "scale c in M = c·UVᵀ", 1, label="Scale c", step=0.1),
         Limit(
             "noise_floor",
             0,
             10,
             "standard deviation of the rating noise that no model can predict",
             0.5,
+            label="Noise floor",
+            step=0.05,
         ),
         Limit(
-            "popularity", 0, 3, "power-law exponent of item popularity: 0 is even, 1 is Zipf", 0.9
+            "popularity",
+            0,
+            3,
+            "power-law exponent of item popularity: 0 is even, 1 is Zipf",
+            0.9,
+            label="Popularity exponent",
+            step=0.1,
         ),
-        Limit("data_seed", 0, 2**32 - 1, "seed of the synthetic data", 0, integer=True),
+        Limit(
+            "data_seed",
+            0,
+            2**32 - 1,
+            "seed of the synthetic data",
+            0,
+            integer=True,
+            label="Data seed",
+        ),
     )
 }
 

@@ -9,9 +9,12 @@ from typing import Any
 
 import streamlit as st
 
+from dpmc_core.config import parameters
 from dpmc_core.datasets import entry, names
+from dpmc_core.datasets.configs import config_of
 from dpmc_core.experiments.algorithms import ALGORITHMS
 from dpmc_core.experiments.presets import PRESETS, WELL_REGULARISED, preset
+from dpmc_core.limits import Limit
 from dpmc_core.mechanisms import FAMILIES
 from pages.parts.server import user_data as own_data
 from pages.parts.ui import controls, glossary
@@ -61,32 +64,18 @@ def data_controls(usual: dict[str, Any], then: Callable[[], None]) -> dict[str, 
         fields["zeros"] = controls.segments("A 0 in the file is", "zeros", ZEROS, "missing")
     if entry(name).synthetic:
         with st.expander("Shape of the synthetic data", key="data-more"):
-            fields["n_users"] = controls.number(
-                "Users", "n_users", "n_users", usual.get("n_users", 300)
-            )
-            fields["n_items"] = controls.number(
-                "Items", "n_items", "n_items", usual.get("n_items", 300)
-            )
-            fields["true_rank"] = controls.number("True rank", "true_rank", "true_rank", 5)
-            if name != "skewed":
-                fields["observed"] = controls.number(
-                    "Observed share", "observed", "observed", 0.1, step=0.01
-                )
-            if name == "low-rank":
-                fields["value_scale"] = controls.number(
-                    "Scale c", "value_scale", "value_scale", 1.0, step=0.1
-                )
-            if name == "skewed":
-                fields["n_ratings"] = controls.number(
-                    "Ratings", "n_ratings", "n_ratings", usual.get("n_ratings", 20_000), step=1000
-                )
-                fields["popularity"] = controls.number(
-                    "Popularity exponent", "popularity", "popularity", 0.9, step=0.1
-                )
-                fields["noise_floor"] = controls.number(
-                    "Noise floor", "noise_floor", "noise_floor", 0.5, step=0.05
-                )
-            fields["data_seed"] = controls.number("Data seed", "data_seed", "data_seed", 0)
+            fields |= _declared(config_of(name), usual)
+    return fields
+
+
+def _declared(kind: type, usual: dict[str, Any]) -> dict[str, Any]:
+    """Draw a box for each number of the config ``kind`` whose range has a label, seeds last."""
+    fields: dict[str, Any] = {}
+    for name, known in sorted(parameters(kind).items(), key=lambda one: "seed" in one[0]):
+        rule = known.rule
+        if isinstance(rule, Limit) and rule.label:
+            start = usual.get(name, known.default)
+            fields[name] = controls.number(rule.label, name, name, start, step=rule.step)
     return fields
 
 
