@@ -28,7 +28,7 @@ st.page_link(
 st.subheader("Try this", anchor=False)
 st.markdown(
     "- Pull ε from 10 down to 0.1: at which ε does the completed matrix stop looking like the "
-    "truth, and does it still beat the trivial predictor?\n"
+    "truth, and does it still beat the baseline?\n"
     "- Press *Draw again*: how much of what you see is luck?\n"
     "- Copy the address of this page: it holds every setting, the seed included."
 )

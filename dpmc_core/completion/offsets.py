@@ -187,8 +187,7 @@ ALGORITHMS = (
     Algorithm(
         name="private-means",
         title="Private means",
-        summary="The trivial predictor made private: noisy item offsets, and every user's own "
-        "mean.",
+        summary="The baseline made private: noisy item offsets, and every user's own mean.",
         source="this project (findings 11)",
         tuned="MovieLens 1M and 100K",
         config=PrivateMeansConfig,

@@ -222,8 +222,8 @@ ALGORITHMS = (
     Algorithm(
         name="user-item",
         title="User + item means",
-        summary="The strongest trivial predictor, as a model of its own. Not private.",
-        source="trivial predictor",
+        summary="The strongest baseline, as a model of its own. Not private.",
+        source="baseline",
         config=UserItemConfig,
         order=14,
         rate=user_item,

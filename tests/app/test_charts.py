@@ -129,7 +129,7 @@ def test_words_match_the_numbers(results: list[Named]) -> None:
     assert any("nominal" in s and "4 draws" in s for s in said)
     for named, sentence in zip(results, said, strict=False):
         _, apart, half = named.result.against_baseline
-        assert ("beats every trivial predictor" in sentence) == (apart < -half)
+        assert ("beats every baseline" in sentence) == (apart < -half)
         assert ("does not beat" in sentence) == (apart > half)
     out = texts.notice_mechanisms(
         [Huber.with_variance(2, alpha=1.5), Laplace.with_variance(2)], 1.0, 1e-5

@@ -133,7 +133,7 @@ def test_words_of_a_study_follow_its_numbers() -> None:
             },
         )
     )
-    assert [s.split("**")[2].split(" the best trivial")[0].strip() for s in said] == [
+    assert [s.split("**")[2].split(" the best baseline")[0].strip() for s in said] == [
         "beats", "loses to", "beats", "is nowhere clearly better than",
     ]  # fmt: skip
     assert said[0].endswith("throughout.")

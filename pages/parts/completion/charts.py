@@ -57,7 +57,7 @@ class Named:
 def rmse_curves(results: Sequence[Named], clip: bool) -> Drawn:
     """Held-out RMSE per iteration with 95 % bands over the held-out ratings.
 
-    Trivial predictors as horizontal lines.
+    Baselines as horizontal lines.
     """
     fig = figure(
         "iteration", f"held-out RMSE{', clipped' if clip else ''} (rating units)", height=430

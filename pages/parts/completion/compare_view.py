@@ -136,9 +136,7 @@ def account(item: Named, clip: bool) -> None:
         if final.truth_rmse is not None:
             lines.append(f"whole true matrix {final.truth_rmse:.4g}")
         name, apart, wide = result.against_baseline
-        lines.append(
-            f"against the best trivial predictor, {name}: {apart:+.4f} ± {wide:.2g} (both clipped)"
-        )
+        lines.append(f"against the best baseline, {name}: {apart:+.4f} ± {wide:.2g} (both clipped)")
         st.caption("  \n".join(lines))
         protection(result)
 
@@ -151,7 +149,7 @@ def details(results: list[Named], clip: bool) -> None:
             account(item, clip)
     baselines = results[0].result.baselines
     st.caption(
-        "Trivial predictors (held-out RMSE): "
+        "Baselines (held-out RMSE): "
         + " · ".join(f"{name} {three(v)}" for name, v in baselines.items())
         + f". Split: {results[0].result.split.how}.",
         help=glossary.meaning("trivial"),

@@ -19,12 +19,12 @@ def introduction(protect: str, question: str) -> None:
         st.markdown(
             "Fill in a matrix of ratings from the few that are known, with and without noise, "
             "and compare the error on ratings that were held out. The dotted lines are "
-            "**trivial predictors**: a run above them has learned nothing useful."
+            "**baselines**: a run above them has learned nothing useful."
         )
     elif question == "recommend":
         st.markdown(
             "Learn from some people what is liked together, with and without noise, and "
-            "recommend to others who were **held out**. The dotted lines are trivial: a run "
+            "recommend to others who were **held out**. The dotted lines are baselines: a run "
             "below *most liked* has learned nothing useful."
         )
     elif question == "skew":
@@ -37,7 +37,7 @@ def introduction(protect: str, question: str) -> None:
     else:
         st.markdown(
             f"**{QUESTIONS[question]}** {STUDIES['completion'][question].intro} Many runs, the "
-            "same settings along each line, and what a trivial predictor reaches."
+            "same settings along each line, and what a baseline reaches."
         )
     if protect == "user" and question != "skew":
         st.markdown(

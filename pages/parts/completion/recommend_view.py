@@ -49,7 +49,7 @@ def so_far(job: jobs.Job) -> bool:
 def recalls(results: Results) -> Drawn:
     """Recall per step with 95 % intervals over the held-out users.
 
-    Trivial predictors as horizontal lines.
+    Baselines as horizontal lines.
     """
     fig = figure("step", f"Recall@{RECALL_AT} of held-out users (share, 0 to 1)", height=400)
     ends, rows, last, top = [], [], 1, 0.0

@@ -33,7 +33,7 @@ LINES = (
     ("#CC79A7", "dashdot", "triangle-up"),
 )
 _QUIET = ", no noise"
-BEST = "best trivial predictor"
+BEST = "best baseline"
 _GREY = ("#666666", "longdash", "cross")
 
 
@@ -65,7 +65,7 @@ def looks(names: Sequence[str]) -> dict[str, tuple[str, str, str]]:
 def study_curves(result: StudyResult) -> Drawn:
     """Mean held-out error with 95 % intervals over seeds against what the study varies.
 
-    Trivial predictors as horizontal lines.
+    Baselines as horizontal lines.
     """
     kind = result.spec.study
     fig = figure(
@@ -153,7 +153,7 @@ def study_sentences(result: StudyResult) -> list[str]:
         ]
     out = [_special(result, by_name)] if result.spec.kind != "epsilon" else []
     name, best = min(result.baselines.items(), key=lambda pair: pair[1])
-    baseline = "the best trivial predictor on the same ratings (" + (
+    baseline = "the best baseline on the same ratings (" + (
         "which protects nobody)"
         if result.spec.kind == "people"
         else f"{name} means, {three(best)}, which protects nobody)"

@@ -97,7 +97,7 @@ def study_result(result: StudyResult, example: bool = False) -> None:
         "its runs up. Where a ledger was written, its sound total is at most "
         f"{'the ε on the axis or in the name' if kind.own_epsilon else f'ε = {three(base.noise.epsilon or 1.0)}'}, "
         f"at δ = {base.noise.delta:g}, for one user added or removed; lines called *no noise* "
-        "and the dotted trivial predictors protect nobody."
+        "and the dotted baselines protect nobody."
     )
     with st.expander(
         "Take it with you", icon=":material/download:", on_change="rerun", key="study-take"

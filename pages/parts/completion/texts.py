@@ -23,12 +23,12 @@ def beaten_by(label: str, result: RunResult) -> str:
     best = f"{name} ({three(result.baselines[name])})"
     if abs(apart) <= half:
         return (
-            f"{label} ({three(value)} clipped) is not told apart from the best trivial "
-            f"predictor, {best}, by these ratings."
+            f"{label} ({three(value)} clipped) is not told apart from the best baseline, "
+            f"{best}, by these ratings."
         )
     by = f"the best of them, {best}, by {three(abs(apart))} ± {half:.2g}"
     if not lost:
-        return f"{label} ({three(value)} clipped) beats every trivial predictor; {by}."
+        return f"{label} ({three(value)} clipped) beats every baseline; {by}."
     return f"{label} ({three(value)} clipped) does not beat: {', '.join(lost)}. It loses to {by}."
 
 

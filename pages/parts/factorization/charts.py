@@ -200,7 +200,7 @@ def objective_curves(items: Sequence[Learned]) -> Drawn:
         ]
     first = items[0].result
     for name, value in (
-        (f"{BASELINE} (trivial)", first.baseline),
+        (f"{BASELINE} (baseline)", first.baseline),
         ("scikit-learn's NMF", first.reference),
     ):
         if math.isfinite(value):

@@ -106,7 +106,7 @@ def factor_curves(result: StudyResult) -> Drawn:
                 for p in seen
             ]
         if measure == "objective":
-            lines = [(f"{BASELINE} (trivial)", result.baselines[BASELINE])]
+            lines = [(f"{BASELINE} (baseline)", result.baselines[BASELINE])]
             lines += (
                 [("scikit-learn's NMF", result.reference)]
                 if result.spec.kind not in ("parts", "people")
@@ -198,7 +198,7 @@ def factor_study_result(result: StudyResult, example: bool = False) -> None:
         ""
         if result.spec.kind in ("people", "parts")
         else (
-            " The average column, which is trivial, has an objective of "
+            " The average column, the baseline, has an objective of "
             f"{three(result.baselines[BASELINE])}, scikit-learn's NMF {three(result.reference)}."
         )
     )

@@ -22,7 +22,7 @@ def baseline_sentence(item: Learned) -> str:
     unit = result.clean.unit
     if abs(apart) <= half:
         return (
-            f"**{item.name}** is not told apart from the trivial predictor, the average {unit}, "
+            f"**{item.name}** is not told apart from the baseline, the average {unit}, "
             f"by these {unit}s."
         )
     verdict = "beats" if apart < 0 else "**loses to**"

@@ -66,7 +66,7 @@ def picture_that_degrades(asked: Asked) -> None:
         "30 % of a 150 × 150 matrix of ratings is known; the rest is completed. Without noise "
         f"the held-out error (RMSE, clipped to the scale) is **{three(clean.error)}** rating "
         f"units; noise with standard deviation {three(noisy.noise)} makes it "
-        f"**{three(noisy.error)}**, which {verdict} the best trivial predictor "
+        f"**{three(noisy.error)}**, which {verdict} the best baseline "
         f"({three(clean.baseline)})."
     )
     st.caption(

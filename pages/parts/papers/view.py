@@ -185,7 +185,7 @@ def _line(row: Row, mine: RowResult, verdict: Verdict) -> dict[str, object]:
         "± (95 %)": None if math.isnan(half) else half,
         "trials": len(mine.values) or None,
         "overflowed": len(mine.failed) or None,
-        "best trivial": float(np.mean(mine.baselines)) if mine.baselines else None,
+        "best baseline": float(np.mean(mine.baselines)) if mine.baselines else None,
         "ε stated": _stated(mine),
         "why": verdict.why,
     }
@@ -228,7 +228,7 @@ def beaten(found: Sequence[tuple[Row, RowResult, Verdict]]) -> list[str]:
         wins += float(np.mean(apart)) < -half
         losses += float(np.mean(apart)) > half
     return [
-        f"Of {len(known)} rows with a trivial predictor beside them, {wins or 'none'} "
+        f"Of {len(known)} rows with a baseline beside them, {wins or 'none'} "
         f"beat{'s' * (wins == 1)} the best one, {losses or 'none'} lose{'s' * (losses == 1)} to "
         f"it, and {len(known) - wins - losses or 'none'} cannot be told apart (each by a paired "
         "95 % interval)."

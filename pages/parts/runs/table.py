@@ -55,7 +55,7 @@ def picked(rows: Sequence[dict[str, Any]], total: int) -> list[str]:
         alt=f"The latest {len(rows)} of {total:,} kept runs.",
         column_config={
             "result": st.column_config.NumberColumn(format="%.4f"),
-            "best trivial": st.column_config.NumberColumn(format="%.4f"),
+            "best baseline": st.column_config.NumberColumn(format="%.4f"),
         },
     )
     keys = [rows[k]["key"] for k in event["selection"]["rows"] if k < len(rows)]
@@ -78,7 +78,7 @@ def _cells(row: dict[str, Any]) -> dict[str, Any]:
         "algorithm": titled("algorithm", row["algorithm"]),
         "noise": titled("mechanism", row["mechanism"]),
         "result": row["value"],
-        "best trivial": row["baseline"],
+        "best baseline": row["baseline"],
         "measure": row["error"] or row["measure"],
         "ε by published results": None if published is None else three(published),
         "ε stated": _stated(row),

@@ -76,7 +76,7 @@ def picture(rows: Sequence[dict[str, Any]]) -> None:
     )
     alt = (
         f"{len(some)} runs by {measure}; {beat} of them {'is' if beat == 1 else 'are'} better "
-        "than the best trivial predictor on their data."
+        "than the best baseline on their data."
         + (
             f" {left_out} listed runs with another measure or an error are not drawn."
             if left_out
@@ -179,7 +179,7 @@ def compare(records: Sequence[Record]) -> None:
                 better = "better than" if beats(record) else "not better than"
                 st.caption(
                     f"{plain(record.measure)}  \n"
-                    f"{better} the best trivial predictor ({three(record.baseline or 0.0)})  \n"
+                    f"{better} the best baseline ({three(record.baseline or 0.0)})  \n"
                     f"{plain(titled('dataset', record.dataset))}, seed {record.seed}  \n"
                     f"**{plain(str(label))}**"
                 )

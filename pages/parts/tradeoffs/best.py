@@ -86,7 +86,7 @@ def frontier_figure(points: Sequence[Point], *, large: bool = False) -> Drawn:
         fig.update_xaxes(
             **log_ticks(near, far), range=[math.log10(near / 1.2), math.log10(far * 1.2)]
         )
-        label_ends(fig, [Label(far * 1.2, worst, "best trivial")], shown, log_x=True)
+        label_ends(fig, [Label(far * 1.2, worst, "best baseline")], shown, log_x=True)
     fig.update_layout(
         hovermode="closest",
         showlegend=True,
@@ -124,11 +124,11 @@ def frontier_sentences(points: Sequence[Point]) -> list[str]:
     ]
     out.append(
         f"{len(helps) or 'None'} of these {len(best)} clearly beat{'s' * (len(helps) <= 1)} the "
-        "best trivial predictor, which protects nobody (each at 95 %)."
+        "best baseline, which protects nobody (each at 95 %)."
         if len(best) > 1
         else (
-            f"It {'clearly beats' if helps else 'does not clearly beat'} the best trivial "
-            "predictor, which protects nobody (at 95 %)."
+            f"It {'clearly beats' if helps else 'does not clearly beat'} the best baseline, "
+            "which protects nobody (at 95 %)."
         )
     )
     out.append(
@@ -152,7 +152,7 @@ def needed_table(lines: Lines, share: float) -> pd.DataFrame:
         for mechanism, line in lines.noisy(algorithm).items():
             sizes, points = [x for x, _ in line], [p for _, p in line]
             asked = {
-                "no worse than the best trivial predictor on the same data": [
+                "no worse than the best baseline on the same data": [
                     {k: v - p.baselines[k] for k, v in p.values.items()} for p in points
                 ]
             }

@@ -145,11 +145,11 @@ def curves(lines: Lines, measure: str, *, large: bool = False) -> Drawn:
             x=[x for x, _ in baseline],
             y=[y for _, y in baseline],
             mode="lines",
-            name="best trivial predictor",
+            name="best baseline",
             line={"color": QUIET, "dash": "dot", "width": 3 if large else 1.5},
             legendgroup="trivial",
             showlegend="trivial" not in shown,
-            hovertemplate="best trivial predictor: %{y:.4f}<extra></extra>",
+            hovertemplate="best baseline: %{y:.4f}<extra></extra>",
             row=1,
             col=column,
         )
@@ -244,14 +244,14 @@ def curve_sentences(lines: Lines) -> list[str]:
             rest = len(line) - len(won) - len(lost)
             if len(won) == len(line) or len(lost) == len(line):
                 out.append(
-                    f"{name} {'beats' if won else 'loses to'} the best trivial predictor "
+                    f"{name} {'beats' if won else 'loses to'} the best baseline "
                     "everywhere it was run."
                 )
                 continue
             said = (
-                [f"beats the best trivial predictor {at(won)}"]
+                [f"beats the best baseline {at(won)}"]
                 if won
-                else ["is nowhere clearly better than the best trivial predictor"]
+                else ["is nowhere clearly better than the best baseline"]
             )
             said += [f"loses to it {at(lost)}"] if lost else []
             out.append(

@@ -183,7 +183,7 @@ def counted(points: Sequence[Point], spec: SweepSpec, vary: str, by: str) -> Non
         "of their own; bands: 95 % t-intervals. "
         + (f"Noises are compared at {BY[by]}. " if vary == "noise" else "")
         + "Lines without noise are the same method without privacy; they and the dotted "
-        "trivial predictor protect nobody. Whether a point beats that predictor is asked at "
+        "baseline protect nobody. Whether a point beats that predictor is asked at "
         "95 % for each point on its own. ε is of one run: who publishes many runs adds them "
         "up. Settings stay the same along a line; they were chosen on other data of this "
         "kind, and errors shown here are measured without noise, for whoever holds the "
