@@ -1,4 +1,4 @@
-"""Moments once: private completion from four sums and two second moments, each released a single
+"""One-shot moments: private completion from four sums and two second moments, each released a single
 time.
 
 Lives here: the house's own model (findings 11). Its second stage clips each user's residual vector
@@ -290,7 +290,7 @@ def _of_likes(
 ALGORITHMS = (
     Algorithm(
         name="moments",
-        title="Moments once",
+        title="One-shot moments",
         summary="Popularity, offsets and which tastes go together leave once, with noise; every "
         "user does the rest alone.",
         source="this project, after finding 11 (docs/moments-once.md)",

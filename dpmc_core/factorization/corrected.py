@@ -1,4 +1,4 @@
-"""Private NMF made sound.
+"""Private NMF, corrected.
 
 The paper's scheme with a start that tells nothing, and everything counted.
 
@@ -242,7 +242,7 @@ def _fit(gram: FloatArray, product: FloatArray, dictionary: FloatArray, passes: 
 ALGORITHMS = (
     Algorithm(
         name="private-nmf",
-        title="Private NMF, made sound",
+        title="Private NMF, corrected",
         summary="The same idea from a start that tells nothing, with everything clipped and "
         "counted.",
         source="nmf-paper, eqs. 13–14 and section 3.3; this project",

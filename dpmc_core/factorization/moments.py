@@ -1,4 +1,4 @@
-"""Moment NMF: mean and second moment leave once, with noise, and what left is factorised.
+"""One-shot moment NMF: mean and second moment leave once, with noise, and what left is factorised.
 
 Lives here: the house's own private factorisation (after findings 15), what is released, and how
 parts are made of it. Does not live here: sensitivities (``privacy.moments``), what a document
@@ -229,7 +229,7 @@ def _second_moment(
 ALGORITHMS = (
     Algorithm(
         name="moment-nmf",
-        title="Moment NMF",
+        title="One-shot moment NMF",
         summary="The average and what varies together leave once, with noise; the parts are made "
         "from what left.",
         source="this project, after finding 15 (docs/moment-nmf.md)",

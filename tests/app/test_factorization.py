@@ -63,8 +63,8 @@ def test_faces_four_ways_side_by_side() -> None:
     for name in (
         "NMF, not private",
         "As published, not private",
-        "Made sound",
-        "Moment NMF, sound",
+        "Corrected",
+        "One-shot moment NMF, sound",
     ):
         assert f"**{name}**" in said
     assert sum("sound ε = 10 in all" in m.value for m in app.markdown) == 2

@@ -100,7 +100,7 @@ def test_a_bad_study_says_so_and_keeps_the_example() -> None:
 
 def test_the_house_says_which_model_it_would_take() -> None:
     app = ask("compare")
-    assert any("The house's choice here: Moments once" in c.value for c in app.caption)
+    assert any("The house's choice here: One-shot moments" in c.value for c in app.caption)
     app = ask("recommend", total_epsilon="0.1", n_users="50", n_items="40", n_ratings="500")
     assert any("The house's choice here: Most liked" in c.value for c in app.caption)
 

@@ -78,7 +78,7 @@ def _by_users(s: Settings) -> list[Cell]:
         for a in RIVALS
         for share in SHARES_OF_USERS
     ] + [
-        Cell("Moments once, no noise", share, _quiet(s, "moments"), share)
+        Cell("One-shot moments, no noise", share, _quiet(s, "moments"), share)
         for share in SHARES_OF_USERS
     ]
 
@@ -99,7 +99,7 @@ def _by_rank(s: Settings) -> list[Cell]:
             for r in RANKS
         ]
         + [Cell("DPALS, no noise", r, _quiet(s, "dpals", rank=r)) for r in RANKS]
-        + [Cell("Moments once, ε = 10", r, _noisy(s, "moments", 10.0, rank=r)) for r in RANKS]
+        + [Cell("One-shot moments, ε = 10", r, _noisy(s, "moments", 10.0, rank=r)) for r in RANKS]
     )
 
 
@@ -125,7 +125,7 @@ def _by_exponents(s: Settings) -> list[Cell]:
 
 
 def _parts_by_epsilon(s: Settings) -> list[Cell]:
-    lines = (("NMF, no noise", "nmf"), ("Private NMF, made sound, no noise", "private-nmf"))
+    lines = (("NMF, no noise", "nmf"), ("Private NMF, corrected, no noise", "private-nmf"))
     return [
         Cell(_title(a), e, _noisy(s, a, e)) for a in ("moment-nmf", "private-nmf") for e in EPSILONS
     ] + [
@@ -152,7 +152,10 @@ def _by_round(s: Settings) -> list[Cell]:
         ]
         + [
             Cell(f"{title}, same overall ε", e, _noisy(alike, algorithm, total[e]))
-            for title, algorithm in (("made sound", "private-nmf"), ("Moment NMF", "moment-nmf"))
+            for title, algorithm in (
+                ("corrected", "private-nmf"),
+                ("One-shot moment NMF", "moment-nmf"),
+            )
             for e in ROUND_EPSILONS
         ]
     )
@@ -176,7 +179,7 @@ def _by_parts(s: Settings) -> list[Cell]:
         if k <= smallest.data.largest_rank:
             moments = _noisy(s, "moment-nmf", epsilon, rank=k)
             out.append(Cell("NMF, no noise", k, _quiet(s, "nmf", rank=k)))
-            out.append(Cell(f"Moment NMF, ε = {epsilon:g}", k, moments))
+            out.append(Cell(f"One-shot moment NMF, ε = {epsilon:g}", k, moments))
     return out
 
 
@@ -185,9 +188,12 @@ def _by_people(s: Settings) -> list[Cell]:
     published = {**s, "mechanism": "gaussian"}
     for n in PEOPLE:
         for name, spec in (
-            (f"Moment NMF, ε = {epsilon:g}", _noisy(s, "moment-nmf", epsilon, n_samples=n)),
             (
-                f"Private NMF, made sound, ε = {epsilon:g}",
+                f"One-shot moment NMF, ε = {epsilon:g}",
+                _noisy(s, "moment-nmf", epsilon, n_samples=n),
+            ),
+            (
+                f"Private NMF, corrected, ε = {epsilon:g}",
                 _noisy(s, "private-nmf", epsilon, n_samples=n),
             ),
             (
@@ -209,7 +215,7 @@ def _by_corruption(s: Settings) -> list[Cell]:
             ("NMF, no noise", _quiet(s, "nmf", inner=steps, contaminated=share)),
             ("Robust NMF, no noise", _quiet(s, "robust-nmf", contaminated=share)),
             (
-                f"Moment NMF, ε = {epsilon:g}",
+                f"One-shot moment NMF, ε = {epsilon:g}",
                 _noisy(s, "moment-nmf", epsilon, contaminated=share),
             ),
         )

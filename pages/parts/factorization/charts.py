@@ -44,8 +44,8 @@ LOOKS: dict[str, Identity] = {
     "private-nmf-published": Identity(
         "As published, not private", "#CC79A7", "dashdot", "triangle-up"
     ),
-    "private-nmf": Identity("Made sound", "#D55E00", "dash", "square"),
-    "moment-nmf": Identity("Moment NMF, sound", "#0072B2", "solid", "circle"),
+    "private-nmf": Identity("Corrected", "#D55E00", "dash", "square"),
+    "moment-nmf": Identity("One-shot moment NMF, sound", "#0072B2", "solid", "circle"),
 }
 _GREY_LINE = "rgba(128,128,128,0.9)"
 

@@ -193,15 +193,15 @@ def privacy_controls(dataset: str, question: str) -> dict[str, Any]:
                 step=0.1,
             )
             fields["sound_rounds"] = controls.number(
-                "Made sound: rounds", "f_sound_rounds", "nmf.rounds", 20
+                "Corrected: rounds", "f_sound_rounds", "nmf.rounds", 20
             )
             fields["sound_inner"] = controls.number(
-                "Made sound: steps per round", "f_sound_inner", "nmf.inner", 10
+                "Corrected: steps per round", "f_sound_inner", "nmf.inner", 10
             )
         fields["averaging"] = controls.number(
-            "Made sound: averaging", "f_averaging", "private-nmf.averaging", 0.9, step=0.1
+            "Corrected: averaging", "f_averaging", "private-nmf.averaging", 0.9, step=0.1
         )
-        fields["start"] = controls.choice("Made sound: start", "f_start", STARTS, "mean")
+        fields["start"] = controls.choice("Corrected: start", "f_start", STARTS, "mean")
         fields["neighbours"] = controls.choice(
             "Sound forms: neighbours",
             "f_neighbours",

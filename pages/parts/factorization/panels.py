@@ -24,7 +24,7 @@ def introduction(asked: Asked) -> None:
             "*Non-negative factorisation* finds "
             f"{'parts that add up to faces' if images else 'topics that add up to documents'}. "
             "Four ways side by side: not private; private **as published**, which is not; the "
-            "same idea **made sound**; and **moment NMF**, which releases two or three sums "
+            "same idea **corrected**; and **moment NMF**, which releases two or three sums "
             "once, without rounds."
         )
     else:

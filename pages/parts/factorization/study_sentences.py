@@ -15,7 +15,7 @@ def factor_sentences(result: StudyResult) -> list[str]:
     def end(name: str, measure: str, place: int = -1) -> float:
         return by_name[name][place].mean(measure)
 
-    moment = next((n for n in by_name if n.startswith("Moment")), None)
+    moment = next((n for n in by_name if n.startswith("One-shot")), None)
     sound = next(
         (n for n in by_name if algorithm_of(n) == "private-nmf" and not n.endswith("no noise")),
         None,
@@ -36,7 +36,9 @@ def factor_sentences(result: StudyResult) -> list[str]:
             (a, b) for a, b in zip(by_name[moment], by_name[sound], strict=False) if a.x == b.x
         ]
         ahead = [a.x for a, b in shared if a.mean("objective") < b.mean("objective")]
-        out.append(f"Moment NMF has the lower mean objective at {len(ahead)} of {len(shared)} ε.")
+        out.append(
+            f"One-shot moment NMF has the lower mean objective at {len(ahead)} of {len(shared)} ε."
+        )
     if kind == "rounds":
         loud = by_name.get("as published (not private)", [])
         if loud:
@@ -132,6 +134,6 @@ def algorithm_of(name: str) -> str:
         return "robust-nmf"
     if name.startswith("as published"):
         return "private-nmf-published"
-    if name.startswith("Moment"):
+    if name.startswith("One-shot"):
         return "moment-nmf"
     return "nmf" if name.startswith("NMF") else "private-nmf"
