@@ -63,12 +63,7 @@ def spec(dataset: str, name: str, epsilon: float, seed: int) -> RunSpec:
     elif name == "private-svd":
         changes = {"rank": 10}
     return RunSpec.of(
-        changes,
-        dataset=dataset,
-        algorithm=name,
-        mechanism="gaussian",
-        epsilon=epsilon,
-        seed=seed,
+        changes, dataset=dataset, algorithm=name, mechanism="gaussian", epsilon=epsilon, seed=seed
     )
 
 

@@ -21,10 +21,17 @@ __all__ = ["Choice", "Config", "Parameter", "changed", "parameters", "values_of"
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One of some ``names``."""
+    """One of some ``names``, shown on a page by their ``titles``."""
 
     names: tuple[str, ...]
     meaning: str
+    label: str = ""  # what its box on a page is called; without one it has none of its own
+    titles: tuple[str, ...] = ()
+
+    @property
+    def titled(self) -> dict[str, str]:
+        """The names and their titles."""
+        return dict(zip(self.names, self.titles or self.names, strict=True))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,78 +1,14 @@
-"""The one table of allowed ranges, used by the core, the widgets, the URL and the command line.
+"""The one table of ranges of numbers that no algorithm owns: name, range, unit and meaning.
 
-Lives here: names, ranges, units and one-line meanings of numbers that no algorithm owns, and the
-functions that check or parse a value against them. Does not live here: an algorithm's own
-parameters, which its config declares (``config``).
+The core, the widgets, links and the command line check and parse values against it.
 """
 
 import math
-from dataclasses import dataclass
-from typing import SupportsFloat, cast
 
 from dpmc_core.errors import ParameterError
+from dpmc_core.limit import Limit
 
 __all__ = ["LIMITS", "Limit", "check", "check_int", "parse"]
-
-
-@dataclass(frozen=True, slots=True)
-class Limit:
-    """The range of one parameter.
-
-    ``low``–``high``, open at an end where ``open_low``/``open_high`` says so.
-    """
-
-    name: str
-    low: float
-    high: float
-    meaning: str
-    default: float = math.nan  # what widgets start from where no config declares one
-    integer: bool = False
-    open_low: bool = False
-    open_high: bool = False
-    label: str = ""  # what its box on a page is called; without one it has none of its own
-    step: float | None = None  # of that box
-
-    @property
-    def allowed(self) -> str:
-        """The range in words, as error messages and help texts give it."""
-        kind = "a whole number" if self.integer else "a number"
-        low, high = f"{self.low:g}", f"{self.high:g}"
-        if self.integer:
-            low, high = f"{int(self.low)}", f"{int(self.high)}"
-        if math.isinf(self.high):
-            bound = "above" if self.open_low else "at least"
-            return f"{kind} {bound} {low}"
-        if self.open_low or self.open_high:
-            start = f"above {low}" if self.open_low else f"at least {low}"
-            end = f"below {high}" if self.open_high else f"at most {high}"
-            return f"{kind} {start} and {end}"
-        return f"{kind} from {low} to {high}"
-
-    def check(self, value: object) -> float:
-        """``value`` as a float inside the range.
-
-        Raises ``ParameterError`` naming parameter, value and range.
-        """
-        if isinstance(value, (bool, str, bytes)):
-            raise ParameterError(self.name, value, self.allowed)
-        try:
-            number = float(cast("SupportsFloat", value))
-        except (TypeError, ValueError, OverflowError):
-            raise ParameterError(self.name, value, self.allowed) from None
-        if not math.isfinite(number) or (self.integer and number != int(number)):
-            raise ParameterError(self.name, value, self.allowed)
-        too_low = number <= self.low if self.open_low else number < self.low
-        too_high = number >= self.high if self.open_high else number > self.high
-        if too_low or too_high:
-            raise ParameterError(self.name, value, self.allowed)
-        return number
-
-    def parse(self, text: object) -> float:
-        """A number typed by a person, checked; raises ``ParameterError`` with what was typed."""
-        try:
-            return self.check(float(cast("str", text)))
-        except (TypeError, ValueError):
-            raise ParameterError(self.name, text, self.allowed) from None
 
 
 INF = math.inf
@@ -86,6 +22,8 @@ LIMITS: dict[str, Limit] = {
             20,
             "transition parameter of the Huber noise: Gaussian inside ±α, exponential outside",
             1.5,
+            label="Huber's α",
+            step=0.1,
         ),
         Limit("scale", 1e-100, 1e100, "scale of the noise, in units of the released number", 1),
         Limit(
@@ -94,6 +32,7 @@ LIMITS: dict[str, Limit] = {
             1e200,
             "variance of the noise, in squared units of the released number",
             2,
+            label="Variance",
         ),
         Limit("epsilon", 0, 1e12, "privacy loss ε", 1, open_low=True),
         Limit("epsilon_or_zero", 0, INF, "privacy loss ε at which δ is read", 1),
@@ -105,6 +44,9 @@ LIMITS: dict[str, Limit] = {
             1e-5,
             open_low=True,
             open_high=True,
+            label="δ",
+            step=1e-6,
+            format="%.1e",
         ),
         Limit(
             "sensitivity",
@@ -120,7 +62,13 @@ LIMITS: dict[str, Limit] = {
             "count", 1, 10**6, "how many times a vector of this kind was released", 1, integer=True
         ),
         Limit(
-            "releases_shown", 1, 10_000, "how many times the vector is released", 1000, integer=True
+            "releases_shown",
+            1,
+            10_000,
+            "how many times the vector is released",
+            1000,
+            integer=True,
+            label="Releases T",
         ),
         Limit(
             "moved",
@@ -129,6 +77,7 @@ LIMITS: dict[str, Limit] = {
             "how many numbers of the released vector one person moves",
             1,
             integer=True,
+            label="Numbers that one person moves",
         ),
         Limit("coordinates", 1, 10**15, "length of the released vector", 1, integer=True),
         Limit(
@@ -139,6 +88,9 @@ LIMITS: dict[str, Limit] = {
             0.999,
             open_low=True,
             open_high=True,
+            label="Confidence",
+            step=0.001,
+            format="%.4f",
         ),
         Limit(
             "account_delta",
@@ -147,9 +99,12 @@ LIMITS: dict[str, Limit] = {
             "probability δ with which the composed bound may fail",
             1e-5,
             open_high=True,
+            label="δ",
+            step=1e-6,
+            format="%.1e",
         ),
         # matrix completion
-        Limit("seed", 0, 2**32 - 1, "seed of every random choice", 0, integer=True),
+        Limit("seed", 0, 2**32 - 1, "seed of every random choice", 0, integer=True, label="Seed"),
         # private completion at user level
         Limit(
             "sigma",
@@ -166,6 +121,7 @@ LIMITS: dict[str, Limit] = {
             "how many times each cell of a sweep is run, each with seeds of its own",
             5,
             integer=True,
+            label="Repetitions of each point",
         ),
         Limit("sweep_jobs", 1, 256, "how many runs of a sweep are made at once", 2, integer=True),
         Limit(
@@ -175,9 +131,18 @@ LIMITS: dict[str, Limit] = {
             "how many seeds each point of a study is the mean of",
             3,
             integer=True,
+            label="Seeds of each point",
         ),
         # factorisation of images and documents
-        Limit("contaminated", 0, 1, "share of the images that are spoiled", 0.1),
+        Limit(
+            "contaminated",
+            0,
+            1,
+            "share of the images that are spoiled",
+            0.1,
+            label="Share spoiled",
+            step=0.05,
+        ),
         Limit(
             "spoiled_pixels",
             0,
@@ -193,8 +158,17 @@ LIMITS: dict[str, Limit] = {
             "least number of documents that a word must be in",
             3,
             integer=True,
+            label="In at least so many documents",
         ),
-        Limit("max_share", 0.01, 1, "largest share of the documents that a word may be in", 0.5),
+        Limit(
+            "max_share",
+            0.01,
+            1,
+            "largest share of the documents that a word may be in",
+            0.5,
+            label="In at most this share of them",
+            step=0.05,
+        ),
         Limit(
             "most_words",
             10,
@@ -202,6 +176,8 @@ LIMITS: dict[str, Limit] = {
             "how many words are kept, most frequent first",
             5000,
             integer=True,
+            label="Words kept, most frequent first",
+            step=500,
         ),
         Limit(
             "term_share",
@@ -209,10 +185,29 @@ LIMITS: dict[str, Limit] = {
             1,
             "share of the terms that is drawn, for count files without words",
             1,
+            label="Share of terms drawn",
+            step=0.1,
         ),
-        Limit("n_samples", 2, 100_000, "number of made images or documents N", 2000, integer=True),
+        Limit(
+            "n_samples",
+            2,
+            100_000,
+            "number of made images or documents N",
+            2000,
+            integer=True,
+            label="Images or documents N",
+            step=1000,
+        ),
         # data
-        Limit("test_fraction", 0.01, 0.9, "share of the ratings held out for testing", 0.2),
+        Limit(
+            "test_fraction",
+            0.01,
+            0.9,
+            "share of the ratings held out for testing",
+            0.2,
+            label="Held-out share",
+            step=0.05,
+        ),
         Limit("n_users", 2, 200_000, "number of users (rows)", 300, integer=True, label="Users"),
         Limit("n_items", 2, 200_000, "number of items (columns)", 300, integer=True, label="Items"),
         Limit(

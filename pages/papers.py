@@ -10,7 +10,7 @@ from dpmc_core.experiments.papers.row import Row
 from pages.parts.papers import picture
 from pages.parts.papers import view as papers_view
 from pages.parts.server import jobs
-from pages.parts.ui import controls, glossary, live
+from pages.parts.ui import controls, declared, glossary, live
 
 TITLES = {e.id: f"{e.place}: {e.title}" for e in ENTRIES}
 
@@ -57,7 +57,7 @@ def again(rows: tuple[Row, ...]) -> None:
     with left:
         row_id = controls.choice("Row", f"p_row_{name}", labels, able[0].id)
     with middle:
-        seed = int(controls.number("Seed", "p_seed", "seed", 1))
+        seed = declared.box("seed", "p_seed", 1)
     row = next(r for r in able if r.id == row_id)
     exact = row.exact is not None
     job = jobs.current("row")

@@ -56,6 +56,8 @@ class FrankWolfeConfig(Config):
             1e-4,
             1e3,
             "bound on the nuclear norm, in half scale widths times √(users·items)",
+            label="Frank–Wolfe's nuclear norm",
+            step=0.5,
         ),
     ] = 0.25
     items_per_user: ItemsPerUser = 100

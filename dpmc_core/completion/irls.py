@@ -43,6 +43,8 @@ LossAlpha = Annotated[
         0.01,
         20,
         "transition parameter of the Huber loss in IRLS, in rating units",
+        label="IRLS loss α",
+        step=0.1,
     ),
 ]
 
@@ -62,6 +64,7 @@ class IRLSConfig(Config):
             100,
             "inner reweighting iterations K of IRLS per item pass",
             integer=True,
+            label="IRLS inner iterations K",
         ),
     ] = 10
     loss_alpha: LossAlpha = 1.076

@@ -6,8 +6,20 @@ from dpmc_core.limits import Limit
 
 __all__ = ["ItemsPerUser", "Iterations", "Penalty", "Rank", "Sensitivity"]
 
-Rank = Annotated[int, Limit("rank", 1, 256, "number of latent factors r", integer=True)]
-Penalty = Annotated[float, Limit("reg", 1e-3, 1e4, "ridge penalty λ on both factor matrices")]
+Rank = Annotated[
+    int, Limit("rank", 1, 256, "number of latent factors r", integer=True, label="Rank r")
+]
+Penalty = Annotated[
+    float,
+    Limit(
+        "reg",
+        1e-3,
+        1e4,
+        "ridge penalty λ on both factor matrices",
+        label="Regularisation λ",
+        step=0.1,
+    ),
+]
 Iterations = Annotated[
     int,
     Limit(
@@ -16,6 +28,7 @@ Iterations = Annotated[
         500,
         "outer iterations T (one user pass and one item pass each)",
         integer=True,
+        label="Iterations T",
     ),
 ]
 ItemsPerUser = Annotated[
@@ -26,6 +39,7 @@ ItemsPerUser = Annotated[
         10_000,
         "how many items k of a user take part in what is released",
         integer=True,
+        label="Items per user k",
     ),
 ]
 Sensitivity = Annotated[
@@ -36,5 +50,7 @@ Sensitivity = Annotated[
         1e6,
         "sensitivity Δ that is assumed, not derived; the papers take 5 for all their data",
         open_low=True,
+        label="Nominal sensitivity Δ",
+        step=0.5,
     ),
 ]

@@ -14,14 +14,7 @@ from dpmc_core.datasets.ratings import Ratings, Split, random_split
 from dpmc_core.datasets.samples import Samples, contaminate
 from dpmc_core.errors import DataError
 
-__all__ = [
-    "forget",
-    "ratings_of",
-    "samples_of",
-    "split_of",
-    "uncorrupted",
-    "user_split_of",
-]
+__all__ = ["forget", "ratings_of", "samples_of", "split_of", "uncorrupted", "user_split_of"]
 
 
 # ratings

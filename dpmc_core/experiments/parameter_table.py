@@ -1,9 +1,10 @@
-"""The table of all parameters, made from their declarations: ``docs/parameters.md``.
+"""The list of all parameters, made from their declarations: ``docs/parameters.md``.
 
 ``python -m dpmc_core.experiments.parameter_table`` prints it.
 """
 
 from collections.abc import Iterator
+from textwrap import wrap
 
 from dpmc_core.config import Parameter, parameters
 from dpmc_core.datasets.catalogue import catalogue
@@ -18,12 +19,12 @@ _HEAD = """# Parameters
 
 Made by `python -m dpmc_core.experiments.parameter_table`; do not edit. A name is a flag of the
 command line (`--name`, dashes for underscores), an argument of `RunSpec.of` and a setting of a
-sweep.
+sweep; where it has a usual value, that stands after it.
 """
 
 
 def table() -> str:
-    """The whole table, as Markdown."""
+    """The whole list, as Markdown."""
     return "\n".join([_HEAD, *_lines()]) + "\n"
 
 
@@ -54,17 +55,12 @@ def _rows(found: dict[str, Parameter]) -> Iterator[str]:
     if not found:
         yield "No parameters.\n"
         return
-    yield "| name | meaning | allowed | default |"
-    yield "|---|---|---|---|"
     for name, p in found.items():
-        usual = (
-            ""
-            if p.default in (None, "")
-            else f"{p.default:g}"
-            if isinstance(p.default, float)
-            else str(p.default)
-        )
-        yield f"| `{name}` | {p.meaning} | {p.allowed} | {usual} |"
+        start = "" if p.default is None else str(p.default)
+        if isinstance(p.default, float):
+            start = f"{p.default:g}"
+        title = f"`{name}` = {start}" if start else f"`{name}`"
+        yield from wrap(f"- {title}: {p.meaning}; {p.allowed}", 100, subsequent_indent="  ")
     yield ""
 
 

@@ -51,12 +51,7 @@ def resolved(spec: RunSpec) -> RunSpec:
 
 @lru_cache(maxsize=512)
 def _variance(
-    mechanism: str,
-    alpha: float | None,
-    sensitivity: float,
-    delta: float,
-    draws: int,
-    total: float,
+    mechanism: str, alpha: float | None, sensitivity: float, delta: float, draws: int, total: float
 ) -> float:
     # the release as the solver itself writes it, on a matrix of no importance
     data = low_rank(8, 8, rank=2, observed=1.0, value_scale=1.0, seed=0)

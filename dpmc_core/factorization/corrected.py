@@ -78,7 +78,12 @@ class CorrectedNMFConfig(Config):
     rank: Parts = 16
     rounds: Rounds = 20
     inner: InnerSteps = 10
-    start: Annotated[str, Choice(STARTS, "what the dictionary starts from")] = "mean"
+    start: Annotated[
+        str,
+        Choice(
+            STARTS, "what the dictionary starts from", "Start", ("the released average", "random")
+        ),
+    ] = "mean"
     averaging: Annotated[
         float,
         Limit(
@@ -87,6 +92,8 @@ class CorrectedNMFConfig(Config):
             1,
             "how much the statistics of earlier rounds still count",
             open_high=True,
+            label="Averaging",
+            step=0.1,
         ),
     ] = 0.9
     outlier_penalty: OutlierPenalty | None = None

@@ -8,7 +8,10 @@ from dpmc_core.privacy.ledger import NEIGHBOURS
 
 __all__ = ["InnerSteps", "NeighbourChoice", "OutlierBound", "OutlierPenalty", "Parts", "Rounds"]
 
-Parts = Annotated[int, Limit("rank", 1, 256, "number of parts or topics K", integer=True)]
+Parts = Annotated[
+    int,
+    Limit("rank", 1, 256, "number of parts or topics K", integer=True, label="Parts or topics K"),
+]
 Rounds = Annotated[
     int,
     Limit(
@@ -17,20 +20,28 @@ Rounds = Annotated[
         2000,
         "rounds T (one pass over coefficients and one over the dictionary each)",
         integer=True,
+        label="Rounds",
     ),
 ]
-InnerSteps = Annotated[int, Limit("inner", 1, 200, "steps on each factor per round", integer=True)]
+InnerSteps = Annotated[
+    int,
+    Limit("inner", 1, 200, "steps on each factor per round", integer=True, label="Steps per round"),
+]
 OutlierPenalty = Annotated[
     float,
     Limit(
-        "outlier_penalty",
-        0,
-        10,
-        "penalty λ: a deviation below it is not an outlier",
-        open_low=True,
+        "outlier_penalty", 0, 10, "penalty λ: a deviation below it is not an outlier", open_low=True
     ),
 ]
 OutlierBound = Annotated[
     float, Limit("outlier_bound", 0, 10, "largest outlier M, per entry", open_low=True)
 ]
-NeighbourChoice = Annotated[str, Choice(NEIGHBOURS, "in what neighbouring datasets differ")]
+NeighbourChoice = Annotated[
+    str,
+    Choice(
+        NEIGHBOURS,
+        "what an attacker may not tell: whether one is there at all, or, for noise twice as large, which of two it is",
+        "Neighbours",
+        ("one added or removed", "one replaced by another"),
+    ),
+]

@@ -58,12 +58,7 @@ class PublishedConfig(Config):
     inner: InnerSteps = 5
     dictionary_step: Annotated[
         float,
-        Limit(
-            "dictionary_step",
-            1e-12,
-            10,
-            "step size η_W of the dictionary in units of 1/‖A‖",
-        ),
+        Limit("dictionary_step", 1e-12, 10, "step size η_W of the dictionary in units of 1/‖A‖"),
     ] = 1e-4
     outlier_penalty: OutlierPenalty | None = None
     outlier_bound: OutlierBound = 10.0

@@ -73,10 +73,7 @@ def npmi(samples: Samples, dictionary: FloatArray, count: int = TOP_WORDS) -> Fl
     """
     if samples.counts is None:
         raise DataError("Coherence is for documents; these are images.")
-    from gensim.topic_coherence import (
-        probability_estimation,
-        segmentation,
-    )  # slow to import
+    from gensim.topic_coherence import probability_estimation, segmentation  # slow to import
 
     terms = topic_terms(dictionary, count)
     out = np.full(len(terms), math.nan)

@@ -103,7 +103,13 @@ class ReleaseVariance(_Some):
     variance: Annotated[
         float,
         Limit(
-            "variance", 0, 1e6, "variance of the noise added to each number released", open_low=True
+            "variance",
+            0,
+            1e6,
+            "variance of the noise added to each number released",
+            open_low=True,
+            label="Variance",
+            step=0.5,
         ),
     ] = 2.0
 
@@ -123,7 +129,15 @@ class NominalEpsilon(_Some):
 
     kind: ClassVar[str] = "nominal"
     epsilon: Annotated[
-        float, Limit("epsilon", 1e-3, 1e6, "nominal ε of one draw, at sensitivity Δ")
+        float,
+        Limit(
+            "epsilon",
+            1e-3,
+            1e6,
+            "nominal ε of one draw, at sensitivity Δ",
+            label="Nominal ε of one draw",
+            step=0.5,
+        ),
     ] = 5.0
 
     def of_release(self, sensitivity: float) -> Mechanism:
@@ -137,7 +151,14 @@ class RoundEpsilon(NominalEpsilon):
 
     epsilon: Annotated[
         float,
-        Limit("epsilon", 1e-3, 1e6, "nominal ε of one round, as the paper counts it"),
+        Limit(
+            "epsilon",
+            1e-3,
+            1e6,
+            "nominal ε of one round, as the paper counts it",
+            label="Nominal ε of a round",
+            step=0.1,
+        ),
     ] = 0.5
 
 
@@ -147,7 +168,10 @@ class TotalEpsilon(_Some):
 
     kind: ClassVar[str] = "total"
     epsilon: Annotated[
-        float, Limit("epsilon", 1e-3, 1e6, "total privacy loss ε of the whole run")
+        float,
+        Limit(
+            "epsilon", 1e-3, 1e6, "total privacy loss ε of the whole run", label="Total ε", step=0.5
+        ),
     ] = 1.0
 
     @property

@@ -5,14 +5,19 @@ It draws, its controls work, bad links are named, runs and failures behave.
 
 import threading
 import time
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Annotated
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from dpmc_core.config import Choice, Config, parameters
 from dpmc_core.experiments import RunSpec
+from dpmc_core.experiments.algorithms import ALGORITHMS
+from dpmc_core.limits import Limit
 from pages.parts.server import jobs
-from pages.parts.ui import controls, glossary
+from pages.parts.ui import controls, declared, glossary
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -281,6 +286,50 @@ def test_users_are_protected() -> None:
     app.button(key="go").click().run()
     finish(app)
     assert any("fewer than the rank" in e.value for e in app.error)
+
+
+@pytest.mark.parametrize("protect", ["rating", "user"])
+@pytest.mark.parametrize("question", ["compare", "recommend"])
+def test_every_parameter_with_a_label_has_its_box(protect: str, question: str) -> None:
+    if protect == "rating" and question == "recommend":
+        pytest.skip("only users are asked what they like")
+    app = open_page("completion", protect=protect, question=question)
+    drawn = {e.label for kind in ("number_input", "selectbox", "toggle") for e in app.get(kind)}
+    apart = "centring" if question == "recommend" else "global_penalty"
+    for card in ALGORITHMS.values():
+        for name, known in parameters(card.config).items():
+            if card.unit == protect and known.rule.label and name != apart:
+                label = known.rule.label
+                assert (f"Choose {label}" if known.optional else label) in drawn
+
+
+def test_a_box_follows_from_its_declaration(monkeypatch: pytest.MonkeyPatch) -> None:
+    @dataclass(frozen=True, kw_only=True)
+    class Declared(Config):
+        weight: Annotated[int, Limit("weight", 1, 9, "how much", integer=True, label="Weight")] = 4
+        way: Annotated[str, Choice(("a", "b"), "which way", "Way", ("one", "other"))] = "b"
+        far: Annotated[float, Limit("far", 0, 1, "how far", 0.5, label="Far", step=0.1)] | None = (
+            None
+        )
+        hidden: Annotated[float, Limit("hidden", 0, 1, "no label")] = 0.25
+
+    monkeypatch.setitem(ALGORITHMS, "declared", replace(ALGORITHMS["als"], config=Declared))
+
+    def page() -> None:
+        import streamlit as st
+
+        from pages.parts.ui import controls, declared
+
+        controls.on_page("completion.py", declared.titles(["declared"]))
+        st.session_state["got"] = declared.boxes(["declared"], {"w": 5}, (), {"weight": "w"})
+
+    app = AppTest.from_function(page)
+    assert app.run().session_state["got"] == {"weight": 5, "way": "b"}
+    assert app.selectbox(key="way").options == ["one", "other"]
+    assert "how much; a whole number from 1 to 9" in app.number_input(key="w").help.lower()
+    app.toggle(key="own_far").set_value(True).run()
+    assert app.session_state["got"] == {"weight": 5, "way": "b", "far": 0.5}
+    assert app.number_input(key="far").step == 0.1
 
 
 def test_attacking_an_algorithm_that_protects_users() -> None:

@@ -104,13 +104,7 @@ def test_points_that_a_small_matrix_cannot_have_are_left_out() -> None:
     base = {"dataset": "sweetrs", "rank": 12}
     shares = {cell.x for cell in cells(asked("items", **base))}
     assert shares == {0.2, 0.4, 0.7, 1.0}
-    assert {cell.x for cell in cells(asked("rank", **base, item_share=0.15))} == {
-        2,
-        4,
-        8,
-        16,
-        32,
-    }
+    assert {cell.x for cell in cells(asked("rank", **base, item_share=0.15))} == {2, 4, 8, 16, 32}
     ranks = {
         c.x for c in cells(asked("rank", **base, item_share=0.15)) if c.series.startswith("DPALS")
     }

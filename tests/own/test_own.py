@@ -341,11 +341,7 @@ def test_private_runs_on_own_data_keep_to_their_budget() -> None:
     with user_datasets.using(mine):
         result = run(
             RunSpec.of(
-                dataset=mine.name,
-                algorithm="moments",
-                mechanism="gaussian",
-                epsilon=2.0,
-                rank=3,
+                dataset=mine.name, algorithm="moments", mechanism="gaussian", epsilon=2.0, rank=3
             )
         )
     assert result.statement.epsilon == pytest.approx(2.0, rel=1e-3)

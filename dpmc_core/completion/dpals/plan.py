@@ -67,10 +67,60 @@ class DPALSConfig(Config):
             1,
             "share β of the items, most rated first, that factors are learned for",
             open_low=True,
+            label="Share β of items learned",
+            step=0.05,
         ),
     ] = 0.15
+    sampling: Annotated[
+        str,
+        Choice(
+            SAMPLING,
+            "which of a user's ratings take part: adaptive, the k least-rated items; uniform, any k; weights, all, rarer items weighing more (Krichene et al. 2023)",
+            "Which ratings take part",
+            ("adaptive", "uniform", "all, by weights"),
+        ),
+    ] = "weights"
+    projection: Annotated[
+        str,
+        Choice(
+            PROJECTIONS,
+            "where noisy matrices are made positive semi-definite; where they are not, negative eigenvalues let the solution run away",
+            "Positive semi-definite projection",
+            ("before λ is added", "as printed", "off"),
+        ),
+    ] = "inner"
+    start: Annotated[
+        str,
+        Choice(
+            ("random", "power"),
+            "what item factors start from",
+            "Start",
+            ("random", "noisy power iteration"),
+        ),
+    ] = "random"
+    start_rounds: Annotated[
+        int,
+        Limit("start_rounds", 1, 20, "rounds of noisy power iteration for the start", integer=True),
+    ] = 2
+    centring: Annotated[
+        str,
+        Choice(
+            ("user", "mean", "none"),
+            "what ratings are centred by",
+            "Ratings are centred by",
+            ("each user's own mean", "the private mean", "the middle of the scale"),
+        ),
+    ] = "user"
     clip_norm: Annotated[
-        float, Limit("clip_norm", 1e-6, 1e6, "length Γ_u that user vectors are clipped to")
+        float,
+        Limit(
+            "clip_norm",
+            1e-6,
+            1e6,
+            "length Γ_u that user vectors are clipped to",
+            label="Length Γᵤ of user vectors",
+            step=0.1,
+        ),
     ] = 0.25
     value_clip: (
         Annotated[
@@ -79,8 +129,11 @@ class DPALSConfig(Config):
                 "value_clip",
                 0,
                 1e6,
-                "distance Γ_M from the middle of the scale that ratings are clipped to",
+                "distance Γ_M from the middle of the scale that ratings are clipped to; usually half the scale",
+                2,
                 open_low=True,
+                label="Γ of ratings (rating units)",
+                step=0.5,
             ),
         ]
         | None
@@ -88,33 +141,47 @@ class DPALSConfig(Config):
     gram_ratio: Annotated[
         float,
         Limit(
-            "gram_ratio", 0.01, 100, "noise σ_G on Gram matrices over noise σ_g on right-hand sides"
+            "gram_ratio",
+            0.01,
+            100,
+            "noise σ_G on Gram matrices over noise σ_g on right-hand sides",
+            label="Noise on Gram matrices : right-hand sides",
+            step=0.5,
         ),
     ] = 6.0
     item_exponent: Annotated[
         float,
-        Limit("item_exponent", 0, 2, "exponent μ: how much more often-rated items are regularised"),
+        Limit(
+            "item_exponent",
+            0,
+            2,
+            "exponent μ: how much more often-rated items are regularised",
+            label="Item exponent μ",
+            step=0.5,
+        ),
     ] = 0.5
     user_exponent: Annotated[
         float,
-        Limit("user_exponent", 0, 2, "exponent ν: how much more busy users are regularised"),
+        Limit(
+            "user_exponent",
+            0,
+            2,
+            "exponent ν: how much more busy users are regularised",
+            label="User exponent ν",
+            step=0.5,
+        ),
     ] = 1.0
     global_penalty: Annotated[
         float,
-        Limit("global_penalty", 0, 1000, "penalty λ₀ on all predictions, for implicit feedback"),
+        Limit(
+            "global_penalty",
+            0,
+            1000,
+            "penalty λ₀ on all predictions, for implicit feedback",
+            label="Penalty λ₀ on what was not liked",
+            step=0.1,
+        ),
     ] = 0.0
-    sampling: Annotated[str, Choice(SAMPLING, "which of a user's ratings take part")] = "weights"
-    projection: Annotated[
-        str, Choice(PROJECTIONS, "where noisy matrices are made positive semi-definite")
-    ] = "inner"
-    start: Annotated[str, Choice(("random", "power"), "what item factors start from")] = "random"
-    start_rounds: Annotated[
-        int,
-        Limit("start_rounds", 1, 20, "rounds of noisy power iteration for the start", integer=True),
-    ] = 2
-    centring: Annotated[str, Choice(("mean", "user", "none"), "what ratings are centred by")] = (
-        "user"
-    )
     orthonormal: bool = False
     implicit: bool = False
     private: bool = True

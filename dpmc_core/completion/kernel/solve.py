@@ -25,9 +25,7 @@ from dpmc_core.completion.kernel.threads import Workers, single_blas_thread
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int32]
 
-__all__ = [
-    "half_sweep",
-]
+__all__ = ["half_sweep"]
 
 _GATHER_BYTES = 3_000_000  # of one gather, so that it stays in the cache
 # Where column panels beat one product, and how wide they are best (measured with OpenBLAS on

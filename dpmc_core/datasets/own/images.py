@@ -16,21 +16,11 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from dpmc_core.datasets.own.archive import is_archive, members
-from dpmc_core.datasets.own.arrays import (
-    MOST_NUMBERS,
-    array_in,
-    header,
-    variable_in,
-    variables_of,
-)
+from dpmc_core.datasets.own.arrays import MOST_NUMBERS, array_in, header, variable_in, variables_of
 from dpmc_core.datasets.samples import Samples
 from dpmc_core.errors import DataError, ParameterError
 
-__all__ = [
-    "ImagesReading",
-    "guess_images",
-    "images_of",
-]
+__all__ = ["ImagesReading", "guess_images", "images_of"]
 
 MOST_PIXELS, LARGEST = 16_000_000, 128
 ROWS = {"images": "one image a row", "pixels": "one image a column"}

@@ -17,11 +17,7 @@ from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.wording import counted
 
-__all__ = [
-    "RatingsReading",
-    "guess_ratings",
-    "ratings_of",
-]
+__all__ = ["RatingsReading", "guess_ratings", "ratings_of"]
 
 LAYOUTS = {"long": "one rating a row", "wide": "one user a row, one item a column"}
 ZEROS = {"missing": "missing", "rating": "a rating"}

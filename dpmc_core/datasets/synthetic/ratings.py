@@ -140,7 +140,7 @@ def skewed(
     user_bias, item_bias = 0.4 * rng.standard_normal(n_users), 0.4 * rng.standard_normal(n_items)
     taste = 0.6 / rank**0.5
     left = np.column_stack(
-        [np.ones(n_users), user_bias, taste * rng.standard_normal((n_users, rank))],
+        [np.ones(n_users), user_bias, taste * rng.standard_normal((n_users, rank))]
     )
     right = np.column_stack(
         [3.5 + item_bias, np.ones(n_items), rng.standard_normal((n_items, rank))]

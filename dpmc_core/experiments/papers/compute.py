@@ -25,12 +25,7 @@ from dpmc_core.experiments.papers.row import Row
 from dpmc_core.experiments.papers.rows import rows_of
 from dpmc_core.experiments.papers.verdict import MISSING, REPRODUCED, Verdict, verdict
 from dpmc_core.experiments.spec import RunSpec
-from dpmc_core.experiments.store.records import (
-    Record,
-    key_of,
-    record_of,
-    run_single_threaded,
-)
+from dpmc_core.experiments.store.records import Record, key_of, record_of, run_single_threaded
 from dpmc_core.experiments.store.store import RunStore
 from dpmc_core.experiments.sweeps.spec import seeds_of
 from dpmc_core.experiments.sweeps.sweep import make_all

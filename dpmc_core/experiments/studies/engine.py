@@ -11,21 +11,14 @@ from dpmc_core.datasets.data import samples_of, split_of
 from dpmc_core.datasets.ratings import Ratings, Split
 from dpmc_core.errors import DataError
 from dpmc_core.experiments.run import run
-from dpmc_core.experiments.studies.cells import (
-    Cell,
-    overall_epsilon,
-)
+from dpmc_core.experiments.studies.cells import Cell, overall_epsilon
 from dpmc_core.experiments.studies.result import Point, StudyResult
 from dpmc_core.experiments.studies.spec import MEASURES, StudySpec, cells, seeds_of
 from dpmc_core.experiments.tasks.factorize import FactorResult, baseline_objective, reference
 from dpmc_core.experiments.tasks.solve import versions
 from dpmc_core.metrics.topics import tc_w2v
 
-__all__ = [
-    "some_users",
-    "study",
-    "study_steps",
-]
+__all__ = ["some_users", "study", "study_steps"]
 
 
 def study_steps(spec: StudySpec, *, workers: int | None = None) -> Iterator[StudyResult]:

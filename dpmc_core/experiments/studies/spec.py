@@ -10,11 +10,7 @@ from dpmc_core import limits
 from dpmc_core.datasets.configs import RatingsData
 from dpmc_core.errors import ParameterError
 from dpmc_core.experiments.spec import RunSpec
-from dpmc_core.experiments.studies.cells import (
-    COMPLETION,
-    FACTORIZATION,
-    Cell,
-)
+from dpmc_core.experiments.studies.cells import COMPLETION, FACTORIZATION, Cell
 from dpmc_core.facts import facts, typed
 
 __all__ = ["MEASURES", "STUDIES", "Study", "StudySpec", "cells", "count_runs", "seeds_of"]

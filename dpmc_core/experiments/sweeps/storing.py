@@ -3,9 +3,7 @@
 from collections.abc import Iterable
 from typing import Protocol
 
-from dpmc_core.experiments.store.records import (
-    Record,
-)
+from dpmc_core.experiments.store.records import Record
 
 __all__ = ["PassingRuns", "Runs"]
 

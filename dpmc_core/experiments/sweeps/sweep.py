@@ -44,15 +44,7 @@ from dpmc_core.experiments.sweeps.spec import Planned, SweepSpec
 from dpmc_core.experiments.sweeps.storing import Runs
 from dpmc_core.experiments.worker.share import ALL, Share
 
-__all__ = [
-    "Made",
-    "SweepError",
-    "finished",
-    "how_many",
-    "make_all",
-    "read_unkept",
-    "sweep",
-]
+__all__ = ["Made", "SweepError", "finished", "how_many", "make_all", "read_unkept", "sweep"]
 
 _ATTEMPTS = 3  # how often workers may die before the sweep gives up
 _HEARTBEAT = 0.5  # seconds

@@ -30,13 +30,7 @@ from dpmc_core.metrics.factors import column_errors, mean_columns, share_found
 from dpmc_core.metrics.topics import npmi
 from dpmc_core.privacy import Ledger, Statement, state
 
-__all__ = [
-    "FactorMetrics",
-    "FactorResult",
-    "baseline_objective",
-    "factorize_steps",
-    "reference",
-]
+__all__ = ["FactorMetrics", "FactorResult", "baseline_objective", "factorize_steps", "reference"]
 
 FloatArray = NDArray[np.float64]
 BASELINE = "average column"

@@ -16,7 +16,7 @@ from dpmc_core.experiments.tasks.audit_spec import (
 )
 from dpmc_core.experiments.tasks.audit_spec import TARGETS as ATTACKED
 from dpmc_core.mechanisms import FAMILIES, RUN_FAMILIES
-from pages.parts.ui import controls
+from pages.parts.ui import controls, declared
 from pages.parts.ui.figures import IDENTITY
 
 __all__ = [
@@ -156,13 +156,9 @@ def _privacy(target: str) -> dict[str, Any]:
     fields["mechanism"] = controls.choice(
         "Noise", "x_noise", noises, "laplace" if "laplace" in noises else "gaussian"
     )
-    fields["epsilon"] = controls.number(
-        _claim(target), "x_epsilon", "nominal.epsilon", 1.0, step=0.5
-    )
+    fields["epsilon"] = declared.box("nominal.epsilon", "x_epsilon", 1.0, label=_claim(target))
     if target not in ("number", "moment-nmf"):  # moment NMF makes no rounds on the data
-        fields["iterations"] = int(
-            controls.number("Iterations T", "x_iterations", "als.iterations", 2)
-        )
+        fields["iterations"] = declared.box("als.iterations", "x_iterations", 2)
     return fields
 
 
@@ -195,14 +191,10 @@ def _runs(target: str, *, on_grid: bool) -> int:
 def _more(target: str, mechanism: str) -> dict[str, Any]:
     fields: dict[str, Any] = {}
     if "alpha" in FAMILIES[mechanism].shape:
-        fields["alpha"] = controls.number("Huber's α", "x_alpha", "alpha", 1.5, step=0.1)
+        fields["alpha"] = declared.box("alpha", "x_alpha")
     if target == "irls":
-        fields["inner"] = int(controls.number("Inner iterations K", "x_inner", "irls.inner", 2))
-    fields["delta"] = controls.number(
-        "δ", "x_delta", "account_delta", 1e-5, step=1e-6, format="%.1e"
-    )
-    fields["confidence"] = controls.number(
-        "Confidence", "x_confidence", "confidence", 0.999, step=0.001, format="%.4f"
-    )
-    fields["seed"] = int(controls.number("Seed", "x_seed", "seed", 0))
+        fields["inner"] = declared.box("irls.inner", "x_inner", 2, label="Inner iterations K")
+    fields["delta"] = declared.box("account_delta", "x_delta")
+    fields["confidence"] = declared.box("confidence", "x_confidence")
+    fields["seed"] = declared.box("seed", "x_seed")
     return fields

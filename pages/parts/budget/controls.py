@@ -3,7 +3,7 @@
 import streamlit as st
 
 from pages.parts.budget.counts import USUAL, Question
-from pages.parts.ui import controls
+from pages.parts.ui import controls, declared
 
 __all__ = ["LINK_TITLES", "MODES", "form"]
 
@@ -35,13 +35,11 @@ def form() -> Question:
         "Huber's α", "u_alpha", "alpha", USUAL.alpha, low=0.05, high=6.0, step=0.01
     )
     st.subheader("Budget")
-    target = controls.number(
-        "ε for everything together", "u_target", "nominal.epsilon", USUAL.target, step=0.5
+    target = declared.box(
+        "nominal.epsilon", "u_target", USUAL.target, label="ε for everything together"
     )
     with st.expander("More", key="u-more"):
-        delta = controls.number(
-            "δ", "u_delta", "account_delta", USUAL.delta, step=1e-6, format="%.1e"
-        )
+        delta = declared.box("account_delta", "u_delta", USUAL.delta)
     return Question(
         run=run,
         count=count,
@@ -62,22 +60,15 @@ def _usual_variance() -> None:
 
 def _own_run() -> tuple[int, float, int]:
     """Ask for releases, sensitivity, and how many numbers one person moves."""
-    count = int(controls.number("Releases T", "u_count", "releases_shown", USUAL.count))
-    sensitivity = controls.number(
-        "Sensitivity Δ (ℓ1)",
-        "u_sensitivity",
-        "als.sensitivity",
-        USUAL.sensitivity,
-        step=0.5,
+    count = declared.box("releases_shown", "u_count", USUAL.count)
+    sensitivity = declared.box(
+        "als.sensitivity", "u_sensitivity", USUAL.sensitivity, label="Sensitivity Δ (ℓ1)"
     )
-    spread = int(
-        controls.number(
-            "Numbers that one person moves",
-            "u_moved",
-            "moved",
-            USUAL.spread,
-            help="With ℓ1 sensitivity Δ spread evenly over m numbers, the ℓ2 sensitivity is Δ/√m.",
-        )
+    spread = declared.box(
+        "moved",
+        "u_moved",
+        USUAL.spread,
+        help="With ℓ1 sensitivity Δ spread evenly over m numbers, the ℓ2 sensitivity is Δ/√m.",
     )
     return count, sensitivity, spread
 

@@ -196,8 +196,7 @@ def least_noise(counts: Counts, shapes: list[Release]) -> None:
     """Show the least noise of each family that keeps to the budget."""
     asked = counts.asked
     st.subheader(
-        f"How much noise buys ε = {three(asked.target)} for {asked.count:,} releases?",
-        anchor=False,
+        f"How much noise buys ε = {three(asked.target)} for {asked.count:,} releases?", anchor=False
     )
     rows = _least_of_each(asked, counts.titles, shapes)
     if not rows:

@@ -22,7 +22,7 @@ from pages.parts.completion.user_controls import (
     user_controls,
     usual_numbers,
 )
-from pages.parts.ui import controls
+from pages.parts.ui import controls, declared
 from pages.parts.ui.names import LETTERS
 
 __all__ = ["Asked", "Built", "form"]
@@ -106,9 +106,9 @@ def form() -> Asked:
         count = int(controls.segments("Configurations", "n", {"1": "1", "2": "2", "3": "3"}, "2"))
         configurations = [configuration(letter) for letter in LETTERS[:count]]
     st.subheader("Seed")
-    shared["seed"] = controls.number("Seed", "seed", "seed", 0)
+    shared["seed"] = declared.box("seed", "seed")
     if question in STUDIES["completion"]:
-        seeds = int(controls.number("Seeds of each point", "seeds", "study_seeds", 3))
+        seeds = declared.box("study_seeds", "seeds")
     return Asked(
         protect=protect,
         question=question,

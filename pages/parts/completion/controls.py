@@ -14,25 +14,19 @@ from dpmc_core.datasets import entry, names
 from dpmc_core.datasets.configs import config_of
 from dpmc_core.experiments.algorithms import ALGORITHMS
 from dpmc_core.experiments.presets import PRESETS, WELL_REGULARISED, preset
-from dpmc_core.limits import Limit
 from dpmc_core.mechanisms import FAMILIES
 from pages.parts.server import user_data as own_data
-from pages.parts.ui import controls, glossary
+from pages.parts.ui import controls, declared, glossary
 from pages.parts.ui.names import NOISES
 
-__all__ = [
-    "LINK_TITLES",
-    "configuration",
-    "data_controls",
-    "method_controls",
-    "use_preset",
-]
+__all__ = ["LINK_TITLES", "configuration", "data_controls", "method_controls", "use_preset"]
 
 STARTING = {"A": ("als", "none"), "B": ("als", "huber"), "C": ("irls", "huber")}
 DATASETS = {
     name: entry(name).title for name in names("ratings")
 }  # the catalogue's; menus add the visitor's own
 ALGORITHM_TITLES = {name: a.title for name, a in ALGORITHMS.items() if a.unit == "rating"}
+SHARED = ("rank", "reg", "iterations")  # the boxes that all algorithms share
 ZEROS = {"missing": "missing", "rating": "a rating"}
 SPLITS = {"random": "random", "u1": "published u1"}
 AMOUNTS = {"variance": "variance", "epsilon": "nominal ε"}
@@ -64,18 +58,9 @@ def data_controls(usual: dict[str, Any], then: Callable[[], None]) -> dict[str, 
         fields["zeros"] = controls.segments("A 0 in the file is", "zeros", ZEROS, "missing")
     if entry(name).synthetic:
         with st.expander("Shape of the synthetic data", key="data-more"):
-            fields |= _declared(config_of(name), usual)
-    return fields
-
-
-def _declared(kind: type, usual: dict[str, Any]) -> dict[str, Any]:
-    """Draw a box for each number of the config ``kind`` whose range has a label, seeds last."""
-    fields: dict[str, Any] = {}
-    for name, known in sorted(parameters(kind).items(), key=lambda one: "seed" in one[0]):
-        rule = known.rule
-        if isinstance(rule, Limit) and rule.label:
-            start = usual.get(name, known.default)
-            fields[name] = controls.number(rule.label, name, name, start, step=rule.step)
+            shape = [n for n in parameters(config_of(name)) if n not in ("test_fraction", "split")]
+            for one in sorted(shape, key=lambda one: "seed" in one):
+                fields[one] = declared.box(one, one, usual.get(one))
     return fields
 
 
@@ -98,33 +83,14 @@ def method_controls(
             width="stretch",
             key=f"preset-{name}",
         )
-    fields: dict[str, Any] = {
-        "rank": controls.number("Rank r", "rank", "als.rank", usual["rank"]),
-        "reg": controls.number("Regularisation λ", "reg", "als.reg", usual["reg"], step=0.1),
-        "iterations": controls.number(
-            "Iterations T", "iterations", "als.iterations", usual["iterations"]
-        ),
-    }
+    fields: dict[str, Any] = {n: declared.box(f"als.{n}", n, usual[n]) for n in SHARED}
     with st.expander("More", key="c-more"):
         if rating:
-            fields["inner"] = controls.number(
-                "IRLS inner iterations K", "inner", "irls.inner", usual["inner"]
-            )
-            fields["loss_alpha"] = controls.number(
-                "IRLS loss α", "loss_alpha", "irls.loss_alpha", 1.076, step=0.1
-            )
+            fields |= declared.boxes(ALGORITHM_TITLES, usual, SHARED)
         if dataset == "ml-100k" and splits:
             fields["split"] = controls.segments("Split", "split", SPLITS, "random")
-        fields["test_fraction"] = controls.number(
-            "Held-out share", "test_fraction", "test_fraction", 0.2, step=0.05
-        )
-        if rating:
-            fields["sensitivity"] = controls.number(
-                "Nominal sensitivity Δ", "sensitivity", "als.sensitivity", 5.0, step=0.5
-            )
-        fields["delta"] = controls.number(
-            "δ", "delta", "account_delta", 1e-5, step=1e-6, format="%.1e"
-        )
+        fields["test_fraction"] = declared.box("test_fraction", "test_fraction", 0.2)
+        fields["delta"] = declared.box("account_delta", "delta")
     return fields
 
 
@@ -152,17 +118,17 @@ def configuration(letter: str) -> dict[str, Any]:
         f"{letter}: amount by", f"{low}_by", AMOUNTS, "variance", help=glossary.meaning("nominal")
     )
     if by == "variance":
-        fields["variance"] = controls.number(
-            f"{letter}: variance", f"{low}_variance", "variance.variance", 2.0, step=0.5
+        fields["variance"] = declared.box(
+            "variance.variance", f"{low}_variance", label=f"{letter}: variance"
         )
     else:
-        fields["epsilon"] = controls.number(
-            f"{letter}: nominal ε of one draw", f"{low}_epsilon", "nominal.epsilon", 5.0, step=0.5
+        fields["epsilon"] = declared.box(
+            "nominal.epsilon", f"{low}_epsilon", label=f"{letter}: nominal ε of one draw"
         )
     if "alpha" in FAMILIES[fields["mechanism"]].shape and controls.switch(
         f"{letter}: choose α",
         f"{low}_own_alpha",
         help="Otherwise the papers' rule: unit scale, and the α with that variance.",
     ):
-        fields["alpha"] = controls.number(f"{letter}: α", f"{low}_alpha", "alpha", 1.5, step=0.1)
+        fields["alpha"] = declared.box("alpha", f"{low}_alpha", label=f"{letter}: α")
     return fields

@@ -57,10 +57,7 @@ def _compared_example(protect: str) -> None:
     else:
         text = "computed with the usual settings on synthetic data"
         usual = preset(WELL_REGULARISED, "low-rank")
-        shown = (
-            RunSpec.fitting(usual),
-            RunSpec.fitting(usual, mechanism="huber", variance=2.0),
-        )
+        shown = (RunSpec.fitting(usual), RunSpec.fitting(usual, mechanism="huber", variance=2.0))
     st.caption(f":material/info: **Example**: {text}. Choose yours in the sidebar and press *Run*.")
     compare_view.results_of(compare_view.named(compare_view.example(shown)), _clip())
 

@@ -110,10 +110,7 @@ def study_result(result: StudyResult, example: bool = False) -> None:
                 mime="application/json",
                 on_click="ignore",
             )
-            st.code(
-                result.spec.python(),
-                language="python",
-            )
+            st.code(result.spec.python(), language="python")
 
 
 def seeds_of(result: StudyResult) -> str:

@@ -13,8 +13,8 @@ from dpmc_core.experiments.algorithms import ALGORITHMS
 from dpmc_core.experiments.presets import LIKING, PEOPLE, WELL_REGULARISED, fitted
 from dpmc_core.experiments.studies.spec import STUDIES
 from dpmc_core.privacy import odds_sentence, subject
-from pages.parts.completion.controls import use_preset
-from pages.parts.ui import controls, glossary
+from pages.parts.completion.controls import SHARED, use_preset
+from pages.parts.ui import controls, declared, glossary
 from pages.parts.ui.names import LETTERS, NOISES, TOTALS
 
 __all__ = [
@@ -47,14 +47,7 @@ OWN_EPSILON = (
     "projection",
     "skew",
 )  # questions that set ε themselves, or need none
-SAMPLING_TITLES = {"adaptive": "adaptive", "uniform": "uniform", "weights": "all, by weights"}
-PROJECTION_TITLES = {"inner": "before λ is added", "printed": "as printed", "off": "off"}
-START_TITLES = {"random": "random", "power": "noisy power iteration"}
-CENTRING_TITLES = {
-    "user": "each user's own mean",
-    "mean": "the private mean",
-    "none": "the middle of the scale",
-}
+USERS = tuple(name for name, a in ALGORITHMS.items() if a.unit == "user")
 RATING_TITLES = {
     name: a.title for name, a in ALGORITHMS.items() if a.rate is not None and a.unit != "rating"
 }
@@ -66,10 +59,7 @@ STUDY_NOISES = {name: title for name, title in NOISES.items() if name != "none"}
 USER_TITLES = {
     "protect": PROTECTED,
     "question": QUESTIONS,
-    "sampling": SAMPLING_TITLES,
-    "projection": PROJECTION_TITLES,
-    "start": START_TITLES,
-    "centring": CENTRING_TITLES,
+    **declared.titles(USERS),
     "list_algorithm": LIST_TITLES,
     "study_noise": STUDY_NOISES,
     **{f"{x}_user_algorithm": RATING_TITLES for x in "abc"},
@@ -88,10 +78,9 @@ RATING_FIRST: dict[str, Any] = {
     "n_items": 300,
     "n_ratings": 20_000,
 }
-KEYS = {
-    "item_share": "beta",
-    "global_penalty": "penalty",
-}  # fields whose widget goes by another name
+# fields whose widget goes by another name
+KEYS = {"items_per_user": "k", "item_share": "beta", "global_penalty": "penalty"}
+FIRST_METHOD = {"k": 50, "nuclear": 1.0}  # where the other boxes start: smaller sets than usual
 NUMBERS = ("rank", "reg", "iterations", "item_share", "clip_norm")
 # DPALS settings that did well on MovieLens 1M at ε = 5 to 20 (another split)
 REAL: dict[str, Any] = {"rank": 12, "item_share": 0.15}
@@ -148,11 +137,7 @@ def user_controls(dataset: str, question: str, delta: float) -> dict[str, Any]:
     usual = usual_numbers(dataset, question)
     fields: dict[str, Any] = {}
     if question == "skew":
-        return {
-            "items_per_user": int(
-                controls.number("Items per user k", "k", "dpals.items_per_user", 50)
-            )
-        }
+        return {"items_per_user": declared.box("dpals.items_per_user", "k", FIRST_METHOD["k"])}
     if question not in OWN_EPSILON:
         fields["epsilon"] = controls.steps_slider(
             "Total ε of each run (log scale)",
@@ -163,79 +148,9 @@ def user_controls(dataset: str, question: str, delta: float) -> dict[str, Any]:
         )
         st.caption(odds_sentence(fields["epsilon"], delta, subject("user")))
     with st.expander("DPALS and Frank–Wolfe", key="dpals-more"):
-        fields["items_per_user"] = int(
-            controls.number("Items per user k", "k", "dpals.items_per_user", 50)
-        )
-        fields["item_share"] = controls.number(
-            "Share β of items learned", "beta", "dpals.item_share", usual["beta"], step=0.05
-        )
-        fields["sampling"] = controls.choice(
-            "Which ratings take part",
-            "sampling",
-            SAMPLING_TITLES,
-            usual["sampling"],
-            help=(
-                "Adaptive: a user's k least-rated items. Uniform: any k. Weights: all, rarer "
-                "items weighing more (Krichene et al. 2023)."
-            ),
-        )
-        fields["projection"] = controls.choice(
-            "Positive semi-definite projection",
-            "projection",
-            PROJECTION_TITLES,
-            "inner",
-            help=(
-                "Noise can give a Gram matrix negative eigenvalues; without projection the "
-                "solution then runs away."
-            ),
-        )
-        fields["start"] = controls.choice("Start", "start", START_TITLES, "random")
-        if question != "recommend":  # likes are 1 or nothing
-            fields["centring"] = controls.choice(
-                "Ratings are centred by", "centring", CENTRING_TITLES, "user"
-            )
-        fields["clip_norm"] = controls.number(
-            "Length Γᵤ of user vectors",
-            "clip_norm",
-            "dpals.clip_norm",
-            usual["clip_norm"],
-            step=0.1,
-        )
-        if controls.switch(
-            "Choose how far ratings are clipped",
-            "own_value_clip",
-            help=(
-                "Γ of the ratings: how far one may lie from the middle of the scale; otherwise "
-                "half the scale."
-            ),
-        ):
-            fields["value_clip"] = controls.number(
-                "Γ of ratings (rating units)", "value_clip", "dpals.value_clip", 2.0, step=0.5
-            )
-        fields["gram_ratio"] = controls.number(
-            "Noise on Gram matrices : right-hand sides",
-            "gram_ratio",
-            "dpals.gram_ratio",
-            usual["gram_ratio"],
-            step=0.5,
-        )
-        fields["item_exponent"] = controls.number(
-            "Item exponent μ", "item_exponent", "dpals.item_exponent", 0.5, step=0.5
-        )
-        fields["user_exponent"] = controls.number(
-            "User exponent ν", "user_exponent", "dpals.user_exponent", 1.0, step=0.5
-        )
-        if question == "recommend":
-            fields["global_penalty"] = controls.number(
-                "Penalty λ₀ on what was not liked",
-                "penalty",
-                "dpals.global_penalty",
-                usual["penalty"],
-                step=0.1,
-            )
-        fields["nuclear"] = controls.number(
-            "Frank–Wolfe's nuclear norm", "nuclear", "private-fw.nuclear", 1.0, step=0.5
-        )
+        # likes are 1 or nothing; a penalty on what was not liked is theirs alone
+        other = "centring" if question == "recommend" else "global_penalty"
+        fields |= declared.boxes(USERS, FIRST_METHOD | usual, {*SHARED, other}, KEYS)
     return fields
 
 

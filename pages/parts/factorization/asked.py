@@ -16,7 +16,7 @@ from pages.parts.factorization.controls import (
     privacy_controls,
     side_by_side,
 )
-from pages.parts.ui import controls
+from pages.parts.ui import controls, declared
 
 __all__ = ["Asked", "Built", "form"]
 
@@ -102,7 +102,7 @@ def form() -> Asked:
     st.subheader("Privacy")
     privacy = privacy_controls(name, question)
     st.subheader("Seed")
-    shared["seed"] = controls.number("Seed", "f_seed", "seed", 0)
+    shared["seed"] = declared.box("seed", "f_seed")
     if question in STUDIES["factorization"]:
-        seeds = int(controls.number("Seeds of each point", "f_seeds", "study_seeds", 3))
+        seeds = declared.box("study_seeds", "f_seeds")
     return Asked(question=question, shared=shared, privacy=privacy, seeds=seeds)

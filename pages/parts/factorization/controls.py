@@ -15,7 +15,7 @@ from dpmc_core.factorization.robust import RobustConfig
 from dpmc_core.mechanisms import FAMILIES
 from dpmc_core.privacy import odds_sentence, subject
 from pages.parts.server import user_data as own_data
-from pages.parts.ui import controls, glossary
+from pages.parts.ui import controls, declared, glossary
 from pages.parts.ui.names import NOISES, TOTALS
 
 __all__ = [
@@ -34,18 +34,12 @@ QUESTIONS = {
 DATASETS = {name: entry(name).title for name in names("images", "documents")}
 STOP_WORDS = {"left-out": "left out", "kept": "kept"}
 FACTOR_NOISES = {name: title for name, title in NOISES.items() if name != "none"}
-STARTS = {"mean": "the released average", "random": "random"}
-NEIGHBOUR_TITLES = {
-    "add/remove-one": "one added or removed",
-    "replace-one": "one replaced by another",
-}
 FACTOR_TITLES = {
     "f_question": QUESTIONS,
     "f_data": DATASETS,
     "f_stop": STOP_WORDS,
     "f_noise": FACTOR_NOISES,
-    "f_start": STARTS,
-    "f_neighbours": NEIGHBOUR_TITLES,
+    **{f"f_{name}": titles for name, titles in declared.titles(["private-nmf"]).items()},
 }
 # parts or topics that suit a set: as published where the paper names them (its Table 2), else a
 # number that reads well
@@ -95,14 +89,13 @@ def data_controls(question: str) -> dict[str, Any]:
     known = entry(fields["dataset"])
     if known.synthetic:
         if question != "people":
-            fields["n_samples"] = controls.number(
-                f"How many {'faces' if known.holds == 'images' else 'documents'} N",
-                "f_n",
+            fields["n_samples"] = declared.box(
                 "n_samples",
+                "f_n",
                 USUAL_MADE[known.name],
-                step=1000,
+                label=f"How many {'faces' if known.holds == 'images' else 'documents'} N",
             )
-        fields["data_seed"] = controls.number("Data seed", "f_data_seed", "data_seed", 0)
+        fields["data_seed"] = declared.box("data_seed", "f_data_seed")
     if known.holds == "images":
         if question == "compare" and controls.switch(
             "Spoil some images",
@@ -112,31 +105,18 @@ def data_controls(question: str) -> dict[str, Any]:
                 "clean images (nmf-paper, section 4.3)."
             ),
         ):
-            fields["contaminated"] = controls.number(
-                "Share spoiled", "f_spoiled", "contaminated", 0.1, step=0.05
-            )
+            fields["contaminated"] = declared.box("contaminated", "f_spoiled")
         return fields
     with st.expander("Words and documents", key="f-words"):
-        fields["min_documents"] = controls.number(
-            "In at least so many documents", "f_min_df", "min_documents", 3
-        )
-        fields["max_share"] = controls.number(
-            "In at most this share of them", "f_max_df", "max_share", 0.5, step=0.05
-        )
-        fields["most_words"] = controls.number(
-            "Words kept, most frequent first", "f_words", "most_words", 5000, step=500
-        )
+        fields["min_documents"] = declared.box("min_documents", "f_min_df")
+        fields["max_share"] = declared.box("max_share", "f_max_df")
+        fields["most_words"] = declared.box("most_words", "f_words")
         fields["stop_words"] = controls.segments(
             "Stop words (and, the …)", "f_stop", STOP_WORDS, "left-out"
         )
         if known.name in ("tdt2", "rcv1"):
-            fields["term_share"] = controls.number(
-                "Share of terms drawn",
-                "f_terms",
-                "term_share",
-                1.0,
-                step=0.1,
-                help="The paper draws a tenth.",
+            fields["term_share"] = declared.box(
+                "term_share", "f_terms", help="The paper draws a tenth."
             )
     return fields
 
@@ -148,8 +128,8 @@ def method_controls(dataset: str, question: str) -> dict[str, Any]:
     if question == "parts":
         fields["rank"] = 2  # the study sets its own, from 2 on
     else:
-        fields["rank"] = controls.number(
-            f"How many {word} K", "f_k", "nmf.rank", USUAL_PARTS.get(dataset, OWN_PARTS)
+        fields["rank"] = declared.box(
+            "nmf.rank", "f_k", USUAL_PARTS.get(dataset, OWN_PARTS), label=f"How many {word} K"
         )
     return fields
 
@@ -166,7 +146,7 @@ def privacy_controls(dataset: str, question: str) -> dict[str, Any]:
         else "gaussian"
     )
     if "alpha" in FAMILIES[fields["mechanism"]].shape:
-        fields["alpha"] = controls.number("α of Huber noise", "f_alpha", "alpha", 1.5, step=0.1)
+        fields["alpha"] = declared.box("alpha", "f_alpha", label="α of Huber noise")
     delta = 1e-5
     if not own:
         fields["epsilon"] = controls.steps_slider(
@@ -177,40 +157,23 @@ def privacy_controls(dataset: str, question: str) -> dict[str, Any]:
             help=glossary.meaning("epsilon"),
         )
     with st.expander("More", key="f-more"):
-        delta = fields["delta"] = controls.number(
-            "δ", "f_delta", "account_delta", 1e-5, step=1e-6, format="%.1e"
-        )
+        delta = fields["delta"] = declared.box("account_delta", "f_delta")
         if question in ("compare", "rounds"):
-            fields["published_rounds"] = controls.number(
-                "As published: rounds", "f_published_rounds", "nmf.rounds", 100, step=10
+            fields["published_rounds"] = declared.box(
+                "nmf.rounds", "f_published_rounds", 100, why="As published", step=10
             )
         if question == "compare":
-            fields["round_epsilon"] = controls.number(
-                "As published: nominal ε of a round",
-                "f_round_epsilon",
-                "round.epsilon",
-                0.5,
-                step=0.1,
+            fields["round_epsilon"] = declared.box(
+                "round.epsilon", "f_round_epsilon", why="As published"
             )
-            fields["sound_rounds"] = controls.number(
-                "Corrected: rounds", "f_sound_rounds", "nmf.rounds", 20
+            fields["sound_rounds"] = declared.box(
+                "nmf.rounds", "f_sound_rounds", 20, why="Corrected"
             )
-            fields["sound_inner"] = controls.number(
-                "Corrected: steps per round", "f_sound_inner", "nmf.inner", 10
-            )
-        fields["averaging"] = controls.number(
-            "Corrected: averaging", "f_averaging", "private-nmf.averaging", 0.9, step=0.1
-        )
-        fields["start"] = controls.choice("Corrected: start", "f_start", STARTS, "mean")
-        fields["neighbours"] = controls.choice(
-            "Sound forms: neighbours",
-            "f_neighbours",
-            NEIGHBOUR_TITLES,
-            "add/remove-one",
-            help=(
-                "What an attacker may not tell: whether one is there at all, or which of two it "
-                "is. The second asks for noise twice as large."
-            ),
+            fields["sound_inner"] = declared.box("nmf.inner", "f_sound_inner", 10, why="Corrected")
+        fields["averaging"] = declared.box("private-nmf.averaging", "f_averaging", why="Corrected")
+        fields["start"] = declared.box("private-nmf.start", "f_start", why="Corrected")
+        fields["neighbours"] = declared.box(
+            "private-nmf.neighbours", "f_neighbours", why="Sound forms"
         )
     if not own:
         st.caption(odds_sentence(fields["epsilon"], delta, subject(unit)))

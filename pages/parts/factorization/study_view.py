@@ -23,12 +23,7 @@ from pages.parts.server import jobs
 from pages.parts.ui.bullet_list import notice
 from pages.parts.ui.figures import Drawn, Label, draw, label_ends, show
 
-__all__ = [
-    "factor_curves",
-    "factor_study_result",
-    "factor_study_so_far",
-    "stored",
-]
+__all__ = ["factor_curves", "factor_study_result", "factor_study_so_far", "stored"]
 
 _STORED = RESULTS / "factor_studies.json"
 _PANEL, _GAP = 330, 60  # pixels
@@ -188,7 +183,7 @@ def factor_study_result(result: StudyResult, example: bool = False) -> None:
         "rounds": (
             f"The ε on the axis is the paper's, of one round, for one {unit} replaced by "
             "another; the sound lines have the same overall ε for the same neighbours."
-        ),
+        )
     }.get(
         result.spec.kind,
         f"ε is of one run, at δ = {base.noise.delta:g}, for one {unit} "
@@ -223,7 +218,4 @@ def factor_study_result(result: StudyResult, example: bool = False) -> None:
                 mime="application/json",
                 on_click="ignore",
             )
-            st.code(
-                result.spec.python(),
-                language="python",
-            )
+            st.code(result.spec.python(), language="python")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from pages.parts.home.picture import EPSILONS, NOISES
-from pages.parts.ui import controls, glossary
+from pages.parts.ui import controls, declared, glossary
 
 __all__ = ["LINK_TITLES", "Asked", "form"]
 
@@ -32,7 +32,7 @@ def form() -> Asked:
         help=glossary.meaning("epsilon"),
     )
     mechanism = controls.choice("Noise in the picture", "home_noise", NOISES, "huber")
-    seed = int(controls.number("Seed", "home_seed", "seed", 0))
+    seed = declared.box("seed", "home_seed")
     st.button(
         "Draw again",
         icon=":material/casino:",

@@ -6,7 +6,7 @@ from typing import Any, cast
 import streamlit as st
 
 from dpmc_core.mechanisms import FAMILIES, RUN_FAMILIES, Mechanism
-from pages.parts.ui import controls
+from pages.parts.ui import controls, declared
 from pages.parts.ui.figures import IDENTITY
 
 __all__ = ["LINK_TITLES", "TITLES", "Asked", "form", "view"]
@@ -84,7 +84,7 @@ def form() -> Asked:
         help="The ε-DP noise of least variance (Geng & Viswanath 2016).",
     )
     with st.expander("More", key="m-more"):
-        delta = controls.number("δ", "m_delta", "delta", 1e-5, step=1e-6, format="%.1e")
+        delta = declared.box("delta", "m_delta")
         samples = int(
             controls.steps_slider(
                 "Samples in the histogram",
@@ -93,7 +93,7 @@ def form() -> Asked:
                 100_000,
             )
         )
-        seed = int(controls.number("Seed", "m_seed", "seed", 0))
+        seed = declared.box("seed", "m_seed")
     return Asked(
         compare=compare,
         alpha=alpha,

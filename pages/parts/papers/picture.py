@@ -5,17 +5,9 @@ from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
-from dpmc_core.experiments.papers import (
-    RowResult,
-)
+from dpmc_core.experiments.papers import RowResult
 from dpmc_core.experiments.papers.row import Row
-from dpmc_core.experiments.papers.verdict import (
-    DIFFERS,
-    REPRODUCED,
-    TREND,
-    UNPRINTED,
-    Verdict,
-)
+from dpmc_core.experiments.papers.verdict import DIFFERS, REPRODUCED, TREND, UNPRINTED, Verdict
 from dpmc_core.metrics.intervals import t_half_width
 from pages.parts.ui.figures import figure
 

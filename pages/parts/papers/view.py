@@ -25,10 +25,7 @@ from dpmc_core.experiments.papers import (
 from dpmc_core.experiments.papers.claims import claims
 from dpmc_core.experiments.papers.compute import prediction_interval, verdict_of
 from dpmc_core.experiments.papers.row import Row
-from dpmc_core.experiments.papers.verdict import (
-    KINDS,
-    Verdict,
-)
+from dpmc_core.experiments.papers.verdict import KINDS, Verdict
 from dpmc_core.facts import facts
 from dpmc_core.metrics.intervals import t_half_width
 from dpmc_core.wording import three

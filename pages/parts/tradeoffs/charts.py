@@ -12,15 +12,7 @@ from dpmc_core.experiments.algorithms import ALGORITHMS
 from dpmc_core.experiments.sweeps.tradeoff import Point
 from pages.parts.ui.figures import IDENTITY, Drawn, figure
 
-__all__ = [
-    "QUIET",
-    "Lines",
-    "curve_sentences",
-    "curves",
-    "enlarge",
-    "lines_of",
-    "numbers_of",
-]
+__all__ = ["QUIET", "Lines", "curve_sentences", "curves", "enlarge", "lines_of", "numbers_of"]
 
 QUIET = "rgba(128,128,128,0.9)"
 AXIS = {

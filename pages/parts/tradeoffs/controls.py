@@ -13,7 +13,7 @@ from dpmc_core.experiments.sweeps.spec import SweepSpec
 from dpmc_core.mechanisms import RUN_FAMILIES
 from dpmc_core.privacy.noise import TotalEpsilon
 from pages.parts.server import user_data as own_data
-from pages.parts.ui import controls, glossary
+from pages.parts.ui import controls, declared, glossary
 from pages.parts.ui.figures import IDENTITY
 
 __all__ = [
@@ -183,9 +183,7 @@ def form() -> Form:
         people = controls.numbers(
             "Numbers of people", "t_people", "n_users", (500, 1000, 2000, 4000, 8000), 8
         )
-        amounts: tuple[float, ...] = (
-            controls.number("Total ε", "t_total", "total.epsilon", 1.0, step=0.5),
-        )
+        amounts: tuple[float, ...] = (declared.box("total.epsilon", "t_total"),)
     else:
         usual_amounts = NOMINAL_TOTALS if by == "total_epsilon" and not sound else AMOUNTS[by]
         label = {
@@ -195,8 +193,8 @@ def form() -> Form:
         }[by]
         amounts = controls.numbers(label, f"t_{by}_{protect}", _LIMITS[by], usual_amounts, 8)
     st.subheader("Seed")
-    seeds = int(controls.number("Repetitions of each point", "t_seeds", "sweep_seeds", 5))
-    seed = int(controls.number("Seed of all seeds", "t_seed", "seed", 0))
+    seeds = declared.box("sweep_seeds", "t_seeds")
+    seed = declared.box("seed", "t_seed", label="Seed of all seeds")
     with st.expander("More", key="t-more"):
         base = _numbers(dataset, sound, vary)
     grid: dict[str, Any] = {
@@ -221,45 +219,29 @@ def _numbers(dataset: str, sound: bool, vary: str) -> dict[str, Any]:
     fields: dict[str, Any] = {}
     who = "user" if sound else "rating"
     real = not entry(dataset).synthetic
-    fields["rank"] = controls.number(
-        "Rank r", f"t_rank_{who}", "als.rank", 8 if sound or real else 5
+    fields["rank"] = declared.box("als.rank", f"t_rank_{who}", 8 if sound or real else 5)
+    fields["reg"] = declared.box(
+        "als.reg", f"t_reg_{who}", 30.0 if sound else 10.0 if real else 0.5, step=0.5
     )
-    fields["reg"] = controls.number(
-        "Regularisation λ",
-        f"t_reg_{who}",
-        "als.reg",
-        30.0 if sound else 10.0 if real else 0.5,
-        step=0.5,
-    )
-    fields["iterations"] = controls.number(
-        "Iterations T", f"t_iterations_{who}", "als.iterations", 2 if sound else 20
-    )
+    fields["iterations"] = declared.box("als.iterations", f"t_iterations_{who}", 2 if sound else 20)
     if not sound:
-        fields["inner"] = controls.number("IRLS inner iterations K", "t_inner", "irls.inner", 10)
-        fields["sensitivity"] = controls.number(
-            "Nominal sensitivity Δ", "t_sensitivity", "als.sensitivity", 5.0, step=0.5
-        )
+        fields["inner"] = declared.box("irls.inner", "t_inner")
+        fields["sensitivity"] = declared.box("als.sensitivity", "t_sensitivity")
     else:
         fields |= {name: PEOPLE[name] for name in ("item_share", "clip_norm", "centring")}
-    fields["delta"] = controls.number(
-        "δ", "t_delta", "account_delta", 1e-5, step=1e-6, format="%.1e"
-    )
+    fields["delta"] = declared.box("account_delta", "t_delta")
     if not real:
         skewed = dataset == "skewed"
         if vary == "people":
-            fields["n_items"] = controls.number("Items", "t_items", "n_items", 300)
+            fields["n_items"] = declared.box("n_items", "t_items")
             fields["ratings_each"] = 40
         else:
-            fields["n_users"] = controls.number(
-                "Users", f"t_users_{who}", "n_users", PEOPLE["n_users"] if skewed else 300
+            fields["n_users"] = declared.box(
+                "n_users", f"t_users_{who}", PEOPLE["n_users"] if skewed else 300
             )
-            fields["n_items"] = controls.number("Items", f"t_items_{who}", "n_items", 300)
+            fields["n_items"] = declared.box("n_items", f"t_items_{who}")
             if skewed:
-                fields["n_ratings"] = controls.number(
-                    "Ratings", "t_ratings", "n_ratings", PEOPLE["n_ratings"], step=1000
-                )
+                fields["n_ratings"] = declared.box("n_ratings", "t_ratings", PEOPLE["n_ratings"])
             else:
-                fields["observed"] = controls.number(
-                    "Observed share", "t_observed", "observed", 0.1, step=0.01
-                )
+                fields["observed"] = declared.box("observed", "t_observed")
     return fields

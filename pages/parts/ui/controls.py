@@ -15,7 +15,6 @@ from pages.parts.ui.links import (
     check_link,
     current_page,
     forget,
-    label_of,
     limit_of,
     link_problems,
     numbers_in,
@@ -32,8 +31,8 @@ __all__ = [
     "choice",
     "current_page",
     "link_problems",
-    "number",
     "numbers",
+    "numeric",
     "on_page",
     "plain",
     "said",
@@ -47,20 +46,6 @@ __all__ = [
 ]
 
 _SMALLEST = 1e-9  # the smallest step away from an open end of a range that a widget offers
-
-
-def number(
-    label: str,
-    key: str,
-    limit: str,
-    default: float | None = None,
-    *,
-    step: float | None = None,
-    **options: Any,
-) -> float:
-    """Draw a number box in the range called ``limit``; an int for whole numbers."""
-    label_of(limit.rpartition(".")[2], label)
-    return _numeric(st.number_input, label, key, limit_of(limit), default, step, options)
 
 
 def slider(
@@ -82,7 +67,7 @@ def slider(
         known.meaning,
         default,
     )
-    return _numeric(st.slider, label, key, narrow, default, step, {})
+    return numeric(st.slider, label, key, narrow, default, step, {})
 
 
 def whole(label: str, key: str, low: int, high: int, default: int, *, sliding: bool = False) -> int:
@@ -92,7 +77,7 @@ def whole(label: str, key: str, low: int, high: int, default: int, *, sliding: b
     """
     limit = limits.Limit(label, low, high, label, default, integer=True)
     return int(
-        _numeric(
+        numeric(
             st.slider if sliding and high > low else st.number_input,
             label,
             key,
@@ -104,7 +89,7 @@ def whole(label: str, key: str, low: int, high: int, default: int, *, sliding: b
     )
 
 
-def _numeric(
+def numeric(
     widget: Callable[..., Any],
     label: str,
     key: str,
@@ -113,6 +98,7 @@ def _numeric(
     step: float | None,
     options: dict[str, Any],
 ) -> float:
+    """Draw ``widget`` over ``limit``; an int for whole numbers."""
     kind: type = int if limit.integer else float
     low = limit.low + _SMALLEST if limit.open_low else limit.low
     high = limit.high - _SMALLEST if limit.open_high else limit.high

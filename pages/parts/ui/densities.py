@@ -7,9 +7,7 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from dpmc_core.mechanisms import (
-    Mechanism,
-)
+from dpmc_core.mechanisms import Mechanism
 from pages.parts.ui import figure_cache as drawn_once
 from pages.parts.ui.figures import IDENTITY, Drawn, figure, label_end
 

@@ -7,16 +7,17 @@ from dataclasses import replace
 
 import streamlit as st
 
-from dpmc_core import limits
-from dpmc_core.config import parameters
+from dpmc_core.config import Parameter, parameters
 from dpmc_core.errors import ParameterError
 from dpmc_core.experiments.algorithms import ALGORITHMS
+from dpmc_core.limits import LIMITS, Limit
 from dpmc_core.privacy.noise import KINDS, RoundEpsilon
 
 __all__ = [
     "Titles",
     "check_link",
     "current_page",
+    "declaration",
     "forget",
     "label_of",
     "limit_of",
@@ -107,21 +108,25 @@ def plain(text: str) -> str:
     return "".join(f"\\{c}" if c in "\\`*_[]()!<>#$~|{}" else c for c in text)
 
 
-def limit_of(name: str) -> limits.Limit:
-    """Find the range that ``name`` stands for.
+def declaration(name: str) -> Parameter:
+    """Find the declaration that ``name`` stands for.
 
     "als.rank" is a parameter of an algorithm, "nominal.epsilon" of a kind of noise; a single
     word is a number of its own (``limits.LIMITS``).
     """
     owner, dot, field = name.rpartition(".")
     if not dot:
-        return limits.LIMITS[name]
+        return Parameter(name, LIMITS[name], LIMITS[name].default, optional=False)
     kinds: dict[str, type] = {**KINDS, "round": RoundEpsilon}
     kind = ALGORITHMS[owner].config if owner in ALGORITHMS else kinds[owner]
-    found = parameters(kind)[field]
-    assert isinstance(found.rule, limits.Limit)
-    usual = math.nan if found.default is None else found.default
-    return replace(found.rule, default=usual)
+    return parameters(kind)[field]
+
+
+def limit_of(name: str) -> Limit:
+    """Find the range that ``name`` stands for, starting where the declaration does."""
+    found = declaration(name)
+    assert isinstance(found.rule, Limit)
+    return found.rule if found.default is None else replace(found.rule, default=found.default)
 
 
 def one_of(label: str, allowed: Collection[str]) -> Callable[[str], None]:
@@ -135,9 +140,7 @@ def one_of(label: str, allowed: Collection[str]) -> Callable[[str], None]:
     return check
 
 
-def numbers_in(
-    text: str, label: str, limit: limits.Limit, usual: str, most: int
-) -> tuple[float, ...]:
+def numbers_in(text: str, label: str, limit: Limit, usual: str, most: int) -> tuple[float, ...]:
     """Read up to ``most`` numbers with commas between; in rising order, each once."""
     words = [word.strip() for word in text.split(",") if word.strip()]
     if not 0 < len(words) <= most:

@@ -1,0 +1,70 @@
+"""Boxes that follow from the declarations of parameters."""
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+
+import streamlit as st
+
+from dpmc_core.config import Choice, parameters
+from dpmc_core.experiments.algorithms import ALGORITHMS
+from pages.parts.ui.controls import choice, numeric, switch
+from pages.parts.ui.links import Titles, declaration, label_of, limit_of
+
+__all__ = ["box", "boxes", "titles"]
+
+
+def box(
+    name: str, key: str, default: Any = None, *, label: str = "", why: str = "", **options: Any
+) -> Any:
+    """Draw the box that the declaration called ``name`` ("dpals.rank", "seed") asks for.
+
+    A number box (an int for whole numbers), a select box, or, for what need not be said, a switch
+    that asks for it: None while it is off. It starts from ``default``, by default the declared one;
+    ``label`` in the place of the declared, or ``why`` before it, tells boxes of one page apart.
+    """
+    found = declaration(name)
+    rule = found.rule
+    label = label or (f"{why}: {_lowered(rule.label)}" if why else rule.label)
+    label_of(found.name, label)
+    meaning = f"{rule.meaning[0].upper()}{rule.meaning[1:]}"
+    if found.optional and not switch(f"Choose {label}", f"own_{found.name}", help=f"{meaning}."):
+        return None
+    if isinstance(rule, Choice):
+        options.setdefault("help", f"{meaning}.")
+        return choice(label, key, rule.titled, default or found.default, **options)
+    step = options.pop("step", rule.step)
+    if rule.format:
+        options.setdefault("format", rule.format)
+    return numeric(st.number_input, label, key, limit_of(name), default, step, options)
+
+
+def boxes(
+    owners: Iterable[str],
+    usual: Mapping[str, Any],
+    leave: Collection[str],
+    keys: Mapping[str, str] | None = None,
+) -> dict[str, Any]:
+    """Draw a box for each parameter with a label of the algorithms ``owners``, but for ``leave``.
+
+    ``keys`` says which boxes go by another name than their parameter's. They start from ``usual``,
+    by these names, or else from what is declared.
+    """
+    found: dict[str, Any] = {}
+    for owner in owners:
+        for name, known in parameters(ALGORITHMS[owner].config).items():
+            if known.rule.label and name not in found and name not in leave:
+                key = (keys or {}).get(name, name)
+                found[name] = box(f"{owner}.{name}", key, usual.get(key))
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def titles(owners: Iterable[str]) -> dict[str, Titles]:
+    """Titles of the choices that the algorithms ``owners`` declare, by the parameters' names."""
+    declarations = (parameters(ALGORITHMS[owner].config).items() for owner in owners)
+    rules = {name: known.rule for one in declarations for name, known in one}
+    return {name: rule.titled for name, rule in rules.items() if isinstance(rule, Choice)}
+
+
+def _lowered(label: str) -> str:
+    """Put a label after a colon: "δ" and "Γ" stay what they are."""
+    return label[0].lower() + label[1:] if label[0].isascii() else label
