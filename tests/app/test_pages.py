@@ -318,7 +318,7 @@ def test_a_box_follows_from_its_declaration(monkeypatch: pytest.MonkeyPatch) -> 
     def page() -> None:
         import streamlit as st
 
-        from pages.parts.ui import controls, declared
+        from pages.parts.ui import controls
 
         controls.on_page("completion.py", declared.titles(["declared"]))
         st.session_state["got"] = declared.boxes(["declared"], {"w": 5}, (), {"weight": "w"})
