@@ -15,9 +15,9 @@ import scipy.sparse as sparse
 from cmfrec import CMF
 
 from dpmc_core.bench import dgemm_rate
+from dpmc_core.completion.common.step import FactorModel, Sides
 from dpmc_core.completion.kernel.solve import half_sweep
 from dpmc_core.completion.kernel.threads import Workers
-from dpmc_core.completion.step import FactorModel, Sides
 from dpmc_core.datasets import Ratings, loaders
 from dpmc_core.datasets.synthetic import ratings as synthetic
 

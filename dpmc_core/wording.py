@@ -1,7 +1,7 @@
 """Numbers in words: the one way figures are rounded for people.
 
 Lives here: three significant digits, how many of what, and numbers that JSON can hold. Does not
-live here: sentences (``pages.parts.ui.texts``, ``privacy.odds``).
+live here: sentences (``pages.parts.ui.texts``, ``privacy.statement``).
 """
 
 import math

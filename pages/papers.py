@@ -10,7 +10,7 @@ from dpmc_core.experiments.papers.row import Row
 from pages.parts.papers import picture
 from pages.parts.papers import view as papers_view
 from pages.parts.server import jobs
-from pages.parts.ui import controls, declared, glossary, live
+from pages.parts.ui import controls, declared, glossary, run_panel
 
 TITLES = {e.id: f"{e.place}: {e.title}" for e in ENTRIES}
 
@@ -83,7 +83,7 @@ def again(rows: tuple[Row, ...]) -> None:
         )
         return
     if job.active:
-        live.watch(job, "trial", lambda: False)
+        run_panel.watch(job, "trial", lambda: False)
     elif job.state == "failed":
         st.error(controls.plain(job.error), icon=":material/error:")
     elif job.state == "cancelled":

@@ -11,10 +11,10 @@ from collections.abc import Callable
 
 import numpy as np
 
+from dpmc_core.completion.common.step import Sides
 from dpmc_core.completion.irls import _reweighted
 from dpmc_core.completion.kernel.solve import half_sweep
 from dpmc_core.completion.kernel.threads import Workers, single_blas_thread
-from dpmc_core.completion.step import Sides
 from dpmc_core.datasets.ratings import Ratings
 
 __all__ = ["dgemm_rate", "extra_memory", "irls_inner_ratio", "median_seconds", "sweep_seconds"]

@@ -6,9 +6,9 @@ Lives here: solvers as generators of steps, and the baselines. Does not live her
 """
 
 from dpmc_core.completion.als import ALSConfig, als
-from dpmc_core.completion.baselines import BASELINES, Baseline, fit_baselines
+from dpmc_core.completion.common.baselines import BASELINES, Baseline, fit_baselines
+from dpmc_core.completion.common.step import FactorModel, Step
 from dpmc_core.completion.irls import IRLSConfig, irls
-from dpmc_core.completion.step import FactorModel, Step
 
 __all__ = [
     "BASELINES",

@@ -27,8 +27,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from dpmc_core.completion.parameters import Iterations, Penalty
-from dpmc_core.completion.step import FactorModel, Step, check_rank
+from dpmc_core.completion.common.parameters import Iterations, Penalty
+from dpmc_core.completion.common.step import FactorModel, Step, check_rank
 from dpmc_core.config import Config
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.limits import Limit

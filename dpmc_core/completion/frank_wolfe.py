@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.linalg import eigsh
 
-from dpmc_core.completion.parameters import ItemsPerUser, Iterations
-from dpmc_core.completion.profiles import own_means, squared_residuals
-from dpmc_core.completion.step import FactorModel, Step
+from dpmc_core.completion.common.parameters import ItemsPerUser, Iterations
+from dpmc_core.completion.common.profiles import own_means, squared_residuals
+from dpmc_core.completion.common.step import FactorModel, Step
 from dpmc_core.config import Config
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.errors import ParameterError

@@ -12,10 +12,8 @@ from typing import Annotated, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmc_core.completion.kernel.solve import BlockSolver, Update, half_sweep
-from dpmc_core.completion.kernel.threads import Workers
-from dpmc_core.completion.parameters import Iterations, Penalty, Rank, Sensitivity
-from dpmc_core.completion.step import (
+from dpmc_core.completion.common.parameters import Iterations, Penalty, Rank, Sensitivity
+from dpmc_core.completion.common.step import (
     FactorModel,
     Sides,
     Step,
@@ -23,6 +21,8 @@ from dpmc_core.completion.step import (
     draw_item_noise,
     start_item_factors,
 )
+from dpmc_core.completion.kernel.solve import BlockSolver, Update, half_sweep
+from dpmc_core.completion.kernel.threads import Workers
 from dpmc_core.config import Config
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.limits import Limit

@@ -19,6 +19,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dpmc_core.completion.common.parameters import Rank
+from dpmc_core.completion.common.profiles import (
+    centre,
+    fit_users,
+    model_with_offsets,
+    residuals,
+    squared_residuals,
+)
+from dpmc_core.completion.common.step import FactorModel, Step
 from dpmc_core.completion.kernel.threads import Workers
 from dpmc_core.completion.offsets import (
     POPULARITY_POWER,
@@ -29,16 +38,7 @@ from dpmc_core.completion.offsets import (
     release_offsets,
     user_weights,
 )
-from dpmc_core.completion.parameters import Rank
-from dpmc_core.completion.profiles import (
-    centre,
-    fit_users,
-    model_with_offsets,
-    residuals,
-    squared_residuals,
-)
 from dpmc_core.completion.recommending import LikesConfig, moments_of_likes
-from dpmc_core.completion.step import FactorModel, Step
 from dpmc_core.config import Config
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.privacy.algorithm import Algorithm

@@ -19,8 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmc_core.completion.kernel.threads import Workers
-from dpmc_core.completion.profiles import (
+from dpmc_core.completion.common.profiles import (
     MEAN_PULL,
     centre,
     fit_users,
@@ -28,7 +27,8 @@ from dpmc_core.completion.profiles import (
     own_means,
     squared_residuals,
 )
-from dpmc_core.completion.step import Step
+from dpmc_core.completion.common.step import Step
+from dpmc_core.completion.kernel.threads import Workers
 from dpmc_core.config import Config
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.errors import ParameterError

@@ -14,11 +14,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from dpmc_core.completion.common.parameters import Rank
+from dpmc_core.completion.common.profiles import (
+    MEAN_PULL,
+    centre,
+    fit_users,
+    residuals,
+    squared_residuals,
+)
+from dpmc_core.completion.common.step import FactorModel, Step, check_rank
 from dpmc_core.completion.kernel.threads import Workers
 from dpmc_core.completion.offsets import check_scale, offset_parts, release_offsets, user_weights
-from dpmc_core.completion.parameters import Rank
-from dpmc_core.completion.profiles import MEAN_PULL, centre, fit_users, residuals, squared_residuals
-from dpmc_core.completion.step import FactorModel, Step, check_rank
 from dpmc_core.config import Config
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.privacy.algorithm import Algorithm

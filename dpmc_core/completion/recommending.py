@@ -15,12 +15,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dpmc_core.completion.common.parameters import Rank
+from dpmc_core.completion.common.profiles import fit_likes, squared_residuals, together
+from dpmc_core.completion.common.step import FactorModel, Step
 from dpmc_core.completion.kernel.grouping import group_rows
 from dpmc_core.completion.kernel.threads import Workers
 from dpmc_core.completion.offsets import user_weights
-from dpmc_core.completion.parameters import Rank
-from dpmc_core.completion.profiles import fit_likes, squared_residuals, together
-from dpmc_core.completion.step import FactorModel, Step
 from dpmc_core.config import Config
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.privacy.algorithm import Algorithm

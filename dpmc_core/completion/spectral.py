@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.linalg import svds
 
-from dpmc_core.completion.baselines import fit_baselines
-from dpmc_core.completion.parameters import Iterations, Penalty, Rank
-from dpmc_core.completion.step import FactorModel, Step, check_rank
+from dpmc_core.completion.common.baselines import fit_baselines
+from dpmc_core.completion.common.parameters import Iterations, Penalty, Rank
+from dpmc_core.completion.common.step import FactorModel, Step, check_rank
 from dpmc_core.config import Config
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.privacy.algorithm import Algorithm

@@ -8,10 +8,10 @@ from scipy import optimize
 from sklearn.linear_model import HuberRegressor
 
 from dpmc_core.completion import ALSConfig, IRLSConfig, als, fit_baselines, irls
+from dpmc_core.completion.common.step import start_item_factors
 from dpmc_core.completion.irls import _reweighted
 from dpmc_core.completion.kernel.solve import BlockSolver
 from dpmc_core.completion.kernel.threads import Workers
-from dpmc_core.completion.step import start_item_factors
 from dpmc_core.datasets.ratings import Ratings, random_split
 from dpmc_core.datasets.synthetic.ratings import low_rank, skewed
 from dpmc_core.errors import ParameterError

@@ -13,6 +13,7 @@ import pytest
 
 from dpmc_core.completion import moments as moments_module
 from dpmc_core.completion import recommending as recommending_module
+from dpmc_core.completion.common.step import Step
 from dpmc_core.completion.dpals import solver as dpals_module
 from dpmc_core.completion.dpals.plan import dpals_plan
 from dpmc_core.completion.dpals.preprocessing import first_k, lottery, weights_of
@@ -22,7 +23,6 @@ from dpmc_core.completion.moments import MomentsConfig, one_shot_moments
 from dpmc_core.completion.offsets import PrivateMeansConfig, private_means
 from dpmc_core.completion.private_svd import PrivateSVDConfig, private_svd
 from dpmc_core.completion.recommending import LikesConfig, moments_of_likes, most_popular
-from dpmc_core.completion.step import Step
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.errors import ParameterError
 from dpmc_core.privacy import Ledger, state

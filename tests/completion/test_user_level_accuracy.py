@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from dpmc_core.completion.baselines import fit_baselines
+from dpmc_core.completion.common.baselines import fit_baselines
 from dpmc_core.completion.dpals.plan import DPALSConfig, dpals_plan
 from dpmc_core.completion.dpals.preprocessing import SAMPLING
 from dpmc_core.completion.dpals.projection import PROJECTIONS, solve_noisy

@@ -20,8 +20,7 @@ from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.experiments import RunSpec, run, steps
 from dpmc_core.experiments.presets import PRESETS, preset
 from dpmc_core.mechanisms import Gaussian, Huber, Laplace, Mechanism, Staircase
-from dpmc_core.privacy import Ledger, state
-from dpmc_core.privacy.odds import guess_bound, odds_sentence
+from dpmc_core.privacy import Ledger, guess_bound, odds_sentence, state
 
 SMALL = RunSpec.of(n_users=50, n_items=40, observed=0.4, iterations=3, rank=5, reg=0.5)
 

@@ -737,7 +737,7 @@ def one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 from dataclasses import dataclass
 
 from dpmc_core.completion.als import als
-from dpmc_core.completion.parameters import Rank
+from dpmc_core.completion.common.parameters import Rank
 from dpmc_core.config import Config
 from dpmc_core.privacy.algorithm import Algorithm
 

@@ -23,10 +23,10 @@ from dataclasses import dataclass, replace
 from typing import Annotated
 
 from dpmc_core import limits
+from dpmc_core.completion.common.parameters import ItemsPerUser, Iterations, Penalty, Rank
 from dpmc_core.completion.dpals.power_iteration import power_part
 from dpmc_core.completion.dpals.preprocessing import SAMPLING, preparation_parts, preparation_shifts
 from dpmc_core.completion.dpals.projection import PROJECTIONS
-from dpmc_core.completion.parameters import ItemsPerUser, Iterations, Penalty, Rank
 from dpmc_core.config import Choice, Config
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.errors import ParameterError

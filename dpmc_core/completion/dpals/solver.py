@@ -17,14 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmc_core.completion.dpals.plan import DPALSConfig, dpals_plan, n_frequent, value_clip_of
-from dpmc_core.completion.dpals.power_iteration import noisy_power_iteration
-from dpmc_core.completion.dpals.preprocessing import Prepared, prepare
-from dpmc_core.completion.dpals.projection import solve_noisy
-from dpmc_core.completion.kernel.grouping import Side, group_rows
-from dpmc_core.completion.kernel.solve import BlockSolver, half_sweep
-from dpmc_core.completion.kernel.threads import Workers
-from dpmc_core.completion.profiles import (
+from dpmc_core.completion.common.profiles import (
     centre,
     clipped_values,
     fit_likes,
@@ -32,7 +25,14 @@ from dpmc_core.completion.profiles import (
     squared_residuals,
     together,
 )
-from dpmc_core.completion.step import FactorModel, Step, check_rank
+from dpmc_core.completion.common.step import FactorModel, Step, check_rank
+from dpmc_core.completion.dpals.plan import DPALSConfig, dpals_plan, n_frequent, value_clip_of
+from dpmc_core.completion.dpals.power_iteration import noisy_power_iteration
+from dpmc_core.completion.dpals.preprocessing import Prepared, prepare
+from dpmc_core.completion.dpals.projection import solve_noisy
+from dpmc_core.completion.kernel.grouping import Side, group_rows
+from dpmc_core.completion.kernel.solve import BlockSolver, half_sweep
+from dpmc_core.completion.kernel.threads import Workers
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.errors import ParameterError
 from dpmc_core.privacy.algorithm import Algorithm

@@ -8,7 +8,7 @@ import json
 from dataclasses import dataclass, fields, replace
 from typing import Annotated, Any
 
-from dpmc_core.completion.parameters import Iterations, Penalty
+from dpmc_core.completion.common.parameters import Iterations, Penalty
 from dpmc_core.config import Choice, Config, changed, values_of
 from dpmc_core.errors import ParameterError
 from dpmc_core.experiments.algorithms import ALGORITHMS

@@ -8,9 +8,12 @@ import streamlit as st
 
 from dpmc_core.errors import DPMCError
 from pages.parts.server import jobs
-from pages.parts.ui import controls, live
+from pages.parts.server.job import Job
+from pages.parts.ui import controls
 
-__all__ = ["Look", "Panel", "panel"]
+__all__ = ["Look", "Panel", "panel", "watch"]
+
+_EVERY = 1.0  # seconds between two looks at a running job
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,7 +121,7 @@ def _linked(of: Panel) -> bool:
 def _active(of: Panel, job: jobs.Job) -> None:
     if of.going_on is not None:
         of.going_on(job)
-    live.watch(job, of.step, lambda: of.so_far(job))
+    watch(job, of.step, lambda: of.so_far(job))
 
 
 def _over(of: Panel, job: jobs.Job) -> None:
@@ -165,3 +168,41 @@ def _unfinished(job: jobs.Job) -> int | None:
     return next(
         (k for k, result in enumerate(job.results) if result is None or not result.finished), None
     )
+
+
+def waiting(place: int) -> str:
+    """What a job that waits says: its ``place`` in the line, 1 for the next."""
+    if place <= 1:
+        return "next in line: others' runs are going on…"
+    return f"number {place} in line: others' runs are going on…"
+
+
+def watch(job: Job, step: str, so_far: Callable[[], bool]) -> None:
+    """Show ``job`` until it ends.
+
+    ``step`` is what its progress counts; ``so_far`` draws what there is and says whether it did.
+    """
+
+    @st.fragment(run_every=_EVERY)
+    def live() -> None:
+        if not job.active:
+            st.rerun()
+        done, total = job.progress
+        left = job.remaining()
+        text = f"{step} {done:,} of {total:,}" + (
+            f", about {max(left, 0.1):.0f} s left" if left is not None and left >= 1 else ""
+        )
+        bar, button = st.columns([5, 1], vertical_alignment="center")
+        bar.progress(
+            done / total if total else 0.0,
+            text=waiting(job.place) if job.state == "waiting" else text,
+        )
+        if button.button(
+            "Cancel", icon=":material/stop_circle:", key=f"cancel-{job.kind}", width="stretch"
+        ):
+            job.cancel()
+            st.rerun()
+        if not so_far():
+            st.caption(f"Preparing the first {step}…")
+
+    live()

@@ -11,11 +11,11 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from dpmc_core.completion.common.step import FactorModel
 from dpmc_core.completion.kernel.grouping import Side, group_rows
 from dpmc_core.completion.kernel.lapack import solve_spd
 from dpmc_core.completion.kernel.solve import BlockSolver, half_sweep
 from dpmc_core.completion.kernel.threads import Workers
-from dpmc_core.completion.step import FactorModel
 from dpmc_core.datasets.ratings import Ratings
 
 FloatArray = NDArray[np.float64]

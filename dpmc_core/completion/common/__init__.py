@@ -1,0 +1,1 @@
+"""What several completion algorithms share: steps and models, parameters, profiles, baselines."""
