@@ -10,7 +10,7 @@ from dpmc_core.config import Parameter, parameters
 from dpmc_core.datasets.catalogue import entry, names
 from dpmc_core.datasets.configs import config_of
 from dpmc_core.errors import DPMCError, ParameterError
-from dpmc_core.experiments.algorithms import ALGORITHMS, of_task
+from dpmc_core.experiments.algorithms import ALGORITHMS, held_for, of_task
 from dpmc_core.experiments.flat import USUAL, default_algorithm
 from dpmc_core.experiments.presets import WELL_REGULARISED, preset
 from dpmc_core.experiments.spec import RunSpec, read_json
@@ -63,7 +63,7 @@ def _shown(value: object) -> str:
 def add_spec(parser: argparse.ArgumentParser, tasks: Sequence[str], argv: Sequence[str]) -> None:
     """The options of a run: those of its algorithm and dataset, as far as ``argv`` names them."""
     cards = of_task(*tasks)
-    holds = ("images", "documents") if "factorize" in tasks else ("ratings",)
+    holds = held_for(tasks)
     parser.add_argument("algorithm", nargs="?", help="one of " + ", ".join(cards))
     parser.add_argument("--algorithm", dest="algorithm_option", help=argparse.SUPPRESS)
     chosen = next((word for word in argv if word in cards), "")
@@ -133,7 +133,7 @@ def spec_of(arguments: argparse.Namespace, tasks: Sequence[str], own: str | None
     if own is not None:
         typed["dataset"] = own
     dataset = typed.get("dataset", None if base is None else base.dataset)
-    holds = ("images", "documents") if "factorize" in tasks else ("ratings",)
+    holds = held_for(tasks)
     if dataset is not None:
         entry(dataset, *holds)
     if name is None:
@@ -188,8 +188,7 @@ def _usual(tasks: Sequence[str], dataset: Any, task: Any) -> str:
 
 
 def _flat(cards: Mapping[str, Any], tasks: Sequence[str]) -> set[str]:
-    holds = ("images", "documents") if "factorize" in tasks else ("ratings",)
-    found = set(_of(config_of(n) for n in names(*holds))) | set(_AMOUNTS)
+    found = set(_of(config_of(n) for n in names(*held_for(tasks)))) | set(_AMOUNTS)
     return (
         found
         | set(_of(c.config for c in cards.values()))

@@ -5,11 +5,12 @@ A new algorithm is one file there that ends with its card in ``ALGORITHMS``.
 
 import importlib
 import pkgutil
+from collections.abc import Collection
 
 from dpmc_core import completion, factorization
 from dpmc_core.privacy.algorithm import Algorithm
 
-__all__ = ["ALGORITHMS", "of_task"]
+__all__ = ["ALGORITHMS", "held_for", "of_task"]
 
 
 def _found() -> dict[str, Algorithm]:
@@ -26,3 +27,8 @@ ALGORITHMS = _found()
 def of_task(*tasks: str) -> dict[str, Algorithm]:
     """Those that can do one of ``tasks`` ("rate", "recommend", "factorize")."""
     return {n: card for n, card in ALGORITHMS.items() if set(card.tasks) & set(tasks)}
+
+
+def held_for(tasks: Collection[str]) -> tuple[str, ...]:
+    """What the datasets of these tasks hold, as ``datasets.names`` takes it."""
+    return ("images", "documents") if "factorize" in tasks else ("ratings",)

@@ -8,7 +8,7 @@ from dpmc_core.config import changed, parameters, values_of
 from dpmc_core.datasets.catalogue import names
 from dpmc_core.datasets.configs import RatingsData, config_of
 from dpmc_core.errors import ParameterError
-from dpmc_core.experiments.algorithms import ALGORITHMS
+from dpmc_core.experiments.algorithms import ALGORITHMS, held_for
 from dpmc_core.mechanisms import FAMILIES
 from dpmc_core.privacy.algorithm import Algorithm
 from dpmc_core.privacy.noise import KINDS, MECHANISMS, Noise, NoNoise
@@ -43,8 +43,8 @@ def parts_of(given: Mapping[str, Any], base: Any, *, strict: bool) -> dict[str, 
     left = dict(given)
     task = left.pop("task", None)
     dataset, name = _named(left, base, task)
-    holds = ("images", "documents") if "factorize" in ALGORITHMS[name].tasks else ("ratings",)
     card = ALGORITHMS[name]
+    holds = held_for(card.tasks)
     data = _config(config_of(dataset, *holds), None if base is None else base.data, left, dataset)
     algorithm = _config(card.config, None if base is None else base.algorithm, left)
     noise = _noise(card, left, base, strict=strict)
