@@ -28,9 +28,13 @@ from dpmc_core.errors import DPMCError
 from tests.own.files import spoiled
 
 VALUES = (
-    "", " ", "0", "-1", "1e400", "nan", "inf", "-inf", "1" * 400, "0x10", "١٢٣", "1,2,3", "1,,2", "None", "null", "true", "false", "[]", "{}", "undefined",
-    "<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "[x](javascript:alert(1))", "`rm -rf /`", "$x^2$", ":material/home:", "../../etc/passwd", "file:///etc/passwd",
-    "\x00", "\u202e", "😀" * 50, "A" * 5000, "%", "%%", "%s%n", "'; DROP TABLE dpmc_runs; --", "own-ratings-0000000000000000", "Your ratings", "low-rank", "ml-100k", "huber", "1", "2", "1.5", "1e-9", "1e9", "1.0000000001",
+    "", " ", "0", "-1", "1e400", "nan", "inf", "-inf", "1" * 400, "0x10", "١٢٣", "1,2,3", "1,,2",
+    "None", "null", "true", "false", "[]", "{}", "undefined",
+    "<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "[x](javascript:alert(1))",
+    "`rm -rf /`", "$x^2$", ":material/home:", "../../etc/passwd", "file:///etc/passwd",
+    "\x00", "\u202e", "😀" * 50, "A" * 5000, "%", "%%", "%s%n", "'; DROP TABLE dpmc_runs; --",
+    "own-ratings-0000000000000000", "Your ratings", "low-rank", "ml-100k", "huber",
+    "1", "2", "1.5", "1e-9", "1e9", "1.0000000001",
 )  # fmt: skip
 
 

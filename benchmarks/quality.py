@@ -26,8 +26,8 @@ def main() -> None:
     parser.add_argument("--algorithm", default="als")
     arguments = parser.parse_args()
     print(
-        "| algorithm | λ | variance | noise | test RMSE | clipped | against none, unclipped | "
-        "nominal ε per draw, all draws |"
+        "| algorithm | λ | variance | noise | test RMSE | clipped | against none | "
+        "ε per draw, all |"
     )
     print("|---|---|---|---|---|---|---|---|", flush=True)
     baselines: dict[str, list[float]] = {}

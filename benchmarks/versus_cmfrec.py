@@ -95,8 +95,8 @@ def main() -> None:
     parser.add_argument("--ranks", nargs="*", type=int, default=[32, 128])
     arguments = parser.parse_args()
     print(
-        "| ratings | rank | cmfrec s/sweep | ours s/sweep | faster | of DGEMM | cmfrec RMSE | "
-        "our RMSE | apart |"
+        "| ratings | rank | cmfrec s | ours s | faster | of DGEMM | cmfrec RMSE | our RMSE | "
+        "apart |"
     )
     print("|---|---|---|---|---|---|---|---|---|", flush=True)
     if arguments.ratings in ("ml-1m", "all"):

@@ -301,6 +301,7 @@ def parse(name: str, text: object) -> float:
     32.0
     >>> parse("n_items", "many")
     Traceback (most recent call last):
-    dpmc_core.errors.ParameterError: n_items = 'many' is not allowed: it must be a whole number from 2 to 200000.
+    dpmc_core.errors.ParameterError: n_items = 'many' is not allowed: it must be a whole number
+    from 2 to 200000.
     """
     return LIMITS[name].parse(text)

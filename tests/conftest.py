@@ -1,4 +1,4 @@
-"""Shared by all tests: where the real data is, and the markers of the SciPy checks that we borrow."""
+"""Shared by all tests: where the real data is, and markers of the SciPy checks that we borrow."""
 
 import os
 import tempfile

@@ -28,7 +28,7 @@ ALLOWED = {
     },
 }
 GROUND = {"config", "errors", "facts", "limit", "limits", "paths", "wording", "__version__"}
-MOST_FILES, MOST_LINES, MOST_PAGE_LINES = 14, 350, 120
+MOST_FILES, MOST_LINES, MOST_PAGE_LINES, MOST_CHARACTERS = 14, 350, 120, 100
 CODE = sorted(
     path
     for path in [
@@ -119,6 +119,19 @@ def test_every_module_says_what_it_provides() -> None:
 def test_no_file_outgrows_itself(path: Path) -> None:
     most = MOST_PAGE_LINES if path.parent == ROOT / "pages" else MOST_LINES
     assert len(path.read_text().splitlines()) <= most, f"{path} is two"
+
+
+def test_lines_wrap_at_100() -> None:
+    """Code, documents and TOML; a single word or address that cannot be broken may be longer."""
+    long = [
+        f"{path.relative_to(ROOT)}:{number}"
+        for ending in ("py", "md", "toml")
+        for path in sorted(ROOT.rglob(f"*.{ending}"))
+        if not hidden(path) and not path.is_relative_to(ROOT / "data" / "downloads")
+        for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), 1)
+        if len(line) > MOST_CHARACTERS and " " in re.sub(r"^\s*([-*+>] +|[0-9]+[.)] +)?", "", line)
+    ]
+    assert not long, f"over {MOST_CHARACTERS} characters: {', '.join(long)}"
 
 
 def test_no_room_is_crowded() -> None:

@@ -1,5 +1,4 @@
-"""One-shot moments: private completion from four sums and two second moments, each released a single
-time.
+"""One-shot moments: private completion from four sums and two second moments, each released once.
 
 Lives here: the house's own model (findings 11). Its second stage clips each user's residual vector
 over the most-rated items to a norm, releases its second moment and the co-rating weights once,
@@ -253,7 +252,7 @@ def _released(
 
 
 def _spread(together: FloatArray, std: float) -> FloatArray:
-    """ν with N ≈ ν νᵀ, from the part of the released co-rating weights that stands above its noise."""
+    """ν with N ≈ ν νᵀ, from the part of the released co-rating weights above its noise."""
     vectors, values = shrink(together, std, CORATING_RANK)
     if not len(values):
         vectors, values = np.ones((len(together), 1)), np.array([max(float(together.mean()), 1e-3)])

@@ -67,7 +67,7 @@ class SVTConfig(TrifactorConfig):
 
 
 class _Residuals:
-    """What the "user + item" predictor leaves, as a sparse table, and back from factors to a model."""
+    """What the "user + item" predictor leaves, as a sparse table; from factors back to a model."""
 
     def __init__(self, ratings: Ratings, rank: int) -> None:
         check_rank(ratings, rank)
@@ -109,7 +109,7 @@ def truncated_svd(
     rng: np.random.Generator,
     workers: int | None = None,
 ) -> Iterator[Step]:
-    """One step: the best rank-r approximation of the residuals with zeros where nothing is known."""
+    """One step: the best rank-r approximation of the residuals, zeros where nothing is known."""
     data = _Residuals(ratings, config.rank)
     if data.rank < 1:
         yield data.step(1, np.zeros((ratings.n_users, 0)), np.zeros((ratings.n_items, 0)), 0.0)

@@ -18,7 +18,7 @@ __all__ = ["IMAGE_READERS", "lfw_file"]
 
 
 def lfw_file() -> Path | None:
-    """Where scikit-image keeps its 100 faces and 100 other patches, or None without scikit-image."""
+    """Where scikit-image keeps its 100 faces and 100 other patches, or None without it."""
     found = find_spec("skimage")
     if found is None or not found.submodule_search_locations:
         return None

@@ -217,7 +217,8 @@ class RunSpec(Config):
         """The command line that makes this run.
 
         >>> RunSpec.of(mechanism="huber", variance=2, rank=8).command()
-        'python -m dpmc_core complete als --dataset low-rank --rank 8 --mechanism huber --variance 2'
+        'python -m dpmc_core complete als --dataset low-rank --rank 8 --mechanism huber
+         --variance 2'
         """
         command = "factorize" if self.task == "factorize" else "complete"
         mine = user_datasets.is_own(self.dataset)

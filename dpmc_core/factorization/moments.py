@@ -124,7 +124,8 @@ def moment_nmf(
     dictionary = np.zeros((len(mean), config.rank))
     parts = min(config.rank, int(inside.sum()))
     step = None
-    for step in robust_nmf(made[inside], NMFConfig(rank=parts, rounds=config.rounds), rng):  # noqa: B007
+    plain = NMFConfig(rank=parts, rounds=config.rounds)
+    for step in robust_nmf(made[inside], plain, rng):  # noqa: B007
         pass
     assert step is not None
     lengths = np.linalg.norm(step.dictionary, axis=0)

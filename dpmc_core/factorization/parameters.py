@@ -40,7 +40,8 @@ NeighbourChoice = Annotated[
     str,
     Choice(
         NEIGHBOURS,
-        "what an attacker may not tell: whether one is there at all, or, for noise twice as large, which of two it is",
+        "what an attacker may not tell: whether one is there at all, or, for noise twice as "
+        "large, which of two it is",
         "Neighbours",
         ("one added or removed", "one replaced by another"),
     ),

@@ -134,7 +134,7 @@ class Mechanism(ABC):
     @classmethod
     @abstractmethod
     def with_variance(cls, variance: float, **shape: float) -> "Mechanism":
-        """The member of the family with this variance (``shape``: what the family needs besides)."""
+        """The member of the family with this variance (``shape``: what else the family needs)."""
 
     @classmethod
     @abstractmethod

@@ -35,12 +35,11 @@ __all__ = ["GridRelease", "RandBelow", "grid_step", "release_on_grid", "sample_o
 
 RandBelow = Callable[[int], int]
 Law = tuple[Fraction, Callable[[int], Fraction]]
-_MOST_STEPS = (
-    2**53
-)  # a whole number of steps up to here, times a power of two, is a float without rounding
-_FINEST = (
-    2**40
-)  # steps to a standard deviation; noise beyond the exact range is then too rare to be seen in any lifetime
+# a whole number of steps up to here, times a power of two, is a float without rounding
+_MOST_STEPS = 2**53
+# steps to a standard deviation; noise beyond the exact range is then too rare to be seen in any
+# lifetime
+_FINEST = 2**40
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -291,7 +291,8 @@ def _distribution(ledger: Ledger, points: int) -> Any:
     for release in ledger.releases:
         try:
             single = _single(release, interval)
-        except ValueError as error:  # dp-accounting's check of its own grid: rounding can break it for losses of hundreds
+        except ValueError as error:
+            # dp-accounting's check of its own grid: rounding can break it for losses of hundreds
             raise NotApplicable(
                 "the loss of one release cannot be put on a grid in floating point"
             ) from error

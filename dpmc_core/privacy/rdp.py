@@ -40,8 +40,8 @@ def release_rdp(release: Release, *, published: bool = False, coarse: bool = Fal
     (Laplace: Δ₂/b), since coordinate i is (α|s_i|/s)-DP and ε-DP implies ε²/2-zCDP (Bun & Steinke
     2016, Prop. 1.4), and the pure ε. The exact divergence is kept for a single number, where it is
     a computation and not a theorem. Vectors of a family without ``vector_bounds`` (staircase) are
-    always counted by their pure ε: it is ε²/2-zCDP. ``coarse`` replaces D_a by a·D₁, which is never smaller
-    (docs/huber-composition.md, 2) and takes one divergence instead of one for each order.
+    always counted by their pure ε: it is ε²/2-zCDP. ``coarse`` replaces D_a by a·D₁, which is never
+    smaller (docs/huber-composition.md, 2) and takes one divergence instead of one for each order.
     """
     noise, l1, l2 = release.mechanism, release.l1_sensitivity, release.l2_sensitivity
     if isinstance(noise, Gaussian):

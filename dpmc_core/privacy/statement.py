@@ -225,7 +225,8 @@ def odds_sentence(epsilon: float, delta: float = 0.0, subject: str = "you are in
     """The same in words, for a person.
 
     >>> odds_sentence(1.0)
-    "An attacker's chance to tell whether you are in the data rises from 50 in 100 to at most about 73 in 100."
+    "An attacker's chance to tell whether you are in the data rises from 50 in
+    100 to at most about 73 in 100."
     """
     if math.isinf(epsilon):
         return f"No bound: an attacker may be certain whether {subject}."

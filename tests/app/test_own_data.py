@@ -292,7 +292,8 @@ def test_a_file_has_its_seconds_from_when_it_can_be_looked_at() -> None:
                 yield None
             yield 0, "read", True
 
-    found = aside._drawn(Starting(looks=0), "read", (), 0.5, "The file", "")  # type: ignore[arg-type]
+    quick = Starting(looks=0)
+    found = aside._drawn(quick, "read", (), 0.5, "The file", "")  # type: ignore[arg-type]
     assert found == "read"
     with pytest.raises(DPMCError, match="The file could not be read within"):
         aside._drawn(Starting(looks=30), "read", (), 0.5, "The file", "")  # type: ignore[arg-type]
@@ -337,9 +338,11 @@ def test_an_upload_never_touches_a_disk() -> None:
 
 def test_settings_are_as_documented(monkeypatch: pytest.MonkeyPatch) -> None:
     text = (ROOT / "docs" / "deploying.md").read_text(encoding="utf-8")
+    text = " ".join(text.split())  # the list is wrapped
     monkeypatch.delenv("DPMC_JOB_NICE")  # the tests themselves give way to nobody
     for one in settings.SETTINGS.values():
-        assert f"| `{one.name}` | {one.usual} | {one.low} to {one.high} | {one.meaning} |" in text
+        said = f"- `{one.name}` ({one.usual}; {one.low} to {one.high}): {one.meaning}. - `"
+        assert said in text
         assert settings.of(one.name) == one.usual
     for bad in ("many", "0", "-1", "1e3", "9" * 20):
         monkeypatch.setenv("DPMC_JOBS", bad)

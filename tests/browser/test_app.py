@@ -45,7 +45,8 @@ def ready(page: Page) -> None:
     draws it.
     """
     page.wait_for_selector(
-        '[data-testid="stApp"][data-test-script-state="notRunning"]:not(:has([data-testid="stSkeleton"]))',
+        '[data-testid="stApp"][data-test-script-state="notRunning"]'
+        ':not(:has([data-testid="stSkeleton"]))',
         timeout=90_000,
     )  # examples are computed on the first visit
 
@@ -70,12 +71,17 @@ def laid_out(page: Page, scheme: str, width: int) -> None:
     ready(page)
     page.wait_for_function(
         """([scheme, width]) => {
-            const shown = all => [...document.querySelectorAll(all)].filter(e => e.checkVisibility());
-            const fills = (part, room, spare) => part && Math.abs(part.getBoundingClientRect().width - room.clientWidth) <= spare;
+            const shown = all =>
+                [...document.querySelectorAll(all)].filter(e => e.checkVisibility());
+            const fills = (part, room, spare) => part
+                && Math.abs(part.getBoundingClientRect().width - room.clientWidth) <= spare;
+            const app = document.querySelector('[data-testid="stApp"]');
             return window.innerWidth === width
-                && getComputedStyle(document.querySelector('[data-testid="stApp"]')).colorScheme === scheme
-                && shown('.js-plotly-plot').every(e => fills(e.querySelector('.main-svg'), e.parentElement, 1))
-                && shown('[data-testid="stDataFrame"]').every(e => fills(e.querySelector('canvas'), e, 4));
+                && getComputedStyle(app).colorScheme === scheme
+                && shown('.js-plotly-plot').every(
+                    e => fills(e.querySelector('.main-svg'), e.parentElement, 1))
+                && shown('[data-testid="stDataFrame"]').every(
+                    e => fills(e.querySelector('canvas'), e, 4));
         }""",
         arg=[scheme, width],
     )
@@ -92,7 +98,9 @@ def grave(page: Page, *rules: str) -> list[str]:
     all its rules, or by ``rules``.
     """
     found = page.evaluate(
-        """async rules => (await axe.run(document, {resultTypes: ['violations'], ...(rules.length ? {runOnly: rules} : {})})).violations""",
+        """async rules => (await axe.run(document, {
+            resultTypes: ['violations'], ...(rules.length ? {runOnly: rules} : {})
+        })).violations""",
         list(rules),
     )
     return [

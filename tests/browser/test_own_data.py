@@ -92,8 +92,11 @@ def missed(page: Page) -> list[str]:
     """Controls that have not had the keyboard's focus yet."""
     found: list[str] = page.evaluate(
         """() => window.controls.filter(e => !window.reached.has(e)
-            && !(e.closest('[role="radiogroup"]') && [...e.closest('[role="radiogroup"]').querySelectorAll('*')].some(x => window.reached.has(x)))
-            && ![...window.reached].some(x => x.contains(e) || e.contains(x))).map(e => e.outerHTML.slice(0, 160))"""
+            && !(e.closest('[role="radiogroup"]')
+                && [...e.closest('[role="radiogroup"]').querySelectorAll('*')].some(
+                    x => window.reached.has(x)))
+            && ![...window.reached].some(x => x.contains(e) || e.contains(x))
+        ).map(e => e.outerHTML.slice(0, 160))"""
     )
     return found
 
@@ -106,12 +109,20 @@ def test_every_control_is_reached_by_the_keyboard(page: Page, app_url: str, path
     ready(page)
     page.evaluate(
         """() => {
-            const wanted = 'input, button, select, textarea, summary, a[href], [role="slider"], [role="combobox"], [role="radio"]';
-            window.controls = [...document.querySelectorAll(wanted)].filter(e => e.checkVisibility() && !e.disabled
-                && !e.closest('[data-testid="stHeader"], .modebar, [data-testid="stDataFrame"], [data-testid="stElementToolbar"]')
-                && !/StepUp|StepDown/.test(e.dataset.testid || '')   // the arrow keys do what these do
-                && e.dataset.testid !== 'stBaseButton-headerNoPadding'   // Streamlit's own, shown while the mouse is there
-                && !(e.tabIndex < 0 && e.closest('[data-testid="stSelectbox"], [data-testid="stMultiSelect"]'))   // the box itself opens by the arrow keys
+            const wanted = 'input, button, select, textarea, summary, a[href], [role="slider"], '
+                + '[role="combobox"], [role="radio"]';
+            const aside = '[data-testid="stHeader"], .modebar, [data-testid="stDataFrame"], '
+                + '[data-testid="stElementToolbar"]';
+            const boxes = '[data-testid="stSelectbox"], [data-testid="stMultiSelect"]';
+            window.controls = [...document.querySelectorAll(wanted)].filter(e =>
+                e.checkVisibility() && !e.disabled
+                && !e.closest(aside)
+                // the arrow keys do what these do
+                && !/StepUp|StepDown/.test(e.dataset.testid || '')
+                // Streamlit's own, shown while the mouse is there
+                && e.dataset.testid !== 'stBaseButton-headerNoPadding'
+                // the box itself opens by the arrow keys
+                && !(e.tabIndex < 0 && e.closest(boxes))
                 && e.type !== 'file');
             window.reached = new Set();
             document.addEventListener('focusin', e => window.reached.add(e.target));

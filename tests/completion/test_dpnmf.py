@@ -1,4 +1,4 @@
-"""DPNMF: non-negative, right without noise, and counted by the functional mechanism's sensitivity."""
+"""DPNMF: non-negative, right without noise, counted by the functional mechanism's sensitivity."""
 
 import numpy as np
 import pytest

@@ -98,9 +98,9 @@ def test_dpals_on_likes_solves_the_papers_objective(split) -> None:
     written out densely.
     """
     config = papers_dpals(
-        rank=3, reg=2.0, iterations=1, items_per_user=40, clip_norm=1e6, value_clip=1.0, global_penalty=0.2,
-        sampling="uniform", item_exponent=0.0, user_exponent=0.0, centring="none", implicit=True, private=False,
-        projection="inner",
+        rank=3, reg=2.0, iterations=1, items_per_user=40, clip_norm=1e6, value_clip=1.0,
+        global_penalty=0.2, sampling="uniform", item_exponent=0.0, user_exponent=0.0,
+        centring="none", implicit=True, private=False, projection="inner",
     )  # fmt: skip
     (step,) = dpals(split.train, config, np.random.default_rng(4), 1)
     rng = np.random.default_rng(4)

@@ -1,4 +1,4 @@
-"""ALS and IRLS against references that share no code with them, and what must hold at every step."""
+"""ALS and IRLS against references that share no code with them, and what holds at every step."""
 
 import itertools
 

@@ -59,7 +59,7 @@ def visiting(ratings: Ratings) -> Ratings:
 
 
 def solvers(family: str) -> dict[str, Callable[[Ratings, np.random.Generator], Iterator[Step]]]:
-    """Every algorithm that claims to protect users, in the variants that release different things."""
+    """Every algorithm that claims to protect users, in variants that release different things."""
     budget = Budget(epsilon=3.0, family=family)
 
     def with_dpals(**knobs: Any) -> Callable[[Ratings, np.random.Generator], Iterator[Step]]:

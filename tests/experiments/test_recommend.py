@@ -18,8 +18,8 @@ from dpmc_core.experiments.tasks.solve import noise_source
 from dpmc_core.metrics import recall_by_user
 
 SMALL = RunSpec.of(
-    task="recommend", algorithm="moments", dataset="skewed", n_users=4000, n_items=80, n_ratings=120_000, noise_floor=0.3,
-    rank=8,
+    task="recommend", algorithm="moments", dataset="skewed", n_users=4000, n_items=80,
+    n_ratings=120_000, noise_floor=0.3, rank=8,
 )  # fmt: skip
 
 

@@ -751,7 +751,8 @@ class ConstantConfig(Config):
 
 ALGORITHMS = (
     Algorithm(
-        name="constant", title="Constant", summary="The mean.", source="a test", config=ConstantConfig, rate=als, steps=1
+        name="constant", title="Constant", summary="The mean.", source="a test",
+        config=ConstantConfig, rate=als, steps=1,
     ),
 )
 '''

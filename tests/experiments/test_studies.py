@@ -19,8 +19,9 @@ from dpmc_core.experiments.studies.result import StudyResult
 from dpmc_core.experiments.studies.spec import STUDIES, StudySpec, cells
 
 BASE = dict(  # noqa: C408
-    dataset="skewed", n_users=300, n_items=60, n_ratings=4_000, algorithm="moments", mechanism="gaussian", epsilon=5.0,
-    rank=3, reg=10.0, iterations=2, centring="user", clip_norm=0.5, items_per_user=20, item_share=1.0,
+    dataset="skewed", n_users=300, n_items=60, n_ratings=4_000, algorithm="moments",
+    mechanism="gaussian", epsilon=5.0, rank=3, reg=10.0, iterations=2, centring="user",
+    clip_norm=0.5, items_per_user=20, item_share=1.0,
 )  # fmt: skip
 KINDS = STUDIES["completion"]
 

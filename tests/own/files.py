@@ -58,7 +58,8 @@ def picture(
 
 
 def pictures_zip(count: int = 8, **options: object) -> bytes:
-    return zipped({f"class {k % 2}/{k}.png": picture(seed=k, **options) for k in range(count)})  # type: ignore[arg-type]
+    made = [picture(seed=k, **options) for k in range(count)]  # type: ignore[arg-type]
+    return zipped({f"class {k % 2}/{k}.png": one for k, one in enumerate(made)})
 
 
 def documents_zip(count: int = 8) -> bytes:
@@ -103,10 +104,14 @@ def good_files() -> list[tuple[str, str, bytes]]:
         ("ratings", "a.parquet", parquet(long_csv())),
         ("ratings", "wide.csv", wide.to_csv(index=False).encode()),
         ("documents", "a.txt", lines.encode()),
-        ("documents", "a.csv", b"title,body\n" + b"\n".join(b't%d,"some words of text, again and again %d"' % (k, k) for k in range(9))),
+        ("documents", "a.csv", b"title,body\n" + b"\n".join(
+            b't%d,"some words of text, again and again %d"' % (k, k) for k in range(9)
+        )),
         ("documents", "a.zip", documents_zip()),
         ("images", "a.zip", pictures_zip()),
-        ("images", "jpg.zip", zipped({f"{k}.jpg": picture(kind="JPEG", seed=k, mode="RGB") for k in range(6)})),
+        ("images", "jpg.zip", zipped(
+            {f"{k}.jpg": picture(kind="JPEG", seed=k, mode="RGB") for k in range(6)}
+        )),
         ("images", "a.npy", npy(rng.random((9, 8, 8)))),
         ("images", "flat.npy", npy(rng.integers(0, 256, (9, 64), dtype=np.uint8))),
         ("images", "a.mat", mat(fea=rng.random((9, 64)))),

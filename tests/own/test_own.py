@@ -96,7 +96,8 @@ def test_a_wide_table_is_the_same_as_a_long_one() -> None:
 def test_what_is_left_out_is_counted() -> None:
     data = (
         long_csv()
-        + b"\n1,r0,book 0,many\n1,r0,book 1,\n1,,book 1,3\n1,r1,book 2,inf\n1,r5,new,4\n1,r5,new,2\n1,r6,new,0\n"
+        + b"\n1,r0,book 0,many\n1,r0,book 1,\n1,,book 1,3\n1,r1,book 2,inf\n"
+        + b"1,r5,new,4\n1,r5,new,2\n1,r6,new,0\n"
     )
     one = own.read("ratings", "a.csv", data, value="stars", twice="mean", zeros="missing")
     said = " ".join(one.notes)
@@ -186,7 +187,9 @@ def header_bomb() -> bytes:
         ("ratings", "a.csv", b"a,b,c\n1,2,3\n", "at least 10 ratings"),
         ("ratings", "a.csv", b"\x00\x01\x02", "is no text"),
         ("ratings", "a.csv", b"\x80\x04\x95" + b"x" * 50, "is a Python pickle"),
-        ("ratings", "a.csv", b"user,item,rating\n" + b"\n".join(b"%d,%d,3" % (k % 5, k) for k in range(30)), "every rating is 3"),
+        ("ratings", "a.csv",
+         b"user,item,rating\n" + b"\n".join(b"%d,%d,3" % (k % 5, k) for k in range(30)),
+         "every rating is 3"),
         ("ratings", "a.parquet", b"PAR1" + b"x" * 50, "cannot be read as a Parquet file"),
         ("ratings", "a.csv", b"x" * 25_000_001, "at most 25 are allowed"),
         ("ratings", "a.csv", b"," * 30_000 + b"\n", "at most 5,000,000 rows, 20,000 columns"),
@@ -197,13 +200,18 @@ def header_bomb() -> bytes:
         ("documents", "a.zip", zipped({"C:\\a.txt": b"x"}), "leads out of the archive"),
         ("documents", "a.zip", link_zip(), "is a link"),
         ("documents", "a.zip", HUGE, "would unpack to more than 200 MB"),
-        ("documents", "a.zip", zipped({"a.txt": b"a" * 21_000_000}), "would unpack to more than 20 MB"),
+        ("documents", "a.zip", zipped({"a.txt": b"a" * 21_000_000}),
+         "would unpack to more than 20 MB"),
         ("documents", "a.zip", lying_zip(), "is damaged"),
         ("documents", "a.zip", zipped({f"{k}.md": b"x" for k in range(9)}), "holds no .txt file"),
-        ("documents", "a.zip", zipped({"a.txt": b"x"}, zipfile.ZIP_BZIP2), "packed in an unusual way"),
-        ("images", "a.zip", zipped({f"{k}.png": png_bomb() for k in range(6)}), "is no PNG or JPEG picture|at most 16 million"),
-        ("images", "a.zip", zipped({f"{k}.png": b"GIF89a" for k in range(6)}), "is no PNG or JPEG picture"),
-        ("images", "a.zip", zipped({f"{k}.png": picture(seed=k)[:60] for k in range(6)}), "is damaged|is no PNG"),
+        ("documents", "a.zip", zipped({"a.txt": b"x"}, zipfile.ZIP_BZIP2),
+         "packed in an unusual way"),
+        ("images", "a.zip", zipped({f"{k}.png": png_bomb() for k in range(6)}),
+         "is no PNG or JPEG picture|at most 16 million"),
+        ("images", "a.zip", zipped({f"{k}.png": b"GIF89a" for k in range(6)}),
+         "is no PNG or JPEG picture"),
+        ("images", "a.zip", zipped({f"{k}.png": picture(seed=k)[:60] for k in range(6)}),
+         "is damaged|is no PNG"),
         ("images", "a.zip", pictures_zip(3), "holds 3 images as read; at least 5"),
         ("images", "a.npy", npy(np.array([object()] * 5), allow_pickle=True), "would be a pickle"),
         ("images", "a.npy", header_bomb(), "more than it holds"),
@@ -214,7 +222,8 @@ def header_bomb() -> bytes:
         ("images", "a.npy", npy(np.ones((6, 200, 200))), "choose a smaller side"),
         ("images", "a.npy", b"\x93NUMPY\x09\x00", "cannot be read as a NumPy file"),
         ("images", "a.mat", mat(name=np.array(["x"])), "holds no table or stack of numbers"),
-        ("images", "a.mat", b"MATLAB 5.0" + b"\0" * 300, "cannot be read as a MATLAB file|holds no table"),
+        ("images", "a.mat", b"MATLAB 5.0" + b"\0" * 300,
+         "cannot be read as a MATLAB file|holds no table"),
         ("pickles", "a.pkl", b"x", "kind = 'pickles' is not allowed"),
     ],
 )  # fmt: skip

@@ -33,8 +33,7 @@ DELTA = 1e-5
 FAMILIES: list[Mechanism] = [Huber(alpha=1.5, scale=2.0), Laplace(scale=2.0), Gaussian(scale=2.0)]
 
 
-# ---- against dp-accounting
-# -------------------------------------------------------------------------------------------
+# ---- against dp-accounting -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("count", [1, 7, 100])
@@ -157,8 +156,7 @@ def test_our_huber_distribution_is_what_dp_accounting_makes_of_the_class() -> No
     )
 
 
-# ---- against direct convolution
-# --------------------------------------------------------------------------------------
+# ---- against direct convolution ------------------------------------------------------------------
 
 
 def huber_cdf(x: NDArray, alpha: float) -> NDArray:
@@ -229,8 +227,7 @@ def test_twofold_huber_agrees_with_integration() -> None:
         assert pld_delta(ledger(noise, 2), epsilon) == pytest.approx(exact, rel=1e-6, abs=1e-9)
 
 
-# ---- properties
-# ------------------------------------------------------------------------------------------------------
+# ---- properties ----------------------------------------------------------------------------------
 
 mechanisms = st.one_of(
     st.builds(Huber, alpha=st.floats(0.05, 8), scale=st.floats(0.5, 30)),
@@ -350,8 +347,7 @@ def test_a_mixed_ledger_is_composed_once() -> None:
     assert best(first).method == "pld"
 
 
-# ---- the other way
-# ---------------------------------------------------------------------------------------------------
+# ---- the other way -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("noise", FAMILIES, ids=str)
@@ -378,8 +374,7 @@ def test_least_noise_of_gaussian_is_the_analytic_one() -> None:
     )
 
 
-# ---- bad input
-# -------------------------------------------------------------------------------------------------------
+# ---- bad input -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("delta", [0.0, 1.0, -0.1, math.nan, 1e-20])

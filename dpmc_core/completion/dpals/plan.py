@@ -75,7 +75,8 @@ class DPALSConfig(Config):
         str,
         Choice(
             SAMPLING,
-            "which of a user's ratings take part: adaptive, the k least-rated items; uniform, any k; weights, all, rarer items weighing more (Krichene et al. 2023)",
+            "which of a user's ratings take part: adaptive, the k least-rated items; uniform, "
+            "any k; weights, all, rarer items weighing more (Krichene et al. 2023)",
             "Which ratings take part",
             ("adaptive", "uniform", "all, by weights"),
         ),
@@ -84,7 +85,8 @@ class DPALSConfig(Config):
         str,
         Choice(
             PROJECTIONS,
-            "where noisy matrices are made positive semi-definite; where they are not, negative eigenvalues let the solution run away",
+            "where noisy matrices are made positive semi-definite; where they are not, negative "
+            "eigenvalues let the solution run away",
             "Positive semi-definite projection",
             ("before λ is added", "as printed", "off"),
         ),
@@ -129,7 +131,8 @@ class DPALSConfig(Config):
                 "value_clip",
                 0,
                 1e6,
-                "distance Γ_M from the middle of the scale that ratings are clipped to; usually half the scale",
+                "distance Γ_M from the middle of the scale that ratings are clipped to; usually "
+                "half the scale",
                 2,
                 open_low=True,
                 label="Γ of ratings (rating units)",

@@ -26,7 +26,8 @@ def header(file: str, data: bytes) -> tuple[tuple[int, ...], np.dtype[Any]]:
         if reader is None:
             raise ValueError(f"version {version}")
         shape, _, kind = reader(stream)
-    except Exception as error:  # noqa: BLE001 - NumPy parses the header as Python, and meets a damaged one with whatever comes
+    except Exception as error:  # noqa: BLE001
+        # NumPy parses the header as Python, and meets a damaged one with whatever comes
         raise DataError(
             f"{file} cannot be read as a NumPy file ({type(error).__name__})."
         ) from None
@@ -95,7 +96,8 @@ def read_matlab(file: str, read: Any) -> Any:
         raise DataError(
             f"{file} would unpack to more than fits; a smaller file is allowed."
         ) from None
-    except Exception as error:  # noqa: BLE001 - SciPy's reader meets a damaged file with whatever comes
+    except Exception as error:  # noqa: BLE001
+        # SciPy's reader meets a damaged file with whatever comes
         raise DataError(
             f"{file} cannot be read as a MATLAB file ({type(error).__name__})."
         ) from None

@@ -219,7 +219,8 @@ def _table_preview(file: str, kind: str, reading: Reading, frame: pd.DataFrame |
     if frame is None:
         return Preview(file=file, kind=kind, reading=reading)
     return Preview(
-        file=file, kind=kind, reading=reading, columns=tuple(str(c) for c in frame.columns), head=frame.iloc[:8, :12].astype(str), rows=len(frame)
+        file=file, kind=kind, reading=reading, columns=tuple(str(c) for c in frame.columns),
+        head=frame.iloc[:8, :12].astype(str), rows=len(frame),
     )  # fmt: skip
 
 
@@ -231,7 +232,8 @@ def read(
     ``DocumentsReading`` or ``ImagesReading``. Raises ``DataError`` and ``ParameterError`` in one
     sentence.
 
-    >>> table = "who,what,stars\\n" + "\\n".join(f"{u},{i},{(u + i) % 5 + 1}" for u in range(4) for i in range(3))
+    >>> rows = [f"{u},{i},{(u + i) % 5 + 1}" for u in range(4) for i in range(3)]
+    >>> table = "\\n".join(["who,what,stars", *rows])
     >>> mine = read("ratings", "mine.csv", table.encode(), user="who", item="what")
     >>> len(mine.ratings), mine.entry.users, mine.entry.items, mine.entry.scale
     (12, 4, 3, (1.0, 5.0))

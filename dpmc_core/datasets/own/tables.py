@@ -130,9 +130,10 @@ def ratings_of(
     nobody = rows["user"].isna() | rows["item"].isna()
     if broken.any():
         first = int(np.argmax(broken.to_numpy()))
+        said = ("value is no finite number and is", "values are no finite numbers and are")
         notes.append(
-            f"{counted(int(broken.sum()), 'value is no finite number and is', 'values are no finite numbers and are')} "
-            f"left out (the first: {str(rows['value'].iloc[first])[:40]!r})."
+            f"{counted(int(broken.sum()), *said)} left out "
+            f"(the first: {str(rows['value'].iloc[first])[:40]!r})."
         )
     commas = int(_decimal_commas(rows["value"]).sum())
     if commas:
@@ -206,8 +207,8 @@ def ratings_of(
             "private runs take them as public."
         )
     ratings = Ratings.checked(
-        users, items, values, n_users=len(user_names), n_items=len(item_names), low=low, high=high, name=title,
-        item_labels=item_names, user_labels=user_names,
+        users, items, values, n_users=len(user_names), n_items=len(item_names), low=low, high=high,
+        name=title, item_labels=item_names, user_labels=user_names,
     )  # fmt: skip
     return ratings, tuple(notes)
 

@@ -110,10 +110,8 @@ def documents_of(
             "least 5 are needed."
         )
     if not any(re.search(r"[^\W\d_]{3}", texts[k]) for k in filled):
-        raise DataError(
-            f"{file}: no document holds a word of three "
-            f"letters{f'; is {reading.text!r} the column with the texts?' if frame is not None else ''}"
-        )
+        hint = f"; is {reading.text!r} the column with the texts?" if frame is not None else ""
+        raise DataError(f"{file}: no document holds a word of three letters{hint}")
     if len(filled) > MOST_DOCUMENTS or sum(len(texts[k]) for k in filled) > MOST_CHARACTERS:
         raise DataError(
             f"{file} holds {len(filled):,} documents; at most {MOST_DOCUMENTS:,}, with "

@@ -59,9 +59,11 @@ def verdict(
 
     >>> verdict("15.000", 0.0005, [15.0], exact=True).kind
     'reproduced'
-    >>> verdict("2.0", 0.05, [1.1, 1.2, 1.15], reference=(1.0, [(1.1, 0.9), (1.2, 1.0), (1.15, 0.97)])).kind
+    >>> reference = (1.0, [(1.1, 0.9), (1.2, 1.0), (1.15, 0.97)])
+    >>> verdict("2.0", 0.05, [1.1, 1.2, 1.15], reference=reference).kind
     'differs'
-    >>> verdict("2.0", 0.05, [1.5, 1.6, 1.55], reference=(1.0, [(1.5, 0.9), (1.6, 1.0), (1.55, 0.97)])).kind
+    >>> reference = (1.0, [(1.5, 0.9), (1.6, 1.0), (1.55, 0.97)])
+    >>> verdict("2.0", 0.05, [1.5, 1.6, 1.55], reference=reference).kind
     'same trend'
     """
     if not values:

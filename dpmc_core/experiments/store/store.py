@@ -293,7 +293,7 @@ def _sentence(place: str, done: str, said: str, database: bool) -> str:
 
 
 def _prepare(connection: Any, _: object, *, wait: float) -> None:
-    """Readers never wait for a writer (write-ahead log), and a run that was added outlives a crash."""
+    """Readers never wait for a writer (write-ahead log), and an added run outlives a crash."""
     cursor = connection.cursor()
     until = time.monotonic() + wait
     while cursor.execute("PRAGMA journal_mode").fetchone()[0] != "wal":

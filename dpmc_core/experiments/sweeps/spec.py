@@ -193,7 +193,8 @@ class SweepSpec:
     def to_toml(self) -> str:
         """The file that stands for this sweep; ``from_toml`` reads it back to an equal one.
 
-        >>> spec = SweepSpec(name='a "b"', grids=((("variance", (1.0, 2.0)), ("mechanism", ("huber",))),), base=(("rank", 4),))
+        >>> grids = ((("variance", (1.0, 2.0)), ("mechanism", ("huber",))),)
+        >>> spec = SweepSpec(name='a "b"', grids=grids, base=(("rank", 4),))
         >>> SweepSpec.from_toml(spec.to_toml()) == spec
         True
         """

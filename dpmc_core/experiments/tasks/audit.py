@@ -171,7 +171,7 @@ def audit(spec: AuditSpec) -> AuditResult:
 
 
 def _statement(spec: AuditSpec) -> Statement:
-    """What is claimed: the ledger is the algorithm's own, written by the line that draws the noise."""
+    """The claim: the ledger is the algorithm's own, written by the line that draws the noise."""
     if spec.target == "number":
         release = claimed_release(spec)
         claim = state(Ledger((release,)), spec.delta)

@@ -215,7 +215,8 @@ def _compute(sender: Sender, content: Any, stopped: Callable[[], bool]) -> None:
         sender.send("raised", error)
     except MemoryError:
         sender.send("raised", MemoryError())
-    except Exception as error:  # noqa: BLE001 - one failure must never end the worker; its parent shows the sentence
+    except Exception as error:  # noqa: BLE001
+        # one failure must never end the worker; its parent shows the sentence
         sender.send(
             "raised",
             WorkerError(f"The run stopped unexpectedly ({type(error).__name__}: {error})."),

@@ -34,7 +34,7 @@ _MARKERS = ("", "-open", "-dot")
 
 
 def _marker(named: "Named", k: int) -> dict[str, object]:
-    """The mechanism's marker, filled, open or dotted for the first, second and third configuration."""
+    """The mechanism's marker, filled, open or dotted for configurations one, two and three."""
     look = IDENTITY[named.result.spec.noise.mechanism]
     return {"symbol": look.marker + _MARKERS[k % 3], "size": 8, "color": look.colour}
 

@@ -89,15 +89,19 @@ def study_result(result: StudyResult, example: bool = False) -> None:
         unfinished += (
             f" {missing} of {every} points are left out: fewer items or users than factors."
         )
+    most = (
+        "the ε on the axis or in the name"
+        if kind.own_epsilon
+        else f"ε = {three(base.noise.epsilon or 1.0)}"
+    )
     st.caption(
         f"{result.runs} runs in {result.seconds:.0f} s. Means over {seeds_of(result)} (split, "
         f"start and noise); bars: 95 % t-intervals of the mean.{unfinished} After {source}. "
         "Settings stay the same along a line: nothing is re-tuned from point to point; every "
         "comparison is at 95 % on its own. ε is of one run: who publishes a whole study adds "
         "its runs up. Where a ledger was written, its sound total is at most "
-        f"{'the ε on the axis or in the name' if kind.own_epsilon else f'ε = {three(base.noise.epsilon or 1.0)}'}, "
-        f"at δ = {base.noise.delta:g}, for one user added or removed; lines called *no noise* "
-        "and the dotted baselines protect nobody."
+        f"{most}, at δ = {base.noise.delta:g}, for one user added or removed; lines called *no "
+        "noise* and the dotted baselines protect nobody."
     )
     with st.expander(
         "Take it with you", icon=":material/download:", on_change="rerun", key="study-take"

@@ -36,9 +36,9 @@ def samples_of_entry(chosen: Entry) -> None:
         "classes": f"{len(set(samples.labels)):,}" if samples.labels else "none given",
     }
     if not images:
-        facts["of the table filled"] = (
-            f"{100 * samples.values.nnz / (samples.dimension * len(samples)):.2f} %"  # type: ignore[union-attr]
-        )
+        filled = samples.values.nnz  # type: ignore[union-attr]
+        share = 100 * filled / (samples.dimension * len(samples))
+        facts["of the table filled"] = f"{share:.2f} %"
     for cell, (title, value) in zip(st.columns(len(facts)), facts.items(), strict=True):
         cell.metric(title, value)
     for note in samples.notes:

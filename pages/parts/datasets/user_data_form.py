@@ -232,7 +232,8 @@ def _image_choices(preview: Preview, file_id: str) -> dict[str, Any]:
     given: dict[str, Any] = {
         "side": int(
             left.number_input(
-                "Bring all to this side (pixels; 0: as they are)", 0, 128, int(reading["side"]), key=f"own-side-{file_id}",
+                "Bring all to this side (pixels; 0: as they are)", 0, 128, int(reading["side"]),
+                key=f"own-side-{file_id}",
                 help=(
                     "Images must be of one size. 24 to 64 pixels show parts well and take "
                     "seconds."

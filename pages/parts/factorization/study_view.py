@@ -179,15 +179,15 @@ def factor_study_result(result: StudyResult, example: bool = False) -> None:
     notice(sentences)
     unfinished = "" if result.finished else f" Stopped after {result.runs} of {result.total} runs."
     unit = "image" if base.data.entry.holds == "images" else "document"
+    replaced = base.algorithm.neighbours == "replace-one"
+    change = "replaced by another" if replaced else "added or removed"
     counted = {
         "rounds": (
             f"The ε on the axis is the paper's, of one round, for one {unit} replaced by "
             "another; the sound lines have the same overall ε for the same neighbours."
         )
     }.get(
-        result.spec.kind,
-        f"ε is of one run, at δ = {base.noise.delta:g}, for one {unit} "
-        f"{'replaced by another' if base.algorithm.neighbours == 'replace-one' else 'added or removed'}.",
+        result.spec.kind, f"ε is of one run, at δ = {base.noise.delta:g}, for one {unit} {change}."
     )
     lines = (
         ""

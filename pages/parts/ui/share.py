@@ -21,7 +21,8 @@ def address(base: str, settings: dict[str, list[str]]) -> str:
 
     ``base`` without its query, and ``settings`` in full.
 
-    >>> address("http://x/completion?rank=3#a", {"rank": ["5"], "embed": ["true"], "b": ["1", "ü &"]})
+    >>> settings = {"rank": ["5"], "embed": ["true"], "b": ["1", "ü &"]}
+    >>> address("http://x/completion?rank=3#a", settings)
     'http://x/completion?rank=5&b=1&b=%C3%BC+%26'
     """
     from urllib.parse import urlencode
@@ -37,7 +38,8 @@ def embedding(link: str) -> str:
     """HTML that shows the page inside another one, without its frame.
 
     >>> embedding("http://x/a?b=1")
-    '<iframe src="http://x/a?b=1&amp;embed=true" width="100%" height="900" loading="lazy" title="DPMC Lab"></iframe>'
+    '<iframe src="http://x/a?b=1&amp;embed=true" width="100%" height="900"
+    loading="lazy" title="DPMC Lab"></iframe>'
     """
     source = html.escape(f"{link}{'&' if '?' in link else '?'}embed=true")
     return (
