@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
-from benchmarks.visitor import running_app
+from benchmarks.server.visitor import running_app
 
 expect.set_options(timeout=30_000)  # a busy machine is not a broken page
 FLAGS = [

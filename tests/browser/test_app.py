@@ -10,7 +10,7 @@ import axe_playwright_python
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
-from benchmarks.visitor import running_app
+from benchmarks.server.visitor import running_app
 
 pytestmark = pytest.mark.browser
 

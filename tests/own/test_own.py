@@ -392,7 +392,7 @@ def test_good_files_are_read(kind: str, file: str, data: bytes) -> None:
 
 
 def test_spoiled_files_end_in_a_sentence() -> None:
-    """Of the corpus that ``benchmarks/malformed.py`` goes through at length."""
+    """Of the corpus that ``benchmarks/server/malformed.py`` goes through at length."""
     slowest, refused = 0.0, 0
     for kind, file, data in itertools.islice(spoiled(seed=1), 1500):
         started = time.process_time()  # of this process alone, however busy the machine

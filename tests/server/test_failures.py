@@ -26,7 +26,7 @@ from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileMan
 from streamlit.runtime.runtime import Runtime
 from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 
-from benchmarks.visitor import App, Visitor, running_app
+from benchmarks.server.visitor import App, Visitor, running_app
 from dpmc_core.experiments.store.store import RunStore
 from tests.apart import run_apart
 
@@ -179,8 +179,8 @@ def test_a_full_disk_and_a_restart_lose_no_finished_run(tmp_path: Path) -> None:
 
 
 def test_hostile_links_end_in_a_page(tmp_path: Path) -> None:
-    """A few of the links that ``benchmarks/malformed.py`` goes through at length."""
-    from benchmarks.malformed import links
+    """A few of the links that ``benchmarks/server/malformed.py`` goes through at length."""
+    from benchmarks.server.malformed import links
 
     async def visit() -> None:
         made = links(seed=3)

@@ -1,6 +1,6 @@
 """Many visitors at once.
 
-``python -m benchmarks.visitors [--visitors 50] [--minutes 5] [--drop 200]``.
+``python -m benchmarks.server.visitors [--visitors 50] [--minutes 5] [--drop 200]``.
 
 Real WebSocket sessions that open pages and move sliders with pauses of 4 to 12 seconds between,
 while two more keep a live run going all the time; then sessions that are opened and dropped in the
@@ -21,7 +21,7 @@ from pathlib import Path
 
 import psutil
 
-from benchmarks.visitor import PAGES, App, Visitor, running_app
+from benchmarks.server.visitor import PAGES, App, Visitor, running_app
 
 # page, query, slider, values
 SLIDERS = (

@@ -25,7 +25,7 @@ from websockets.typing import Origin, Subprotocol
 
 from pages.parts.ui import glossary
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 PAGES = tuple("" if page == "home" else page for page in glossary.PAGES)  # as addresses name them
 
 

@@ -1,6 +1,6 @@
 """Thousands of malformed uploads and links.
 
-``python -m benchmarks.malformed [--uploads 8000] [--links 2000]``.
+``python -m benchmarks.server.malformed [--uploads 8000] [--links 2000]``.
 
 Uploads are good files of every kind with bytes flipped, cut, doubled, mixed and mislabelled, read
 as the app reads them; links are pages of the running app with hostile values for their controls,
@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
 
-from benchmarks.visitor import PAGES, ROOT, App, Visitor, running_app
+from benchmarks.server.visitor import PAGES, ROOT, App, Visitor, running_app
 from dpmc_core.datasets import own
 from dpmc_core.errors import DPMCError
 from tests.own.files import spoiled

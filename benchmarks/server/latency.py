@@ -16,7 +16,7 @@ import numpy as np
 from playwright.sync_api import Page, sync_playwright
 from streamlit.testing.v1 import AppTest
 
-from benchmarks.visitor import PAGES, ROOT, running_app
+from benchmarks.server.visitor import PAGES, ROOT, running_app
 
 
 def server_times() -> None:
