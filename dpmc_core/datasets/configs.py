@@ -77,22 +77,14 @@ class RatingsData(Data):
 class SplitData(RatingsData):
     """Ratings that come with a published split."""
 
-    split: Annotated[
-        str,
-        Choice(("random", "u1"), "how ratings are held out", "Split", ("random", "published u1")),
-    ] = "random"
+    split: Annotated[str, Choice(("random", "u1"), "how ratings are held out")] = "random"
 
 
 @dataclass(frozen=True, kw_only=True)
 class ZerosData(RatingsData):
     """Ratings whose file writes 0 where a person gave none."""
 
-    zeros: Annotated[
-        str,
-        Choice(
-            loaders.ZEROS, "what a 0 in the file is", "A 0 in the file is", ("missing", "a rating")
-        ),
-    ] = "missing"
+    zeros: Annotated[str, Choice(loaders.ZEROS, "what a 0 in the file is")] = "missing"
 
     def make(self) -> Ratings:
         return loaders.load(self.dataset, zeros=self.zeros)
@@ -228,15 +220,7 @@ class DocumentData(SampleData):
     min_documents: Annotated[int, LIMITS["min_documents"]] = 3
     max_share: Annotated[float, LIMITS["max_share"]] = 0.5
     most_words: Annotated[int, LIMITS["most_words"]] = 5000
-    stop_words: Annotated[
-        str,
-        Choice(
-            ("left-out", "kept"),
-            "stop words (and, the …)",
-            "Stop words (and, the …)",
-            ("left out", "kept"),
-        ),
-    ] = "left-out"
+    stop_words: Annotated[str, Choice(("left-out", "kept"), "stop words (and, the …)")] = "left-out"
 
     @property
     def chosen(self) -> TextFilter:

@@ -1,5 +1,6 @@
 """Boxes that follow from the declarations of parameters."""
 
+import re
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
@@ -66,5 +67,5 @@ def titles(owners: Iterable[str]) -> dict[str, Titles]:
 
 
 def _lowered(label: str) -> str:
-    """Put a label after a colon: "δ" and "Γ" stay what they are."""
-    return label[0].lower() + label[1:] if label[0].isascii() else label
+    """Put a label after a colon; "Γ of ratings" and "IRLS loss" stay what they are."""
+    return label[0].lower() + label[1:] if re.match("[A-Z][a-z]", label) else label
