@@ -17,7 +17,7 @@ from dpmc_core.experiments import RunSpec
 from dpmc_core.experiments.algorithms import ALGORITHMS
 from dpmc_core.limits import Limit
 from pages.parts.server import jobs
-from pages.parts.ui import controls, declared, glossary
+from pages.parts.ui import controls, glossary
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -318,10 +318,11 @@ def test_a_box_follows_from_its_declaration(monkeypatch: pytest.MonkeyPatch) -> 
     def page() -> None:
         import streamlit as st
 
-        from pages.parts.ui import controls
+        from pages.parts.ui.controls import on_page
+        from pages.parts.ui.declared import boxes, titles
 
-        controls.on_page("completion.py", declared.titles(["declared"]))
-        st.session_state["got"] = declared.boxes(["declared"], {"w": 5}, (), {"weight": "w"})
+        on_page("completion.py", titles(["declared"]))
+        st.session_state["got"] = boxes(["declared"], {"w": 5}, (), {"weight": "w"})
 
     app = AppTest.from_function(page)
     assert app.run().session_state["got"] == {"weight": 5, "way": "b"}
