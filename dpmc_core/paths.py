@@ -1,8 +1,35 @@
-"""Where the project's own files are."""
+"""Where the project's own files are, and reading the files that a user names."""
 
+import os
+import stat
 from pathlib import Path
 
-__all__ = ["DATA", "RESULTS"]
+from dpmc_core.errors import DataError
+
+__all__ = ["DATA", "RESULTS", "read_file"]
 
 DATA = Path(__file__).resolve().parents[1] / "data"
 RESULTS = DATA / "results"  # computed once and kept, with their provenance
+
+
+def read_file(path: Path, most: int) -> bytes:
+    """Read a regular file of at most ``most`` bytes.
+
+    It neither waits nor reads more: a name may stand for a pipe that nobody writes to, or for a
+    device without end. Raises ``DataError`` that says what is wrong.
+    """
+    try:
+        handle = os.open(
+            path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+        )
+        with os.fdopen(handle, "rb") as file:
+            about = os.fstat(handle)
+            if not stat.S_ISREG(about.st_mode):
+                raise DataError(f"{path} cannot be read: it is no regular file.")
+            data = file.read(most + 1)
+    except OSError as error:
+        raise DataError(f"{path} cannot be read ({error.strerror}).") from None
+    if len(data) > most:
+        size = max(about.st_size, len(data))
+        raise DataError(f"{path.name} has {size / 1e6:.1f} MB; at most {most / 1e6:g} are allowed.")
+    return data

@@ -1,10 +1,9 @@
 """The command ``audit``: attack a release with and without one person, and bound its ε."""
 
 import argparse
-import sys
 from typing import Any
 
-from dpmc_core.cli.options import add_parameters
+from dpmc_core.cli.options import add_parameters, last_of
 from dpmc_core.config import parameters
 from dpmc_core.experiments.tasks.audit import AuditResult, audit_steps
 from dpmc_core.experiments.tasks.audit_spec import CASES, AuditSpec
@@ -32,18 +31,7 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
         if text is not None:
             given[name] = parameter.parse(text)
     spec = AuditSpec(**given)
-    result: AuditResult | None = None
-    try:
-        for result in audit_steps(spec):
-            print(
-                f"{result.runs:,} outputs of each dataset: ε ≥ "
-                f"{result.attack.bound.epsilon:.4f}, {result.seconds:.1f} s",
-                file=sys.stderr,
-            )
-    except KeyboardInterrupt:
-        print("stopped; what follows is the result so far", file=sys.stderr)
-    if result is None:
-        raise KeyboardInterrupt
+    result = last_of(audit_steps(spec), arguments, _progress)
     if not arguments.json:
         bound = result.attack.bound
         print(result.verdict)
@@ -61,3 +49,10 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
             f"({100 * bound.accuracy_low:.1f} to {100 * bound.accuracy_high:.1f}; 50 is chance)"
         )
     return result.summary()
+
+
+def _progress(result: AuditResult) -> str:
+    return (
+        f"{result.runs:,} outputs of each dataset: ε ≥ {result.attack.bound.epsilon:.4f}, "
+        f"{result.seconds:.1f} s"
+    )

@@ -2,11 +2,10 @@
 
 import argparse
 import math
-import sys
 from collections.abc import Sequence
 from typing import Any
 
-from dpmc_core.cli.options import add_spec, spec_of
+from dpmc_core.cli.options import add_spec, last_of, spec_of
 from dpmc_core.cli.user_data import add_data, load_user_data
 from dpmc_core.experiments import RecommendMetrics, RecommendResult, RunResult, RunSpec, steps
 from dpmc_core.metrics import RECALL_AT
@@ -30,26 +29,20 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def _completed(arguments: argparse.Namespace, spec: RunSpec) -> dict[str, Any]:
-    result: RunResult | RecommendResult | None = None
-    try:
-        for result in steps(spec):
-            last = result.final
-            figure = (
-                f"Recall@{RECALL_AT} {last.recall:.4f}"
-                if isinstance(last, RecommendMetrics)
-                else f"test RMSE {last.test_rmse:.4f}"
-            )
-            print(
-                f"iteration {last.iteration}/{spec.length}: {figure}, {last.seconds:.1f} s",
-                file=sys.stderr,
-            )
-    except KeyboardInterrupt:
-        print("stopped; what follows is the result so far", file=sys.stderr)
-    if result is None:
-        raise KeyboardInterrupt
+    result: RunResult | RecommendResult = last_of(steps(spec), arguments, _progress)
     if not arguments.json:
         _print_result(result)
     return result.summary()
+
+
+def _progress(result: RunResult | RecommendResult) -> str:
+    last = result.final
+    figure = (
+        f"Recall@{RECALL_AT} {last.recall:.4f}"
+        if isinstance(last, RecommendMetrics)
+        else f"test RMSE {last.test_rmse:.4f}"
+    )
+    return f"iteration {last.iteration}/{result.spec.length}: {figure}, {last.seconds:.1f} s"
 
 
 def _print_result(result: RunResult | RecommendResult) -> None:

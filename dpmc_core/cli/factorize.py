@@ -1,13 +1,12 @@
 """The command ``factorize``: factorise faces into parts or documents into topics."""
 
 import argparse
-import sys
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from dpmc_core.cli.options import add_spec, spec_of
+from dpmc_core.cli.options import add_spec, last_of, spec_of
 from dpmc_core.cli.user_data import add_data, load_user_data
 from dpmc_core.datasets.data import samples_of
 from dpmc_core.errors import ParameterError
@@ -45,19 +44,7 @@ def _factorized(arguments: argparse.Namespace, spec: RunSpec) -> dict[str, Any]:
             spec.dataset,
             "left out for images, and for sets that hold counts without running text",
         )
-    result: FactorResult | None = None
-    try:
-        for result in steps(spec):
-            last = result.final
-            print(
-                f"round {last.iteration}/{spec.length}: objective {last.objective:.5f}, "
-                f"{last.seconds:.1f} s",
-                file=sys.stderr,
-            )
-    except KeyboardInterrupt:
-        print("stopped; what follows is the result so far", file=sys.stderr)
-    if result is None:
-        raise KeyboardInterrupt
+    result: FactorResult = last_of(steps(spec), arguments, _progress)
     summary = result.summary()
     if arguments.w2v:
         scores = tc_w2v(result.clean, result.dictionary)
@@ -69,6 +56,11 @@ def _factorized(arguments: argparse.Namespace, spec: RunSpec) -> dict[str, Any]:
     if not arguments.json:
         _print(result, summary)
     return summary
+
+
+def _progress(result: FactorResult) -> str:
+    last, rounds = result.final, result.spec.length
+    return f"round {last.iteration}/{rounds}: objective {last.objective:.5f}, {last.seconds:.1f} s"
 
 
 def _print(result: FactorResult, summary: dict[str, Any]) -> None:

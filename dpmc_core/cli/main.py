@@ -4,6 +4,7 @@ With ``--json`` the last line on standard output is one JSON object; progress go
 error. A user's mistake is one sentence on standard error and exit code 2.
 """
 
+import errno
 import importlib
 import json
 import os
@@ -30,13 +31,18 @@ _BY_ALGORITHM = ("complete", "factorize")  # whose options follow from what is t
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command; returns the exit code (0, or 2 for a user's mistake)."""
+    """Run a command; returns the exit code.
+
+    0; 2 for a user's mistake; 130 where Ctrl-C ended it, whatever it could still print; 74 where
+    standard output takes no more.
+    """
     words = sys.argv[1:] if argv is None else list(argv)
     try:
         arguments = _parser(words).parse_args(words)
         result: dict[str, Any] = arguments.command(arguments)
         if arguments.json:
             print(json.dumps(finite(result)))
+        sys.stdout.flush()
     except DPMCError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
@@ -51,9 +57,21 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2
     except BrokenPipeError:
         # whoever read has gone: nothing more to say
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _nothing_more()
         return 0
-    return 0
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG):
+            raise
+        _nothing_more()
+        why = f"standard output takes no more ({error.strerror}): free some space"
+        print(f"error: {why}, or write elsewhere.", file=sys.stderr)
+        return os.EX_IOERR
+    return 130 if getattr(arguments, "stopped", False) else 0
+
+
+def _nothing_more() -> None:
+    """Let what is still to be written go nowhere: at the end Python writes it by itself."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _parser(words: Sequence[str]) -> Parser:

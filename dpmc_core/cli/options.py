@@ -3,8 +3,8 @@
 import argparse
 import itertools
 import sys
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
 from dpmc_core.config import Parameter, parameters
 from dpmc_core.datasets.catalogue import entry, names
@@ -18,7 +18,9 @@ from dpmc_core.limits import LIMITS
 from dpmc_core.privacy.algorithm import Algorithm
 from dpmc_core.privacy.noise import MECHANISMS, NominalEpsilon, ReleaseVariance, TotalEpsilon
 
-__all__ = ["Parser", "add_parameters", "add_spec", "parsed", "spec_of", "whole"]
+__all__ = ["Parser", "add_parameters", "add_spec", "last_of", "parsed", "spec_of", "whole"]
+
+Drawn = TypeVar("Drawn")  # what a task yields
 
 _AMOUNTS = {
     "variance": parameters(ReleaseVariance)["variance"],
@@ -100,6 +102,26 @@ def add_spec(parser: argparse.ArgumentParser, tasks: Sequence[str], argv: Sequen
     everything = _of(card.config for card in cards.values())
     own = _of(card.config for card in mine)
     add_parameters(group, {**everything, **own}, own)
+
+
+def last_of(
+    results: Iterable[Drawn], arguments: argparse.Namespace, progress: Callable[[Drawn], str]
+) -> Drawn:
+    """The last of ``results``, each told by ``progress`` on standard error.
+
+    Ctrl-C leaves the one before it, and the command ends with exit code 130.
+    """
+    latest: Drawn | None = None
+    try:
+        for latest in results:
+            print(progress(latest), file=sys.stderr)
+    except KeyboardInterrupt:
+        if latest is None:
+            raise
+        print("stopped; what follows is the result so far", file=sys.stderr)
+        arguments.stopped = True
+    assert latest is not None  # every task yields after each step, and has one
+    return latest
 
 
 def _after(option: str, argv: Sequence[str]) -> str:

@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from dpmc_core.cli.options import parsed
-from dpmc_core.errors import ParameterError
+from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.experiments.store.store import RunStore
 from dpmc_core.experiments.sweeps.spec import SweepSpec
 from dpmc_core.experiments.sweeps.sweep import Made, finished, sweep
 from dpmc_core.experiments.sweeps.tradeoff import points_of
+from dpmc_core.paths import read_file
 from dpmc_core.wording import three
 
 __all__ = ["SUMMARY", "add", "add_store", "run"]
@@ -23,6 +24,7 @@ __all__ = ["SUMMARY", "add", "add_store", "run"]
 SUMMARY = "Make many runs from a TOML file, at once and resumable."
 
 _EVERY = 2.0  # seconds between lines of progress
+_LARGEST = 1_000_000  # bytes of a sweep's file
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -47,12 +49,11 @@ def add_store(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> dict[str, Any]:
     """Make the runs of a sweep; stopped by Ctrl-C, the same command goes on."""
     try:
-        text = Path(arguments.file).read_text(encoding="utf-8")
-        spec = SweepSpec.from_toml(text)
-    except (OSError, UnicodeDecodeError) as error:
-        why = getattr(error, "strerror", None) or "it is not UTF-8 text"
-        allowed = f"a TOML file that can be read ({why})"
-        raise ParameterError("sweep file", arguments.file, allowed) from None
+        spec = SweepSpec.from_toml(read_file(Path(arguments.file), _LARGEST).decode())
+    except (DataError, UnicodeDecodeError) as error:
+        why = error if isinstance(error, DataError) else "it is not UTF-8 text"
+        allowed = f"a TOML file that can be read: {why}"
+        raise ParameterError("sweep file", arguments.file, allowed.rstrip(".")) from None
     except ParameterError as error:
         if error.name != "sweep file":
             raise
@@ -69,6 +70,7 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
             if last is None:
                 raise
             print("stopped; the same command goes on from here", file=sys.stderr)
+            arguments.stopped = True
         points = points_of(finished(spec, store))
         place = store.place
     assert last is not None  # a sweep yields before its first run

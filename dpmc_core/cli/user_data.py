@@ -15,6 +15,7 @@ from dpmc_core.datasets import own, user_datasets
 from dpmc_core.datasets.own.archive import members
 from dpmc_core.datasets.own.sets import MOST_MEGABYTES
 from dpmc_core.errors import DataError, ParameterError
+from dpmc_core.paths import read_file
 
 __all__ = ["add_data", "load_user_data"]
 
@@ -55,15 +56,7 @@ def load_user_data(arguments: argparse.Namespace, *kinds: str) -> Iterator[str |
             "dataset", arguments.dataset, "left out with --data, which brings a set of its own"
         )
     path = Path(arguments.data)
-    try:
-        size = path.stat().st_size
-        if size > MOST_MEGABYTES * 1_000_000:
-            raise DataError(
-                f"{path.name} has {size / 1e6:.1f} MB; at most {MOST_MEGABYTES} are allowed."
-            )
-        data = path.read_bytes()
-    except OSError as error:
-        raise DataError(f"{path} cannot be read ({error.strerror}).") from None
+    data = read_file(path, MOST_MEGABYTES * 1_000_000)
     choices = {}
     for word in arguments.read:
         name, equals, value = word.partition("=")

@@ -17,6 +17,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
+import psutil
 import pytest
 
 from dpmc_core.errors import DataError, ParameterError
@@ -510,6 +511,28 @@ def test_a_cluster_with_a_worker_killed_half_way(tmp_path: Path) -> None:
     assert numbers(found) == numbers(made(spec, tmp_path / "here", jobs=2))
 
 
+def test_a_cluster_of_one_thread_computes_and_its_end_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def here(*_: object) -> None:
+        raise AssertionError("the client computed")
+
+    spec = SweepSpec.from_toml(TOML.replace("iterations = 3", "iterations = 200"))
+
+    def kill_the_scheduler_half_way(address: str, store: RunStore) -> None:
+        for so_far in sweep(spec, store, scheduler=address):
+            if so_far.done == 2:
+                children = psutil.Process().children()
+                next(p for p in children if "scheduler" in p.cmdline()).kill()
+
+    with cluster(tmp_path, 1) as (address, _), RunStore(tmp_path / "runs") as store:
+        wait_for_workers(address, 1)
+        monkeypatch.setattr("dpmc_core.experiments.sweeps.sweep.run_single_threaded", here)
+        with pytest.raises(SweepError, match=r"its workers are gone .*goes on from here"):
+            kill_the_scheduler_half_way(address, store)
+        assert 2 <= store.count() < 16
+
+
 def test_a_scheduler_without_workers_and_none_at_all(tmp_path: Path) -> None:
     spec = SweepSpec.from_toml(TOML)
     with RunStore(tmp_path / "runs") as store:
@@ -521,8 +544,15 @@ def test_a_scheduler_without_workers_and_none_at_all(tmp_path: Path) -> None:
         ):
             next(sweep(spec, store, scheduler=dead))
         assert time.monotonic() - started < 60
-        with pytest.raises(SweepError, match="No Dask scheduler answers at 'nonsense"):
-            next(sweep(spec, store, scheduler="nonsense://x"))
+        for malformed in (
+            "nonsense://x",
+            "tcp://",
+            "127.0.0.1",
+            "tcp://host:port",
+            "tcp://a:99999",
+        ):
+            with pytest.raises(ParameterError, match="must be an address as tcp://host:8786"):
+                next(sweep(spec, store, scheduler=malformed))
         with cluster(tmp_path, 0) as (address, _):
             wait_for_workers(address, 0)
             with pytest.raises(SweepError, match="has no workers: start some with 'dask worker"):

@@ -78,6 +78,10 @@ class RunStore:
             )
             if file is not None and not str(url.database).startswith(("file:", ":memory:")):
                 file.parent.mkdir(parents=True, exist_ok=True)
+                if file.is_file() and not (
+                    os.access(file, os.W_OK) and os.access(file.parent, os.W_OK)
+                ):
+                    url, file = _only_read(file), None
             self._engine = sa.create_engine(
                 url, **({"connect_args": {"timeout": wait}} if file is not None else {})
             )
@@ -290,6 +294,18 @@ def _sentence(place: str, done: str, said: str, database: bool) -> str:
     else:
         why = "see the reason in brackets, or choose another place by DPMC_STORE"
     return f"The run store {place} could not be {done} ({said}): {why}."
+
+
+def _only_read(file: Path) -> sa.URL:
+    """Where SQLite reads a file that this program may not write, as on a read-only medium.
+
+    A log that was not written back can then be read only beside its index; without one nothing
+    changes, and nothing has to be made beside the file.
+    """
+    log = file.with_name(f"{file.name}-wal")
+    whole = {} if log.exists() and log.stat().st_size else {"immutable": "1"}
+    query = {"mode": "ro", "uri": "true", **whole}
+    return sa.URL.create("sqlite", database=file.absolute().as_uri(), query=query)
 
 
 def _prepare(connection: Any, _: object, *, wait: float) -> None:

@@ -19,7 +19,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, cast
 
-import joblib
 from joblib.externals.loky import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from joblib.externals.loky.process_executor import BrokenProcessPool, TerminatedWorkerError
 from threadpoolctl import threadpool_limits
@@ -42,7 +41,8 @@ from dpmc_core.experiments.store.records import (
 from dpmc_core.experiments.store.store import RunStore, StoreError
 from dpmc_core.experiments.sweeps.spec import Planned, SweepSpec
 from dpmc_core.experiments.sweeps.storing import Runs
-from dpmc_core.experiments.worker.share import ALL, Share
+from dpmc_core.experiments.worker.share import ALL, Share, end_with_parent
+from dpmc_core.paths import read_file
 
 __all__ = ["Made", "SweepError", "finished", "how_many", "make_all", "read_unkept", "sweep"]
 
@@ -50,6 +50,7 @@ _ATTEMPTS = 3  # how often workers may die before the sweep gives up
 _HEARTBEAT = 0.5  # seconds
 _SETTLE = 0.1  # seconds
 _PATIENCE = 5.0  # seconds that a scheduler has to answer
+_LARGEST = 1_000_000_000  # bytes of a file of runs that could not be kept
 
 
 class SweepError(DPMCError):
@@ -184,11 +185,8 @@ def read_unkept(file: Path, store: RunStore) -> int:
     Raises ``DataError`` for any other file.
     """
     try:
-        records = [
-            Record(**json.loads(line))
-            for line in file.read_text(encoding="utf-8").splitlines()
-            if line
-        ]
+        text = read_file(file, _LARGEST).decode()
+        records = [Record(**json.loads(line)) for line in text.splitlines() if line]
         for record in records:
             spec = spec_of(record.kind, record.spec)
             said = (
@@ -263,20 +261,45 @@ def _here(
 
 def _begin(sets: tuple[OwnSet, ...], share: Share) -> None:
     share.take()
+    end_with_parent()
     user_datasets.put({one.name: one for one in sets})
 
 
-def _there(named: list[tuple[str, str]], client: Any) -> Iterator[Record]:
-    """On the workers of a cluster."""
-    with joblib.parallel_config("dask", client=client):
-        tasks = (joblib.delayed(_one)(*name) for name in named)
-        try:
-            yield from joblib.Parallel(n_jobs=-1, return_as="generator_unordered")(tasks)
-        except ImportError as error:
-            raise SweepError(
-                f"A worker cannot run this software ({error}): install the same release on "
-                "every worker."
-            ) from error
+def _there(named: list[tuple[str, str]], client: Any) -> Iterator[Record | None]:
+    """On the workers of a cluster; what a worker had that is gone goes to another one."""
+    import distributed
+    from distributed import CancelledError, KilledWorker
+
+    wait_for: Any = distributed.wait
+
+    waiting = set(client.map(_one, *zip(*named, strict=True), pure=False)) if named else set()
+    try:
+        while waiting:
+            try:
+                with client.as_current():
+                    done, waiting = wait_for(waiting, _HEARTBEAT, return_when="FIRST_COMPLETED")
+            except TimeoutError:
+                yield None
+                done = set()
+            for future in done:
+                yield future.result()
+            if client.status != "running":
+                raise CancelledError
+    except (ImportError, RuntimeError) as error:
+        if isinstance(error, RuntimeError) and "deserializ" not in str(error):
+            raise
+        raise SweepError(
+            f"A worker cannot run this software ({error}): install the same release on every "
+            "worker. Finished runs are kept."
+        ) from error
+    except (CancelledError, KilledWorker, OSError) as error:
+        raise SweepError(
+            f"The cluster's scheduler or its workers are gone ({type(error).__name__}): start "
+            "them again, and the same command goes on from here. Finished runs are kept."
+        ) from None
+    finally:
+        if client.status == "running":
+            client.cancel(list(waiting))
 
 
 def _one(kind: str, text: str) -> Record:
@@ -321,10 +344,17 @@ def _connected(scheduler: str | None) -> Iterator[Any]:
         yield None
         return
     from distributed import Client  # only here: it takes half a second, and few have a cluster
+    from distributed.comm.addressing import get_address_host_port
 
+    try:  # a client of a malformed address cannot even be closed
+        _, port = get_address_host_port(scheduler, strict=True)
+    except ValueError:
+        port = 0
+    if not 0 < port < 65536:
+        raise ParameterError("scheduler", scheduler, "an address as tcp://host:8786")
     try:
         client: Any = cast(Any, Client)(scheduler, timeout=_PATIENCE, set_as_default=False)
-    except (OSError, ValueError, TimeoutError) as error:
+    except (OSError, TimeoutError) as error:
         raise SweepError(
             f"No Dask scheduler answers at {scheduler!r} ({type(error).__name__}): start one "
             f"with 'dask scheduler' and workers with 'dask worker {scheduler}', correct the "

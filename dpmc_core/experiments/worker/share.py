@@ -2,10 +2,12 @@
 
 import os
 import sys
+import threading
+import time
 from contextlib import suppress
 from dataclasses import dataclass
 
-__all__ = ["ALL", "Share"]
+__all__ = ["ALL", "Share", "end_with_parent"]
 
 
 _LAST = 19  # the most steps that Unix has
@@ -41,3 +43,18 @@ class Share:
 
 
 ALL = Share()  # no cap, and no giving way
+
+
+def end_with_parent(every: float = 1.0) -> None:
+    """End this process soon after its parent is gone, which may have been killed without a word.
+
+    Looked for each ``every`` seconds, in a thread of its own.
+    """
+    parent = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(every)
+        os._exit(1)
+
+    threading.Thread(target=watch, name="dpmc-parent", daemon=True).start()

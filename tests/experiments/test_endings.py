@@ -1,0 +1,143 @@
+"""Commands end well: with one sentence and their own exit code, and leave no process behind."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from dpmc_core.cli.main import main
+from dpmc_core.errors import DataError
+from dpmc_core.experiments import RunSpec
+from dpmc_core.experiments.store.records import key_of
+from dpmc_core.experiments.store.store import RunStore, StoreError
+from dpmc_core.experiments.sweeps.sweep import make_all
+from dpmc_core.paths import read_file
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs signals, devices and pipes")
+COMMAND = (sys.executable, "-m", "dpmc_core")
+LONG = ("complete", "als", "--dataset", "low-rank", "--rank", "64", "--iterations", "500")
+SWEEP = """
+seeds = 400
+[base]
+algorithm = "als"
+dataset = "low-rank"
+rank = 8
+iterations = 20
+[grid]
+mechanism = ["huber"]
+variance = [1.0]
+"""
+
+
+@pytest.mark.parametrize("kind", ["device", "pipe", "folder", "absent"])
+@pytest.mark.parametrize(
+    "words", [("complete", "als", "--data"), ("sweep",), ("account", "--ledger"), ("runs", "add")]
+)
+def test_what_is_no_file_is_refused_at_once(
+    words: tuple[str, ...], kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = Path("/dev/zero") if kind == "device" else tmp_path / "x"
+    if kind == "pipe":
+        os.mkfifo(place)
+    elif kind == "folder":
+        place.mkdir()
+    assert main([*words, str(place)]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("error: ")
+    assert said.count("\n") == 1
+    assert re.search("cannot be read|no such|No such", said)
+
+
+def test_a_file_is_read_up_to_its_limit(tmp_path: Path) -> None:
+    place = tmp_path / "x"
+    place.write_bytes(b"x" * 1000)
+    assert read_file(place, 1000) == b"x" * 1000
+    with pytest.raises(DataError, match=r"x has 0.0 MB; at most 0.000999 are allowed"):
+        read_file(place, 999)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize("more", [(), ("--json",)])
+def test_standard_output_that_is_full_is_told(more: tuple[str, ...]) -> None:
+    with Path("/dev/full").open("w") as full:
+        ended = subprocess.run(
+            [*COMMAND, "mechanism", "huber", *more],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert ended.returncode == os.EX_IOERR
+    assert re.fullmatch("error: standard output takes no more .*\n", ended.stderr)
+
+
+@pytest.mark.parametrize("after", [0.1, 0.5, 1.0, 2.0, "iteration 1/"])
+def test_ctrl_c_ends_a_command_at_any_moment(after: float | str) -> None:
+    process = subprocess.Popen(
+        [*COMMAND, *LONG], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stderr is not None
+    read = ""
+    if isinstance(after, str):
+        read = next(line for line in process.stderr if line.startswith(after))
+    else:
+        while "dpmc_core" not in psutil.Process(process.pid).cmdline():  # Python has not begun yet
+            time.sleep(0.01)
+        time.sleep(after)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate()
+    if process.returncode == -signal.SIGINT:  # Python itself was still starting: nothing was loaded
+        assert isinstance(after, float)
+        return
+    assert process.returncode == 130
+    assert "stopped" in err
+    assert "Traceback" not in err
+    assert ("test RMSE" in out) == bool(read or "iteration" in err)
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGKILL])
+def test_a_sweep_that_ends_leaves_no_worker_behind(sent: signal.Signals, tmp_path: Path) -> None:
+    (tmp_path / "sweep.toml").write_text(SWEEP)
+    words = ["sweep", str(tmp_path / "sweep.toml"), "--store", str(tmp_path / "runs")]
+    with (tmp_path / "said").open("w") as said:
+        process = subprocess.Popen([*COMMAND, *words], stdout=said, stderr=said)
+        with RunStore(tmp_path / "runs") as store:
+            while store.count() < 3:
+                assert process.poll() is None
+                time.sleep(0.1)
+        workers = psutil.Process(process.pid).children(recursive=True)
+        assert len(workers) >= 2
+        process.send_signal(sent)
+        ended = process.wait()
+    _, alive = psutil.wait_procs(workers, timeout=60)  # they look once a second
+    assert alive == []
+    assert ended == (130 if sent == signal.SIGINT else -signal.SIGKILL)
+    if sent == signal.SIGINT:
+        text = (tmp_path / "said").read_text()
+        assert "the same command goes on from here" in text
+        assert "Traceback" not in text
+
+
+def test_a_store_that_can_only_be_read_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "runs.sqlite"
+    spec = RunSpec.of(algorithm="als", dataset="low-rank", rank=2, iterations=1)
+    other = RunSpec.of(algorithm="als", dataset="low-rank", rank=3, iterations=1)
+    with RunStore(place) as store:
+        for _ in make_all({key_of(spec): spec}, store, jobs=1):
+            pass
+    before = sorted(tmp_path.iterdir())
+    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK)  # a read-only medium
+    with RunStore(place) as store:
+        assert store.count() == 1
+        assert set(store.find([key_of(spec)])) == {key_of(spec)}
+        with pytest.raises(StoreError, match=r"could not be kept.*may not write there"):
+            list(make_all({key_of(other): other}, store, jobs=1))
+    assert sorted(tmp_path.iterdir()) == before
