@@ -1,13 +1,18 @@
-"""Numbers in words: the one way figures are rounded for people.
+"""Numbers in words, and results as files hold them.
 
-Lives here: three significant digits, how many of what, and numbers that JSON can hold. Does not
-live here: sentences (``pages.parts.ui.texts``, ``privacy.statement``).
+Three significant digits, how many of what; numbers that JSON can hold, and tables that
+spreadsheets only show.
 """
 
 import math
+import re
 from typing import Any
 
-__all__ = ["counted", "finite", "three"]
+__all__ = ["counted", "csv_text", "finite", "three"]
+
+# a cell that a spreadsheet would compute, where it is no number
+_FORMULA = re.compile(r"[=+\-@\t\r\n|%]")
+_NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)(e[+-]?\d+)?", re.IGNORECASE)
 
 
 def three(value: float) -> str:
@@ -48,3 +53,22 @@ def finite(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [finite(v) for v in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def csv_text(frame: Any, *, index: bool = False) -> str:
+    """A pandas ``frame`` as CSV text; what a spreadsheet would compute stands behind an apostrophe.
+
+    It shows the rest then, as it was. Numbers stay numbers, those in words included.
+
+    >>> import pandas as pd
+    >>> csv_text(pd.DataFrame({"user": ["=1+1", "-5", "@SUM(A1)", "ann"], "n": [1, -2, 3, 4]}))
+    "user,n\\n'=1+1,1\\n-5,-2\\n'@SUM(A1),3\\nann,4\\n"
+    """
+    shown = frame.map(_only_shown).rename(columns=_only_shown)
+    return str((shown.rename(index=_only_shown) if index else shown).to_csv(index=index))
+
+
+def _only_shown(cell: Any) -> Any:
+    if not isinstance(cell, str) or not _FORMULA.match(cell) or _NUMBER.fullmatch(cell):
+        return cell
+    return f"'{cell}"

@@ -134,6 +134,12 @@ def test_lines_wrap_at_100() -> None:
     assert not long, f"over {MOST_CHARACTERS} characters: {', '.join(long)}"
 
 
+def test_csv_is_written_in_one_place() -> None:
+    """Where cells that a spreadsheet would compute are made text."""
+    found = [path for path in CODE if re.search(r"\.to_csv\(|csv\.writer", path.read_text())]
+    assert found == [ROOT / "dpmc_core" / "wording.py"]
+
+
 def test_no_room_is_crowded() -> None:
     measuring = set((ROOT / "benchmarks").rglob("*.py"))
     for folder in {path.parent for path in {*CODE, *measuring}}:

@@ -11,7 +11,7 @@ from dpmc_core.cli.sweep import add_store
 from dpmc_core.errors import DPMCError, ParameterError
 from dpmc_core.experiments.store.store import FILTERS, RunStore, default_place
 from dpmc_core.experiments.sweeps.sweep import read_unkept
-from dpmc_core.wording import three
+from dpmc_core.wording import csv_text, three
 
 __all__ = ["SUMMARY", "add", "run"]
 
@@ -105,7 +105,7 @@ def write_frame(frame: pd.DataFrame, file: str) -> None:
         if file.endswith(".parquet"):
             frame.to_parquet(file, index=False)
         elif file.endswith(".csv"):
-            frame.to_csv(file, index=False)
+            Path(file).write_text(csv_text(frame), encoding="utf-8")
         else:
             raise ParameterError("file", file, "a name that ends in .csv or .parquet")
     except OSError as error:

@@ -163,3 +163,18 @@ def test_noise_is_judged_by_paired_differences_and_only_like_with_like(
     assert half == pytest.approx(
         1.96 * np.std(draws), rel=0.1
     )  # the bootstrap of the same difference
+
+
+def test_a_dark_visit_leaves_the_figures_of_light_ones_alone() -> None:
+    """Figures are shared between visitors; each has its own theme."""
+    fig, _ = densities.densities(TRIO, "density")
+    colours = ("#D5DDE4", "#2B3741", "#D5DDE4")
+    drawn = [style._ready(fig, colour).to_dict() for colour in colours]
+    for colour, found in zip(colours, drawn, strict=True):
+        names = found["layout"]["annotations"]
+        assert len(names) >= len(TRIO)
+        assert {name["font"]["color"] for name in names} == {colour}
+        assert found["layout"]["xaxis"]["tickfont"]["color"] == colour
+    before = whole(fig)
+    style._coloured(whole(fig), "#000000")
+    assert whole(fig) == before

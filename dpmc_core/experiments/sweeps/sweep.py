@@ -13,11 +13,10 @@ import os
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from joblib.externals.loky import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from joblib.externals.loky.process_executor import BrokenProcessPool, TerminatedWorkerError
@@ -26,7 +25,7 @@ from threadpoolctl import threadpool_limits
 from dpmc_core import limits
 from dpmc_core.datasets import user_datasets
 from dpmc_core.datasets.own import OwnSet
-from dpmc_core.errors import DataError, DPMCError, ParameterError
+from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.experiments.spec import RunSpec
 from dpmc_core.experiments.store.records import (
     Record,
@@ -39,6 +38,7 @@ from dpmc_core.experiments.store.records import (
     spec_of,
 )
 from dpmc_core.experiments.store.store import RunStore, StoreError
+from dpmc_core.experiments.sweeps.cluster import SweepError, connected, results_of
 from dpmc_core.experiments.sweeps.spec import Planned, SweepSpec
 from dpmc_core.experiments.sweeps.storing import Runs
 from dpmc_core.experiments.worker.share import ALL, Share, end_with_parent
@@ -49,12 +49,7 @@ __all__ = ["Made", "SweepError", "finished", "how_many", "make_all", "read_unkep
 _ATTEMPTS = 3  # how often workers may die before the sweep gives up
 _HEARTBEAT = 0.5  # seconds
 _SETTLE = 0.1  # seconds
-_PATIENCE = 5.0  # seconds that a scheduler has to answer
 _LARGEST = 1_000_000_000  # bytes of a file of runs that could not be kept
-
-
-class SweepError(DPMCError):
-    """A sweep cannot go on; the message says why and what to do. Finished runs are kept."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -119,7 +114,7 @@ def make_all(
 ) -> Iterator[Made]:
     """As ``sweep``, for any ``specs`` by their keys."""
     jobs = limits.check_int("sweep_jobs", jobs)
-    with _connected(scheduler) as client:
+    with connected(scheduler) as client:
         started = time.perf_counter()
         missing = specs.keys() - store.have(specs)
         before = done = len(specs) - len(missing)
@@ -225,7 +220,7 @@ def _records(
     """
     named = [(kind_of(spec), spec.to_json()) for spec in todo]
     if client is not None:
-        yield from _there(named, client)
+        yield from results_of(_one, named, client)
     elif jobs == 1 and share == ALL:  # what has a share of its own needs a process of its own
         yield from (_one(*name) for name in named)
     else:
@@ -265,43 +260,6 @@ def _begin(sets: tuple[OwnSet, ...], share: Share) -> None:
     user_datasets.put({one.name: one for one in sets})
 
 
-def _there(named: list[tuple[str, str]], client: Any) -> Iterator[Record | None]:
-    """On the workers of a cluster; what a worker had that is gone goes to another one."""
-    import distributed
-    from distributed import CancelledError, KilledWorker
-
-    wait_for: Any = distributed.wait
-
-    waiting = set(client.map(_one, *zip(*named, strict=True), pure=False)) if named else set()
-    try:
-        while waiting:
-            try:
-                with client.as_current():
-                    done, waiting = wait_for(waiting, _HEARTBEAT, return_when="FIRST_COMPLETED")
-            except TimeoutError:
-                yield None
-                done = set()
-            for future in done:
-                yield future.result()
-            if client.status != "running":
-                raise CancelledError
-    except (ImportError, RuntimeError) as error:
-        if isinstance(error, RuntimeError) and "deserializ" not in str(error):
-            raise
-        raise SweepError(
-            f"A worker cannot run this software ({error}): install the same release on every "
-            "worker. Finished runs are kept."
-        ) from error
-    except (CancelledError, KilledWorker, OSError) as error:
-        raise SweepError(
-            f"The cluster's scheduler or its workers are gone ({type(error).__name__}): start "
-            "them again, and the same command goes on from here. Finished runs are kept."
-        ) from None
-    finally:
-        if client.status == "running":
-            client.cancel(list(waiting))
-
-
 def _one(kind: str, text: str) -> Record:
     """One run, in whatever process: the spec travels as JSON, a record comes back."""
     spec = spec_of(kind, text)
@@ -335,37 +293,3 @@ def _keep(store: Runs, record: Record) -> None:
             f"{error} The run that just finished is in {name}: add it later with 'python -m "
             f"dpmc_core runs add {name}'. All earlier ones are kept."
         ) from error
-
-
-@contextmanager
-def _connected(scheduler: str | None) -> Iterator[Any]:
-    """A cluster's client, for as long as a sweep goes on; None without one."""
-    if scheduler is None:
-        yield None
-        return
-    from distributed import Client  # only here: it takes half a second, and few have a cluster
-    from distributed.comm.addressing import get_address_host_port
-
-    try:  # a client of a malformed address cannot even be closed
-        _, port = get_address_host_port(scheduler, strict=True)
-    except ValueError:
-        port = 0
-    if not 0 < port < 65536:
-        raise ParameterError("scheduler", scheduler, "an address as tcp://host:8786")
-    try:
-        client: Any = cast(Any, Client)(scheduler, timeout=_PATIENCE, set_as_default=False)
-    except (OSError, TimeoutError) as error:
-        raise SweepError(
-            f"No Dask scheduler answers at {scheduler!r} ({type(error).__name__}): start one "
-            f"with 'dask scheduler' and workers with 'dask worker {scheduler}', correct the "
-            "address, or leave --scheduler out to compute here. Nothing was run."
-        ) from None
-    try:
-        if not client.scheduler_info()["workers"]:
-            raise SweepError(
-                f"The scheduler at {scheduler} has no workers: start some with 'dask worker "
-                f"{scheduler}'. Nothing was run."
-            )
-        yield client
-    finally:
-        client.close()

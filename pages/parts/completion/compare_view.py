@@ -9,7 +9,7 @@ import streamlit as st
 
 from dpmc_core.experiments import RecommendResult, RunResult, RunSpec, run
 from dpmc_core.privacy import odds_sentence, subject
-from dpmc_core.wording import three
+from dpmc_core.wording import csv_text, three
 from pages.parts.completion import charts as run_charts
 from pages.parts.completion import texts
 from pages.parts.completion.charts import Named
@@ -228,12 +228,14 @@ def export(results: list[Named]) -> None:
                 )
         st.download_button(
             "Errors per iteration (CSV)",
-            data=lambda: pd.concat(
-                [
-                    pd.DataFrame(r.result.summary()["steps"]).assign(configuration=r.label)
-                    for r in results
-                ]
-            ).to_csv(index=False),
+            data=lambda: csv_text(
+                pd.concat(
+                    [
+                        pd.DataFrame(r.result.summary()["steps"]).assign(configuration=r.label)
+                        for r in results
+                    ]
+                )
+            ),
             file_name="dpmc-runs.csv",
             mime="text/csv",
             on_click="ignore",

@@ -7,7 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from dpmc_core.experiments import FactorResult
-from dpmc_core.wording import finite
+from dpmc_core.wording import csv_text, finite
 from pages.parts.factorization.charts import Learned
 
 __all__ = ["export"]
@@ -18,7 +18,8 @@ def _ledger(result: FactorResult) -> str:
 
 
 def _parts_csv(result: FactorResult) -> str:
-    return str(pd.DataFrame(result.dictionary, index=list(result.clean.words) or None).to_csv())
+    words = list(result.clean.words) or None
+    return csv_text(pd.DataFrame(result.dictionary, index=words), index=True)
 
 
 def export(items: list[Learned]) -> None:

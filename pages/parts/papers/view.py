@@ -28,7 +28,7 @@ from dpmc_core.experiments.papers.row import Row
 from dpmc_core.experiments.papers.verdict import KINDS, Verdict
 from dpmc_core.facts import facts
 from dpmc_core.metrics.intervals import t_half_width
-from dpmc_core.wording import three
+from dpmc_core.wording import csv_text, three
 from pages.parts.papers.picture import label_of, picture
 from pages.parts.ui.bullet_list import notice
 from pages.parts.ui.figures import figure, show
@@ -155,7 +155,7 @@ def table(entry: Entry, rows: Sequence[Row], result: PaperResult | None) -> None
     left, right = st.columns(2)
     left.download_button(
         "This table (CSV)",
-        data=lambda: frame.to_csv(index=False),
+        data=lambda: csv_text(frame),
         file_name=f"dpmc-{entry.id}.csv",
         mime="text/csv",
         on_click="ignore",

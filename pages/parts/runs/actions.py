@@ -9,6 +9,7 @@ import streamlit as st
 
 from dpmc_core.experiments.store.records import Record
 from dpmc_core.experiments.store.store import RunStore
+from dpmc_core.wording import csv_text
 from pages.parts.server import run_store, settings
 
 __all__ = ["of_compared", "take_all"]
@@ -32,7 +33,7 @@ def take_all(store: RunStore, where: dict[str, tuple[str, ...]], total: int) -> 
 
         st.download_button(
             "Rows (CSV)",
-            data=lambda: pd.DataFrame(store.rows(where)).to_csv(index=False),
+            data=lambda: csv_text(pd.DataFrame(store.rows(where))),
             file_name="dpmc-runs.csv",
             mime="text/csv",
             on_click="ignore",

@@ -13,7 +13,7 @@ from dpmc_core.experiments.sweeps.spec import SweepSpec
 from dpmc_core.experiments.sweeps.stored import examples
 from dpmc_core.experiments.sweeps.sweep import finished, how_many
 from dpmc_core.experiments.sweeps.tradeoff import Point, points_of
-from dpmc_core.wording import three
+from dpmc_core.wording import csv_text, three
 from pages.parts.server import jobs
 from pages.parts.server import user_data as own_data
 from pages.parts.tradeoffs import best as tradeoff_best
@@ -242,10 +242,10 @@ def export(spec: SweepSpec, points: Sequence[Point]) -> None:
         )
         st.download_button(
             "Means (CSV)",
-            data=lambda: (
-                pd.DataFrame([{**p.as_dict(), **dict(p.settings)} for p in points])
-                .drop(columns=["settings"])
-                .to_csv(index=False)
+            data=lambda: csv_text(
+                pd.DataFrame([{**p.as_dict(), **dict(p.settings)} for p in points]).drop(
+                    columns=["settings"]
+                )
             ),
             file_name="dpmc-sweep.csv",
             mime="text/csv",

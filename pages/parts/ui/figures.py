@@ -6,6 +6,7 @@ which puts a figure on a page together with its alt text, its numbers and its do
 
 import math
 from collections.abc import Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +16,7 @@ import plotly.io as pio
 import streamlit as st
 
 from dpmc_core.mechanisms import FAMILIES
+from dpmc_core.wording import csv_text
 
 __all__ = [
     "IDENTITY",
@@ -272,7 +274,7 @@ def whole(fig: go.Figure) -> dict[str, Any]:
         beside = fig.__dict__.get(f"dpmc-{kind}", ())
         if beside:
             layout = found.setdefault("layout", {})
-            layout[kind] = [*layout.get(kind, ()), *(dict(part) for part in beside)]
+            layout[kind] = [*layout.get(kind, ()), *deepcopy(beside)]
     return found
 
 
@@ -323,7 +325,7 @@ def show(fig: go.Figure, name: str, alt: str, numbers: pd.DataFrame | None = Non
             left, right = st.columns(2)
             left.download_button(
                 "Numbers (CSV)",
-                data=lambda: numbers.to_csv(index=False),
+                data=lambda: csv_text(numbers),
                 file_name=f"dpmc-{name}.csv",
                 mime="text/csv",
                 key=f"csv-{name}",

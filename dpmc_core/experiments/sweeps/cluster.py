@@ -1,0 +1,96 @@
+"""A Dask cluster: reaching its scheduler, and drawing results from its workers."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar, cast
+
+from dpmc_core.errors import DPMCError, ParameterError
+
+__all__ = ["SweepError", "connected", "results_of"]
+
+Made = TypeVar("Made")
+_HEARTBEAT = 0.5  # seconds
+_PATIENCE = 5.0  # seconds that a scheduler has to answer
+
+
+class SweepError(DPMCError):
+    """A sweep cannot go on; the message says why and what to do. Finished runs are kept."""
+
+
+def results_of(
+    one: Callable[..., Made], named: list[tuple[str, str]], client: Any
+) -> Iterator[Made | None]:
+    """What ``one`` makes of each of ``named``, on the workers of a cluster.
+
+    None where nothing was for half a second. What a worker had that is gone goes to another one.
+    Raises ``SweepError``.
+    """
+    import distributed
+    from distributed import CancelledError, KilledWorker
+
+    wait_for: Any = distributed.wait
+
+    waiting = set(client.map(one, *zip(*named, strict=True), pure=False)) if named else set()
+    try:
+        while waiting:
+            try:
+                with client.as_current():
+                    done, waiting = wait_for(waiting, _HEARTBEAT, return_when="FIRST_COMPLETED")
+            except TimeoutError:
+                yield None
+                done = set()
+            for future in done:
+                yield future.result()
+            if client.status != "running":
+                raise CancelledError
+    except DPMCError:  # of a run: data that a worker has not, for one
+        raise
+    except (ImportError, RuntimeError) as error:
+        if isinstance(error, RuntimeError) and "deserializ" not in str(error):
+            raise
+        raise SweepError(
+            f"A worker cannot run this software ({error}): install the same release on every "
+            "worker. Finished runs are kept."
+        ) from error
+    except (CancelledError, KilledWorker, OSError) as error:
+        raise SweepError(
+            f"The cluster's scheduler or its workers are gone ({type(error).__name__}): start "
+            "them again, and the same command goes on from here. Finished runs are kept."
+        ) from None
+    finally:
+        if client.status == "running":
+            client.cancel(list(waiting))
+
+
+@contextmanager
+def connected(scheduler: str | None) -> Iterator[Any]:
+    """A cluster's client, for as long as a sweep goes on; None without one."""
+    if scheduler is None:
+        yield None
+        return
+    from distributed import Client  # only here: it takes half a second, and few have a cluster
+    from distributed.comm.addressing import get_address_host_port
+
+    try:  # a client of a malformed address cannot even be closed
+        _, port = get_address_host_port(scheduler, strict=True)
+    except ValueError:
+        port = 0
+    if not 0 < port < 65536:
+        raise ParameterError("scheduler", scheduler, "an address as tcp://host:8786")
+    try:
+        client: Any = cast(Any, Client)(scheduler, timeout=_PATIENCE, set_as_default=False)
+    except (OSError, TimeoutError) as error:
+        raise SweepError(
+            f"No Dask scheduler answers at {scheduler!r} ({type(error).__name__}): start one "
+            f"with 'dask scheduler' and workers with 'dask worker {scheduler}', correct the "
+            "address, or leave --scheduler out to compute here. Nothing was run."
+        ) from None
+    try:
+        if not client.scheduler_info()["workers"]:
+            raise SweepError(
+                f"The scheduler at {scheduler} has no workers: start some with 'dask worker "
+                f"{scheduler}'. Nothing was run."
+            )
+        yield client
+    finally:
+        client.close()
