@@ -29,7 +29,7 @@ def look(asked: Asked) -> None:
     chosen, own = entry(asked.name), user_datasets.is_own(asked.name)
     st.subheader(chosen.title, anchor=False)
     if not own:
-        st.markdown(chosen.summary)
+        st.markdown(controls.plain(chosen.summary))
     if not chosen.present():
         download_view.fetching(chosen)
     elif chosen.holds != "ratings":

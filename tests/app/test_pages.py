@@ -143,6 +143,9 @@ def test_strangers_words_in_a_link_are_not_markdown() -> None:
     (warning,) = app.warning
     assert "\\[free\\]\\(https" in warning.value
     assert controls.plain("a*b_c`d") == "a\\*b\\_c\\`d"
+    assert controls.plain("a: b,\n\nc - d") == "a: b, c - d"  # sentences stay what they are
+    for start, shown in (("- a", "\\- a"), ("1. a", "1\u2060. a"), ("# a", "\\# a")):
+        assert controls.plain(start) == shown
 
 
 def test_a_warning_stays_on_its_page() -> None:

@@ -1,5 +1,6 @@
 """A visitor's own data, the keyboard, and each page's main job on a phone, in a real browser."""
 
+import csv
 import re
 from pathlib import Path
 
@@ -11,6 +12,25 @@ from tests.own.files import long_csv
 
 pytestmark = pytest.mark.browser
 PHONE = {"width": 390, "height": 844}
+
+STRANGE = (
+    "![x](http://evil.example/p.png)",
+    "[free](https://evil.example)",
+    "<https://evil.example>",
+    "https://evil.example/a",
+    "HTTP://EVIL.EXAMPLE",
+    "www.evil.example",
+    "WWW.evil.example",
+    "mail@evil.example",
+    "<img src=http://evil.example/i.png>",
+    "<b>bold</b>",
+    "&lt;i&gt; &#33; &amp;",
+    "**b** __b__ *i* _i_ ~~s~~ `c` ``c``",
+    "$x^2$ $$y$$ \\(z\\)",
+    ":material/home: :smile: :+1: :streamlit: :red[r] :blue-background[b] :small[s]",
+    "[^1] [ ] [x] | a | b | # h > q - l + l 1. l === ---",
+    "-> <- -- ©",
+)
 
 
 def test_ratings_are_uploaded_corrected_used_and_seen_by_nobody_else(
@@ -59,6 +79,46 @@ def test_ratings_are_uploaded_corrected_used_and_seen_by_nobody_else(
     ready(page)
     expect(page.get_by_text("How it is read")).to_have_count(0)
     expect(page.get_by_text("can be chosen on every page")).to_have_count(0)
+
+
+def test_a_strangers_words_are_shown_as_they_are(page: Page, app_url: str, tmp_path: Path) -> None:
+    """In a real browser: the library that reads Markdown there has its own ideas of links."""
+    people = [""]  # of names as long as they are kept
+    for words in STRANGE:
+        if len(people[-1]) + len(words) > 78:
+            people.append("")
+        people[-1] += f"{words} "
+    people = [f"{who}." for who in people]
+    rows = [(who, f"book {k}", 1 + (k + len(who)) % 5) for who in people for k in range(9)]
+    file = tmp_path / "strange.csv"
+    with file.open("w", newline="") as out:
+        csv.writer(out).writerows([("user", "item", "rating"), *rows])
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(f"{app_url}/datasets?d_view=own")
+    ready(page)
+    page.locator('input[type="file"]').set_input_files(str(file))
+    page.get_by_role("link", name="Use it on the Completion page").click()
+    ready(page)
+    opened(page, "Dataset")
+    page.get_by_role("option", name="Your ratings").click()
+    ready(page)
+    page.locator(".st-key-go button").click()
+    captions = page.locator('[data-testid="stCaptionContainer"]')
+    said = captions.filter(has_text=re.compile(r"\. rated \d"))  # not of the example
+    expect(said).to_be_visible(timeout=60_000)
+    found: list[str] = []
+    for number in range(1, len(people) + 1):
+        if found:
+            before = said.inner_text()
+            page.get_by_label("User", exact=True).fill(str(number))
+            page.get_by_label("User", exact=True).press("Enter")
+            expect(said).not_to_have_text(before)
+        found.append(said.inner_text().replace("\u2060", "").partition(" rated ")[0])
+        for made in ("a", "img", "em", "strong", "code", "del", ".katex", "[role=img]"):
+            expect(said.locator(made)).to_have_count(0)
+    assert sorted(found) == sorted(people)
+    assert not [url for url in asked if "evil" in url]
 
 
 def test_boxes_keep_their_place_when_the_first_rows_come_late(

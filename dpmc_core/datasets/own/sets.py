@@ -41,6 +41,7 @@ TERMS = (
     "in anybody else's visit."
 )
 _KEPT = 4  # things worked out of a set that are kept with it
+_SHOWN = 200  # characters of a cell in the preview
 
 Reading = RatingsReading | DocumentsReading | ImagesReading
 T = TypeVar("T")
@@ -224,7 +225,7 @@ def _table_preview(file: str, kind: str, reading: Reading, frame: pd.DataFrame |
         return Preview(file=file, kind=kind, reading=reading)
     return Preview(
         file=file, kind=kind, reading=reading, columns=tuple(str(c) for c in frame.columns),
-        head=frame.iloc[:8, :12].astype(str), rows=len(frame),
+        head=frame.iloc[:8, :12].astype(str).map(lambda cell: cell[:_SHOWN]), rows=len(frame),
     )  # fmt: skip
 
 

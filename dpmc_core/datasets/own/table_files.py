@@ -166,16 +166,18 @@ def _headed(lines: list[str], separator: str) -> bool:
 
 
 def decoded(file: str, data: bytes) -> str:
-    """Text as UTF-8 (or UTF-16 where it says so), otherwise as Latin-1, which every byte is.
+    """Text as UTF-8 (or UTF-16 where it says so), else as Windows has it, else as Latin-1, which
+    every byte is.
 
     Raises ``DataError`` for a pickle.
     """
-    if data[:1] == b"\x80":
+    if data[:1] == b"\x80" and data[1:2] in (b"\x02", b"\x03", b"\x04", b"\x05"):  # not a "€"
         raise DataError(
             f"{file} is a Python pickle, which can run any program when it is opened; it was "
             "not read."
         )
-    for encoding in ("utf-16",) if data[:2] in (b"\xff\xfe", b"\xfe\xff") else ("utf-8-sig",):
+    wide = data[:2] in (b"\xff\xfe", b"\xfe\xff")
+    for encoding in ("utf-16",) if wide else ("utf-8-sig", "cp1252"):
         try:
             return data.decode(encoding)
         except UnicodeDecodeError:

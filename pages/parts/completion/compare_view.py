@@ -192,8 +192,8 @@ def details(results: list[Named], clip: bool) -> None:
         alt=f"Ten best items for user {user + 1} by each configuration.",
     )
     st.caption(
-        f"{train.user_label(user)} rated {seen} items in the training data; those are left out. "
-        "In brackets the predicted rating, clipped to the scale."
+        f"{controls.plain(train.user_label(user))} rated {seen} items in the training data; those "
+        "are left out. In brackets the predicted rating, clipped to the scale."
     )
     export(results)
 

@@ -197,10 +197,10 @@ def lists(results: list[RunResult]) -> None:
     notice([*shared, *map(texts.beaten_by, titles, results)])
     rated = int((train.users == user).sum())
     st.caption(
-        f"{train.user_label(user).capitalize()} rated {rated} items in the training data, which "
-        "are left out. What this person sees is worked out from their own ratings without "
-        "noise, for them alone; what the others add to it went through the noise, where there "
-        "is any."
+        f"{controls.plain(train.user_label(user).capitalize())} rated {rated} items in the "
+        "training data, which are left out. What this person sees is worked out from their own "
+        "ratings without noise, for them alone; what the others add to it went through the "
+        "noise, where there is any."
     )
     for column, name, result in zip(st.columns(len(results)), titles, results, strict=True):
         with column.container(border=True):

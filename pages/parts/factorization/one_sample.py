@@ -52,7 +52,7 @@ def rebuilt_image(items: list[Learned]) -> None:
         f"Image {column + 1} and how each method rebuilds it from {parts} parts; error: {said}.",
         numbers,
     )
-    label = f" ({first.clean.labels[column]})" if first.clean.labels else ""
+    label = f" ({controls.plain(first.clean.labels[column])})" if first.clean.labels else ""
     st.caption(
         f"Image {column + 1}{label}. Made of "
         f"{'all' if parts == first.spec.algorithm.rank else 'the'} "

@@ -41,6 +41,7 @@ _PROBLEMS, _PAGE, _DRAWN, _AGAIN, _LABELS = (
 # what own sets are called in addresses
 _OWN = tuple(f"Your {kind}" for kind in ("ratings", "documents", "images"))
 Titles = Mapping[str, str]
+_JOINER = "\u2060"  # nobody sees it, and no line breaks there
 
 
 def on_page(path: str, titles: Mapping[str, Titles] | None = None) -> None:
@@ -104,8 +105,20 @@ def said(sentence: str) -> str:
 
 
 def plain(text: str) -> str:
-    """Escape all that Streamlit would read as Markdown: it may be a stranger's words."""
-    return "".join(f"\\{c}" if c in "\\`*_[]()!<>#$~|{}" else c for c in text)
+    """Make ``text``, which may be a stranger's words, show as it is where Markdown is read.
+
+    What Markdown, LaTeX, HTML and entities are made of is escaped. Addresses, icons and emoji are
+    found after escapes are read: a word joiner, which nobody sees, breaks them. All is one line.
+    """
+    line = re.sub(r"(?<=[:@])(?=\S)|(?<=www)(?=\.)", _JOINER, " ".join(text.split()), flags=re.I)
+    line = re.sub(r"(?<=[-<>=~])(?=[-<>=~])", _JOINER, line)  # arrows and dashes
+    broken = re.sub(r"[\\`*_\[\]()!<>#$~|{}&^]", r"\\\g<0>", line)
+    return re.sub(r"^([-+=]|\d+(?=[.]))", lambda found: _item(found[0]), broken)
+
+
+def _item(start: str) -> str:
+    """The beginning of a line, where it would make a list or a heading."""
+    return f"{start}{_JOINER}" if start.isdigit() else f"\\{start}"
 
 
 def declaration(name: str) -> Parameter:
