@@ -9,12 +9,15 @@ import time
 from collections.abc import Iterator
 from inspect import signature
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from starlette.datastructures import Headers
 from starlette.formparsers import MultiPartParser
+from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.memory_session_storage import MemorySessionStorage
 from streamlit.runtime.runtime import Runtime
+from streamlit.runtime.state import SessionState
 from streamlit.runtime.websocket_session_manager import WebsocketSessionManager
 from streamlit.testing.v1 import AppTest
 
@@ -390,6 +393,45 @@ def test_sessions_that_are_over_can_be_dropped() -> None:
     )
     assert manager._session_storage is over
     assert callable(Runtime._get_async_objs)
+    assert manager.list_sessions() == []
+    assert callable(AppSession.shutdown)
+    assert isinstance(AppSession.session_state, property)
+    state = SessionState()
+    state["own-sets"] = {"mine": object()}
+    state.clear()
+    assert "own-sets" not in state
+
+
+def test_a_session_that_is_over_is_ended_though_something_refers_to_it() -> None:
+    class Session:
+        def __init__(self) -> None:
+            self.ended, self.session_state = 0, {"own-sets": "ratings"}
+
+        def shutdown(self) -> None:
+            self.ended += 1
+
+    class Manager:
+        def __init__(self) -> None:
+            self._session_storage = MemorySessionStorage()
+            self.sessions: list[Session] = []
+
+        def list_sessions(self) -> list[SimpleNamespace]:
+            return [SimpleNamespace(session=session) for session in self.sessions]
+
+    manager, first, second = Manager(), Session(), Session()
+    manager.sessions = [first, second]
+    warm.end_sessions(manager)
+    assert (first.ended, second.ended) == (0, 0)
+    manager.sessions = [second]
+    warm.end_sessions(manager)
+    warm.end_sessions(manager)
+    assert (first.ended, second.ended) == (1, 0)
+    assert first.session_state == {}
+    assert second.session_state == {"own-sets": "ratings"}
+    manager.sessions = []
+    warm.end_sessions(manager)
+    assert second.ended == 1
+    assert not warm._known
 
 
 def test_a_server_warms_up_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,7 @@ import importlib
 import pkgutil
 import threading
 import time
+import weakref
 from contextlib import suppress
 from functools import lru_cache
 from typing import Any
@@ -22,12 +23,13 @@ import pages.parts
 from dpmc_core.errors import DPMCError
 from pages.parts.server import jobs
 
-__all__ = ["warm"]
+__all__ = ["end_sessions", "warm"]
 
 # modules whose ``make_ahead`` computes what most visitors ask for
 _AHEAD = ("pages.parts.budget.counts", "pages.parts.home.picture")
 _TIDY_SECONDS = 20.0
 _once = threading.Lock()
+_known: weakref.WeakSet[Any] = weakref.WeakSet()  # sessions at the last look
 
 
 def warm() -> None:
@@ -64,17 +66,27 @@ def _settle() -> None:
 
 
 def _forget_sessions() -> None:
-    """Have Streamlit drop the sessions that are over.
-
-    By itself it does so only when another one ends, and what they hold would wait for that.
-    """
+    """Have Streamlit end the sessions that are over, in the thread of its own loop."""
     with suppress(AttributeError, RuntimeError):
         serving = runtime.get_instance()
-        manager: Any = (
-            serving._session_mgr
-        )  # what it holds is Streamlit's own, and no part of its types
-        over = manager._session_storage._cache.expire
-        serving._get_async_objs().eventloop.call_soon_threadsafe(over)
+        manager: Any = serving._session_mgr  # Streamlit's own, and no part of its types
+        serving._get_async_objs().eventloop.call_soon_threadsafe(end_sessions, manager)
+
+
+def end_sessions(manager: Any) -> None:
+    """End the sessions that ``manager`` had when it was asked before, and has no more.
+
+    Streamlit ends one when nothing refers to it any longer. That is too late for the last of a
+    server: a variable of its loop holds it, with uploads, data and results, until somebody else
+    comes. And what it keeps for those who might come back it drops only when another one goes.
+    """
+    manager._session_storage._cache.expire()
+    here = {info.session for info in manager.list_sessions()}
+    for session in set(_known) - here:
+        session.shutdown()  # which lets go of uploads and figures
+        session.session_state.clear()
+    _known.clear()
+    _known.update(here)
 
 
 def _give_back() -> None:
