@@ -2,15 +2,12 @@
 
 import json
 import os
-import shlex
-from pathlib import Path
 
 import pytest
 
 from dpmc_core.cli.main import main
 from dpmc_core.datasets import own, user_datasets
 from dpmc_core.experiments import RunSpec, run
-from dpmc_core.experiments.tasks.solve import noise_source
 from tests.own.files import long_csv, picture, pictures_zip, zipped
 
 
@@ -95,32 +92,3 @@ def test_an_archive_with_both_is_what_it_is_said_to_be(
     assert "12 images" in capsys.readouterr().out
     mine = own.read("images", "faces.zip", both.read_bytes())
     assert mine.words() == "--data faces.zip --read kind=images"
-
-
-def test_a_run_on_own_data_is_repeated_by_its_lines_noise_included(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    table = tmp_path / "mine.csv"
-    table.write_bytes(long_csv(40, 12))
-    monkeypatch.chdir(tmp_path)
-
-    def visit(data: bytes) -> tuple[RunSpec, float]:
-        mine = own.read("ratings", table.name, data, name=f"own-ratings-{len(drawn)}", twice="mean")
-        with user_datasets.using(mine):
-            fields = {"mechanism": "gaussian", "epsilon": 5.0, "rank": 2}
-            spec = RunSpec.of(dataset=mine.name, algorithm="moments", **fields)
-            assert noise_source(spec).random() == noise_source(spec).random()
-            drawn.append(noise_source(spec).random())
-            commands.append(spec.command())
-            return spec, run(spec).final.test_rmse
-
-    drawn: list[float] = []
-    commands: list[str] = []
-    (first, found), (second, again) = visit(table.read_bytes()), visit(table.read_bytes())
-    assert first.dataset != second.dataset  # a name for each visit
-    assert (again, drawn[0], commands[0]) == (found, drawn[1], commands[1])
-    words = shlex.split(commands[0])[3:]
-    assert main([*words, "--json"]) == 0
-    assert json.loads(capsys.readouterr().out.splitlines()[-1])["rmse"] == found
-    visit(long_csv(41, 12))  # one person more
-    assert drawn[2] != drawn[0]

@@ -6,8 +6,6 @@ and the words that read it again elsewhere. Does not live here: formats (``table
 """
 
 import dataclasses
-import hashlib
-import json
 import shlex
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
@@ -69,8 +67,7 @@ class OwnSet:
     """A set that somebody brought.
 
     ``entry`` as the catalogue would have it, one of ``ratings``, ``images`` and ``documents``, what
-    was left out (``notes``), and the ``file`` and ``reading`` that it came from. The same bytes
-    read in the same way have the same ``fingerprint``, and any others another. Nothing that is
+    was left out (``notes``), and the ``file`` and ``reading`` that it came from. Nothing that is
     worked out of it is kept anywhere else: it goes when the set goes.
     """
 
@@ -79,7 +76,6 @@ class OwnSet:
     reading: Reading
     guessed: Reading
     notes: tuple[str, ...]
-    fingerprint: str
     ratings: Ratings | None = None
     images: Samples | None = None
     documents: Documents | None = None
@@ -283,22 +279,7 @@ def read(
         about |= {"samples": len(images), "dimension": images.dimension}
         made, notes = {"images": images}, images.notes
     entry = Entry(**about, summary=f"From your file {file[-80:]}.")
-    return OwnSet(
-        entry=entry,
-        file=file,
-        reading=reading,
-        guessed=guessed,
-        notes=notes,
-        fingerprint=_fingerprint(kind, data, reading),
-        **made,
-    )
-
-
-def _fingerprint(kind: str, data: bytes, reading: Reading) -> str:
-    how = json.dumps([kind, dataclasses.asdict(reading)], sort_keys=True)
-    return hashlib.blake2b(
-        data, digest_size=32, key=hashlib.sha256(how.encode()).digest()
-    ).hexdigest()
+    return OwnSet(entry=entry, file=file, reading=reading, guessed=guessed, notes=notes, **made)
 
 
 def _with(guessed: Reading, choices: Mapping[str, Any]) -> Reading:

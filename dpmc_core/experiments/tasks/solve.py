@@ -11,7 +11,6 @@ import numpy as np
 import scipy
 
 import dpmc_core
-from dpmc_core.datasets import user_datasets
 from dpmc_core.errors import DataError
 from dpmc_core.experiments.spec import RunSpec
 from dpmc_core.experiments.total import resolved
@@ -23,18 +22,13 @@ def noise_source(spec: RunSpec) -> np.random.Generator:
     """The generator of a run's start and noise.
 
     Where a guarantee is given it depends on the whole spec: two runs of one seed that shared their
-    noise, scaled by each run's σ, would give the exact sums away together. Of a user's own set it
-    depends on what the file holds: the same file gets the same noise again, a version of it with
-    one person more gets other noise. The nominal algorithms keep one start for one seed, so that
-    comparing them with and without noise is about the noise.
+    noise, scaled by each run's σ, would give the exact sums away together. The nominal algorithms
+    keep one start for one seed, so that comparing them with and without noise is about the noise.
     """
     if not spec.card.guarantee or spec.noise.kind == "none":
         salt = 0xFAC if spec.task == "factorize" else 0xA15
         return np.random.default_rng(np.random.SeedSequence([spec.seed, salt]))
-    changes = spec.changes()
-    if user_datasets.is_own(spec.dataset):  # its name is another one in each visit
-        changes["dataset"] = user_datasets.find(spec.dataset).fingerprint
-    text = json.dumps(changes, sort_keys=True)
+    text = json.dumps(spec.changes(), sort_keys=True)
     digest = hashlib.blake2b(text.encode()).digest()
     return np.random.default_rng(np.random.SeedSequence(list(digest)))
 
