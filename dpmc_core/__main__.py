@@ -3,23 +3,34 @@
 import os
 import signal
 import sys
+from contextlib import suppress
 from typing import Any
 
 
 def _leave(*_: Any) -> None:
     """End at once: what is being loaded, or put away, could only answer with a traceback."""
-    os.write(sys.stderr.fileno(), b"stopped\n")
+    os.write(2, b"stopped\n")
     os._exit(130)
 
 
-if __name__ == "__main__":  # not where a worker process imports its parent's module
-    usual = signal.signal(signal.SIGINT, _leave)
+def _run() -> int:
     from dpmc_core.cli.main import main
 
     signal.signal(signal.SIGINT, usual)
     try:
-        code = main()
+        return main()
     except KeyboardInterrupt:  # a second one
-        code = 130
-    signal.signal(signal.SIGINT, _leave)
+        return 130
+    finally:
+        if usual != signal.SIG_IGN:
+            signal.signal(signal.SIGINT, _leave)
+
+
+if __name__ == "__main__":  # not where a worker process imports its parent's module
+    usual = signal.getsignal(signal.SIGINT)
+    if usual != signal.SIG_IGN:  # as for what runs in the background
+        signal.signal(signal.SIGINT, _leave)
+    code = 130
+    with suppress(KeyboardInterrupt):
+        code = _run()
     sys.exit(code)

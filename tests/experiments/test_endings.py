@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
@@ -22,6 +23,16 @@ from dpmc_core.paths import read_file
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs signals, devices and pipes")
 COMMAND = (sys.executable, "-m", "dpmc_core")
 LONG = ("complete", "als", "--dataset", "low-rank", "--rank", "64", "--iterations", "500")
+
+
+@pytest.fixture(autouse=True)
+def _ctrl_c_is_heeded() -> Iterator[None]:
+    """A process inherits that it is ignored, as it is where these tests run in the background."""
+    usual = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, usual)
+
+
 SWEEP = """
 seeds = 400
 [base]

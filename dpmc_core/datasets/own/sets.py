@@ -221,8 +221,13 @@ def _table_preview(file: str, kind: str, reading: Reading, frame: pd.DataFrame |
         return Preview(file=file, kind=kind, reading=reading)
     return Preview(
         file=file, kind=kind, reading=reading, columns=tuple(str(c) for c in frame.columns),
-        head=frame.iloc[:8, :12].astype(str).map(lambda cell: cell[:_SHOWN]), rows=len(frame),
+        head=frame.iloc[:8, :12].astype(str).map(_short), rows=len(frame),
     )  # fmt: skip
+
+
+def _short(cell: Any) -> Any:
+    """As much of a cell as a preview shows; what is missing stays missing."""
+    return cell[:_SHOWN] if isinstance(cell, str) else cell
 
 
 def read(
