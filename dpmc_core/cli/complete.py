@@ -74,7 +74,11 @@ def _print_result(result: RunResult | RecommendResult) -> None:
             print(f"  {name:<12} {value:.4f}")
         name, apart, half = result.against_baseline
         verdict = (
-            "not told apart" if abs(apart) <= half else "beaten" if apart < 0 else "NOT beaten"
+            "not significantly different"
+            if abs(apart) <= half
+            else "beaten"
+            if apart < 0
+            else "NOT beaten"
         )
         print(f"against {name}, on the same ratings: {apart:+.4f} ± {half:.2g} (95 %): {verdict}")
     print(statement.label)

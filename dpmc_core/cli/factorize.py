@@ -71,7 +71,11 @@ def _print(result: FactorResult, summary: dict[str, Any]) -> None:
     )
     apart, half = result.against_baseline
     verdict = (
-        "beaten" if apart + half < 0 else "NOT beaten" if apart - half > 0 else "not told apart"
+        "beaten"
+        if apart + half < 0
+        else "NOT beaten"
+        if apart - half > 0
+        else "not significantly different"
     )
     print(
         f"  {BASELINE:<18} {result.baseline:.5f}  {verdict} (difference {apart:+.5f} ± {half:.5f})"

@@ -100,9 +100,9 @@ def test_a_bad_study_says_so_and_keeps_the_example() -> None:
 
 def test_the_house_says_which_model_it_would_take() -> None:
     app = ask("compare")
-    assert any("The house's choice here: One-shot moments" in c.value for c in app.caption)
+    assert any("Recommended method: One-shot moments" in c.value for c in app.caption)
     app = ask("recommend", total_epsilon="0.1", n_users="50", n_items="40", n_ratings="500")
-    assert any("The house's choice here: Most liked" in c.value for c in app.caption)
+    assert any("Recommended method: Most liked" in c.value for c in app.caption)
 
 
 def made_up(
@@ -137,7 +137,7 @@ def test_words_of_a_study_follow_its_numbers() -> None:
         "beats", "loses to", "beats", "is nowhere clearly better than",
     ]  # fmt: skip
     assert said[0].endswith("throughout.")
-    assert said[2].endswith("at ε = 5, loses at 1; elsewhere they are not told apart.")
+    assert said[2].endswith("at ε = 5, loses at 1; elsewhere not significantly different.")
     assert said[3].endswith("it loses at ε = 5.")
     # one seed: no victory, no defeat, and no slogan
     for kind in STUDIES["completion"]:

@@ -57,7 +57,7 @@ def test_ratings_are_uploaded_corrected_used_and_seen_by_nobody_else(
     ready(page)
     page.locator(".st-key-go button").click()
     expect(
-        page.get_by_text("book 0").or_(page.get_by_text("Take it with you")).first
+        page.get_by_text("book 0").or_(page.get_by_text("Export", exact=True)).first
     ).to_be_visible(timeout=60_000)
     expect(page.locator(METRIC)).to_have_count(2, timeout=60_000)
     link = page.url

@@ -308,7 +308,13 @@ def test_command_line_complete() -> None:
     name, apart, half = run(
         RunSpec.of(iterations=2, n_users=30, n_items=30, rank=5, reg=0.5)
     ).against_baseline
-    verdict = "not told apart" if abs(apart) <= half else "beaten" if apart < 0 else "NOT beaten"
+    verdict = (
+        "not significantly different"
+        if abs(apart) <= half
+        else "beaten"
+        if apart < 0
+        else "NOT beaten"
+    )
     assert (
         f"against {name}, on the same ratings: {apart:+.4f} ± {half:.2g} (95 %): {verdict}"
         in plain.stdout

@@ -79,7 +79,7 @@ def result_of(result: AuditResult, title: str) -> None:
     show(
         figure,
         "scores",
-        f"Scores in the two datasets, as far as they can be told apart. {result.verdict}",
+        f"Scores in the two datasets, as far as an attacker can distinguish them. {result.verdict}",
         numbers,
     )
     _notice(result)
@@ -132,9 +132,7 @@ def _claims(result: AuditResult) -> None:
 
 
 def _export(result: AuditResult) -> None:
-    with st.expander(
-        "Take it with you", icon=":material/download:", on_change="rerun", key="x_take"
-    ) as fold:
+    with st.expander("Export", icon=":material/download:", on_change="rerun", key="x_take") as fold:
         if fold.open:
             st.download_button(
                 "Audit (JSON)",

@@ -67,9 +67,7 @@ def _count(name: str, content: bytes, delta: float) -> None:
 def export(counts: Counts) -> None:
     """Offer the ledger of each noise as a file, and the command that counts it."""
     asked = counts.asked
-    with st.expander(
-        "Take it with you", icon=":material/download:", on_change="rerun", key="u_take"
-    ) as fold:
+    with st.expander("Export", icon=":material/download:", on_change="rerun", key="u_take") as fold:
         if not fold.open:
             return
         for title, noise in zip(counts.titles, counts.mechanisms, strict=True):

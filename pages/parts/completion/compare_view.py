@@ -205,7 +205,7 @@ def _ledger(result: RunResult) -> str:
 def export(results: list[Named]) -> None:
     """Downloads and the same run elsewhere."""
     with st.expander(
-        "Take it with you", icon=":material/download:", on_change="rerun", key="take-away"
+        "Export", icon=":material/download:", on_change="rerun", key="take-away"
     ) as fold:
         if not fold.open:
             return

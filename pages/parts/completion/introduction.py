@@ -55,6 +55,6 @@ def chosen_by_rule(protect: str, specs: Sequence[RunSpec]) -> None:
         return
     choice = recommended_algorithm(noisy)
     st.caption(
-        f":material/rule: **The house's choice here: {ALGORITHMS[choice.algorithm].title}.** "
+        f":material/rule: **Recommended method: {ALGORITHMS[choice.algorithm].title}.** "
         f"{choice.why[0].upper()}{choice.why[1:]}. A rule by sizes and ε; it reads no rating."
     )

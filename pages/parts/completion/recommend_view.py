@@ -118,8 +118,8 @@ def sentences(results: Results) -> list[str]:
         found = f"{name}: Recall@{RECALL_AT} {100 * result.final.recall:.1f} %"
         if not abs(gap) > half:
             out.append(
-                f"{found}; not told apart from recommending what is most liked "
-                f"({100 * best:.1f} %), by these users."
+                f"{found}; not significantly different from recommending what is most "
+                f"liked ({100 * best:.1f} %), by these users."
             )
         else:
             out.append(
@@ -172,7 +172,7 @@ def results_of(results: Sequence[RecommendResult | None]) -> None:
             protection(result)
     one_user(shown)
     with st.expander(
-        "Take it with you", icon=":material/download:", on_change="rerun", key="take-recall"
+        "Export", icon=":material/download:", on_change="rerun", key="take-recall"
     ) as fold:
         if fold.open:
             st.download_button(

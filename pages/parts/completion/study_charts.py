@@ -148,8 +148,7 @@ def study_sentences(result: StudyResult) -> list[str]:
         return []
     if result.spec.seeds == 1 or all(len(p.values[E]) < 2 for p in result.points):
         return [
-            "One seed gives no interval: nothing here is told apart from chance. Take more "
-            "seeds for that."
+            "One seed gives no interval: take more seeds to see which differences are significant."
         ]
     out = [_special(result, by_name)] if result.spec.kind != "epsilon" else []
     name, best = min(result.baselines.items(), key=lambda pair: pair[1])
@@ -181,7 +180,7 @@ def _standing(line: str, points: list[Point], baseline: str, kind: str) -> str:
         where = f"; it loses at {what} = {places(lost)}" if lost else ""
         return f"**{line}** is nowhere clearly better than {baseline}{where}."
     rest = f", loses at {places(lost)}" if lost else ""
-    left = "" if len(won) + len(lost) == len(points) else "; elsewhere they are not told apart"
+    left = "" if len(won) + len(lost) == len(points) else "; elsewhere not significantly different"
     return f"**{line}** beats {baseline} at {what} = {places(won)}{rest}{left}."
 
 

@@ -104,7 +104,7 @@ def study_result(result: StudyResult, example: bool = False) -> None:
         "noise* and the dotted baselines protect nobody."
     )
     with st.expander(
-        "Take it with you", icon=":material/download:", on_change="rerun", key="study-take"
+        "Export", icon=":material/download:", on_change="rerun", key="study-take"
     ) as fold:
         if fold.open:
             st.download_button(

@@ -23,8 +23,8 @@ def beaten_by(label: str, result: RunResult) -> str:
     best = f"{name} ({three(result.baselines[name])})"
     if abs(apart) <= half:
         return (
-            f"{label} ({three(value)} clipped) is not told apart from the best baseline, "
-            f"{best}, by these ratings."
+            f"{label} ({three(value)} clipped) is not significantly different from the best "
+            f"baseline, {best}, by these ratings."
         )
     by = f"the best of them, {best}, by {three(abs(apart))} ± {half:.2g}"
     if not lost:
@@ -47,7 +47,7 @@ def noise_sentence(quiet: Named, noisy: Named) -> str:
     if abs(change) <= half:
         return (
             f"{which} changes the unclipped held-out RMSE by {three(change)} ± {three(half)}: "
-            "not told apart from nothing by these ratings."
+            "not significantly different from zero by these ratings."
         )
     verb = "raises" if change > 0 else "lowers"
     why = (

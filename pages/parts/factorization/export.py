@@ -24,9 +24,7 @@ def _parts_csv(result: FactorResult) -> str:
 
 def export(items: list[Learned]) -> None:
     """Offer downloads, and the same runs elsewhere."""
-    with st.expander(
-        "Take it with you", icon=":material/download:", on_change="rerun", key="f-take"
-    ) as fold:
+    with st.expander("Export", icon=":material/download:", on_change="rerun", key="f-take") as fold:
         if not fold.open:
             return
         st.download_button(

@@ -101,7 +101,7 @@ def factor_sentences(result: StudyResult) -> list[str]:
                 apart = Point(
                     series="", x=a.x, values={"objective": pairs[0]}, baseline=pairs[1]
                 ).against_baseline
-                told = "" if abs(apart[0]) > apart[1] else ", not told apart from nothing"
+                told = "" if abs(apart[0]) > apart[1] else ", not significantly different from zero"
                 out.append(
                     f"With {100 * a.x:.0f} % spoiled, robust minus plain is {apart[0]:+.4f} ± "
                     f"{apart[1]:.2g} on the clean images{told}."

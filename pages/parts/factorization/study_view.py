@@ -208,7 +208,7 @@ def factor_study_result(result: StudyResult, example: bool = False) -> None:
         "Objectives and coherence are computed from the data without noise."
     )
     with st.expander(
-        "Take it with you", icon=":material/download:", on_change="rerun", key="f-study-take"
+        "Export", icon=":material/download:", on_change="rerun", key="f-study-take"
     ) as fold:
         if fold.open:
             st.download_button(

@@ -22,8 +22,8 @@ def baseline_sentence(item: Learned) -> str:
     unit = result.clean.unit
     if abs(apart) <= half:
         return (
-            f"**{item.name}** is not told apart from the baseline, the average {unit}, "
-            f"by these {unit}s."
+            f"**{item.name}** is not significantly different from the baseline, the "
+            f"average {unit}, by these {unit}s."
         )
     verdict = "beats" if apart < 0 else "**loses to**"
     way = (
@@ -115,7 +115,10 @@ def _outlier_sentence(plain: Learned, robust: Learned) -> str:
     half = 1.96 * float(apart.std(ddof=1)) / math.sqrt(apart.size)
     change = float(apart.mean())
     if abs(change) <= half:
-        return "On the clean images the robust parts and the plain ones are not told apart."
+        return (
+            "On the clean images the robust parts are not significantly different from the plain "
+            "ones."
+        )
     return (
         f"On the clean images the robust parts err {'less' if change < 0 else 'more'} than the "
         f"plain ones, by {three(abs(change))} ± {half:.2g} (over images; one draw of spoiled "

@@ -227,8 +227,8 @@ def beaten(found: Sequence[tuple[Row, RowResult, Verdict]]) -> list[str]:
     return [
         f"Of {len(known)} rows with a baseline beside them, {wins or 'none'} "
         f"beat{'s' * (wins == 1)} the best one, {losses or 'none'} lose{'s' * (losses == 1)} to "
-        f"it, and {len(known) - wins - losses or 'none'} cannot be told apart (each by a paired "
-        "95 % interval)."
+        f"it, and {len(known) - wins - losses or 'none'} are not significantly different (each by "
+        "a paired 95 % interval)."
     ]
 
 

@@ -133,7 +133,7 @@ def frontier_sentences(points: Sequence[Point]) -> list[str]:
     )
     out.append(
         "They are chosen by means on the held-out ratings themselves, which flatters them a "
-        "little; the *Differences* view says which can be told apart. Who chooses a noise or a "
+        "little; the *Differences* view says which differ significantly. Who chooses a noise or a "
         "setting by errors on private data spends privacy on that choice, which no ε here "
         "counts."
     )

@@ -229,7 +229,7 @@ def curve_sentences(lines: Lines) -> list[str]:
             name = f"**{ALGORITHMS[algorithm].title}, {IDENTITY[mechanism].title} noise**"
             known = [(x, p, p.against_baseline) for x, p in line]
             if any(apart is None for _, _, apart in known):
-                out.append(f"{name} has one repetition: nothing here is told apart from chance.")
+                out.append(f"{name} has one repetition, which gives no interval.")
                 continue
             won = [x for x, _, d in known if d is not None and d.detected and d.mean < 0]
             lost = [x for x, _, d in known if d is not None and d.detected and d.mean > 0]
@@ -249,7 +249,7 @@ def curve_sentences(lines: Lines) -> list[str]:
             out.append(
                 f"{name} {', and '.join(said)}"
                 + (
-                    f"; elsewhere ({rest} point{'s' * (rest > 1)}) they are not told apart."
+                    f"; elsewhere ({rest} point{'s' * (rest > 1)}) not significantly different."
                     if rest and (won or lost)
                     else "."
                 )

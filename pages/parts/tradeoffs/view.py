@@ -220,7 +220,7 @@ def counted(points: Sequence[Point], spec: SweepSpec, vary: str, by: str) -> Non
 def export(spec: SweepSpec, points: Sequence[Point]) -> None:
     """Downloads and the same sweep elsewhere."""
     with st.expander(
-        "Take it with you", icon=":material/download:", on_change="rerun", key="tradeoff-take"
+        "Export", icon=":material/download:", on_change="rerun", key="tradeoff-take"
     ) as fold:
         if not fold.open:
             return
