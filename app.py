@@ -1,7 +1,8 @@
 """The one entry: ``streamlit run app.py`` starts the server around ``pages/main.py``.
 
 An ASGI entry, so that code is loaded before the first visitor asks, visits and uploads have
-limits, and Streamlit does not take the folder ``pages/`` for its legacy multipage mode.
+limits, browsers are told what the app may load and who may frame it, and Streamlit does not take
+the folder ``pages/`` for its legacy multipage mode.
 """
 
 from collections.abc import AsyncIterator
@@ -10,7 +11,7 @@ from contextlib import asynccontextmanager
 import streamlit as st
 from starlette.middleware import Middleware
 
-from pages.parts.server import gate, loading, warm
+from pages.parts.server import edge, gate, loading, warm
 
 # what the frame and Home import, and with it nearly all of the core
 FIRST = ("pages.parts.lessons.lessons", "pages.parts.ui.share", "pages.parts.home.picture")
@@ -23,4 +24,6 @@ async def start(_: object) -> AsyncIterator[None]:
     yield
 
 
-app = st.App("pages/main.py", lifespan=start, middleware=[Middleware(gate.Gate)])
+app = st.App(
+    "pages/main.py", lifespan=start, middleware=[Middleware(edge.Edge), Middleware(gate.Gate)]
+)

@@ -9,7 +9,7 @@ from pages.parts.server import loading
 loading.done()
 from dpmc_core.errors import ParameterError  # noqa: E402
 from pages.parts.lessons import lessons  # noqa: E402
-from pages.parts.server import settings  # noqa: E402
+from pages.parts.server import edge, settings  # noqa: E402
 from pages.parts.server.warm import warm  # noqa: E402
 from pages.parts.ui import share  # noqa: E402
 from pages.parts.ui.glossary import PAGES  # noqa: E402
@@ -50,5 +50,5 @@ except ParameterError as error:
     st.stop()
 lessons.bar()
 page.run()
-share.bar()
+share.bar(framed_elsewhere=page.url_path not in edge.NEVER_FRAMED and bool(settings.framers()))
 warm()  # last: the first visitor sees a page before all others are made quick

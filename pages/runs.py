@@ -5,7 +5,7 @@ import streamlit as st
 from dpmc_core.experiments.store.store import StoreError
 from pages.parts.runs import actions, table
 from pages.parts.runs import view as runs_view
-from pages.parts.server import run_store
+from pages.parts.server import edge, run_store
 from pages.parts.ui import controls, glossary
 
 AT_ONCE = 200
@@ -20,7 +20,10 @@ st.markdown(
 
 
 def main() -> None:
-    """The page, given a store."""
+    """The page, given a store and a tab of its own."""
+    if edge.in_another_site():
+        runs_view.only_in_a_tab()
+        return
     try:
         store = run_store.store()
         where = table.filters(store)

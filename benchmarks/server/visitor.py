@@ -112,12 +112,15 @@ class Visitor:
 
     async def __aenter__(self) -> "Visitor":
         address = self.url.replace("http", "ws", 1) + "/_stcore/stream"
+        with urllib.request.urlopen(f"{self.url}/_stcore/health", timeout=30) as healthy:
+            cookie = str(healthy.headers["Set-Cookie"]).split(";")[0]  # as a browser keeps it
         self._socket = await websockets.connect(
             address,
             subprotocols=[Subprotocol("streamlit")],
             max_size=None,
             open_timeout=30,
             origin=Origin(self.url),
+            additional_headers={"Cookie": cookie},
         )
         self._listener = asyncio.create_task(self._listen())
         return self

@@ -128,6 +128,11 @@ def test_every_page_opens_without_error(browser: Browser, app_url: str, half: in
     page.on(
         "request", lambda sent: None if sent.url.startswith(LOCAL) else problems.append(sent.url)
     )
+    # and the app needs nothing that its own policy forbids
+    page.on(
+        "console",
+        lambda said: problems.append(said.text) if "Security Policy" in said.text else None,
+    )
     for path, title in list(PAGES.items())[half::2]:
         page.goto(app_url + path)
         expect(page.get_by_role("heading", name=title)).to_be_visible(timeout=30_000)

@@ -18,9 +18,10 @@ from dpmc_core.datasets.own.sets import MOST_MEGABYTES
 from dpmc_core.datasets.own.tables import LAYOUTS, TWICE, ZEROS
 from dpmc_core.datasets.own.texts import PARTS
 from dpmc_core.errors import DPMCError
+from pages.parts.server import edge
 from pages.parts.server import user_data as own_data
 from pages.parts.server.sandbox import expect_file, read_file
-from pages.parts.ui import controls
+from pages.parts.ui import controls, share
 from pages.parts.ui.bullet_list import points
 from pages.parts.ui.glossary import PAGES
 
@@ -62,6 +63,15 @@ def own_form() -> None:
     """The form, and below it the datasets of this visit."""
     kind = controls.segments("What does the file hold?", "d_holds", TITLES, "ratings")
     st.markdown(_HOW[kind])
+    if not edge.takes_files():
+        st.info(
+            "**No file can be taken here**: this page is inside another site, or this browser "
+            "keeps no cookies; files are taken only with the cookie that shows that you, and no "
+            "other site, sent them. Open the page in a tab of its own.",
+            icon=":material/tab:",
+        )
+        share.own_tab("Open this page")
+        return
     file = st.file_uploader(
         f"Your file (at most {MOST_MEGABYTES} MB)",
         type=list(KINDS[kind]),

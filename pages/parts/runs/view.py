@@ -18,13 +18,33 @@ from dpmc_core.experiments.store.store import StoreError
 from dpmc_core.experiments.sweeps.stored import examples
 from dpmc_core.wording import three
 from pages.parts.server import run_store
+from pages.parts.ui import share
 from pages.parts.ui.figures import IDENTITY, Identity, figure, log_ticks, show
 from pages.parts.ui.links import plain
 
-__all__ = ["compare", "nothing_kept", "picture", "titled", "titles", "without_store"]
+__all__ = [
+    "compare",
+    "nothing_kept",
+    "only_in_a_tab",
+    "picture",
+    "titled",
+    "titles",
+    "without_store",
+]
 
 _WAYS = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot", "solid", "dash")
 _LETTERS = "ABCDEFGH"
+
+
+def only_in_a_tab() -> None:
+    """What the page says inside another site's."""
+    st.info(
+        "Past runs are shown in a tab of their own only: here they can be deleted, and another "
+        "site could have you click on what you do not see. (A browser without cookies looks the "
+        "same from here: allow them for this site.)",
+        icon=":material/tab:",
+    )
+    share.own_tab("Open past runs")
 
 
 def picture(rows: Sequence[dict[str, Any]]) -> None:

@@ -6,11 +6,14 @@ has the same list, and a test holds them together. Does not live here: settings 
 """
 
 import os
+import re
 from dataclasses import dataclass
 
 from dpmc_core.errors import ParameterError
 
-__all__ = ["SETTINGS", "Setting", "check", "of"]
+__all__ = ["SETTINGS", "Setting", "check", "framers", "of"]
+
+_SITE = re.compile(r"https?://((\*\.)?[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(:\d{1,5})?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +86,14 @@ SETTINGS = {
             1,
             "1: visitors may fetch datasets from their publishers; 0: they may not",
         ),
+        Setting(
+            "DPMC_METRICS",
+            0,
+            0,
+            1,
+            "1: the server's own figures (memory, sessions, uploads) are at /_stcore/metrics for "
+            "everybody; 0: they are not",
+        ),
     )
 }
 
@@ -105,6 +116,20 @@ def of(name: str) -> int:
     return value
 
 
+def framers() -> tuple[str, ...]:
+    """The sites that may show pages in a frame: ``DPMC_EMBED``, all (``*``) unless set.
+
+    Raises ``ParameterError`` for what is no site.
+    """
+    said = (os.environ.get("DPMC_EMBED", "").strip() or "*").split()
+    for site in said:
+        if said not in (["*"], ["none"]) and not _SITE.fullmatch(site):
+            raise ParameterError(
+                "DPMC_EMBED", site, "* (all sites), none, or sites as https://example.org"
+            )
+    return () if said == ["none"] else tuple(said)
+
+
 def check() -> None:
     """Raise ``ParameterError`` for the first setting whose value is not allowed.
 
@@ -112,3 +137,4 @@ def check() -> None:
     """
     for name in SETTINGS:
         of(name)
+    framers()

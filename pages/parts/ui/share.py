@@ -11,7 +11,7 @@ import streamlit as st
 
 from dpmc_core.datasets import user_datasets
 
-__all__ = ["address", "bar", "embedding"]
+__all__ = ["address", "bar", "embedding", "own_tab"]
 
 _NOT_SHARED = ("embed",)
 
@@ -48,12 +48,19 @@ def embedding(link: str) -> str:
     )
 
 
-def bar() -> None:
-    """Draw it, except where the page is embedded already."""
+def own_tab(label: str) -> None:
+    """A button that opens the page, as it is, outside the frame that it is in."""
+    st.link_button(label, _here(), icon=":material/open_in_new:")
+
+
+def bar(*, framed_elsewhere: bool) -> None:
+    """Draw it, except where the page is embedded already.
+
+    ``framed_elsewhere``: whether other sites may show this page in a frame.
+    """
     if st.context.is_embedded:
         return
-    settings = {key: st.query_params.get_all(key) for key in st.query_params}
-    link = address(st.context.url or "", settings)
+    settings, link = st.query_params, _here()
     with st.popover("Share this page", icon=":material/share:"):
         st.markdown(
             "**Link**: opens this page with all its settings, seeds included, and the step of a "
@@ -70,9 +77,15 @@ def bar() -> None:
             )
         )
         st.code(link, language=None, wrap_lines=True)
-        st.markdown("**Embed** it in a course site, without the frame around it:")
-        st.code(embedding(link), language="html", wrap_lines=True)
+        if framed_elsewhere:
+            st.markdown("**Embed** it in a course site, without the frame around it:")
+            st.code(embedding(link), language="html", wrap_lines=True)
         st.caption(
             "Figures: the camera above each saves a PNG from your browser; *Show the numbers* "
             "below it has the figure as HTML and its numbers as CSV."
         )
+
+
+def _here() -> str:
+    settings = {key: st.query_params.get_all(key) for key in st.query_params}
+    return address(st.context.url or "", settings)

@@ -1,0 +1,168 @@
+"""What browsers are told about the app: who may show it in a frame, and what it may load.
+
+Lives here: the layer in front of everything else that sets headers, asks whoever opens a connection
+where they come from, and keeps the server's own figures in the house; and whether a visit is inside
+another site. Does not live here: how much the server takes on (``gate``).
+"""
+
+import base64
+import hashlib
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from urllib.parse import parse_qsl, urlsplit
+
+import streamlit as st
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import PlainTextResponse, RedirectResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from streamlit import config
+
+from dpmc_core.errors import ParameterError
+from pages.parts.server import logs, settings
+
+__all__ = ["NEVER_FRAMED", "Edge", "in_another_site", "may_open", "takes_files"]
+
+NEVER_FRAMED = ("runs",)  # there a visitor can delete what is everybody's
+_FRAMES = ("iframe", "frame", "embed", "object", "fencedframe")
+_NONE = "'none'"
+_COOKIE = "_streamlit_xsrf"  # Streamlit takes no file without it
+
+
+class Edge:
+    """ASGI middleware."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "websocket":
+            await self._connection(scope, receive, send)
+        elif scope["type"] == "http":
+            await self._answer(scope, receive, _with_headers(send, str(scope["path"])))
+        else:
+            await self._app(scope, receive, send)
+
+    async def _connection(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = Headers(scope=scope)
+        origin, host = headers.get("origin"), headers.get("host", "")
+        if may_open(origin, host, tuple(config.get_option("server.corsAllowedOrigins"))):
+            await self._app(scope, receive, send)
+            return
+        logs.note("refused", origin=str(origin)[:200], host=host[:200])
+        await send({"type": "websocket.close", "code": 1008, "reason": "opened from another site"})
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        path = str(scope["path"])
+        if path.endswith("/_stcore/metrics") and not _metrics_are_open():
+            closed = PlainTextResponse(
+                "Closed here: whoever runs the app sets DPMC_METRICS=1.", 404
+            )
+            await closed(scope, receive, send)
+        elif _framed_as_a_whole(scope):
+            # without the menu, and known as a frame to the pages
+            query = str(scope["query_string"], "latin-1")
+            here = "/" + path.lstrip("/")  # two strokes would be another server
+            address = f"{here}?{query}&embed=true" if query else f"{here}?embed=true"
+            await RedirectResponse(address)(scope, receive, send)
+        else:
+            await self._app(scope, receive, send)
+
+
+def may_open(origin: str | None, host: str, others: tuple[str, ...] = ()) -> bool:
+    """Whether a page of ``origin`` may talk to the app, which it knows as ``host``.
+
+    Browsers always say where a page comes from; what is no browser may leave it out, and is
+    nobody's tool against its owner. Scheme aside: TLS may end at a proxy.
+
+    >>> may_open("http://lab:8501", "lab:8501"), may_open("http://lab:9000", "lab:8501")
+    (True, False)
+    >>> may_open("https://lab", "lab:443"), may_open("https://a.org", "b", ("https://a.org",))
+    (True, True)
+    """
+    if origin is None:
+        return True
+    try:
+        asking = urlsplit(origin)
+        usual = {"http": 80, "https": 443}.get(asking.scheme)
+        own = urlsplit(f"{asking.scheme}://{host}")
+        same = (asking.hostname, asking.port or usual) == (own.hostname, own.port or usual)
+    except ValueError:
+        return False
+    return (same and bool(asking.hostname) and usual is not None) or origin in others
+
+
+def in_another_site() -> bool:
+    """Whether the page is shown inside another site's, as far as can be told.
+
+    A frame is told to say so in its address. Besides, browsers keep cookies from frames of other
+    sites; a browser that keeps no cookies at all looks the same, and can do as little.
+    """
+    browser = bool(st.context.headers)
+    return st.context.is_embedded or (browser and _COOKIE not in st.context.cookies)
+
+
+def takes_files() -> bool:
+    """Whether Streamlit will take a file from this browser."""
+    return not st.context.headers or _COOKIE in st.context.cookies
+
+
+def _metrics_are_open() -> bool:
+    with suppress(ParameterError):  # the page says what is wrong
+        return settings.of("DPMC_METRICS") == 1
+    return False
+
+
+def _framed_as_a_whole(scope: Scope) -> bool:
+    """Whether a browser asks for a page to show it in a frame, and the address does not say so."""
+    if Headers(scope=scope).get("sec-fetch-dest", "") not in _FRAMES:
+        return False
+    asked = dict(parse_qsl(str(scope["query_string"], "latin-1")))
+    return asked.get("embed", "").lower() != "true"
+
+
+def _with_headers(send: Send, path: str) -> Send:
+    async def sending(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            MutableHeaders(scope=message).update(dict(_headers(path)))
+        await send(message)
+
+    return sending
+
+
+def _headers(path: str) -> Iterator[tuple[str, str]]:
+    yield "X-Content-Type-Options", "nosniff"
+    yield "Referrer-Policy", "same-origin"  # an address holds all settings
+    allowed: tuple[str, ...] = ()
+    if path.rstrip("/").rpartition("/")[2] not in NEVER_FRAMED:
+        with suppress(ParameterError):
+            allowed = settings.framers()
+    yield (
+        "Content-Security-Policy",
+        f"{_policy()}; frame-ancestors {' '.join(allowed) if allowed else _NONE}",
+    )
+
+
+@cache
+def _policy() -> str:
+    """All from here and nothing from elsewhere; of scripts in the page those that Streamlit has."""
+    page = (Path(st.__file__).parent / "static" / "index.html").read_text()
+    own = (
+        base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+        for script in re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
+    )
+    return "; ".join(
+        (
+            "default-src 'self'",
+            " ".join(["script-src 'self'", *(f"'sha256-{one}'" for one in own)]),
+            "style-src 'self' 'unsafe-inline'",  # components and figures set their own
+            "img-src 'self' data: blob:",
+            "font-src 'self' data:",
+            "worker-src 'self' blob:",
+            "object-src 'none'",
+            "base-uri 'self'",
+            "form-action 'self'",
+        )
+    )

@@ -1,0 +1,144 @@
+"""What browsers are told, and who may open a connection; without a server."""
+
+import asyncio
+import re
+from typing import Any
+
+import pytest
+
+from dpmc_core.errors import ParameterError
+from pages.parts.server import edge, settings
+
+HTML = b"<html></html>"
+
+
+async def behind(scope: Any, receive: Any, send: Any) -> None:
+    if scope["type"] == "websocket":
+        await send({"type": "websocket.accept"})
+        return
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    await send({"type": "http.response.body", "body": HTML})
+
+
+def answer(path: str = "/", kind: str = "http", query: str = "", **headers: str) -> dict[str, Any]:
+    """The first message that comes back, headers as text."""
+    said: list[dict[str, Any]] = []
+
+    async def send(message: Any) -> None:
+        said.append(message)
+
+    async def receive() -> Any:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    scope = {
+        "type": kind,
+        "method": "GET",
+        "path": path,
+        "query_string": query.encode(),
+        "headers": [(k.replace("_", "-").encode(), v.encode()) for k, v in headers.items()],
+    }
+    asyncio.run(edge.Edge(behind)(scope, receive, send))
+    first = said[0]
+    first["headers"] = {k.decode(): v.decode() for k, v in first.get("headers", [])}
+    return first
+
+
+def framers(path: str) -> str:
+    policy = answer(path)["headers"]["content-security-policy"]
+    (found,) = re.findall("frame-ancestors (.*)$", policy)
+    return str(found)
+
+
+def test_every_answer_says_what_may_be_loaded() -> None:
+    for path in ("/", "/mechanisms", "/runs", "/_stcore/health", "/static/js/index.js"):
+        headers = answer(path)["headers"]
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["referrer-policy"] == "same-origin"
+        policy = headers["content-security-policy"]
+        assert "default-src 'self';" in policy
+        assert "'unsafe-eval'" not in policy
+        assert "http" not in policy.replace("frame-ancestors", "")  # no source but the app
+        scripts = policy.partition("script-src ")[2].partition(";")[0]
+        assert "unsafe" not in scripts
+        assert "sha256-" in scripts  # Streamlit's own line, by its digest
+
+
+def test_runs_are_never_framed_and_the_others_by_whom_the_setting_names(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert framers("/mechanisms") == "*"
+    for path in ("/runs", "/runs/", "/lab/runs"):
+        assert framers(path) == "'none'"
+    monkeypatch.setenv("DPMC_EMBED", " https://moodle.example.org  http://localhost:8080 ")
+    assert framers("/mechanisms") == "https://moodle.example.org http://localhost:8080"
+    assert framers("/runs") == "'none'"
+    monkeypatch.setenv("DPMC_EMBED", "none")
+    assert framers("/mechanisms") == "'none'"
+
+
+@pytest.mark.parametrize(
+    "said", ["example.org", "https://a; script-src *", "* https://a.org", "none https://a.org",
+             "https://a.org/path", "javascript:1", "'self'", "https://a:123456"],
+)  # fmt: skip
+def test_what_is_no_site_is_refused_and_no_header(
+    said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DPMC_EMBED", said)
+    with pytest.raises(ParameterError, match=r"DPMC_EMBED = .* is not allowed: it must be \*"):
+        settings.check()
+    assert framers("/mechanisms") == "'none'"
+
+
+def test_a_frame_without_a_word_is_told_that_it_is_one() -> None:
+    for kind in ("iframe", "frame", "embed", "object"):
+        sent = answer("/mechanisms", query="m_alpha=2", sec_fetch_dest=kind)
+        assert sent["status"] == 307
+        assert sent["headers"]["location"] == "/mechanisms?m_alpha=2&embed=true"
+    assert answer("/", sec_fetch_dest="iframe")["headers"]["location"] == "/?embed=true"
+    told = answer("/", query="embed=false&embed=true", sec_fetch_dest="iframe")
+    assert told["status"] == 200
+    assert answer("/", sec_fetch_dest="document")["status"] == 200
+    # an address is never another server's
+    assert answer("//evil.org/x", sec_fetch_dest="iframe")["headers"]["location"].startswith(
+        "/evil.org"
+    )
+
+
+def test_connections_are_opened_by_the_apps_own_pages() -> None:
+    def opened(origin: str | None, host: str = "lab.org") -> bool:
+        headers = {"host": host} | ({} if origin is None else {"origin": origin})
+        return answer("/_stcore/stream", "websocket", **headers)["type"] == "websocket.accept"
+
+    assert opened("https://lab.org")
+    assert opened("http://lab.org:8501", "lab.org:8501")
+    assert opened("https://LAB.org", "lab.org:443")
+    assert opened("http://[::1]:8501", "[::1]:8501")
+    assert opened(None)  # no browser
+    for foreign, host in (
+        ("http://lab.org:9000", "lab.org:8501"),  # another program of the same machine
+        ("http://localhost:9000", "localhost:8501"),
+        ("http://localhost:8501", "127.0.0.1:8501"),
+        ("https://evil.org", "lab.org"),
+        ("https://lab.org.evil.org", "lab.org"),
+        ("https://evil.org@lab.org:1", "lab.org"),
+        ("null", "lab.org"),
+        ("", ""),
+        ("null", ""),
+        ("http://[broken", "lab.org"),
+        ("http://lab.org:port", "lab.org"),
+    ):
+        assert not opened(foreign, host), foreign
+
+
+def test_connections_may_be_opened_from_where_the_settings_say() -> None:
+    assert edge.may_open("https://a.org", "b", ("https://a.org",))
+    assert not edge.may_open("https://a.org:1", "b", ("https://a.org",))
+
+
+def test_the_servers_figures_stay_in_the_house(monkeypatch: pytest.MonkeyPatch) -> None:
+    path = "/lab/_stcore/metrics"
+    assert answer(path)["status"] == 404
+    monkeypatch.setenv("DPMC_METRICS", "1")
+    assert answer(path)["status"] == 200
+    monkeypatch.setenv("DPMC_METRICS", "yes")
+    assert answer(path)["status"] == 404
