@@ -24,6 +24,5 @@ async def start(_: object) -> AsyncIterator[None]:
     yield
 
 
-app = st.App(
-    "pages/main.py", lifespan=start, middleware=[Middleware(edge.Edge), Middleware(gate.Gate)]
-)
+LAYERS = [Middleware(edge.Edge), Middleware(gate.Gate)]
+app = st.App("pages/main.py", lifespan=start, middleware=LAYERS)
