@@ -79,9 +79,11 @@ def load_user_data(arguments: argparse.Namespace, *kinds: str) -> Iterator[str |
                 "read", name, "one of kind, " + ", ".join(own.CHOICES[kind]) + f" for {kind}{hint}"
             )
     mine = own.read(kind, path.name, data, **choices)
-    how = ((n, v) for n, v in asdict(mine.reading).items() if v not in ("", None))
+    how = ((n, v) for n, v in asdict(mine.reading).items() if v not in ("", None, ()))
     read = ", ".join(f"{name} = {value}" for name, value in how)
     print(f"{mine.file}: {mine.entry.holds}; read with {read}", file=sys.stderr)
+    for doubt in mine.doubts:
+        print(f"please check: {doubt}", file=sys.stderr)
     for note in mine.notes:
         print(f"note: {note}", file=sys.stderr)
     with user_datasets.using(mine):

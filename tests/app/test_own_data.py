@@ -149,6 +149,27 @@ def test_a_wrong_guess_is_corrected_and_a_bad_file_takes_nothing_away() -> None:
     assert list(app.session_state["own-sets"])
 
 
+def test_what_is_doubtful_is_asked_and_the_answer_counts() -> None:
+    rows = [f"u{k % 20},b{k % 7},{99 if k % 5 == 0 else k % 4 + 1}" for k in range(140)]
+    app = upload(own_page(), "a.csv", "\n".join(["user,book,stars", *rows]).encode())
+
+    def asked() -> list[str]:
+        return [w.value for w in app.warning if "Please check" in w.value]
+
+    (one,) = asked()
+    assert "99 stands in 28 cells, far from all others" in one
+    (codes,) = [box for box in app.text_input if "not rated" in box.label]
+    assert codes.value == "99"
+    codes.set_value("many").run()
+    assert any("missing = 'many' is not allowed" in e.value for e in app.error)
+    assert any("What was read before is still in use" in c.value for c in app.caption)
+    (codes,) = [box for box in app.text_input if "not rated" in box.label]
+    codes.set_value("").run()
+    assert not app.error
+    assert asked() == []
+    assert app.metric[2].value == "140"
+
+
 def test_after_a_reload_the_address_says_what_became_of_the_data_and_runs_nothing() -> None:
     app = open_page("completion", dataset="Your ratings", run="1")
     assert any(

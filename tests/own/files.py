@@ -11,6 +11,7 @@ from scipy.io import savemat
 
 __all__ = [
     "documents_zip",
+    "faces_like",
     "good_files",
     "long_csv",
     "parquet",
@@ -84,6 +85,15 @@ def mat(**variables: np.ndarray) -> bytes:
     out = io.BytesIO()
     savemat(out, variables, do_compression=True)
     return out.getvalue()
+
+
+def faces_like(count: int, side: int, seed: int = 0) -> np.ndarray:
+    """Images whose neighbouring pixels are alike: a few slow waves each."""
+    rng = np.random.default_rng(seed)
+    y, x = np.mgrid[0:side, 0:side] / side
+    ways = rng.uniform(-1.5, 1.5, (2, count, 3, 1, 1))
+    waves = np.cos(2 * np.pi * (ways[0] * x + ways[1] * y + rng.random((count, 3, 1, 1))))
+    return np.asarray(1 + waves.mean(axis=1))
 
 
 def good_files() -> list[tuple[str, str, bytes]]:

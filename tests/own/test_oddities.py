@@ -15,7 +15,7 @@ from PIL import Image
 
 from dpmc_core.datasets import own, user_datasets
 from dpmc_core.datasets.own.table_files import read_table
-from dpmc_core.datasets.own.tables import guess_ratings
+from dpmc_core.datasets.own.table_guesses import guess_ratings
 from dpmc_core.datasets.text import TextFilter
 from dpmc_core.errors import DataError
 from dpmc_core.experiments.presets import WELL_REGULARISED, fitted, preset
@@ -210,7 +210,7 @@ def test_decimal_commas_are_read_as_points() -> None:
         for k in range(140)
     ]
     data = "\n".join(["reader;book;stars;time", *rows]).encode()
-    assert guess_ratings(read_table("a.csv", data)).value == "stars"
+    assert guess_ratings(read_table("a.csv", data))[0].value == "stars"
     one = own.read("ratings", "a.csv", data)
     assert one.ratings is not None
     assert (one.ratings.low, one.ratings.high) == (1.0, 4.5)

@@ -6,6 +6,7 @@ Does not live here: their columns (``datasets.samples``) or built-in sets (``dat
 
 import math
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from io import BytesIO
 from typing import Any
@@ -40,6 +41,8 @@ _DAMAGED = (
     Warning,
     Image.DecompressionBombError,
 )
+_COMPARED = 400  # images of which neighbouring pixels are compared
+_CLEARLY = 2.0  # times as unlike are neighbours that show which side counts images
 _SIDE = 32  # what pictures of different sizes are brought to, unless another is chosen
 
 
@@ -73,19 +76,21 @@ class ImagesReading:
         object.__setattr__(self, "side", side)
 
 
-def guess_images(file: str, data: bytes) -> ImagesReading:
-    """How ``data`` is probably meant."""
+def guess_images(file: str, data: bytes) -> tuple[ImagesReading, dict[str, str]]:
+    """How ``data`` is probably meant, and by field what a person should look at."""
     if is_archive(file, data):
         sizes = {
             _opened(name, content).size
             for name, content in members(file, data, (".png", ".jpg", ".jpeg"))
         }
         largest = max(max(size) for size in sizes)
-        return ImagesReading(side=_SIDE if len(sizes) > 1 or largest > LARGEST else 0)
+        return ImagesReading(side=_SIDE if len(sizes) > 1 or largest > LARGEST else 0), {}
     if data[:6] == npy.MAGIC_PREFIX:
         shape, _ = header(file, data)
-        flat = len(shape) == 2 and not _square(shape[1]) and _square(shape[0])
-        return ImagesReading(rows="pixels" if flat else "images")
+        if len(shape) == 4:
+            return ImagesReading(), {}
+        rows, doubts = _rows(shape, "images", lambda: array_in(file, data))
+        return ImagesReading(rows=rows), doubts
     known = variables_of(file, data)
     name = min(
         known,
@@ -95,11 +100,56 @@ def guess_images(file: str, data: bytes) -> ImagesReading:
         ),
     )
     shape = known[name]
+    usual = "pixels" if len(shape) == 2 or shape[2] > max(shape[:2]) else "images"
+    rows, doubts = _rows(shape, usual, lambda: variable_in(file, data, name))
+    order = "columns" if len(shape) == 2 else "rows"
+    return ImagesReading(variable=name, rows=rows, order=order), doubts
+
+
+def _rows(
+    shape: tuple[int, ...], usual: str, table: Callable[[], NDArray[Any]]
+) -> tuple[str, dict[str, str]]:
+    """Whether the first side counts images, or the last.
+
+    Where both may be, neighbouring pixels tell: they are more alike than neighbouring images.
+    """
     if len(shape) == 2:
-        return ImagesReading(
-            variable=name, rows="images" if _square(shape[1]) else "pixels", order="columns"
-        )
-    return ImagesReading(variable=name, rows="pixels" if shape[2] > max(shape[:2]) else "images")
+        fit = [
+            rows for rows, pixels in (("images", shape[1]), ("pixels", shape[0])) if _square(pixels)
+        ]
+        if len(fit) < 2:
+            return (fit or [usual])[0], {}
+        sides = {rows: math.isqrt(shape[1] if rows == "images" else shape[0]) for rows in fit}
+        held = table()
+        rough = {
+            rows: _unlike(flat[:_COMPARED].reshape(-1, sides[rows], sides[rows]), (1, 2))
+            for rows, flat in (("images", held), ("pixels", held.T))
+        }
+        rows = min(("images", "pixels"), key=rough.__getitem__)
+        count = shape[0] if rows == "images" else shape[1]
+        said = f"{count:,} images of {sides[rows]}×{sides[rows]} pixels"
+    else:
+        held = table()[:_COMPARED, :, :_COMPARED]
+        unlike = {"images": _unlike(held, (0,)), "pixels": _unlike(held, (2,))}
+        rows = "pixels" if usual == "images" else "images"
+        if unlike[rows] < _CLEARLY * unlike[usual]:
+            return usual, {}
+        n, *image = shape if rows == "images" else (shape[2], *shape[:2])
+        said = f"{n:,} images of {image[0]}×{image[1]} pixels"
+    return rows, {
+        "rows": f"A table of {'×'.join(str(n) for n in shape)} is read as {said}, because "
+        "neighbouring pixels are more alike that way. If the images below are noise, choose the "
+        "other way."
+    }
+
+
+def _unlike(stack: NDArray[Any], axes: tuple[int, ...]) -> float:
+    """Mean squared difference of neighbours along ``axes``, as a part of the variance."""
+    numbers = np.asarray(stack, dtype=np.float64)
+    with np.errstate(all="ignore"):
+        apart = np.mean([np.mean(np.diff(numbers, axis=axis) ** 2) for axis in axes])
+        found = float(apart / numbers.var())
+    return found if math.isfinite(found) else 0.0
 
 
 def images_of(file: str, data: bytes, reading: ImagesReading, title: str) -> Samples:

@@ -18,7 +18,8 @@ from dpmc_core.datasets.catalogue import Entry
 from dpmc_core.datasets.own.arrays import variables_of
 from dpmc_core.datasets.own.images import ImagesReading, guess_images, images_of
 from dpmc_core.datasets.own.table_files import read_table
-from dpmc_core.datasets.own.tables import RatingsReading, guess_ratings, ratings_of
+from dpmc_core.datasets.own.table_guesses import guess_ratings
+from dpmc_core.datasets.own.tables import RatingsReading, ratings_of
 from dpmc_core.datasets.own.texts import Documents, DocumentsReading, documents_of, guess_documents
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.datasets.samples import Samples
@@ -49,13 +50,14 @@ T = TypeVar("T")
 class Preview:
     """A file as it is probably meant.
 
-    The ``reading`` to correct, and what there is to choose from (columns of a table, variables of a
-    MATLAB file), with a table's first rows.
+    The ``reading`` to correct, ``doubts`` about it (by field, a sentence), and what there is to
+    choose from (columns of a table, variables of a MATLAB file), with a table's first rows.
     """
 
     file: str
     kind: str
     reading: Reading
+    doubts: Mapping[str, str] = field(default_factory=dict)
     columns: tuple[str, ...] = ()
     variables: tuple[str, ...] = ()
     head: pd.DataFrame | None = None
@@ -67,8 +69,9 @@ class OwnSet:
     """A set that somebody brought.
 
     ``entry`` as the catalogue would have it, one of ``ratings``, ``images`` and ``documents``, what
-    was left out (``notes``), and the ``file`` and ``reading`` that it came from. Nothing that is
-    worked out of it is kept anywhere else: it goes when the set goes.
+    was left out (``notes``), what of the guess a person should look at and has not corrected
+    (``doubts``), and the ``file`` and ``reading`` that it came from. Nothing that is worked out of
+    it is kept anywhere else: it goes when the set goes.
     """
 
     entry: Entry
@@ -76,6 +79,7 @@ class OwnSet:
     reading: Reading
     guessed: Reading
     notes: tuple[str, ...]
+    doubts: tuple[str, ...] = ()
     ratings: Ratings | None = None
     images: Samples | None = None
     documents: Documents | None = None
@@ -208,19 +212,23 @@ def inspect(kind: str, file: str, data: bytes) -> Preview:
     readable(kind, file, data)
     if kind == "images":
         variables = tuple(variables_of(file, data)) if file.lower().endswith(".mat") else ()
-        return Preview(file=file, kind=kind, reading=guess_images(file, data), variables=variables)
+        guess, doubts = guess_images(file, data)
+        return Preview(file=file, kind=kind, reading=guess, doubts=doubts, variables=variables)
     if kind == "documents":
         reading, frame = guess_documents(file, data)
-        return _table_preview(file, kind, reading, frame)
+        return _table_preview(file, kind, reading, {}, frame)
     frame = read_table(file, data)
-    return _table_preview(file, kind, guess_ratings(frame), frame)
+    return _table_preview(file, kind, *guess_ratings(frame), frame)
 
 
-def _table_preview(file: str, kind: str, reading: Reading, frame: pd.DataFrame | None) -> Preview:
+def _table_preview(
+    file: str, kind: str, reading: Reading, doubts: Mapping[str, str], frame: pd.DataFrame | None
+) -> Preview:
     if frame is None:
         return Preview(file=file, kind=kind, reading=reading)
     return Preview(
-        file=file, kind=kind, reading=reading, columns=tuple(str(c) for c in frame.columns),
+        file=file, kind=kind, reading=reading, doubts=doubts,
+        columns=tuple(str(c) for c in frame.columns),
         head=frame.iloc[:8, :12].astype(str).map(_short), rows=len(frame),
     )  # fmt: skip
 
@@ -248,13 +256,14 @@ def read(
     title, name = title or f"Your {kind}", name or f"{OWN}{kind}"
     frame: pd.DataFrame | None = None
     guessed: Reading
+    doubts: dict[str, str] = {}
     if kind == "ratings":
         frame = read_table(file, data)
-        guessed = guess_ratings(frame)
+        guessed, doubts = guess_ratings(frame)
     elif kind == "documents":
         guessed, frame = guess_documents(file, data)
     else:
-        guessed = guess_images(file, data)
+        guessed, doubts = guess_images(file, data)
     reading = _with(guessed, choices)
     about: dict[str, Any] = {
         "name": name,
@@ -284,7 +293,11 @@ def read(
         about |= {"samples": len(images), "dimension": images.dimension}
         made, notes = {"images": images}, images.notes
     entry = Entry(**about, summary=f"From your file {file[-80:]}.")
-    return OwnSet(entry=entry, file=file, reading=reading, guessed=guessed, notes=notes, **made)
+    open_doubts = tuple(said for name, said in doubts.items() if name not in choices)
+    return OwnSet(
+        entry=entry, file=file, reading=reading, guessed=guessed, notes=notes, doubts=open_doubts,
+        **made,
+    )  # fmt: skip
 
 
 def _with(guessed: Reading, choices: Mapping[str, Any]) -> Reading:
@@ -296,4 +309,11 @@ def _with(guessed: Reading, choices: Mapping[str, Any]) -> Reading:
 
 
 def _said(value: object) -> str:
+    """As the command line takes it."""
+    if isinstance(value, tuple):
+        return ",".join(_quoted(_said(one)) for one in value)
     return "" if value is None else repr(value) if isinstance(value, float) else str(value)
+
+
+def _quoted(word: str) -> str:
+    return '"' + word.replace('"', '""') + '"' if set(word) & set('",\r\n') else word

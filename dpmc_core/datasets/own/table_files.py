@@ -16,7 +16,7 @@ LABEL = 80  # characters of an item's or user's name that are kept
 _SEPARATORS = (",", ";", "\t", "|")
 
 
-_MARKS = {
+MARKS = {
     "user": (
         "user",
         "uid",
@@ -46,7 +46,7 @@ _MARKS = {
 }
 
 
-_FEW = 50  # columns
+FEW = 50  # columns
 
 
 def read_table(file: str, data: bytes) -> pd.DataFrame:
@@ -122,7 +122,7 @@ def _text(file: str, data: bytes) -> pd.DataFrame:
     # a table of few columns may have its ids anywhere: as text they stay what they are ("007",
     # twenty digits, gaps). One
     # of many columns has users in the first and ratings in all others
-    kinds: object = str if across <= _FEW else {0: str}
+    kinds: object = str if across <= FEW else {0: str}
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", pd.errors.ParserWarning)
@@ -161,7 +161,7 @@ def _headed(lines: list[str], separator: str) -> bool:
         return True
     if _is_number(first[0]):
         return False
-    users = re.sub("[^a-z]", "", first[0].lower()).startswith(_MARKS["user"]) or not first[0]
+    users = re.sub("[^a-z]", "", first[0].lower()).startswith(MARKS["user"]) or not first[0]
     return users or (bool(below) and all(_is_number(row[0]) for row in below))
 
 

@@ -1,28 +1,34 @@
 """Tables to ratings.
 
-Lives here: CSV, TSV and Parquet to a table, a guess at which column is what, and from table and
-columns to checked ``Ratings`` with an account of what was left out. Does not live here: other kinds
-of data (``texts``, ``images``).
+Lives here: how a table is read, and from table and columns to checked ``Ratings`` with an account
+of what was left out. Does not live here: guesses (``table_guesses``), files (``table_files``), or
+other kinds of data (``texts``, ``images``).
 """
 
+import csv
 import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
 from dpmc_core import limits
-from dpmc_core.datasets.own.table_files import _FEW, _MARKS, LABEL
+from dpmc_core.datasets.own.cells import NUMBERS, decimal_commas, numbers
+from dpmc_core.datasets.own.table_files import LABEL
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.wording import counted
 
-__all__ = ["RatingsReading", "guess_ratings", "ratings_of"]
+__all__ = ["RatingsReading", "ratings_of"]
 
-LAYOUTS = {"long": "one rating a row", "wide": "one user a row, one item a column"}
+LAYOUTS = {
+    "long": "one rating a row",
+    "wide": "one user a row, one item a column",
+    "turned": "one item a row, one user a column",
+}
 ZEROS = {"missing": "missing", "rating": "a rating"}
 TWICE = {"last": "the last counts", "first": "the first counts", "mean": "their mean counts"}
-_NUMBERS = "iufb"  # kinds of NumPy's numbers
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -31,8 +37,10 @@ class RatingsReading:
 
     ``layout`` "long": one rating a row, in the columns ``user``, ``item`` and ``value``; "wide":
     one user a row, named by the column ``user`` ("": by number), every other numeric column an
-    item. ``zeros`` says whether a 0 is a rating, ``twice`` what counts where a user rates an item
-    more than once, ``low`` and ``high`` are the ends of the rating scale (None: those of the file).
+    item but those in ``without``; "turned": one item a row, named by the column ``item``, every
+    other numeric column a user. ``zeros`` says whether a 0 is a rating, ``missing`` has the numbers
+    that stand for "not rated", ``twice`` says what counts where a user rates an item more than
+    once, ``low`` and ``high`` are the ends of the rating scale (None: those of the file).
     """
 
     layout: str = "long"
@@ -40,6 +48,8 @@ class RatingsReading:
     item: str = ""
     value: str = ""
     zeros: str = "rating"
+    missing: tuple[float, ...] = ()
+    without: tuple[str, ...] = ()
     twice: str = "last"
     low: float | None = None
     high: float | None = None
@@ -48,6 +58,8 @@ class RatingsReading:
         for name, allowed in (("layout", LAYOUTS), ("zeros", ZEROS), ("twice", TWICE)):
             if getattr(self, name) not in allowed:
                 raise ParameterError(name, getattr(self, name), "one of " + ", ".join(allowed))
+        object.__setattr__(self, "missing", _codes(self.missing))
+        object.__setattr__(self, "without", _names(self.without))
         for name in ("low", "high"):
             given = getattr(self, name)
             if given is None:
@@ -65,52 +77,6 @@ class RatingsReading:
             raise ParameterError("low", self.low, f"below high, which is {self.high:g}")
 
 
-def guess_ratings(frame: pd.DataFrame) -> RatingsReading:
-    """Which column is what, by their names first and by their values where names say nothing.
-
-    Shown to the visitor, who corrects it.
-    """
-    columns = [str(c) for c in frame.columns]
-    numeric = {c for c in columns[:_FEW] if _numbers(frame[c].head(200)).notna().mean() > 0.5}
-    found: dict[str, str] = {}
-    for what, marks in _MARKS.items():
-        named = [
-            c
-            for c in columns
-            if re.sub("[^a-z]", "", c.lower()).startswith(marks) and c not in found.values()
-        ]
-        if what == "value":
-            named = [c for c in named if c in numeric]
-        if named:
-            found[what] = named[0]
-    if len(found) < 3 and (
-        len(columns) > 8 or (len(numeric) >= 4 and bool(frame[columns[0]].is_unique))
-    ):
-        first = columns[0]
-        named_rows = found.get("user", "") or (
-            first if first not in numeric or _counts_up(frame[first]) else ""
-        )
-        return RatingsReading(layout="wide", user=named_rows, zeros="rating")
-    free = [c for c in columns if c not in found.values()]
-    if "value" not in found:
-        few = [c for c in free if c in numeric and not _counts_up(frame[c])]
-        # ratings take few values; times and ids take many
-        found["value"] = (
-            min(few, key=lambda c: (frame[c].nunique() < 2, frame[c].nunique()))
-            if few
-            else free[-1]
-            if free
-            else columns[-1]
-        )
-        free = [c for c in free if c != found["value"]]
-    for what in ("user", "item"):
-        if what not in found:
-            found[what] = free.pop(0) if free else columns[0]
-    return RatingsReading(
-        layout="long", user=found["user"], item=found["item"], value=found["value"]
-    )
-
-
 def ratings_of(
     file: str, frame: pd.DataFrame, reading: RatingsReading, title: str
 ) -> tuple[Ratings, tuple[str, ...]]:
@@ -120,11 +86,17 @@ def ratings_of(
     ratings, two users or two items are left, a rating is outside the scale, or there are more than
     200,000 users or items.
     """
-    rows = _long(frame, reading) if reading.layout == "long" else _wide(frame, reading)
+    rows = (
+        _long(frame, reading)
+        if reading.layout == "long"
+        else _across(
+            frame, reading, *(("user", "item") if reading.layout == "wide" else ("item", "user"))
+        )
+    )
     notes = []
-    given, total = _numbers(rows["value"]), len(rows)
+    given, total = numbers(rows["value"]), len(rows)
     blank = rows["value"].isna()
-    if rows["value"].dtype.kind not in _NUMBERS:
+    if rows["value"].dtype.kind not in NUMBERS:
         blank |= rows["value"].astype(str).str.strip() == ""
     broken = ~np.isfinite(given) & ~blank
     nobody = rows["user"].isna() | rows["item"].isna()
@@ -135,7 +107,7 @@ def ratings_of(
             f"{counted(int(broken.sum()), *said)} left out "
             f"(the first: {str(rows['value'].iloc[first])[:40]!r})."
         )
-    commas = int(_decimal_commas(rows["value"]).sum())
+    commas = int(decimal_commas(rows["value"]).sum())
     if commas:
         notes.append(f"{commas:,} ratings have a decimal comma, which is read as a point.")
     if nobody.any():
@@ -149,6 +121,15 @@ def ratings_of(
             f"{int(blank.sum()):,} of {total:,} {cells} hold no rating: they count as not rated."
         )
     keep = ~(broken | blank | nobody)
+    if reading.missing:
+        coded = keep & given.isin(reading.missing)
+        keep &= ~coded
+        notes.append(
+            f"{counted(int(coded.sum()), 'rating is', 'ratings are')} a code for “not rated” "
+            f"({_listed(reading.missing)}): they count as not rated."
+        )
+    if reading.without and reading.layout != "long":
+        notes.append(f"Passed over: {_listed([repr(name) for name in reading.without])}.")
     zero = keep & (given == 0)
     if reading.zeros == "missing" and zero.any():
         keep &= ~zero
@@ -198,7 +179,7 @@ def ratings_of(
             + (
                 f"Is {reading.value!r} the right column?"
                 if reading.layout == "long"
-                else "Is it one user a row?"
+                else "Is every column one of ratings?"
             )
         )
     if reading.low is None or reading.high is None:
@@ -230,32 +211,34 @@ def _long(frame: pd.DataFrame, reading: RatingsReading) -> pd.DataFrame:
     )
 
 
-def _wide(frame: pd.DataFrame, reading: RatingsReading) -> pd.DataFrame:
-    if reading.user:
-        _there(frame, "user", reading.user)
+def _across(frame: pd.DataFrame, reading: RatingsReading, down: str, across: str) -> pd.DataFrame:
+    """A table with users or items ``down`` its rows and the others ``across`` its columns."""
+    named_by = str(getattr(reading, down))
+    if named_by:
+        _there(frame, down, named_by)
+    for column in reading.without:
+        _there(frame, "without", column)
     filled = frame.notna().any()
-    items = [
+    columns = [
         c
         for c, kind in frame.dtypes.items()
-        if c != reading.user
+        if c != named_by
+        and c not in reading.without
         and filled[c]
-        and (kind.kind in _NUMBERS or _numbers(frame[c]).notna().any())
+        and (kind.kind in NUMBERS or numbers(frame[c]).notna().any())
     ]
-    if not items:
-        raise DataError("No column besides the users' holds a number; is this one rating a row?")
-    across = frame[items]
-    clean = all(kind.kind in _NUMBERS for kind in across.dtypes)
+    if not columns:
+        raise DataError(f"No column besides the {down}s' holds a number; is this one rating a row?")
+    cells = frame[columns]
+    clean = all(kind.kind in NUMBERS for kind in cells.dtypes)
     # numbers of users and items, not their names: there may be thirty million cells
-    users, named = pd.factorize(
-        frame[reading.user] if reading.user else np.arange(1, len(frame) + 1)
-    )
-    return pd.DataFrame(
-        {
-            "user": pd.Categorical.from_codes(np.repeat(users, len(items)), named),
-            "item": pd.Categorical.from_codes(np.tile(np.arange(len(items)), len(frame)), items),
-            "value": across.to_numpy(np.float64 if clean else object).ravel(),
-        }
-    )
+    rows, named = pd.factorize(frame[named_by] if named_by else np.arange(1, len(frame) + 1))
+    made = {
+        down: pd.Categorical.from_codes(np.repeat(rows, len(columns)), named),
+        across: pd.Categorical.from_codes(np.tile(np.arange(len(columns)), len(frame)), columns),
+        "value": cells.to_numpy(np.float64 if clean else object).ravel(),
+    }
+    return pd.DataFrame({name: made[name] for name in ("user", "item", "value")})
 
 
 def _there(frame: pd.DataFrame, what: str, column: str) -> None:
@@ -266,6 +249,36 @@ def _there(frame: pd.DataFrame, what: str, column: str) -> None:
             column,
             f"one of the file's columns: {shown}{', …' if frame.shape[1] > 12 else ''}",
         )
+
+
+def _codes(given: str | Iterable[object]) -> tuple[float, ...]:
+    """Numbers, or their text with commas between them; raises ``ParameterError``."""
+    words = given.split(",") if isinstance(given, str) else given
+    try:
+        found = tuple(float(str(word)) for word in words if str(word).strip())
+    except (TypeError, ValueError):
+        found = (float("nan"),)
+    if len(found) > 20 or not all(abs(number) <= 1e12 for number in found):
+        raise ParameterError(
+            "missing", str(given)[:80], "at most 20 numbers with commas between them, such as 99,-1"
+        )
+    return tuple(dict.fromkeys(found))
+
+
+def _names(given: str | Iterable[object]) -> tuple[str, ...]:
+    """Names of columns, or their text as a line of CSV."""
+    try:
+        words = next(csv.reader([given]), []) if isinstance(given, str) else given
+    except csv.Error:
+        raise ParameterError(
+            "without", str(given)[:80], "names of columns with commas between them"
+        ) from None
+    return tuple(str(word) for word in words if str(word))
+
+
+def _listed(values: Sequence[float | str]) -> str:
+    shown = [f"{v:g}" if isinstance(v, float) else v for v in values[:8]]
+    return ", ".join(shown) + (", …" if len(values) > 8 else "")
 
 
 def _once(rows: pd.DataFrame, twice: str) -> tuple[pd.DataFrame, int]:
@@ -295,46 +308,3 @@ def _numbered(ids: pd.Series) -> tuple[np.ndarray, tuple[str, ...]]:
     place = np.empty(len(words), dtype=np.int64)
     place[order] = np.arange(len(words))
     return place[numbers], tuple(words[k][:LABEL] for k in order)
-
-
-def _numbers(column: pd.Series) -> pd.Series:
-    if column.dtype.kind in _NUMBERS:
-        return column.astype(np.float64)
-    if column.dtype.kind == "O" or pd.api.types.is_string_dtype(column):
-        said = column.astype("str").str.strip().str.lower()
-        if said.isin(["true", "false"]).any():
-            column = said.map({"true": 1.0, "false": 0.0}).fillna(column)
-    if column.dtype.kind in "mM":  # times would become nanoseconds
-        return pd.Series(np.nan, index=column.index)
-    if column.dtype.kind not in _NUMBERS:
-        commas = _decimal_commas(column)
-        if commas.any():
-            column = column.where(~commas, column.astype("str").str.strip().str.replace(",", "."))
-    try:
-        found = pd.to_numeric(column, errors="coerce")
-    except OverflowError:  # whole numbers of hundreds of digits
-        found = column.map(_float)
-    if found.dtype.kind == "c":
-        return pd.Series(np.nan, index=column.index)
-    return found.astype(np.float64)
-
-
-def _decimal_commas(column: pd.Series) -> pd.Series:
-    """Which cells are numbers with a comma before one or two decimals, as much of the world writes
-    them; with three digits it would be a thousand.
-    """
-    if column.dtype.kind in _NUMBERS or column.dtype.kind in "mM":
-        return pd.Series(False, index=column.index)
-    return column.astype("str").str.fullmatch(r"\s*[-+]?\d+,\d{1,2}\s*").fillna(False).astype(bool)
-
-
-def _counts_up(column: pd.Series) -> bool:
-    """Whether every row has another number: an id or a row number, no rating."""
-    return len(column) > 5 and bool(column.is_unique)
-
-
-def _float(value: object) -> float:
-    try:
-        return float(str(value))
-    except ValueError:
-        return float("nan")

@@ -1,0 +1,202 @@
+"""How a table of ratings is probably meant, and what a person should be asked about it."""
+
+import dataclasses
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from dpmc_core.datasets.own.cells import NUMBERS, numbers
+from dpmc_core.datasets.own.table_files import FEW, MARKS
+from dpmc_core.datasets.own.tables import RatingsReading
+from dpmc_core.wording import counted
+
+__all__ = ["guess_ratings"]
+
+# what tables write for "not rated" where every cell must hold a number
+CODES = (99.0, 999.0, 9999.0, 99999.0, -1.0, -9.0, -99.0, -999.0, -9999.0, -99999.0)
+_LOOKED_AT = 200  # rows by which columns are looked at first
+_MOST_CONVERTED = 300  # columns of text whose numbers are looked at
+
+
+def guess_ratings(frame: pd.DataFrame) -> tuple[RatingsReading, dict[str, str]]:
+    """Which column is what, by their names first and by their values where names say nothing.
+
+    With it, by field of the reading, a sentence about each guess that a person should look at: who
+    is a user where no name says so, columns of counts and sums, and codes for "not rated".
+    """
+    reading, doubts = _roles(frame)
+    if reading.layout == "long":
+        values = numbers(frame[reading.value]).to_numpy()
+        if re.sub("[^a-z]", "", reading.value.lower()).startswith(("plays", "count")):
+            doubts["value"] = (
+                f"{reading.value!r} looks like counts: are these ratings? Counts have no scale, "
+                "and a few large ones decide every error."
+            )
+    else:
+        cells = _cells(frame, reading)
+        sums = _summaries(cells)
+        if sums:
+            one = len(sums) == 1
+            doubts["without"] = (
+                f"{_listed(sums)} {'counts or sums' if one else 'count or sum'} up the other "
+                f"columns: passed over. If {'it is an item' if one else 'they are items'}, take "
+                f"{'it' if one else 'them'} out of the list of columns without ratings."
+            )
+            if reading.user in sums:
+                reading = dataclasses.replace(reading, user="")
+            reading = dataclasses.replace(reading, without=sums)
+        values = cells.drop(columns=[c for c in sums if c in cells]).to_numpy().ravel()
+    codes = _codes(values)
+    if codes:
+        rest = values[np.isfinite(values) & ~np.isin(values, codes)]
+        said = " and ".join(f"{code:g}" for code in codes)
+        times = int(np.isin(values, codes).sum())
+        doubts["missing"] = (
+            f"{said} {'stands' if len(codes) == 1 else 'stand'} in "
+            f"{counted(times, 'cell', 'cells')}, far from all others ({rest.min():g} to "
+            f"{rest.max():g}): read as “not rated”. If that is a rating, empty the list of codes."
+        )
+        reading = dataclasses.replace(reading, missing=codes)
+    return reading, doubts
+
+
+def _roles(frame: pd.DataFrame) -> tuple[RatingsReading, dict[str, str]]:
+    columns = [str(c) for c in frame.columns]
+    numeric = {c for c in columns[:FEW] if numbers(frame[c].head(_LOOKED_AT)).notna().mean() > 0.5}
+    found: dict[str, str] = {}
+    for what, marks in MARKS.items():
+        named = [c for c in columns if _begins(c, marks) and c not in found.values()]
+        if what == "value":
+            named = [c for c in named if c in numeric]
+        if named:
+            found[what] = named[0]
+    first = columns[0]
+    if len(found) < 3 and (
+        len(columns) > 8 or (len(numeric) >= 4 and bool(frame[first].is_unique))
+    ):
+        if _begins(first, MARKS["item"]) and "user" not in found:
+            return RatingsReading(layout="turned", item=first), {
+                "layout": f"Rows are taken as items and columns as users, because the first column "
+                f"is {first!r}. What is protected is a user's: check it."
+            }
+        named_rows = found.get("user", "") or (
+            first if first not in numeric or _counts_up(frame[first]) else ""
+        )
+        return RatingsReading(layout="wide", user=named_rows), {}
+    by_name = set(found)
+    free = [c for c in columns if c not in found.values()]
+    if "value" not in found:
+        few = [c for c in free if c in numeric and not _counts_up(frame[c])]
+        # ratings take few values; times and ids take many
+        found["value"] = (
+            min(few, key=lambda c: (frame[c].nunique() < 2, frame[c].nunique()))
+            if few
+            else free[-1]
+            if free
+            else columns[-1]
+        )
+        free = [c for c in free if c != found["value"]]
+    for what in ("user", "item"):
+        if what not in found:
+            found[what] = free.pop(0) if free else first
+    reading = RatingsReading(
+        layout="long", user=found["user"], item=found["item"], value=found["value"]
+    )
+    if {"user", "item"} & by_name or frame.shape[1] < 3:
+        return reading, {}
+    return reading, {
+        "user": f"No column says that it names users: {reading.user!r} is taken for users and "
+        f"{reading.item!r} for items, by their order. What is protected is a user's: check it."
+    }
+
+
+def _cells(frame: pd.DataFrame, reading: RatingsReading) -> pd.DataFrame:
+    """The columns that hold numbers, those of text as numbers where they are few."""
+    named_by = reading.item if reading.layout == "turned" else ""
+    held = {}
+    for k, (name, kind) in enumerate(frame.dtypes.items()):
+        if name == named_by:
+            continue
+        if kind.kind in NUMBERS:
+            held[name] = frame[name].astype(np.float64)
+        elif k < _MOST_CONVERTED:
+            column = numbers(frame[name])
+            if column.notna().any():
+                held[name] = column
+    return pd.DataFrame(held, index=frame.index)
+
+
+def _summaries(cells: pd.DataFrame) -> tuple[str, ...]:
+    """Columns that say how many of the others are rated, or what these add up to.
+
+    In at least 98 of 100 rows, and not always the same; empty cells, zeros and codes count as not
+    rated.
+    """
+    names, table = np.array(cells.columns, dtype=object), cells.to_numpy()
+    if len(names) < 4 or len(table) < 5:
+        return ()
+    in_columns = [(table[:_LOOKED_AT] == code).any(axis=0).mean() for code in CODES]
+    codes = [code for code, share in zip(CODES, in_columns, strict=True) if share > 0.25]
+    some = _sum_up(table[:_LOOKED_AT], codes)
+    if not some.any():
+        return ()
+    return tuple(str(name) for name in names[some & _sum_up(table, codes)][:20])
+
+
+def _sum_up(table: NDArray[np.float64], codes: Sequence[float]) -> NDArray[np.bool_]:
+    rated = np.isfinite(table) & ~np.isin(table, codes)
+    kept = np.where(rated, table, 0.0)
+
+    def others(one: NDArray[Any]) -> NDArray[np.float64]:
+        """In each row the sum over all columns but this."""
+        return one.sum(axis=1, keepdims=True, dtype=np.float64) - one
+
+    count, total = others(rated), others(kept)
+    mean = total / np.maximum(count, 1)
+    with np.errstate(invalid="ignore"):
+        same = [
+            np.isclose(table, way, rtol=1e-3).mean(axis=0) >= 0.98
+            for way in (count, others(kept != 0), total, mean)
+        ]
+    moves = np.nanmax(table, axis=0) > np.nanmin(table, axis=0)
+    return np.asarray(np.any(same, axis=0) & moves)
+
+
+def _codes(values: NDArray[np.float64]) -> tuple[float, ...]:
+    """Numbers at the ends that are usual codes for "not rated", often there and far from all
+    others: farther away than these are from each other, or below 0 where no other number is.
+    """
+    rest = values[np.isfinite(values)]
+    found: list[float] = []
+    while rest.size and len(found) < 4:
+        for end in (rest.max(), rest.min()):
+            others = rest[rest != end]
+            times = rest.size - others.size
+            if end not in CODES or times < max(3, 0.002 * values.size) or not others.size:
+                continue
+            low, high = others.min(), others.max()
+            away = max(end - high, low - end)
+            if away > max(high - low, 3) or (end < 0 <= low and high >= 3):
+                found.append(float(end))
+                rest = others
+                break
+        else:
+            break
+    return tuple(found)
+
+
+def _begins(column: str, marks: Sequence[str]) -> bool:
+    return re.sub("[^a-z]", "", column.lower()).startswith(tuple(marks))
+
+
+def _counts_up(column: pd.Series) -> bool:
+    """Whether every row has another number: an id or a row number, no rating."""
+    return len(column) > 5 and bool(column.is_unique)
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(repr(name) for name in names[:8]) + (", …" if len(names) > 8 else "")

@@ -1,0 +1,189 @@
+"""How a visitor's file was read, for them to correct.
+
+None of these controls is in the page's address: what they show may be from somebody's data.
+"""
+
+import dataclasses
+from typing import Any
+
+import streamlit as st
+
+from dpmc_core.datasets.own import Preview
+from dpmc_core.datasets.own.images import ORDERS, ROWS
+from dpmc_core.datasets.own.tables import LAYOUTS, TWICE, ZEROS
+from dpmc_core.datasets.own.texts import PARTS
+from pages.parts.ui import controls
+
+__all__ = ["choices"]
+
+_NONE = "(none)"
+_ROW_PIXELS = 35  # of a table, as Streamlit draws it
+
+
+def choices(kind: str, preview: Preview, file_id: str) -> dict[str, Any]:
+    """How the file was read, for the visitor to correct; another file begins with its own guess.
+
+    Returns what differs from that.
+    """
+    st.markdown("**How it is read** — guessed from names and values; correct what is wrong.")
+    if preview.head is not None:
+        # the browser loads what draws tables when the first one comes: it has its room from the
+        # start, for boxes that move close
+        tall = _ROW_PIXELS * (len(preview.head) + 1) + 2
+        with st.container(height=tall, border=False):
+            st.dataframe(
+                preview.head,
+                hide_index=True,
+                width="stretch",
+                height=tall,
+                alt="The first rows of your file.",
+            )
+        st.caption(
+            f"The first of {preview.rows:,} row{'s' * (preview.rows != 1)}"
+            + (
+                f", and of {len(preview.columns)} columns."
+                if len(preview.columns) > preview.head.shape[1]
+                else "."
+            )
+        )
+    make = {"ratings": _rating_choices, "documents": _document_choices, "images": _image_choices}[
+        kind
+    ]
+    asked = st.container()
+    given = make(preview, file_id)
+    usual = dataclasses.asdict(preview.reading)
+    changed = {name: value for name, value in given.items() if value != usual[name]}
+    for field, doubt in preview.doubts.items():
+        if field not in changed:
+            asked.warning(f"**Please check.** {controls.plain(doubt)}", icon=":material/help:")
+    return changed
+
+
+def _rating_choices(preview: Preview, file_id: str) -> dict[str, Any]:
+    reading, columns = dataclasses.asdict(preview.reading), list(preview.columns)
+    left, middle, right = st.columns(3)
+    layout = _pick(left, "Layout", LAYOUTS, reading["layout"], file_id)
+    given: dict[str, Any] = {"layout": layout}
+    if layout == "long":
+        for cell, what, label in (
+            (left, "user", "Users are in"),
+            (middle, "item", "Items are in"),
+            (right, "value", "Ratings are in"),
+        ):
+            given[what] = _column(cell, label, columns, reading[what], file_id)
+    else:
+        down = "user" if layout == "wide" else "item"
+        picked = _column(
+            middle, f"{down.title()}s are named in", [_NONE, *columns], reading[down] or _NONE,
+            file_id,
+        )  # fmt: skip
+        given[down] = "" if picked == _NONE else picked
+    given["zeros"] = _pick(middle, "A 0 is", ZEROS, reading["zeros"], file_id)
+    given["twice"] = _pick(right, "If a user rates an item twice", TWICE, reading["twice"], file_id)
+    given["missing"] = right.text_input(
+        "Codes for “not rated”",
+        ", ".join(f"{code:g}" for code in reading["missing"]),
+        key=f"own-missing-{file_id}",
+        help="Numbers with commas between them that mean “not rated” in this file, such as 99.",
+    )
+    if layout != "long":
+        given["without"] = tuple(
+            left.multiselect(
+                "Columns without ratings",
+                columns,
+                [c for c in reading["without"] if c in columns],
+                key=f"own-without-{file_id}",
+                help="Counts, sums, ages …: they are passed over.",
+            )
+        )
+    with st.expander("The ends of the rating scale"):
+        st.markdown(
+            "Private runs clip what they predict to the scale and take its ends as **public**. "
+            "Read off the data, as they are now, they tell its smallest and largest rating: for "
+            "a real release write what was known before. The scale must hold all ratings of the "
+            "file."
+        )
+        low, high = st.columns(2)
+        given["low"] = low.number_input(
+            "Lowest possible rating",
+            value=None,
+            placeholder="the file's lowest",
+            key=f"own-low-{file_id}",
+        )
+        given["high"] = high.number_input(
+            "Highest possible rating",
+            value=None,
+            placeholder="the file's highest",
+            key=f"own-high-{file_id}",
+        )
+    # as the reading has it: a list of codes as numbers; raises for one that is none
+    return dataclasses.asdict(dataclasses.replace(preview.reading, **given))
+
+
+def _document_choices(preview: Preview, file_id: str) -> dict[str, Any]:
+    reading, columns = dataclasses.asdict(preview.reading), list(preview.columns)
+    left, right = st.columns(2)
+    if columns:
+        label = _column(
+            right, "Classes are in", [_NONE, *columns], reading["label"] or _NONE, file_id
+        )
+        return {
+            "text": _column(left, "Text is in", columns, reading["text"], file_id),
+            "label": "" if label == _NONE else label,
+        }
+    if preview.file.lower().endswith(".zip"):
+        st.caption("Each file of the archive is a document.")
+        return {}
+    return {"part": _pick(left, "A document is", PARTS, reading["part"], file_id)}
+
+
+def _image_choices(preview: Preview, file_id: str) -> dict[str, Any]:
+    reading = dataclasses.asdict(preview.reading)
+    left, middle, right = st.columns(3)
+    given: dict[str, Any] = {
+        "side": int(
+            left.number_input(
+                "Bring all to this side (pixels; 0: as they are)", 0, 128, int(reading["side"]),
+                key=f"own-side-{file_id}",
+                help=(
+                    "Images must be of one size. 24 to 64 pixels show parts well and take "
+                    "seconds."
+                ),
+            )
+        )
+    }  # fmt: skip
+    if preview.variables:
+        given["variable"] = _column(
+            middle,
+            "Images are in the variable",
+            list(preview.variables),
+            reading["variable"],
+            file_id,
+        )
+    if not preview.file.lower().endswith(".zip"):
+        given["rows"] = _pick(right, "The table holds", ROWS, reading["rows"], file_id)
+        given["order"] = _pick(right, "An image's pixels are", ORDERS, reading["order"], file_id)
+    return given
+
+
+def _pick(cell: Any, label: str, titles: dict[str, str], usual: str, file_id: str) -> str:
+    return str(
+        cell.selectbox(
+            label,
+            list(titles),
+            index=list(titles).index(usual),
+            format_func=lambda n: titles[n],
+            key=f"own-{label}-{file_id}",
+        )
+    )
+
+
+def _column(cell: Any, label: str, columns: list[str], usual: str, file_id: str) -> str:
+    return str(
+        cell.selectbox(
+            label,
+            columns,
+            index=columns.index(usual) if usual in columns else 0,
+            key=f"own-{label}-{file_id}",
+        )
+    )

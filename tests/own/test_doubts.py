@@ -1,0 +1,213 @@
+"""What was read of somebody's file is asked about where it is doubtful."""
+
+import shlex
+from dataclasses import asdict
+
+import numpy as np
+import pytest
+
+from dpmc_core.datasets import own
+from dpmc_core.datasets.own.table_files import read_table
+from dpmc_core.datasets.own.table_guesses import guess_ratings
+from dpmc_core.datasets.own.tables import RatingsReading
+from dpmc_core.errors import ParameterError
+from tests.own.files import faces_like, mat, npy
+
+
+def jokes(header: bool = False, code: float = 99, users: int = 60, items: int = 12) -> bytes:
+    """Ratings from -10 to 10 with 99 for "not rated" and a first column of counts."""
+    rng = np.random.default_rng(7)
+    values = rng.uniform(-10, 10, (users, items)).round(2)
+    rated = rng.random((users, items)) < 0.6
+    rows = [
+        ",".join(
+            [
+                str(int(kept.sum())),
+                *(f"{v:g}" if k else f"{code:g}" for v, k in zip(row, kept, strict=True)),
+            ]
+        )
+        for row, kept in zip(values, rated, strict=True)
+    ]
+    names = [",".join(["rated", *(f"joke {k}" for k in range(items))])] if header else []
+    return "\n".join([*names, *rows]).encode()
+
+
+def test_codes_and_counts_are_found_and_asked_about() -> None:
+    for header in (False, True):
+        one = own.read("ratings", "jokes.csv", jokes(header))
+        assert one.ratings is not None
+        assert (one.ratings.n_users, one.ratings.n_items) == (60, 12)
+        assert -10 <= one.ratings.low < one.ratings.high <= 10
+        said = " ".join(one.doubts)
+        assert "99 stands in" in said
+        assert "far from all others (-" in said
+        assert ("'rated'" if header else "'column 1'") + " counts or sums up" in said
+        assert "are a code for “not rated” (99)" in " ".join(one.notes)
+
+
+def test_the_answer_may_be_another_and_is_not_asked_again() -> None:
+    one = own.read("ratings", "jokes.csv", jokes(), missing="", without="")
+    assert one.ratings is not None
+    assert (one.ratings.n_items, one.ratings.high) == (13, 99)
+    assert one.doubts == ()
+    assert one.options() == {"missing": "", "without": ""}
+
+
+def test_both_forms_of_repeating_it_read_the_same() -> None:
+    """Commas, quotes and blanks in names of columns included."""
+    table = jokes(header=True).decode().replace("joke 3", '"a, ""b"" \'c\'"').encode()
+    one = own.read(
+        "ratings", "jokes.csv", table, without=("a, \"b\" 'c'", "joke 5"), missing=(99.0, -3)
+    )
+    words = shlex.split(one.words())
+    given = dict(w.split("=", 1) for w in words[words.index("--read") + 1 :: 2])
+    again = own.read("ratings", "jokes.csv", table, **given)
+    assert again.reading == one.reading
+    assert own.read("ratings", "jokes.csv", table, **one.options()).reading == one.reading
+
+
+def table(values: np.ndarray) -> bytes:
+    return "\n".join(
+        [",".join(["user", *(f"i{k}" for k in range(values.shape[1]))])]
+        + [",".join([f"u{k}", *(f"{v:g}" for v in row)]) for k, row in enumerate(values)]
+    ).encode()
+
+
+def doubts_of(values: np.ndarray) -> tuple[RatingsReading, dict[str, str]]:
+    return guess_ratings(read_table("a.csv", table(values)))
+
+
+STARS = np.random.default_rng(3).integers(1, 6, (40, 6)).astype(float)
+
+
+@pytest.mark.parametrize("code", [99, 999, -1, -9, -99, -999, 9999])
+def test_usual_codes_far_from_all_others(code: float) -> None:
+    values = STARS.copy()
+    values[::3, ::2] = code
+    reading, doubts = doubts_of(values)
+    assert reading.missing == (code,)
+    assert list(doubts) == ["missing"]
+
+
+def test_two_codes_in_one_table() -> None:
+    values = STARS.copy()
+    values[::3, ::2], values[1::3, ::2] = 99, -1
+    assert set(doubts_of(values)[0].missing) == {99.0, -1.0}
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        STARS,
+        np.where(STARS > 3, 1.0, -1.0),  # thumbs
+        STARS - 3,  # -2 to 2, through -1
+        STARS * 20 - 1,  # 19 to 99
+        np.where(np.arange(240).reshape(40, 6) == 7, 99.0, STARS),  # once: a slip, not a code
+        np.tile(np.arange(1.0, 7.0), (40, 1)),  # every row the same
+    ],
+)
+def test_what_is_no_code_and_no_count_stays(values: np.ndarray) -> None:
+    reading, doubts = doubts_of(values)
+    assert (reading.missing, reading.without, doubts) == ((), (), {})
+
+
+@pytest.mark.parametrize("kind", ["sum", "mean", "count"])
+def test_sums_and_means_are_no_items(kind: str) -> None:
+    values = STARS.copy()
+    values[np.random.default_rng(5).random(values.shape) < 0.3] = np.nan
+    more = {
+        "sum": np.nansum(values, axis=1),
+        "mean": np.nanmean(values, axis=1).round(3),
+        "count": np.isfinite(values).sum(axis=1),
+    }[kind]
+    reading, doubts = doubts_of(np.column_stack([values, more]))
+    assert reading.without == ("i6",)
+    assert "without" in doubts
+
+
+def test_a_long_table_of_codes_and_one_without_a_users_column() -> None:
+    rows = [f"{k % 20},b{k % 7},{99 if k % 5 == 0 else k % 4 + 1}" for k in range(140)]
+    one = own.read("ratings", "a.csv", "\n".join(["who,what,stars", *rows]).encode())
+    assert one.ratings is not None
+    assert one.ratings.high == 4
+    assert any("No column says that it names users: 'who'" in said for said in one.doubts)
+    assert any("99 stands in 28 cells" in said for said in one.doubts)
+    known = own.read("ratings", "a.csv", "\n".join(["user,what,stars", *rows]).encode())
+    assert not any("names users" in said for said in known.doubts)
+
+
+def test_counts_of_plays_are_asked_about() -> None:
+    rows = [f"u{k % 20},a{k % 7},{(k * k) % 97 + 1}" for k in range(140)]
+    one = own.read("ratings", "a.csv", "\n".join(["user,artist,plays", *rows]).encode())
+    assert any("'plays' looks like counts" in said for said in one.doubts)
+
+
+def test_a_table_of_items_by_users_protects_users() -> None:
+    wide = own.read("ratings", "w.csv", table(STARS))
+    lines = table(STARS.T).decode().splitlines()
+    header = ",".join(["movie", *(f"u{k}" for k in range(40))])
+    rows = [f"i{k}," + line.split(",", 1)[1] for k, line in enumerate(lines[1:])]
+    turned = own.read("ratings", "t.csv", "\n".join([header, *rows]).encode())
+    assert asdict(turned.reading)["layout"] == "turned"
+    assert any("Rows are taken as items" in said for said in turned.doubts)
+    assert wide.ratings is not None
+    assert turned.ratings is not None
+
+    def held(one: own.OwnSet) -> dict[tuple[str, str], float]:
+        r = one.ratings
+        assert r is not None
+        return {
+            (r.user_label(u), r.item_label(i)): v
+            for u, i, v in zip(r.users, r.items, r.values, strict=True)
+        }
+
+    assert held(wide) == held(turned)
+    back = own.read(
+        "ratings", "t.csv", "\n".join([header, *rows]).encode(), layout="wide", user="movie"
+    )
+    assert back.ratings is not None
+    assert back.ratings.n_users == 6
+
+
+@pytest.mark.parametrize("said", ["many", "nan", "inf", "1e99", "99;1", ",".join(["1"] * 21)])
+def test_what_is_no_code_is_refused(said: str) -> None:
+    with pytest.raises(ParameterError, match=r"missing = .* at most 20 numbers with commas"):
+        own.read("ratings", "a.csv", table(STARS), missing=said)
+
+
+def test_a_column_to_pass_over_must_be_there() -> None:
+    with pytest.raises(ParameterError, match=r"without = .* names of columns"):
+        own.read("ratings", "a.csv", table(STARS), without="x" * 200_000)
+    with pytest.raises(ParameterError, match=r"without = 'age' is not allowed: it must be one of"):
+        own.read("ratings", "a.csv", table(STARS), without="age")
+
+
+@pytest.mark.parametrize(("count", "side"), [(400, 16), (49, 20), (64, 8)])
+def test_both_ways_of_a_flat_table_are_told_apart_by_their_pixels(count: int, side: int) -> None:
+    """Where the number of images is a square as well as that of pixels."""
+    faces = faces_like(count, side)
+    flat = faces.reshape(count, -1)
+    for made, rows in ((flat, "images"), (flat.T, "pixels")):
+        one = own.read("images", "a.npy", npy(made))
+        assert asdict(one.reading)["rows"] == rows
+        assert one.images is not None
+        assert (len(one.images), one.images.shape) == (count, (side, side))
+        assert any(f"is read as {count} images of {side}×{side}" in said for said in one.doubts)
+    one = own.read("images", "a.mat", mat(faces=flat.T))
+    assert asdict(one.reading)["rows"] == "pixels"
+
+
+def test_a_stack_is_told_apart_by_its_pixels() -> None:
+    faces = faces_like(30, 32)  # fewer images than an image has rows
+    for made, usual in ((faces, True), (np.moveaxis(faces, 0, 2), False)):
+        one = own.read("images", "a.npy", npy(made))
+        assert one.images is not None
+        assert len(one.images) == 30
+        assert bool(one.doubts) is not usual
+
+
+def test_a_table_as_large_as_a_file_may_be() -> None:
+    """20,000 rows of 101 columns, as collections of ratings of jokes have."""
+    one = own.read("ratings", "jester.csv", jokes(users=20_000, items=100))
+    assert one.ratings is not None
+    assert one.ratings.n_items == 100
