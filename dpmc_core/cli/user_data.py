@@ -5,6 +5,7 @@ live here: how files are read (``datasets.own``).
 """
 
 import argparse
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -66,6 +67,11 @@ def load_user_data(arguments: argparse.Namespace, *kinds: str) -> Iterator[str |
     kind = choices.pop("kind", "") or _kind(path.name, data, kinds)
     if kind not in kinds:
         raise ParameterError("kind", kind, "one of " + ", ".join(kinds))
+    visit = choices.pop("visit", "")
+    if visit and not re.fullmatch("[0-9a-f]{16}", visit):
+        raise ParameterError(
+            "visit", visit, "16 digits and letters from a to f, as a page's command has them"
+        )
     for name in choices:
         if name not in own.CHOICES[kind]:
             others = [known for known, names in own.CHOICES.items() if name in names]
@@ -76,9 +82,12 @@ def load_user_data(arguments: argparse.Namespace, *kinds: str) -> Iterator[str |
                 else ""
             )
             raise ParameterError(
-                "read", name, "one of kind, " + ", ".join(own.CHOICES[kind]) + f" for {kind}{hint}"
+                "read",
+                name,
+                "one of kind, visit, " + ", ".join(own.CHOICES[kind]) + f" for {kind}{hint}",
             )
-    mine = own.read(kind, path.name, data, **choices)
+    named = f"{user_datasets.OWN}{kind}-{visit}" if visit else ""
+    mine = own.read(kind, path.name, data, name=named, **choices)
     how = ((n, v) for n, v in asdict(mine.reading).items() if v not in ("", None, ()))
     read = ", ".join(f"{name} = {value}" for name, value in how)
     print(f"{mine.file}: {mine.entry.holds}; read with {read}", file=sys.stderr)

@@ -2,6 +2,8 @@
 
 import json
 import os
+import shlex
+from pathlib import Path
 
 import pytest
 
@@ -60,7 +62,7 @@ def test_the_command_line_takes_the_same_files(
         *(
             (
                 ["--data", str(table), "--read", f"{name}=x"],
-                f"read = '{name}' is not allowed: it must be one of kind, layout",
+                f"read = '{name}' is not allowed: it must be one of kind, visit, layout",
             )
             for name in ("data", "file", "name", "title", "colour")
         ),
@@ -92,3 +94,33 @@ def test_an_archive_with_both_is_what_it_is_said_to_be(
     assert "12 images" in capsys.readouterr().out
     mine = own.read("images", "faces.zip", both.read_bytes())
     assert mine.words() == "--data faces.zip --read kind=images"
+
+
+def test_a_run_of_a_page_is_repeated_by_the_lines_that_it_shows(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To the last digit: a page's set has a name that only its visit has, and noise hangs on it."""
+    monkeypatch.chdir(tmp_path)
+    Path("my table.csv").write_bytes(long_csv(40, 12))
+    mine = own.read(
+        "ratings", "my table.csv", long_csv(40, 12), name="own-ratings-0123456789abcdef", low="0"
+    )
+    amount = {"algorithm": "moments", "mechanism": "gaussian", "total_epsilon": 1.0, "rank": 2}
+    with user_datasets.using(mine):
+        spec = RunSpec.of(dataset=mine.name, **amount)
+        shown = run(spec).final.test_rmse
+        command, python = spec.command(), spec.python()
+    assert main([*shlex.split(command)[3:], "--json"]) == 0
+    assert json.loads(capsys.readouterr().out.splitlines()[-1])["rmse"] == shown
+    room: dict[str, object] = {}
+    try:
+        exec(python, room)
+    finally:
+        user_datasets.put({})
+    assert room["result"].final.test_rmse == shown  # type: ignore[attr-defined]
+    # and another visit draws other noise
+    other = command.replace("0123456789abcdef", "0123456789abcde0")
+    assert main([*shlex.split(other)[3:], "--json"]) == 0
+    assert json.loads(capsys.readouterr().out.splitlines()[-1])["rmse"] != shown
+    assert main([*shlex.split(command.replace("0123456789abcdef", "../x"))[3:]]) == 2
+    assert "visit = '../x' is not allowed" in capsys.readouterr().err

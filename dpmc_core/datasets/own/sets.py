@@ -153,19 +153,22 @@ class OwnSet:
         return {name: _said(value) for name, value in mine.items() if value != usual[name]}
 
     def words(self) -> str:
-        """Its options on the command line."""
-        holds = (
-            {"kind": self.entry.holds} if self.file.lower().endswith(".zip") else {}
-        )  # it may hold other files besides
-        chosen = [
-            f"--read {shlex.quote(f'{name}={value}')}"
-            for name, value in (holds | self.options()).items()
-        ]
+        """Its options on the command line.
+
+        The visit is among them: noise is drawn by a set's whole name, so that nobody without it
+        draws the same.
+        """
+        # an archive may hold other files besides
+        holds = {"kind": self.entry.holds} if self.file.lower().endswith(".zip") else {}
+        visit = self.name.removeprefix(f"{OWN}{self.entry.holds}").removeprefix("-")
+        said = holds | self.options() | ({"visit": visit} if visit else {})
+        chosen = [f"--read {shlex.quote(f'{name}={value}')}" for name, value in said.items()]
         return " ".join([f"--data {shlex.quote(self.file)}", *chosen])
 
     def lines(self) -> str:
         """Its lines of Python, which name it ``mine``."""
-        arguments = "".join(f", {name}={value!r}" for name, value in self.options().items())
+        said = self.options() | {"name": self.name}
+        arguments = "".join(f", {name}={value!r}" for name, value in said.items())
         return (
             "from pathlib import Path\n"
             "\n"
