@@ -316,11 +316,15 @@ def test_a_file_has_its_seconds_from_when_it_can_be_looked_at() -> None:
                 yield None
             yield 0, "read", True
 
+        def close(self) -> None:
+            pass
+
     quick = Starting(looks=0)
-    found = aside._drawn(quick, "read", (), 0.5, "The file", "")  # type: ignore[arg-type]
+    lane, here = aside._Lane("files", "The file", 0.5, ""), threading.Event()
+    found = aside._drawn(quick, "read", (), lane, here)  # type: ignore[arg-type]
     assert found == "read"
     with pytest.raises(DPMCError, match="The file could not be read within"):
-        aside._drawn(Starting(looks=30), "read", (), 0.5, "The file", "")  # type: ignore[arg-type]
+        aside._drawn(Starting(looks=30), "read", (), lane, here)  # type: ignore[arg-type]
 
 
 def test_an_upload_never_touches_a_disk() -> None:

@@ -33,7 +33,7 @@ def test_a_process_says_when_it_is_through_with_starting() -> None:
     worker = Worker()
     try:
         assert not worker.ready
-        drawn = worker.draw("inspect", [("ratings", "mine.csv", b"user,item,rating\na,b,1\n")])
+        drawn = worker.draw("take", [("ratings", "mine.csv", b"user,item,rating\na,b,1\n", {})])
         ready = [worker.ready for found in drawn if found is not None]
         assert ready
         assert all(ready)

@@ -179,27 +179,17 @@ def test_words_are_learned_in_a_process_of_their_own_as_they_would_be_here() -> 
     np.testing.assert_array_equal(tc_w2v(samples, dictionary), here)
 
 
-def test_a_process_that_has_read_a_file_ends_with_it() -> None:
+@pytest.mark.parametrize("steps", ["take", "read"])
+def test_a_process_that_has_read_a_file_ends_with_it(steps: str) -> None:
     worker = Worker()
     try:
-        drawn = [
-            found
-            for found in worker.draw("read", [("images", "a.zip", pictures_zip(), {})])
-            if found is not None
-        ]
-        pid = worker.pid
-        assert [(k, last) for k, _, last in drawn] == [(0, False), (0, True)]
-        again = [
-            found
-            for found in worker.draw("inspect", [("images", "a.zip", pictures_zip())])
-            if found is not None
-        ]
-        assert again
-        assert worker.pid is not None
-        first, second = pid, worker.pid
-        list(worker.draw("read", [("images", "a.zip", pictures_zip(), {})]))
-        assert first is None or first == second  # the one that was started after the first file
-        assert worker.pid != second
+        drawn = worker.draw(steps, [("images", "a.zip", pictures_zip(), {})])
+        found = next(drawn)
+        first = worker.pid
+        ends = [(k, last) for k, _, last in [f for f in (found, *drawn) if f is not None]]
+        assert ends == [(0, False), (0, True)]
+        assert first is not None
+        assert worker.pid != first
     finally:
         worker.close()
 

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any
 
-from dpmc_core.datasets.own.sets import OwnSet
+from dpmc_core.datasets.own.sets import OwnSet, Preview
 from dpmc_core.datasets.text import TextFilter
-from dpmc_core.errors import DataError
+from dpmc_core.errors import DataError, DPMCError
 
 __all__ = ["STEPS"]
 
@@ -37,10 +37,19 @@ def _row(spec: tuple[str, str, int]) -> Iterator[float]:
     yield new_trial(next(row for row in rows_of(entry) if row.id == name), seed)
 
 
-def _inspect(spec: tuple[str, str, bytes]) -> Iterator[Any]:
+def _take(
+    spec: tuple[str, str, bytes, dict[str, Any]],
+) -> Iterator[tuple[Preview, OwnSet | DPMCError]]:
+    """How a file is probably meant, and what it is if that is right."""
     from dpmc_core.datasets import own
 
-    yield own.inspect(*spec)
+    preview = own.inspect(*spec[:3])
+    made: OwnSet | DPMCError
+    try:
+        (made,) = _read(spec)
+    except DPMCError as error:
+        made = error
+    yield preview, made
 
 
 def _read(spec: tuple[str, str, bytes, dict[str, Any]]) -> Iterator[OwnSet]:
@@ -49,9 +58,8 @@ def _read(spec: tuple[str, str, bytes, dict[str, Any]]) -> Iterator[OwnSet]:
     made = own.read(*spec[:3], **spec[3])
     if made.documents is not None:
         with suppress(DataError):  # no word is left: the page says so where it matters
-            made.samples(
-                TextFilter()
-            )  # here, where time and memory have limits, and not in the server
+            # here, where time and memory have limits, and not in the server
+            made.samples(TextFilter())
     yield made
 
 
@@ -66,7 +74,7 @@ STEPS: dict[str, Callable[[Any], Iterator[Any]]] = {
     "study": _study,
     "audit": _audit,
     "row": _row,
-    "inspect": _inspect,
+    "take": _take,
     "read": _read,
     "words": _words,
 }

@@ -92,26 +92,22 @@ def own_form() -> None:
 
 def _take(kind: str, name: str, data: bytes, file_id: str) -> None:
     """Read the file as guessed or corrected, unless just that was done."""
+    called = {"name": own_data.name_of(kind), "title": f"Your {kind}"}
     try:
-        preview = _once(
-            ("inspect", file_id, kind), "Looking at the file…", "inspect", (kind, name, data)
-        )
+        asked = ("take", file_id, kind)
+        preview, guessed = _once(asked, "take", (kind, name, data, called))
+        if guessed is not None:  # one set at a time is held
+            st.session_state["own-read"] = (("read", file_id, kind, ()), guessed)
+            st.session_state["own-take"] = (asked, (preview, None))
         choices = reading_form.choices(kind, preview, file_id)
         key = ("read", file_id, kind, tuple(sorted(choices.items())))
-        title = f"Your {kind}"
-        one: OwnSet = _once(
-            key,
-            "Reading the file…",
-            "read",
-            (kind, name, data, {**choices, "name": own_data.name_of(kind), "title": title}),
-        )
+        one: OwnSet = _once(key, "read", (kind, name, data, {**choices, **called}))
         if own_data.of_kind(kind) is not one:
             try:
                 own_data.add(one)
             except DPMCError:
-                del st.session_state[
-                    "own-read"
-                ]  # what there is no room for is not kept here either
+                for step in ("take", "read"):  # what there is no room for is not kept here either
+                    st.session_state.pop(f"own-{step}", None)
                 raise
     except DPMCError as error:
         st.error(controls.plain(str(error)), icon=":material/error:")
@@ -119,18 +115,27 @@ def _take(kind: str, name: str, data: bytes, file_id: str) -> None:
             st.caption("What was read before is still in use.")
 
 
-def _once(key: tuple[Any, ...], said: str, steps: str, spec: tuple[Any, ...]) -> Any:
+def _once(key: tuple[Any, ...], steps: str, spec: tuple[Any, ...]) -> Any:
     """What a worker makes of the file.
 
     The last answer of each kind is kept in the visit, a refusal too.
     """
     held = st.session_state.get(f"own-{steps}")
     if held is None or held[0] != key:
-        with st.spinner(said):
+        line = st.empty()
+
+        def tell(place: int) -> None:
+            if place:
+                line.caption(f"{place - 1} files of other visitors come before yours.")
+            else:
+                line.empty()
+
+        with st.spinner("Reading the file…"):
             try:
-                held = (key, read_file(steps, spec))
+                held = (key, read_file(steps, spec, tell))
             except DPMCError as error:
                 held = (key, error)
+        line.empty()
         st.session_state[f"own-{steps}"] = held
     if isinstance(held[1], DPMCError):
         raise held[1]
@@ -175,7 +180,7 @@ def _remove(kind: str, name: str) -> None:
     own_data.deselect(name)
     files = {
         held[0][1]
-        for step in ("inspect", "read")
+        for step in ("take", "read")
         if (held := st.session_state.pop(f"own-{step}", None))
     }
     # the browser would send the file's number again for the same field: that is another one from

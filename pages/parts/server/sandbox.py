@@ -1,31 +1,58 @@
 """What a page has computed for it in a process of its own, while it waits.
 
 Lives here: reading visitors' files and learning word vectors, each in a worker with less memory
-than jobs have and a limit on its time, so that whatever is in a file or a text harms nobody's run
-and stops no page. Does not live here: formats (``dpmc_core.datasets.own``), the form
-(``own_view``), or runs that are watched (``jobs``).
+than jobs have and a limit on its time, one visitor after the other, so that whatever is in a file
+or a text harms nobody's run and stops no page. Does not live here: formats
+(``dpmc_core.datasets.own``), the form (``datasets.user_data_form``), or runs that are watched
+(``jobs``).
 """
 
 import threading
 import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
+
+import streamlit as st
 
 from dpmc_core.datasets.samples import Samples
 from dpmc_core.errors import DPMCError
 from dpmc_core.experiments.worker.share import Share
 from dpmc_core.experiments.worker.worker import Worker
 from dpmc_core.metrics.topics import keep_words, knows_words
-from pages.parts.server import settings
+from pages.parts.server import jobs, settings
+from pages.parts.server.queue import Pool
 
 __all__ = ["expect_file", "learn_words", "read_file"]
 
-_FILE_SECONDS, _WORD_SECONDS = (
-    20.0,
-    180.0,
-)  # that reading one file, and learning the words of one set, may take
 _START_SECONDS = 120.0  # that a process may take to begin, which is no fault of what it is to read
-_reading, _learning = threading.Lock(), threading.Lock()
+_REMEMBERED = 600.0  # seconds for which a visitor whose file was heavy waits with those like them
+_SMALL = 4_000_000  # bytes: what is larger waits with what takes long
+_LOOK = 0.1
+_PLACES = 10_000  # in each line: the number of visits is limited elsewhere
+
+
+@dataclass(frozen=True)
+class _Lane:
+    """A line of its own: what its work is, and the seconds that it may take once begun."""
+
+    name: str
+    what: str
+    seconds: float
+    hint: str
+
+
+# who brings what takes long waits for others who do, and keeps nobody's small file waiting
+_QUICK = _Lane("quick files", "The file", 3.0, "a smaller one is allowed")
+_SLOW = _Lane("slow files", "The file", 20.0, "a smaller one is allowed")
+_WORDS = _Lane("words", "The words", 180.0, "fewer or shorter documents are allowed")
+_heavy: dict[str, float] = {}  # when a visitor's file was too much for the quick lane
+
+
+class _TooMuchError(DPMCError):
+    """It took more than its lane allows; the message says so."""
 
 
 def expect_file() -> None:
@@ -33,19 +60,28 @@ def expect_file() -> None:
 
     While its visitor looks for a file it is through with that.
     """
-    _worker("files").start()
+    _pool(_QUICK).start_workers()
 
 
-def read_file(steps: str, spec: tuple[Any, ...]) -> Any:
+def read_file(
+    steps: str, spec: tuple[Any, ...], tell: Callable[[int], None] = lambda place: None
+) -> Any:
     """What the worker for files makes of one.
 
-    ``steps`` "inspect" or "read" of ``dpmc_core.experiments.worker.worker``. It takes a second, and
-    is not allowed more than twenty: whatever is in the file, the app goes on. Raises ``DPMCError``.
+    ``steps`` "take" or "read" of ``dpmc_core.experiments.worker.worker``. It takes a second, and is
+    not allowed more than twenty: whatever is in the file, the app goes on. ``tell`` is called with
+    the place in the line, 0 when it has begun. Raises ``DPMCError``.
     """
-    with _reading:
-        return _drawn(
-            _worker("files"), steps, spec, _FILE_SECONDS, "The file", "a smaller one is allowed"
-        )
+    visitor, now = jobs.session(), time.monotonic()
+    for known, when in list(_heavy.items()):
+        if now - when > _REMEMBERED:
+            _heavy.pop(known, None)
+    if visitor not in _heavy and len(spec[2]) <= _SMALL:
+        try:
+            return _in_turn(_QUICK, steps, spec, tell)
+        except _TooMuchError:
+            _heavy[visitor] = now
+    return _in_turn(_SLOW, steps, spec, tell)
 
 
 def learn_words(samples: Samples) -> None:
@@ -53,17 +89,39 @@ def learn_words(samples: Samples) -> None:
 
     Then ``tc_w2v`` is quick. Raises ``DPMCError``.
     """
-    with _learning:
-        if not knows_words(samples):
-            spec = (samples.texts, samples.words)
-            hint = "fewer or shorter documents are allowed"
-            keep_words(
-                samples, _drawn(_worker("words"), "words", spec, _WORD_SECONDS, "The words", hint)
-            )
+    if not knows_words(samples):
+        spec = (samples.texts, samples.words)
+        keep_words(samples, _in_turn(_WORDS, "words", spec, lambda place: None))
+
+
+def _in_turn(lane: _Lane, steps: str, spec: tuple[Any, ...], tell: Callable[[int], None]) -> Any:
+    """What a worker of the ``lane`` makes of ``spec`` when this visitor's turn has come."""
+    made: Future[Any] = Future()
+    left = threading.Event()
+
+    def work(worker: Worker) -> None:
+        try:
+            made.set_result(_drawn(worker, steps, spec, lane, left))
+        except BaseException as error:  # noqa: BLE001 - the page that waits raises it
+            made.set_exception(error)
+
+    ticket = _pool(lane).submit(jobs.session(), work)
+    try:
+        while True:
+            try:
+                return made.result(timeout=_LOOK)
+            except TimeoutError:
+                tell(ticket.place)
+                # where the visitor has gone, or wants something else, Streamlit ends the script
+                # here
+                st.session_state.get("here")
+    finally:
+        left.set()
+        ticket.leave()
 
 
 def _drawn(
-    worker: Worker, steps: str, spec: tuple[Any, ...], seconds: float, what: str, hint: str
+    worker: Worker, steps: str, spec: tuple[Any, ...], lane: _Lane, left: threading.Event
 ) -> Any:
     asked = started = time.monotonic()
     results = worker.draw(steps, (spec,))
@@ -72,27 +130,29 @@ def _drawn(
             if found is not None and found[1] is not None:
                 return found[1]
             now = time.monotonic()
-            if (
-                not worker.ready
-            ):  # it is still loading its code: only then does it look at what it was given
+            if not worker.ready:  # still loading its code: it has not looked at what it was given
                 started = now
                 if now - asked > _START_SECONDS:
                     raise DPMCError(
                         "The lab is too busy to read anything just now; please try again in a "
                         "few minutes."
                     )
-            if now - started > seconds:
-                raise DPMCError(f"{what} could not be read within {seconds:.0f} seconds; {hint}.")
+            if left.is_set() or now - started > lane.seconds:
+                worker.close()  # at once: others wait
+                raise _TooMuchError(
+                    f"{lane.what} could not be read within {lane.seconds:.0f} seconds; {lane.hint}."
+                )
     except MemoryError:
-        raise DPMCError(f"{what} would take more memory than is allowed; {hint}.") from None
+        raise _TooMuchError(
+            f"{lane.what} would take more memory than is allowed; {lane.hint}."
+        ) from None
     finally:
         results.close()
-    raise DPMCError(f"{what} could not be read.")
+    raise DPMCError(f"{lane.what} could not be read.")
 
 
-@lru_cache(maxsize=2)
-def _worker(_: str) -> Worker:
-    """One for each purpose: who waits for words keeps nobody from a file."""
-    return Worker(
-        Share(min(2000, settings.of("DPMC_JOB_MEMORY_MB")), nice=5)
-    )  # its visitor waits, but others too
+@lru_cache(maxsize=3)
+def _pool(lane: _Lane) -> Pool:
+    """One worker for each lane; its visitors wait, but others too."""
+    memory = min(2000, settings.of("DPMC_JOB_MEMORY_MB"))
+    return Pool(1, _PLACES, _PLACES, Share(memory, nice=10 if lane is _SLOW else 5))
