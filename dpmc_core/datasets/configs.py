@@ -55,6 +55,11 @@ class Data(Config):
         """Whether it is made here from a seed."""
         return self.entry.synthetic
 
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """Rows and columns, 0 where that is not known before the data is read."""
+        return 0, 0
+
 
 @dataclass(frozen=True, kw_only=True)
 class RatingsData(Data):
@@ -69,7 +74,6 @@ class RatingsData(Data):
 
     @property
     def sizes(self) -> tuple[int, int]:
-        """Rows and columns, from the catalogue: no rating is read."""
         return self.entry.users, self.entry.items
 
 
@@ -179,6 +183,10 @@ class SampleData(Data):
     def chosen(self) -> TextFilter:
         """Which words of text count."""
         return TextFilter()
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        return self._rows, self._columns
 
     @property
     def largest_rank(self) -> int:

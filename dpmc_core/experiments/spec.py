@@ -213,6 +213,17 @@ class RunSpec(Config):
         left = (n for n in named if n not in kept and amounts.get(n) not in kept)
         return spec, tuple(left)
 
+    @property
+    def model_megabytes(self) -> float:
+        """What its factors alone take, known before it is run: rank × (rows + columns) numbers.
+
+        >>> large = RunSpec.of(n_users=200_000, n_items=200_000, observed=1e-4, rank=256)
+        >>> round(large.model_megabytes)
+        819
+        """
+        rows, columns = self.data.sizes
+        return 8e-6 * getattr(self.algorithm, "rank", 0) * (rows + columns)
+
     def command(self) -> str:
         """The command line that makes this run.
 

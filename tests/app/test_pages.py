@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[2]
 @pytest.fixture(autouse=True)
 def fresh_visitor(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each test is a visitor of its own: without this all share the session's box of jobs."""
-    mine = jobs._Box()
+    mine = jobs.Box()
     monkeypatch.setattr(jobs, "_box", lambda: mine)
 
 
@@ -422,7 +422,7 @@ class TestJobs:
         started: list[jobs.Job] = []
         try:
             for _ in range(5):
-                box = jobs._Box()
+                box = jobs.Box()
                 monkeypatch.setattr(jobs, "_box", lambda box=box: box)
                 started.append(jobs.start("run", (long,)))
                 while len(started) <= 2 and started[-1].state == "waiting":

@@ -160,12 +160,11 @@ def test_visitors_take_turns(lanes: Callable[[sandbox._Lane], Pool]) -> None:
     size = sandbox._SMALL + 1
     first = begin("greedy", "heavy-0", size)
     until(lambda: bool(slow.drew))
-    others = []
-    for k in range(1, 5):
-        others.append(begin("greedy", f"g{k}", size))
-        until(lambda k=k: sum(map(len, lanes(sandbox._SLOW)._waiting.values())) == k)  # type: ignore[misc]
-    others.append(begin("other", "o", size))
-    until(lambda: sum(map(len, lanes(sandbox._SLOW)._waiting.values())) == 5)
+    others: list[threading.Thread] = []
+    line = lanes(sandbox._SLOW)._waiting
+    for visitor, name in (*(("greedy", f"g{k}") for k in range(1, 5)), ("other", "o")):
+        others.append(begin(visitor, name, size))
+        until(lambda: sum(map(len, line.values())) == len(others))
     slow.let_go.set()
     for one in (first, *others):
         one.join(60)

@@ -12,8 +12,9 @@ from typing import IO, Any
 from dpmc_core.datasets.implicit import UserSplit
 from dpmc_core.datasets.ratings import Split
 from dpmc_core.datasets.samples import Samples
+from dpmc_core.errors import DPMCError
 
-__all__ = ["Message", "Sender", "receive", "send"]
+__all__ = ["Message", "Sender", "receive", "send", "too_large"]
 
 
 _HEADER = struct.Struct(">Q")
@@ -26,25 +27,32 @@ SENT_ONCE = (
 )  # the data within results: large, and the same in each of them
 
 
-Message = tuple[str, int, Any, int]  # kind, of which job, content, bytes in use where it was sent
+# kind, of which job, content, and bytes: of all results of the job so far where it is one, else in
+# use where it was sent
+Message = tuple[str, int, Any, int]
 
 
 class Sender(pickle.Pickler):
     """Pickles messages of one job.
 
-    The data within results is sent once, before the first result that holds it.
+    The data within results is sent once, before the first result that holds it. The latest results
+    of a job take ``most`` bytes together, or none is sent (0: as many as there are).
     """
 
-    def __init__(self, outbox: IO[bytes], number: int) -> None:
-        self._outbox, self._of = outbox, number
-        self._sent: dict[
-            int, tuple[int, Any]
-        ] = {}  # by identity; holding on to them keeps identities unique
+    def __init__(self, outbox: IO[bytes], number: int, most: int = 0) -> None:
+        self._outbox, self._of, self._most = outbox, number, most
+        # by identity; holding on to them keeps identities unique
+        self._sent: dict[int, tuple[int, Any]] = {}
+        self._shared, self._results = 0, dict[int, int]()  # bytes, of results by number of spec
 
     def send(self, kind: str, content: Any) -> None:
+        """Raises ``DPMCError`` for a result that is too large."""
         buffer = io.BytesIO()
         super().__init__(buffer, protocol=pickle.HIGHEST_PROTOCOL)
         self.dump((kind, self._of, content, 0 if kind == "result" else in_use()))
+        if kind == "result" and content[1] is not None:
+            self._results[content[0]] = len(buffer.getbuffer())
+            self._checked()
         send(self._outbox, buffer.getbuffer())
 
     def persistent_id(self, found: Any) -> int | None:
@@ -53,13 +61,25 @@ class Sender(pickle.Pickler):
         if id(found) not in self._sent:
             number = len(self._sent)
             self._sent[id(found)] = (number, found)
-            send(
-                self._outbox,
-                pickle.dumps(
-                    ("shared", self._of, (number, found), 0), protocol=pickle.HIGHEST_PROTOCOL
-                ),
-            )
+            message = ("shared", self._of, (number, found), 0)
+            pickled = pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL)
+            self._shared += len(pickled)
+            self._checked()
+            send(self._outbox, pickled)
         return self._sent[id(found)][0]
+
+    def _checked(self) -> None:
+        size = self._shared + sum(self._results.values())
+        if self._most and size > self._most:
+            raise DPMCError(too_large(size / 1e6, self._most / 1e6))
+
+
+def too_large(megabytes: float, most: float) -> str:
+    """What is said of results that may not be held."""
+    return (
+        f"The results would take {megabytes:,.0f} MB, and at most {most:,.0f} MB are held for one "
+        "visit: a smaller rank or dataset, or fewer runs at once, fit."
+    )
 
 
 class Reader(pickle.Unpickler):
@@ -85,6 +105,7 @@ def receive(pipe: IO[bytes] | None, inbox: "queue.Queue[Message | None]") -> Non
     """Put what arrives into ``inbox``, and None when nothing more will."""
     assert pipe is not None
     shared: dict[int, Any] = {}
+    held, sizes = 0, dict[int, int]()  # bytes of the data within results, and of the results
     # whatever happens here, also for want of memory: who waits must hear that nothing more comes
     with suppress(Exception):
         while True:
@@ -98,9 +119,13 @@ def receive(pipe: IO[bytes] | None, inbox: "queue.Queue[Message | None]") -> Non
             message = Reader(content, shared).load()
             if message[0] == "shared":
                 shared[message[2][0]] = message[2][1]
+                held += size
                 continue
             if message[0] != "result":
-                shared = {}  # the job is over: nothing of its data stays here
+                shared, held, sizes = {}, 0, {}  # the job is over: nothing of its data stays here
+            elif message[2][1] is not None:
+                sizes[message[2][0]] = size
+                message = (*message[:3], held + sum(sizes.values()))
             inbox.put(message)
             del message, content
     inbox.put(None)

@@ -57,7 +57,7 @@ class Worker:
         self._process: subprocess.Popen[bytes] | None = None
         self._inbox: queue.Queue[Message | None] = queue.Queue()
         self._number = 0
-        self._ready = False
+        self._ready, self._held = False, 0
         self._changing = threading.RLock()
 
     @property
@@ -74,6 +74,11 @@ class Worker:
         On a busy machine that takes longer than most jobs.
         """
         return self._ready
+
+    @property
+    def held(self) -> int:
+        """Bytes of all that the job has given so far, as it was sent."""
+        return self._held
 
     def start(self) -> None:
         """Start the process now, so that the first job need not wait for it."""
@@ -99,26 +104,27 @@ class Worker:
             ).start()
 
     def draw(
-        self, steps: str, specs: Sequence[Any], sets: Sequence[OwnSet] = ()
+        self, steps: str, specs: Sequence[Any], sets: Sequence[OwnSet] = (), *, most: int = 0
     ) -> Generator[tuple[int, Any, bool] | None, None, None]:
         """What the generator ``STEPS[steps]`` yields for each of ``specs``, which see ``sets``,
         with the spec's number and whether it was its last (then None stands for the one before):
         the latest a few times a second, the last of each always, and None every tenth of a second
         in which there is nothing. Close it to stop; a step that does not heed that is killed.
         Raises what the generator raised where that is a ``DPMCError`` or ``MemoryError``;
-        ``WorkerError`` where the process ended or something unexpected was raised.
+        ``WorkerError`` where the process ended or something unexpected was raised. Results that
+        take more than ``most`` bytes together are a ``DPMCError``: they never come here.
 
         A process that has seen somebody's own data ends with the job, and another one is started:
         what it held is gone for good.
         """
         self.start()
         assert self._process is not None  # just started
-        self._number += 1
+        self._number, self._held = self._number + 1, 0
         number = self._number
         try:
             send(
                 self._process.stdin,
-                pickle.dumps(("draw", number, (steps, tuple(specs), tuple(sets)), 0)),
+                pickle.dumps(("draw", number, (steps, tuple(specs), tuple(sets), most), 0)),
             )
         except OSError:
             raise self._ended() from None
@@ -133,15 +139,16 @@ class Worker:
                 if message is None:
                     going = False
                     raise self._ended()
-                kind, of, content, in_use = message
+                kind, of, content, size = message
                 self._ready = True  # whatever it says
                 if of != number:
                     continue  # of a job that was stopped
                 if kind == "result":
+                    self._held = size or self._held
                     yield content
                     continue
                 going = False
-                anew = anew or in_use > _TOO_LARGE
+                anew = anew or size > _TOO_LARGE
                 if kind == "raised":
                     raise content
                 return
@@ -190,7 +197,7 @@ class Worker:
 
 def _compute(sender: Sender, content: Any, stopped: Callable[[], bool]) -> None:
     """Draw results and send them on; what was worked out of the last ones is sent with them."""
-    steps, specs, sets = content
+    steps, specs, sets, _ = content
     pause, last = 0.0, -_SEND_EVERY
     try:
         with user_datasets.using(*sets):
@@ -252,7 +259,7 @@ def main() -> None:
     while True:
         _, number, content, _ = jobs.get()
         try:
-            sender = Sender(outbox, number)
+            sender = Sender(outbox, number, most=content[3])
             _compute(sender, content, lambda number=number: number in stopped)  # type: ignore[misc]
             if number in stopped:
                 sender.send("end", None)

@@ -22,10 +22,11 @@ from dpmc_core.experiments.sweeps.spec import SweepSpec
 from dpmc_core.experiments.sweeps.storing import Runs
 from dpmc_core.experiments.sweeps.sweep import Made, sweep
 from dpmc_core.experiments.tasks.audit_spec import AuditSpec
+from dpmc_core.experiments.worker.messages import too_large
 from dpmc_core.experiments.worker.share import Share
 from dpmc_core.experiments.worker.worker import Worker
 from pages.parts.server import logs, run_store, settings
-from pages.parts.server.job import Job
+from pages.parts.server.job import Box, Job
 from pages.parts.server.queue import Pool, TooManyJobs
 
 __all__ = [
@@ -52,13 +53,17 @@ def start(kind: str, specs: tuple[Any, ...]) -> Job:
     of this ``kind``.
     """
     amounts = [_amount(spec) for spec in specs]
+    most = settings.of("DPMC_RESULTS_OF_ONE_MB")
+    known = sum(spec.model_megabytes for spec in specs if isinstance(spec, RunSpec))
+    if known > most:
+        raise DPMCError(too_large(known, most))
     job = Job(kind=kind, specs=specs, results=[None] * len(specs), progress=(0, sum(amounts)))
     steps, kept = _STEPS[type(specs[0])], isinstance(specs[0], RunSpec)
 
     def made(k: int, result: Any) -> int:
         return sum(amounts[:k]) + min(_done(result), amounts[k])
 
-    return _submit(job, _drawn(job, steps, made, kept=kept), _pool())
+    return _submit(job, _drawn(job, _box(), steps, made, kept=kept), _pool())
 
 
 _STEPS: dict[type, str] = {RunSpec: "run", StudySpec: "study", AuditSpec: "audit", tuple: "row"}
@@ -143,14 +148,22 @@ def workers_start() -> None:
 
 
 def _drawn(
-    job: Job, steps: str, done: Callable[[int, Any], int], *, kept: bool = False
+    job: Job, box: Box, steps: str, done: Callable[[int, Any], int], *, kept: bool = False
 ) -> Callable[[Worker], None]:
     """The work of a job whose results a worker draws."""
 
     def work(worker: Worker) -> None:
-        results = worker.draw(steps, job.specs, job.sets)
+        most = settings.of("DPMC_RESULTS_OF_ONE_MB") * 1_000_000
+        results = worker.draw(steps, job.specs, job.sets, most=most)
+
+        def counted() -> Iterator[tuple[int, Any, bool] | None]:
+            for found in results:
+                if found is not None and found[1] is not None:
+                    box.make_room(job, worker.held / 1e6)
+                yield found
+
         try:
-            _follow(job, results, done, kept=kept)
+            _follow(job, counted(), done, kept=kept)
         finally:
             results.close()
 
@@ -237,34 +250,6 @@ def _submit(job: Job, work: Callable[[Worker], None], pool: Pool) -> Job:
     return job
 
 
-class _Box:
-    """One visitor's current job of each kind, and the former ones that had results."""
-
-    def __init__(self) -> None:
-        self.jobs: dict[str, Job] = {}
-        self.former: dict[str, Job] = {}
-
-    def replace(self, job: Job) -> None:
-        """Make ``job`` the current one of its kind; the one it replaces is cancelled."""
-        old = self.jobs.get(job.kind)
-        if old is not None:
-            old.cancel()
-            if any(old.results):
-                self.former[job.kind] = old
-        self.jobs[job.kind] = job
-
-    def forget(self, name: str) -> None:
-        for kept in (self.jobs, self.former):
-            for kind, job in list(kept.items()):
-                if any(one.name == name for one in job.sets):
-                    job.cancel()
-                    del kept[kind]
-
-    def cancel(self) -> None:
-        for job in self.jobs.values():
-            job.cancel()
-
-
 _watched: set[Job] = set()
 _watching = threading.Lock()
 
@@ -331,5 +316,5 @@ def _task_pool() -> Pool:
 
 
 @st.cache_resource(scope="session", on_release=lambda box: box.cancel(), show_spinner=False)
-def _box() -> _Box:
-    return _Box()
+def _box() -> Box:
+    return Box()

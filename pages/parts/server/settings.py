@@ -73,6 +73,20 @@ SETTINGS = {
             "megabytes of own data that all visitors together may hold",
         ),
         Setting(
+            "DPMC_RESULTS_OF_ONE_MB",
+            400,
+            1,
+            1_000_000,
+            "megabytes of results that one visit may hold; for more, its oldest are let go",
+        ),
+        Setting(
+            "DPMC_RESULTS_MB",
+            1000,
+            1,
+            1_000_000,
+            "megabytes of results that all visits together may hold",
+        ),
+        Setting(
             "DPMC_DELETE_RUNS",
             1,
             0,

@@ -6,8 +6,6 @@ are read (``dpmc_core.datasets.own``), or the form that takes them (``datasets.u
 """
 
 import secrets
-import threading
-import weakref
 from collections.abc import Mapping
 from typing import Any
 
@@ -19,7 +17,7 @@ from dpmc_core.datasets.own import OwnSet
 from dpmc_core.datasets.own.sets import MOST_MEGABYTES
 from dpmc_core.errors import DataError
 from dpmc_core.experiments.sweeps.storing import PassingRuns, Runs
-from pages.parts.server import jobs, logs, run_store, settings
+from pages.parts.server import held, jobs, logs, run_store, settings
 
 __all__ = ["add", "deselect", "menu", "name_of", "of_kind", "remove", "runs_for"]
 
@@ -70,16 +68,12 @@ def add(one: OwnSet) -> None:
 
     Raises ``DataError`` where all visitors together have more than the server allows.
     """
-    size = one.megabytes
-    with _Held.lock:
-        if _Held.megabytes + size > settings.of("DPMC_OWN_MB"):
-            raise DataError(
-                f"{one.entry.title} would take {size:.0f} MB, and all visitors' own data "
-                f"together may take {settings.of('DPMC_OWN_MB'):,} MB here: try a smaller file, "
-                "or later."
-            )
-        _Held.megabytes += size
-    weakref.finalize(one, _Held.give_back, size)
+    size, most = one.megabytes, settings.of("DPMC_OWN_MB")
+    if not held.OWN_DATA.take(one, size, most):
+        raise DataError(
+            f"{one.entry.title} would take {size:.0f} MB, and all visitors' own data together may "
+            f"take {most:,} MB here: try a smaller file, or later."
+        )
     remove(one.name)
     st.session_state[_SETS] = {**_of_this_visit(), one.name: one}
     logs.note("own data", jobs.session(), holds=one.entry.holds, megabytes=round(size, 1))
@@ -110,15 +104,3 @@ def runs_for(base: Mapping[str, Any]) -> Runs:
         return run_store.store()
     runs: PassingRuns = st.session_state.setdefault(_RUNS, PassingRuns())
     return runs
-
-
-class _Held:
-    """What all visitors' own sets take together."""
-
-    lock = threading.RLock()  # a set may be given back while another is added
-    megabytes = 0.0
-
-    @classmethod
-    def give_back(cls, size: float) -> None:
-        with cls.lock:
-            cls.megabytes -= size

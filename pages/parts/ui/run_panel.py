@@ -154,6 +154,8 @@ def _ended(of: Panel, job: jobs.Job, standing: jobs.Job | None) -> None:
         st.info(
             f"Cancelled after {done} of {total} {of.step}s. {below}", icon=":material/stop_circle:"
         )
+    if job.let_go:
+        st.info(job.let_go, icon=":material/memory:")
     if job.note:
         st.warning(
             controls.plain(f"Finished, but not kept among past runs. {job.note}"),

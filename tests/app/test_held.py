@@ -1,0 +1,126 @@
+"""How much visits may hold: results that are too large, and whose go first."""
+
+import gc
+import pickle
+from collections.abc import Iterator
+
+import pytest
+
+from dpmc_core.errors import DPMCError
+from dpmc_core.experiments import RunSpec
+from dpmc_core.experiments.run import run
+from dpmc_core.experiments.worker.worker import Worker
+from pages.parts.server import held, jobs
+from pages.parts.server.job import Box, Job
+from tests.app.test_pages import fresh_visitor, open_page
+
+__all__ = ["fresh_visitor"]
+SMALL = RunSpec.of(n_users=60, n_items=40, observed=0.4, rank=3, iterations=2)
+SIZE = {"n_users": 4000, "n_items": 3000, "observed": 0.01, "rank": 40, "iterations": 1}
+LARGE = RunSpec.of(**SIZE)
+
+
+@pytest.fixture
+def worker() -> Iterator[Worker]:
+    made = Worker()
+    yield made
+    made.close()
+
+
+def test_what_a_job_gives_is_counted_as_it_was_sent(worker: Worker) -> None:
+    results = [f[1] for f in worker.draw("run", [SMALL, LARGE]) if f is not None and f[1]]
+    held_here = {r.spec: r for r in results}
+    alone = [len(pickle.dumps(r)) for r in held_here.values()]
+    assert worker.held == pytest.approx(sum(alone), rel=0.01)
+    assert worker.held > 8 * 40 * 7000
+
+
+def test_what_is_too_large_is_never_sent(worker: Worker) -> None:
+    with pytest.raises(DPMCError, match=r"The results would take .* MB, and at most 2 MB are held"):
+        list(worker.draw("run", [LARGE], most=2_000_000))
+    assert worker.held == 0
+    # two that would fit alone do not fit together
+    size = len(pickle.dumps(run(LARGE)))
+    assert list(worker.draw("run", [LARGE], most=size + 10_000))
+    other = RunSpec.of(**SIZE, seed=1)
+    with pytest.raises(DPMCError, match="or fewer runs at once"):
+        list(worker.draw("run", [LARGE, other], most=int(1.2 * size)))
+    assert list(worker.draw("run", [SMALL], most=int(1.2 * size)))  # and the process goes on
+
+
+@pytest.mark.parametrize("rank", [2, 30])
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"algorithm": "als"},
+        {"algorithm": "irls", "mechanism": "huber", "variance": 1.0},
+        {"algorithm": "moments", "mechanism": "gaussian", "total_epsilon": 2.0},
+        {"algorithm": "nmf", "dataset": "cartoons"},
+    ],
+)
+def test_the_size_that_is_known_before_is_no_more_than_what_comes(
+    changes: dict[str, object], rank: int
+) -> None:
+    spec = RunSpec.of(**changes, rank=rank)
+    assert spec.model_megabytes <= len(pickle.dumps(run(spec))) / 1e6
+
+
+def test_the_largest_link_is_refused_before_it_runs() -> None:
+    app = open_page(
+        "completion", n_users="200000", n_items="200000", observed="0.0001", rank="256",
+        iterations="1", run="1",
+    )  # fmt: skip
+    assert any("The results would take 1,638 MB" in error.value for error in app.error)
+    assert jobs.current("run") is None
+
+
+def job(box: Box, kind: str, megabytes: float, *, state: str = "done") -> Job:
+    made = Job(kind=kind, results=["something"], state=state)
+    box.replace(made)
+    box.make_room(made, megabytes)
+    return made
+
+
+@pytest.fixture
+def caps(monkeypatch: pytest.MonkeyPatch) -> None:
+    gc.collect()
+    monkeypatch.setattr(held, "RESULTS", held.Held())
+    monkeypatch.setenv("DPMC_RESULTS_OF_ONE_MB", "100")
+    monkeypatch.setenv("DPMC_RESULTS_MB", "250")
+
+
+@pytest.mark.usefixtures("caps")
+def test_the_oldest_results_of_a_visit_go_first() -> None:
+    box = Box()
+    job(box, "run", 40)
+    job(box, "factors", 40)
+    third = job(box, "audit", 50)
+    assert list(box.jobs) == ["factors", "audit"]
+    assert "were let go" in third.let_go
+    again = job(box, "audit", 50)  # in the place of the former one of its kind
+    assert list(box.jobs) == ["factors", "audit"]
+    assert box.jobs["audit"] is again
+    assert held.RESULTS.megabytes <= 100
+
+
+@pytest.mark.usefixtures("caps")
+def test_a_job_that_goes_on_is_not_let_go() -> None:
+    box = Box()
+    going = job(box, "run", 60, state="running")
+    with pytest.raises(DPMCError, match="would take 110 MB, and at most 100 MB are held"):
+        job(box, "factors", 50)
+    assert box.jobs["run"] is going
+
+
+@pytest.mark.usefixtures("caps")
+def test_all_visits_have_a_limit_and_what_is_gone_is_given_back() -> None:
+    boxes = [Box() for _ in range(3)]
+    job(boxes[0], "run", 100)
+    job(boxes[1], "run", 100)
+    with pytest.raises(DPMCError, match="those of all visitors together may take 250 MB"):
+        job(boxes[2], "run", 100)
+    job(boxes[2], "run", 40)
+    job(boxes[0], "run", 90)  # a visitor's new results take the place of their old ones
+    del boxes
+    gc.collect()
+    assert held.RESULTS.megabytes == 0
