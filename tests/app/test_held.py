@@ -55,7 +55,7 @@ def test_what_is_too_large_is_never_sent(worker: Worker) -> None:
         {"algorithm": "als"},
         {"algorithm": "irls", "mechanism": "huber", "variance": 1.0},
         {"algorithm": "moments", "mechanism": "gaussian", "total_epsilon": 2.0},
-        {"algorithm": "nmf", "dataset": "cartoons"},
+        {"algorithm": "nmf", "dataset": "cartoon"},
     ],
 )
 def test_the_size_that_is_known_before_is_no_more_than_what_comes(
