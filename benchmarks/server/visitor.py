@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -20,6 +21,7 @@ from typing import Any
 
 import websockets
 from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.Common_pb2 import FileUploaderState
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.typing import Origin, Subprotocol
 
@@ -106,6 +108,9 @@ class Visitor:
     _finished: asyncio.Event = field(default_factory=asyncio.Event)
     _timers: dict[str, Any] = field(default_factory=dict)
     _parts: set[str] = field(default_factory=set)
+    _cookie: str = ""
+    _session: str = ""
+    _addresses: asyncio.Queue[Any] = field(default_factory=asyncio.Queue)  # for files to come
     _page: str = ""
     _query: str = ""
     _hash: str = ""
@@ -113,14 +118,15 @@ class Visitor:
     async def __aenter__(self) -> "Visitor":
         address = self.url.replace("http", "ws", 1) + "/_stcore/stream"
         with urllib.request.urlopen(f"{self.url}/_stcore/health", timeout=30) as healthy:
-            cookie = str(healthy.headers["Set-Cookie"]).split(";")[0]  # as a browser keeps it
+            # as a browser keeps it
+            self._cookie = str(healthy.headers["Set-Cookie"]).split(";")[0]
         self._socket = await websockets.connect(
             address,
             subprotocols=[Subprotocol("streamlit")],
             max_size=None,
             open_timeout=30,
             origin=Origin(self.url),
-            additional_headers={"Cookie": cookie},
+            additional_headers={"Cookie": self._cookie},
         )
         self._listener = asyncio.create_task(self._listen())
         return self
@@ -151,6 +157,40 @@ class Visitor:
             )
         return await self._rerun({self.widgets[label]: ("double_array_value", [value])}, timeout)
 
+    async def upload(self, label: str, name: str, data: bytes, timeout: float = 120.0) -> float:
+        """Give a file to the field called ``label``.
+
+        Seconds from when it has arrived until the page is drawn again. Raises ``HTTPError`` where
+        it is not taken.
+        """
+        message = BackMsg()
+        message.file_urls_request.request_id = "1"
+        message.file_urls_request.file_names.append(name)
+        message.file_urls_request.session_id = self._session
+        await self._socket.send(message.SerializeToString())
+        (place,) = (await asyncio.wait_for(self._addresses.get(), timeout)).file_urls
+        await asyncio.to_thread(self._put, place.upload_url, name, data)
+        state = FileUploaderState()
+        state.uploaded_file_info.add(
+            file_id=place.file_id, name=name, size=len(data), file_urls=place
+        )
+        return await self._rerun(
+            {self.widgets[label]: ("file_uploader_state_value", state)}, timeout
+        )
+
+    def _put(self, address: str, name: str, data: bytes) -> None:
+        mark = uuid.uuid4().hex
+        head = f'--{mark}\r\nContent-Disposition: form-data; name="{name}"; filename="{name}"\r\n'
+        headers = {
+            "Content-Type": f"multipart/form-data; boundary={mark}",
+            "Cookie": self._cookie,
+            "X-Xsrftoken": self._cookie.partition("=")[2],
+        }
+        body = f"{head}\r\n".encode() + data + f"\r\n--{mark}--\r\n".encode()
+        whole = address if address.startswith("http") else f"{self.url}{address}"
+        sent = urllib.request.Request(whole, data=body, headers=headers, method="PUT")
+        urllib.request.urlopen(sent, timeout=120).close()
+
     async def press(self, label: str, timeout: float = 60.0) -> float:
         """Press a button."""
         return await self._rerun({self.widgets[label]: ("trigger_value", True)}, timeout)
@@ -170,7 +210,9 @@ class Visitor:
         state.context_info.url = f"{self.url}/{self._page}"
         for name, (kind, value) in states.items():
             widget = state.widget_states.widgets.add(id=name)
-            if kind.endswith("_array_value"):
+            if kind == "file_uploader_state_value":
+                widget.file_uploader_state_value.CopyFrom(value)
+            elif kind.endswith("_array_value"):
                 getattr(widget, kind).data.extend(value)
             else:
                 setattr(widget, kind, value)
@@ -199,6 +241,9 @@ class Visitor:
                     self._finished.set()
             elif kind == "new_session":
                 self._parts = set()
+                self._session = message.new_session.initialize.session_id or self._session
+            elif kind == "file_urls_response":
+                self._addresses.put_nowait(message.file_urls_response)
             elif kind == "navigation":
                 self._hash = (
                     message.navigation.page_script_hash
@@ -241,7 +286,7 @@ class Visitor:
             self.texts.append(element.markdown.body)
         elif kind == "progress":
             self.texts.append(element.progress.text)
-        elif kind in ("slider", "button"):
+        elif kind in ("slider", "button", "file_uploader"):
             found = getattr(element, kind)
             self.widgets[found.label] = found.id
             if kind == "slider" and found.options:
