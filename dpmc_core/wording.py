@@ -8,7 +8,7 @@ import math
 import re
 from typing import Any
 
-__all__ = ["counted", "csv_text", "finite", "three"]
+__all__ = ["counted", "csv_text", "finite", "not_computed", "three"]
 
 # a cell that a spreadsheet would compute, where it is no number
 _FORMULA = re.compile(r"[=+\-@\t\r\n|%]")
@@ -64,8 +64,15 @@ def csv_text(frame: Any, *, index: bool = False) -> str:
     >>> csv_text(pd.DataFrame({"user": ["=1+1", "-5", "@SUM(A1)", "ann"], "n": [1, -2, 3, 4]}))
     "user,n\\n'=1+1,1\\n-5,-2\\n'@SUM(A1),3\\nann,4\\n"
     """
-    shown = frame.map(_only_shown).rename(columns=_only_shown)
+    shown = not_computed(frame)
     return str((shown.rename(index=_only_shown) if index else shown).to_csv(index=index))
+
+
+def not_computed(frame: Any) -> Any:
+    """A pandas ``frame`` whose cells and columns no spreadsheet computes, if it is saved as CSV
+    from where it is shown.
+    """
+    return frame.map(_only_shown).rename(columns=_only_shown)
 
 
 def _only_shown(cell: Any) -> Any:

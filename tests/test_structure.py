@@ -207,3 +207,89 @@ def test_the_table_of_parameters_is_the_declarations() -> None:
     from dpmc_core.experiments.parameter_table import table
 
     assert (ROOT / "docs" / "parameters.md").read_text() == table()
+
+
+# where words of a visitor's data come from; "str" is of an exception, which may quote them
+STRANGE = {"user_label", "item_label", "labels", "notes", "doubts", "texts"}
+# what makes them plain, counts or computes with them, or does not read Markdown
+HARMLESS = {"plain", "said", "not_computed", "len", "set", "any", "bool", "text", "learned_words"}
+MARKDOWN = {
+    *("markdown", "caption", "info", "warning", "error", "success", "write", "title", "header"),
+    *("subheader", "metric", "expander", "popover", "page_link", "button", "toast", "notice"),
+    *("points", "spinner", "progress"),
+}
+# elsewhere: by file, what they are there
+KNOWN = {
+    "completion/charts.py": "cells of a table, through not_computed, by top_ten",
+    "completion/recommend_view.py": "cells of a table, through not_computed",
+}
+
+
+@pytest.mark.parametrize("path", PARTS, ids=name_of)
+def test_a_strangers_words_are_made_plain(path: Path) -> None:
+    """Where Markdown is read a name may be a link, a picture that is fetched, or a formula.
+
+    Followed from where they come from through the variables of a file into what reads Markdown.
+    """
+    if any(str(path).endswith(known) for known in KNOWN):
+        return
+    tree, strange = ast.parse(path.read_text()), set[str]()
+    for _ in range(3):  # variables made of others
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Assign | ast.AnnAssign | ast.For | ast.comprehension):
+                value = node.iter if isinstance(node, ast.For | ast.comprehension) else node.value
+                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+                if value is not None and _strange(value, strange):
+                    strange |= {
+                        name.id
+                        for target in targets
+                        for name in ast.walk(target)
+                        if isinstance(name, ast.Name)
+                    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and _called(node) in MARKDOWN:
+            for given in (*node.args, *(k.value for k in node.keywords)):
+                assert not _strange(given, strange), f"{path.name}:{node.lineno}"
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("st.caption(note)", True),
+        ("st.error(str(error))", True),
+        ("st.markdown(f'**{one.labels[0]}**')", True),
+        ("st.info('a' + train.user_label(3))", True),
+        ("points(note for note in notes)", True),
+        ("st.caption(plain(note))", False),
+        ("points(controls.plain(note) for note in one.notes)", False),
+        ("st.metric(len(one.labels))", False),
+    ],
+)
+def test_the_test_of_strange_words_finds_them(line: str, found: bool) -> None:
+    (made,) = ast.parse(line).body
+    assert isinstance(made, ast.Expr)
+    assert isinstance(made.value, ast.Call)
+    assert _strange(made.value.args[0], {"note"}) is found
+
+
+def _called(node: ast.Call) -> str:
+    return ast.unparse(node.func).rpartition(".")[2]
+
+
+def _strange(node: ast.AST, names: set[str]) -> bool:
+    """Whether an expression holds such words, not made harmless within it."""
+    if isinstance(node, ast.Call):
+        through = node.args[0] if _called(node) == "map" else node.func
+        if ast.unparse(through).rpartition(".")[2] in HARMLESS:
+            return False
+        if _called(node) == "str" and ast.unparse(node) == "str(error)":
+            return True
+    if isinstance(node, ast.Attribute) and node.attr in STRANGE:
+        return True
+    if isinstance(node, ast.Name) and node.id in names:
+        return True
+    if isinstance(node, ast.GeneratorExp | ast.ListComp):
+        return _strange(node.elt, names)
+    if isinstance(node, ast.IfExp):  # what is asked is not shown
+        return any(_strange(child, names) for child in (node.body, node.orelse))
+    return any(_strange(child, names) for child in ast.iter_child_nodes(node))

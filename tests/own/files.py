@@ -2,7 +2,7 @@
 
 import io
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pandas as pd
@@ -63,7 +63,7 @@ def pictures_zip(count: int = 8, **options: object) -> bytes:
     return zipped({f"class {k % 2}/{k}.png": one for k, one in enumerate(made)})
 
 
-def documents_zip(count: int = 8) -> bytes:
+def documents_zip(count: int = 8, folders: Sequence[str] = "ab") -> bytes:
     words = [
         a + b
         for a in ("lan", "mor", "tis", "vek", "pol")
@@ -71,7 +71,10 @@ def documents_zip(count: int = 8) -> bytes:
     ]
     rng = np.random.default_rng(0)
     return zipped(
-        {f"{'ab'[k % 2]}/{k}.txt": " ".join(rng.choice(words, 9)).encode() for k in range(count)}
+        {
+            f"{folders[k % len(folders)]}/{k}.txt": " ".join(rng.choice(words, 9)).encode()
+            for k in range(count)
+        }
     )
 
 

@@ -14,6 +14,7 @@ import pandas as pd
 from dpmc_core.datasets import Ratings
 from dpmc_core.experiments import RunResult
 from dpmc_core.metrics import clipped, top_items
+from dpmc_core.wording import not_computed
 from pages.parts.ui import figure_cache as drawn_once
 from pages.parts.ui.figures import IDENTITY, Drawn, Label, figure, label_end, label_ends, level
 from pages.parts.ui.pictures import heat_map
@@ -246,7 +247,7 @@ def top_ten(results: Sequence[Named], user: int) -> pd.DataFrame:
         columns[named.label] = entries + [""] * (10 - len(entries))
     frame = pd.DataFrame(columns)
     frame.insert(0, "rank", np.arange(1, 11))
-    return frame
+    return not_computed(frame)
 
 
 def top_entries(result: RunResult, user: int) -> list[tuple[int, str]]:

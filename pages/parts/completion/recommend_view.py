@@ -14,7 +14,7 @@ import streamlit as st
 
 from dpmc_core.experiments import RecommendResult, RunSpec, run
 from dpmc_core.metrics import RECALL_AT, top_items
-from dpmc_core.wording import three
+from dpmc_core.wording import not_computed, three
 from pages.parts.completion.compare_view import protection, title_of
 from pages.parts.server import jobs
 from pages.parts.ui import controls
@@ -206,7 +206,7 @@ def one_user(results: Results) -> None:
     frame = pd.DataFrame({k: v + [""] * (longest - len(v)) for k, v in columns.items()})
     frame.insert(0, "rank", range(1, longest + 1))
     st.dataframe(
-        frame,
+        not_computed(frame),
         hide_index=True,
         width="stretch",
         alt=f"Ten best items for held-out person {place + 1}.",

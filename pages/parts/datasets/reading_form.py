@@ -12,6 +12,7 @@ from dpmc_core.datasets.own import Preview
 from dpmc_core.datasets.own.images import ORDERS, ROWS
 from dpmc_core.datasets.own.tables import LAYOUTS, TWICE, ZEROS
 from dpmc_core.datasets.own.texts import PARTS
+from dpmc_core.wording import not_computed
 from pages.parts.ui import controls
 
 __all__ = ["choices"]
@@ -32,7 +33,7 @@ def choices(kind: str, preview: Preview, file_id: str) -> dict[str, Any]:
         tall = _ROW_PIXELS * (len(preview.head) + 1) + 2
         with st.container(height=tall, border=False):
             st.dataframe(
-                preview.head,
+                not_computed(preview.head),
                 hide_index=True,
                 width="stretch",
                 height=tall,

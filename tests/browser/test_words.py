@@ -1,0 +1,112 @@
+"""A stranger's words wherever they can stand: nothing of them is drawn, linked or fetched."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import FilePayload, Page, expect
+
+from tests.browser.test_app import opened, ready
+from tests.browser.test_own_data import STRANGE
+from tests.own.files import documents_zip, long_csv, picture, zipped
+
+pytestmark = pytest.mark.browser
+WORDS = " ".join(STRANGE)
+# archives take no colon in a name, and a stroke begins another folder
+FOLDERS = (
+    "![x](evil.png)",
+    "[free](evil.example)",
+    "www.evil.example",
+    "mail@evil.example",
+    "<img src=evil.png>",
+    "<b>bold<s>",
+    "**b** _i_ ~~s~~ `c`",
+    "$x^2$ $$y$$",
+    "&lt;i&gt; &#33;",
+)
+# what none of them may become, looked for in the page's own part
+MADE = (
+    'a[href*="evil" i], img[src*="evil" i], a[href^="mailto"], .katex, '
+    '[data-testid="stMain"] b, [data-testid="stMain"] s'
+)
+
+
+@pytest.fixture
+def asked(page: Page) -> Iterator[list[str]]:
+    """Addresses that the page asks for; at the end none is a stranger's."""
+    found: list[str] = []
+    page.on("request", lambda request: found.append(request.url))
+    dialogs: list[str] = []
+    page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
+    yield found
+    assert not [url for url in found if "evil" in url.lower()]
+    assert dialogs == []
+    assert page.locator(MADE).count() == 0, page.locator(MADE).first.evaluate("e => e.outerHTML")
+
+
+def bring(page: Page, app_url: str, holds: str, name: str, data: bytes) -> None:
+    page.goto(f"{app_url}/datasets?d_view=own&d_holds={holds}")
+    ready(page)
+    file: FilePayload = {"name": name, "mimeType": "application/octet-stream", "buffer": data}
+    page.locator('input[type="file"]').set_input_files(file)
+    read = page.get_by_text("can be chosen on every page")
+    expect(read.or_(page.get_by_role("alert")).first).to_be_visible(timeout=60_000)
+    ready(page)
+
+
+def test_names_of_files(page: Page, app_url: str, asked: list[str]) -> None:
+    """Refused and read ones: their names stand in the refusal, and beside the field."""
+    for k in range(3):
+        name = " ".join(STRANGE[k::3]).replace("/", "∕").replace("\\", "")[:120]
+        bring(page, app_url, "ratings", f"{name}.csv", b"\x80\x04nothing")
+        expect(page.get_by_text("is a Python pickle")).to_be_visible()
+    bring(page, app_url, "ratings", f"{name}.csv", long_csv(12, 9))
+    expect(page.get_by_text("can be chosen on every page")).to_be_visible()
+
+
+def test_names_of_columns_values_and_what_is_asked_about_them(
+    page: Page, app_url: str, asked: list[str]
+) -> None:
+    """In the select boxes, the first rows, the notes, the questions and the refusals."""
+    quoted = [f'"{words[:70]}"'.replace("\n", " ") for words in STRANGE]
+    stars = [[k * (c + 1) % 5 + 1 for c in range(len(quoted) - 1)] for k in range(30)]
+    rows = [",".join(map(str, [f"u{k}", *row, sum(row)])) for k, row in enumerate(stars)]
+    table = "\n".join([",".join(["user", *quoted]), *rows])
+    bring(page, app_url, "ratings", "wide.csv", table.encode())
+    # the last column sums up the others, and is called by one of the words
+    expect(page.get_by_text("counts or sums up the other")).to_be_visible()
+    opened(page, "Users are named in")
+    page.get_by_role("option", name=re.compile("free")).first.click()
+    ready(page)
+    long = "\n".join(
+        ["user,item,rating", *(f"u{k},i{k % 7},{k % 5 + 1}" for k in range(60)), f'u1,i9,"{WORDS}"']
+    )
+    bring(page, app_url, "ratings", "notes.csv", long.encode())
+    expect(page.get_by_text("is no finite number")).to_be_visible()
+    page.get_by_role("textbox", name="Codes for “not rated”").fill(WORDS)
+    page.get_by_role("textbox", name="Codes for “not rated”").press("Enter")
+    expect(page.get_by_text("at most 20 numbers with commas")).to_be_visible()
+
+
+def test_names_of_folders_as_classes_of_documents(
+    page: Page, app_url: str, asked: list[str]
+) -> None:
+    bring(page, app_url, "documents", "classes.zip", documents_zip(36, FOLDERS))
+    page.get_by_role("link", name="Use it on the Factorization page").click()
+    ready(page)
+    page.locator(".st-key-go button").click()
+    expect(page.get_by_text("Class in the data:")).to_be_visible(timeout=90_000)
+    for number in (2, 3):
+        page.get_by_label("Document", exact=True).fill(str(number))
+        page.get_by_label("Document", exact=True).press("Enter")
+        ready(page)
+
+
+def test_names_of_members_and_folders_of_pictures(
+    page: Page, app_url: str, asked: list[str]
+) -> None:
+    files = {f"{FOLDERS[k % len(FOLDERS)]}/{k}.png": picture(seed=k) for k in range(16)}
+    bring(page, app_url, "images", "faces.zip", zipped(files))
+    broken = {**files, f"{' '.join(FOLDERS)}.png": b"no picture"}
+    bring(page, app_url, "images", "faces.zip", zipped(broken))
+    expect(page.get_by_text("is no PNG or JPEG picture")).to_be_visible()
