@@ -260,6 +260,8 @@ def _pixels(name: str, opened: Image.Image, side: int) -> NDArray[np.float64]:
                 opened = Image.fromarray(
                     (np.asarray(opened, dtype=np.float64) / 257).round().astype(np.uint8)
                 )
+            if opened.mode == "P":  # straight to grey Pillow warns of transparent colours
+                opened = opened.convert("RGBA")
             grey = opened.convert("L")
             return _resized(grey, side) if side else np.asarray(grey, dtype=np.float64) / 255
         except _DAMAGED as error:

@@ -179,6 +179,8 @@ def _codes(values: NDArray[np.float64]) -> tuple[float, ...]:
             if end not in CODES or times < max(3, 0.002 * values.size) or not others.size:
                 continue
             low, high = others.min(), others.max()
+            if low == high:  # nothing would be left to learn from
+                continue
             away = max(end - high, low - end)
             if away > max(high - low, 3) or (end < 0 <= low and high >= 3):
                 found.append(float(end))

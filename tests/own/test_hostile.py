@@ -1,0 +1,55 @@
+"""Kinds of hostile and mistaken files, read in a process that may take what the app's may."""
+
+import re
+import time
+import warnings
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+
+from dpmc_core.datasets import own
+from dpmc_core.errors import DPMCError
+from dpmc_core.experiments.worker.share import Share
+from tests.own.hostile import HOSTILE
+
+
+def what_becomes_of_them(folder: str) -> dict[str, str]:
+    """By kind of file: "read", or what was said of it; anything else fails."""
+    Share(memory=2000).take()
+    found = {}
+    for name, (kind, file, make) in HOSTILE.items():
+        data = make(Path(folder))
+        began = time.process_time()
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            try:
+                own.inspect(kind, file, data)
+                made = own.read(kind, file, data)
+                found[name] = "read"
+                for note in (*made.notes, *made.doubts):
+                    assert "\n" not in note, (name, note)
+            except DPMCError as error:
+                found[name] = str(error)
+            except MemoryError:
+                found[name] = "It takes more memory than is allowed."  # as the app says
+            except Exception as error:  # noqa: BLE001
+                found[name] = f"UNEXPECTED {type(error).__name__}: {error}"
+        if time.process_time() - began > 40:  # the app allows 20 s for both
+            found[name] = f"UNEXPECTED: {time.process_time() - began:.0f} s"
+    return found
+
+
+def test_each_ends_in_a_set_or_a_sentence(tmp_path: Path) -> None:
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as apart:
+        found = apart.submit(what_becomes_of_them, str(tmp_path)).result()
+    assert found.keys() == HOSTILE.keys()
+    bad = {
+        name: said[:300]
+        for name, said in found.items()
+        if said != "read"
+        and (not re.fullmatch(r"[^\n]{20,700}", said) or said.startswith("UNEXPECTED"))
+    }
+    assert bad == {}
+    # unusual, and yet right
+    for name in ("pictures_of_a_palette_with_holes", "pictures_of_four_inks", "codes_everywhere"):
+        assert found[name] == "read", found[name]
