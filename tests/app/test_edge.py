@@ -135,6 +135,14 @@ def test_connections_may_be_opened_from_where_the_settings_say() -> None:
     assert not edge.may_open("https://a.org:1", "b", ("https://a.org",))
 
 
+def test_who_turns_the_question_off_is_heard(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hosts of apps whose proxies pass on another name do that."""
+    given = {"server.enableCORS": False, "server.corsAllowedOrigins": []}
+    monkeypatch.setattr(edge.config, "get_option", given.__getitem__)
+    foreign = {"host": "inside", "origin": "https://outside"}
+    assert answer("/_stcore/stream", "websocket", **foreign)["type"] == "websocket.accept"
+
+
 def test_the_servers_figures_stay_in_the_house(monkeypatch: pytest.MonkeyPatch) -> None:
     path = "/lab/_stcore/metrics"
     assert answer(path)["status"] == 404

@@ -48,7 +48,10 @@ class Edge:
     async def _connection(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = Headers(scope=scope)
         origin, host = headers.get("origin"), headers.get("host", "")
-        if may_open(origin, host, tuple(config.get_option("server.corsAllowedOrigins"))):
+        allowed = not config.get_option("server.enableCORS") or may_open(
+            origin, host, tuple(config.get_option("server.corsAllowedOrigins"))
+        )
+        if allowed:
             await self._app(scope, receive, send)
             return
         logs.note("refused", origin=str(origin)[:200], host=host[:200])
