@@ -62,7 +62,10 @@ def test_the_size_that_is_known_before_is_no_more_than_what_comes(
     changes: dict[str, object], rank: int
 ) -> None:
     spec = RunSpec.of(**changes, rank=rank)
-    assert spec.model_megabytes <= len(pickle.dumps(run(spec))) / 1e6
+    size = len(pickle.dumps(run(spec))) / 1e6
+    assert 0 < spec.model_megabytes <= size
+    if rank == 30 and spec.task == "rate":  # and where factors are most of it, not much less
+        assert spec.model_megabytes > 0.1 * size
 
 
 def test_the_largest_link_is_refused_before_it_runs() -> None:

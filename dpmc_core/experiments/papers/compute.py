@@ -45,7 +45,7 @@ __all__ = [
 ]
 
 RESULTS = paths.RESULTS / "papers"
-_ROOT = 20_261_121  # the seed of all seeds
+_ROOT = 20_261_121  # the master seed
 FORMAT = 1
 
 

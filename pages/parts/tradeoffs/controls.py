@@ -194,7 +194,7 @@ def form() -> Form:
         amounts = controls.numbers(label, f"t_{by}_{protect}", _LIMITS[by], usual_amounts, 8)
     st.subheader("Seed")
     seeds = declared.box("sweep_seeds", "t_seeds")
-    seed = declared.box("seed", "t_seed", label="Seed of all seeds")
+    seed = declared.box("seed", "t_seed", label="Master seed")
     with st.expander("More", key="t-more"):
         base = _numbers(dataset, sound, vary)
     grid: dict[str, Any] = {

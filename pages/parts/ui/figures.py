@@ -43,7 +43,7 @@ class Identity:
     marker: str
 
 
-# Okabe & Ito's colours, told apart by the colour-blind; dash and marker tell without colour. In the
+# Okabe & Ito's colours, safe for the colour-blind; dash and marker differ without colour. In the
 # order of ``mechanisms.FAMILIES``, so a new family takes the next
 _LOOKS = (
     ("#0072B2", "solid", "circle"),
