@@ -463,14 +463,16 @@ def test_a_server_warms_up_once(monkeypatch: pytest.MonkeyPatch) -> None:
     begun: list[str] = []
     monkeypatch.setattr(warm.runtime, "exists", lambda: True)
     monkeypatch.setattr(warm.jobs, "workers_start", lambda: begun.append("workers"))
-    monkeypatch.setattr(warm, "_settle", lambda: begun.append("settle"))
+    monkeypatch.setattr(warm, "_prepare", lambda: begun.append("prepare"))
+    monkeypatch.setattr(warm, "_tidy", lambda: begun.append("tidy"))
     warm._warmed.cache_clear()
     try:
         for _ in range(3):
             warm.warm()
-        names = {t for t in threading.enumerate() if t.name == "dpmc-settle"}
-        for thread in names:
-            thread.join(10)
-        assert begun == ["workers", "settle"]
+        for thread in threading.enumerate():
+            if thread.name in ("dpmc-prepare", "dpmc-tidy"):
+                thread.join()
+        assert begun[0] == "workers"
+        assert sorted(begun[1:]) == ["prepare", "tidy"]
     finally:
         warm._warmed.cache_clear()

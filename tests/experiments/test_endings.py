@@ -14,8 +14,8 @@ import pytest
 
 from dpmc_core.cli.main import main
 from dpmc_core.errors import DataError
-from dpmc_core.experiments import RunSpec
-from dpmc_core.experiments.store.records import key_of
+from dpmc_core.experiments import RunSpec, run
+from dpmc_core.experiments.store.records import key_of, record_of
 from dpmc_core.experiments.store.store import RunStore, StoreError
 from dpmc_core.experiments.sweeps.sweep import make_all
 from dpmc_core.paths import read_file
@@ -150,5 +150,12 @@ def test_a_store_that_can_only_be_read_is_read(
         assert store.count() == 1
         assert set(store.find([key_of(spec)])) == {key_of(spec)}
         with pytest.raises(StoreError, match=r"could not be kept.*may not write there"):
+            store.add(record_of(run(other)))
+        monkeypatch.setattr(
+            "dpmc_core.experiments.sweeps.sweep.run_single_threaded", None
+        )  # nothing is run in vain
+        with pytest.raises(StoreError, match=r"could not be written.*may not write there"):
             list(make_all({key_of(other): other}, store, jobs=1))
+        made = list(make_all({key_of(spec): spec}, store, jobs=1))
+        assert made[-1].done == 1  # nothing is missing, so nothing has to be written
     assert sorted(tmp_path.iterdir()) == before

@@ -41,9 +41,8 @@ _AT_ONCE = 500  # keys in one question
 # of a record, by its names for them
 _FIELDS = tuple(column.label(column.key) for column in RUNS.c if column.name != "id")
 
-for (
-    _name
-) in FILTERS:  # covering indexes: a page asks which values there are, and how many runs have each
+# covering indexes: a page asks which values there are, and how many runs have each
+for _name in FILTERS:
     sa.Index(f"dpmc_runs_{_name}", RUNS.c[_name])
 
 
@@ -69,9 +68,8 @@ class RunStore:
         given = str(default_place() if where is None else where)
         try:
             url = sa.make_url(given) if "://" in given else sa.URL.create("sqlite", database=given)
-            shown = url.set(query={}).render_as_string(
-                hide_password=True
-            )  # a query may hold a password too
+            # a query may hold a password too
+            shown = url.set(query={}).render_as_string(hide_password=True)
             self.place = shown if "://" in given else given
             file = (
                 Path(url.database) if url.get_backend_name() == "sqlite" and url.database else None
@@ -135,6 +133,12 @@ class RunStore:
                     return False
                 raise
         return True
+
+    def check_writable(self) -> None:
+        """Raise ``StoreError`` where nothing could be kept; nothing changes."""
+        with self._told("written"), self._engine.connect() as connection:
+            connection.execute(ABOUT.update().values(version=ABOUT.c.version))
+            connection.rollback()
 
     def count(self, where: Mapping[str, Sequence[str]] | None = None) -> int:
         """How many runs there are.
@@ -244,9 +248,8 @@ class RunStore:
     def _make(self) -> None:
         with self._engine.begin() as connection:
             if self._engine.dialect.name == "sqlite":
-                connection.exec_driver_sql(
-                    "BEGIN IMMEDIATE"
-                )  # two first visitors must not both make the tables
+                # two first visitors must not both make the tables
+                connection.exec_driver_sql("BEGIN IMMEDIATE")
             METADATA.create_all(connection)
             if connection.scalar(sa.select(sa.func.count()).select_from(ABOUT)) == 0:
                 connection.execute(ABOUT.insert().values(version=STORE_VERSION))

@@ -11,6 +11,8 @@ __all__ = ["PassingRuns", "Runs"]
 class Runs(Protocol):
     """Where finished runs are kept: what a sweep asks of it."""
 
+    def check_writable(self) -> None: ...
+
     def add(self, record: Record) -> bool: ...
 
     def have(self, keys: Iterable[str]) -> set[str]: ...
@@ -23,6 +25,9 @@ class PassingRuns:
 
     def __init__(self) -> None:
         self._records: dict[str, Record] = {}
+
+    def check_writable(self) -> None:
+        """See ``RunStore.check_writable``."""
 
     def add(self, record: Record) -> bool:
         """See ``RunStore.add``."""

@@ -90,8 +90,8 @@ def sweep(
     Runs that end in an error of their own (an overflow) are kept with its sentence. A worker that
     dies takes no finished run with it, and its unfinished ones are made again. Raises
     ``ParameterError``; ``SweepError`` where no scheduler answers, its workers cannot run this, or
-    workers die again and again; ``StoreError`` where a run cannot be kept, which is then in the
-    file that the message names.
+    workers die again and again; ``StoreError`` where nothing can be kept, before any run, or where
+    a run cannot be, which is then in the file that the message names.
     """
     yield from make_all(
         {key: run.spec for key, run in _keyed(spec)},
@@ -117,6 +117,8 @@ def make_all(
     with connected(scheduler) as client:
         started = time.perf_counter()
         missing = specs.keys() - store.have(specs)
+        if missing:
+            store.check_writable()
         before = done = len(specs) - len(missing)
         failures = 0
 

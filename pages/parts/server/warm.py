@@ -46,10 +46,12 @@ def warm() -> None:
 @lru_cache(maxsize=1)
 def _warmed() -> None:
     jobs.workers_start()
-    threading.Thread(target=_settle, name="dpmc-settle", daemon=True).start()
+    # apart: whatever stops the one, visits that are over are let go
+    for work, name in ((_prepare, "dpmc-prepare"), (_tidy, "dpmc-tidy")):
+        threading.Thread(target=work, name=name, daemon=True).start()
 
 
-def _settle() -> None:
+def _prepare() -> None:
     with suppress(ImportError, RuntimeError):  # a server that stops meanwhile needs none of this
         for module in pkgutil.walk_packages(pages.parts.__path__, "pages.parts."):
             importlib.import_module(module.name)
@@ -58,6 +60,9 @@ def _settle() -> None:
         with suppress(DPMCError):
             for name in _AHEAD:
                 importlib.import_module(name).make_ahead()
+
+
+def _tidy() -> None:
     while True:
         time.sleep(_TIDY_SECONDS)
         _forget_sessions()

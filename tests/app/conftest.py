@@ -1,0 +1,20 @@
+"""Pages in this process have no server around them."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from pages.parts.server import warm
+
+
+@pytest.fixture(scope="session", autouse=True)
+def nothing_in_the_background() -> Iterator[None]:
+    """A server loads the code of all pages in a thread.
+
+    Here that thread would meet the filters of warnings as pytest sets them for each test: a package
+    that silences a warning of its own while it is imported finds it an error now and then.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(warm, "_prepare", lambda: None)
+        patch.setattr(warm, "_tidy", lambda: None)
+        yield
