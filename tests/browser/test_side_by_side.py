@@ -1,0 +1,91 @@
+"""Two visitors at once, in one server and real browsers: neither meets what the other chooses."""
+
+import re
+from collections.abc import Callable, Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.test_app import METRIC, laid_out, ready
+from tests.browser.test_words import bring
+from tests.own.files import long_csv
+
+pytestmark = pytest.mark.browser
+LARGE = "n_users=200000&n_items=200000&observed=0.0001&rank=256&iterations=1"
+LONG = "dataset=skewed&n_users=2500&n_items=1500&n_ratings=300000&rank=64&iterations=500"
+COLOURS = """() => [...new Set([...document.querySelectorAll('.js-plotly-plot text')]
+    .map(text => getComputedStyle(text).fill))].sort()"""
+
+
+@pytest.fixture
+def visitor(browser: Browser) -> Iterator[Callable[..., Page]]:
+    """Opens the app as somebody else each time."""
+    contexts = []
+
+    def come(**browser_settings: object) -> Page:
+        contexts.append(
+            browser.new_context(viewport={"width": 1440, "height": 900}, **browser_settings)  # type: ignore[arg-type]
+        )
+        page = contexts[-1].new_page()
+        page.set_default_timeout(30_000)
+        return page
+
+    yield come
+    for context in contexts:
+        context.close()
+
+
+def test_a_theme_colours_ones_own_figures(app_url: str, visitor: Callable[..., Page]) -> None:
+    def colours(scheme: str) -> list[str]:
+        page = visitor(color_scheme=scheme)
+        page.goto(f"{app_url}/mechanisms")
+        page.locator(".js-plotly-plot text").first.wait_for(state="attached")
+        laid_out(page, scheme, 1440)
+        found: list[str] = page.evaluate(COLOURS)
+        return found
+
+    before, dark, after = colours("light"), colours("dark"), colours("light")
+    assert before == after
+    assert not set(before) & set(dark)
+
+
+def test_files_keep_apart(app_url: str, visitor: Callable[..., Page]) -> None:
+    """One brings so much that it is read in the slow line, the other little; each sees theirs."""
+    one, other = visitor(), visitor()
+    much = long_csv(40_000, 300)
+    assert len(much) > 4_000_000
+    bring(one, app_url, "ratings", "much.csv", much)
+    bring(other, app_url, "ratings", "little.csv", long_csv(30, 12))
+    for mine, theirs, page in (("much", "little", one), ("little", "much", other)):
+        expect(page.get_by_text("can be chosen on every page that takes ratings")).to_be_visible()
+        expect(page.get_by_text(f"{mine}.csv").first).to_be_visible()
+        expect(page.get_by_text(f"{theirs}.csv")).to_have_count(0)
+    other.get_by_role("button", name="Remove", exact=True).click()
+    expect(other.get_by_text("can be chosen on every page")).to_have_count(0)
+    expect(one.get_by_text("can be chosen on every page that takes ratings")).to_be_visible()
+
+
+def test_runs_keep_apart(app_url: str, visitor: Callable[..., Page]) -> None:
+    """One asks for more than may be held, and then for a long run; the other's run ends, and stays
+    when the first is cancelled.
+    """
+    one, other = visitor(), visitor()
+    one.goto(f"{app_url}/completion?{LARGE}")
+    ready(one)
+    one.get_by_role("button", name="Run").click()
+    expect(one.get_by_text(re.compile("The results would take [0-9,]+ MB"))).to_be_visible()
+    one.goto(f"{app_url}/completion?{LONG}")
+    ready(one)
+    one.get_by_role("button", name="Run").click()
+    cancel = one.get_by_role("button", name="Cancel")
+    expect(cancel).to_be_visible()
+    other.goto(f"{app_url}/completion?rank=6&iterations=8&seed=3&run=1")
+    expect(other.get_by_text("Example", exact=True)).to_have_count(0)
+    expect(other.locator(METRIC)).to_have_count(2, timeout=90_000)
+    expect(other.get_by_role("button", name="Cancel")).to_have_count(0)
+    found = other.locator(METRIC).all_inner_texts()
+    cancel.click()
+    expect(one.get_by_text(re.compile("Cancelled"))).to_be_visible()
+    ready(other)
+    expect(other.locator(METRIC)).to_have_text(found)
+    expect(other.get_by_text("Cancelled")).to_have_count(0)
