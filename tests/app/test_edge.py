@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -93,15 +94,48 @@ def test_a_frame_without_a_word_is_told_that_it_is_one() -> None:
     for kind in ("iframe", "frame", "embed", "object"):
         sent = answer("/mechanisms", query="m_alpha=2", sec_fetch_dest=kind)
         assert sent["status"] == 307
-        assert sent["headers"]["location"] == "/mechanisms?m_alpha=2&embed=true"
-    assert answer("/", sec_fetch_dest="iframe")["headers"]["location"] == "/?embed=true"
+        assert sent["headers"]["location"] == "?m_alpha=2&embed=true"
+    assert answer("/", sec_fetch_dest="iframe")["headers"]["location"] == "?embed=true"
     told = answer("/", query="embed=false&embed=true", sec_fetch_dest="iframe")
     assert told["status"] == 200
     assert answer("/", sec_fetch_dest="document")["status"] == 200
-    # an address is never another server's
-    assert answer("//evil.org/x", sec_fetch_dest="iframe")["headers"]["location"].startswith(
-        "/evil.org"
-    )
+    # whatever the path: it is never another server's, and stays where a proxy strips its beginning
+    assert answer("//evil.org/x", sec_fetch_dest="iframe")["headers"]["location"] == "?embed=true"
+
+
+def test_what_is_refused_is_noted_but_fills_no_log(monkeypatch: pytest.MonkeyPatch) -> None:
+    noted: list[dict[str, Any]] = []
+    monkeypatch.setattr(edge.logs, "note", lambda _, **facts: noted.append(facts))
+
+    async def dropped(message: Any) -> None:
+        pass
+
+    headers = [(b"origin", b'https://evil.org/"}\x1b' + b"x" * 999), (b"host", b"lab.org")]
+    app = edge.Edge(behind)
+    for _ in range(9):
+        scope = {"type": "websocket", "path": "/", "query_string": b"", "headers": headers}
+        asyncio.run(app(scope, dropped, dropped))  # type: ignore[arg-type]
+    app._noted -= edge._BETWEEN_NOTES
+    asyncio.run(app(scope, dropped, dropped))  # type: ignore[arg-type]
+    assert [facts["connections"] for facts in noted] == [1, 9]
+    assert noted[0]["origin"] == "https://evil.org/???" + "x" * 80
+    assert noted[0]["host"] == "lab.org"
+
+
+def test_without_the_cookie_files_are_taken_only_where_none_is_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    visit = SimpleNamespace(headers={"host": "lab"}, cookies={}, is_embedded=False)
+    monkeypatch.setattr(edge.st, "context", visit)
+    given = {"server.enableXsrfProtection": True}
+    monkeypatch.setattr(edge.config, "get_option", given.__getitem__)
+    assert (edge.takes_files(), edge.in_another_site()) == (False, True)
+    visit.cookies = {"_streamlit_xsrf": "2|a"}
+    assert (edge.takes_files(), edge.in_another_site()) == (True, False)
+    visit.cookies, given["server.enableXsrfProtection"] = {}, False
+    assert (edge.takes_files(), edge.in_another_site()) == (True, False)
+    visit.is_embedded = True
+    assert (edge.takes_files(), edge.in_another_site()) == (True, True)
 
 
 def test_connections_are_opened_by_the_apps_own_pages() -> None:

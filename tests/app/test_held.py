@@ -84,6 +84,10 @@ def job(box: Box, kind: str, megabytes: float, *, state: str = "done") -> Job:
     return made
 
 
+def kinds(box: Box) -> list[str]:
+    return sorted(k for k in ("run", "factors", "audit") if box.standing(k) is not None)
+
+
 @pytest.fixture
 def caps(monkeypatch: pytest.MonkeyPatch) -> None:
     gc.collect()
@@ -98,11 +102,11 @@ def test_the_oldest_results_of_a_visit_go_first() -> None:
     job(box, "run", 40)
     job(box, "factors", 40)
     third = job(box, "audit", 50)
-    assert list(box.jobs) == ["factors", "audit"]
+    assert kinds(box) == ["audit", "factors"]
     assert "were let go" in third.let_go
     again = job(box, "audit", 50)  # in the place of the former one of its kind
-    assert list(box.jobs) == ["factors", "audit"]
-    assert box.jobs["audit"] is again
+    assert kinds(box) == ["audit", "factors"]
+    assert box.current("audit") is again
     assert held.RESULTS.megabytes <= 100
 
 
@@ -112,7 +116,56 @@ def test_a_job_that_goes_on_is_not_let_go() -> None:
     going = job(box, "run", 60, state="running")
     with pytest.raises(DPMCError, match="would take 110 MB, and at most 100 MB are held"):
         job(box, "factors", 50)
-    assert box.jobs["run"] is going
+    assert box.current("run") is going
+
+
+@pytest.mark.usefixtures("caps")
+def test_what_finds_no_room_takes_nothing_away() -> None:
+    box = Box()
+    done = job(box, "run", 40)
+    job(box, "audit", 60, state="running")
+    with pytest.raises(DPMCError, match="would take 150 MB, and at most 100 MB are held"):
+        job(box, "factors", 90)  # not even without the run
+    assert box.standing("run") is done
+    assert held.RESULTS.of(done) == 40
+    other, mine = Box(), Box()
+    job(other, "run", 100)
+    kept = job(mine, "run", 45)
+    with pytest.raises(DPMCError, match="those of all visitors together"):
+        job(mine, "audit", 100)
+    assert mine.standing("run") is kept
+    assert mine.current("audit").let_go == ""  # type: ignore[union-attr]
+
+
+@pytest.mark.usefixtures("caps")
+def test_where_all_visits_leave_no_room_ones_own_older_results_make_it() -> None:
+    boxes = [Box() for _ in range(3)]
+    job(boxes[0], "run", 100)
+    job(boxes[1], "run", 100)
+    job(boxes[2], "run", 45)
+    again = job(boxes[2], "run", 50)
+    assert boxes[2].standing("run") is again
+    assert held.RESULTS.megabytes == 250
+
+
+@pytest.mark.usefixtures("caps")
+def test_a_cancelled_job_lets_nothing_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    box = Box()
+    done = job(box, "audit", 60)
+    going = Job(kind="run", specs=(SMALL,), results=[None], state="running")
+    box.replace(going)
+
+    class Late:
+        held = 90_000_000
+
+        def draw(self, *_: object, **__: object) -> Iterator[tuple[int, str, bool]]:
+            going.cancel()
+            yield 0, "a result", True
+
+    jobs._drawn(going, box, "run", lambda k, result: 1)(Late())  # type: ignore[arg-type]
+    assert box.standing("audit") is done
+    assert held.RESULTS.of(going) == 0
+    assert going.results == [None]
 
 
 @pytest.mark.usefixtures("caps")

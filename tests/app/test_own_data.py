@@ -301,17 +301,16 @@ def test_all_visitors_together_have_a_limit(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_a_file_has_its_seconds_from_when_it_can_be_looked_at() -> None:
     class Starting:
-        """Starts for longer than it may read, then reads for ``looks`` tenths of a second."""
+        """Computes for longer to start than it may read, then for ``looks`` tenths of a second."""
 
-        ready = False
+        ready, busy = False, 0.0
 
         def __init__(self, looks: int) -> None:
             self._looks = looks
 
         def draw(self, *_: object) -> Iterator[tuple[int, str, bool] | None]:
             for k in range(8 + self._looks):
-                self.ready = k >= 8
-                time.sleep(0.1)
+                self.ready, self.busy = k >= 8, 0.1 * k
                 yield None
             yield 0, "read", True
 

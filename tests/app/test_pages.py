@@ -214,8 +214,9 @@ def test_run_shows_results_and_keeps_them_while_settings_change() -> None:
 
 def test_cancelled_before_the_first_iteration_is_not_an_empty_page() -> None:
     app = open_page("completion")
-    box = jobs._box()
-    box.jobs["run"] = jobs.Job(kind="run", specs=(RunSpec.of(),), results=[None], state="cancelled")
+    jobs._box().replace(
+        jobs.Job(kind="run", specs=(RunSpec.of(),), results=[None], state="cancelled")
+    )
     app.run()
     assert any("Cancelled after" in i.value for i in app.info)
     assert any("Example" in c.value for c in app.caption)

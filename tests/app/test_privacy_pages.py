@@ -349,12 +349,14 @@ def test_an_audit_and_a_run_do_not_disturb_each_other() -> None:
 def test_an_early_stop_is_said() -> None:
     app = open_page("audit")
     result = replace(audit(AuditSpec(runs=100)), finished=False)
-    jobs._box().jobs["audit"] = jobs.Job(
-        kind="audit",
-        specs=(result.spec,),
-        results=[result],
-        state="cancelled",
-        progress=(100, 1000),
+    jobs._box().replace(
+        jobs.Job(
+            kind="audit",
+            specs=(result.spec,),
+            results=[result],
+            state="cancelled",
+            progress=(100, 1000),
+        )
     )
     app.run()
     assert any("Cancelled after 100 of 1,000" in i.value for i in app.info)

@@ -21,6 +21,12 @@ class Pretending:
     def __init__(self, *_: object) -> None:
         self.drew: list[str] = []
         self.let_go = threading.Event()
+        self.looks = 0
+
+    @property
+    def busy(self) -> float:
+        self.looks += 1
+        return 0.01 * self.looks
 
     def start(self) -> None:
         pass
@@ -55,7 +61,7 @@ def lanes(monkeypatch: pytest.MonkeyPatch) -> Callable[[sandbox._Lane], Pool]:
 
 def read(visitor: str, name: str, size: int = 10) -> Any:
     sandbox.as_visitor(visitor)  # type: ignore[attr-defined]
-    return sandbox.read_file("take", ("ratings", name, b"x" * size, {}))
+    return sandbox.read_file("take", ("ratings", name, name.encode().ljust(size, b"x"), {}))
 
 
 def begin(visitor: str, name: str, size: int = 10) -> threading.Thread:
@@ -108,6 +114,50 @@ def test_who_brought_a_heavy_file_waits_with_others_who_did(
     assert slow.drew == ["heavy.zip", "next.csv"]
     assert read("newcomer", "small.csv") == "small.csv"
     assert quick.drew == ["heavy.zip", "small.csv"]
+
+
+def test_the_same_heavy_file_from_another_tab_waits_with_its_like(
+    lanes: Callable[[sandbox._Lane], Pool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sandbox, "_QUICK", sandbox._Lane("quick files", "The file", 0.05, ""))
+    quick, slow = worker(lanes(sandbox._QUICK)), worker(lanes(sandbox._SLOW))
+    begun = [begin("one tab", "heavy.zip", 99)]
+    until(lambda: len(slow.drew) == 1)
+    begun.append(begin("another", "heavy.zip", 99))
+    slow.let_go.set()
+    for one in begun:
+        one.join(60)
+    assert quick.drew == ["heavy.zip"]
+    assert len(slow.drew) == 2
+
+
+def test_a_packed_file_is_small_only_where_it_is_tiny(
+    lanes: Callable[[sandbox._Lane], Pool],
+) -> None:
+    quick, slow = worker(lanes(sandbox._QUICK)), worker(lanes(sandbox._SLOW))
+    for packed in sandbox._PACKED:
+        for size in (sandbox._SMALL_PACKED, sandbox._SMALL_PACKED + 1):
+            sandbox.as_visitor(f"{packed!r} {size}")  # type: ignore[attr-defined]
+            sandbox.read_file("take", ("ratings", f"{size}", packed.ljust(size, b"x"), {}))
+    assert read("a", "plain", sandbox._SMALL) == "plain"
+    assert quick.drew == [f"{sandbox._SMALL_PACKED}"] * len(sandbox._PACKED) + ["plain"]
+    assert slow.drew == [f"{sandbox._SMALL_PACKED + 1}"] * len(sandbox._PACKED)
+
+
+def test_time_that_others_have_does_not_count(
+    lanes: Callable[[sandbox._Lane], Pool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A reader that gets no turn on a busy machine has not read for too long."""
+    monkeypatch.setattr(Pretending, "busy", 3.0)
+    quick = worker(lanes(sandbox._QUICK))
+    begun = begin("v", "heavy.csv")
+    until(lambda: bool(quick.drew))
+    time.sleep(2)  # more than is allowed, of which it had nothing
+    assert begun.is_alive()
+    assert worker(lanes(sandbox._SLOW)).drew == []
+    quick.let_go.set()
+    begun.join(60)
+    assert worker(lanes(sandbox._SLOW)).drew == []
 
 
 def test_who_leaves_gives_the_place_up(

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -23,9 +24,8 @@ def visitor(browser: Browser) -> Iterator[Callable[..., Page]]:
     contexts = []
 
     def come(**browser_settings: object) -> Page:
-        contexts.append(
-            browser.new_context(viewport={"width": 1440, "height": 900}, **browser_settings)  # type: ignore[arg-type]
-        )
+        chosen: Any = {"viewport": {"width": 1440, "height": 900}, **browser_settings}
+        contexts.append(browser.new_context(**chosen))
         page = contexts[-1].new_page()
         page.set_default_timeout(30_000)
         return page

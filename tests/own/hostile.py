@@ -69,6 +69,18 @@ def a_name_of_a_megabyte(_: Path) -> bytes:
 
 
 @hostile("ratings", "a.csv")
+def a_column_that_is_empty_at_first(_: Path) -> bytes:
+    head = ",".join(["who", *(f"i{k}" for k in range(9))])
+    return rows(lambda k: f"u{k},{k % 5 if k > 250 else ''}" + f",{k % 4 + 1}" * 8, 400, head)
+
+
+@hostile("ratings", "a.csv")
+def numbers_near_the_largest(_: Path) -> bytes:
+    head = ",".join(["who", *(f"i{k}" for k in range(9))])
+    return rows(lambda k: f"u{k}" + f",{k % 2}.7e308,{k % 5}" * 4 + ",1", 300, head)
+
+
+@hostile("ratings", "a.csv")
 def separators_only(_: Path) -> bytes:
     return b",,,,\n" * 1000
 
@@ -509,6 +521,27 @@ def zeros_that_unpack_to_much(_: Path) -> bytes:
     out = io.BytesIO()
     savemat(out, {"faces": np.zeros((9000, 4096), np.uint8)}, do_compression=True)
     return out.getvalue()
+
+
+def array(*shape: int) -> Callable[[Path], bytes]:
+    def make(_: Path) -> bytes:
+        return npy(np.arange(float(np.prod(shape))).reshape(shape))
+
+    make.__name__ = f"an_array_of_{'_by_'.join(map(str, shape))}"
+    return make
+
+
+for _shape in (
+    (1, 28, 28),
+    (28, 28, 1),
+    (28, 1, 28),
+    (100, 1),
+    (1, 100),
+    (9, 1),
+    (1, 1),
+    (1, 1, 1),
+):
+    hostile("images", "a.npy")(array(*_shape))
 
 
 @hostile("images", "a.mat")

@@ -125,6 +125,24 @@ def test_sums_and_means_are_no_items(kind: str) -> None:
     assert "without" in doubts
 
 
+def test_items_that_hardly_anybody_rates_are_no_counts() -> None:
+    rng = np.random.default_rng(5)
+    reading, doubts = doubts_of((rng.random((500, 5)) < 0.002).astype(float))
+    assert reading.without == ()
+    assert "without" not in doubts
+
+
+def test_what_else_is_known_of_items_is_nobodys_rating() -> None:
+    rng = np.random.default_rng(6)
+    lines = ["title,rating,votes,year,len"]
+    for k in range(60):
+        lines.append(f"film {k},{rng.integers(1, 6)},{1000 + 7 * k},{1950 + k},{90 + k % 40}")
+    preview = own.inspect("ratings", "a.csv", "\n".join(lines).encode())
+    assert isinstance(preview.reading, RatingsReading)
+    assert (preview.reading.layout, preview.reading.value) == ("long", "rating")
+    assert "No column says that it names users" in preview.doubts["user"]
+
+
 def test_a_long_table_of_codes_and_one_without_a_users_column() -> None:
     rows = [f"{k % 20},b{k % 7},{99 if k % 5 == 0 else k % 4 + 1}" for k in range(140)]
     one = own.read("ratings", "a.csv", "\n".join(["who,what,stars", *rows]).encode())

@@ -144,8 +144,12 @@ def _rows(
 
 
 def _unlike(stack: NDArray[Any], axes: tuple[int, ...]) -> float:
-    """Mean squared difference of neighbours along ``axes``, as a part of the variance."""
+    """Mean squared difference of neighbours along ``axes``, as a part of the variance; infinite
+    where there are no neighbours.
+    """
     numbers = np.asarray(stack, dtype=np.float64)
+    if min(numbers.shape[axis] for axis in axes) < 2:
+        return math.inf
     with np.errstate(all="ignore"):
         apart = np.mean([np.mean(np.diff(numbers, axis=axis) ** 2) for axis in axes])
         found = float(apart / numbers.var())

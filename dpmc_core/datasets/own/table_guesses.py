@@ -2,7 +2,7 @@
 
 import dataclasses
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ __all__ = ["guess_ratings"]
 # what tables write for "not rated" where every cell must hold a number
 CODES = (99.0, 999.0, 9999.0, 99999.0, -1.0, -9.0, -99.0, -999.0, -9999.0, -99999.0)
 _LOOKED_AT = 200  # rows by which columns are looked at first
+_AT_ONCE = 1_000_000  # cells that are compared at once
 _MOST_CONVERTED = 300  # columns of text whose numbers are looked at
 
 
@@ -68,15 +69,20 @@ def _roles(frame: pd.DataFrame) -> tuple[RatingsReading, dict[str, str]]:
     columns = [str(c) for c in frame.columns]
     numeric = {c for c in columns[:FEW] if numbers(frame[c].head(_LOOKED_AT)).notna().mean() > 0.5}
     found: dict[str, str] = {}
+    values = 0
     for what, marks in MARKS.items():
         named = [c for c in columns if _begins(c, marks) and c not in found.values()]
         if what == "value":
             named = [c for c in named if c in numeric]
+            values = len(named)
         if named:
             found[what] = named[0]
     first = columns[0]
-    if len(found) < 3 and (
-        len(columns) > 8 or (len(numeric) >= 4 and bool(frame[first].is_unique))
+    a_rating_of_an_item = "item" in found and values == 1  # beside what else is known of it
+    if (
+        len(found) < 3
+        and not a_rating_of_an_item
+        and (len(columns) > 8 or (len(numeric) >= 4 and bool(frame[first].is_unique)))
     ):
         if _begins(first, MARKS["item"]) and "user" not in found:
             return RatingsReading(layout="turned", item=first), {
@@ -106,7 +112,8 @@ def _roles(frame: pd.DataFrame) -> tuple[RatingsReading, dict[str, str]]:
     reading = RatingsReading(
         layout="long", user=found["user"], item=found["item"], value=found["value"]
     )
-    if {"user", "item"} & by_name or frame.shape[1] < 3:
+    # of three columns the one that is left over is
+    if "user" in by_name or frame.shape[1] < (4 if "item" in by_name else 3):
         return reading, {}
     return reading, {
         "user": f"No column says that it names users: {reading.user!r} is taken for users and "
@@ -148,22 +155,35 @@ def _summaries(cells: pd.DataFrame) -> tuple[str, ...]:
 
 
 def _sum_up(table: NDArray[np.float64], codes: Sequence[float]) -> NDArray[np.bool_]:
+    rows, columns = table.shape
+    agreed, told, agreed_where_told = np.zeros((3, 4, columns))
+    low, high = np.full(columns, np.inf), np.full(columns, -np.inf)
+    with np.errstate(all="ignore"):  # numbers near the largest add up to infinity, which is none
+        for block in np.array_split(table, max(1, table.size // _AT_ONCE)):
+            low = np.fmin(low, np.fmin.reduce(block, axis=0))
+            high = np.fmax(high, np.fmax.reduce(block, axis=0))
+            for k, way in enumerate(_ways(block, codes)):
+                same, telling = np.isclose(block, way, rtol=1e-3), way != 0
+                agreed[k] += same.sum(axis=0)
+                told[k] += telling.sum(axis=0)
+                agreed_where_told[k] += (same & telling).sum(axis=0)
+    # where hardly anything is rated nearly all columns agree, on nothing
+    fits = (agreed >= 0.98 * rows) & (agreed_where_told >= np.maximum(0.98 * told, 5))
+    return np.asarray(fits.any(axis=0) & (high > low))
+
+
+def _ways(table: NDArray[np.float64], codes: Sequence[float]) -> Iterator[NDArray[np.float64]]:
+    """What each cell would be if its column summed up the others: their number, the number of those
+    that are not 0, their sum, their mean.
+    """
     rated = np.isfinite(table) & ~np.isin(table, codes)
     kept = np.where(rated, table, 0.0)
 
     def others(one: NDArray[Any]) -> NDArray[np.float64]:
-        """In each row the sum over all columns but this."""
         return one.sum(axis=1, keepdims=True, dtype=np.float64) - one
 
     count, total = others(rated), others(kept)
-    mean = total / np.maximum(count, 1)
-    with np.errstate(invalid="ignore"):
-        same = [
-            np.isclose(table, way, rtol=1e-3).mean(axis=0) >= 0.98
-            for way in (count, others(kept != 0), total, mean)
-        ]
-    moves = np.nanmax(table, axis=0) > np.nanmin(table, axis=0)
-    return np.asarray(np.any(same, axis=0) & moves)
+    yield from (count, others(kept != 0), total, total / np.maximum(count, 1))
 
 
 def _codes(values: NDArray[np.float64]) -> tuple[float, ...]:

@@ -23,6 +23,8 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import suppress
 from typing import Any
 
+import psutil
+
 from dpmc_core.datasets import user_datasets
 from dpmc_core.datasets.own.sets import OwnSet
 from dpmc_core.errors import DPMCError
@@ -76,32 +78,57 @@ class Worker:
         return self._ready
 
     @property
+    def busy(self) -> float:
+        """Seconds of a processor that the process has used since it began; 0 while there is none.
+
+        What a busy machine gives to others does not count.
+        """
+        with suppress(psutil.Error):
+            if self.pid is not None:
+                used = psutil.Process(self.pid).cpu_times()
+                return float(used.user + used.system)
+        return 0.0
+
+    @property
     def held(self) -> int:
         """Bytes of all that the job has given so far, as it was sent."""
         return self._held
 
     def start(self) -> None:
-        """Start the process now, so that the first job need not wait for it."""
+        """Start the process now, so that the first job need not wait for it.
+
+        Raises ``WorkerError`` where the system starts none.
+        """
         with self._changing:
             if self.pid is not None:
                 return
             self.close()
-            self._process = subprocess.Popen(
-                [
-                    sys.executable,
-                    "-m",
-                    "dpmc_core.experiments.worker.worker",
-                    str(self._share.memory),
-                    str(self._share.nice),
-                ],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                env={**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)},
-            )
+            share = (str(self._share.memory), str(self._share.nice))
+            try:
+                self._process = subprocess.Popen(
+                    [sys.executable, "-m", "dpmc_core.experiments.worker.worker", *share],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    env={**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)},
+                )
+            except OSError as error:
+                raise WorkerError(
+                    f"No process could be started to compute this ({error.strerror}): try again "
+                    "in a minute."
+                ) from None
             self._inbox, self._ready = queue.Queue(), False
             threading.Thread(
                 target=receive, args=(self._process.stdout, self._inbox), daemon=True
             ).start()
+
+    def start_aside(self) -> None:
+        """Start the process without waiting for it; who draws is told if that fails."""
+
+        def begin() -> None:
+            with suppress(WorkerError):
+                self.start()
+
+        threading.Thread(target=begin, daemon=True).start()
 
     def draw(
         self, steps: str, specs: Sequence[Any], sets: Sequence[OwnSet] = (), *, most: int = 0
@@ -157,7 +184,7 @@ class Worker:
                 self._stop(number)
             if anew:
                 self.close()
-                threading.Thread(target=self.start, daemon=True).start()
+                self.start_aside()
 
     def close(self) -> None:
         """End the process, if there is one."""

@@ -7,7 +7,9 @@ another site. Does not live here: how much the server takes on (``gate``).
 
 import base64
 import hashlib
+import math
 import re
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
@@ -28,6 +30,7 @@ __all__ = ["NEVER_FRAMED", "Edge", "in_another_site", "may_open", "takes_files"]
 NEVER_FRAMED = ("runs",)  # there a visitor can delete what is everybody's
 _FRAMES = ("iframe", "frame", "embed", "object", "fencedframe")
 _NONE = "'none'"
+_BETWEEN_NOTES = 60.0  # seconds
 _COOKIE = "_streamlit_xsrf"  # Streamlit takes no file without it
 
 
@@ -36,6 +39,7 @@ class Edge:
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
+        self._refused, self._noted = 0, -math.inf
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "websocket":
@@ -54,7 +58,7 @@ class Edge:
         if allowed:
             await self._app(scope, receive, send)
             return
-        logs.note("refused", origin=str(origin)[:200], host=host[:200])
+        self._note(str(origin), host)
         await send({"type": "websocket.close", "code": 1008, "reason": "opened from another site"})
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -65,13 +69,20 @@ class Edge:
             )
             await closed(scope, receive, send)
         elif _framed_as_a_whole(scope):
-            # without the menu, and known as a frame to the pages
+            # without the menu, and known as a frame to the pages; by the question alone: before a
+            # proxy the path may be another
             query = str(scope["query_string"], "latin-1")
-            here = "/" + path.lstrip("/")  # two strokes would be another server
-            address = f"{here}?{query}&embed=true" if query else f"{here}?embed=true"
+            address = f"?{query}&embed=true" if query else "?embed=true"
             await RedirectResponse(address)(scope, receive, send)
         else:
             await self._app(scope, receive, send)
+
+    def _note(self, origin: str, host: str) -> None:
+        """Whoever runs the app can see why; whoever asks cannot fill the log, or write into it."""
+        self._refused += 1
+        if time.monotonic() - self._noted >= _BETWEEN_NOTES:
+            logs.note("refused", origin=_site(origin), host=_site(host), connections=self._refused)
+            self._refused, self._noted = 0, time.monotonic()
 
 
 def may_open(origin: str | None, host: str, others: tuple[str, ...] = ()) -> bool:
@@ -103,13 +114,17 @@ def in_another_site() -> bool:
     A frame is told to say so in its address. Besides, browsers keep cookies from frames of other
     sites; a browser that keeps no cookies at all looks the same, and can do as little.
     """
-    browser = bool(st.context.headers)
-    return st.context.is_embedded or (browser and _COOKIE not in st.context.cookies)
+    return st.context.is_embedded or not takes_files()
 
 
 def takes_files() -> bool:
     """Whether Streamlit will take a file from this browser."""
-    return not st.context.headers or _COOKIE in st.context.cookies
+    asks = config.get_option("server.enableXsrfProtection") and bool(st.context.headers)
+    return not asks or _COOKIE in st.context.cookies
+
+
+def _site(said: str) -> str:
+    return re.sub(r"[^A-Za-z0-9.:/\[\]-]", "?", said)[:100]
 
 
 def _metrics_are_open() -> bool:
@@ -151,7 +166,7 @@ def _headers(path: str) -> Iterator[tuple[str, str]]:
 @cache
 def _policy() -> str:
     """All from here and nothing from elsewhere; of scripts in the page those that Streamlit has."""
-    page = (Path(st.__file__).parent / "static" / "index.html").read_text()
+    page = (Path(st.__file__).parent / "static" / "index.html").read_text(encoding="utf-8")
     own = (
         base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
         for script in re.findall(r"<script>(.*?)</script>", page, re.DOTALL)

@@ -2,6 +2,7 @@
 
 import threading
 import weakref
+from collections.abc import Iterable
 
 __all__ = ["OWN_DATA", "RESULTS", "Held"]
 
@@ -22,13 +23,24 @@ class Held:
         """What ``owner`` holds."""
         return self._sizes.get(owner, 0.0)
 
-    def take(self, owner: object, megabytes: float, most: float) -> bool:
-        """Let ``owner`` hold ``megabytes`` in the place of what it held, if all together then hold
-        at most ``most``; says whether it may.
+    def fits(self, megabytes: float, most: float, instead_of: Iterable[object] = ()) -> bool:
+        """Whether all together hold at most ``most`` with ``megabytes`` in the place of what
+        ``instead_of`` hold.
         """
+        return self.megabytes - sum(map(self.of, instead_of)) + megabytes <= most
+
+    def take(
+        self, owner: object, megabytes: float, most: float, instead_of: Iterable[object] = ()
+    ) -> bool:
+        """Let ``owner`` hold ``megabytes`` in the place of what it and ``instead_of`` held, if that
+        ``fits``; says whether it may. If not, nothing changes.
+        """
+        former = {owner, *instead_of}
         with self._lock:
-            if self.megabytes - self.of(owner) + megabytes > most:
+            if not self.fits(megabytes, most, former):
                 return False
+            for one in former:
+                self._sizes.pop(one, None)
             self._sizes[owner] = megabytes
             return True
 

@@ -77,70 +77,88 @@ class Job:
 
 
 class Box:
-    """One visitor's current job of each kind, and the former ones that had results."""
+    """One visitor's current job of each kind, and the former ones that had results.
+
+    Pages and the threads of jobs ask it at once.
+    """
 
     def __init__(self) -> None:
-        self.jobs: dict[str, Job] = {}
-        self.former: dict[str, Job] = {}
-        self._making_room = threading.Lock()
+        self._jobs: dict[str, Job] = {}
+        self._former: dict[str, Job] = {}
+        self._lock = threading.Lock()
+
+    def current(self, kind: str) -> Job | None:
+        """The latest job of this kind."""
+        return self._jobs.get(kind)
+
+    def standing(self, kind: str) -> Job | None:
+        """The latest job of this kind that has results."""
+        with self._lock:
+            job = self._jobs.get(kind)
+            if job is not None and any(job.results):
+                # results hold models and splits: the former ones are not needed any more
+                self._former.pop(kind, None)
+                return job
+            return self._former.get(kind)
 
     def replace(self, job: Job) -> None:
         """Make ``job`` the current one of its kind; the one it replaces is cancelled."""
-        old = self.jobs.get(job.kind)
-        if old is not None:
-            old.cancel()
-            if any(old.results):
-                self.former[job.kind] = old
-        self.jobs[job.kind] = job
-
-    def others(self, job: Job) -> list[Job]:
-        """All jobs but this that are here."""
-        here = (*self.jobs.values(), *self.former.values())
-        return list(dict.fromkeys(old for old in here if old is not job))
-
-    def drop(self, job: Job) -> None:
-        """Forget ``job``."""
-        for kept in (self.jobs, self.former):
-            for kind, here in list(kept.items()):
-                if here is job:
-                    del kept[kind]
+        with self._lock:
+            old = self._jobs.get(job.kind)
+            if old is not None:
+                old.cancel()
+                if any(old.results):
+                    self._former[job.kind] = old
+            self._jobs[job.kind] = job
 
     def forget(self, name: str) -> None:
-        for kept in (self.jobs, self.former):
-            for kind, job in list(kept.items()):
-                if any(one.name == name for one in job.sets):
-                    job.cancel()
-                    del kept[kind]
+        """Cancel and drop the jobs that see the own set called ``name``."""
+        with self._lock:
+            seeing = {job for job in self._all() if any(one.name == name for one in job.sets)}
+            for job in seeing:
+                job.cancel()
+            self._drop(seeing)
 
     def cancel(self) -> None:
-        for job in self.jobs.values():
-            job.cancel()
+        """Cancel all jobs."""
+        with self._lock:
+            for job in self._jobs.values():
+                job.cancel()
 
     def make_room(self, job: Job, megabytes: float) -> None:
         """Hold ``megabytes`` of results of ``job``; if need be, let the oldest others go.
 
-        Raises ``DPMCError`` where that is not enough, or all visits together would hold too much.
+        Raises ``DPMCError`` where that would not be enough, or all visits together would hold too
+        much; nothing is let go then.
         """
         of_one, of_all = settings.of("DPMC_RESULTS_OF_ONE_MB"), settings.of("DPMC_RESULTS_MB")
-        with self._making_room:
-            others = {old: size for old in self.others(job) if (size := held.RESULTS.of(old))}
-            for old in sorted(
-                others, key=lambda old: (old.active, old.kind != job.kind, old.started)
-            ):
-                if sum(others.values()) + megabytes <= of_one:
+        with self._lock:
+            sizes = {old: held.RESULTS.of(old) for old in self._all() - {job}}
+            mine, going = sum(sizes.values()) + megabytes, set[Job]()
+            for old in sorted(sizes, key=lambda old: (old.kind != job.kind, old.started)):
+                if mine <= of_one and held.RESULTS.fits(megabytes, of_all, {job, *going}):
                     break
-                if old.active:
-                    raise DPMCError(too_large(sum(others.values()) + megabytes, of_one))
-                self.drop(old)
-                held.RESULTS.take(old, 0.0, of_all)
-                del others[old]
-                job.let_go = (
-                    "To make room for these results, the oldest others of this visit were let go: "
-                    "run them again to see them."
-                )
-            if not held.RESULTS.take(job, megabytes, of_all):
+                if sizes[old] and not old.active:
+                    going.add(old)
+                    mine -= sizes[old]
+            if mine > of_one:
+                raise DPMCError(too_large(mine, of_one))
+            if not held.RESULTS.take(job, megabytes, of_all, going):
                 raise DPMCError(
                     f"These results would take {megabytes:,.0f} MB, and those of all visitors "
                     f"together may take {of_all:,} MB here: try again later, or choose a smaller "
                     "rank or dataset."
                 )
+            self._drop(going)
+            if going:
+                job.let_go = (
+                    "To make room for these results, the oldest others of this visit were let go: "
+                    "run them again to see them."
+                )
+
+    def _all(self) -> set[Job]:
+        return {*self._jobs.values(), *self._former.values()}
+
+    def _drop(self, gone: set[Job]) -> None:
+        self._jobs = {kind: job for kind, job in self._jobs.items() if job not in gone}
+        self._former = {kind: job for kind, job in self._former.items() if job not in gone}

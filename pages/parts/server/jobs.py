@@ -113,7 +113,7 @@ def start_task(work: Callable[[Job], None]) -> Job:
 
 def current(kind: str = "run") -> Job | None:
     """Find the visitor's latest job of this kind; None before the first."""
-    return _box().jobs.get(kind)
+    return _box().current(kind)
 
 
 def standing(kind: str = "run") -> Job | None:
@@ -121,14 +121,7 @@ def standing(kind: str = "run") -> Job | None:
 
     One that fails at once takes nothing away.
     """
-    box = _box()
-    job = box.jobs.get(kind)
-    if job is not None and any(job.results):
-        box.former.pop(
-            kind, None
-        )  # results hold models and splits: the former ones are not needed any more
-        return job
-    return box.former.get(kind)
+    return _box().standing(kind)
 
 
 def session() -> str:
@@ -158,6 +151,8 @@ def _drawn(
 
         def counted() -> Iterator[tuple[int, Any, bool] | None]:
             for found in results:
+                if job.stopped:  # for what is not shown nothing is let go
+                    return
                 if found is not None and found[1] is not None:
                     box.make_room(job, worker.held / 1e6)
                 yield found

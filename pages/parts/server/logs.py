@@ -34,7 +34,7 @@ _logger.propagate = False
 
 def note(event: str, session: str = "", **facts: str | float | bool) -> None:
     """Write one line: ``event``, the ``session`` as a digest, and ``facts`` that are numbers, yes
-    or no, or names of this software's own.
+    or no, names of this software's own, or addresses of sites that may not open a connection.
     """
     line: dict[str, Any] = {
         "time": datetime.now(UTC).isoformat(timespec="milliseconds"),

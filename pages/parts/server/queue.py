@@ -113,7 +113,7 @@ class Pool:
     def start_workers(self) -> None:
         """Start the processes before anybody needs them."""
         for worker in self.workers:
-            threading.Thread(target=worker.start, daemon=True).start()
+            worker.start_aside()
 
     def _serve(self, worker: Worker) -> None:
         while True:

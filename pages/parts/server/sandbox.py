@@ -7,10 +7,11 @@ or a text harms nobody's run and stops no page. Does not live here: formats
 (``jobs``).
 """
 
+import hashlib
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -29,14 +30,17 @@ __all__ = ["expect_file", "learn_words", "read_file"]
 
 _START_SECONDS = 120.0  # that a process may take to begin, which is no fault of what it is to read
 _REMEMBERED = 600.0  # seconds for which a visitor whose file was heavy waits with those like them
-_SMALL = 4_000_000  # bytes: what is larger waits with what takes long
+# bytes: what is larger waits with what takes long; packed files are heavier than they look
+_SMALL, _SMALL_PACKED = 4_000_000, 1_000_000
+_PACKED = (b"PK", b"PAR1", b"MATLAB", b"\x89HDF", b"\x1f\x8b")
+_PATIENCE = 20  # times the seconds that are allowed may pass, however busy the machine is
 _LOOK = 0.1
 _PLACES = 10_000  # in each line: the number of visits is limited elsewhere
 
 
 @dataclass(frozen=True)
 class _Lane:
-    """A line of its own: what its work is, and the seconds that it may take once begun."""
+    """A line of its own: what its work is, and the seconds of a processor that it may take."""
 
     name: str
     what: str
@@ -45,10 +49,11 @@ class _Lane:
 
 
 # who brings what takes long waits for others who do, and keeps nobody's small file waiting
-_QUICK = _Lane("quick files", "The file", 3.0, "a smaller one is allowed")
+_QUICK = _Lane("quick files", "The file", 1.5, "a smaller one is allowed")
 _SLOW = _Lane("slow files", "The file", 20.0, "a smaller one is allowed")
 _WORDS = _Lane("words", "The words", 180.0, "fewer or shorter documents are allowed")
-_heavy: dict[str, float] = {}  # when a visitor's file was too much for the quick lane
+# when a visitor's file, or one with this digest, was too much for the quick lane
+_heavy: dict[str | bytes, float] = {}
 
 
 class _TooMuchError(DPMCError):
@@ -69,18 +74,20 @@ def read_file(
     """What the worker for files makes of one.
 
     ``steps`` "take" or "read" of ``dpmc_core.experiments.worker.worker``. It takes a second, and is
-    not allowed more than twenty: whatever is in the file, the app goes on. ``tell`` is called with
-    the place in the line, 0 when it has begun. Raises ``DPMCError``.
+    not allowed more than twenty of a processor: whatever is in the file, the app goes on. ``tell``
+    is called with the place in the line, 0 when it has begun. Raises ``DPMCError``.
     """
-    visitor, now = jobs.session(), time.monotonic()
+    data, now = spec[2], time.monotonic()
     for known, when in list(_heavy.items()):
         if now - when > _REMEMBERED:
             _heavy.pop(known, None)
-    if visitor not in _heavy and len(spec[2]) <= _SMALL:
+    names = (jobs.session(), hashlib.blake2b(data).digest())
+    small = _SMALL_PACKED if data.startswith(_PACKED) else _SMALL
+    if len(data) <= small and not any(name in _heavy for name in names):
         try:
             return _in_turn(_QUICK, steps, spec, tell)
         except _TooMuchError:
-            _heavy[visitor] = now
+            _heavy.update(dict.fromkeys(names, now))
     return _in_turn(_SLOW, steps, spec, tell)
 
 
@@ -100,6 +107,8 @@ def _in_turn(lane: _Lane, steps: str, spec: tuple[Any, ...], tell: Callable[[int
     left = threading.Event()
 
     def work(worker: Worker) -> None:
+        if left.is_set():
+            return
         try:
             made.set_result(_drawn(worker, steps, spec, lane, left))
         except BaseException as error:  # noqa: BLE001 - the page that waits raises it
@@ -107,14 +116,11 @@ def _in_turn(lane: _Lane, steps: str, spec: tuple[Any, ...], tell: Callable[[int
 
     ticket = _pool(lane).submit(jobs.session(), work)
     try:
-        while True:
-            try:
-                return made.result(timeout=_LOOK)
-            except TimeoutError:
-                tell(ticket.place)
-                # where the visitor has gone, or wants something else, Streamlit ends the script
-                # here
-                st.session_state.get("here")
+        while not wait([made], _LOOK).done:
+            tell(ticket.place)
+            # where the visitor has gone, or wants something else, Streamlit ends the script here
+            st.session_state.get("here")
+        return made.result()
     finally:
         left.set()
         ticket.leave()
@@ -125,19 +131,23 @@ def _drawn(
 ) -> Any:
     asked = started = time.monotonic()
     results = worker.draw(steps, (spec,))
+    used: float | None = None  # by its start, which is no fault of what it is to read
     try:
         for found in results:
             if found is not None and found[1] is not None:
                 return found[1]
             now = time.monotonic()
-            if not worker.ready:  # still loading its code: it has not looked at what it was given
-                started = now
-                if now - asked > _START_SECONDS:
-                    raise DPMCError(
-                        "The lab is too busy to read anything just now; please try again in a "
-                        "few minutes."
-                    )
-            if left.is_set() or now - started > lane.seconds:
+            if worker.ready and used is None:
+                used, started = worker.busy, now
+            if used is None and now - asked > _START_SECONDS:
+                raise DPMCError(
+                    "The lab is too busy to read anything just now; please try again in a few "
+                    "minutes."
+                )
+            spent = 0.0
+            if used is not None:
+                spent = max(worker.busy - used, (now - started) / _PATIENCE)
+            if left.is_set() or spent > lane.seconds:
                 worker.close()  # at once: others wait
                 raise _TooMuchError(
                     f"{lane.what} could not be read within {lane.seconds:.0f} seconds; {lane.hint}."
@@ -155,4 +165,5 @@ def _drawn(
 def _pool(lane: _Lane) -> Pool:
     """One worker for each lane; its visitors wait, but others too."""
     memory = min(2000, settings.of("DPMC_JOB_MEMORY_MB"))
-    return Pool(1, _PLACES, _PLACES, Share(memory, nice=10 if lane is _SLOW else 5))
+    nice = min(10 if lane is _SLOW else 5, settings.of("DPMC_JOB_NICE"))
+    return Pool(1, _PLACES, _PLACES, Share(memory, nice))
