@@ -3,13 +3,28 @@
 import os
 import stat
 from pathlib import Path
+from typing import Any
 
 from dpmc_core.errors import DataError
 
-__all__ = ["DATA", "RESULTS", "read_file"]
+__all__ = ["DATA", "RESULTS", "names_once", "read_file"]
 
 DATA = Path(__file__).resolve().parents[1] / "data"
 RESULTS = DATA / "results"  # computed once and kept, with their provenance
+
+
+def names_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object of these ``pairs``; for ``json.loads(…, object_pairs_hook=names_once)``.
+
+    Raises ``ValueError`` where a name is there twice: one of the two would be passed over.
+
+    >>> names_once([("count", 1), ("scale", 2.0)])
+    {'count': 1, 'scale': 2.0}
+    """
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a name is there twice")
+    return found
 
 
 def read_file(path: Path, most: int) -> bytes:
@@ -26,10 +41,12 @@ def read_file(path: Path, most: int) -> bytes:
             about = os.fstat(handle)
             if not stat.S_ISREG(about.st_mode):
                 raise DataError(f"{path} cannot be read: it is no regular file.")
-            data = file.read(most + 1)
+            data = file.read(most + 1) or b""  # None where a file of the system's has nothing yet
     except OSError as error:
         raise DataError(f"{path} cannot be read ({error.strerror}).") from None
     if len(data) > most:
         size = max(about.st_size, len(data))
-        raise DataError(f"{path.name} has {size / 1e6:.1f} MB; at most {most / 1e6:g} are allowed.")
+        raise DataError(
+            f"{path.name} has {size / 1e6:.1f} MB; at most {most / 1e6:g} MB are allowed."
+        )
     return data

@@ -8,10 +8,13 @@ import math
 import re
 from typing import Any
 
-__all__ = ["counted", "csv_text", "finite", "not_computed", "three"]
+__all__ = ["counted", "csv_text", "finite", "not_computed", "printable", "three"]
 
 # a cell that a spreadsheet would compute, where it is no number
-_FORMULA = re.compile(r"[=+\-@\t\r\n|%]")
+# in a column of its own, or after what separates columns in other countries
+_FORMULA = re.compile(
+    r"(?:\A|(?<=[;\t\r\n]))(?=[\t\r\n]|[\s\u200b-\u200f\u2060\ufeff]*[=+\-@|%＝＋－＠])"
+)
 _NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)(e[+-]?\d+)?", re.IGNORECASE)
 
 
@@ -76,6 +79,15 @@ def not_computed(frame: Any) -> Any:
 
 
 def _only_shown(cell: Any) -> Any:
-    if not isinstance(cell, str) or not _FORMULA.match(cell) or _NUMBER.fullmatch(cell):
+    if not isinstance(cell, str) or _NUMBER.fullmatch(cell):
         return cell
-    return f"'{cell}"
+    return _FORMULA.sub("'", cell)
+
+
+def printable(text: str) -> str:
+    """``text`` for a terminal: what would steer it stands as its code.
+
+    >>> printable("a\\x1b[31m b\\u202e")
+    'a\\\\x1b[31m b\\\\u202e'
+    """
+    return "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)

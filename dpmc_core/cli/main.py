@@ -15,7 +15,7 @@ from typing import Any
 from dpmc_core import __version__
 from dpmc_core.cli.options import Parser
 from dpmc_core.errors import DPMCError
-from dpmc_core.wording import finite
+from dpmc_core.wording import finite, printable
 
 __all__ = ["main"]
 
@@ -42,9 +42,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         result: dict[str, Any] = arguments.command(arguments)
         if arguments.json:
             print(json.dumps(finite(result)))
-        sys.stdout.flush()
+        if sys.stdout is not None:  # closed by whoever called
+            sys.stdout.flush()
     except DPMCError as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(printable(f"error: {error}"), file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("stopped", file=sys.stderr)

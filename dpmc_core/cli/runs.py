@@ -11,7 +11,7 @@ from dpmc_core.cli.sweep import add_store
 from dpmc_core.errors import DPMCError, ParameterError
 from dpmc_core.experiments.store.store import FILTERS, RunStore, default_place
 from dpmc_core.experiments.sweeps.sweep import read_unkept
-from dpmc_core.wording import csv_text, three
+from dpmc_core.wording import csv_text, printable, three
 
 __all__ = ["SUMMARY", "add", "run"]
 
@@ -88,10 +88,11 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
         if not arguments.json:
             for row in rows:
                 found = row["error"] or f"{three(row['value'])} {row['measure']}"
-                print(
+                line = (
                     f"{row['created'][:19]}  {row['dataset']:<10} {row['algorithm']:<14} "
                     f"{row['mechanism']:<9} {found}"
                 )
+                print(printable(line))
             print(
                 f"{total:,} runs in {store.place}"
                 + (f", the latest {len(rows)} above" if total > len(rows) else "")

@@ -17,6 +17,7 @@ from dpmc_core.datasets.own.archive import members
 from dpmc_core.datasets.own.sets import MOST_MEGABYTES
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.paths import read_file
+from dpmc_core.wording import printable
 
 __all__ = ["add_data", "load_user_data"]
 
@@ -90,11 +91,11 @@ def load_user_data(arguments: argparse.Namespace, *kinds: str) -> Iterator[str |
     mine = own.read(kind, path.name, data, name=named, **choices)
     how = ((n, v) for n, v in asdict(mine.reading).items() if v not in ("", None, ()))
     read = ", ".join(f"{name} = {value}" for name, value in how)
-    print(f"{mine.file}: {mine.entry.holds}; read with {read}", file=sys.stderr)
+    print(printable(f"{mine.file}: {mine.entry.holds}; read with {read}"), file=sys.stderr)
     for doubt in mine.doubts:
-        print(f"please check: {doubt}", file=sys.stderr)
+        print(printable(f"please check: {doubt}"), file=sys.stderr)
     for note in mine.notes:
-        print(f"note: {note}", file=sys.stderr)
+        print(printable(f"note: {note}"), file=sys.stderr)
     with user_datasets.using(mine):
         yield mine.name
 

@@ -24,6 +24,9 @@ class UserDataset(Protocol):
     def name(self) -> str: ...
 
     @property
+    def digest(self) -> bytes: ...
+
+    @property
     def entry(self) -> Any: ...
 
     @property

@@ -16,6 +16,7 @@ from dpmc_core.experiments.algorithms import ALGORITHMS, of_task
 from dpmc_core.experiments.flat import AMOUNTS, default_algorithm, known_names, parts_of
 from dpmc_core.experiments.version_1 import translated
 from dpmc_core.limits import LIMITS
+from dpmc_core.paths import names_once
 from dpmc_core.privacy.algorithm import Algorithm
 from dpmc_core.privacy.noise import KINDS, NoNoise
 
@@ -259,9 +260,11 @@ class RunSpec(Config):
 def read_json(text: str) -> Any:
     """What ``text`` holds. Raises ``ParameterError`` unless it is JSON."""
     try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        raise ParameterError("spec", text, "a JSON object as the app exports it") from None
+        return json.loads(text, object_pairs_hook=names_once)
+    except (ValueError, RecursionError) as error:
+        once = ", each name once" if "twice" in str(error) else ""
+        allowed = f"a JSON object as the app exports it{once}"
+        raise ParameterError("spec", text, allowed) from None
 
 
 def _part(raw: Mapping[str, Any], name: str) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from typing import Any
 from dpmc_core import limits
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.mechanisms import FAMILIES, Gaussian, Mechanism, Staircase
+from dpmc_core.paths import names_once, read_file
 from dpmc_core.privacy.ledger import Ledger, Release, merge
 
 __all__ = ["MOST_BYTES", "MOST_RELEASES", "ledger_from_dict", "ledger_from_text", "read_ledger"]
@@ -32,19 +33,7 @@ def read_ledger(path: str | Path) -> Ledger:
     JSON, and ``ParameterError`` for what is wrong inside.
     """
     path = Path(path)
-    try:
-        size = path.stat().st_size
-        if size > MOST_BYTES:
-            raise DataError(_too_large(path.name, size))
-        if not path.is_file():
-            raise DataError(f"The ledger file {path.name!r} cannot be read: it is not a file.")
-        with path.open("rb") as source:
-            text = source.read(MOST_BYTES + 1)
-    except OSError as error:
-        raise DataError(
-            f"The ledger file {path.name!r} cannot be read: {error.strerror or error}."
-        ) from None
-    return ledger_from_text(text, path.name)
+    return ledger_from_text(read_file(path, MOST_BYTES), path.name)
 
 
 def ledger_from_text(text: bytes | str, name: str = "ledger") -> Ledger:
@@ -57,9 +46,10 @@ def ledger_from_text(text: bytes | str, name: str = "ledger") -> Ledger:
     if len(text) > MOST_BYTES:
         raise DataError(_too_large(name, len(text)))
     try:
-        raw = json.loads(text, parse_constant=_no_constant)
-    except (ValueError, RecursionError):
-        raise DataError(f"{name!r} is not a ledger file: it must be {_FORM}.") from None
+        raw = json.loads(text, parse_constant=_no_constant, object_pairs_hook=names_once)
+    except (ValueError, RecursionError) as error:
+        twice = " (a name is there twice)" if "twice" in str(error) else ""
+        raise DataError(f"{name!r} is not a ledger file{twice}: it must be {_FORM}.") from None
     if isinstance(raw, list):
         noisy = [entry for entry in raw if isinstance(entry, Mapping) and _has_releases(entry)]
         if len(noisy) != 1:

@@ -138,6 +138,20 @@ def test_without_the_cookie_files_are_taken_only_where_none_is_asked_for(
     assert (edge.takes_files(), edge.in_another_site()) == (True, True)
 
 
+@pytest.fixture
+def open_to_all(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """Settings of a server that listens to a network."""
+    given = {
+        "server.enableCORS": True,
+        "server.corsAllowedOrigins": [],
+        "server.allowedHosts": [],
+        "server.address": "0.0.0.0",
+    }
+    monkeypatch.setattr(edge.config, "get_option", given.__getitem__)
+    return given
+
+
+@pytest.mark.usefixtures("open_to_all")
 def test_connections_are_opened_by_the_apps_own_pages() -> None:
     def opened(origin: str | None, host: str = "lab.org") -> bool:
         headers = {"host": host} | ({} if origin is None else {"origin": origin})
@@ -169,10 +183,35 @@ def test_connections_may_be_opened_from_where_the_settings_say() -> None:
     assert not edge.may_open("https://a.org:1", "b", ("https://a.org",))
 
 
-def test_who_turns_the_question_off_is_heard(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_name_that_is_made_to_lead_to_this_machine_opens_nothing(
+    open_to_all: dict[str, Any],
+) -> None:
+    """Where the app listens to nobody else, its pages have this machine's names."""
+
+    def opened(host: str) -> bool:
+        headers = {"host": host, "origin": f"http://{host}"}
+        return answer("/_stcore/stream", "websocket", **headers)["type"] == "websocket.accept"
+
+    assert opened("evil.org:8501")  # to a network it may have any name
+    for alone in ("127.0.0.1", "localhost", "::1"):
+        open_to_all["server.address"] = alone
+        for host in (
+            "localhost:8501",
+            "127.0.0.1:8501",
+            "[::1]:8501",
+            "lab.localhost",
+            "LOCALHOST",
+        ):
+            assert opened(host), host
+        for host in ("evil.org:8501", "localhost.evil.org", "127.0.0.1.evil.org", "10.0.0.1", ""):
+            assert not opened(host), host
+    open_to_all["server.allowedHosts"] = ["lab.org"]  # a proxy's; Streamlit asks for it
+    assert opened("lab.org")
+
+
+def test_who_turns_the_question_off_is_heard(open_to_all: dict[str, Any]) -> None:
     """Hosts of apps whose proxies pass on another name do that."""
-    given = {"server.enableCORS": False, "server.corsAllowedOrigins": []}
-    monkeypatch.setattr(edge.config, "get_option", given.__getitem__)
+    open_to_all["server.enableCORS"] = False
     foreign = {"host": "inside", "origin": "https://outside"}
     assert answer("/_stcore/stream", "websocket", **foreign)["type"] == "websocket.accept"
 

@@ -102,19 +102,38 @@ def test_uploads_on_their_way_are_counted(declared: int | None) -> None:
 
 def test_uploads_that_wait_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     class File:
-        data = b"x" * MEGABYTE
+        data, name, type = b"x" * (2 * MEGABYTE), "a.csv", "text/csv"
 
     async def status(visit: str, megabytes: int) -> int:
         behind = Behind()
         behind.let_go.set()
         return int((await answer(gate.Gate(behind), **put(visit, megabytes)))["status"])
 
-    monkeypatch.setattr(gate, "_storage", lambda: {"a": {str(k): File() for k in range(90)}})
+    monkeypatch.setattr(gate, "_storage", lambda: {"a": {str(k): File() for k in range(45)}})
     assert run_apart(status("a", 11)) == 413
     assert run_apart(status("a", 9)) == 200
     assert run_apart(status("b", 11)) == 200
     monkeypatch.setenv("DPMC_OWN_MB", "100")
     assert run_apart(status("b", 11)) == 413
+
+
+def test_uploads_of_nothing_but_names_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    class File:
+        data, name, type = b"", "n" * 3900, "t" * 3900
+
+    async def status(visit: str) -> int:
+        behind = Behind()
+        behind.let_go.set()
+        return int((await answer(gate.Gate(behind), **put(visit, 1)))["status"])
+
+    held = {"a": {str(k): File() for k in range(49)}}
+    monkeypatch.setattr(gate, "_storage", lambda: held)
+    assert run_apart(status("a")) == 200
+    held["a"]["one more"] = File()
+    assert run_apart(status("a")) == 413
+    monkeypatch.setenv("DPMC_OWN_MB", "100")
+    held |= {f"v{k}": {str(k): File() for k in range(49)} for k in range(250)}
+    assert run_apart(status("new")) == 413  # 120 MB of names
 
 
 def test_a_setting_that_is_not_allowed_is_left_to_the_page(monkeypatch: pytest.MonkeyPatch) -> None:

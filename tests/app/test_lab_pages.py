@@ -208,6 +208,30 @@ def test_runs_are_filtered_compared_and_deleted(own_store: Path) -> None:
         assert [row["mechanism"] for row in store.rows()] == ["gaussian"]
 
 
+def test_odd_rows_of_a_store_neither_end_the_page_nor_become_links(own_store: Path) -> None:
+    """Whoever may write to the database may write anything there."""
+    good = record_of(run(TINY))
+    link = '<a href="http://evil.example/x">click</a><b>BB</b> $x^2$'
+    strange = replace(good, key="s" * len(good.key), algorithm=link, dataset=link)
+    other = replace(good, key="o" * len(good.key), measure="another <b>measure</b>")
+    with RunStore(own_store) as store:
+        for record in (good, strange, other):
+            assert store.add(record)
+    app = open_page("runs", runs=",".join(r.key for r in (good, strange, other)))
+    assert not app.exception
+    assert "another release's measure" in texts(app).replace("\\", "")
+    drawn = [chart.proto.spec for chart in app.get("plotly_chart")]
+    assert drawn
+    assert not any("<a href" in spec or "<b>BB" in spec or "$x^2" in spec for spec in drawn)
+    alone = open_page(
+        "runs", runs=f"{good.key},{strange.key}"
+    )  # of one measure, so steps are drawn
+    drawn = [chart.proto.spec for chart in alone.get("plotly_chart")]
+    assert len(drawn) == 2
+    assert any("&lt;a href" in spec for spec in drawn)
+    assert not any("<a href" in spec or "<b>BB" in spec or "$x^2" in spec for spec in drawn)
+
+
 def test_with_the_last_tick_taken_away_nothing_is_compared(own_store: Path) -> None:
     kept = record_of(run(TINY))
     with RunStore(own_store) as store:

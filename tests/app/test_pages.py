@@ -144,6 +144,7 @@ def test_strangers_words_in_a_link_are_not_markdown() -> None:
     assert "\\[free\\]\\(https" in warning.value
     assert controls.plain("a*b_c`d") == "a\\*b\\_c\\`d"
     assert controls.plain("a: b,\n\nc - d") == "a: b, c - d"  # sentences stay what they are
+    assert controls.plain("\u202eevil \u2066x") == "\\\\u202eevil \\\\u2066x"  # nothing turns round
     for start, shown in (("- a", "\\- a"), ("1. a", "1\u2060. a"), ("# a", "\\# a")):
         assert controls.plain(start) == shown
 

@@ -69,7 +69,7 @@ def test_a_file_is_read_up_to_its_limit(tmp_path: Path) -> None:
     place = tmp_path / "x"
     place.write_bytes(b"x" * 1000)
     assert read_file(place, 1000) == b"x" * 1000
-    with pytest.raises(DataError, match=r"x has 0.0 MB; at most 0.000999 are allowed"):
+    with pytest.raises(DataError, match=r"x has 0.0 MB; at most 0.000999 MB are allowed"):
         read_file(place, 999)
 
 

@@ -5,11 +5,13 @@ import os
 import shlex
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from dpmc_core.cli.main import main
 from dpmc_core.datasets import own, user_datasets
 from dpmc_core.experiments import RunSpec, run
+from dpmc_core.experiments.tasks.solve import noise_source
 from tests.own.files import long_csv, picture, pictures_zip, zipped
 
 
@@ -122,5 +124,14 @@ def test_a_run_of_a_page_is_repeated_by_the_lines_that_it_shows(
     other = command.replace("0123456789abcdef", "0123456789abcde0")
     assert main([*shlex.split(other)[3:], "--json"]) == 0
     assert json.loads(capsys.readouterr().out.splitlines()[-1])["rmse"] != shown
+    # and so does another version of the file, whatever it is called
+    Path("my table.csv").write_bytes(long_csv(40, 12) + b"\n1,r99,book 1,3")
+    with user_datasets.using(mine):
+        before = noise_source(spec).standard_normal(1000)
+    for choices in ({"low": "0"}, {}):
+        read = Path("my table.csv").read_bytes() if choices else long_csv(40, 12)
+        changed = own.read("ratings", "my table.csv", read, name=mine.name, **choices)
+        with user_datasets.using(changed):
+            assert abs(np.corrcoef(before, noise_source(spec).standard_normal(1000))[0, 1]) < 0.16
     assert main([*shlex.split(command.replace("0123456789abcdef", "../x"))[3:]]) == 2
     assert "visit = '../x' is not allowed" in capsys.readouterr().err

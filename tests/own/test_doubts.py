@@ -1,6 +1,7 @@
 """What was read of somebody's file is asked about where it is doubtful."""
 
 import shlex
+from collections.abc import Callable
 from dataclasses import asdict
 
 import numpy as np
@@ -123,6 +124,71 @@ def test_sums_and_means_are_no_items(kind: str) -> None:
     reading, doubts = doubts_of(np.column_stack([values, more]))
     assert reading.without == ("i6",)
     assert "without" in doubts
+
+
+def wide(head: str, cell: Callable[[int], str], rows: int = 60) -> bytes:
+    lines = [",".join([head, *(f"j{k}" for k in range(12))])]
+    for row in range(rows):
+        values = (str(1 + (row * 7 + k * 3) % 5) for k in range(12))
+        lines.append(",".join([cell(row), *values]))
+    return "\n".join(lines).encode()
+
+
+@pytest.mark.parametrize(
+    ("head", "cell", "users", "asked"),
+    [
+        ("city", lambda k: ("Rome", "Oslo", "Bonn")[k % 3], 60, "says the same in several rows"),
+        ("name", lambda k: f"Film {k}", 60, "Each row is taken as one user, by 'name'"),
+        ("Produkt", lambda k: f"P{k}", 60, "turn the table if rows are items"),
+        ("age", lambda k: str(1000 + 3 * k), 60, "by 'age'"),
+        ("user", lambda k: f"u{k // 2}", 30, "rows with the same name are one user"),
+        ("user", lambda k: f"u{k}", 60, ""),
+        ("id", lambda k: f"a{k}", 60, ""),
+        ("", lambda k: str(k), 60, ""),
+    ],
+)
+def test_who_is_a_user_of_a_wide_table_is_asked(
+    head: str, cell: Callable[[int], str], users: int, asked: str
+) -> None:
+    made = own.read("ratings", "a.csv", wide(head, cell))
+    assert made.ratings is not None
+    assert made.ratings.n_users == users
+    said = [doubt for doubt in made.doubts if "What is protected" in doubt]
+    assert len(said) == bool(asked)
+    assert not asked or asked in said[0]
+
+
+@pytest.mark.parametrize("values", [(-1, 0, 1), (9, 1, 2, 3, 4, 5), (99, 1, 20, 40, 60)])
+def test_what_could_be_a_code_is_asked_about_and_read_as_a_rating(values: tuple[int, ...]) -> None:
+    table_of = np.random.default_rng(9).choice(np.array(values, dtype=float), (60, 8))
+    reading, doubts = doubts_of(table_of)
+    assert reading.missing == ()
+    assert f"{values[0]} stands in" in doubts["missing"]
+    assert "read as a rating" in doubts["missing"]
+
+
+@pytest.mark.parametrize(
+    "name", ["plays", "n_plays", "views", "clicks", "listen_count", "purchases", "quantity"]
+)
+def test_columns_of_counts_are_asked_about(name: str) -> None:
+    lines = [f"user,item,{name}", *(f"u{k % 9},i{k},{k % 40}" for k in range(90))]
+    preview = own.inspect("ratings", "a.csv", "\n".join(lines).encode())
+    assert "looks like counts" in preview.doubts["value"]
+
+
+@pytest.mark.parametrize("name", ["rating", "viewpoint", "score", "player", "country_rating"])
+def test_columns_of_ratings_are_not(name: str) -> None:
+    lines = [f"user,item,{name}", *(f"u{k % 9},i{k},{k % 5}" for k in range(90))]
+    preview = own.inspect("ratings", "a.csv", "\n".join(lines).encode())
+    assert "value" not in preview.doubts
+
+
+def test_ids_that_differ_in_blanks_around_them_are_one() -> None:
+    rows = [f"{who},i{k},{1 + k % 5}" for k in range(12) for who in ("bob", " bob", "ann ")]
+    made = own.read("ratings", "a.csv", "\n".join(["user,item,rating", *rows]).encode())
+    assert made.ratings is not None
+    assert made.ratings.user_labels == ("ann", "bob")
+    assert any("rated already" in note for note in made.notes)
 
 
 def test_items_that_hardly_anybody_rates_are_no_counts() -> None:

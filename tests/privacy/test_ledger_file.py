@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.experiments import RunSpec, run
 from dpmc_core.mechanisms import Gaussian, Huber, Laplace, Mechanism, Staircase
 from dpmc_core.privacy import Ledger, ledger_from_text, read_ledger, state
+from dpmc_core.privacy.ledger_file import MOST_BYTES
 
 from .helpers import ledger, release
 
@@ -142,20 +144,31 @@ def test_one_of_the_two_sensitivities_is_enough() -> None:
     assert not one.sound  # what a file does not say is not a guarantee
 
 
-def test_a_hundred_megabytes_are_refused_unread(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"version": 1, "releases": [], "releases": [1]}',
+        '{"version": 1, "releases": [{"count": 1, "count": 2}]}',
+    ],
+)
+def test_a_name_that_is_there_twice_is_refused(text: str) -> None:
+    with pytest.raises(DataError, match="a name is there twice"):
+        ledger_from_text(text)
+
+
+def test_a_hundred_megabytes_are_refused_unread(tmp_path: Path) -> None:
     path = tmp_path / "large.json"
     path.touch()
     os.truncate(path, 100_000_000)
 
-    def never(*args: object) -> bytes:
-        raise AssertionError("the file was opened")
-
-    monkeypatch.setattr(Path, "open", never)
-    with pytest.raises(DataError, match=r"'large.json' has 100.0 MB: it must be at most 2 MB"):
-        read_ledger(path)
-    with pytest.raises(DataError, match=r"cannot be read: No such file"):
+    tracemalloc.start()
+    try:
+        with pytest.raises(DataError, match=r"large.json has 100.0 MB; at most 2 MB are allowed"):
+            read_ledger(path)
+        assert tracemalloc.get_traced_memory()[1] < 2.5 * MOST_BYTES  # and no more was read
+    finally:
+        tracemalloc.stop()
+    with pytest.raises(DataError, match=r"cannot be read \(No such file"):
         read_ledger(tmp_path / "absent.json")
     with pytest.raises(DataError, match=r"cannot be read"):
         read_ledger(tmp_path)

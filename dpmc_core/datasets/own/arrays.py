@@ -36,7 +36,7 @@ def header(file: str, data: bytes) -> tuple[tuple[int, ...], np.dtype[Any]]:
             f"{file} holds {kind}; an array of numbers is allowed (objects would be a pickle, "
             "which is never read)."
         )
-    if len(shape) not in (2, 3, 4) or 0 in shape:
+    if len(shape) not in (2, 3, 4) or min(shape) < 1:
         raise DataError(f"{file} has shape {shape}; N × height × width, or N × pixels, is allowed.")
     if (
         math.prod(shape) > 4 * MOST_NUMBERS

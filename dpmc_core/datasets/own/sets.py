@@ -6,6 +6,7 @@ and the words that read it again elsewhere. Does not live here: formats (``table
 """
 
 import dataclasses
+import hashlib
 import shlex
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
@@ -70,8 +71,9 @@ class OwnSet:
 
     ``entry`` as the catalogue would have it, one of ``ratings``, ``images`` and ``documents``, what
     was left out (``notes``), what of the guess a person should look at and has not corrected
-    (``doubts``), and the ``file`` and ``reading`` that it came from. Nothing that is worked out of
-    it is kept anywhere else: it goes when the set goes.
+    (``doubts``), and the ``file`` and ``reading`` that it came from. ``digest`` is of its name,
+    content and reading: who cannot name the set cannot compute it, and another content has another.
+    Nothing that is worked out of it is kept anywhere else: it goes when the set goes.
     """
 
     entry: Entry
@@ -79,6 +81,7 @@ class OwnSet:
     reading: Reading
     guessed: Reading
     notes: tuple[str, ...]
+    digest: bytes
     doubts: tuple[str, ...] = ()
     ratings: Ratings | None = None
     images: Samples | None = None
@@ -163,7 +166,8 @@ class OwnSet:
         visit = self.name.removeprefix(f"{OWN}{self.entry.holds}").removeprefix("-")
         said = holds | self.options() | ({"visit": visit} if visit else {})
         chosen = [f"--read {shlex.quote(f'{name}={value}')}" for name, value in said.items()]
-        return " ".join([f"--data {shlex.quote(self.file)}", *chosen])
+        data = "--data=" if self.file.startswith("-") else "--data "
+        return " ".join([f"{data}{shlex.quote(self.file)}", *chosen])
 
     def lines(self) -> str:
         """Its lines of Python, which name it ``mine``."""
@@ -299,8 +303,14 @@ def read(
     open_doubts = tuple(said for name, said in doubts.items() if name not in choices)
     return OwnSet(
         entry=entry, file=file, reading=reading, guessed=guessed, notes=notes, doubts=open_doubts,
-        **made,
+        digest=_digest(entry.name, data, reading), **made,
     )  # fmt: skip
+
+
+def _digest(name: str, data: bytes, reading: Reading) -> bytes:
+    made = hashlib.blake2b(data, key=hashlib.blake2b(name.encode()).digest())
+    made.update(repr(reading).encode("utf-8", "surrogatepass"))
+    return made.digest()
 
 
 def _with(guessed: Reading, choices: Mapping[str, Any]) -> Reading:

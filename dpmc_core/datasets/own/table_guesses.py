@@ -18,6 +18,12 @@ __all__ = ["guess_ratings"]
 
 # what tables write for "not rated" where every cell must hold a number
 CODES = (99.0, 999.0, 9999.0, 99999.0, -1.0, -9.0, -99.0, -999.0, -9999.0, -99999.0)
+# beside them: what some write, too near to others to be passed over without a question
+_PERHAPS = (*CODES, 9.0, 88.0, 98.0, -2.0, -8.0)
+_COUNTS = re.compile(
+    "(play|count|view|click|purchase|listen|visit|order|download|stream)s?([^a-z]|$)|"
+    "^(times|quantity|qty|freq|number|amount)|_(cnt|num|qty)$"
+)
 _LOOKED_AT = 200  # rows by which columns are looked at first
 _AT_ONCE = 1_000_000  # cells that are compared at once
 _MOST_CONVERTED = 300  # columns of text whose numbers are looked at
@@ -32,7 +38,7 @@ def guess_ratings(frame: pd.DataFrame) -> tuple[RatingsReading, dict[str, str]]:
     reading, doubts = _roles(frame)
     if reading.layout == "long":
         values = numbers(frame[reading.value]).to_numpy()
-        if re.sub("[^a-z]", "", reading.value.lower()).startswith(("plays", "count")):
+        if _COUNTS.search(reading.value.lower()):
             doubts["value"] = (
                 f"{reading.value!r} looks like counts: are these ratings? Counts have no scale, "
                 "and a few large ones decide every error."
@@ -49,7 +55,7 @@ def guess_ratings(frame: pd.DataFrame) -> tuple[RatingsReading, dict[str, str]]:
             )
             if reading.user in sums:
                 reading = dataclasses.replace(reading, user="")
-            reading = dataclasses.replace(reading, without=sums)
+            reading = dataclasses.replace(reading, without=(*reading.without, *sums))
         values = cells.drop(columns=[c for c in sums if c in cells]).to_numpy().ravel()
     codes = _codes(values)
     if codes:
@@ -62,7 +68,26 @@ def guess_ratings(frame: pd.DataFrame) -> tuple[RatingsReading, dict[str, str]]:
             f"{rest.max():g}): read as “not rated”. If that is a rating, empty the list of codes."
         )
         reading = dataclasses.replace(reading, missing=codes)
+    else:
+        doubts |= _perhaps(values)
     return reading, doubts
+
+
+def _perhaps(values: NDArray[np.float64]) -> dict[str, str]:
+    """A question about a number at an end that could say "not rated", and is read as a rating."""
+    rest = values[np.isfinite(values)]
+    for end in (rest.max(), rest.min()) if rest.size else ():
+        others = rest[rest != end]
+        if end not in _PERHAPS or rest.size - others.size < 3 or not others.size:
+            continue
+        low, high = others.min(), others.max()
+        if low < high and (max(end - high, low - end) >= (high - low) / 2 or end < 0 <= low):
+            times = counted(int((rest == end).sum()), "cell", "cells")
+            return {
+                "missing": f"{end:g} stands in {times}, and all others are {low:g} to {high:g}: "
+                "read as a rating. If it says “not rated”, name it as a code."
+            }
+    return {}
 
 
 def _roles(frame: pd.DataFrame) -> tuple[RatingsReading, dict[str, str]]:
@@ -89,10 +114,7 @@ def _roles(frame: pd.DataFrame) -> tuple[RatingsReading, dict[str, str]]:
                 "layout": f"Rows are taken as items and columns as users, because the first column "
                 f"is {first!r}. What is protected is a user's: check it."
             }
-        named_rows = found.get("user", "") or (
-            first if first not in numeric or _counts_up(frame[first]) else ""
-        )
-        return RatingsReading(layout="wide", user=named_rows), {}
+        return _rows_of_users(frame, found.get("user", ""), first in numeric)
     by_name = set(found)
     free = [c for c in columns if c not in found.values()]
     if "value" not in found:
@@ -118,6 +140,30 @@ def _roles(frame: pd.DataFrame) -> tuple[RatingsReading, dict[str, str]]:
     return reading, {
         "user": f"No column says that it names users: {reading.user!r} is taken for users and "
         f"{reading.item!r} for items, by their order. What is protected is a user's: check it."
+    }
+
+
+def _rows_of_users(
+    frame: pd.DataFrame, named: str, numeric: bool
+) -> tuple[RatingsReading, dict[str, str]]:
+    """A table with a row for each user: by which column, and what is not sure about that."""
+    column = named or str(frame.columns[0])
+    if numeric and not named and not _counts_up(frame[column]):
+        return RatingsReading(layout="wide"), {}  # it is an item like the others
+    reading = RatingsReading(layout="wide", user=column)
+    if not frame[column].is_unique:
+        if not named:
+            reading = RatingsReading(layout="wide", without=(column,))
+        taken = "rows with the same name are one user" if named else "each row is taken as one user"
+        return reading, {
+            "user": f"{column!r} says the same in several rows: {taken}. What is protected is a "
+            "user's: check it."
+        }
+    if named or re.fullmatch(r"(unnamed.*|index|id|no|nr|row)?[^a-z]*", column.lower()):
+        return reading, {}
+    return reading, {
+        "user": f"Each row is taken as one user, by {column!r}: no column says that it names "
+        "users. What is protected is a user's: check it, and turn the table if rows are items."
     }
 
 

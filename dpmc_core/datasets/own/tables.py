@@ -146,14 +146,14 @@ def ratings_of(
             "value": given[keep].astype(np.float64),
         }
     )
-    rows, doubled = _once(rows, reading.twice)
+    (users, user_names), (items, item_names) = _numbered(rows["user"]), _numbered(rows["item"])
+    # by number: two ids that differ in blanks around them are one
+    rows, doubled = _once(rows.assign(user=users, item=items), reading.twice)
     if doubled:
         notes.append(
             f"{doubled:,} ratings were of an item that the same user had rated already; "
             f"{TWICE[reading.twice]}."
         )
-    users, user_names = _numbered(rows["user"])
-    items, item_names = _numbered(rows["item"])
     for what, names in (("user", user_names), ("item", item_names)):
         if len(names) > limits.LIMITS[f"n_{what}s"].high:
             raise DataError(f"{file} names {len(names):,} {what}s; at most 200,000 are allowed.")
@@ -188,8 +188,9 @@ def ratings_of(
             "private runs take them as public."
         )
     ratings = Ratings.checked(
-        users, items, values, n_users=len(user_names), n_items=len(item_names), low=low, high=high,
-        name=title, item_labels=item_names, user_labels=user_names,
+        rows["user"].to_numpy(), rows["item"].to_numpy(), values, n_users=len(user_names),
+        n_items=len(item_names), low=low, high=high, name=title, item_labels=item_names,
+        user_labels=user_names,
     )  # fmt: skip
     return ratings, tuple(notes)
 

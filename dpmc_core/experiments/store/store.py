@@ -65,7 +65,7 @@ class RunStore:
     """
 
     def __init__(self, where: str | Path | None = None, *, wait: float = _WAIT) -> None:
-        given = str(default_place() if where is None else where)
+        given = str(where or default_place())
         try:
             url = sa.make_url(given) if "://" in given else sa.URL.create("sqlite", database=given)
             # a query may hold a password too

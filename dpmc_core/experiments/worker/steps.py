@@ -63,6 +63,13 @@ def _read(spec: tuple[str, str, bytes, dict[str, Any]]) -> Iterator[OwnSet]:
     yield made
 
 
+def _ledger(spec: tuple[str, str, bytes, float]) -> Iterator[Any]:
+    from dpmc_core.privacy import ledger_from_text, state
+
+    _, name, content, delta = spec
+    yield state(ledger_from_text(content, name), delta)
+
+
 def _words(spec: tuple[tuple[str, ...], tuple[str, ...]]) -> Iterator[Any]:
     from dpmc_core.metrics.topics import learned_words
 
@@ -76,5 +83,6 @@ STEPS: dict[str, Callable[[Any], Iterator[Any]]] = {
     "row": _row,
     "take": _take,
     "read": _read,
+    "ledger": _ledger,
     "words": _words,
 }

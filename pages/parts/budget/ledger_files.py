@@ -6,13 +6,16 @@ from dataclasses import replace
 import streamlit as st
 
 from dpmc_core.errors import DPMCError
-from dpmc_core.privacy import Ledger, ledger_from_text, state
+from dpmc_core.privacy import Ledger, Statement
 from dpmc_core.privacy.ledger_file import MOST_BYTES
 from pages.parts.budget import charts
 from pages.parts.budget.sections import Counts, statement_card
+from pages.parts.server import sandbox
 from pages.parts.ui import controls
 
 __all__ = ["export", "upload"]
+
+_COUNTED = "u_counted"
 
 
 def upload(delta: float) -> None:
@@ -43,7 +46,7 @@ def _keep_upload() -> None:
 
 def _count(name: str, content: bytes, delta: float) -> None:
     try:
-        yours = state(ledger_from_text(content, name), delta)
+        yours = _counted(name, content, delta)
         st.button(
             f"Forget {controls.plain(name)}",
             icon=":material/delete:",
@@ -62,6 +65,20 @@ def _count(name: str, content: bytes, delta: float) -> None:
             st.caption(f":material/warning: {controls.plain(caveat)}")
     except DPMCError as error:
         st.error(controls.plain(str(error)), icon=":material/error:")
+
+
+def _counted(name: str, content: bytes, delta: float) -> Statement:
+    """The statement of a ledger, which may take long: elsewhere, in turn, and once.
+
+    Raises ``DPMCError``.
+    """
+    asked, kept = (name, content, delta), st.session_state.get(_COUNTED)
+    if kept is None or kept[0] != asked:
+        with st.spinner("Counting the ledger…"):
+            kept = (asked, sandbox.read_file("ledger", ("ledger", *asked)))
+        st.session_state[_COUNTED] = kept
+    made: Statement = kept[1]
+    return made
 
 
 def export(counts: Counts) -> None:

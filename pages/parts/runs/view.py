@@ -12,7 +12,7 @@ import streamlit as st
 from dpmc_core.datasets.catalogue import catalogue
 from dpmc_core.errors import DPMCError
 from dpmc_core.experiments.algorithms import ALGORITHMS
-from dpmc_core.experiments.run import better
+from dpmc_core.experiments.run import TASKS, better
 from dpmc_core.experiments.store.records import Record, spec_of
 from dpmc_core.experiments.store.store import StoreError
 from dpmc_core.experiments.sweeps.stored import examples
@@ -20,7 +20,7 @@ from dpmc_core.wording import three
 from pages.parts.server import run_store
 from pages.parts.ui import share
 from pages.parts.ui.figures import IDENTITY, Identity, figure, log_ticks, show
-from pages.parts.ui.links import plain
+from pages.parts.ui.links import plain, plain_in_figure
 
 __all__ = [
     "compare",
@@ -34,6 +34,7 @@ __all__ = [
 
 _WAYS = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot", "solid", "dash")
 _LETTERS = "ABCDEFGH"
+_MEASURES = {task.measure for task in TASKS.values()}  # what other releases kept may have others
 
 
 def only_in_a_tab() -> None:
@@ -49,7 +50,7 @@ def only_in_a_tab() -> None:
 
 def picture(rows: Sequence[dict[str, Any]]) -> None:
     """Draw result against stated ε of the listed runs, by their most common measure."""
-    some = [row for row in rows if row["value"] is not None]
+    some = [row for row in rows if row["value"] is not None and row["measure"] in _MEASURES]
     if not some:
         st.caption(
             ":material/info: **Stored example**: the runs behind the *Tradeoffs* page, each a "
@@ -72,8 +73,10 @@ def picture(rows: Sequence[dict[str, Any]]) -> None:
             name=look.title,
             marker={"color": look.colour, "symbol": look.marker, "size": 9, "opacity": 0.75},
             text=[
-                f"{titled('dataset', row['dataset'])}, {titled('algorithm', row['algorithm'])}, "
-                f"seed {row['seed']}"
+                plain_in_figure(
+                    f"{titled('dataset', row['dataset'])}, "
+                    f"{titled('algorithm', row['algorithm'])}, seed {row['seed']}"
+                )
                 for row in these
             ],
             hovertemplate="%{text}: %{y:.4f}<extra></extra>",
@@ -196,10 +199,9 @@ def compare(records: Sequence[Record]) -> None:
                     continue
                 st.metric("result", f"{record.value:.4f}")
                 label = record.summary.get("statement", {}).get("label", "no statement is kept")
-                better = "better than" if beats(record) else "not better than"
                 st.caption(
                     f"{plain(record.measure)}  \n"
-                    f"{better} the best baseline ({three(record.baseline or 0.0)})  \n"
+                    f"{beats(record)} the best baseline ({three(record.baseline or 0.0)})  \n"
                     f"{plain(titled('dataset', record.dataset))}, seed {record.seed}  \n"
                     f"**{plain(str(label))}**"
                 )
@@ -249,11 +251,14 @@ def _settings(record: Record) -> dict[str, Any]:
         return found if isinstance(found, dict) else {}
 
 
-def beats(record: Record) -> bool:
-    """Whether a run is better than the best baseline, by its one number."""
+def beats(record: Record) -> str:
+    """Say whether a run is better than the best baseline, by its one number."""
     assert record.value is not None  # the caller has no others
     assert record.baseline is not None
-    return better(record.measure, record.value, record.baseline)
+    if record.measure not in _MEASURES:
+        return "not compared (another release's measure) with"
+    beaten = better(record.measure, record.value, record.baseline)
+    return "better than" if beaten else "not better than"
 
 
 def _shown(value: object) -> str:
@@ -263,13 +268,17 @@ def _shown(value: object) -> str:
 def _steps(records: Sequence[Record]) -> None:
     """The measure of each step."""
     fields = ("test_rmse_clipped", "recall", "objective")
-    good = [(k, r) for k, r in enumerate(records) if not r.error and r.summary.get("steps")]
+    good = [
+        (k, r)
+        for k, r in enumerate(records)
+        if not r.error and r.summary.get("steps") and {*fields} & {*r.summary["steps"][0]}
+    ]
     measures = {r.measure for _, r in good}
     if len(measures) != 1:
         if good:
             st.caption("Their measures differ, so that their steps are not drawn together.")
         return
-    fig = figure("step", measures.pop(), height=340)
+    fig = figure("step", plain_in_figure(measures.pop()), height=340)
     rows = []
     for k, record in good:
         field = next(f for f in fields if f in record.summary["steps"][0])
@@ -282,7 +291,7 @@ def _steps(records: Sequence[Record]) -> None:
             x=x,
             y=y,
             mode="lines+markers",
-            name=f"{_LETTERS[k]} · {title_of(record)}",
+            name=plain_in_figure(f"{_LETTERS[k]} · {title_of(record)}"),
             line={"color": look.colour, "dash": _WAYS[k]},
             marker={"color": look.colour, "symbol": look.marker, "size": 7},
         )

@@ -30,6 +30,7 @@ __all__ = ["NEVER_FRAMED", "Edge", "in_another_site", "may_open", "takes_files"]
 NEVER_FRAMED = ("runs",)  # there a visitor can delete what is everybody's
 _FRAMES = ("iframe", "frame", "embed", "object", "fencedframe")
 _NONE = "'none'"
+_THIS_MACHINE = ("127.0.0.1", "localhost", "::1")
 _BETWEEN_NOTES = 60.0  # seconds
 _COOKIE = "_streamlit_xsrf"  # Streamlit takes no file without it
 
@@ -55,7 +56,7 @@ class Edge:
         allowed = not config.get_option("server.enableCORS") or may_open(
             origin, host, tuple(config.get_option("server.corsAllowedOrigins"))
         )
-        if allowed:
+        if allowed and _is_called(host):
             await self._app(scope, receive, send)
             return
         self._note(str(origin), host)
@@ -106,6 +107,22 @@ def may_open(origin: str | None, host: str, others: tuple[str, ...] = ()) -> boo
     except ValueError:
         return False
     return (same and bool(asking.hostname) and usual is not None) or origin in others
+
+
+def _is_called(host: str) -> bool:
+    """Whether the app may be known as ``host``.
+
+    Where it listens on this machine alone, by this machine's names and by those that the settings
+    say (of a proxy): anybody's name can be made to lead here, and its pages would have that origin.
+    Streamlit asks by ``server.allowedHosts`` itself.
+    """
+    if config.get_option("server.allowedHosts"):
+        return True
+    with suppress(ValueError):
+        here = (urlsplit(f"//{host}").hostname or "").rstrip(".")
+        here_alone = str(config.get_option("server.address")) in _THIS_MACHINE
+        return not here_alone or here in _THIS_MACHINE or here.endswith(".localhost")
+    return False
 
 
 def in_another_site() -> bool:

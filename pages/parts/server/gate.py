@@ -19,6 +19,8 @@ from pages.parts.server import settings
 __all__ = ["UPLOADS_OF_ONE", "Gate"]
 
 UPLOADS_OF_ONE = 4  # files of the largest size that one visit may have here unread
+_FILES_OF_ONE = 50  # of any size
+_BESIDES = 2000  # bytes that a file takes besides its content, its name and its type
 _STREAM, _UPLOAD = "/_stcore/stream", "/_stcore/upload_file/"
 _FULL = (
     "The lab is full just now: as many people as it can serve are here. Please try again in a "
@@ -65,8 +67,8 @@ class Gate:
         largest = config.get_option("server.maxUploadSize") * 2**20
         declared = Headers(scope=scope).get("content-length", "")
         size = int(declared) if declared.isdecimal() and len(declared) < 20 else largest
-        here, everywhere = _unread(visit)
-        if here + self._coming[visit] + size > UPLOADS_OF_ONE * largest:
+        here, everywhere, files = _unread(visit)
+        if here + self._coming[visit] + size > UPLOADS_OF_ONE * largest or files >= _FILES_OF_ONE:
             refusal = (
                 "Too many files are waiting to be read in this visit: remove some, or reload "
                 "the page."
@@ -88,12 +90,14 @@ class Gate:
         await Response(refusal, 413, media_type="text/plain")(scope, receive, send)
 
 
-def _unread(visit: str) -> tuple[int, int]:
-    """Bytes of the uploads that Streamlit holds, of one visit and of all."""
+def _unread(visit: str) -> tuple[int, int, int]:
+    """Bytes of the uploads that Streamlit holds, of one visit and of all, and how many one has."""
+    storage = {name: list(dict(files).values()) for name, files in _storage().items()}
     held = {
-        name: sum(len(f.data) for f in dict(files).values()) for name, files in _storage().items()
+        name: sum(len(f.data) + len(f.name) + len(f.type) + _BESIDES for f in files)
+        for name, files in storage.items()
     }
-    return held.get(visit, 0), sum(held.values())
+    return held.get(visit, 0), sum(held.values()), len(storage.get(visit, ()))
 
 
 def _storage() -> dict[str, dict[str, Any]]:

@@ -1,8 +1,8 @@
 """What a page has computed for it in a process of its own, while it waits.
 
-Lives here: reading visitors' files and learning word vectors, each in a worker with less memory
-than jobs have and a limit on its time, one visitor after the other, so that whatever is in a file
-or a text harms nobody's run and stops no page. Does not live here: formats
+Lives here: reading visitors' files, counting their ledgers and learning word vectors, each in a
+worker with less memory than jobs have and a limit on its time, one visitor after the other, so that
+whatever is in a file or a text harms nobody's run and stops no page. Does not live here: formats
 (``dpmc_core.datasets.own``), the form (``datasets.user_data_form``), or runs that are watched
 (``jobs``).
 """
@@ -73,9 +73,10 @@ def read_file(
 ) -> Any:
     """What the worker for files makes of one.
 
-    ``steps`` "take" or "read" of ``dpmc_core.experiments.worker.worker``. It takes a second, and is
-    not allowed more than twenty of a processor: whatever is in the file, the app goes on. ``tell``
-    is called with the place in the line, 0 when it has begun. Raises ``DPMCError``.
+    ``steps`` "take", "read" or "ledger" of ``dpmc_core.experiments.worker.worker``. It takes a
+    second, and is not allowed more than twenty of a processor: whatever is in the file, the app
+    goes on. ``tell`` is called with the place in the line, 0 when it has begun. Raises
+    ``DPMCError``.
     """
     data, now = spec[2], time.monotonic()
     for known, when in list(_heavy.items()):

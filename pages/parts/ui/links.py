@@ -1,5 +1,6 @@
 """What an address asks of a page: titles for names, allowed values, and sentences on others."""
 
+import html
 import math
 import re
 from collections.abc import Callable, Collection, Mapping
@@ -26,6 +27,7 @@ __all__ = [
     "on_page",
     "one_of",
     "plain",
+    "plain_in_figure",
     "remember",
     "said",
     "trusted",
@@ -42,6 +44,7 @@ _PROBLEMS, _PAGE, _DRAWN, _AGAIN, _LABELS = (
 _OWN = tuple(f"Your {kind}" for kind in ("ratings", "documents", "images"))
 Titles = Mapping[str, str]
 _JOINER = "\u2060"  # nobody sees it, and no line breaks there
+_TURNS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 def on_page(path: str, titles: Mapping[str, Titles] | None = None) -> None:
@@ -108,12 +111,21 @@ def plain(text: str) -> str:
     """Make ``text``, which may be a stranger's words, show as it is where Markdown is read.
 
     What Markdown, LaTeX, HTML and entities are made of is escaped. Addresses, icons and emoji are
-    found after escapes are read: a word joiner, which nobody sees, breaks them. All is one line.
+    found after escapes are read: a word joiner, which nobody sees, breaks them. All is one line,
+    and what would turn the direction of the rest of it stands as its code.
     """
-    line = re.sub(r"(?<=[:@])(?=\S)|(?<=www)(?=\.)", _JOINER, " ".join(text.split()), flags=re.I)
+    line = " ".join(_TURNS.sub(lambda found: ascii(found[0])[1:-1], text).split())
+    line = re.sub(r"(?<=[:@])(?=\S)|(?<=www)(?=\.)", _JOINER, line, flags=re.I)
     line = re.sub(r"(?<=[-<>=~])(?=[-<>=~])", _JOINER, line)  # arrows and dashes
     broken = re.sub(r"[\\`*_\[\]()!<>#$~|{}&^]", r"\\\g<0>", line)
     return re.sub(r"^([-+=]|\d+(?=[.]))", lambda found: _item(found[0]), broken)
+
+
+def plain_in_figure(text: str) -> str:
+    """Make ``text``, which may be a stranger's words, show as it is in a figure, where Plotly reads
+    some HTML and LaTeX.
+    """
+    return html.escape(text, quote=False).replace("$", f"${_JOINER}")
 
 
 def _item(start: str) -> str:
