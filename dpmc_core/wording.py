@@ -6,6 +6,7 @@ spreadsheets only show.
 
 import math
 import re
+import unicodedata
 from typing import Any
 
 __all__ = ["counted", "csv_text", "finite", "not_computed", "printable", "three"]
@@ -85,9 +86,17 @@ def _only_shown(cell: Any) -> Any:
 
 
 def printable(text: str) -> str:
-    """``text`` for a terminal: what would steer it stands as its code.
+    """``text`` in which what steers a terminal, or turns the direction of others' words, stands as
+    its code.
 
     >>> printable("a\\x1b[31m b\\u202e")
     'a\\\\x1b[31m b\\\\u202e'
     """
-    return "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)
+    return "".join(ascii(c)[1:-1] if _steers(c) else c for c in text)
+
+
+def _steers(one: str) -> bool:
+    # joiners belong to the spelling of some languages
+    return unicodedata.category(one) in ("Cc", "Cf", "Cs", "Zl", "Zp") and one not in (
+        "\n\t\u00ad\u200c\u200d"
+    )

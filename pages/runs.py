@@ -14,8 +14,8 @@ controls.on_page("runs.py", {f"r_{column}": names for column, names in runs_view
 glossary.title("What has been run, and what came out?", "runs")
 st.markdown(
     "Every run that finishes is kept here with its settings, seed, errors, ledger and "
-    "statement: runs of the *Completion*, *Factorization* and *Tradeoffs* pages and of the "
-    "command line. Pick some to compare them."
+    "statement: runs of the *Completion*, *Factorization* and *Tradeoffs* pages and of sweeps on "
+    "the command line, but none on your own data. Pick some to compare them."
 )
 
 

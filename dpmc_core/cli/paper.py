@@ -26,10 +26,11 @@ def add(parser: argparse.ArgumentParser) -> None:
         "entry", nargs="?", help="a table or figure, as huber-table-3; left out: list them"
     )
     parser.add_argument("--jobs", default="1", metavar="N", help="runs at once (1)")
+    parser.add_argument("--trials", metavar="N", help="trials of each row (its own number)")
     parser.add_argument(
-        "--trials",
-        metavar="N",
-        help="trials of each row (its own number); results are then printed, not kept",
+        "--keep",
+        action="store_true",
+        help="let the results take the place of those in data/results, which the app shows",
     )
     parser.add_argument(
         "--store", metavar="PLACE", help="where runs are kept (DPMC_STORE, else data/runs.sqlite)"
@@ -52,6 +53,8 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
         raise ParameterError("paper", arguments.entry, "one of " + ", ".join(names))
     asked = arguments.trials
     trials = None if asked is None else int(parsed("trials", "sweep_seeds", asked))
+    if trials is not None and arguments.keep:
+        raise ParameterError("trials", trials, "left out with --keep")
     jobs = int(parsed("jobs", "sweep_jobs", arguments.jobs))
     with RunStore(arguments.store) as store:
         result = compute(
@@ -62,7 +65,7 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
             tell=lambda line: print(line, file=sys.stderr, flush=True),
         )
     verdicts = {row.id: verdict_of(row, result) for row in rows_of(result.entry)}
-    if trials is None:
+    if arguments.keep:
         before = stored(arguments.entry)
         if before is not None and before.rows == result.rows and before.versions == result.versions:
             print("the same as stored: the file is left as it is", file=sys.stderr)

@@ -7,13 +7,16 @@ Lives here: parsing and printing for these two. Does not live here: making runs
 import argparse
 import math
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from dpmc_core.cli.options import parsed
+from dpmc_core.cli.user_data import add_data, load_user_data
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.experiments.store.store import RunStore
 from dpmc_core.experiments.sweeps.spec import SweepSpec
+from dpmc_core.experiments.sweeps.storing import PassingRuns, Runs
 from dpmc_core.experiments.sweeps.sweep import Made, finished, sweep
 from dpmc_core.experiments.sweeps.tradeoff import points_of
 from dpmc_core.paths import read_file
@@ -34,6 +37,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--scheduler", metavar="ADDRESS", help="a Dask cluster's scheduler, as tcp://host:8786"
     )
+    add_data(parser, "ratings", "images", "documents")
     add_store(parser)
 
 
@@ -47,32 +51,53 @@ def add_store(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Make the runs of a sweep; stopped by Ctrl-C, the same command goes on."""
+    """Make the runs of a sweep; stopped by Ctrl-C, the same command goes on.
+
+    Runs on own data are held in memory only.
+    """
+    with load_user_data(arguments, "ratings", "images", "documents") as own:
+        spec = _read(arguments.file)
+        if own is None:
+            with RunStore(arguments.store) as store:
+                return _made(spec, store, store.place, arguments)
+        for option in ("store", "scheduler"):
+            if getattr(arguments, option) is not None:
+                raise ParameterError(option, getattr(arguments, option), "left out with --data")
+        spec = replace(spec, base=tuple({**dict(spec.base), "dataset": own}.items()))
+        return _made(spec, PassingRuns(), "memory, until this ends", arguments)
+
+
+def _read(file: str) -> SweepSpec:
     try:
-        spec = SweepSpec.from_toml(read_file(Path(arguments.file), _LARGEST).decode())
+        return SweepSpec.from_toml(read_file(Path(file), _LARGEST).decode())
     except (DataError, UnicodeDecodeError) as error:
         why = error if isinstance(error, DataError) else "it is not UTF-8 text"
         allowed = f"a TOML file that can be read: {why}"
-        raise ParameterError("sweep file", arguments.file, allowed.rstrip(".")) from None
+        raise ParameterError("sweep file", file, allowed.rstrip(".")) from None
     except ParameterError as error:
         if error.name != "sweep file":
             raise
-        raise ParameterError("sweep file", arguments.file, error.allowed) from None
+        raise ParameterError("sweep file", file, error.allowed) from None
+
+
+def _made(
+    spec: SweepSpec, store: Runs, place: str, arguments: argparse.Namespace
+) -> dict[str, Any]:
     jobs = int(parsed("jobs", "sweep_jobs", arguments.jobs))
     last, said = None, -_EVERY
-    with RunStore(arguments.store) as store:
-        try:
-            for last in sweep(spec, store, jobs=jobs, scheduler=arguments.scheduler):
-                if last.seconds - said >= _EVERY or last.done == last.total:
-                    said = last.seconds
-                    print(_progress(last), file=sys.stderr)
-        except KeyboardInterrupt:
-            if last is None:
-                raise
-            print("stopped; the same command goes on from here", file=sys.stderr)
-            arguments.stopped = True
-        points = points_of(finished(spec, store))
-        place = store.place
+    sets = () if spec.own is None else (spec.own,)
+    try:
+        for last in sweep(spec, store, jobs=jobs, scheduler=arguments.scheduler, sets=sets):
+            if last.seconds - said >= _EVERY or last.done == last.total:
+                said = last.seconds
+                print(_progress(last), file=sys.stderr)
+    except KeyboardInterrupt:
+        if last is None:
+            raise
+        goes_on = "" if sets else "; the same command goes on from here"
+        print(f"stopped{goes_on}", file=sys.stderr)
+        arguments.stopped = True
+    points = points_of(finished(spec, store))
     assert last is not None  # a sweep yields before its first run
     rows = [point.as_dict() for point in points]
     if not arguments.json:

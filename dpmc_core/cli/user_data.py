@@ -53,7 +53,7 @@ def load_user_data(arguments: argparse.Namespace, *kinds: str) -> Iterator[str |
             raise ParameterError("read", arguments.read[0], "left out without --data")
         yield None
         return
-    if arguments.dataset is not None:
+    if getattr(arguments, "dataset", None) is not None:
         raise ParameterError(
             "dataset", arguments.dataset, "left out with --data, which brings a set of its own"
         )

@@ -13,6 +13,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpmc_core.config import Choice, Config, parameters
+from dpmc_core.datasets import own
 from dpmc_core.experiments import RunSpec
 from dpmc_core.experiments.algorithms import ALGORITHMS
 from dpmc_core.limits import Limit
@@ -134,6 +135,15 @@ def test_every_control_names_a_bad_link(page: str, key: str, value: str, words: 
     assert any(words in w.value.replace("\\", "") for w in app.warning), [
         w.value for w in app.warning
     ]
+
+
+def test_what_steers_is_no_part_of_a_label() -> None:
+    """A label stands beside numbers: one that turns the direction would turn them round."""
+    rows = [f"\u202eu{k % 9}\x1b[31m,\u2066i{k % 7} \u06cc\u200c,{k % 5 + 1}" for k in range(63)]
+    made = own.read("ratings", "a.csv", "\n".join(["user,item,rating", *rows]).encode())
+    assert made.ratings is not None
+    assert made.ratings.user_labels[0] == "\\u202eu0\\x1b[31m"
+    assert made.ratings.item_labels[0] == "\\u2066i0 \u06cc\u200c"  # joiners are spelling
 
 
 def test_strangers_words_in_a_link_are_not_markdown() -> None:

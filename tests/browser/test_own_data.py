@@ -47,6 +47,12 @@ def test_ratings_are_uploaded_corrected_used_and_seen_by_nobody_else(
     expect(page.get_by_text("can be chosen on every page that takes ratings")).to_be_visible()
     expect(page.get_by_text("Whatever is computed without noise leaks.")).to_be_visible()
     ready(page)
+    page.get_by_text("The ends of the rating scale", exact=True).click()
+    lowest = page.get_by_label("Lowest possible rating")
+    lowest.fill("0")
+    lowest.press("Enter")
+    ready(page)
+    expect(page.get_by_label("Highest possible rating")).to_be_visible()  # what is open stays open
     opened(page, "If a user rates an item twice")
     page.get_by_role("option", name="their mean counts").click()
     ready(page)

@@ -11,6 +11,10 @@ import pytest
 from dpmc_core.cli.main import main
 from dpmc_core.datasets import own, user_datasets
 from dpmc_core.experiments import RunSpec, run
+from dpmc_core.experiments.sweeps.spec import SweepSpec
+from dpmc_core.experiments.sweeps.storing import PassingRuns
+from dpmc_core.experiments.sweeps.sweep import finished, sweep
+from dpmc_core.experiments.sweeps.tradeoff import points_of
 from dpmc_core.experiments.tasks.solve import noise_source
 from tests.own.files import long_csv, picture, pictures_zip, zipped
 
@@ -96,6 +100,45 @@ def test_an_archive_with_both_is_what_it_is_said_to_be(
     assert "12 images" in capsys.readouterr().out
     mine = own.read("images", "faces.zip", both.read_bytes())
     assert mine.words() == "--data faces.zip --read kind=images"
+
+
+def test_a_sweep_of_a_page_is_repeated_by_the_lines_that_it_shows(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DPMC_STORE", str(tmp_path / "runs.sqlite"))
+    Path("-my table.csv").write_bytes(long_csv(40, 12))
+    name = "own-ratings-0123456789abcdef"
+    mine = own.read("ratings", "-my table.csv", long_csv(40, 12), name=name, low="0")
+    with user_datasets.using(mine):
+        spec = SweepSpec.from_dict(
+            {
+                "seeds": 2,
+                "base": {"dataset": name, "algorithm": "moments", "rank": 2, "iterations": 2},
+                "grid": {"mechanism": ["gaussian"], "total_epsilon": [1.0, 5.0]},
+            }
+        )
+        runs = PassingRuns()
+        *_, last = sweep(spec, runs, jobs=1, sets=[mine])
+        assert last.failures == 0
+        shown = [point.mean for point in points_of(finished(spec, runs))]
+        Path("a sweep.toml").write_text(spec.to_toml())
+        command, python = spec.command("'a sweep.toml'"), spec.python()
+    words = shlex.split(command)[3:]
+    assert main([*words, "--json"]) == 0
+    said = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert [point["mean"] for point in said["points"]] == shown
+    room: dict[str, object] = {}
+    try:
+        exec(python, room)
+    finally:
+        user_datasets.put({})
+    printed = [line.split()[-2] for line in capsys.readouterr().out.splitlines()]
+    assert printed == [str(mean) for mean in shown]
+    assert not (tmp_path / "runs.sqlite").exists()  # nothing of it is kept
+    for option in ("--scheduler=tcp://127.0.0.1:1", "--store=x.sqlite"):
+        assert main([*words, option]) == 2
+        assert "is not allowed: it must be left out with --data" in capsys.readouterr().err
 
 
 def test_a_run_of_a_page_is_repeated_by_the_lines_that_it_shows(

@@ -20,6 +20,7 @@ from dpmc_core.datasets.own.archive import is_archive, members
 from dpmc_core.datasets.own.arrays import MOST_NUMBERS, array_in, header, variable_in, variables_of
 from dpmc_core.datasets.samples import Samples
 from dpmc_core.errors import DataError, ParameterError
+from dpmc_core.wording import printable
 
 __all__ = ["ImagesReading", "guess_images", "images_of"]
 
@@ -237,7 +238,7 @@ def _pictures(
         if side and sizes != {(side, side)}
         else ()
     )
-    labels = tuple(folder[:80] for folder in folders) if len(set(folders)) > 1 else ()
+    labels = tuple(printable(folder[:80]) for folder in folders) if len(set(folders)) > 1 else ()
     return np.stack(found), labels, notes
 
 

@@ -18,7 +18,7 @@ from dpmc_core.datasets.own.cells import NUMBERS, decimal_commas, numbers
 from dpmc_core.datasets.own.table_files import LABEL
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.errors import DataError, ParameterError
-from dpmc_core.wording import counted
+from dpmc_core.wording import counted, printable
 
 __all__ = ["RatingsReading", "ratings_of"]
 
@@ -308,4 +308,4 @@ def _numbered(ids: pd.Series) -> tuple[np.ndarray, tuple[str, ...]]:
     )
     place = np.empty(len(words), dtype=np.int64)
     place[order] = np.arange(len(words))
-    return place[numbers], tuple(words[k][:LABEL] for k in order)
+    return place[numbers], tuple(printable(words[k])[:LABEL] for k in order)

@@ -12,6 +12,7 @@ import pandas as pd
 from dpmc_core.datasets.own.archive import is_archive, members
 from dpmc_core.datasets.own.table_files import decoded, read_table
 from dpmc_core.errors import DataError, ParameterError
+from dpmc_core.wording import printable
 
 __all__ = ["Documents", "DocumentsReading", "documents_of", "guess_documents"]
 
@@ -119,7 +120,7 @@ def documents_of(
         )
     return Documents(
         texts=tuple(texts[k] for k in filled),
-        labels=tuple(labels[k] for k in filled) if labels else (),
+        labels=tuple(printable(labels[k]) for k in filled) if labels else (),
         notes=notes,
     )
 

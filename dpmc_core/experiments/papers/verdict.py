@@ -84,8 +84,7 @@ def verdict(
                 f"Within {100 * within:g} % of the printed {text} ({100 * apart / target:+.2f} %).",
             )
         return Verdict(
-            DIFFERS,
-            f"Ours is {apart:+.3g} from the printed {text} ({100 * apart / target:+.2g} %).",
+            DIFFERS, f"Ours is {apart:+.3g} from the printed {text} ({_percent(apart / target)} %)."
         )
     half = t_half_width(tuple(values))
     allowed = max(_CLOSE * abs(target), 0.0 if math.isnan(half) else math.sqrt(2) * half)
@@ -120,3 +119,7 @@ def verdict(
         + (f", beyond a factor of {_FAR:g}" if same_way else "")
         + f"; against its reference row: {said}.",
     )
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:+,.0f}" if abs(share) >= 0.1 else f"{100 * share:+.2g}"

@@ -30,6 +30,7 @@ from typing import Any
 import numpy as np
 
 from dpmc_core import limits
+from dpmc_core.datasets import user_datasets
 from dpmc_core.errors import DPMCError, ParameterError
 from dpmc_core.experiments.flat import AMOUNTS, known_names
 from dpmc_core.experiments.spec import RunSpec
@@ -38,6 +39,7 @@ from dpmc_core.mechanisms import FAMILIES
 
 __all__ = ["MOST_RUNS", "Planned", "SweepSpec", "seeds_of"]
 
+_IN_MEMORY = ("sweeps.storing", "PassingRuns")  # where runs on own data are kept
 MOST_RUNS = 100_000
 _NOISE = (*AMOUNTS, "alpha")
 _RESERVED = ("seed", "data_seed", "version")
@@ -207,19 +209,38 @@ class SweepSpec:
             lines += ["", "[[grid]]", *(f"{name} = {_toml(list(values))}" for name, values in grid)]
         return "\n".join(lines) + "\n"
 
+    @property
+    def own(self) -> Any:
+        """The user's own dataset that it is about; None where it is about another.
+
+        Raises ``ParameterError`` where that is not here.
+        """
+        name = str(dict(self.base).get("dataset", ""))
+        return user_datasets.find(name) if user_datasets.is_own(name) else None
+
+    def command(self, file: str) -> str:
+        """The command that makes this sweep from ``file``, which holds ``to_toml()``."""
+        words = [] if self.own is None else [self.own.words()]
+        if words and "kind=" not in words[0]:  # a table may be of ratings or of documents
+            words.append(f"--read kind={self.own.entry.holds}")
+        return " ".join([f"python -m dpmc_core sweep {file} --jobs 2", *words])
+
     def python(self) -> str:
         """Python lines that make this sweep and print its means."""
+        own = self.own
+        room, place = ("store.store", "RunStore") if own is None else _IN_MEMORY
         return (
-            "from dpmc_core.experiments.store.store import RunStore\n"
+            ("" if own is None else own.lines())
+            + f"from dpmc_core.experiments.{room} import {place}\n"
             "from dpmc_core.experiments.sweeps.sweep import finished, sweep\n"
             "from dpmc_core.experiments.sweeps.spec import SweepSpec\n"
             "from dpmc_core.experiments.sweeps.tradeoff import points_of\n\n"
             f"spec = SweepSpec.from_dict({self.as_dict()!r})\n"
-            "with RunStore() as store:\n"
-            "    for so_far in sweep(spec, store, jobs=1):\n"
-            "        pass\n"
-            "    for point in points_of(finished(spec, store)):\n"
-            "        print(dict(point.settings), point.mean, point.half_width)\n"
+            f"store = {place}()\n"
+            "for so_far in sweep(spec, store, jobs=1):\n"
+            "    pass\n"
+            "for point in points_of(finished(spec, store)):\n"
+            "    print(dict(point.settings), point.mean, point.half_width)\n"
         )
 
     @classmethod

@@ -157,7 +157,7 @@ def lengths(samples: Samples) -> Drawn:
         hovertemplate="%{y} documents<extra></extra>",
     )
     fig.update_layout(
-        margin={"r": 10},
+        margin={"r": 10, "t": 50},
         hovermode="closest",
         title={"text": f"median {three(numbers.attrs['median'])}"},
     )

@@ -121,8 +121,9 @@ def _once(key: tuple[Any, ...], steps: str, spec: tuple[Any, ...]) -> Any:
     The last answer of each kind is kept in the visit, a refusal too.
     """
     held = st.session_state.get(f"own-{steps}")
+    # always there: what comes after them keeps its place, and what is open stays open
+    line, waits = st.empty(), st.empty()
     if held is None or held[0] != key:
-        line = st.empty()
 
         def tell(place: int) -> None:
             if place:
@@ -130,12 +131,13 @@ def _once(key: tuple[Any, ...], steps: str, spec: tuple[Any, ...]) -> Any:
             else:
                 line.empty()
 
-        with st.spinner("Reading the file…"):
+        with waits, st.spinner("Reading the file…"):
             try:
                 held = (key, read_file(steps, spec, tell))
             except DPMCError as error:
                 held = (key, error)
         line.empty()
+        waits.empty()
         st.session_state[f"own-{steps}"] = held
     if isinstance(held[1], DPMCError):
         raise held[1]

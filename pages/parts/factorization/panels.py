@@ -22,7 +22,7 @@ def introduction(asked: Asked) -> None:
     if asked.question == "compare":
         st.markdown(
             "*Non-negative factorisation* finds "
-            f"{'parts that add up to faces' if images else 'topics that add up to documents'}. "
+            f"{'parts that add up to images' if images else 'topics that add up to documents'}. "
             "Four ways side by side: not private; private **as published**, which is not; the "
             "same idea **corrected**; and **moment NMF**, which releases two or three sums "
             "once, without rounds."
@@ -33,7 +33,7 @@ def introduction(asked: Asked) -> None:
     st.markdown(
         f"**One {'image' if images else 'document'} is protected** in the sound forms: it may "
         f"be in the data or not. What leaves is the {'parts' if images else 'topics'}; how much "
-        f"of each {'a face' if images else 'a document'} holds stays with its owner."
+        f"of each {'an image' if images else 'a document'} holds stays with its owner."
     )
 
 

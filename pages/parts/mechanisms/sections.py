@@ -149,7 +149,7 @@ def table_1() -> None:
         "ε at equal variance, Δ = 5, δ = 10⁻⁵. The printed Gaussian column uses a base-10 "
         "logarithm where the textbook formula has the natural one, and that formula is proved "
         "only for ε < 1; the exact values (Balle & Wang 2018) are higher than both in every "
-        "row. The Huber column is right to rounding except at variance 3, where 4.235 is "
+        "row. The Huber column is right to 0.1 % except at variance 3, where 4.235 is "
         "printed and 4.216 is the value; its "
         '"variance 1" row has variance 1.0036.'
     )

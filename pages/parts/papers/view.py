@@ -25,7 +25,7 @@ from dpmc_core.experiments.papers import (
 from dpmc_core.experiments.papers.claims import claims
 from dpmc_core.experiments.papers.compute import prediction_interval, verdict_of
 from dpmc_core.experiments.papers.row import Row
-from dpmc_core.experiments.papers.verdict import KINDS, Verdict
+from dpmc_core.experiments.papers.verdict import DIFFERS, KINDS, Verdict
 from dpmc_core.facts import facts
 from dpmc_core.metrics.intervals import t_half_width
 from dpmc_core.wording import csv_text, three
@@ -114,7 +114,9 @@ def table(entry: Entry, rows: Sequence[Row], result: PaperResult | None) -> None
         for row in rows
     ]
     counts = {kind: sum(v.kind == kind for _, _, v in found) for kind in KINDS}
-    said = ", ".join(f"{n} {kind}" for kind, n in counts.items() if n)
+    said = ", ".join(
+        f"{n} {'differ' if kind == DIFFERS and n > 1 else kind}" for kind, n in counts.items() if n
+    )
     sentences = [f"Of {len(found)} rows: {said}.", *beaten(found), *claims(entry.id, result)]
     show(*picture(found, sentences[0]))
     notice(sentences)

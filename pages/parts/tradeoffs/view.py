@@ -170,23 +170,17 @@ def counted(points: Sequence[Point], spec: SweepSpec, vary: str, by: str) -> Non
         )
     )
     made = spec.fresh_data and all(p.spec.data.synthetic for p in points)
-    differ = (
-        "data, split, start and noise"
-        if made
-        else (
-            "split, start and noise (the data stays: how errors would differ on other data is "
-            "not in the bands)"
-        )
-    )
+    differ = "data, split, start and noise" if made else "split, start and noise"
     st.caption(
         f"Protected: {unit}, at δ = {delta:g}. {standing} Means over repetitions with {differ} "
-        "of their own; bands: 95 % t-intervals. "
+        "of their own; bands: 95 % t-intervals"
+        f"{'' if made else ' (how errors would differ on other data is not in them)'}. "
         + (f"Noises are compared at {BY[by]}. " if vary == "noise" else "")
         + "Lines without noise are the same method without privacy; they and the dotted "
         "baseline protect nobody. Whether a point beats that predictor is asked at "
         "95 % for each point on its own. ε is of one run: who publishes many runs adds them "
-        "up. Settings stay the same along a line; they were chosen on other data of this "
-        "kind, and errors shown here are measured without noise, for whoever holds the "
+        "up. Settings stay the same along a line; they were chosen on other data, "
+        "and errors shown here are measured without noise, for whoever holds the "
         "data. Predictions are clipped to the rating scale: far above the dotted line "
         "nothing is left to compare."
     )
@@ -251,11 +245,12 @@ def export(spec: SweepSpec, points: Sequence[Point]) -> None:
             mime="text/csv",
             on_click="ignore",
         )
-        st.markdown("Save the TOML, then on the command line, on one core or a cluster:")
-        st.code("python -m dpmc_core sweep dpmc-sweep.toml --jobs 2", language="bash")
+        st.markdown("Save the TOML, then on the command line:")
+        st.code(spec.command("dpmc-sweep.toml"), language="bash")
         st.markdown("In Python:")
         st.code(spec.python(), language="python")
-        st.page_link("runs.py", label="Its runs, one by one", icon=":material/history:")
+        if spec.own is None:  # runs on own data are kept for the visit only
+            st.page_link("runs.py", label="Its runs, one by one", icon=":material/history:")
 
 
 def progress_of(spec: SweepSpec, done: int) -> None:
