@@ -137,6 +137,19 @@ def test_every_control_names_a_bad_link(page: str, key: str, value: str, words: 
     ]
 
 
+@pytest.mark.parametrize(
+    ("page", "key"), [("completion", "n"), ("mechanisms", "m_by"), ("tradeoffs", "t_view")]
+)
+def test_an_address_with_nothing_after_a_key_gives_the_usual(page: str, key: str) -> None:
+    app = open_page(page, **{key: ""})
+    assert not app.error
+    assert any("is not allowed" in w.value for w in app.warning)
+    app.query_params.clear()
+    app.run()  # in the next script, too
+    assert not app.exception
+    assert app.session_state[key] is not None
+
+
 def test_what_steers_is_no_part_of_a_label() -> None:
     """A label stands beside numbers: one that turns the direction would turn them round."""
     rows = [f"\u202eu{k % 9}\x1b[31m,\u2066i{k % 7} \u06cc\u200c,{k % 5 + 1}" for k in range(63)]

@@ -314,7 +314,10 @@ def _chosen(
             then()
 
     check_link(label, key, one_of(label, titles.values()))
-    return widget(
+    usual = options["default"] if "default" in options else list(titles)[options["index"]]
+    if key in st.session_state and st.session_state[key] is None:
+        st.session_state[key] = usual
+    given = widget(
         label,
         list(titles),
         key=key,
@@ -323,3 +326,5 @@ def _chosen(
         on_change=changed,
         **options,
     )
+    # an address with nothing after the key ("?n=") leaves no button on, required or not
+    return usual if given is None else given
