@@ -20,6 +20,7 @@ FIRST = ("pages.parts.lessons.lessons", "pages.parts.ui.share", "pages.parts.hom
 @asynccontextmanager
 async def start(_: object) -> AsyncIterator[None]:
     """Load the code of the first page while the first browser loads Streamlit's."""
+    warm.few_arenas()
     loading.begin(FIRST, warm.warm)
     yield
 

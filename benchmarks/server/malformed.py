@@ -155,8 +155,8 @@ def main() -> None:
             f"the server is {'up' if app.process.poll() is None else 'DOWN'}; tracebacks in its "
             f"log: {log.count('Traceback')}"
         )
-        for part in log.split("Traceback")[1:4]:
-            print("Traceback" + part[:2500])
+        for said in sorted(set(re.findall(r"^\w+Error: .*$", log, re.MULTILINE)))[:10]:
+            print(f"  {said}")
 
 
 if __name__ == "__main__":

@@ -76,9 +76,9 @@ def _print_result(result: RunResult | RecommendResult) -> None:
         verdict = (
             "not significantly different"
             if abs(apart) <= half
-            else "beaten"
+            else "this run is better"
             if apart < 0
-            else "NOT beaten"
+            else "this run is worse"
         )
         print(f"against {name}, on the same ratings: {apart:+.4f} ± {half:.2g} (95 %): {verdict}")
     print(statement.label)

@@ -71,9 +71,9 @@ def _print(result: FactorResult, summary: dict[str, Any]) -> None:
     )
     apart, half = result.against_baseline
     verdict = (
-        "beaten"
+        "this run is better"
         if apart + half < 0
-        else "NOT beaten"
+        else "this run is worse"
         if apart - half > 0
         else "not significantly different"
     )

@@ -23,11 +23,12 @@ import pages.parts
 from dpmc_core.errors import DPMCError
 from pages.parts.server import jobs
 
-__all__ = ["end_sessions", "warm"]
+__all__ = ["end_sessions", "few_arenas", "warm"]
 
 # modules whose ``make_ahead`` computes what most visitors ask for
 _AHEAD = ("pages.parts.budget.counts", "pages.parts.home.picture")
 _TIDY_SECONDS = 20.0
+_ARENA_MAX = -8  # M_ARENA_MAX of malloc.h
 _once = threading.Lock()
 _known: weakref.WeakSet[Any] = weakref.WeakSet()  # sessions at the last look
 
@@ -92,6 +93,16 @@ def end_sessions(manager: Any) -> None:
         session.session_state.clear()
     _known.clear()
     _known.update(here)
+
+
+def few_arenas() -> None:
+    """Have the C library keep its free memory in few places; before the first thread.
+
+    By default each thread of each visit can get one of its own, and what one place has left over is
+    of no use to the others.
+    """
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL("libc.so.6").mallopt(_ARENA_MAX, 2)
 
 
 def _give_back() -> None:
