@@ -828,7 +828,7 @@ def test_without_a_dataset_the_defaults_suit_the_small_set(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert main(["complete", "als"]) == 0
-    assert ": beaten" in capsys.readouterr().out
+    assert ": this run is better" in capsys.readouterr().out
     asked = RunSpec.of(rank=32, reg=10.0)
     words = asked.command().removeprefix("python -m dpmc_core ").split()
     assert "--dataset low-rank" in asked.command()
