@@ -13,7 +13,7 @@ from tests.own.files import long_csv
 
 pytestmark = pytest.mark.browser
 LARGE = "n_users=200000&n_items=200000&observed=0.0001&rank=256&iterations=1"
-LONG = "dataset=skewed&n_users=2500&n_items=1500&n_ratings=300000&rank=64&iterations=500"
+LONG = "dataset=skewed&n_users=2500&n_items=1500&n_ratings=300000&rank=128&iterations=500"
 COLOURS = """() => [...new Set([...document.querySelectorAll('.js-plotly-plot text')]
     .map(text => getComputedStyle(text).fill))].sort()"""
 
