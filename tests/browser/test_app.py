@@ -3,6 +3,7 @@
 import json
 import os
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
@@ -49,6 +50,23 @@ def ready(page: Page) -> None:
         ':not(:has([data-testid="stSkeleton"]))',
         timeout=90_000,
     )  # examples are computed on the first visit
+
+
+def ran(page: Page, act: Callable[[], None]) -> None:
+    """Wait until the script that ``act`` starts has run: just after it none has begun, and what is
+    drawn is of the one before.
+    """
+    page.evaluate(
+        """() => {
+            window.ran = false;
+            new MutationObserver(() => { window.ran = true; }).observe(
+                document.querySelector('[data-testid="stApp"]'),
+                {attributes: true, attributeFilter: ['data-test-script-state']});
+        }"""
+    )
+    act()
+    page.wait_for_function("() => window.ran")
+    ready(page)
 
 
 def opened(page: Page, name: str) -> Locator:
@@ -455,10 +473,10 @@ def test_settings_that_are_folded_stay_open_and_in_the_address(
     page.locator('[data-testid="stSidebar"] summary').filter(has_text="More").click()
     box = page.locator(f".st-key-{key} input")
     for k, name in enumerate(others):
-        page.locator('[data-testid="stSidebar"]').get_by_role(
+        other = page.locator('[data-testid="stSidebar"]').get_by_role(
             "radio", name=name, exact=True
-        ).click()
-        ready(page)
+        )
+        ran(page, other.click)
         expect(box).to_be_visible()
         box.fill(f"0.0{k + 1}")
         box.press("Enter")
