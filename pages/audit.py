@@ -21,9 +21,10 @@ st.markdown(
 )
 problems = st.container()  # filled last, when every control has been drawn
 built = asked.build()
-if built.problem:
-    st.error(controls.plain(built.problem), icon=":material/error:")
-two_datasets(asked.fields, unfolded=jobs.current("audit") is None)
+with controls.place():
+    if built.problem:
+        st.error(controls.plain(built.problem), icon=":material/error:")
+    two_datasets(asked.fields, unfolded=jobs.current("audit") is None)
 attack(built)
 if built.spec is not None:
     game.play(built.spec)

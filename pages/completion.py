@@ -14,13 +14,15 @@ with st.sidebar:
     asked = form()
 
 glossary.title("What does noise cost a recommender?", "completion")
-introduction(asked.protect, asked.question)
+with controls.place():
+    introduction(asked.protect, asked.question)
 problems = st.container()  # filled last, when every control has been drawn
 built = asked.build()
-if not asked.known.present():
-    st.page_link("datasets.py", label="Go to the Datasets page", icon=":material/database:")
-if asked.question != "skew" and not asked.is_study:
-    chosen_by_rule(asked.protect, built.specs)
+with controls.place():
+    if not asked.known.present():
+        st.page_link("datasets.py", label="Go to the Datasets page", icon=":material/database:")
+    if asked.question != "skew" and not asked.is_study:
+        chosen_by_rule(asked.protect, built.specs)
 
 if asked.question == "compare":
     panels.compare(asked.protect, built)

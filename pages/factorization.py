@@ -12,11 +12,13 @@ with st.sidebar:
     asked = form()
 
 glossary.title("Can faces and topics be learned in private?", "factorization")
-panels.introduction(asked)
+with controls.place():
+    panels.introduction(asked)
 problems = st.container()  # filled last, when every control has been drawn
 built = asked.build()
-if not asked.known.present():
-    st.page_link("datasets.py", label="Go to the Datasets page", icon=":material/database:")
+with controls.place():
+    if not asked.known.present():
+        st.page_link("datasets.py", label="Go to the Datasets page", icon=":material/database:")
 if asked.question == "compare":
     panels.compare(asked, built)
 else:

@@ -11,6 +11,7 @@ from typing import Annotated
 
 import pytest
 from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.element_tree import Block, Widget
 
 from dpmc_core.config import Choice, Config, parameters
 from dpmc_core.datasets import own
@@ -359,6 +360,44 @@ def test_a_box_follows_from_its_declaration(monkeypatch: pytest.MonkeyPatch) -> 
     app.toggle(key="own_far").set_value(True).run()
     assert app.session_state["got"] == {"weight": 5, "way": "b", "far": 0.5}
     assert app.number_input(key="far").step == 0.1
+
+
+def _places(app: AppTest) -> dict[str, tuple[int, ...]]:
+    """Where each widget of the sidebar stands in the page's tree, by its key."""
+    found: dict[str, tuple[int, ...]] = {}
+
+    def walk(block: Block, path: tuple[int, ...]) -> None:
+        for place, inside in block.children.items():
+            if isinstance(inside, Block):
+                walk(inside, (*path, place))
+            elif isinstance(inside, Widget) and inside.key:
+                found[inside.key] = (*path, place)
+
+    walk(app.sidebar, ())
+    return found
+
+
+@pytest.mark.parametrize("name", glossary.PAGES)
+def test_controls_that_come_and_go_leave_the_others_in_their_places(name: str) -> None:
+    """What moves is made anew in the browser: a text half typed into it, or the focus, is lost."""
+    app = open_page(name)
+    first = _places(app)
+    ways = {
+        (kind, widget.key): getattr(widget, "options", (True, False))
+        for kind in ("selectbox", "button_group", "toggle")
+        for widget in app.get(kind)
+        if widget.key in first and not widget.proto.disabled and widget.key != "present"
+    }
+    for (kind, key), options in ways.items():
+        for k, option in enumerate(options):
+            app = open_page(name)
+            (widget,) = (one for one in app.get(kind) if one.key == key)
+            widget.set_value(widget.options[k] if kind != "toggle" else option).run()
+            assert not app.exception
+            now = _places(app)
+            assert {k: now[k] for k in first if k in now} == {
+                k: first[k] for k in now if k in first
+            }
 
 
 def test_attacking_an_algorithm_that_protects_users() -> None:

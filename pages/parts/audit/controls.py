@@ -94,7 +94,8 @@ def form() -> Asked:
     """Draw the sidebar's widgets."""
     st.subheader("What is attacked")
     target = controls.choice("Target", "x_target", TARGETS, "number")
-    fields: dict[str, Any] = {"target": target, **_attacked(target)}
+    with controls.place():
+        fields: dict[str, Any] = {"target": target, **_attacked(target)}
     st.subheader("Privacy")
     fields |= _privacy(target)
     fields["runs"] = _runs(target, on_grid=fields.get("case") == "on-grid")
@@ -157,8 +158,9 @@ def _privacy(target: str) -> dict[str, Any]:
         "Noise", "x_noise", noises, "laplace" if "laplace" in noises else "gaussian"
     )
     fields["epsilon"] = declared.box("nominal.epsilon", "x_epsilon", 1.0, label=_claim(target))
-    if target not in ("number", "moment-nmf"):  # moment NMF makes no rounds on the data
-        fields["iterations"] = declared.box("als.iterations", "x_iterations", 2)
+    with controls.place():
+        if target not in ("number", "moment-nmf"):  # moment NMF makes no rounds on the data
+            fields["iterations"] = declared.box("als.iterations", "x_iterations", 2)
     return fields
 
 
@@ -190,10 +192,11 @@ def _runs(target: str, *, on_grid: bool) -> int:
 
 def _more(target: str, mechanism: str) -> dict[str, Any]:
     fields: dict[str, Any] = {}
-    if "alpha" in FAMILIES[mechanism].shape:
-        fields["alpha"] = declared.box("alpha", "x_alpha")
-    if target == "irls":
-        fields["inner"] = declared.box("irls.inner", "x_inner", 2, label="Inner iterations K")
+    with controls.place():
+        if "alpha" in FAMILIES[mechanism].shape:
+            fields["alpha"] = declared.box("alpha", "x_alpha")
+        if target == "irls":
+            fields["inner"] = declared.box("irls.inner", "x_inner", 2, label="Inner iterations K")
     fields["delta"] = declared.box("account_delta", "x_delta")
     fields["confidence"] = declared.box("confidence", "x_confidence")
     fields["seed"] = declared.box("seed", "x_seed")

@@ -22,10 +22,11 @@ def form() -> Question:
     """Draw the sidebar's widgets."""
     st.subheader("What is released")
     run = controls.choice("A run like", "u_run", RUNS, USUAL.run, then=_usual_variance)
-    if run == "own":
-        count, sensitivity, spread = _own_run()
-    else:
-        count, sensitivity, spread = {"irls": 1000, "als": 50}[run], 5.0, 1
+    with controls.place():
+        if run == "own":
+            count, sensitivity, spread = _own_run()
+        else:
+            count, sensitivity, spread = {"irls": 1000, "als": 50}[run], 5.0, 1
     st.subheader("Compare at equal")
     by = controls.segments(
         "Compare at equal", "u_by", MODES, USUAL.by, label_visibility="collapsed"

@@ -91,20 +91,24 @@ def form() -> Asked:
     protect = controls.choice(
         "Who is protected", "protect", PROTECTED, "rating", then=use_protection
     )
-    if protect == "user":
-        question = controls.choice("Question", "question", QUESTIONS, "compare", then=use_question)
+    with controls.place():
+        if protect == "user":
+            question = controls.choice(
+                "Question", "question", QUESTIONS, "compare", then=use_question
+            )
     st.subheader("Data")
-    shared = data_controls(first_numbers(protect), use_numbers)
+    with controls.place():
+        shared = data_controls(first_numbers(protect), use_numbers)
     st.subheader("Method")
-    shared |= _method(shared["dataset"], protect, question)
+    with controls.place():
+        shared |= _method(shared["dataset"], protect, question)
     st.subheader("Privacy")
     settings: dict[str, Any] = {}
-    if protect == "user":
-        settings = user_controls(shared["dataset"], question, shared.get("delta", _DELTA))
-        configurations = _of_users(question, settings)
-    else:
-        count = int(controls.segments("Configurations", "n", {"1": "1", "2": "2", "3": "3"}, "2"))
-        configurations = [configuration(letter) for letter in LETTERS[:count]]
+    with controls.place():
+        if protect == "user":
+            settings = user_controls(shared["dataset"], question, shared.get("delta", _DELTA))
+    with controls.place():
+        configurations = _of_users(question, settings) if protect == "user" else _of_ratings()
     st.subheader("Seed")
     shared["seed"] = declared.box("seed", "seed")
     if question in STUDIES["completion"]:
@@ -129,6 +133,11 @@ def _method(dataset: str, protect: str, question: str) -> dict[str, Any]:
         rating=protect == "rating",
         splits=question in ("compare", "lists"),
     )
+
+
+def _of_ratings() -> list[dict[str, Any]]:
+    count = int(controls.segments("Configurations", "n", {"1": "1", "2": "2", "3": "3"}, "2"))
+    return [configuration(letter) for letter in LETTERS[:count]]
 
 
 def _of_users(question: str, settings: dict[str, Any]) -> list[dict[str, Any]]:

@@ -54,12 +54,16 @@ def data_controls(usual: dict[str, Any], then: Callable[[], None]) -> dict[str, 
         "Dataset", "dataset", own_data.menu("ratings"), usual.get("dataset", "low-rank"), then=then
     )
     fields["dataset"] = name
-    if name == "sweetrs":
-        fields["zeros"] = controls.segments("A 0 in the file is", "zeros", ZEROS, "missing")
+    with controls.place():
+        if name == "sweetrs":
+            fields["zeros"] = controls.segments("A 0 in the file is", "zeros", ZEROS, "missing")
     if entry(name).synthetic:
         with st.expander("Shape of the synthetic data", key="data-more"):
             shape = [n for n in parameters(config_of(name)) if n not in ("test_fraction", "split")]
-            for one in sorted(shape, key=lambda one: "seed" in one):
+            with controls.place():
+                for one in (one for one in shape if "seed" not in one):
+                    fields[one] = declared.box(one, one, usual.get(one))
+            for one in (one for one in shape if "seed" in one):
                 fields[one] = declared.box(one, one, usual.get(one))
     return fields
 
@@ -72,23 +76,25 @@ def method_controls(
     they are about that; a choice of ``splits`` where there is one.
     """
     usual = {**preset(WELL_REGULARISED, dataset), **usual}
-    for name, meaning in PRESETS.items() if rating else ():  # they are for ALS and IRLS
-        published = bool(preset(name, dataset))
-        st.button(
-            name.capitalize(),
-            on_click=use_preset,
-            args=(name,),
-            help=meaning if published else "The papers report nothing on this dataset.",
-            disabled=not published,
-            width="stretch",
-            key=f"preset-{name}",
-        )
+    with controls.place():
+        for name, meaning in PRESETS.items() if rating else ():  # they are for ALS and IRLS
+            published = bool(preset(name, dataset))
+            st.button(
+                name.capitalize(),
+                on_click=use_preset,
+                args=(name,),
+                help=meaning if published else "The papers report nothing on this dataset.",
+                disabled=not published,
+                width="stretch",
+                key=f"preset-{name}",
+            )
     fields: dict[str, Any] = {n: declared.box(f"als.{n}", n, usual[n]) for n in SHARED}
     with st.expander("More", key="c-more"):
-        if rating:
-            fields |= declared.boxes(ALGORITHM_TITLES, usual, SHARED)
-        if dataset == "ml-100k" and splits:
-            fields["split"] = controls.segments("Split", "split", SPLITS, "random")
+        with controls.place():
+            if rating:
+                fields |= declared.boxes(ALGORITHM_TITLES, usual, SHARED)
+            if dataset == "ml-100k" and splits:
+                fields["split"] = controls.segments("Split", "split", SPLITS, "random")
         fields["test_fraction"] = declared.box("test_fraction", "test_fraction", 0.2)
         fields["delta"] = declared.box("account_delta", "delta")
     return fields
@@ -98,22 +104,29 @@ def configuration(letter: str) -> dict[str, Any]:
     """Algorithm and noise of one configuration."""
     algorithm, noise = STARTING[letter]
     low = letter.lower()
-    fields: dict[str, Any] = {
-        "algorithm": controls.choice(
-            f"{letter}: algorithm",
-            f"{low}_algorithm",
-            ALGORITHM_TITLES,
-            algorithm,
-            help="  \n".join(
-                f"**{a.title}** {a.summary} ({a.origin})"
-                for a in ALGORITHMS.values()
-                if a.unit == "rating"
+    with controls.place():
+        fields: dict[str, Any] = {
+            "algorithm": controls.choice(
+                f"{letter}: algorithm",
+                f"{low}_algorithm",
+                ALGORITHM_TITLES,
+                algorithm,
+                help="  \n".join(
+                    f"**{a.title}** {a.summary} ({a.origin})"
+                    for a in ALGORITHMS.values()
+                    if a.unit == "rating"
+                ),
             ),
-        ),
-        "mechanism": controls.choice(f"{letter}: noise", f"{low}_noise", NOISES, noise),
-    }
-    if fields["mechanism"] == "none":
-        return fields
+            "mechanism": controls.choice(f"{letter}: noise", f"{low}_noise", NOISES, noise),
+        }
+        if fields["mechanism"] != "none":
+            fields |= _amount(letter, fields["mechanism"])
+    return fields
+
+
+def _amount(letter: str, noise: str) -> dict[str, Any]:
+    """How much noise, and of which α."""
+    low, fields = letter.lower(), dict[str, Any]()
     by = controls.segments(
         f"{letter}: amount by", f"{low}_by", AMOUNTS, "variance", help=glossary.meaning("nominal")
     )
@@ -125,7 +138,7 @@ def configuration(letter: str) -> dict[str, Any]:
         fields["epsilon"] = declared.box(
             "nominal.epsilon", f"{low}_epsilon", label=f"{letter}: nominal ε of one draw"
         )
-    if "alpha" in FAMILIES[fields["mechanism"]].shape and controls.switch(
+    if "alpha" in FAMILIES[noise].shape and controls.switch(
         f"{letter}: choose α",
         f"{low}_own_alpha",
         help="Otherwise the papers' rule: unit scale, and the α with that variance.",

@@ -138,15 +138,16 @@ def user_controls(dataset: str, question: str, delta: float) -> dict[str, Any]:
     fields: dict[str, Any] = {}
     if question == "skew":
         return {"items_per_user": declared.box("dpals.items_per_user", "k", FIRST_METHOD["k"])}
-    if question not in OWN_EPSILON:
-        fields["epsilon"] = controls.steps_slider(
-            "Total ε of each run (log scale)",
-            "total_epsilon",
-            TOTALS,
-            5.0,
-            help=glossary.meaning("epsilon"),
-        )
-        st.caption(odds_sentence(fields["epsilon"], delta, subject("user")))
+    with controls.place():
+        if question not in OWN_EPSILON:
+            fields["epsilon"] = controls.steps_slider(
+                "Total ε of each run (log scale)",
+                "total_epsilon",
+                TOTALS,
+                5.0,
+                help=glossary.meaning("epsilon"),
+            )
+            st.caption(odds_sentence(fields["epsilon"], delta, subject("user")))
     with st.expander("DPALS and Frank–Wolfe", key="dpals-more"):
         # likes are 1 or nothing; a penalty on what was not liked is theirs alone
         other = "centring" if question == "recommend" else "global_penalty"
@@ -160,12 +161,15 @@ def one_configuration(question: str, settings: dict[str, Any]) -> dict[str, Any]
     A study, or one person's lists.
     """
     fields = dict(settings)
-    if question == "lists":
-        fields["algorithm"] = controls.choice("Algorithm", "list_algorithm", LIST_TITLES, "moments")
-    else:
-        fields["algorithm"] = (
-            "dpals" if question in ("items", "projection", "exponents") else "moments"
-        )
+    with controls.place():
+        if question == "lists":
+            fields["algorithm"] = controls.choice(
+                "Algorithm", "list_algorithm", LIST_TITLES, "moments"
+            )
+        else:
+            fields["algorithm"] = (
+                "dpals" if question in ("items", "projection", "exponents") else "moments"
+            )
     fields["mechanism"] = (
         "gaussian"
         if question == "skew"
@@ -183,23 +187,24 @@ def user_configurations(question: str, settings: dict[str, Any]) -> list[dict[st
 def _configuration(letter: str, question: str, settings: dict[str, Any]) -> dict[str, Any]:
     low, liking = letter.lower(), question == "recommend"
     titles = LIKING_TITLES if liking else RATING_TITLES
-    fields: dict[str, Any] = {
-        "algorithm": controls.choice(
-            f"{letter}: algorithm",
-            f"{low}_like_algorithm" if liking else f"{low}_user_algorithm",
-            titles,
-            (STARTING_LIKES if liking else STARTING)[letter],
-            help="  \n".join(
-                f"**{t}** {ALGORITHMS[n].summary} ({ALGORITHMS[n].origin})"
-                for n, t in titles.items()
+    with controls.place():
+        fields: dict[str, Any] = {
+            "algorithm": controls.choice(
+                f"{letter}: algorithm",
+                f"{low}_like_algorithm" if liking else f"{low}_user_algorithm",
+                titles,
+                (STARTING_LIKES if liking else STARTING)[letter],
+                help="  \n".join(
+                    f"**{t}** {ALGORITHMS[n].summary} ({ALGORITHMS[n].origin})"
+                    for n, t in titles.items()
+                ),
             ),
-        ),
-        "mechanism": "none",
-    }
-    if ALGORITHMS[fields["algorithm"]].unit == "user":
-        fields["mechanism"] = controls.choice(
-            f"{letter}: noise", f"{low}_user_noise", NOISES, "gaussian"
-        )
+            "mechanism": "none",
+        }
+        if ALGORITHMS[fields["algorithm"]].unit == "user":
+            fields["mechanism"] = controls.choice(
+                f"{letter}: noise", f"{low}_user_noise", NOISES, "gaussian"
+            )
     if fields["mechanism"] == "none":
         return fields | {name: value for name, value in settings.items() if name != "epsilon"}
     return fields | settings

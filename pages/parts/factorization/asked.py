@@ -95,7 +95,8 @@ def form() -> Asked:
     st.subheader("Question")
     question = controls.choice("Question", "f_question", QUESTIONS, "compare")
     st.subheader("Data")
-    shared = data_controls(question)
+    with controls.place():
+        shared = data_controls(question)
     name = entry(shared["dataset"]).name
     st.subheader("Method")
     shared |= method_controls(name, question)

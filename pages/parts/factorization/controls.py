@@ -87,15 +87,16 @@ def data_controls(question: str) -> dict[str, Any]:
         "dataset": controls.choice("Images or documents", "f_data", fit, usual, then=_use_data)
     }
     known = entry(fields["dataset"])
-    if known.synthetic:
-        if question != "people":
-            fields["n_samples"] = declared.box(
-                "n_samples",
-                "f_n",
-                USUAL_MADE[known.name],
-                label=f"How many {'faces' if known.holds == 'images' else 'documents'} N",
-            )
-        fields["data_seed"] = declared.box("data_seed", "f_data_seed")
+    with controls.place():
+        if known.synthetic:
+            if question != "people":
+                fields["n_samples"] = declared.box(
+                    "n_samples",
+                    "f_n",
+                    USUAL_MADE[known.name],
+                    label=f"How many {'faces' if known.holds == 'images' else 'documents'} N",
+                )
+            fields["data_seed"] = declared.box("data_seed", "f_data_seed")
     if known.holds == "images":
         if question == "compare" and controls.switch(
             "Spoil some images",
@@ -125,12 +126,13 @@ def method_controls(dataset: str, question: str) -> dict[str, Any]:
     """How many parts, and the steps of each form."""
     fields: dict[str, Any] = {}
     word = "parts" if entry(dataset).holds == "images" else "topics"
-    if question == "parts":
-        fields["rank"] = 2  # the study sets its own, from 2 on
-    else:
-        fields["rank"] = declared.box(
-            "nmf.rank", "f_k", USUAL_PARTS.get(dataset, OWN_PARTS), label=f"How many {word} K"
-        )
+    with controls.place():
+        if question == "parts":
+            fields["rank"] = 2  # the study sets its own, from 2 on
+        else:
+            fields["rank"] = declared.box(
+                "nmf.rank", "f_k", USUAL_PARTS.get(dataset, OWN_PARTS), label=f"How many {word} K"
+            )
     return fields
 
 
@@ -140,43 +142,49 @@ def privacy_controls(dataset: str, question: str) -> dict[str, Any]:
     unit = "image" if known.holds == "images" else "document"
     fields: dict[str, Any] = {}
     own = question != "compare" and STUDIES["factorization"][question].own_epsilon
-    fields["mechanism"] = (
-        controls.choice("Noise of the sound forms", "f_noise", FACTOR_NOISES, "gaussian")
-        if question != "rounds"
-        else "gaussian"
-    )
-    if "alpha" in FAMILIES[fields["mechanism"]].shape:
-        fields["alpha"] = declared.box("alpha", "f_alpha", label="α of Huber noise")
-    delta = 1e-5
-    if not own:
-        fields["epsilon"] = controls.steps_slider(
-            "Total ε of each sound run (log scale)",
-            "f_epsilon",
-            TOTALS,
-            10.0,
-            help=glossary.meaning("epsilon"),
+    with controls.place():
+        fields["mechanism"] = (
+            controls.choice("Noise of the sound forms", "f_noise", FACTOR_NOISES, "gaussian")
+            if question != "rounds"
+            else "gaussian"
         )
+        if "alpha" in FAMILIES[fields["mechanism"]].shape:
+            fields["alpha"] = declared.box("alpha", "f_alpha", label="α of Huber noise")
+    delta = 1e-5
+    with controls.place():
+        if not own:
+            fields["epsilon"] = controls.steps_slider(
+                "Total ε of each sound run (log scale)",
+                "f_epsilon",
+                TOTALS,
+                10.0,
+                help=glossary.meaning("epsilon"),
+            )
     with st.expander("More", key="f-more"):
         delta = fields["delta"] = declared.box("account_delta", "f_delta")
-        if question in ("compare", "rounds"):
-            fields["published_rounds"] = declared.box(
-                "nmf.rounds", "f_published_rounds", 100, why="As published", step=10
-            )
-        if question == "compare":
-            fields["round_epsilon"] = declared.box(
-                "round.epsilon", "f_round_epsilon", why="As published"
-            )
-            fields["sound_rounds"] = declared.box(
-                "nmf.rounds", "f_sound_rounds", 20, why="Corrected"
-            )
-            fields["sound_inner"] = declared.box("nmf.inner", "f_sound_inner", 10, why="Corrected")
+        with controls.place():
+            if question in ("compare", "rounds"):
+                fields["published_rounds"] = declared.box(
+                    "nmf.rounds", "f_published_rounds", 100, why="As published", step=10
+                )
+            if question == "compare":
+                fields["round_epsilon"] = declared.box(
+                    "round.epsilon", "f_round_epsilon", why="As published"
+                )
+                fields["sound_rounds"] = declared.box(
+                    "nmf.rounds", "f_sound_rounds", 20, why="Corrected"
+                )
+                fields["sound_inner"] = declared.box(
+                    "nmf.inner", "f_sound_inner", 10, why="Corrected"
+                )
         fields["averaging"] = declared.box("private-nmf.averaging", "f_averaging", why="Corrected")
         fields["start"] = declared.box("private-nmf.start", "f_start", why="Corrected")
         fields["neighbours"] = declared.box(
             "private-nmf.neighbours", "f_neighbours", why="Sound forms"
         )
-    if not own:
-        st.caption(odds_sentence(fields["epsilon"], delta, subject(unit)))
+    with controls.place():
+        if not own:
+            st.caption(odds_sentence(fields["epsilon"], delta, subject(unit)))
     return fields
 
 

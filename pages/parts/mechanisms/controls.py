@@ -65,16 +65,23 @@ def form() -> Asked:
     alpha = controls.slider("Huber's α", "m_alpha", "alpha", 1.5, step=0.01)
     variance = epsilon = 1.0
     scales = dict.fromkeys(RUN_FAMILIES, 1.0)
-    if compare == "variance":
-        variance = controls.slider(
-            "Variance of every noise", "m_variance", "variance", 2.0, low=0.1, high=20.0, step=0.1
-        )
-    elif compare == "epsilon":
-        epsilon = controls.slider(
-            "ε of every noise", "m_epsilon", "epsilon", 1.0, low=0.05, high=10.0, step=0.05
-        )
-    else:
-        scales = {name: _scale(name) for name in scales}
+    with controls.place():
+        if compare == "variance":
+            variance = controls.slider(
+                "Variance of every noise",
+                "m_variance",
+                "variance",
+                2.0,
+                low=0.1,
+                high=20.0,
+                step=0.1,
+            )
+        elif compare == "epsilon":
+            epsilon = controls.slider(
+                "ε of every noise", "m_epsilon", "epsilon", 1.0, low=0.05, high=10.0, step=0.05
+            )
+        else:
+            scales = {name: _scale(name) for name in scales}
     sensitivity = controls.slider(
         "Sensitivity Δ", "m_sensitivity", "sensitivity", 1.0, low=0.1, high=10.0, step=0.1
     )

@@ -145,19 +145,21 @@ def form() -> Form:
         "Who is protected", "t_protect", PROTECTED, "user", help=glossary.meaning("nominal")
     )
     sound = protect == "user"
-    vary = controls.segments("Along the axis", "t_vary", VARY, "noise") if sound else "noise"
+    with controls.place():
+        vary = controls.segments("Along the axis", "t_vary", VARY, "noise") if sound else "noise"
     st.subheader("Data")
     usual = "skewed" if sound else "low-rank"
-    dataset = (
-        usual
-        if vary == "people"
-        else controls.choice("Dataset", f"t_dataset_{protect}", own_data.menu("ratings"), usual)
-    )
-    if vary == "people":
-        st.caption(
-            "Made data with skewed popularity, so that there can be any number of people; 40 "
-            "ratings each."
+    with controls.place():
+        dataset = (
+            usual
+            if vary == "people"
+            else controls.choice("Dataset", f"t_dataset_{protect}", own_data.menu("ratings"), usual)
         )
+        if vary == "people":
+            st.caption(
+                "Made data with skewed popularity, so that there can be any number of people; 40 "
+                "ratings each."
+            )
     st.subheader("Method")
     titles = GUARANTEED if sound else NOMINAL
     algorithms = controls.several(
@@ -169,29 +171,8 @@ def form() -> Form:
     )
     st.subheader("Privacy")
     mechanisms = controls.several("Noises", "t_noises", NOISES, tuple(NOISES))
-    by = "total_epsilon"
-    if not sound:
-        by = controls.segments(
-            "Compare at",
-            "t_by",
-            BY,
-            "total_epsilon",
-            help="  \n".join(f"**{BY[k]}**: {v}" for k, v in _MEANINGS.items()),
-        )
-    people: tuple[float, ...] = ()
-    if vary == "people":
-        people = controls.numbers(
-            "Numbers of people", "t_people", "n_users", (500, 1000, 2000, 4000, 8000), 8
-        )
-        amounts: tuple[float, ...] = (declared.box("total.epsilon", "t_total"),)
-    else:
-        usual_amounts = NOMINAL_TOTALS if by == "total_epsilon" and not sound else AMOUNTS[by]
-        label = {
-            "total_epsilon": "Total ε",
-            "epsilon": "Nominal ε of one draw",
-            "variance": "Variances",
-        }[by]
-        amounts = controls.numbers(label, f"t_{by}_{protect}", _LIMITS[by], usual_amounts, 8)
+    with controls.place():
+        by, people, amounts = _amounts(sound, vary, protect)
     st.subheader("Seed")
     seeds = declared.box("sweep_seeds", "t_seeds")
     seed = declared.box("seed", "t_seed", label="Master seed")
@@ -214,6 +195,33 @@ def form() -> Form:
     return Form(raw, vary, by, protect)
 
 
+def _amounts(
+    sound: bool, vary: str, protect: str
+) -> tuple[str, tuple[float, ...], tuple[float, ...]]:
+    """Ask how noises are made equal, for the numbers of people where they vary, and how much."""
+    by = "total_epsilon"
+    if not sound:
+        by = controls.segments(
+            "Compare at",
+            "t_by",
+            BY,
+            "total_epsilon",
+            help="  \n".join(f"**{BY[k]}**: {v}" for k, v in _MEANINGS.items()),
+        )
+    if vary == "people":
+        people = controls.numbers(
+            "Numbers of people", "t_people", "n_users", (500, 1000, 2000, 4000, 8000), 8
+        )
+        return by, people, (declared.box("total.epsilon", "t_total"),)
+    usual_amounts = NOMINAL_TOTALS if by == "total_epsilon" and not sound else AMOUNTS[by]
+    label = {
+        "total_epsilon": "Total ε",
+        "epsilon": "Nominal ε of one draw",
+        "variance": "Variances",
+    }[by]
+    return by, (), controls.numbers(label, f"t_{by}_{protect}", _LIMITS[by], usual_amounts, 8)
+
+
 def _numbers(dataset: str, sound: bool, vary: str) -> dict[str, Any]:
     """Settings that all runs share."""
     fields: dict[str, Any] = {}
@@ -224,11 +232,12 @@ def _numbers(dataset: str, sound: bool, vary: str) -> dict[str, Any]:
         "als.reg", f"t_reg_{who}", 30.0 if sound else 10.0 if real else 0.5, step=0.5
     )
     fields["iterations"] = declared.box("als.iterations", f"t_iterations_{who}", 2 if sound else 20)
-    if not sound:
-        fields["inner"] = declared.box("irls.inner", "t_inner")
-        fields["sensitivity"] = declared.box("als.sensitivity", "t_sensitivity")
-    else:
-        fields |= {name: PEOPLE[name] for name in ("item_share", "clip_norm", "centring")}
+    with controls.place():
+        if not sound:
+            fields["inner"] = declared.box("irls.inner", "t_inner")
+            fields["sensitivity"] = declared.box("als.sensitivity", "t_sensitivity")
+        else:
+            fields |= {name: PEOPLE[name] for name in ("item_share", "clip_norm", "centring")}
     fields["delta"] = declared.box("account_delta", "t_delta")
     if not real:
         skewed = dataset == "skewed"

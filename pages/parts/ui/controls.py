@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from dpmc_core import limits
 from dpmc_core.errors import ParameterError
@@ -34,6 +35,7 @@ __all__ = [
     "numbers",
     "numeric",
     "on_page",
+    "place",
     "plain",
     "said",
     "segments",
@@ -46,6 +48,15 @@ __all__ = [
 ]
 
 _SMALLEST = 1e-9  # the smallest step away from an open end of a range that a widget offers
+
+
+def place() -> DeltaGenerator:
+    """Return a place for controls that come and go, to be used by ``with``.
+
+    What stands below it keeps its own place, and with it what is being typed there: what moves is
+    made anew in the browser.
+    """
+    return st.container()
 
 
 def slider(

@@ -8,7 +8,7 @@ import streamlit as st
 
 from dpmc_core.config import Choice, parameters
 from dpmc_core.experiments.algorithms import ALGORITHMS
-from pages.parts.ui.controls import choice, numeric, switch
+from pages.parts.ui.controls import choice, numeric, place, switch
 from pages.parts.ui.links import Titles, declaration, label_of, limit_of
 
 __all__ = ["box", "boxes", "titles"]
@@ -28,10 +28,20 @@ def box(
     label = label or (f"{why}: {_lowered(rule.label)}" if why else rule.label)
     label_of(found.name, label)
     meaning = f"{rule.meaning[0].upper()}{rule.meaning[1:]}"
-    if found.optional and not switch(f"Choose {label}", f"own_{found.name}", help=f"{meaning}."):
-        return None
+    if found.optional:
+        with place():
+            if not switch(f"Choose {label}", f"own_{found.name}", help=f"{meaning}."):
+                return None
+            return _drawn(name, key, default, label, options)
+    return _drawn(name, key, default, label, options)
+
+
+def _drawn(name: str, key: str, default: Any, label: str, options: dict[str, Any]) -> Any:
+    """Draw the select box or the number box."""
+    found = declaration(name)
+    rule = found.rule
     if isinstance(rule, Choice):
-        options.setdefault("help", f"{meaning}.")
+        options.setdefault("help", f"{rule.meaning[0].upper()}{rule.meaning[1:]}.")
         return choice(label, key, rule.titled, default or found.default, **options)
     step = options.pop("step", rule.step)
     if rule.format:
