@@ -27,6 +27,7 @@ __all__ = [
     "cdf",
     "core_mass",
     "excess_variance",
+    "logcdf",
     "logpdf",
     "normaliser",
     "ppf",
@@ -85,6 +86,23 @@ def cdf(t: Any, alpha: Any) -> Any:
         centre = SQRT_2PI / z * (special.ndtr(np.maximum(left, -alpha)) + _mills_gap(alpha))
     lower = np.where(left < -alpha, tail, centre)
     return np.where(np.asarray(t) <= 0, lower, 1 - lower)
+
+
+def logcdf(t: Any, alpha: Any) -> Any:
+    """log F(t), right to the last digits where F underflows: the pieces of ``cdf``, in logarithms.
+
+    In the tail α(t + α/2) − log(αZ). For −α ≤ t ≤ 0 the log of √(2π)/Z·[Φ(t) + c]; for t > 0,
+    log(1 − F(−t)).
+    """
+    z = normaliser(alpha)
+    left = -np.abs(t)
+    with np.errstate(under="ignore"):
+        tail = alpha * (np.minimum(left, -alpha) + 0.5 * alpha) - np.log(alpha * z)
+        centre = np.log(SQRT_2PI / z) + np.logaddexp(
+            special.log_ndtr(np.maximum(left, -alpha)), _log_mills_gap(alpha)
+        )
+        lower = np.where(left < -alpha, tail, centre)
+        return np.where(np.asarray(t) <= 0, lower, np.log1p(-np.exp(lower)))
 
 
 def ppf(q: Any, alpha: Any) -> Any:
@@ -148,6 +166,13 @@ def sample(alpha: float, size: int, rng: np.random.Generator) -> FloatArray:
 
 def _mills_gap(alpha: Any) -> Any:
     """c(α) = φ(α)/α − Φ(−α) > 0, from scaled complementary error functions."""
-    return np.exp(-0.5 * np.square(alpha)) * (
-        1 / (alpha * SQRT_2PI) - 0.5 * special.erfcx(alpha / SQRT2)
-    )
+    return np.exp(-0.5 * np.square(alpha)) * _scaled_mills_gap(alpha)
+
+
+def _log_mills_gap(alpha: Any) -> Any:
+    return np.log(_scaled_mills_gap(alpha)) - 0.5 * np.square(alpha)
+
+
+def _scaled_mills_gap(alpha: Any) -> Any:
+    """c(α)·e^{α²/2}; nearly 1/(α³√(2π)) at large α."""
+    return 1 / (alpha * SQRT_2PI) - 0.5 * special.erfcx(alpha / SQRT2)

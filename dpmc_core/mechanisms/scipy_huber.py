@@ -41,6 +41,12 @@ class _HuberGen(stats.rv_continuous):
     def _sf(self, x: Any, alpha: Any) -> Any:
         return huber_law.cdf(-np.asarray(x), alpha)
 
+    def _logcdf(self, x: Any, alpha: Any) -> Any:
+        return huber_law.logcdf(x, alpha)
+
+    def _logsf(self, x: Any, alpha: Any) -> Any:
+        return huber_law.logcdf(-np.asarray(x), alpha)
+
     def _ppf(self, q: Any, alpha: Any) -> Any:
         return huber_law.ppf(q, alpha)
 

@@ -2,6 +2,7 @@
 
 import warnings
 
+import mpmath
 import numpy as np
 import numpy.testing as npt
 import pytest
@@ -68,3 +69,24 @@ def test_agrees_with_the_mechanism() -> None:
     npt.assert_allclose(
         huber.pdf(0.0, [0.5, 1.5]), [Huber(alpha=0.5).pdf(0.0), Huber(alpha=1.5).pdf(0.0)]
     )
+
+
+@pytest.mark.parametrize("alpha", [0.01, 0.3, 1.5, 4.0, 40.0])
+def test_logarithms_where_the_functions_underflow(alpha: float) -> None:
+    """Against the integral of the density to 60 digits."""
+    with mpmath.workdps(60):
+        a, root = mpmath.mpf(alpha), mpmath.sqrt(2)
+
+        def beyond(x: float) -> mpmath.mpf:
+            if x >= alpha:
+                return mpmath.exp(a * a / 2 - a * x) / a
+            inside = mpmath.erfc(mpmath.mpf(x) / root) - mpmath.erfc(a / root)
+            return mpmath.sqrt(mpmath.pi / 2) * inside + mpmath.exp(-a * a / 2) / a
+
+        whole = 2 * beyond(0.0)
+        for x in (0.0, 0.5 * alpha, 0.999 * alpha, alpha, 1.5 * alpha, 39.0, 800.0, 1e6):
+            expected = float(mpmath.log(beyond(x) / whole))
+            assert huber.logsf(x, alpha) == pytest.approx(expected, rel=1e-12)
+            assert huber.logcdf(-x, alpha) == pytest.approx(expected, rel=1e-12)
+            other = float(mpmath.log1p(-beyond(x) / whole))
+            assert huber.logcdf(x, alpha) == pytest.approx(other, rel=1e-12, abs=1e-300)
