@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from dpmc_core.errors import DataError
 from dpmc_core.experiments.tasks.audit import audit
 from dpmc_core.experiments.tasks.audit_spec import AuditSpec
 from dpmc_core.experiments.tasks.audit_targets import outputs
@@ -19,7 +20,7 @@ from dpmc_core.privacy.compare import dpals_counts, epsilon_curve, price, varian
 from pages.parts.audit import charts as audit_charts
 from pages.parts.audit.game import Rounds
 from pages.parts.budget import charts as budget_charts
-from pages.parts.budget import stories
+from pages.parts.budget import ledger_files, stories
 from pages.parts.server import jobs
 
 from ..privacy.helpers import ledger, release
@@ -127,6 +128,24 @@ def test_a_bad_ledger_file_is_one_sentence(content: bytes, words: str) -> None:
     assert words in error.value.replace("\\", "")
     assert not app.exception
     assert len(app.metric) == 3  # everything else stands
+
+
+def test_a_refused_ledger_file_is_counted_once_until_it_is_brought_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[str] = []
+
+    def refuse(steps: str, spec: tuple[object, ...]) -> None:
+        asked.append(steps)
+        raise DataError("too busy.")
+
+    monkeypatch.setattr(ledger_files.sandbox, "read_file", refuse)
+    app = open_page("budget")
+    for times in (1, 2):
+        app.get("file_uploader")[0].upload("book.json", b"{}", "application/json").run()
+        app.slider(key="u_alpha").set_value(1.0 + times / 10).run()
+        assert [error.value for error in app.error] == ["too busy."]
+        assert asked == ["ledger"] * times
 
 
 def test_a_ledger_file_is_counted() -> None:

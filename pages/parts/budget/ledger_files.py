@@ -42,6 +42,7 @@ def _keep_upload() -> None:
     """Remember the file beside the widget, which forgets it when the page is left."""
     given = st.session_state["u_file"]
     st.session_state["u_ledger"] = None if given is None else (given.name, given.getvalue())
+    st.session_state.pop(_COUNTED, None)  # whoever brings it again wants it tried again
 
 
 def _count(name: str, content: bytes, delta: float) -> None:
@@ -68,15 +69,20 @@ def _count(name: str, content: bytes, delta: float) -> None:
 
 
 def _counted(name: str, content: bytes, delta: float) -> Statement:
-    """The statement of a ledger, which may take long: elsewhere, in turn, and once.
+    """The statement of a ledger, which may take long: elsewhere, in turn, and once, a refusal too.
 
     Raises ``DPMCError``.
     """
     asked, kept = (name, content, delta), st.session_state.get(_COUNTED)
     if kept is None or kept[0] != asked:
         with st.spinner("Counting the ledger…"):
-            kept = (asked, sandbox.read_file("ledger", ("ledger", *asked)))
+            try:
+                kept = (asked, sandbox.read_file("ledger", ("ledger", *asked)))
+            except DPMCError as error:
+                kept = (asked, error)
         st.session_state[_COUNTED] = kept
+    if isinstance(kept[1], DPMCError):
+        raise kept[1]
     made: Statement = kept[1]
     return made
 
