@@ -64,7 +64,7 @@ def test_faces_four_ways_side_by_side() -> None:
         "NMF, not private",
         "As published, not private",
         "Corrected",
-        "One-shot moment NMF, sound",
+        "One-shot moment NMF",
     ):
         assert f"**{name}**" in said
     assert sum("sound ε = 10 in all" in m.value for m in app.markdown) == 2

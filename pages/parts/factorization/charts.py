@@ -45,7 +45,7 @@ LOOKS: dict[str, Identity] = {
         "As published, not private", "#CC79A7", "dashdot", "triangle-up"
     ),
     "private-nmf": Identity("Corrected", "#D55E00", "dash", "square"),
-    "moment-nmf": Identity("One-shot moment NMF, sound", "#0072B2", "solid", "circle"),
+    "moment-nmf": Identity("One-shot moment NMF", "#0072B2", "solid", "circle"),
 }
 _GREY_LINE = "rgba(128,128,128,0.9)"
 
