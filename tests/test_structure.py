@@ -4,7 +4,10 @@ import ast
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+from dpmc_core.experiments.algorithms import ALGORITHMS
 
 ROOT = Path(__file__).resolve().parents[1]
 # room of the core -> rooms that it may import, besides itself and the modules on the ground floor
@@ -297,3 +300,43 @@ def _strange(node: ast.AST, names: set[str]) -> bool:
     if isinstance(node, ast.IfExp):  # what is asked is not shown
         return any(_strange(child, names) for child in (node.body, node.orelse))
     return any(_strange(child, names) for child in ast.iter_child_nodes(node))
+
+
+SOLVERS = ("dpmc_core.completion.", "dpmc_core.factorization.")
+# what solvers with a guarantee draw themselves: starts, which do not depend on data
+STARTS = {
+    "dpmc_core.completion.dpals.solver": {"integers", "standard_normal"},
+    "dpmc_core.completion.dpals.power_iteration": {"standard_normal"},
+    "dpmc_core.completion.frank_wolfe": {"standard_normal"},
+    "dpmc_core.factorization.moments": {"standard_normal"},
+    "dpmc_core.factorization.step": {"random"},
+}
+NOISE = re.compile(r"dpmc_core\.(mechanisms|.*\.(draw|sample|draw_item_noise)$)")
+
+
+def test_solvers_with_a_guarantee_reach_no_noise_but_the_curators() -> None:
+    """They import no mechanism and nothing that draws noise."""
+    draws = {name for name in dir(np.random.Generator) if not name.startswith("_")} | {"sample"}
+    paths = {name_of(path): path for path in CORE}
+    solvers = (
+        solver
+        for card in ALGORITHMS.values()
+        if card.guarantee
+        for solver in (card.rate, card.recommend, card.factorize)
+    )
+    found, looked_at = {one.__module__ for one in solvers if one is not None}, set()
+    # beside the models and the start of the nominal algorithms stands their noise
+    shared = "dpmc_core.completion.common.step"
+    while left := found - looked_at - {shared}:
+        looked_at |= left
+        for name in left:
+            named = imports(paths[name])
+            found |= {one for one in named if one.startswith(SOLVERS) and one in paths}
+            assert not [one for one in named if NOISE.match(one)], name
+            called = {
+                node.func.attr
+                for node in ast.walk(ast.parse(paths[name].read_text()))
+                if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+            }
+            assert called & draws <= STARTS.get(name, set()), name
+    assert len(looked_at) > 12

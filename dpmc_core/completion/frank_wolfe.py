@@ -22,7 +22,7 @@ from scipy import sparse
 from scipy.sparse.linalg import eigsh
 
 from dpmc_core.completion.common.parameters import ItemsPerUser, Iterations
-from dpmc_core.completion.common.profiles import own_means, squared_residuals
+from dpmc_core.completion.common.profiles import on_scale, own_means, squared_residuals
 from dpmc_core.completion.common.step import FactorModel, Step
 from dpmc_core.config import Config
 from dpmc_core.datasets.ratings import Ratings
@@ -99,6 +99,7 @@ def frank_wolfe(
             ratings.n_items,
             f"at most {_MOST_ITEMS:,} for Frank–Wolfe, which holds a dense matrix of that size",
         )
+    ratings = on_scale(ratings)
     norm, bound, rounds = _norm(config), _row_bound(ratings, config), config.iterations
     n_users, n_items = ratings.n_users, ratings.n_items
     curator = Curator(frank_wolfe_plan(ratings, config), rng)
@@ -130,7 +131,7 @@ def frank_wolfe(
         fitted *= shrink[ratings.users]
         model = _assembled(users[:, : k + 1], items[:, : k + 1], own)
         squares = squared_residuals(ratings, model)
-        yield Step(k + 1, model, squares, squares, curator.made())
+        yield Step(k + 1, model, squares, squares, curator.made(), curator.rest())
 
 
 def _leading(matrix: FloatArray, rng: np.random.Generator) -> tuple[FloatArray, float]:

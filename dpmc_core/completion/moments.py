@@ -23,6 +23,7 @@ from dpmc_core.completion.common.profiles import (
     centre,
     fit_users,
     model_with_offsets,
+    on_scale,
     residuals,
     squared_residuals,
 )
@@ -32,7 +33,6 @@ from dpmc_core.completion.offsets import (
     POPULARITY_POWER,
     RATING_SD,
     Offsets,
-    check_scale,
     offset_parts,
     release_offsets,
     user_weights,
@@ -113,7 +113,7 @@ def one_shot_moments(
     item brings as much noise as signal. The objective is Σ (x − prediction)² + s²‖users'
     coefficients‖², the negative log-posterior of the users' own fits.
     """
-    check_scale(ratings)
+    ratings = on_scale(ratings)
     norm = 2 if config.budget is None else config.budget.norm
     width = ratings.high - ratings.low
     size = min(MOST_ITEMS, ratings.n_items)
@@ -270,9 +270,8 @@ def _step(
     curator: Curator,
 ) -> Step:
     squares = squared_residuals(ratings, model)
-    return Step(
-        iteration, model, squares, squares + reg * float(np.vdot(fits, fits)), curator.made()
-    )
+    objective = squares + reg * float(np.vdot(fits, fits))
+    return Step(iteration, model, squares, objective, curator.made(), curator.rest())
 
 
 def _of_likes(

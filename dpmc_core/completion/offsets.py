@@ -24,6 +24,7 @@ from dpmc_core.completion.common.profiles import (
     centre,
     fit_users,
     model_with_offsets,
+    on_scale,
     own_means,
     squared_residuals,
 )
@@ -31,7 +32,6 @@ from dpmc_core.completion.common.step import Step
 from dpmc_core.completion.kernel.threads import Workers
 from dpmc_core.config import Config
 from dpmc_core.datasets.ratings import Ratings
-from dpmc_core.errors import ParameterError
 from dpmc_core.privacy.algorithm import Algorithm
 from dpmc_core.privacy.budget import Budget, Curator, Part, plan
 from dpmc_core.privacy.moments import clip_rows, normalised, sum_part, totals
@@ -160,7 +160,7 @@ def private_means(
     The objective is Σ (x − m − b)² + λ Σ (m − middle of the scale)², λ the pull that the user means
     have. Unit: user, add/remove one; every sensitivity is derived in ``privacy.moments``.
     """
-    check_scale(ratings)
+    ratings = on_scale(ratings)
     norm = 2 if config.budget is None else config.budget.norm
     curator = Curator(plan(offset_parts(ratings, norm, (0.2, 0.1, 0.7)), config.budget), rng)
     offsets = release_offsets(ratings, curator, norm).offset + centre(ratings)
@@ -170,17 +170,8 @@ def private_means(
         means = fit_users(ratings, targets, one, MEAN_PULL, pool)
     model = model_with_offsets(offsets, one, means)
     squares = squared_residuals(ratings, model)
-    yield Step(
-        1, model, squares, squares + MEAN_PULL * float(np.vdot(means, means)), curator.made()
-    )
-
-
-def check_scale(ratings: Ratings) -> None:
-    """Raise ``ParameterError`` for a scale of width 0, in whose units nothing can be clipped."""
-    if not ratings.high > ratings.low:
-        raise ParameterError(
-            "rating scale", f"{ratings.low:g} to {ratings.high:g}", "of some width: low below high"
-        )
+    objective = squares + MEAN_PULL * float(np.vdot(means, means))
+    yield Step(1, model, squares, objective, curator.made(), curator.rest())
 
 
 ALGORITHMS = (

@@ -19,12 +19,13 @@ from dpmc_core.completion.common.profiles import (
     MEAN_PULL,
     centre,
     fit_users,
+    on_scale,
     residuals,
     squared_residuals,
 )
 from dpmc_core.completion.common.step import FactorModel, Step, check_rank
 from dpmc_core.completion.kernel.threads import Workers
-from dpmc_core.completion.offsets import check_scale, offset_parts, release_offsets, user_weights
+from dpmc_core.completion.offsets import offset_parts, release_offsets, user_weights
 from dpmc_core.config import Config
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.privacy.algorithm import Algorithm
@@ -61,7 +62,7 @@ def private_svd(
     side of the matrix.
     """
     check_rank(ratings, config.rank)
-    check_scale(ratings)
+    ratings = on_scale(ratings)
     norm = 2 if config.budget is None else config.budget.norm
     size, clip = min(MOST_ITEMS, ratings.n_items), CLAMP * (ratings.high - ratings.low)
     parts = offset_parts(ratings, norm, (0.1, 0.1, 0.4))
@@ -102,7 +103,7 @@ def private_svd(
         np.hstack([ones, means, projected]), np.hstack([base[:, None], one, vectors])
     )
     squares = squared_residuals(ratings, model)
-    yield Step(1, model, squares, squares, curator.made())
+    yield Step(1, model, squares, squares, curator.made(), curator.rest())
 
 
 ALGORITHMS = (

@@ -242,7 +242,7 @@ def _step(
         np.column_stack([np.ones(len(users)), users]), np.column_stack([first, items])
     )
     squares = squared_residuals(likes, model)
-    return Step(iteration, model, squares, squares, curator.made())
+    return Step(iteration, model, squares, squares, curator.made(), curator.rest())
 
 
 ALGORITHMS = (

@@ -141,6 +141,7 @@ def corrected_nmf(
             coefficients,
             outliers,
             curator.made(),
+            rest=curator.rest(),
         )
 
 

@@ -100,7 +100,8 @@ def moment_nmf(
     direction = mean / max(float(np.linalg.norm(mean)), 1e-300)
     alone = np.zeros((len(mean), config.rank))
     alone[:, 0] = direction
-    yield FactorStep(1, columns.spread(alone, samples.dimension), releases=curator.made())
+    average = columns.spread(alone, samples.dimension)
+    yield FactorStep(1, average, releases=curator.made(), rest=curator.rest())
 
     typical = math.sqrt(max(1.0 - energy, 0.01))
     moment = _second_moment(columns.values, direction, basis, typical)
@@ -112,7 +113,7 @@ def moment_nmf(
     spread = vectors * (typical * np.sqrt(strengths / n))
     directions = spread if basis is None else basis @ spread
     if not len(strengths):
-        yield FactorStep(2, columns.spread(alone, samples.dimension), releases=curator.made())
+        yield FactorStep(2, average, releases=curator.made(), rest=curator.rest())
         return
     size_of_mean = math.sqrt(max(1.0 - float(np.vdot(spread, spread)), 0.05))
     count = min(MOST_MADE_UP, max(FEWEST_MADE_UP, MADE_UP_PER_ROW * len(mean)))
@@ -130,7 +131,8 @@ def moment_nmf(
     assert step is not None
     lengths = np.linalg.norm(step.dictionary, axis=0)
     dictionary[inside, :parts] = step.dictionary / np.where(lengths > 0, lengths, 1.0)
-    yield FactorStep(2, columns.spread(dictionary, samples.dimension), releases=curator.made())
+    learned = columns.spread(dictionary, samples.dimension)
+    yield FactorStep(2, learned, releases=curator.made(), rest=curator.rest())
 
 
 def frequencies_worth_it(dimension: int, n: int, snr: float) -> int:

@@ -23,8 +23,8 @@ __all__ = ["FactorStep", "check_parts", "nndsvd", "random_dictionary"]
 class FactorStep:
     """State after a round: the ``dictionary`` W (D×K) that leaves, the curator's ``coefficients`` H
     (K×N, None where the algorithm keeps none) and ``outliers`` R (D×N or None), what was released
-    in this round, and, where it starts from the data, how far W has ``moved`` from there (‖W −
-    W₀‖/‖W₀‖).
+    in this round, what the plan still holds (``rest``), and, where it starts from the data, how far
+    W has ``moved`` from there (‖W − W₀‖/‖W₀‖).
     """
 
     iteration: int
@@ -33,6 +33,7 @@ class FactorStep:
     outliers: FloatArray | None = None
     releases: tuple[Release, ...] = ()
     moved: float | None = None
+    rest: tuple[Release, ...] = ()
 
 
 def check_parts(values: Matrix, parts: int) -> None:

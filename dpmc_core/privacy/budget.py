@@ -7,6 +7,7 @@ every noisy sum of a user-level algorithm leaves. Does not live here: what is su
 """
 
 import math
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -22,6 +23,7 @@ from dpmc_core.privacy.calibrate import least_noise
 from dpmc_core.privacy.ledger import Ledger, Neighbours, Release, Unit, sample
 
 FloatArray = NDArray[np.float64]
+_OTHERWISE = "release {!r} was planned otherwise than it is made"
 
 __all__ = ["Budget", "Curator", "Part", "for_replacing", "norm_of", "plan", "shift_of"]
 
@@ -194,30 +196,34 @@ class Curator:
             return exact
         planned = replace(self._plan[name], count=1)
         if self._left[name] == 0 or planned.coordinates != exact.size:
-            raise RuntimeError(f"release {name!r} was planned otherwise than it is made")
+            raise RuntimeError(_OTHERWISE.format(name))
         self._left[name] -= 1
         self._made.append(planned)
         return exact + sample(planned, self._rng).reshape(exact.shape)
 
-    def stream(self, name: str) -> Callable[[int, int], FloatArray] | None:
-        """The noise of release ``name`` in pieces.
-
-        ``noise(start, size)`` for a piece of ``size`` numbers that begins at ``start``.
+    def stream(self, name: str, pieces: int) -> Callable[[int], FloatArray] | None:
+        """The noise of release ``name`` in ``pieces`` of one length: ``noise(k)`` is the k-th.
 
         For sums too large to hold at once. The ledger gains the whole release now; pieces may be
-        asked for in any order and by several threads, each ``start`` once. None without noise.
+        asked for in any order and by several threads, each once (``RuntimeError``: the same noise
+        twice would show what it hides). None without noise.
         """
         if self._plan is None:
             return None
         planned = replace(self._plan[name], count=1)
-        if self._left[name] == 0:
-            raise RuntimeError(f"release {name!r} was planned otherwise than it is made")
+        if self._left[name] == 0 or pieces < 1 or planned.coordinates % pieces:
+            raise RuntimeError(_OTHERWISE.format(name))
         self._left[name] -= 1
         self._made.append(planned)
-        entropy = int(self._rng.integers(2**63))
+        entropy, size = int(self._rng.integers(2**63)), planned.coordinates // pieces
+        open_pieces, asking = set(range(pieces)), threading.Lock()
 
-        def noise(start: int, size: int) -> FloatArray:
-            rng = np.random.default_rng([entropy, start])
+        def noise(k: int) -> FloatArray:
+            with asking:
+                if k not in open_pieces:
+                    raise RuntimeError(_OTHERWISE.format(name))
+                open_pieces.remove(k)
+            rng = np.random.default_rng([entropy, k * size])
             return np.asarray(planned.mechanism.sample(size, rng), dtype=np.float64)
 
         return noise
@@ -226,3 +232,10 @@ class Curator:
         """The releases made since this was last asked."""
         out, self._made = tuple(self._made), []
         return out
+
+    def rest(self) -> tuple[Release, ...]:
+        """The planned releases that have not been made yet."""
+        planned = () if self._plan is None else self._plan.items()
+        return tuple(
+            replace(one, count=self._left[name]) for name, one in planned if self._left[name]
+        )

@@ -6,13 +6,13 @@ explanations of ε compared by Nanayakkara et al. (USENIX Security 2023).
 """
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from dpmc_core.errors import ParameterError
 from dpmc_core.facts import facts
 from dpmc_core.mechanisms import Gaussian
-from dpmc_core.privacy.account import OWN_PROOF, Account, account, best, best_published
+from dpmc_core.privacy.account import OWN_PROOF, Account, account, best, best_published, tightest
 from dpmc_core.privacy.ledger import Ledger, Release
 from dpmc_core.wording import three
 
@@ -22,6 +22,7 @@ __all__ = [
     "NOMINAL_CAVEATS",
     "PUBLISHED_NMF_CAVEATS",
     "Statement",
+    "group_epsilon",
     "guess_bound",
     "odds_sentence",
     "state",
@@ -29,6 +30,7 @@ __all__ = [
 ]
 
 _CAVEATS = facts("caveats")
+_GROUP = 10  # images or documents of one person
 NOMINAL_CAVEATS, JOINT_CAVEATS, FACTOR_CAVEATS, PUBLISHED_NMF_CAVEATS = (
     tuple(text.format(**_CAVEATS["shared"]) for text in _CAVEATS[kind])
     for kind in ("nominal", "joint", "factors", "published_nmf")
@@ -97,13 +99,20 @@ class Statement:
         return out
 
 
-def state(ledger: Ledger, delta: float = 1e-5, rating_width: float | None = None) -> Statement:
+def state(
+    ledger: Ledger,
+    delta: float = 1e-5,
+    rating_width: float | None = None,
+    rest: tuple[Release, ...] = (),
+) -> Statement:
     """The statement of a ledger at ``delta``.
 
-    ``rating_width`` is the width of the data's rating scale, told beside an assumed Δ. Raises
-    ``ParameterError`` for δ out of range, or a ledger that mixes units or neighbours: one ε cannot
-    speak of both.
+    ``rating_width`` is the width of the data's rating scale, told beside an assumed Δ. ``rest`` are
+    releases that the same plan still holds: they count as made, since whoever stops a run has seen
+    what it came to. Raises ``ParameterError`` for δ out of range, or a ledger that mixes units or
+    neighbours: one ε cannot speak of both.
     """
+    made, ledger = ledger.draws, ledger.plus(rest)
     if not ledger.private:
         return Statement(
             unit="none",
@@ -143,7 +152,7 @@ def state(ledger: Ledger, delta: float = 1e-5, rating_width: float | None = None
         how=f"{tight.title}: {tight.how[0].lower()}{tight.how[1:].rstrip('.')}{proof}",
         nominal=not ledger.sound,
         accounts=answers,
-        caveats=_caveats(ledger, rating_width),
+        caveats=(*_stopped(made, ledger.draws), *_caveats(ledger, delta, rating_width)),
     )
 
 
@@ -157,12 +166,52 @@ def _one_draw(release: Release, delta: float) -> float:
     return release.mechanism.epsilon(release.l1_sensitivity)
 
 
-def _caveats(ledger: Ledger, rating_width: float | None) -> tuple[str, ...]:
+def _stopped(made: int, planned: int) -> tuple[str, ...]:
+    if made == planned:
+        return ()
+    return (
+        f"So far {made:,} of the {planned:,} planned releases were made. ε is of the whole plan "
+        "all the same: when to stop may depend on errors, which are computed without noise.",
+    )
+
+
+def group_epsilon(ledger: Ledger, size: int, delta: float) -> float:
+    """ε at the same ``delta`` for ``size`` units that change together.
+
+    They move each release by at most ``size`` times as much, so it is the ε of the ledger whose
+    sensitivities are ``size`` times as large: ``size``·ε is right for δ = 0 only, and more noise
+    would be needed for it else.
+
+    >>> from dpmc_core.privacy.ledger import Release
+    >>> noise = Gaussian.with_epsilon(1.0, 1.0, delta=1e-5)
+    >>> one = Release(what="x", mechanism=noise, l1_sensitivity=1.0, l2_sensitivity=1.0,
+    ...     unit="image", neighbours="add/remove-one", coordinates=1, count=1, sound=True,
+    ...     source="y")
+    >>> round(group_epsilon(Ledger((one,)), 10, 1e-5), 1)
+    14.4
+    """
+    moved = (
+        replace(
+            release,
+            l1_sensitivity=size * release.l1_sensitivity,
+            l2_sensitivity=size * release.l2_sensitivity,
+        )
+        for release in ledger.releases
+    )
+    return tightest(Ledger(tuple(moved)), delta)
+
+
+def _caveats(ledger: Ledger, delta: float, rating_width: float | None) -> tuple[str, ...]:
     """What an assumed sensitivity leaves out; for sound statements about users, what they cover."""
     if ledger.sound:
         ours = {r.unit for r in ledger.releases if r.source.startswith("dpmc_core.")}
         if ours & {"image", "document"}:
-            return FACTOR_CAVEATS
+            (unit, *_), of_group = sorted(ours), group_epsilon(ledger, _GROUP, delta)
+            return (
+                *FACTOR_CAVEATS,
+                f"One {unit} is protected, not a person: for somebody in {_GROUP} of them ε is "
+                f"{three(of_group)} at the same δ.",
+            )
         return JOINT_CAVEATS if "user" in ours else ()
     if all(r.source.startswith("nmf-paper") for r in ledger.releases):
         return PUBLISHED_NMF_CAVEATS

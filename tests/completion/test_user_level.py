@@ -407,3 +407,42 @@ def test_nobody_and_nothing_rated() -> None:
     config = papers_dpals(rank=2, item_share=1.0, budget=Budget(epsilon=1.0))
     for step in dpals(few, config, np.random.default_rng(0), 1):
         assert np.any(step.model.item_factors[4, :2] != 0)
+
+
+@pytest.mark.parametrize("name", [n for n in solvers("gaussian") if "like" not in n])
+def test_nobody_overflows_a_sum(name: str) -> None:
+    """Whatever a user says counts as an end of the scale, which is public."""
+    ratings, solver = table(0), solvers("gaussian")[name]
+    said = ratings.values.copy()
+    said[ratings.users == 3] = 1.7e308
+    said[ratings.users == 4] = -1.7e308
+    said[ratings.users == 5] = 5e-324
+    *_, loud = solver(replace(ratings, values=said), np.random.default_rng(0))
+    inside = replace(ratings, values=np.clip(said, ratings.low, ratings.high))
+    *_, quiet = solver(inside, np.random.default_rng(0))
+    assert np.isfinite(loud.model.predict(ratings.users, ratings.items)).all()
+    assert np.array_equal(loud.model.item_factors, quiet.model.item_factors)
+
+
+@pytest.mark.parametrize(
+    ("low", "high"), [(-1.7e308, 1.7e308), (1e200, 2e200), (0.0, 5e-324), (1e15, 1e15 + 1)]
+)
+def test_scales_in_which_nothing_can_be_clipped_are_refused(low: float, high: float) -> None:
+    odd = replace(table(0), low=low, high=high)
+    for name, solver in solvers("gaussian").items():
+        if "like" not in name:
+            with pytest.raises(ParameterError, match="rating scale = "):
+                list(solver(odd, np.random.default_rng(0)))
+
+
+def test_a_stopped_run_states_its_whole_plan() -> None:
+    """Whoever stops has seen errors that are computed without noise."""
+    for name in ("dpals", "fw", "dpals weights, power start", "dpals on likes, with visitors"):
+        ledger, said = Ledger(), []
+        for step in solvers("gaussian")[name](table(0), np.random.default_rng(0)):
+            ledger = ledger.plus(step.releases)
+            said.append(state(ledger, 1e-5, rest=step.rest))
+        assert state(ledger, 1e-5) == said[-1], name
+        for early in said[:-1]:
+            assert early.epsilon == pytest.approx(said[-1].epsilon, rel=1e-12), name
+            assert "planned releases were made" in early.caveats[0]

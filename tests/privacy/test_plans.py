@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import optimize, stats
 
+from dpmc_core.mechanisms import Gaussian, Laplace
 from dpmc_core.privacy import Ledger, state
 from dpmc_core.privacy.budget import Budget, Curator, Part, plan
 from dpmc_core.privacy.moments import (
@@ -20,6 +22,8 @@ from dpmc_core.privacy.moments import (
     sum_part,
     symmetric,
 )
+from dpmc_core.privacy.statement import group_epsilon
+from tests.privacy.helpers import ledger
 
 
 @given(st.integers(2, 12), st.integers(1, 2), st.floats(0.1, 5), st.integers(0, 2**32 - 1))
@@ -86,28 +90,38 @@ def test_a_curator_makes_what_was_planned_and_nothing_else() -> None:
     curator = Curator(planned, np.random.default_rng(0))
     with pytest.raises(RuntimeError, match="planned otherwise"):
         curator.release("x", np.zeros(4))
+    assert [r.count for r in curator.rest()] == [2]
     noisy = [curator.release("x", np.zeros(3)) for _ in range(2)]
     assert not np.array_equal(*noisy)
     with pytest.raises(RuntimeError, match="planned otherwise"):
         curator.release("x", np.zeros(3))
     with pytest.raises(RuntimeError, match="planned otherwise"):
-        curator.stream("x")
+        curator.stream("x", 1)
+    assert curator.rest() == ()
     made = curator.made()
     assert [r.count for r in made] == [1, 1]
     assert curator.made() == ()
     assert Ledger().plus(made).releases == (planned["x"],)
     bare = Curator(None, np.random.default_rng(0))
     assert np.array_equal(bare.release("x", np.ones(3)), np.ones(3))
-    assert bare.stream("x") is None
+    assert bare.stream("x", 1) is None
     assert (bare.std("x"), bare.shift("x"), bare.made()) == (0.0, math.inf, ())
+    assert bare.rest() == ()
 
 
 def test_streams_of_noise_are_the_planned_noise() -> None:
     part = Part(what="x", l1=1.0, l2=1.0, coordinates=30_000, share=1.0, source="here")
-    curator = Curator(plan({"x": part}, Budget(epsilon=1.0)), np.random.default_rng(0))
-    stream = curator.stream("x")
-    pieces = [stream(start, 3000) for start in range(0, 30_000, 3000)]
-    assert np.array_equal(stream(3000, 3000), pieces[1])
+    planned = plan({"x": part}, Budget(epsilon=1.0))
+    curator = Curator(planned, np.random.default_rng(0))
+    with pytest.raises(RuntimeError, match="planned otherwise"):
+        curator.stream("x", 7)  # 30,000 numbers are not seven pieces of one length
+    assert curator.rest() == tuple(planned.values())
+    stream = curator.stream("x", 10)
+    assert curator.rest() == ()
+    pieces = [stream(k) for k in (3, 0, 1, 2, 4, 5, 6, 7, 9, 8)]
+    for k in (3, 8, 10, -1):  # asked for before, or never planned
+        with pytest.raises(RuntimeError, match="planned otherwise"):
+            stream(k)
     noise = np.concatenate(pieces)
     assert len(set(noise)) == noise.size
     # the sample variance of n Gaussian numbers has relative standard deviation √(2/n); five of them
@@ -126,3 +140,27 @@ def test_shares_divide_the_budget() -> None:
     assert spent["a"] / sum(spent.values()) == pytest.approx(0.25)
     assert state(Ledger(tuple(releases.values())), 1e-5).epsilon == pytest.approx(2.0, rel=1e-5)
     assert plan(parts, None) is None
+
+
+@pytest.mark.parametrize(("epsilon", "expected"), [(1.0, 14.4), (5.0, 110.0)])
+def test_the_epsilon_of_a_group_is_exact(epsilon: float, expected: float) -> None:
+    """Gaussian noise, against a bisection of its δ(ε) (Balle & Wang 2018, Theorem 8)."""
+    delta, size = 1e-5, 10
+    noise = Gaussian.with_epsilon(epsilon, 1.0, delta=delta)
+
+    def excess(e: float) -> float:
+        shift = size / noise.scale
+        upper = stats.norm.logsf(e / shift - shift / 2)
+        lower = e + stats.norm.logsf(e / shift + shift / 2)
+        return float(np.exp(upper) - np.exp(lower)) - delta
+
+    exact = optimize.brentq(excess, epsilon, 100 * epsilon)
+    found = group_epsilon(ledger(noise), size, delta)
+    assert found == pytest.approx(exact, rel=1e-9)
+    assert found == pytest.approx(expected, rel=5e-3)
+    assert found > size * epsilon
+
+
+def test_the_epsilon_of_a_group_of_laplace_noise_is_at_most_a_multiple() -> None:
+    assert group_epsilon(ledger(Laplace(scale=2.0)), 4, 1e-12) == pytest.approx(2.0, rel=1e-6)
+    assert group_epsilon(ledger(Laplace(scale=2.0), 3), 4, 1e-9) <= 6 * (1 + 1e-9)

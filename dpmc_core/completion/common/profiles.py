@@ -17,6 +17,7 @@ from dpmc_core.completion.kernel.lapack import solve_spd
 from dpmc_core.completion.kernel.solve import BlockSolver, half_sweep
 from dpmc_core.completion.kernel.threads import Workers
 from dpmc_core.datasets.ratings import Ratings
+from dpmc_core.errors import ParameterError
 
 FloatArray = NDArray[np.float64]
 
@@ -27,18 +28,39 @@ __all__ = [
     "fit_likes",
     "fit_users",
     "model_with_offsets",
+    "on_scale",
     "own_means",
     "residuals",
     "squared_residuals",
     "together",
 ]
 
+_LARGEST = 1e100  # of a rating: its square, many times over, is a number too
 MEAN_PULL = 5.0  # a user's mean is pulled to the middle of the scale as if by so many ratings
 
 
 def centre(ratings: Ratings) -> float:
     """The middle of the rating scale: public, where the mean rating is not."""
     return (ratings.low + ratings.high) / 2
+
+
+def on_scale(ratings: Ratings) -> Ratings:
+    """``ratings`` with values off their scale moved to its ends: what a user says must not be able
+    to overflow a sum before it is clipped.
+
+    Raises ``ParameterError`` for a scale in whose units nothing can be clipped: of no width, or so
+    narrow or wide that squares leave the range of numbers.
+    """
+    width = ratings.high / 2 - ratings.low / 2
+    ends = max(abs(ratings.low), abs(ratings.high))
+    if not (width > 0 and ends <= _LARGEST and width >= max(1e-9 * ends, 1 / _LARGEST)):
+        raise ParameterError(
+            "rating scale",
+            f"{ratings.low:g} to {ratings.high:g}",
+            f"a lower and a higher number within ±{_LARGEST:g}, at least 1e-9 of the larger apart",
+        )
+    inside = np.clip(ratings.values, ratings.low, ratings.high)
+    return ratings if np.array_equal(inside, ratings.values) else replace(ratings, values=inside)
 
 
 def own_means(ratings: Ratings) -> FloatArray:

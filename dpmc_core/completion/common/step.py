@@ -52,8 +52,8 @@ class FactorModel:
 class Step:
     """State after one outer iteration (counted from 1).
 
-    The model, Σ residual² over the training ratings, the objective, and the releases made *in this
-    step*.
+    The model, Σ residual² over the training ratings, the objective, the releases made *in this
+    step*, and those that the plan still holds (``rest``).
     """
 
     iteration: int
@@ -61,6 +61,7 @@ class Step:
     squared_residuals: float
     objective: float
     releases: tuple[Release, ...]
+    rest: tuple[Release, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -21,6 +21,7 @@ from dpmc_core.completion.common.profiles import (
     centre,
     clipped_values,
     fit_likes,
+    on_scale,
     own_means,
     squared_residuals,
     together,
@@ -43,7 +44,7 @@ FloatArray = NDArray[np.float64]
 
 __all__ = ["ALGORITHMS", "dpals"]
 
-Stream = Callable[[int, int], FloatArray] | None
+Stream = Callable[[int], FloatArray] | None
 
 
 def dpals(
@@ -68,6 +69,7 @@ def dpals(
     alone exceeds.
     """
     check_rank(ratings, config.rank)
+    ratings = on_scale(ratings)
     frequent = n_frequent(ratings.n_items, config)
     if frequent < config.rank:
         raise ParameterError(
@@ -112,7 +114,7 @@ def dpals(
             elsewhere = np.full(ratings.n_users, -centre(ratings)) if config.implicit else own_mean
             model = _assembled(ratings, users, items, base, elsewhere, prepared.frequent)
             squares = squared_residuals(ratings, model)
-            yield Step(iteration, model, squares, squares, curator.made())
+            yield Step(iteration, model, squares, squares, curator.made(), curator.rest())
 
 
 class _Rounds:
@@ -183,7 +185,8 @@ class _Rounds:
             counted[self._guests] = 0.0  # they are served, and take part in nothing
             noisy = curator.release("all users", (counted.T @ counted)[upper])
             shared = config.global_penalty * _symmetric(noisy[None], rank)[0]
-        streams = curator.stream("gram"), curator.stream("right")
+        kept = int(np.count_nonzero(self._frequent))
+        streams = curator.stream("gram", kept), curator.stream("right", kept)
 
         def solve(gram: FloatArray, right: FloatArray, rows: NDArray[np.intp]) -> FloatArray:
             gram, right = self.released(gram, right, rows, streams)
@@ -223,12 +226,10 @@ class _Rounds:
         of_gram, of_right = streams
         if of_gram is None or of_right is None:
             return gram, right
-        rank = right.shape[1]
-        triangle = rank * (rank + 1) // 2
-        place = self._place[rows]
-        upper = np.stack([of_gram(int(p) * triangle, triangle) for p in place])
-        return gram + _symmetric(upper, rank), right + np.stack(
-            [of_right(int(p) * rank, rank) for p in place]
+        place = [int(p) for p in self._place[rows]]
+        upper = np.stack([of_gram(p) for p in place])
+        return gram + _symmetric(upper, right.shape[1]), right + np.stack(
+            [of_right(p) for p in place]
         )
 
 

@@ -21,7 +21,7 @@ from dpmc_core.errors import DataError
 from dpmc_core.experiments.spec import RunSpec
 from dpmc_core.experiments.tasks.solve import solvable, solve, versions
 from dpmc_core.metrics.ratings import clipped, rmse, truth_rmse, truth_rmse_clipped
-from dpmc_core.privacy import Ledger, Statement, state
+from dpmc_core.privacy import Ledger, Release, Statement, state
 
 __all__ = ["RunResult", "StepMetrics", "rate_steps"]
 
@@ -60,6 +60,7 @@ class RunResult:
     metrics: tuple[StepMetrics, ...]
     model: FactorModel
     ledger: Ledger
+    rest: tuple[Release, ...]
     baselines: dict[str, float]
     baseline_squares: NDArray[np.float64]
     split: Split
@@ -78,9 +79,8 @@ class RunResult:
 
         Composed when first asked for, since a privacy loss distribution takes a moment.
         """
-        return state(
-            self.ledger, self.spec.noise.delta, self.split.train.high - self.split.train.low
-        )
+        width = self.split.train.high - self.split.train.low
+        return state(self.ledger, self.spec.noise.delta, width, rest=self.rest)
 
     @property
     def value(self) -> float:
@@ -184,6 +184,7 @@ def rate_steps(
                 metrics=metrics,
                 model=step.model,
                 ledger=ledger,
+                rest=step.rest,
                 baselines=baselines,
                 baseline_squares=baseline_squares,
                 split=split,

@@ -24,7 +24,7 @@ from dpmc_core.errors import DataError
 from dpmc_core.experiments.spec import RunSpec
 from dpmc_core.experiments.tasks.solve import solvable, solve, versions
 from dpmc_core.metrics import RECALL_AT, half_width, recall_by_chance, recall_by_user
-from dpmc_core.privacy import Ledger, Statement, state
+from dpmc_core.privacy import Ledger, Release, Statement, state
 
 FloatArray = NDArray[np.float64]
 
@@ -57,6 +57,7 @@ class RecommendResult:
     most_liked_by_user: FloatArray
     model: FactorModel
     ledger: Ledger
+    rest: tuple[Release, ...]
     baselines: dict[str, float]
     split: UserSplit
     seconds: float
@@ -71,7 +72,7 @@ class RecommendResult:
     @cached_property
     def statement(self) -> Statement:
         """What the run protects; composed when first asked for."""
-        return state(self.ledger, self.spec.noise.delta)
+        return state(self.ledger, self.spec.noise.delta, rest=self.rest)
 
     @property
     def value(self) -> float:
@@ -168,6 +169,7 @@ def recommend_steps(
                 most_liked_by_user=most_liked,
                 model=step.model,
                 ledger=ledger,
+                rest=step.rest,
                 baselines=baselines,
                 split=split,
                 seconds=seconds,
