@@ -132,9 +132,9 @@ def test_the_same_attack_catches_too_little_noise(
     monkeypatch.setattr(budget, "sample", lambda release, rng: honest(release, rng) / 10_000)
     stream = budget.Curator.stream
 
-    def weak(self: budget.Curator, name: str):
-        full = stream(self, name)
-        return None if full is None else lambda start, size: full(start, size) / 10_000
+    def weak(self: budget.Curator, name: str, pieces: int):
+        full = stream(self, name, pieces)
+        return None if full is None else lambda k: full(k) / 10_000
 
     monkeypatch.setattr(budget.Curator, "stream", weak)
     result = audit(

@@ -36,6 +36,7 @@ __all__ = [
 ]
 
 _LARGEST = 1e100  # of a rating: its square, many times over, is a number too
+_ROOM = 10.0  # widths of the scale: synthetic values with noise leave it a little
 MEAN_PULL = 5.0  # a user's mean is pulled to the middle of the scale as if by so many ratings
 
 
@@ -45,8 +46,8 @@ def centre(ratings: Ratings) -> float:
 
 
 def on_scale(ratings: Ratings) -> Ratings:
-    """``ratings`` with values off their scale moved to its ends: what a user says must not be able
-    to overflow a sum before it is clipped.
+    """``ratings`` with values moved to where they are at most ten widths off their scale: what a
+    user says must not be able to overflow a sum before it is clipped.
 
     Raises ``ParameterError`` for a scale in whose units nothing can be clipped: of no width, or so
     narrow or wide that squares leave the range of numbers.
@@ -59,7 +60,8 @@ def on_scale(ratings: Ratings) -> Ratings:
             f"{ratings.low:g} to {ratings.high:g}",
             f"a lower and a higher number within ±{_LARGEST:g}, at least 1e-9 of the larger apart",
         )
-    inside = np.clip(ratings.values, ratings.low, ratings.high)
+    room = _ROOM * 2 * width
+    inside = np.clip(ratings.values, ratings.low - room, ratings.high + room)
     return ratings if np.array_equal(inside, ratings.values) else replace(ratings, values=inside)
 
 
