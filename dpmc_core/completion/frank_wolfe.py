@@ -124,9 +124,7 @@ def frank_wolfe(
         users[:, :k] *= 1 - 1 / rounds
         users[:, k], items[:, k] = -nuclear / rounds * step, direction
         fitted = (1 - 1 / rounds) * fitted + users[ratings.users, k] * direction[ratings.items]
-        shrink = np.minimum(
-            1.0, bound / np.maximum(row_norms(ratings.users, fitted, n_users, norm), 1e-300)
-        )
+        shrink = bound / np.maximum(row_norms(ratings.users, fitted, n_users, norm), bound)
         users[:, : k + 1] *= shrink[:, None]
         fitted *= shrink[ratings.users]
         model = _assembled(users[:, : k + 1], items[:, : k + 1], own)

@@ -96,7 +96,7 @@ def logcdf(t: Any, alpha: Any) -> Any:
     """
     z = normaliser(alpha)
     left = -np.abs(t)
-    with np.errstate(under="ignore"):
+    with np.errstate(under="ignore", invalid="ignore"):
         tail = alpha * (np.minimum(left, -alpha) + 0.5 * alpha) - np.log(alpha * z)
         centre = np.log(SQRT_2PI / z) + np.logaddexp(
             special.log_ndtr(np.maximum(left, -alpha)), _log_mills_gap(alpha)
@@ -170,7 +170,8 @@ def _mills_gap(alpha: Any) -> Any:
 
 
 def _log_mills_gap(alpha: Any) -> Any:
-    return np.log(_scaled_mills_gap(alpha)) - 0.5 * np.square(alpha)
+    # at α above 1e7 nothing is left of the difference, and it does not matter
+    return np.log(np.maximum(_scaled_mills_gap(alpha), 1e-300)) - 0.5 * np.square(alpha)
 
 
 def _scaled_mills_gap(alpha: Any) -> Any:

@@ -196,7 +196,7 @@ def clip_rows(
     Z·min(1, c/‖z‖).
     """
     size = row_norms(users, values, n_users, norm)
-    factor = np.minimum(1.0, clip / np.maximum(size, 1e-300))
+    factor = clip / np.maximum(size, clip)
     return np.asarray(values * factor[users])
 
 

@@ -100,19 +100,15 @@ class Statement:
 
 
 def state(
-    ledger: Ledger,
-    delta: float = 1e-5,
-    rating_width: float | None = None,
-    rest: tuple[Release, ...] = (),
+    ledger: Ledger, delta: float = 1e-5, rating_width: float | None = None, made: int | None = None
 ) -> Statement:
     """The statement of a ledger at ``delta``.
 
-    ``rating_width`` is the width of the data's rating scale, told beside an assumed Δ. ``rest`` are
-    releases that the same plan still holds: they count as made, since whoever stops a run has seen
-    what it came to. Raises ``ParameterError`` for δ out of range, or a ledger that mixes units or
-    neighbours: one ε cannot speak of both.
+    ``rating_width`` is the width of the data's rating scale, told beside an assumed Δ. ``made``
+    says how many releases of a planned ledger were made so far (all, left out): the others count
+    too, since whoever stops a run has seen what it came to. Raises ``ParameterError`` for δ out of
+    range, or a ledger that mixes units or neighbours: one ε cannot speak of both.
     """
-    made, ledger = ledger.draws, ledger.plus(rest)
     if not ledger.private:
         return Statement(
             unit="none",
@@ -166,8 +162,8 @@ def _one_draw(release: Release, delta: float) -> float:
     return release.mechanism.epsilon(release.l1_sensitivity)
 
 
-def _stopped(made: int, planned: int) -> tuple[str, ...]:
-    if made == planned:
+def _stopped(made: int | None, planned: int) -> tuple[str, ...]:
+    if made in (None, planned):
         return ()
     return (
         f"So far {made:,} of the {planned:,} planned releases were made. ε is of the whole plan "
@@ -179,8 +175,7 @@ def group_epsilon(ledger: Ledger, size: int, delta: float) -> float:
     """ε at the same ``delta`` for ``size`` units that change together.
 
     They move each release by at most ``size`` times as much, so it is the ε of the ledger whose
-    sensitivities are ``size`` times as large: ``size``·ε is right for δ = 0 only, and more noise
-    would be needed for it else.
+    sensitivities are ``size`` times as large. Where δ > 0 that may be more than ``size``·ε.
 
     >>> from dpmc_core.privacy.ledger import Release
     >>> noise = Gaussian.with_epsilon(1.0, 1.0, delta=1e-5)

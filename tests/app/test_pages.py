@@ -377,10 +377,20 @@ def _places(app: AppTest) -> dict[str, tuple[int, ...]]:
     return found
 
 
-@pytest.mark.parametrize("name", glossary.PAGES)
-def test_controls_that_come_and_go_leave_the_others_in_their_places(name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "params"),
+    [
+        *((name, {}) for name in glossary.PAGES),
+        ("audit", {"x_target": "irls"}),
+        ("factorization", {"f_data": "topics"}),
+        ("tradeoffs", {"t_protect": "rating"}),
+    ],
+)
+def test_controls_that_come_and_go_leave_the_others_in_their_places(
+    name: str, params: dict[str, str]
+) -> None:
     """What moves is made anew in the browser: a text half typed into it, or the focus, is lost."""
-    app = open_page(name)
+    app = open_page(name, **params)
     first = _places(app)
     ways = {
         (kind, widget.key): getattr(widget, "options", (True, False))
@@ -390,7 +400,7 @@ def test_controls_that_come_and_go_leave_the_others_in_their_places(name: str) -
     }
     for (kind, key), options in ways.items():
         for k, option in enumerate(options):
-            app = open_page(name)
+            app = open_page(name, **params)
             (widget,) = (one for one in app.get(kind) if one.key == key)
             widget.set_value(widget.options[k] if kind != "toggle" else option).run()
             assert not app.exception

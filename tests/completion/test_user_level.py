@@ -425,7 +425,16 @@ def test_nobody_overflows_a_sum(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("low", "high"), [(-1.7e308, 1.7e308), (1e200, 2e200), (0.0, 5e-324), (1e15, 1e15 + 1)]
+    ("low", "high"),
+    [
+        (-1.7e308, 1.7e308),
+        (1e200, 2e200),
+        (1e60, 5e60),
+        (0.0, 5e-324),
+        (1e-60, 5e-60),
+        (1e15, 1e15 + 1),
+        (3.0, 3.0),
+    ],
 )
 def test_scales_in_which_nothing_can_be_clipped_are_refused(low: float, high: float) -> None:
     odd = replace(table(0), low=low, high=high)
@@ -435,13 +444,27 @@ def test_scales_in_which_nothing_can_be_clipped_are_refused(low: float, high: fl
                 list(solver(odd, np.random.default_rng(0)))
 
 
+@pytest.mark.parametrize("factor", [1e39, 1e-9])
+def test_scales_near_the_ends_of_what_is_allowed_give_the_same_model(factor: float) -> None:
+    ratings = table(0)
+    for name, solver in solvers("gaussian").items():
+        if "like" in name or "fewer items" in name or "implicit" in name:
+            continue  # λ and penalties there are in absolute terms
+        scaled = replace(
+            ratings, values=ratings.values * factor, low=1.0 * factor, high=5.0 * factor
+        )
+        *_, last = solver(scaled, np.random.default_rng(0))
+        predicted = last.model.predict(ratings.users, ratings.items) / factor
+        assert np.isfinite(predicted).all(), name
+
+
 def test_a_stopped_run_states_its_whole_plan() -> None:
     """Whoever stops has seen errors that are computed without noise."""
     for name in ("dpals", "fw", "dpals weights, power start", "dpals on likes, with visitors"):
         ledger, said = Ledger(), []
         for step in solvers("gaussian")[name](table(0), np.random.default_rng(0)):
             ledger = ledger.plus(step.releases)
-            said.append(state(ledger, 1e-5, rest=step.rest))
+            said.append(state(ledger.plus(step.rest), 1e-5, made=ledger.draws))
         assert state(ledger, 1e-5) == said[-1], name
         for early in said[:-1]:
             assert early.epsilon == pytest.approx(said[-1].epsilon, rel=1e-12), name

@@ -20,7 +20,7 @@ from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.experiments import RunSpec, run, steps
 from dpmc_core.experiments.presets import PRESETS, preset
 from dpmc_core.mechanisms import Gaussian, Huber, Laplace, Mechanism, Staircase
-from dpmc_core.privacy import Ledger, guess_bound, odds_sentence, state
+from dpmc_core.privacy import Ledger, guess_bound, ledger_from_text, odds_sentence, state
 
 SMALL = RunSpec.of(n_users=50, n_items=40, observed=0.4, iterations=3, rank=5, reg=0.5)
 
@@ -393,3 +393,20 @@ def test_limits_describe_themselves() -> None:
             limit.check(math.nan)
         with pytest.raises(ParameterError, match="not allowed"):
             limit.check(True)
+
+
+def test_the_exported_ledger_of_a_stopped_run_counts_to_its_statement() -> None:
+    spec = RunSpec.of(
+        algorithm="private-fw",
+        mechanism="gaussian",
+        total_epsilon=3.0,
+        iterations=3,
+        n_users=60,
+        n_items=20,
+    )
+    first = next(steps(spec))
+    assert not first.finished
+    assert first.statement.epsilon == pytest.approx(3.0, rel=1e-5)
+    assert "So far 1 of the 3 planned releases" in first.statement.caveats[0]
+    exported = ledger_from_text(json.dumps(first.summary()["ledger"]))
+    assert state(exported, 1e-5).epsilon == first.statement.epsilon

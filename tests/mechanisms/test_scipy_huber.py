@@ -71,6 +71,11 @@ def test_agrees_with_the_mechanism() -> None:
     )
 
 
+def test_logarithms_of_nearly_normal_laws() -> None:
+    alpha = np.geomspace(1e6, 1e12, 2000)
+    npt.assert_allclose(huber.logcdf(-3.0, alpha), stats.norm.logcdf(-3.0), rtol=1e-12)
+
+
 @pytest.mark.parametrize("alpha", [0.01, 0.3, 1.5, 4.0, 40.0])
 def test_logarithms_where_the_functions_underflow(alpha: float) -> None:
     """Against the integral of the density to 60 digits."""

@@ -6,6 +6,7 @@ et al. 2014; dpals-paper section 2.3) a user may see anything computed from thei
 from what was released.
 """
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -35,7 +36,7 @@ __all__ = [
     "together",
 ]
 
-_LARGEST = 1e100  # of a rating: its square, many times over, is a number too
+_LARGEST, _NARROWEST = 1e40, 1e-10  # of a scale: fourth powers are sums' variances
 _ROOM = 10.0  # widths of the scale: synthetic values with noise leave it a little
 MEAN_PULL = 5.0  # a user's mean is pulled to the middle of the scale as if by so many ratings
 
@@ -50,17 +51,18 @@ def on_scale(ratings: Ratings) -> Ratings:
     user says must not be able to overflow a sum before it is clipped.
 
     Raises ``ParameterError`` for a scale in whose units nothing can be clipped: of no width, or so
-    narrow or wide that squares leave the range of numbers.
+    narrow or wide that sums of its powers leave the range of numbers.
     """
-    width = ratings.high / 2 - ratings.low / 2
     ends = max(abs(ratings.low), abs(ratings.high))
-    if not (width > 0 and ends <= _LARGEST and width >= max(1e-9 * ends, 1 / _LARGEST)):
+    width = ratings.high - ratings.low if ends <= _LARGEST else math.inf
+    if not max(1e-9 * ends, _NARROWEST) <= width <= 2 * _LARGEST:
         raise ParameterError(
             "rating scale",
-            f"{ratings.low:g} to {ratings.high:g}",
-            f"a lower and a higher number within ±{_LARGEST:g}, at least 1e-9 of the larger apart",
+            f"{ratings.low:.17g} to {ratings.high:.17g}",
+            f"a lower and a higher number within ±{_LARGEST:g}, apart by at least {_NARROWEST:g} "
+            "and 1e-9 of the larger",
         )
-    room = _ROOM * 2 * width
+    room = _ROOM * width
     inside = np.clip(ratings.values, ratings.low - room, ratings.high + room)
     return ratings if np.array_equal(inside, ratings.values) else replace(ratings, values=inside)
 

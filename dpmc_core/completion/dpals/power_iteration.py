@@ -72,7 +72,7 @@ def noisy_power_iteration(
     for _ in range(rounds):
         projected = table @ directions
         size = np.linalg.norm(projected, axis=1, keepdims=True)
-        projected *= np.minimum(1.0, most / np.maximum(size, 1e-300))
+        projected *= most / np.maximum(size, most)
         directions, _ = np.linalg.qr(curator.release("start", np.asarray(table.T @ projected)))
     return np.asarray(directions)
 

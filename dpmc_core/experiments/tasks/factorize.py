@@ -28,7 +28,7 @@ from dpmc_core.factorization import FactorStep, fit_coefficients, objective, skl
 from dpmc_core.factorization.blocks import cross
 from dpmc_core.metrics.factors import column_errors, mean_columns, share_found
 from dpmc_core.metrics.topics import npmi
-from dpmc_core.privacy import Ledger, Release, Statement, state
+from dpmc_core.privacy import Ledger, Statement, state
 
 __all__ = ["FactorMetrics", "FactorResult", "baseline_objective", "factorize_steps", "reference"]
 
@@ -85,7 +85,7 @@ class FactorResult:
     shown: NDArray[np.intp]
     corrupted_values: FloatArray
     ledger: Ledger
-    rest: tuple[Release, ...]
+    made: int
     baseline: float
     reference: float
     seconds: float
@@ -100,7 +100,7 @@ class FactorResult:
     @cached_property
     def statement(self) -> Statement:
         """What the run protects; composed when first asked for."""
-        return state(self.ledger, self.spec.noise.delta, rest=self.rest)
+        return state(self.ledger, self.spec.noise.delta, made=self.made)
 
     @property
     def value(self) -> float:
@@ -256,8 +256,8 @@ def factorize_steps(
             outliers=None if step.outliers is None else step.outliers[:, shown],
             shown=shown,
             corrupted_values=seen,
-            ledger=ledger,
-            rest=step.rest,
+            ledger=ledger.plus(step.rest),
+            made=ledger.draws,
             baseline=baseline,
             reference=reference(spec.data, spec.algorithm.rank)
             if last and own and compare

@@ -21,7 +21,7 @@ from dpmc_core.errors import DataError
 from dpmc_core.experiments.spec import RunSpec
 from dpmc_core.experiments.tasks.solve import solvable, solve, versions
 from dpmc_core.metrics.ratings import clipped, rmse, truth_rmse, truth_rmse_clipped
-from dpmc_core.privacy import Ledger, Release, Statement, state
+from dpmc_core.privacy import Ledger, Statement, state
 
 __all__ = ["RunResult", "StepMetrics", "rate_steps"]
 
@@ -50,17 +50,18 @@ class StepMetrics:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RunResult:
-    """A run so far: ``metrics`` per iteration, the ``model``, what it released and what that means,
-    and how the baselines do on the same held-out ratings (``baselines``: name → RMSE, their
-    predictions clipped to the scale; ``baseline_squares``: the best one's squared error on each
-    held-out rating). ``finished`` is False while it runs.
+    """A run so far: ``metrics`` per iteration, the ``model``, the ``ledger`` of all that its plan
+    holds (of which ``made`` releases were made so far), what that means, and how the baselines do
+    on the same held-out ratings (``baselines``: name → RMSE, their predictions clipped to the
+    scale; ``baseline_squares``: the best one's squared error on each held-out rating). ``finished``
+    is False while it runs.
     """
 
     spec: RunSpec
     metrics: tuple[StepMetrics, ...]
     model: FactorModel
     ledger: Ledger
-    rest: tuple[Release, ...]
+    made: int
     baselines: dict[str, float]
     baseline_squares: NDArray[np.float64]
     split: Split
@@ -80,7 +81,7 @@ class RunResult:
         Composed when first asked for, since a privacy loss distribution takes a moment.
         """
         width = self.split.train.high - self.split.train.low
-        return state(self.ledger, self.spec.noise.delta, width, rest=self.rest)
+        return state(self.ledger, self.spec.noise.delta, width, made=self.made)
 
     @property
     def value(self) -> float:
@@ -183,8 +184,8 @@ def rate_steps(
                 spec=spec,
                 metrics=metrics,
                 model=step.model,
-                ledger=ledger,
-                rest=step.rest,
+                ledger=ledger.plus(step.rest),
+                made=ledger.draws,
                 baselines=baselines,
                 baseline_squares=baseline_squares,
                 split=split,

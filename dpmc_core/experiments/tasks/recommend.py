@@ -24,7 +24,7 @@ from dpmc_core.errors import DataError
 from dpmc_core.experiments.spec import RunSpec
 from dpmc_core.experiments.tasks.solve import solvable, solve, versions
 from dpmc_core.metrics import RECALL_AT, half_width, recall_by_chance, recall_by_user
-from dpmc_core.privacy import Ledger, Release, Statement, state
+from dpmc_core.privacy import Ledger, Statement, state
 
 FloatArray = NDArray[np.float64]
 
@@ -57,7 +57,7 @@ class RecommendResult:
     most_liked_by_user: FloatArray
     model: FactorModel
     ledger: Ledger
-    rest: tuple[Release, ...]
+    made: int
     baselines: dict[str, float]
     split: UserSplit
     seconds: float
@@ -72,7 +72,7 @@ class RecommendResult:
     @cached_property
     def statement(self) -> Statement:
         """What the run protects; composed when first asked for."""
-        return state(self.ledger, self.spec.noise.delta, rest=self.rest)
+        return state(self.ledger, self.spec.noise.delta, made=self.made)
 
     @property
     def value(self) -> float:
@@ -168,8 +168,8 @@ def recommend_steps(
                 by_user=each,
                 most_liked_by_user=most_liked,
                 model=step.model,
-                ledger=ledger,
-                rest=step.rest,
+                ledger=ledger.plus(step.rest),
+                made=ledger.draws,
                 baselines=baselines,
                 split=split,
                 seconds=seconds,

@@ -195,6 +195,7 @@ def _more(target: str, mechanism: str) -> dict[str, Any]:
     with controls.place():
         if "alpha" in FAMILIES[mechanism].shape:
             fields["alpha"] = declared.box("alpha", "x_alpha")
+    with controls.place():
         if target == "irls":
             fields["inner"] = declared.box("irls.inner", "x_inner", 2, label="Inner iterations K")
     fields["delta"] = declared.box("account_delta", "x_delta")

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from dpmc_core.errors import DPMCError
+from dpmc_core.errors import DataError, DPMCError, ParameterError
 from dpmc_core.privacy import Ledger, Statement
 from dpmc_core.privacy.ledger_file import MOST_BYTES
 from pages.parts.budget import charts
@@ -16,6 +16,7 @@ from pages.parts.ui import controls
 __all__ = ["export", "upload"]
 
 _COUNTED = "u_counted"
+_OF_THE_FILE = (DataError, ParameterError, sandbox.TooMuchError)
 
 
 def upload(delta: float) -> None:
@@ -46,14 +47,14 @@ def _keep_upload() -> None:
 
 
 def _count(name: str, content: bytes, delta: float) -> None:
+    st.button(
+        f"Forget {controls.plain(name)}",
+        icon=":material/delete:",
+        key="u_forget",
+        on_click=lambda: st.session_state.update(u_ledger=None),
+    )
     try:
         yours = _counted(name, content, delta)
-        st.button(
-            f"Forget {controls.plain(name)}",
-            icon=":material/delete:",
-            key="u_forget",
-            on_click=lambda: st.session_state.update(u_ledger=None),
-        )
         statement_card(controls.plain(name), yours)
         st.caption("Unit, sensitivities and whether they are derived are as the file declares.")
         st.dataframe(
@@ -78,11 +79,11 @@ def _counted(name: str, content: bytes, delta: float) -> Statement:
         with st.spinner("Counting the ledger…"):
             try:
                 kept = (asked, sandbox.read_file("ledger", ("ledger", *asked)))
-            except DPMCError as error:
+            except _OF_THE_FILE as error:  # not: the lab is too busy
                 kept = (asked, error)
         st.session_state[_COUNTED] = kept
     if isinstance(kept[1], DPMCError):
-        raise kept[1]
+        raise kept[1].with_traceback(None)
     made: Statement = kept[1]
     return made
 

@@ -89,13 +89,12 @@ def data_controls(question: str) -> dict[str, Any]:
     known = entry(fields["dataset"])
     with controls.place():
         if known.synthetic:
-            if question != "people":
-                fields["n_samples"] = declared.box(
-                    "n_samples",
-                    "f_n",
-                    USUAL_MADE[known.name],
-                    label=f"How many {'faces' if known.holds == 'images' else 'documents'} N",
-                )
+            with controls.place():
+                if question != "people":
+                    what = "faces" if known.holds == "images" else "documents"
+                    fields["n_samples"] = declared.box(
+                        "n_samples", "f_n", USUAL_MADE[known.name], label=f"How many {what} N"
+                    )
             fields["data_seed"] = declared.box("data_seed", "f_data_seed")
     if known.holds == "images":
         if question == "compare" and controls.switch(

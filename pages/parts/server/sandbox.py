@@ -56,7 +56,7 @@ _WORDS = _Lane("words", "The words", 180.0, "fewer or shorter documents are allo
 _heavy: dict[str | bytes, float] = {}
 
 
-class _TooMuchError(DPMCError):
+class TooMuchError(DPMCError):
     """It took more than its lane allows; the message says so."""
 
 
@@ -87,7 +87,7 @@ def read_file(
     if len(data) <= small and not any(name in _heavy for name in names):
         try:
             return _in_turn(_QUICK, steps, spec, tell)
-        except _TooMuchError:
+        except TooMuchError:
             _heavy.update(dict.fromkeys(names, now))
     return _in_turn(_SLOW, steps, spec, tell)
 
@@ -150,11 +150,11 @@ def _drawn(
                 spent = max(worker.busy - used, (now - started) / _PATIENCE)
             if left.is_set() or spent > lane.seconds:
                 worker.close()  # at once: others wait
-                raise _TooMuchError(
+                raise TooMuchError(
                     f"{lane.what} could not be read within {lane.seconds:.0f} seconds; {lane.hint}."
                 )
     except MemoryError:
-        raise _TooMuchError(
+        raise TooMuchError(
             f"{lane.what} would take more memory than is allowed; {lane.hint}."
         ) from None
     finally:
