@@ -67,12 +67,13 @@ class FactorMetrics:
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FactorResult:
     """A run so far: ``metrics`` per measured round, the ``dictionary`` W (D×K) and the
-    ``coefficients`` H (K×N) that suit it best on the clean data, what was released, the
-    ``baseline`` objective (each column as a multiple of the average), and the ``reference``
-    (scikit-learn's NMF, not private; NaN until finished). ``outliers`` holds the columns ``shown``
-    of R, None without outliers, and ``corrupted_values`` those columns as the algorithm saw them
-    (spoiled ones first). ``samples`` is the data as given, without its values where they are
-    spoiled: those would be another D×N. ``finished`` is False while it runs.
+    ``coefficients`` H (K×N) that suit it best on the clean data, the ``ledger`` of all that its
+    plan holds (``made``: releases so far), the ``baseline`` objective (each column as a multiple of
+    the average), and the ``reference`` (scikit-learn's NMF, not private; NaN until finished).
+    ``outliers`` holds the columns ``shown`` of R, None without outliers, and ``corrupted_values``
+    those columns as the algorithm saw them (spoiled ones first). ``samples`` is the data as given,
+    without its values where they are spoiled: those would be another D×N. ``finished`` is False
+    while it runs.
     """
 
     spec: RunSpec

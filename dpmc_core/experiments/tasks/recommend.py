@@ -46,9 +46,10 @@ class RecommendMetrics:
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RecommendResult:
     """A run so far: ``metrics`` per step, the ``model`` (with vectors of the held-out users too),
-    what it released, and the recall of the baselines for the same users (``baselines``).
-    ``by_user`` and ``most_liked_by_user`` are the last step's recalls of the model, and of what is
-    most liked, for each held-out user. ``finished`` is False while it runs.
+    the ``ledger`` of all that its plan holds (``made``: releases so far), and the recall of the
+    baselines for the same users (``baselines``). ``by_user`` and ``most_liked_by_user`` are the
+    last step's recalls of the model, and of what is most liked, for each held-out user.
+    ``finished`` is False while it runs.
     """
 
     spec: RunSpec
