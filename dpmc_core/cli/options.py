@@ -11,7 +11,7 @@ from dpmc_core.datasets.catalogue import entry, names
 from dpmc_core.datasets.configs import config_of
 from dpmc_core.errors import DPMCError, ParameterError
 from dpmc_core.experiments.algorithms import ALGORITHMS, held_for, of_task
-from dpmc_core.experiments.flat import USUAL, default_algorithm
+from dpmc_core.experiments.flat import CHANCE, USUAL, default_algorithm
 from dpmc_core.experiments.presets import WELL_REGULARISED, preset
 from dpmc_core.experiments.spec import RunSpec, read_json
 from dpmc_core.limits import LIMITS
@@ -78,6 +78,11 @@ def add_spec(parser: argparse.ArgumentParser, tasks: Sequence[str], argv: Sequen
     else:
         run.add_argument("--task", help=argparse.SUPPRESS)
     run.add_argument("--seed", metavar="X", help=f"{LIMITS['seed'].meaning} (0)")
+    text = (
+        "draw the noise from the operating system, so that nothing repeats it (the usual on --data)"
+    )
+    run.add_argument("--secret", action="store_const", const=True, help=text)
+    run.add_argument("--split-seed", metavar="X", help="beside secret noise: what is held out (0)")
     run.add_argument("--spec", metavar="JSON", help="a spec as JSON; other options change it")
     data = parser.add_argument_group("data")
     data.add_argument("--dataset", metavar="NAME", help="one of " + ", ".join(names(*holds)))
@@ -164,7 +169,9 @@ def spec_of(arguments: argparse.Namespace, tasks: Sequence[str], own: str | None
     data = config_of(dataset, *holds) if dataset else None
     known = {**_of(c.config for c in cards.values()), **(_of([data]) if data else {})}
     known = {**_of(config_of(n) for n in names(*holds)), **known, **_AMOUNTS}
-    known |= parameters(ALGORITHMS[name].config) | {"seed": parameters(RunSpec)["seed"]}
+    known |= parameters(ALGORITHMS[name].config) | dict.fromkeys(
+        ("seed", "split_seed"), parameters(RunSpec)["seed"]
+    )
     values = {n: known[n].parse(v) if n in known else v for n, v in typed.items()}
     if base is not None:
         return base.replace(**values)
@@ -173,7 +180,7 @@ def spec_of(arguments: argparse.Namespace, tasks: Sequence[str], own: str | None
     if old is None:
         return RunSpec.of(values)
     spec = RunSpec.fitting(values)
-    kept = spec.flat().keys() | {"task", "epsilon", "dataset"}
+    kept = spec.flat().keys() | {"task", "epsilon", "dataset", "seed"}
     if left := [n for n in values if n not in kept]:
         print(f"left out for {spec.card.title}: {', '.join(left)}", file=sys.stderr)
     return spec
@@ -214,7 +221,7 @@ def _flat(cards: Mapping[str, Any], tasks: Sequence[str]) -> set[str]:
     return (
         found
         | set(_of(c.config for c in cards.values()))
-        | {*("task", "dataset", "mechanism", "seed")}
+        | {"task", "dataset", "mechanism", *CHANCE}
     )
 
 

@@ -5,6 +5,7 @@ from functools import cache
 from typing import Any
 
 from dpmc_core.config import changed, parameters, values_of
+from dpmc_core.datasets import user_datasets
 from dpmc_core.datasets.catalogue import names
 from dpmc_core.datasets.configs import RatingsData, config_of
 from dpmc_core.errors import ParameterError
@@ -13,10 +14,11 @@ from dpmc_core.mechanisms import FAMILIES
 from dpmc_core.privacy.algorithm import Algorithm
 from dpmc_core.privacy.noise import KINDS, MECHANISMS, Noise, NoNoise
 
-__all__ = ["AMOUNTS", "USUAL", "default_algorithm", "known_names", "parts_of"]
+__all__ = ["AMOUNTS", "CHANCE", "USUAL", "default_algorithm", "known_names", "parts_of"]
 
 AMOUNTS = ("variance", "epsilon", "nominal_epsilon", "total_epsilon")
 USUAL = {"ratings": ("low-rank", "als"), "samples": ("lfw", "nmf")}  # dataset, algorithm
+CHANCE = ("seed", "secret", "split_seed")
 _NOISE = ("mechanism", *AMOUNTS, "alpha", "delta")
 
 
@@ -31,7 +33,7 @@ def known_names() -> frozenset[str]:
     kinds: set[type] = {card.config for card in ALGORITHMS.values()}
     data = {config_of(name) for name in names()}
     found = {name for kind in kinds | data for name in parameters(kind)}
-    return frozenset(found | {"task", "dataset", "algorithm", "seed", *_NOISE})
+    return frozenset(found | {"task", "dataset", "algorithm", *CHANCE, *_NOISE})
 
 
 def parts_of(given: Mapping[str, Any], base: Any, *, strict: bool) -> dict[str, Any]:
@@ -48,7 +50,7 @@ def parts_of(given: Mapping[str, Any], base: Any, *, strict: bool) -> dict[str, 
     data = _config(config_of(dataset, *holds), None if base is None else base.data, left, dataset)
     algorithm = _config(card.config, None if base is None else base.algorithm, left)
     noise = _noise(card, left, base, strict=strict)
-    seed = left.pop("seed", 0 if base is None else base.seed)
+    chance = _chance(card.guarantee and noise.kind != "none", dataset, left, base, strict=strict)
     for other, value in left.items():
         if other not in known_names():
             raise ParameterError("spec field", other, "one of " + ", ".join(sorted(known_names())))
@@ -58,7 +60,37 @@ def parts_of(given: Mapping[str, Any], base: Any, *, strict: bool) -> dict[str, 
     if task is None:
         kept = base is not None and base.task in card.tasks
         task = base.task if base is not None and kept else card.tasks[0]
-    return {"task": task, "data": data, "algorithm": algorithm, "noise": noise, "seed": seed}
+    return {"task": task, "data": data, "algorithm": algorithm, "noise": noise, **chance}
+
+
+def _chance(
+    guaranteed: bool, dataset: str, left: dict[str, Any], base: Any, *, strict: bool
+) -> dict[str, Any]:
+    """Whether the noise is secret, and the seed of what else is left to chance.
+
+    A seed asks for a run that can be repeated. Without one, the noise that a guarantee rests on is
+    secret on somebody's own data.
+    """
+    given = {name: left.pop(name, None) for name in CHANCE}
+    seed, secret, split_seed = (given[name] for name in CHANCE)
+    if secret and seed is not None:
+        allowed = (
+            "left out beside secret: nothing repeats secret noise (split_seed chooses a split)"
+        )
+        raise ParameterError("seed", seed, allowed)
+    if secret and strict and not guaranteed:
+        allowed = "left out for a run without a guarantee, whose noise protects nobody"
+        raise ParameterError("secret", secret, allowed)
+    if not guaranteed or (secret is None and seed is not None):
+        secret = False
+    elif secret is None:
+        kept = base is not None and base.guaranteed and base.dataset == dataset
+        secret = base.secret if kept else user_datasets.is_own(dataset)
+    if split_seed is not None and strict and not secret:
+        raise ParameterError("split_seed", split_seed, "left out unless the noise is secret")
+    usual = 0 if base is None else base.seed
+    named = split_seed if seed is None else seed
+    return {"secret": secret, "seed": usual if named is None else named}
 
 
 def _named(left: dict[str, Any], base: Any, task: Any) -> tuple[str, str]:

@@ -32,8 +32,9 @@ class RunSpec(Config):
     """Everything that determines a run; ``RunSpec.of`` makes one from flat names and values.
 
     ``task`` "rate" predicts held-out ratings, "recommend" finds what held-out users like, and
-    "factorize" learns parts of images or topics of documents. Raises ``ParameterError`` naming
-    parameter, value and range.
+    "factorize" learns parts of images or topics of documents. ``seed`` decides what is held out
+    and, unless ``secret``, the noise. Secret noise comes from the operating system, and nothing
+    repeats it. Raises ``ParameterError`` naming parameter, value and range.
     """
 
     task: Annotated[str, Choice(TASKS, "what is done with the data")]
@@ -41,6 +42,7 @@ class RunSpec(Config):
     algorithm: Any
     noise: Any = NoNoise()  # noqa: RUF009 - frozen
     seed: Annotated[int, LIMITS["seed"]] = 0
+    secret: bool = False
 
     def consistent(self) -> None:
         card = self.card
@@ -48,6 +50,9 @@ class RunSpec(Config):
             allowed = "one of " + ", ".join(of_task(self.task)) + f" for the task {self.task}"
             raise ParameterError("algorithm", card.name, allowed)
         card.check_noise(self.noise)
+        if not isinstance(self.secret, bool) or (self.secret and not self.guaranteed):
+            allowed = "true or false, and false for a run without a guarantee"
+            raise ParameterError("secret", self.secret, allowed)
         config = self.algorithm
         if config != type(config)(**values_of(config)):  # it would be no part of the noise's seed
             allowed = "one whose settings are all parameters; the spec's noise sets the noise"
@@ -76,6 +81,11 @@ class RunSpec(Config):
     def card(self) -> Algorithm:
         """The algorithm's card."""
         return _CARDS[type(self.algorithm)]
+
+    @property
+    def guaranteed(self) -> bool:
+        """Whether a guarantee rests on the noise."""
+        return self.card.guarantee and self.noise.kind != "none"
 
     @property
     def dataset(self) -> str:
@@ -115,6 +125,10 @@ class RunSpec(Config):
         """
         return RunSpec(**parts_of(changes, self, strict=True))
 
+    def repetition(self, seed: int, **changes: Any) -> "RunSpec":
+        """A copy with another seed, whose noise is as secret as it was."""
+        return self.replace(**{"split_seed" if self.secret else "seed": seed}, **changes)
+
     def flat(self) -> dict[str, Any]:
         """All names and values, flat."""
         return self._flat(values_of)
@@ -136,8 +150,16 @@ class RunSpec(Config):
             "algorithm": self.card.name,
             **of(self.algorithm),
             **{name: value for name, value in noise.items() if value is not None},
-            **({"seed": self.seed} if self.seed or of is values_of else {}),
+            **self._chance(of is values_of),
         }
+
+    def _chance(self, whole: bool) -> dict[str, Any]:
+        own = user_datasets.is_own(self.dataset)
+        if self.secret:
+            said = {"secret": True} if whole or not own else {}
+            return {**said, **({"split_seed": self.seed} if self.seed or whole else {})}
+        asked = own and self.guaranteed  # a seed, even 0, asks for noise that can be repeated
+        return {"seed": self.seed} if self.seed or asked or whole else {}
 
     def _amount(self) -> str:
         """What the amount of noise is called flat: ``epsilon`` where there is only one kind."""
@@ -153,6 +175,7 @@ class RunSpec(Config):
             "algorithm": {"name": self.card.name, **values_of(self.algorithm)},
             "noise": {"amount": self.noise.kind, **values_of(self.noise)},
             "seed": self.seed,
+            **({"secret": True} if self.secret else {}),
         }
 
     def to_json(self) -> str:
@@ -181,11 +204,13 @@ class RunSpec(Config):
             raise ParameterError("version", raw["version"], allowed)
         parts = {n: _part(raw, n) for n in ("data", "algorithm", "noise")}
         amount = parts["noise"].pop("amount", "none")
-        flat: dict[str, Any] = {n: raw[n] for n in ("task", "seed") if n in raw}
-        unknown = set(raw) - {"version", "task", "data", "algorithm", "noise", "seed"}
+        flat: dict[str, Any] = {n: raw[n] for n in ("task", "seed", "secret") if n in raw}
+        if flat.get("secret") is True and "seed" in flat:
+            flat["split_seed"] = flat.pop("seed")
+        unknown = set(raw) - {"version", "task", "data", "algorithm", "noise", "seed", "secret"}
         if unknown:
             raise ParameterError(
-                "spec field", min(unknown), "one of task, data, algorithm, noise, seed"
+                "spec field", min(unknown), "one of task, data, algorithm, noise, seed, secret"
             )
         if not isinstance(amount, str) or amount not in KINDS:
             raise ParameterError("amount", amount, "one of " + ", ".join(KINDS))
@@ -209,7 +234,7 @@ class RunSpec(Config):
         """
         whole, named = translated(raw)
         spec = cls.fitting(whole)
-        kept = spec.flat().keys() | {"task"}
+        kept = spec.flat().keys() | {"task", "seed"}
         amounts = {"epsilon": "total_epsilon"}
         left = (n for n in named if n not in kept and amounts.get(n) not in kept)
         return spec, tuple(left)
@@ -238,7 +263,9 @@ class RunSpec(Config):
         said = {n: v for n, v in self.changes().items() if n != "algorithm"}
         if mine:
             said.pop("dataset")
+        secret = ["--secret"] if said.pop("secret", False) else []
         words = [f"--{name.replace('_', '-')} {_word(value)}" for name, value in said.items()]
+        words += secret
         return " ".join([f"python -m dpmc_core {command} {self.card.name}", *brought, *words])
 
     def python(self) -> str:

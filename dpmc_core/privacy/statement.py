@@ -30,6 +30,7 @@ __all__ = [
 ]
 
 _CAVEATS = facts("caveats")
+_SECRET, _REPEATABLE = _CAVEATS["chance"]["secret"], _CAVEATS["chance"]["repeatable"]
 _GROUP = 10  # images or documents of one person
 NOMINAL_CAVEATS, JOINT_CAVEATS, FACTOR_CAVEATS, PUBLISHED_NMF_CAVEATS = (
     tuple(text.format(**_CAVEATS["shared"]) for text in _CAVEATS[kind])
@@ -48,7 +49,8 @@ class Statement:
     values use another formula, findings 1). ``epsilon_published`` follows from published results
     alone; it differs from ``epsilon`` only where that rests on this project's own proof.
     ``nominal`` is True when any sensitivity is assumed: then nothing here is a guarantee. Infinite
-    ε is None in ``as_dict``.
+    ε is None in ``as_dict``. ``secret`` says whether nobody can draw the noise again; None where
+    that is not known.
     """
 
     unit: str
@@ -62,6 +64,7 @@ class Statement:
     nominal: bool
     accounts: tuple[Account, ...]
     caveats: tuple[str, ...]
+    secret: bool | None = None
 
     @property
     def private(self) -> bool:
@@ -75,6 +78,8 @@ class Statement:
             return "not private: no noise was added"
         kind = "nominal" if self.nominal else "sound"
         at = f" at δ = {self.delta:g}" if self.delta else ""
+        if self.secret is False and not self.nominal:
+            at += "; repeatable for teaching"
         if self.draws == 1:
             return f"{kind} ε = {three(self.epsilon)} for one draw{at}"
         if (
@@ -100,14 +105,21 @@ class Statement:
 
 
 def state(
-    ledger: Ledger, delta: float = 1e-5, rating_width: float | None = None, made: int | None = None
+    ledger: Ledger,
+    delta: float = 1e-5,
+    rating_width: float | None = None,
+    made: int | None = None,
+    *,
+    secret: bool | None = None,
 ) -> Statement:
     """The statement of a ledger at ``delta``.
 
     ``rating_width`` is the width of the data's rating scale, told beside an assumed Δ. ``made``
     says how many releases of a planned ledger were made so far (all, left out): the others count
-    too, since whoever stops a run has seen what it came to. Raises ``ParameterError`` for δ out of
-    range, or a ledger that mixes units or neighbours: one ε cannot speak of both.
+    too, since whoever stops a run has seen what it came to. ``secret`` says whether its noise came
+    from the operating system, or follows from a seed (None: not known here). Raises
+    ``ParameterError`` for δ out of range, or a ledger that mixes units or neighbours: one ε cannot
+    speak of both.
     """
     if not ledger.private:
         return Statement(
@@ -148,7 +160,12 @@ def state(
         how=f"{tight.title}: {tight.how[0].lower()}{tight.how[1:].rstrip('.')}{proof}",
         nominal=not ledger.sound,
         accounts=answers,
-        caveats=(*_stopped(made, ledger.draws), *_caveats(ledger, delta, rating_width)),
+        caveats=(
+            *_repeatable(ledger.sound, secret),
+            *_stopped(made, ledger.draws),
+            *_caveats(ledger, delta, rating_width),
+        ),
+        secret=secret,
     )
 
 
@@ -160,6 +177,10 @@ def _one_draw(release: Release, delta: float) -> float:
     if isinstance(release.mechanism, Gaussian):
         return release.mechanism.epsilon_at_delta(delta, release.l2_sensitivity)
     return release.mechanism.epsilon(release.l1_sensitivity)
+
+
+def _repeatable(sound: bool, secret: bool | None) -> tuple[str, ...]:
+    return () if not sound or secret is None else (_SECRET if secret else _REPEATABLE,)
 
 
 def _stopped(made: int | None, planned: int) -> tuple[str, ...]:

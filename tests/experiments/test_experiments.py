@@ -407,6 +407,6 @@ def test_the_exported_ledger_of_a_stopped_run_counts_to_its_statement() -> None:
     first = next(steps(spec))
     assert not first.finished
     assert first.statement.epsilon == pytest.approx(3.0, rel=1e-5)
-    assert "So far 1 of the 3 planned releases" in first.statement.caveats[0]
+    assert "So far 1 of the 3 planned releases" in first.statement.caveats[1]
     exported = ledger_from_text(json.dumps(first.summary()["ledger"]))
     assert state(exported, 1e-5).epsilon == first.statement.epsilon

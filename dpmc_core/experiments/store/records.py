@@ -9,6 +9,7 @@ Does not live here: the database (``store``), sweeps (``sweep``), or results the
 
 import hashlib
 import math
+import secrets
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -126,8 +127,12 @@ def run_single_threaded(spec: RunSpec) -> AnyResult:
     return result
 
 
-def record_of(result: AnyResult) -> Record:
-    """The record of a finished ``result``."""
+def record_of(result: AnyResult, *, once: bool = False) -> Record:
+    """The record of a finished ``result``.
+
+    ``once``: its noise was secret, so that a run of the same spec is another release, to be kept
+    beside it.
+    """
     spec, statement = result.spec, result.statement
     value, baseline, truth = result.value, result.baseline, result.truth
     if not math.isfinite(value):
@@ -146,6 +151,7 @@ def record_of(result: AnyResult) -> Record:
         epsilon_published=_known(statement.epsilon_published),
         seconds=result.seconds,
         summary=finite(result.summary()),
+        **({"key": secrets.token_hex(16)} if once and spec.secret else {}),
     )
 
 
@@ -174,7 +180,6 @@ def _record(spec: RunSpec, **found: Any) -> Record:
         "epsilon_published": None,
     }
     return Record(
-        key=key_of(spec),
         kind=kind_of(spec),
         dataset=spec.data.entry.name,
         algorithm=spec.card.name,
@@ -187,5 +192,5 @@ def _record(spec: RunSpec, **found: Any) -> Record:
         version=dpmc_core.__version__,
         created=datetime.now(UTC).isoformat(timespec="milliseconds"),
         spec=spec.to_json(),
-        **{**empty, "seconds": 0.0, "error": "", **found},
+        **{**empty, "key": key_of(spec), "seconds": 0.0, "error": "", **found},
     )

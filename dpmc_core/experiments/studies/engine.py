@@ -61,7 +61,7 @@ def _one_run(
     spec: StudySpec, cell: Cell, k: int, workers: int | None
 ) -> tuple[Point, dict[str, float]]:
     """The point of a single run, and the baselines that hold for the whole study."""
-    one = cell.spec.replace(seed=cell.spec.seed + k)
+    one = cell.spec.repetition(cell.spec.seed + k)
     if spec.room == "factorization":
         fresh = spec.kind in ("people", "outliers")
         if fresh:

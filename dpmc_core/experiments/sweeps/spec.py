@@ -42,7 +42,7 @@ __all__ = ["MOST_RUNS", "Planned", "SweepSpec", "seeds_of"]
 _IN_MEMORY = ("sweeps.storing", "PassingRuns")  # where runs on own data are kept
 MOST_RUNS = 100_000
 _NOISE = (*AMOUNTS, "alpha")
-_RESERVED = ("seed", "data_seed", "version")
+_RESERVED = ("seed", "data_seed", "split_seed", "version")
 Items = tuple[tuple[str, Any], ...]
 
 
@@ -156,9 +156,8 @@ class SweepSpec:
             for n, (settings, spec) in enumerate(cells):
                 made = self.fresh_data and spec.data.synthetic
                 data = {"data_seed": data_seed} if made else {}
-                yield Planned(
-                    cell=n, settings=settings, replicate=k, spec=spec.replace(seed=seed, **data)
-                )
+                one = spec.repetition(seed, **data)
+                yield Planned(cell=n, settings=settings, replicate=k, spec=one)
 
     def _cell(self, settings: Items) -> tuple[Items, RunSpec]:
         asked = {**dict(self.base), **dict(settings)}

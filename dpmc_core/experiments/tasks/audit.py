@@ -189,4 +189,5 @@ def _statement(spec: AuditSpec) -> Statement:
     ratings, _ = neighbours(spec.neighbours)
     for step in solve(spec.run_spec(spec.seed), ratings, workers=1):
         ledger = ledger.plus(step.releases)
-    return state(ledger, spec.delta, ratings.high - ratings.low)
+    secret = spec.case == "secret" if spec.searches else None
+    return state(ledger, spec.delta, ratings.high - ratings.low, secret=secret)

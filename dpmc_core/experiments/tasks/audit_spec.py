@@ -16,9 +16,10 @@ from dpmc_core.experiments.spec import RunSpec, read_json
 from dpmc_core.limits import LIMITS, Limit
 from dpmc_core.mechanisms import FAMILIES, RUN_FAMILIES
 
-__all__ = ["CASES", "FACTOR_TARGETS", "NEIGHBOURS", "TARGETS", "VIEWS", "AuditSpec"]
+__all__ = ["CASES", "FACTOR_TARGETS", "NEIGHBOURS", "SEEDS", "TARGETS", "VIEWS", "AuditSpec"]
 
-# What happens to the one number of the "number" target. Only the first keeps what is claimed.
+# What is done to the one number of the "number" target, or (SEARCHES) how an algorithm's noise is
+# drawn where the attacker tries every seed. "as-claimed", "on-grid" and "secret" keep the claim.
 CASES: dict[str, str] = {
     "as-claimed": "The noise that was promised, and an input within the promised range.",
     "half-noise": "Broken on purpose: the noise has half the scale that was promised.",
@@ -33,7 +34,17 @@ CASES: dict[str, str] = {
         "The noise that was promised, sampled exactly on a grid: there are no finer bits, so "
         "the same attack has nothing to read."
     ),
+    "seed-search": (
+        "Repeatable noise, from one of 256 seeds. The attacker sees the item factors, knows "
+        "everybody but Alice, and runs the algorithm with every seed."
+    ),
+    "secret": (
+        "Secret noise, from the operating system. The same attacker tries the same seeds, and "
+        "finds none that fits."
+    ),
 }
+SEARCHES = ("seed-search", "secret")
+SEEDS = 256  # that the attacker tries; all 2³² that a run can have would take some months
 NEIGHBOURS: dict[str, str] = {
     "rating": "One of Alice's ratings is a 5 or a 1 (replace one rating).",
     "user": "All of Alice's ratings are in the data or not (add or remove one user).",
@@ -114,7 +125,16 @@ class AuditSpec(Config):
         users, images = self.about_users, self.target in FACTOR_TARGETS
         for name, usual in (
             ("neighbours", "image" if images else "user" if users else "rating"),
-            ("view", "parts" if images else "factors" if users else "matrix"),
+            (
+                "view",
+                "parts"
+                if images
+                else "items"
+                if self.searches
+                else "factors"
+                if users
+                else "matrix",
+            ),
         ):
             if getattr(self, name) == "":
                 object.__setattr__(self, name, usual)
@@ -128,9 +148,10 @@ class AuditSpec(Config):
         for name, wrong, allowed in (
             (
                 "case",
-                self.target != "number" and self.case != "as-claimed",
-                "as-claimed for algorithms; the others break a single number",
+                self.case not in self.cases,
+                f"one of {', '.join(self.cases)} for {self.target}",
             ),
+            ("view", self.searches and self.view != "items", "items for the search of seeds"),
             (
                 "mechanism",
                 self.case in ("low-bits", "on-grid") and self.mechanism not in ("huber", "laplace"),
@@ -181,6 +202,18 @@ class AuditSpec(Config):
             most = min(_MOST_ITERATIONS, _MOST_WORK // self.runs)
             allowed = f"so few that each run makes at most {most} solves, with {self.runs:,} runs"
             raise ParameterError("iterations", self.iterations, allowed)
+
+    @property
+    def searches(self) -> bool:
+        """Whether the attacker tries every seed."""
+        return self.case in SEARCHES
+
+    @property
+    def cases(self) -> tuple[str, ...]:
+        """The cases that the target has."""
+        if self.target == "number":
+            return tuple(name for name in CASES if name not in SEARCHES)
+        return ("as-claimed", *(SEARCHES if self.target == "moments" else ()))
 
     @property
     def about_users(self) -> bool:
@@ -251,7 +284,7 @@ class AuditSpec(Config):
             "alpha": self.noise_options.get("alpha"),
             "delta": self.delta,
             "rank": self.rank,
-            "seed": seed,
+            **({"secret": True} if self.case == "secret" else {"seed": seed}),
         }
         if card.factorize is not None:
             rounds = 20 if self.target == "moment-nmf" else self.iterations

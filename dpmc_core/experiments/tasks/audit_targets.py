@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.datasets.samples import Samples, unit_columns
 from dpmc_core.datasets.synthetic.cartoons import cartoon_faces
-from dpmc_core.experiments.tasks.audit_spec import FACTOR_TARGETS, AuditSpec
+from dpmc_core.experiments.tasks.audit_spec import FACTOR_TARGETS, SEEDS, AuditSpec
 from dpmc_core.experiments.tasks.solve import solve
 from dpmc_core.mechanisms import FAMILIES, Mechanism
 from dpmc_core.mechanisms.grid import grid_step, sample_on_grid
@@ -45,8 +45,7 @@ def outputs(spec: AuditSpec, inside: bool, size: int, seed: np.random.SeedSequen
     """
     if spec.target == "number":
         return _numbers(spec, inside, size, seed)[:, None]
-    first = int(seed.generate_state(1)[0])
-    return np.array([_model(spec, inside, (first + k) % 2**32) for k in range(size)])
+    return np.array([_model(spec, inside, one) for one in _seeds(spec, seed, size)])
 
 
 def chunks(spec: AuditSpec) -> Iterator[tuple[FloatArray, FloatArray]]:
@@ -54,7 +53,8 @@ def chunks(spec: AuditSpec) -> Iterator[tuple[FloatArray, FloatArray]]:
 
     Tenths of the numbers, or one model of each at a time.
 
-    The same spec gives the same outputs, whoever asks for them and however fast.
+    The same spec gives the same outputs, whoever asks for them and however fast; but for secret
+    noise, which nothing repeats.
     """
     if spec.target == "number":
         seeds = np.random.SeedSequence([spec.seed, 0xAD17]).spawn(20)
@@ -64,14 +64,17 @@ def chunks(spec: AuditSpec) -> Iterator[tuple[FloatArray, FloatArray]]:
                 outputs(spec, False, len(part), seeds[2 * k + 1]),
             )
         return
-    inside, outside = (
-        int(s.generate_state(1)[0]) for s in np.random.SeedSequence([spec.seed, 0xAD17]).spawn(2)
-    )
-    for k in range(spec.runs):
-        yield (
-            _model(spec, True, (inside + k) % 2**32)[None],
-            _model(spec, False, (outside + k) % 2**32)[None],
-        )
+    apart = np.random.SeedSequence([spec.seed, 0xAD17]).spawn(2)
+    for inside, outside in zip(*(_seeds(spec, one, spec.runs) for one in apart), strict=True):
+        yield _model(spec, True, inside)[None], _model(spec, False, outside)[None]
+
+
+def _seeds(spec: AuditSpec, seed: np.random.SeedSequence, size: int) -> list[int]:
+    """A seed for each run: those in a row, or drawn from the few that the attacker tries."""
+    if spec.searches:
+        return [int(one) for one in np.random.default_rng(seed).integers(SEEDS, size=size)]
+    first = int(seed.generate_state(1)[0])
+    return [(first + k) % 2**32 for k in range(size)]
 
 
 def _model(spec: AuditSpec, inside: bool, seed: int) -> FloatArray:
@@ -79,10 +82,37 @@ def _model(spec: AuditSpec, inside: bool, seed: int) -> FloatArray:
     if spec.target in FACTOR_TARGETS:
         *_, learned = solve(spec.run_spec(seed), pictures()[0 if inside else 1])
         return learned.dictionary.ravel()
-    *_, step = solve(
-        spec.run_spec(seed), neighbours(spec.neighbours)[0 if inside else 1], workers=1
-    )
+    if spec.searches:
+        return _searched(spec, _released(spec, inside, seed))
+    return _released(spec, inside, seed)
+
+
+def _released(spec: AuditSpec, inside: bool, seed: int) -> FloatArray:
+    table = neighbours(spec.neighbours)[0 if inside else 1]
+    *_, step = solve(spec.run_spec(seed), table, workers=1)
     return _LOOKS[spec.view](step.model.user_factors, step.model.item_factors)
+
+
+def _searched(spec: AuditSpec, seen: FloatArray) -> FloatArray:
+    """How much nearer what was ``seen`` is to some run without Alice than to any with her.
+
+    Whoever knows everybody else runs the algorithm with each seed, once as if she were there.
+    """
+    apart = [
+        np.linalg.norm(runs - seen, axis=1).min()
+        for runs in _tried(spec.replace(case="seed-search"))
+    ]
+    return np.array([apart[1] - apart[0]])
+
+
+@lru_cache(maxsize=1)
+def _tried(spec: AuditSpec) -> tuple[FloatArray, FloatArray]:
+    """What every seed gives, with Alice and without (seeds×numbers each)."""
+    with_alice, without = (
+        np.array([_released(spec, inside, seed) for seed in range(SEEDS)])
+        for inside in (True, False)
+    )
+    return with_alice, without
 
 
 def claimed_release(spec: AuditSpec) -> Release:

@@ -81,7 +81,9 @@ class RunResult:
         Composed when first asked for, since a privacy loss distribution takes a moment.
         """
         width = self.split.train.high - self.split.train.low
-        return state(self.ledger, self.spec.noise.delta, width, made=self.made)
+        return state(
+            self.ledger, self.spec.noise.delta, width, made=self.made, secret=self.spec.secret
+        )
 
     @property
     def value(self) -> float:

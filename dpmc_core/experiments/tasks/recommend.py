@@ -73,7 +73,7 @@ class RecommendResult:
     @cached_property
     def statement(self) -> Statement:
         """What the run protects; composed when first asked for."""
-        return state(self.ledger, self.spec.noise.delta, made=self.made)
+        return state(self.ledger, self.spec.noise.delta, made=self.made, secret=self.spec.secret)
 
     @property
     def value(self) -> float:

@@ -14,6 +14,7 @@ import dpmc_core
 from dpmc_core.datasets import user_datasets
 from dpmc_core.errors import DataError
 from dpmc_core.experiments.spec import RunSpec
+from dpmc_core.experiments.tasks.secret import secret_generator
 from dpmc_core.experiments.total import resolved
 
 __all__ = ["noise_source", "solvable", "solve", "versions"]
@@ -22,8 +23,10 @@ __all__ = ["noise_source", "solvable", "solve", "versions"]
 def noise_source(spec: RunSpec) -> np.random.Generator:
     """The generator of a run's start and noise.
 
-    Where a guarantee is given it depends on the whole spec: two runs of one seed that shared their
-    noise, scaled by each run's σ, would give the exact sums away together. The nominal algorithms
+    Secret noise is drawn with a key from the operating system that nothing keeps. Noise that can
+    be repeated is public. Where a guarantee is shown it depends on the whole spec: two runs of one
+    seed that shared their noise, scaled by each run's σ, would give the exact sums away together,
+    even to those who do not know the seed. The nominal algorithms
     keep one start for one seed, so that comparing them with and without noise is about the noise.
     On somebody's own data it depends on the data too: outputs for two versions of a file that
     shared their noise would give the difference away.
@@ -31,6 +34,8 @@ def noise_source(spec: RunSpec) -> np.random.Generator:
     if not spec.card.guarantee or spec.noise.kind == "none":
         salt = 0xFAC if spec.task == "factorize" else 0xA15
         return np.random.default_rng(np.random.SeedSequence([spec.seed, salt]))
+    if spec.secret:
+        return secret_generator()
     text = json.dumps(spec.changes(), sort_keys=True)
     own = user_datasets.current().get(spec.dataset)
     digest = hashlib.blake2b(text.encode() + (b"" if own is None else own.digest)).digest()

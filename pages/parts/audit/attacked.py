@@ -30,6 +30,7 @@ def in_words(spec: AuditSpec) -> str:
         f"{TARGETS[spec.target]}, T = {spec.iterations}, {noise} at {amount}; the two datasets "
         f"differ in {_DIFFERENCES[spec.neighbours]}; the attacker sees the "
         f"{VIEW_TITLES.get(spec.view, 'learned parts')}"
+        + (f"; {CASE_TITLES[spec.case]}" if spec.searches else "")
     )
 
 
@@ -41,7 +42,7 @@ def two_datasets(fields: dict[str, Any], *, unfolded: bool) -> None:
     elif target in FACTOR_TARGETS:
         _pictures(target)
     else:
-        _tables(target, fields["neighbours"], fields["view"], unfolded=unfolded)
+        _tables(target, fields, unfolded=unfolded)
 
 
 def _number(case: str) -> None:
@@ -70,10 +71,12 @@ def _pictures(target: str) -> None:
     )
 
 
-def _tables(target: str, differing: str, view: str, *, unfolded: bool) -> None:
+def _tables(target: str, fields: dict[str, Any], *, unfolded: bool) -> None:
+    differing, case = fields["neighbours"], fields.get("case", "as-claimed")
     st.markdown(
         f"**Attacked:** {TARGETS[target]}, on the left or the right table. The attacker knows "
-        f"both and sees {VIEWS[view]}."
+        f"both and sees {VIEWS[fields['view']]}."
+        + (f" {CASES[case]}" if case != "as-claimed" else "")
     )
     with st.expander("The two tables of ratings", icon=":material/table_chart:", expanded=unfolded):
         names = (

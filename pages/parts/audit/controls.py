@@ -49,7 +49,11 @@ CASE_TITLES = {
     "unclipped": "broken: input not clipped",
     "low-bits": "floating-point noise, last bits read",
     "on-grid": "noise on a grid, last bits read",
+    "seed-search": "noise from a seed, every seed tried",
+    "secret": "secret noise, the same seeds tried",
 }
+_NUMBER_CASES = {k: v for k, v in CASE_TITLES.items() if k in AuditSpec().cases}
+_RUN_CASES = {k: v for k, v in CASE_TITLES.items() if k in AuditSpec(target="moments").cases}
 NEIGHBOUR_TITLES = {"rating": "one of her ratings", "user": "all of her ratings"}
 VIEW_TITLES = {
     "matrix": "whole completed matrix",
@@ -61,7 +65,8 @@ USER_VIEWS = {name: title for name, title in VIEW_TITLES.items() if name != "mat
 LINK_TITLES = {
     "x_target": TARGETS,
     "x_noise": NOISES,
-    "x_case": CASE_TITLES,
+    "x_case": _NUMBER_CASES,
+    "x_run_case": _RUN_CASES,
     "x_neighbours": NEIGHBOUR_TITLES,
     "x_view": VIEW_TITLES,
     "x_user_view": USER_VIEWS,
@@ -112,20 +117,19 @@ def _is_about_users(target: str) -> bool:
 def _attacked(target: str) -> dict[str, Any]:
     """Ask what is wrong with a number, or how the datasets differ and what is seen."""
     if target == "number":
-        case = controls.choice(
-            "The mechanism is",
-            "x_case",
-            CASE_TITLES,
-            "as-claimed",
-            help="  \n".join(f"**{CASE_TITLES[k]}** {v}" for k, v in CASES.items()),
-        )
-        return {"case": case}
+        return {"case": _case("The mechanism is", "x_case", _NUMBER_CASES)}
     if target in FACTOR_TARGETS:
         st.caption(
             "Alice's picture is in the data, or its place is empty; the attacker sees the "
             "learned parts."
         )
         return {}
+    case = "as-claimed"
+    with controls.place():
+        if target == "moments":
+            case = _case("The noise is", "x_run_case", _RUN_CASES)
+    if case != "as-claimed":
+        return {"neighbours": "user", "view": "items", "case": case}
     if _is_about_users(target):
         return {"neighbours": "user", "view": _view("x_user_view", USER_VIEWS, "factors")}
     neighbours = controls.choice(
@@ -136,6 +140,11 @@ def _attacked(target: str) -> dict[str, Any]:
         help="  \n".join(NEIGHBOURS[name] for name in NEIGHBOUR_TITLES),
     )
     return {"neighbours": neighbours, "view": _view("x_view", VIEW_TITLES, "matrix")}
+
+
+def _case(label: str, key: str, titles: dict[str, str]) -> str:
+    meanings = "  \n".join(f"**{title}** {CASES[name]}" for name, title in titles.items())
+    return controls.choice(label, key, titles, "as-claimed", help=meanings)
 
 
 def _view(key: str, titles: dict[str, str], usual: str) -> str:

@@ -110,7 +110,7 @@ def form() -> Asked:
     with controls.place():
         configurations = _of_users(question, settings) if protect == "user" else _of_ratings()
     st.subheader("Seed")
-    shared["seed"] = declared.box("seed", "seed")
+    shared |= declared.chance(shared["dataset"], "seed", guaranteed=protect == "user")
     if question in STUDIES["completion"]:
         seeds = declared.box("study_seeds", "seeds")
     return Asked(

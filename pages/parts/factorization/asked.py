@@ -103,7 +103,7 @@ def form() -> Asked:
     st.subheader("Privacy")
     privacy = privacy_controls(name, question)
     st.subheader("Seed")
-    shared["seed"] = declared.box("seed", "f_seed")
+    shared |= declared.chance(name, "f_seed", guaranteed=True)
     if question in STUDIES["factorization"]:
         seeds = declared.box("study_seeds", "f_seeds")
     return Asked(question=question, shared=shared, privacy=privacy, seeds=seeds)

@@ -49,7 +49,7 @@ def _opened(place: str, _: tuple[int, int]) -> RunStore:
 def keep(result: AnyResult) -> str:
     """Keep a finished ``result``; returns "" or why it could not be kept."""
     try:
-        store().add(record_of(result))
+        store().add(record_of(result, once=True))
     except StoreError as error:
         return told(error)
     return ""

@@ -5,7 +5,7 @@ from typing import Any
 
 import streamlit as st
 
-from dpmc_core.datasets import entry, names
+from dpmc_core.datasets import entry, names, user_datasets
 from dpmc_core.errors import DPMCError
 from dpmc_core.experiments.algorithms import ALGORITHMS
 from dpmc_core.experiments.presets import PEOPLE
@@ -175,9 +175,13 @@ def form() -> Form:
         by, people, amounts = _amounts(sound, vary, protect)
     st.subheader("Seed")
     seeds = declared.box("sweep_seeds", "t_seeds")
+    with controls.place():
+        secret = sound and declared.secret_switch(dataset)
     seed = declared.box("seed", "t_seed", label="Master seed")
     with st.expander("More", key="t-more"):
         base = _numbers(dataset, sound, vary)
+    if sound and secret != user_datasets.is_own(dataset):
+        base["secret"] = secret
     grid: dict[str, Any] = {
         "algorithm": list(algorithms),
         "mechanism": ["none", *mechanisms],

@@ -7,11 +7,12 @@ from typing import Any
 import streamlit as st
 
 from dpmc_core.config import Choice, parameters
+from dpmc_core.datasets import user_datasets
 from dpmc_core.experiments.algorithms import ALGORITHMS
 from pages.parts.ui.controls import choice, numeric, place, switch
 from pages.parts.ui.links import Titles, declaration, label_of, limit_of
 
-__all__ = ["box", "boxes", "titles"]
+__all__ = ["box", "boxes", "chance", "secret_switch", "titles"]
 
 
 def box(
@@ -67,6 +68,29 @@ def boxes(
                 key = (keys or {}).get(name, name)
                 found[name] = box(f"{owner}.{name}", key, usual.get(key))
     return {name: value for name, value in found.items() if value is not None}
+
+
+def chance(dataset: str, key: str, *, guaranteed: bool) -> dict[str, Any]:
+    """Draw the box of the seed and, where runs can be ``guaranteed``, that of secret noise."""
+    secret = False
+    with place():
+        if guaranteed:
+            secret = secret_switch(dataset)
+    seed = box("seed", key)
+    return {"secret": True, "split_seed": seed} if secret else {"seed": seed}
+
+
+def secret_switch(dataset: str) -> bool:
+    """Draw the switch of secret noise, which starts on for somebody's own data."""
+    own = user_datasets.is_own(dataset)
+    return switch(
+        "Secret noise",
+        "own_secret" if own else "secret",
+        own,
+        help="On: noise from the operating system, which nobody can draw again; the seed chooses "
+        "only what is held out. Off: everything follows from the seed, so the run can be "
+        "repeated, and its noise is public: for teaching only.",
+    )
 
 
 def titles(owners: Iterable[str]) -> dict[str, Titles]:

@@ -1,0 +1,294 @@
+"""Secret noise: from the operating system, kept nowhere, and repeated by nothing."""
+
+import json
+import pickle
+import random
+import secrets
+import shlex
+from pathlib import Path
+
+import numpy as np
+import pytest
+from randomgen import ChaCha
+
+from dpmc_core.cli.main import main
+from dpmc_core.datasets import own, user_datasets
+from dpmc_core.datasets.ratings import Ratings
+from dpmc_core.errors import DataError, ParameterError
+from dpmc_core.experiments import RunSpec, run
+from dpmc_core.experiments.store.records import record_of
+from dpmc_core.experiments.store.store import RunStore
+from dpmc_core.experiments.studies.engine import study
+from dpmc_core.experiments.studies.spec import StudySpec
+from dpmc_core.experiments.sweeps.spec import SweepSpec
+from dpmc_core.experiments.tasks.audit import audit
+from dpmc_core.experiments.tasks.audit_spec import AuditSpec
+from dpmc_core.experiments.tasks.secret import secret_generator
+from dpmc_core.experiments.tasks.solve import noise_source, solve
+from tests.own.files import long_csv
+
+SECRET = RunSpec.of(
+    algorithm="moments",
+    mechanism="gaussian",
+    epsilon=5.0,
+    n_users=120,
+    n_items=20,
+    observed=0.5,
+    rank=2,
+    secret=True,
+)
+FACES = {"algorithm": "moment-nmf", "dataset": "cartoon", "n_samples": 100, "rank": 3}
+KEY = secrets.randbits(256)
+REPEATABLE = "Repeatable for teaching: noise is public, no guarantee for real data."
+
+
+def test_the_generator_is_chacha_of_twenty_rounds() -> None:
+    """The first block of the key 0 (RFC 8439, appendix A.1, test vector 1)."""
+    words = np.asarray(ChaCha(key=0, rounds=20).random_raw(8), dtype="<u8")
+    assert words.tobytes().hex() == (
+        "76b8e0ada0f13d90405d6ae55386bd28bdd219b8a08ded1aa836efcc8b770dc7"
+        "da41597c5157488d7724e03fb8d84a376a43b8f41518a11cc387b669b2ee6586"
+    )
+    state = secret_generator().bit_generator.state["state"]
+    assert state["rounds"] == 20
+
+
+def test_every_generator_has_a_key_of_its_own_from_the_system(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    drawn = [noise_source(SECRET).standard_normal(1000) for _ in range(4)]
+    for k in range(4):
+        for j in range(k):
+            assert abs(np.corrcoef(drawn[k], drawn[j])[0, 1]) < 5 / np.sqrt(1000)
+    asked: list[int] = []
+    monkeypatch.setattr("secrets.randbits", lambda bits: asked.append(bits) or KEY)
+    one, two = secret_generator(), secret_generator()
+    assert asked == [256, 256]
+    # all of the key counts, not a part of it
+    assert np.array_equal(one.standard_normal(50), two.standard_normal(50))
+    for bit in (0, 63, 64, 127, 128, 255):
+        monkeypatch.setattr("secrets.randbits", lambda _, bit=bit: KEY ^ (1 << bit))
+        other = secret_generator().standard_normal(50)
+        assert not np.array_equal(other, secret_generator_of(KEY).standard_normal(50))
+
+
+def secret_generator_of(key: int) -> np.random.Generator:
+    """An independent way to the same numbers."""
+    return np.random.Generator(ChaCha(key=key, rounds=20))
+
+
+def test_a_system_without_entropy_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    def empty(bits: int) -> int:
+        raise NotImplementedError("no source of randomness found")
+
+    monkeypatch.setattr("secrets.randbits", empty)
+    with pytest.raises(DataError, match=r"gives no random bits .* a seed makes a run"):
+        run(SECRET)
+    assert np.isfinite(run(SECRET.replace(seed=1)).value)  # which needs none
+
+
+def test_nothing_that_is_kept_or_shown_has_the_key(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The key, in any of its usual forms, is in no export; nor do other keys give the numbers."""
+    monkeypatch.setattr("secrets.randbits", lambda bits: KEY)
+    monkeypatch.setattr("secrets.token_hex", lambda size: "ab" * size)
+    result = run(SECRET)
+    assert np.array_equal(result.model.item_factors, run(SECRET).model.item_factors)
+    store = RunStore(tmp_path / "runs.sqlite")
+    store.add(record_of(result, once=True))
+    store.close()
+    exports = [
+        pickle.dumps(result),
+        json.dumps(result.summary()).encode(),
+        SECRET.to_json().encode(),
+        SECRET.command().encode(),
+        SECRET.python().encode(),
+        repr(result).encode(),
+        *(part.read_bytes() for part in tmp_path.iterdir()),
+    ]
+    raw = KEY.to_bytes(32, "little")
+    halves = [raw[:16], raw[16:], raw[:16][::-1], raw[16:][::-1]]
+    words = [str(int.from_bytes(raw[k : k + 8], "little")).encode() for k in range(0, 32, 8)]
+    for export in exports:
+        for form in (str(KEY).encode(), f"{KEY:x}".encode(), *halves, *words):
+            assert form not in export
+    monkeypatch.undo()
+    again = run(RunSpec.from_json(json.dumps(result.summary()["spec"])))
+    assert not np.allclose(again.model.item_factors, result.model.item_factors)
+
+
+def test_the_text_forms_of_a_secret_run_make_a_secret_run() -> None:
+    for spec in (
+        SECRET,
+        SECRET.repetition(7),
+        RunSpec.of({**FACES, "secret": True}, epsilon=1.0, mechanism="gaussian"),
+    ):
+        assert spec.secret
+        assert RunSpec.from_json(spec.to_json()) == spec
+        assert RunSpec.of(spec.flat()) == RunSpec.of(spec.changes()) == spec
+        assert "--secret" in shlex.split(spec.command())
+        room: dict[str, object] = {}
+        exec(spec.python().rsplit("print", 1)[0], room)
+        assert room["result"].spec == spec  # type: ignore[attr-defined]
+    assert SECRET.repetition(7).seed == 7
+    assert "secret" not in SECRET.replace(seed=7).to_json()  # a seed asks for what can be repeated
+
+
+def test_the_seed_of_a_secret_run_chooses_what_is_held_out() -> None:
+    held_out = [run(SECRET.repetition(seed)).split.test.users for seed in (3, 3, 4)]
+    assert np.array_equal(held_out[0], held_out[1])
+    assert not np.array_equal(held_out[0], held_out[2])
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"seed": 1}, "seed = 1 is not allowed: it must be left out beside secret"),
+        ({"seed": 0}, "seed = 0 is not allowed"),
+        ({"mechanism": "none", "epsilon": None}, "secret = True .* without a guarantee"),
+        ({"algorithm": "als"}, "secret = True .* without a guarantee"),
+        ({"secret": False, "split_seed": 1}, "split_seed = 1 .* unless the noise is secret"),
+        ({"secret": "yes"}, "secret = 'yes' is not allowed: it must be true or false"),
+        ({"secret": 1}, "secret = 1 is not allowed: it must be true or false"),
+        ({"split_seed": -1}, "seed = -1 is not allowed"),
+    ],
+)
+def test_what_cannot_be_is_refused(fields: dict[str, object], said: str) -> None:
+    asked = {"algorithm": "moments", "mechanism": "gaussian", "epsilon": 1.0, "secret": True}
+    with pytest.raises(ParameterError, match=said):
+        RunSpec.of({**asked, **fields})
+
+
+def test_the_command_line_refuses_a_seed_beside_secret(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["complete", "moments", "--mechanism", "gaussian", "--epsilon", "5", "--secret"]
+    assert main([*words, "--seed", "3"]) == 2
+    assert "seed = 3 is not allowed: it must be left out beside secret" in capsys.readouterr().err
+    assert main([*words, "--split-seed", "3", "--n-users", "60", "--rank", "2"]) == 0
+    assert "Secret noise: drawn with 256 random bits" in capsys.readouterr().out
+
+
+@pytest.fixture
+def mine() -> user_datasets.UserDataset:
+    return own.read("ratings", "x.csv", long_csv(40, 12), name="own-ratings-0123456789abcdef")
+
+
+def test_own_data_draws_secret_noise_unless_a_seed_is_given(
+    mine: user_datasets.UserDataset,
+) -> None:
+    with user_datasets.using(mine):
+        asked = {"dataset": mine.name, "mechanism": "gaussian", "epsilon": 1.0, "rank": 2}
+        spec = RunSpec.of(asked, algorithm="moments")
+        assert spec.secret
+        assert run(spec).statement.caveats[0].startswith("Secret noise: drawn with 256 random bits")
+        assert "--secret" not in spec.command()  # it is the usual there
+        assert RunSpec.of(spec.changes()) == spec
+        for seed in (0, 5):
+            seeded = RunSpec.of(asked, algorithm="moments", seed=seed)
+            assert not seeded.secret
+            assert RunSpec.of(seeded.changes()) == RunSpec.from_json(seeded.to_json()) == seeded
+            assert run(seeded).statement.caveats[0].startswith(REPEATABLE)
+        nominal = RunSpec.of(dataset=mine.name, algorithm="als", mechanism="huber", variance=1)
+        assert not nominal.secret
+        assert nominal.replace(algorithm="moments", epsilon=1.0).secret
+        assert not spec.replace(dataset="low-rank").secret
+        assert seeded.replace(rank=3).secret is False
+        sweep = SweepSpec.from_dict({"seeds": 2, "base": {**asked, "algorithm": "moments"}})
+        assert all(one.spec.secret for one in sweep.plan())
+        assert len({one.spec.seed for one in sweep.plan()}) == 2
+
+
+def test_a_file_on_the_command_line_draws_secret_noise(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = tmp_path / "x.csv"
+    table.write_bytes(long_csv(40, 12))
+    words = ["complete", "moments", "--data", str(table), "--rank", "2", "--json"]
+    words += ["--mechanism", "gaussian", "--epsilon", "1"]
+
+    def said(*more: str) -> dict[str, object]:
+        assert main([*words, *more]) == 0
+        return dict(json.loads(capsys.readouterr().out.splitlines()[-1]))
+
+    assert said()["rmse"] != said()["rmse"]
+    assert said("--seed", "0")["rmse"] == said("--seed", "0")["rmse"]
+    assert said()["spec"]["secret"] is True  # type: ignore[index]
+
+
+def test_repetitions_of_a_study_stay_secret() -> None:
+    settings = {k: v for k, v in SECRET.flat().items() if k not in ("algorithm", "task")}
+    spec = StudySpec.of("completion", "epsilon", settings, 1)
+    assert spec.base.secret
+    first, second = (study(spec).points for _ in range(2))
+    assert [p.values for p in first] != [p.values for p in second]
+
+
+def test_two_releases_of_one_secret_spec_are_both_kept(tmp_path: Path) -> None:
+    with RunStore(tmp_path / "runs.sqlite") as store:
+        for _ in range(2):
+            assert store.add(record_of(run(SECRET), once=True))
+        assert store.count() == 2
+        repeatable = run(SECRET.replace(seed=1))
+        assert [store.add(record_of(repeatable, once=True)) for _ in range(2)] == [True, False]
+
+
+def test_statements_say_whether_the_noise_is_public() -> None:
+    open_run = run(SECRET.replace(seed=1)).statement
+    assert open_run.caveats[0].startswith(REPEATABLE)
+    assert open_run.label.endswith("repeatable for teaching")
+    assert "repeatable" not in run(SECRET).statement.label
+    faces = run(RunSpec.of(FACES, mechanism="gaussian", epsilon=1.0)).statement
+    assert faces.caveats[0].startswith(REPEATABLE)
+
+
+@pytest.fixture
+def same_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The system's keys, the same at every run of the tests: what is found is then no luck."""
+    monkeypatch.setattr("secrets.randbits", random.Random(18).getrandbits)
+
+
+@pytest.mark.usefixtures("same_keys")
+def test_the_seed_of_a_repeatable_run_is_found_from_its_item_factors() -> None:
+    """Everybody but one user known: with the right seed the rest of the noise falls away.
+
+    A wrong seed leaves noise of its own, so that the right one is nearer by orders of magnitude; a
+    secret run has no right one, and its nearest is about as near as the next.
+    """
+    seeds = range(200)
+    spec = SECRET.replace(secret=False, epsilon=1.0)
+    ratings = run(spec).split.train
+    victim = int(np.argmin(np.bincount(ratings.users)))
+    known = ratings.take(ratings.users != victim)
+
+    def published(data: Ratings, one: RunSpec) -> np.ndarray:
+        *_, step = solve(one, data, workers=1)
+        return np.asarray(step.model.item_factors @ step.model.item_factors.T)
+
+    tried = [published(known, spec.replace(seed=s)) for s in seeds]
+
+    def apart(seen: np.ndarray) -> np.ndarray:
+        return np.array([np.linalg.norm(one - seen) for one in tried])
+
+    for seed in (3, 57, 190):
+        distances = apart(published(ratings, spec.replace(seed=seed)))
+        assert np.argmin(distances) == seed
+        assert distances[seed] < np.delete(distances, seed).min() / 10
+    for _ in range(3):
+        nearest, following = np.sort(apart(published(ratings, SECRET.replace(epsilon=1.0))))[:2]
+        assert nearest > following / 3
+
+
+@pytest.mark.usefixtures("same_keys")
+def test_the_audit_that_tries_every_seed_beats_public_noise_and_not_secret_noise() -> None:
+    spec = AuditSpec(target="moments", case="seed-search", mechanism="gaussian", runs=200)
+    found = audit(spec)
+    assert found.beaten == {"claimed": True}
+    assert found.attack.bound.accuracy == 1.0
+    assert found.statement.caveats[0].startswith(REPEATABLE)
+    secret = audit(spec.replace(case="secret"))
+    assert secret.beaten == {"claimed": False}
+    assert secret.attack.bound.accuracy_low < 0.5 < secret.attack.bound.accuracy_high
+    with pytest.raises(ParameterError, match=r"case = 'secret' is not allowed: .* for dpals"):
+        AuditSpec(target="dpals", case="secret")
+    with pytest.raises(ParameterError, match="items for the search of seeds"):
+        spec.replace(view="others")
