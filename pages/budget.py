@@ -27,6 +27,7 @@ shapes = asked.shapes()
 
 sections.composition(counts)
 sections.statements(counts)
+sections.attackers(counts)
 sections.methods(counts)
 sections.price_and_need(counts, shapes)
 sections.least_noise(counts, shapes)

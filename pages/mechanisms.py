@@ -29,6 +29,7 @@ except DPMCError as error:
 sections.shapes(mechanisms, view())
 notice(texts.notice_mechanisms(mechanisms, asked.sensitivity, asked.delta))
 sections.cards(mechanisms, asked.sensitivity, asked.delta)
+sections.attackers(mechanisms, asked.sensitivity)
 st.page_link(
     "budget.py", label="What many releases add up to", icon=":material/account_balance_wallet:"
 )

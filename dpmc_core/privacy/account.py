@@ -217,7 +217,7 @@ def _renyi_published(ledger: Ledger, delta: float) -> Answer:
 def _pld(ledger: Ledger, delta: float, *, coarse: bool = False) -> Answer:
     from dpmc_core.privacy.pld import COARSE, FINE, pld_epsilon
 
-    _few(ledger)
+    coarse = coarse or len(ledger.releases) > _MANY
     return pld_epsilon(ledger, delta, COARSE if coarse else FINE), not _vector_by_l1(ledger), ""
 
 

@@ -80,7 +80,7 @@ def test_mechanisms_in_every_mode(by: str, view: str) -> None:
     app.run()
     assert not app.exception
     assert not app.error
-    assert len(app.get("plotly_chart")) == 5
+    assert len(app.get("plotly_chart")) == 6
 
 
 @pytest.mark.parametrize("alpha", [0.01, 0.5, 20.0])

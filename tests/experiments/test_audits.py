@@ -321,7 +321,7 @@ def test_specs_as_text() -> None:
         '{"colour": 1}': "one of alpha",
         '{"epsilon": 0}': "epsilon = 0",
         '{"case": "bad"}': "case = 'bad'",
-        '{"target": "als", "case": "unclipped", "runs": 500}': "as-claimed for algorithms",
+        '{"target": "als", "case": "unclipped", "runs": 500}': "as-claimed for als",
         '{"mechanism": "gaussian", "case": "low-bits"}': "huber or laplace",
         '{"mechanism": "staircase", "target": "als"}': "huber, laplace or gaussian for algorithms",
         '{"target": "als", "runs": 20000}': "a whole number from 100 to 10,000",

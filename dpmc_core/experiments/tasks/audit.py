@@ -3,9 +3,10 @@ the command line.
 
 Lives here: ``audit_steps`` (a result so far, again and again), ``audit`` (the last of them), and
 the verdict. Does not live here: the spec (``audit_spec``), what is released (``audit_targets``),
-the attack and its bound (``privacy.audit``).
+the attack and its bound (``privacy.distinguish``).
 """
 
+import math
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
@@ -20,7 +21,8 @@ from dpmc_core.experiments.tasks.audit_targets import chunks, claimed_release, n
 from dpmc_core.experiments.tasks.solve import solve, versions
 from dpmc_core.mechanisms import Gaussian
 from dpmc_core.privacy import Ledger, Statement, state
-from dpmc_core.privacy.audit import Attack, attack
+from dpmc_core.privacy.distinguish.attack import Attack, attack
+from dpmc_core.privacy.distinguish.tradeoff import TradeOff, of_ledger
 from dpmc_core.wording import three
 
 __all__ = ["AuditResult", "audit", "audit_steps"]
@@ -30,18 +32,27 @@ _FEWEST, _PAUSE = (
     8,
     0.4,
 )  # outputs that an attack needs, and seconds between results while models are fitted
+_LOOKS = 10  # after each tenth of the outputs, and as soon as there are enough for an attack
+_LAST_SHARE = 0.9  # of the error that the confidence leaves; the earlier looks share the rest
+_CURVE = np.linspace(0.0, 1.0, 201)  # shares of false alarms at which a claimed curve is kept
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class AuditResult:
-    """An audit so far: the ``attack`` on ``runs`` outputs of each dataset, and the ``statement``
-    that it tests.
+    """An audit so far: the ``attack`` at the last look, and the ``statement`` that it tests.
+
+    ``runs`` outputs of each dataset were drawn, and ``looked_at`` of them attacked. All looks are
+    planned before the first, and share the error: with the confidence of ``attack.bound`` every
+    one of them is right, whenever somebody stops. ``claimed_curve`` holds shares of false alarms
+    and the misses that the claim then demands (2×k), or is empty for a nominal claim.
     """
 
     spec: AuditSpec
     attack: Attack
     statement: Statement
+    claimed_curve: FloatArray
     runs: int
+    looked_at: int
     seconds: float
     finished: bool
     versions: dict[str, str]
@@ -75,7 +86,21 @@ class AuditResult:
         """For each claim, whether the attack proves that the true ε between these two datasets is
         larger.
         """
-        return {name: self.attack.bound.epsilon > epsilon for name, epsilon in self.claims.items()}
+        curve = self.attack.test is not None and self.attack.test.exceeded
+        return {
+            name: self.attack.bound.epsilon > epsilon or curve
+            for name, epsilon in self.claims.items()
+        }
+
+    @cached_property
+    def epsilon_if_gaussian(self) -> float | None:
+        """The ε at the claim's δ that is proved if the release is Gaussian, as is claimed."""
+        test, claim = self.attack.test, self.statement
+        if test is None or self.spec.mechanism != "gaussian" or not claim.delta:
+            return None
+        if not test.mu:
+            return 0.0
+        return Gaussian(scale=1 / test.mu).epsilon_at_delta(claim.delta, 1.0)
 
     @property
     def verdict(self) -> str:
@@ -86,6 +111,15 @@ class AuditResult:
             "confidence"
         )
         lost = [(self.claims[name], name) for name, larger in self.beaten.items() if larger]
+        test = self.attack.test
+        if test is not None and test.exceeded and bound.epsilon <= self.claims["claimed"]:
+            return (
+                f"The attack finds {three(100 * test.found)} % or more at "
+                f"{three(100 * test.false_alarms)} % false alarms or fewer, with "
+                f"{100 * bound.confidence:g} % confidence; the claim allows at most "
+                f"{three(100 * test.allowed)} % there. The claimed ε = "
+                f"{three(self.claims['claimed'])} is wrong."
+            )
         if not bound.epsilon:
             return (
                 "The attack proves nothing: these outputs do not show that they differ. That is "
@@ -112,11 +146,14 @@ class AuditResult:
         return {
             "spec": self.spec.as_dict(),
             "bound": asdict(self.attack.bound),
+            "test": None if self.attack.test is None else asdict(self.attack.test),
+            "epsilon_if_gaussian": self.epsilon_if_gaussian,
             "claims": self.claims,
             "beaten": self.beaten,
             "verdict": self.verdict,
             "statement": self.statement.as_dict(),
             "runs": self.runs,
+            "looked_at": self.looked_at,
             "finished": self.finished,
             "seconds": round(self.seconds, 3),
             "versions": dict(self.versions),
@@ -127,34 +164,50 @@ def audit_steps(spec: AuditSpec, *, interim: bool = True) -> Iterator[AuditResul
     """Yield the ``AuditResult`` so far after each tenth of the numbers, or about twice a second
     while models are fitted.
 
-    Without ``interim`` the last only. Stop iterating to cancel. The last result does not depend on
-    how often one was yielded.
+    Outputs are attacked after the first few and after each tenth, as planned; between these looks
+    only ``runs`` changes. Without ``interim`` the last only. Stop iterating to cancel. The last
+    result does not depend on how often one was yielded.
     """
     started = last = time.perf_counter()
-    statement = _statement(spec)
+    statement, claim = _claim(spec)
+    curve = np.empty((2, 0)) if claim is None else np.array([_CURVE, claim.misses(_CURVE)])
+    looks = [_FEWEST, *(math.ceil(spec.runs * k / _LOOKS) for k in range(1, _LOOKS + 1))]
+    error = 1 - spec.confidence
     made: tuple[list[FloatArray], list[FloatArray]] = ([], [])
     runs = 0
+    found: tuple[Attack, int] | None = None
     for with_alice, without in chunks(spec):
         made[0].append(with_alice)
         made[1].append(without)
         runs += len(with_alice)
         now = time.perf_counter()
-        soon = runs < _FEWEST or (len(with_alice) == 1 and now - last < _PAUSE)
-        if runs < spec.runs and (soon or not interim):
-            continue
-        last = now
-        yield AuditResult(
-            spec=spec,
-            attack=attack(
+        finished = runs == spec.runs
+        if runs >= looks[0] and (interim or finished):
+            looks = [look for look in looks if look > runs]
+            share = _LAST_SHARE if finished else (1 - _LAST_SHARE) / _LOOKS
+            made_so_far = attack(
                 np.concatenate(made[0]),
                 np.concatenate(made[1]),
                 delta=statement.delta,
-                confidence=spec.confidence,
-            ),
+                confidence=1 - share * error,
+                claim=claim,
+            )
+            bound = replace(made_so_far.bound, confidence=spec.confidence)
+            found = (replace(made_so_far, bound=bound), runs)
+        soon = found is None or (len(with_alice) == 1 and now - last < _PAUSE)
+        if not finished and (soon or not interim):
+            continue
+        last = now
+        assert found is not None
+        yield AuditResult(
+            spec=spec,
+            attack=found[0],
             statement=statement,
+            claimed_curve=curve,
             runs=runs,
+            looked_at=found[1],
             seconds=now - started,
-            finished=runs == spec.runs,
+            finished=finished,
             versions=versions(),
         )
 
@@ -170,24 +223,28 @@ def audit(spec: AuditSpec) -> AuditResult:
     return result
 
 
-def _statement(spec: AuditSpec) -> Statement:
-    """The claim: the ledger is the algorithm's own, written by the line that draws the noise."""
+def _claim(spec: AuditSpec) -> tuple[Statement, TradeOff | None]:
+    """What is claimed, and its trade-off function unless the claim is nominal.
+
+    The ledger is the algorithm's own, written by the line that draws the noise.
+    """
     if spec.target == "number":
         release = claimed_release(spec)
-        claim = state(Ledger((release,)), spec.delta)
+        claim, curve = state(Ledger((release,)), spec.delta), of_ledger(Ledger((release,)))
         if isinstance(release.mechanism, Gaussian):
-            return claim
+            return claim, curve
         # a pure claim is tested as such: at δ = 0
-        return replace(
-            claim, epsilon=claim.accounts[0].epsilon, delta=0.0, how="pure ε of one release"
-        )
+        pure = claim.accounts[0].epsilon
+        return replace(claim, epsilon=pure, delta=0.0, how="pure ε of one release"), curve
     ledger = Ledger()
     if spec.target in FACTOR_TARGETS:
         for learned in solve(spec.run_spec(spec.seed), pictures()[0]):
             ledger = ledger.plus(learned.releases)
-        return state(ledger, spec.delta)
+        claim = state(ledger, spec.delta)
+        return claim, None if claim.nominal else of_ledger(ledger)
     ratings, _ = neighbours(spec.neighbours)
     for step in solve(spec.run_spec(spec.seed), ratings, workers=1):
         ledger = ledger.plus(step.releases)
     secret = spec.case == "secret" if spec.searches else None
-    return state(ledger, spec.delta, ratings.high - ratings.low, secret=secret)
+    claim = state(ledger, spec.delta, ratings.high - ratings.low, secret=secret)
+    return claim, None if claim.nominal else of_ledger(ledger)

@@ -146,11 +146,7 @@ class AuditSpec(Config):
             allowed = f"a whole number from 100 to {_MOST_RUNS[kind]:,} for this target"
             raise ParameterError("runs", self.runs, allowed)
         for name, wrong, allowed in (
-            (
-                "case",
-                self.case not in self.cases,
-                f"one of {', '.join(self.cases)} for {self.target}",
-            ),
+            ("case", self.case not in self.cases, f"{' or '.join(self.cases)} for {self.target}"),
             ("view", self.searches and self.view != "items", "items for the search of seeds"),
             (
                 "mechanism",

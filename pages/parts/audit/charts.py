@@ -31,7 +31,7 @@ __all__ = [
     "worlds",
 ]
 
-IN, OUT = "#0072B2", "#D55E00"
+IN, OUT, _GREY = "#0072B2", "#D55E00", "rgba(128,128,128,0.9)"
 
 
 def worlds(spec: AuditSpec) -> tuple[str, str]:
@@ -92,22 +92,24 @@ def scores(result: AuditResult) -> Drawn:
             font={"size": 12, "color": colour},
         )
     fig.update_yaxes(range=[0, 1.15 * top])
-    if low <= attack.bound.threshold <= high:
-        fig.add_vline(
-            x=attack.bound.threshold,
-            line={"color": "rgba(128,128,128,0.9)", "width": 1.5, "dash": "dot"},
-        )
-        side = "above" if attack.bound.above else "at or below"
-        fig.add_annotation(
-            x=attack.bound.threshold,
-            y=0.86,
-            yref="paper",
-            text=f"counted: {side} {attack.bound.threshold:.3g}",
-            showarrow=False,
-            xanchor="left",
-            xshift=5,
-            font={"size": 12},
-        )
+    bound = attack.bound
+    sides = {bound.threshold: "above" if bound.above else "at or below"}
+    if bound.other is not None:
+        sides[bound.other] = "at or below"
+    for cut, side in sides.items():
+        if low <= cut <= high:
+            fig.add_vline(x=cut, line={"color": _GREY, "width": 1.5, "dash": "dot"})
+            fig.add_annotation(
+                x=cut,
+                y=0.86,
+                yref="paper",
+                text=f"counted: {side} {cut:.3g}",
+                showarrow=False,
+                # outwards, where there are two
+                xanchor="right" if cut == bound.other else "left",
+                xshift=-5 if cut == bound.other else 5,
+                font={"size": 12},
+            )
     return fig, pd.DataFrame(numbers)
 
 

@@ -49,8 +49,8 @@ CASE_TITLES = {
     "unclipped": "broken: input not clipped",
     "low-bits": "floating-point noise, last bits read",
     "on-grid": "noise on a grid, last bits read",
-    "seed-search": "noise from a seed, every seed tried",
-    "secret": "secret noise, the same seeds tried",
+    "seed-search": "from a seed, all tried",
+    "secret": "secret, all seeds tried",
 }
 _NUMBER_CASES = {k: v for k, v in CASE_TITLES.items() if k in AuditSpec().cases}
 _RUN_CASES = {k: v for k, v in CASE_TITLES.items() if k in AuditSpec(target="moments").cases}

@@ -2,7 +2,7 @@
 
 Lives here: rounds in which the visitor guesses from one released output, and their hit rate against
 the bound. The coin and the noise come from the operating system's randomness, so that nobody can
-look ahead. Does not live here: attacks (``privacy.audit``).
+look ahead. Does not live here: attacks (``privacy.distinguish``).
 """
 
 import secrets
@@ -21,7 +21,7 @@ from dpmc_core.experiments.tasks.audit_targets import (
     true_counts,
 )
 from dpmc_core.privacy import guess_bound
-from dpmc_core.privacy.audit import clopper_pearson
+from dpmc_core.privacy.distinguish.events import clopper_pearson
 from dpmc_core.wording import three
 from pages.parts.audit import charts as audit_charts
 from pages.parts.ui.figures import draw

@@ -7,9 +7,9 @@ import streamlit as st
 from dpmc_core.experiments.tasks.audit import AuditResult, audit
 from dpmc_core.experiments.tasks.audit_spec import AuditSpec
 from dpmc_core.privacy import odds_sentence, subject
-from dpmc_core.privacy.audit import proves_at_most
+from dpmc_core.privacy.distinguish.attack import Bound, proves_at_most
 from dpmc_core.wording import three
-from pages.parts.audit import charts
+from pages.parts.audit import charts, curves
 from pages.parts.audit.attacked import in_words
 from pages.parts.server import jobs
 from pages.parts.ui import controls
@@ -56,9 +56,7 @@ def so_far(job: jobs.Job) -> bool:
         return False
     if not trail or trail[-1][0] < result.runs:
         trail.append((result.runs, result.attack.bound.epsilon))
-    ceiling = proves_at_most(
-        max(running.runs // 2, 8), running.confidence, result.attack.bound.delta
-    )
+    ceiling = proves_at_most(max(running.runs, 8), running.confidence, result.attack.bound.delta)
     figure, _ = charts.bound_so_far(trail, result.claims, ceiling, max(running.runs, result.runs))
     draw(figure, "live-bound", "The proved lower bound on ε so far, against what is claimed.")
     return True
@@ -83,11 +81,13 @@ def result_of(result: AuditResult, title: str) -> None:
         numbers,
     )
     _notice(result)
+    _curve(result)
     _claims(result)
     early = (
         ""
         if result.finished
-        else "Stopped early: choosing when to stop by looking at the bound weakens that figure. "
+        else f"Stopped early, after {result.looked_at:,} outputs: the looks were planned, and "
+        "share that probability, so stopping costs no confidence. "
     )
     st.caption(
         f"{result.seconds:.1f} s. Exact binomial (Clopper–Pearson) bounds on outputs that no "
@@ -100,16 +100,12 @@ def result_of(result: AuditResult, title: str) -> None:
 
 def _notice(result: AuditResult) -> None:
     bound = result.attack.bound
-    ceiling = proves_at_most(result.runs - result.runs // 2, bound.confidence, bound.delta)
+    ceiling = proves_at_most(bound.runs_likely, bound.confidence, bound.delta)
     first, second = charts.worlds(result.spec)
     likely, other = (first, second) if bound.likely_in else (second, first)
     notice(
         [
-            f"The attacker looks for a score {'above' if bound.above else 'at or below'} "
-            f"{three(bound.threshold)}, a rule chosen on the other half of the outputs. It "
-            f"occurred in {bound.hits_likely:,} of {bound.runs_likely:,} fresh outputs with "
-            f"“{likely}” and in {bound.hits_unlikely:,} of {bound.runs_unlikely:,} with "
-            f"“{other}”.",
+            _event(bound, likely, other),
             f"The rule that is right most often attributes {100 * bound.accuracy:.1f} of 100 "
             f"fresh outputs correctly ({100 * bound.accuracy_low:.1f} to "
             f"{100 * bound.accuracy_high:.1f} with {100 * bound.confidence:g} % confidence; 50 "
@@ -118,6 +114,45 @@ def _notice(result: AuditResult) -> None:
             "erred: a low bound is no proof of privacy.",
         ]
     )
+
+
+def _event(bound: Bound, likely: str, other: str) -> str:
+    if bound.other is None:
+        return (
+            f"The attacker looks for a score {'above' if bound.above else 'at or below'} "
+            f"{three(bound.threshold)}, a rule chosen on other outputs. It "
+            f"occurred in {bound.hits_likely:,} of {bound.runs_likely:,} fresh outputs with "
+            f"“{likely}” and in {bound.hits_unlikely:,} of {bound.runs_unlikely:,} with "
+            f"“{other}”."
+        )
+    return (
+        f"The attacker says “{likely}” where the score is above {three(bound.threshold)} and "
+        f"“{other}” where it is at most {three(bound.other)}, a rule chosen on other outputs. Of "
+        f"{bound.runs_likely:,} fresh pairs of outputs, one of each dataset, it was right in "
+        f"{bound.hits_likely:,} and wrong in {bound.hits_unlikely:,}; in the others it said "
+        "nothing, or both."
+    )
+
+
+def _curve(result: AuditResult) -> None:
+    """Draw the claim's own limit and what was measured, unless the claim is nominal."""
+    test = result.attack.test
+    if test is None:
+        return
+    said = (
+        f"With {100 * result.attack.bound.confidence:g} % confidence this attacker finds at least "
+        f"{three(100 * test.found)} % at no more than {three(100 * test.false_alarms)} % false "
+        f"alarms; the claim allows {three(100 * test.allowed)} % there"
+        + (": it is **wrong**." if test.exceeded else ".")
+    )
+    if result.epsilon_if_gaussian is not None:
+        said += (
+            f" If the noise is Gaussian, as claimed, that proves ε ≥ "
+            f"{three(result.epsilon_if_gaussian)}."
+        )
+    st.markdown(said)
+    figure, numbers = curves.claimed_and_measured(result)
+    show(figure, "claimed-curve", said.replace("**", ""), numbers)
 
 
 def _claims(result: AuditResult) -> None:

@@ -74,9 +74,13 @@ class Question:
         """ε at δ after each of ``COUNTS`` releases."""
         return epsilon_curve(self.release(noise), COUNTS, self.delta)
 
+    def ledger(self, noise: Mechanism) -> Ledger:
+        """All releases together."""
+        return Ledger((replace(self.release(noise), count=self.count),))
+
     def statement(self, noise: Mechanism) -> Statement:
         """What all releases together spend."""
-        return state(Ledger((replace(self.release(noise), count=self.count),)), self.delta)
+        return state(self.ledger(noise), self.delta)
 
     def needed(self, shape: Release) -> tuple[float, ...]:
         """The least variance for the target, for each of ``NEEDED_COUNTS`` releases."""

@@ -14,7 +14,7 @@ from dpmc_core.wording import three
 from pages.parts.budget import charts, stories
 from pages.parts.budget.controls import MODES
 from pages.parts.budget.counts import Question
-from pages.parts.ui import controls
+from pages.parts.ui import controls, densities
 from pages.parts.ui.bullet_list import notice
 from pages.parts.ui.figures import IDENTITY, show
 from pages.parts.ui.names import describe
@@ -105,6 +105,22 @@ def statements(counts: Counts) -> None:
     ):
         with column:
             statement_card(title, statement)
+
+
+def attackers(counts: Counts) -> None:
+    """Draw what an attacker finds who sees all releases with each noise."""
+    st.subheader("What an attacker can find", anchor=False)
+    with st.spinner("Composing the privacy losses…"):
+        figure, numbers, said = densities.attackers(
+            [counts.asked.ledger(noise) for noise in counts.mechanisms]
+        )
+    st.markdown(said)
+    show(figure, "attackers", said, numbers)
+    st.caption(
+        f"After all {counts.asked.count:,} releases: no rule that tells “in” from “out” lies above "
+        "its noise's line (the trade-off function, f-DP). Gaussian noise exactly; the others by "
+        "their privacy loss distribution, a bound."
+    )
 
 
 def statement_card(title: str, said: Statement) -> None:

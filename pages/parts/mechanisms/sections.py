@@ -4,13 +4,14 @@ import streamlit as st
 
 from dpmc_core.limits import LIMITS
 from dpmc_core.mechanisms import Huber, Mechanism
+from dpmc_core.privacy import Ledger, Release
 from dpmc_core.wording import three
 from pages.parts.mechanisms import charts
 from pages.parts.mechanisms.controls import TITLES
 from pages.parts.ui import densities
 from pages.parts.ui.figures import show
 
-__all__ = ["cards", "formulas", "losses", "shapes", "table_1", "variances"]
+__all__ = ["attackers", "cards", "formulas", "losses", "shapes", "table_1", "variances"]
 
 
 def shapes(mechanisms: list[Mechanism], view: str) -> None:
@@ -41,6 +42,34 @@ def cards(mechanisms: list[Mechanism], sensitivity: float, delta: float) -> None
         "composition. Pure ε bounds the worst outcome, the guess counts them all, δ(ε) below is "
         "the whole story."
     )
+
+
+def attackers(mechanisms: list[Mechanism], sensitivity: float) -> None:
+    """Draw what an attacker finds who sees one release with each noise."""
+    st.subheader("What an attacker can find", anchor=False)
+    figure, numbers, said = densities.attackers([_one_release(m, sensitivity) for m in mechanisms])
+    st.markdown(said)
+    show(figure, "attackers", said, numbers)
+    st.caption(
+        "Exact for one release: no rule that an attacker may use to tell “in” from “out” lies "
+        "above its noise's line (the trade-off function, f-DP). Nearer to chance is more private."
+    )
+
+
+def _one_release(noise: Mechanism, sensitivity: float) -> Ledger:
+    one = Release(
+        what="one number",
+        mechanism=noise,
+        l1_sensitivity=sensitivity,
+        l2_sensitivity=sensitivity,
+        unit="record",
+        neighbours="add/remove-one",
+        coordinates=1,
+        count=1,
+        sound=True,
+        source="chosen on the page",
+    )
+    return Ledger((one,))
 
 
 def variances(huber: Huber, samples: int, seed: int) -> None:

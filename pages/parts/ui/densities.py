@@ -1,4 +1,4 @@
-"""Densities of noise distributions, drawn on one axis."""
+"""Noises side by side: their densities, and what an attacker who sees them finds."""
 
 from collections.abc import Sequence
 
@@ -8,10 +8,13 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from dpmc_core.mechanisms import Mechanism
+from dpmc_core.privacy import Ledger
+from dpmc_core.privacy.distinguish.tradeoff import of_ledger
+from dpmc_core.wording import three
 from pages.parts.ui import figure_cache as drawn_once
 from pages.parts.ui.figures import IDENTITY, Drawn, figure, label_end
 
-__all__ = ["VIEWS", "densities"]
+__all__ = ["VIEWS", "attacker_axes", "attackers", "densities"]
 
 
 _LOWEST_DENSITY = 1e-12
@@ -70,6 +73,64 @@ def densities(mechanisms: Sequence[Mechanism], view: str = "density") -> Drawn:
     if view == "log-density":
         fig.update_yaxes(exponentformat="power", dtick=2)
     return fig, pd.DataFrame(numbers)
+
+
+@drawn_once.of_values
+def attackers(ledgers: Sequence[Ledger]) -> tuple[go.Figure, pd.DataFrame, str]:
+    """What the best attacker on each ledger finds, against false alarms; and how to read it.
+
+    A ledger goes by the noise of its first release.
+    """
+    fig, alarms = attacker_axes(), np.linspace(0, 1, 201)
+    numbers: dict[str, NDArray[np.float64]] = {"false alarms (%)": 100 * alarms}
+    said: list[str] = []
+    for k, ledger in enumerate(ledgers):
+        noise, curve = ledger.releases[0].mechanism, of_ledger(ledger)
+        look, found = IDENTITY[noise.name], 100 * curve.found(alarms)
+        numbers[f"{look.title}: found at most (%)"] = found
+        fig.add_scatter(
+            x=100 * alarms,
+            y=found,
+            mode="lines",
+            name=look.title,
+            line={"color": look.colour, "dash": look.dash, "width": 2.5},
+            hovertemplate="%{y:.1f} %",
+        )
+        at = 24 + 26 * k  # apart along the curves, which lie close together
+        fig.add_scatter(
+            x=100 * alarms[[at]],
+            y=found[[at]],
+            mode="markers",
+            marker={"symbol": look.marker, "color": look.colour, "size": 9},
+            hoverinfo="skip",
+        )
+        label_end(fig, float(100 * alarms[at]), float(found[at]), look.title, shift=-12)
+        mu = f" ({three(curve.mu)}-GDP)" if curve.mu is not None else ""
+        said.append(f"{look.title} {three(100 * float(curve.found(0.05)))} %{mu}")
+    sentence = (
+        "An attacker who accepts 5 % false alarms finds, of those who are in, at most: "
+        f"{', '.join(said)}. Chance finds 5 %."
+    )
+    return fig, pd.DataFrame(numbers), sentence
+
+
+def attacker_axes() -> go.Figure:
+    """Axes from 0 to 100 %: hits against false alarms, chance, and where 5 % are false."""
+    fig = figure("false alarms (% of those who are out)", "found (% of those who are in)")
+    grey = "rgba(128,128,128,0.9)"
+    fig.add_scatter(
+        x=[0, 100],
+        y=[0, 100],
+        mode="lines",
+        name="chance",
+        line={"color": grey, "width": 1.5, "dash": "dot"},
+        hoverinfo="skip",
+    )
+    fig.add_vline(x=5, line={"color": grey, "width": 1, "dash": "dot"})
+    label_end(fig, 78.0, 78.0, "chance", shift=-12)
+    fig.update_xaxes(range=[0, 100], dtick=20)
+    fig.update_yaxes(range=[0, 101], dtick=20)
+    return fig
 
 
 _GLYPHS = {

@@ -1,0 +1,289 @@
+"""Audits: what an attacker who sees the output can prove about ε.
+
+Lives here: a distinguishing attack with a held-out choice of its rule, and the lower bound on ε
+that its successes prove at a stated confidence. It attacks any numbers drawn with and without a
+person, so it imports no algorithm; what is attacked is put together in
+``experiments.audit_targets``. An audit can show that a claim is wrong; it never shows that one is
+right.
+
+How: some of the outputs choose the rule (a linear score when an output has several numbers, then an
+event "score above/at most τ" and a direction); the others, never looked at before, are counted.
+If P(event | in) ≥ p and P(event | out) ≤ q, each with Clopper–Pearson confidence 1 − β/2, then
+every (ε, δ) that holds has p ≤ e^ε·q + δ, hence ε ≥ log((p − δ)/q) with confidence 1 − β
+(Jagielski, Ullman & Oprea 2020, "Auditing differentially private machine learning"). Rare
+events in both tails are compared in pairs of outputs, one of each dataset, which needs one bound
+instead of two (``Event.pairs``). A claimed trade-off function f is
+wrong where p > 1 − f(q); if the release is Gaussian, p and q bound its μ (Nasr et al. 2023,
+"Tight auditing of differentially private machine learning").
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from dpmc_core import limits
+from dpmc_core.errors import DataError, ParameterError
+from dpmc_core.privacy.distinguish.events import (
+    Counts,
+    Pair,
+    both_tails,
+    choose,
+    clopper_pearson,
+    promise,
+    proved,
+)
+from dpmc_core.privacy.distinguish.tradeoff import TradeOff
+
+__all__ = [
+    "Attack",
+    "Bound",
+    "CurveTest",
+    "attack",
+    "linear_scores",
+    "lower_bound",
+    "proves_at_most",
+]
+
+FloatArray = NDArray[np.float64]
+# of many single numbers, the share that chooses a threshold; half of everything else
+_CHOOSING, _PLENTY = 0.2, 5000
+# of the choosing half, for the weights of a linear score; the rest of it chooses the threshold
+_FIT_SHARE = 0.6
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Bound:
+    """What the held-out outputs prove.
+
+    The true ε at ``delta`` is at least ``epsilon``, with this ``confidence``.
+
+    The event is "score > ``threshold``" (``above``) or "score ≤ ``threshold``"; it was seen
+    ``hits_likely`` times in ``runs_likely`` outputs of the dataset that makes it likely (the one
+    with the person in it if ``likely_in``), and ``hits_unlikely`` times in ``runs_unlikely`` of its
+    neighbour. With an ``other`` threshold the event is one output of a pair above the first (for
+    ``likely_in``) or at most the other (against it): right ``hits_likely`` times, wrong
+    ``hits_unlikely`` times, in so many pairs. ``accuracy`` is the share of held-out outputs that a
+    rule chosen for that (not the event above) attributes correctly, both datasets weighing the
+    same; ``accuracy_low`` and ``accuracy_high`` are a Clopper–Pearson interval at the same
+    confidence.
+    """
+
+    epsilon: float
+    delta: float
+    confidence: float
+    threshold: float
+    above: bool
+    likely_in: bool
+    hits_likely: int
+    runs_likely: int
+    hits_unlikely: int
+    runs_unlikely: int
+    other: float | None
+    accuracy: float
+    accuracy_low: float
+    accuracy_high: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CurveTest:
+    """One event held against a claimed trade-off function.
+
+    It was seen ``hits_likely`` times in ``runs_likely`` outputs where it is likely (with the person
+    if ``likely_in``), and ``hits_unlikely`` times in ``runs_unlikely`` where it is a false alarm.
+    With the confidence of the ``Bound`` beside it, the attacker finds at least ``found`` at
+    ``false_alarms`` at most, where the claim allows ``allowed``. ``mu`` is the least μ of a
+    Gaussian release for which that is possible.
+    """
+
+    hits_likely: int
+    runs_likely: int
+    hits_unlikely: int
+    runs_unlikely: int
+    found: float
+    false_alarms: float
+    allowed: float
+    mu: float
+    likely_in: bool
+
+    @property
+    def exceeded(self) -> bool:
+        """Whether the claim is wrong."""
+        return self.found > self.allowed
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Attack:
+    """A finished attack: what it proves about ε, its test of the claimed trade-off function (if one
+    was given), and the scores of the held-out outputs (one number each) for a picture.
+    """
+
+    bound: Bound
+    test: CurveTest | None
+    scores_in: FloatArray
+    scores_out: FloatArray
+
+
+def proves_at_most(runs: int, confidence: float, delta: float = 0.0) -> float:
+    """The largest ε that ``runs`` held-out outputs per dataset can prove, when the attack never
+    errs.
+
+    >>> round(proves_at_most(1000, 0.95), 2)
+    5.6
+    """
+    low, _ = clopper_pearson(runs, runs, (1 - confidence) / 2)
+    _, high = clopper_pearson(0, runs, (1 - confidence) / 2)
+    return max(math.log(max(float(low) - delta, 1e-300) / float(high)), 0.0)
+
+
+def lower_bound(
+    outputs_in: FloatArray,
+    outputs_out: FloatArray,
+    *,
+    delta: float = 0.0,
+    confidence: float = 0.999,
+) -> Bound:
+    """What ``attack`` proves.
+
+    The true ε at ``delta`` is at least ``Bound.epsilon``, with this ``confidence``.
+    """
+    return attack(outputs_in, outputs_out, delta=delta, confidence=confidence).bound
+
+
+def attack(
+    outputs_in: FloatArray,
+    outputs_out: FloatArray,
+    *,
+    delta: float = 0.0,
+    confidence: float = 0.999,
+    claim: TradeOff | None = None,
+) -> Attack:
+    """Choose a rule on some of the outputs, count it on the others, and bound ε from below.
+
+    ``outputs_in`` (n×d or n) were released from the dataset with the person, ``outputs_out`` from
+    its neighbour, all independently. With a ``claim`` another rule is held against its trade-off
+    function, and each of the two has half of the error that ``confidence`` leaves: both are right
+    together with that confidence. Raises ``DataError`` for fewer than 8 outputs of either or
+    different widths, ``ParameterError`` for δ outside [0, 1) or confidence outside (0.5, 1).
+    """
+    if not 0 <= delta < 1:
+        raise ParameterError("delta", delta, "at least 0 and below 1")
+    if not 0.5 < confidence < 1:
+        raise ParameterError("confidence", confidence, limits.LIMITS["confidence"].allowed)
+    chosen, counted = _halves(*(np.asarray(x, dtype=np.float64) for x in (outputs_in, outputs_out)))
+    error = (1 - confidence) / (1 if claim is None else 2)
+    promised, event = choose(chosen, counted, lambda e, n: promise(e, n, delta, error))
+    both_promise, both = both_tails(chosen, counted, delta, error)
+    event = both if both_promise > promised else event
+    epsilon, likely, unlikely = proved(event, counted, delta, error)
+    cut, in_above = _most_accurate(*chosen)
+    right = [
+        int(np.count_nonzero((s > cut) == (in_above == inside)))
+        for s, inside in zip(counted, (True, False), strict=True)
+    ]
+    # each of the four bounds errs with probability error/2, so both ends together with 1 −
+    # confidence
+    spread = [
+        clopper_pearson(hits, len(s), (1 - confidence) / 4)
+        for hits, s in zip(right, counted, strict=True)
+    ]
+    runs_in, runs_out = (len(s) for s in counted)
+    bound = Bound(
+        epsilon=epsilon,
+        delta=delta,
+        confidence=confidence,
+        threshold=event.threshold,
+        other=event.other,
+        above=event.above,
+        likely_in=event.likely_in,
+        hits_likely=likely[0],
+        runs_likely=likely[1],
+        hits_unlikely=unlikely[0],
+        runs_unlikely=unlikely[1],
+        accuracy=(right[0] / runs_in + right[1] / runs_out) / 2,
+        accuracy_low=float(spread[0][0] + spread[1][0]) / 2,
+        accuracy_high=float(spread[0][1] + spread[1][1]) / 2,
+    )
+    return Attack(
+        bound=bound,
+        test=None if claim is None else _tested(chosen, counted, claim, error),
+        # copies: views would keep all outputs alive
+        scores_in=counted[0].copy(),
+        scores_out=counted[1].copy(),
+    )
+
+
+def _halves(with_person: FloatArray, without: FloatArray) -> tuple[Pair, Pair]:
+    """Scores to choose a rule on, and scores to count it on, with the person and without."""
+    both: list[FloatArray] = [x[:, None] if x.ndim == 1 else x for x in (with_person, without)]
+    if min(len(x) for x in both) < 8 or both[0].shape[1] != both[1].shape[1]:
+        raise DataError("An audit needs at least 8 outputs of each dataset, all of one length.")
+    if not all(np.isfinite(x).all() for x in both):
+        raise DataError(
+            "Some released outputs are not finite numbers: nothing can be told from them."
+        )
+    one = both[0].shape[1] == 1
+    share = _CHOOSING if one and min(len(x) for x in both) >= _PLENTY else 0.5
+    chosen, counted = zip(*(np.split(x, [int(share * len(x))]) for x in both), strict=True)
+    if one:
+        return tuple(x[:, 0] for x in chosen), tuple(x[:, 0] for x in counted)
+    fits, picks = zip(*(np.split(x, [int(_FIT_SHARE * len(x))]) for x in chosen), strict=True)
+    weights = linear_scores(fits[0], fits[1])
+    return tuple(x @ weights for x in picks), tuple(x @ weights for x in counted)
+
+
+def _tested(chosen: Pair, counted: Pair, claim: TradeOff, error: float) -> CurveTest:
+    """The claim's trade-off function held against one event."""
+
+    def worth(hits: Counts, runs: tuple[int, int]) -> FloatArray:
+        low, _ = clopper_pearson(hits[0], runs[0], error / 2)
+        _, high = clopper_pearson(hits[1], runs[1], error / 2)
+        if claim.mu is not None:
+            return np.asarray(special.ndtri(low) - special.ndtri(high))
+        return np.asarray(low - claim.found(high))
+
+    _, event = choose(chosen, counted, worth)
+    likely, unlikely = event.counts(*counted)
+    found = float(clopper_pearson(*likely, error / 2)[0])
+    alarms = float(clopper_pearson(*unlikely, error / 2)[1])
+    return CurveTest(
+        hits_likely=likely[0],
+        runs_likely=likely[1],
+        hits_unlikely=unlikely[0],
+        runs_unlikely=unlikely[1],
+        found=found,
+        false_alarms=alarms,
+        allowed=float(claim.found(alarms)),
+        mu=max(float(special.ndtri(found) - special.ndtri(alarms)), 0.0),
+        likely_in=event.likely_in,
+    )
+
+
+def linear_scores(outputs_in: FloatArray, outputs_out: FloatArray) -> FloatArray:
+    """Weights w (length d) of Fisher's linear discriminant, w = (S + λI)⁻¹(mean in − mean out).
+
+    S is the pooled covariance (d×d); λ is a hundredth of its mean diagonal, so that more numbers
+    than outputs do no harm.
+    """
+    centre_in, centre_out = outputs_in.mean(axis=0), outputs_out.mean(axis=0)
+    rest = np.concatenate([outputs_in - centre_in, outputs_out - centre_out])
+    scatter = rest.T @ rest / len(rest)
+    ridge = 0.01 * float(np.trace(scatter)) / len(scatter)
+    if ridge == 0:  # no noise at all: any direction in which the two differ
+        return np.asarray(centre_in - centre_out)
+    return np.asarray(
+        np.linalg.solve(scatter + ridge * np.eye(len(scatter)), centre_in - centre_out)
+    )
+
+
+def _most_accurate(scores_in: FloatArray, scores_out: FloatArray) -> tuple[float, bool]:
+    """The threshold, and whether "in" lies above it, that attribute these outputs best."""
+    cuts = np.unique(np.quantile(np.concatenate([scores_in, scores_out]), np.linspace(0, 1, 201)))
+    below_in, below_out = (
+        np.searchsorted(np.sort(s), cuts, side="right") / len(s) for s in (scores_in, scores_out)
+    )
+    gain = below_out - below_in
+    k = int(np.argmax(np.abs(gain)))
+    return float(cuts[k]), bool(gain[k] >= 0)
