@@ -72,7 +72,7 @@ class _Residuals:
     def __init__(self, ratings: Ratings, rank: int) -> None:
         check_rank(ratings, rank)
         self._ratings = ratings
-        self._base = fit_baselines(ratings)[-1]
+        self._base = next(b for b in fit_baselines(ratings) if b.name == "user + item")
         self.values = ratings.values - self._base.predict(ratings.users, ratings.items)
         self.rank = min(rank, ratings.n_users - 1, ratings.n_items - 1)
 

@@ -12,7 +12,7 @@ from dpmc_core.datasets.samples import Samples
 from dpmc_core.datasets.synthetic import ratings as synthetic
 from dpmc_core.datasets.synthetic.cartoons import cartoon_faces
 from dpmc_core.datasets.synthetic.topics import topic_documents
-from dpmc_core.datasets.text import TextFilter
+from dpmc_core.datasets.text import LANGUAGES, TextFilter
 from dpmc_core.errors import ParameterError
 from dpmc_core.limits import LIMITS
 
@@ -54,6 +54,11 @@ class Data(Config):
     def synthetic(self) -> bool:
         """Whether it is made here from a seed."""
         return self.entry.synthetic
+
+    @property
+    def open_words(self) -> bool:
+        """Whether a list of words is made from the documents, which no ε covers."""
+        return False
 
     @property
     def sizes(self) -> tuple[int, int]:
@@ -223,16 +228,43 @@ class CartoonData(ImageData):
 
 @dataclass(frozen=True, kw_only=True)
 class DocumentData(SampleData):
-    """Documents, and which of their words count."""
+    """Documents, and which of their words count.
 
+    ``min_documents`` and ``max_share`` choose among the documents' own words.
+    """
+
+    word_list: Annotated[
+        str,
+        Choice(
+            (*LANGUAGES, "documents"),
+            "where the list of words comes from: the most frequent ones of a language (public), or "
+            "the documents, which no ε covers",
+            "Word list",
+            (*(f"public: {name}" for name in LANGUAGES), "from the documents (not covered by ε)"),
+        ),
+    ] = "english"
     min_documents: Annotated[int, LIMITS["min_documents"]] = 3
     max_share: Annotated[float, LIMITS["max_share"]] = 0.5
     most_words: Annotated[int, LIMITS["most_words"]] = 5000
     stop_words: Annotated[str, Choice(("left-out", "kept"), "stop words (and, the …)")] = "left-out"
 
+    def consistent(self) -> None:
+        if self.open_words:
+            return
+        for name in ("min_documents", "max_share"):
+            value = getattr(self, name)
+            if value != type(self).__dataclass_fields__[name].default:
+                allowed = 'left out unless word_list = "documents": a public list reads none'
+                raise ParameterError(name, value, allowed)
+
+    @property
+    def open_words(self) -> bool:
+        return self.word_list == "documents"
+
     @property
     def chosen(self) -> TextFilter:
         return TextFilter(
+            word_list=self.word_list,
             min_documents=self.min_documents,
             max_share=self.max_share,
             most_words=self.most_words,
@@ -241,6 +273,8 @@ class DocumentData(SampleData):
 
     @property
     def _rows(self) -> int:
+        if self.word_list in LANGUAGES:
+            return self.most_words
         return self.entry.dimension or self.most_words
 
     def make(self) -> Samples:
@@ -251,6 +285,16 @@ class DocumentData(SampleData):
 class TermCountData(DocumentData):
     """Documents that are counts of terms without words, a share of which is drawn."""
 
+    word_list: Annotated[
+        str,
+        Choice(
+            ("published", "documents"),
+            "where the list of terms comes from: the file as published, or which documents hold "
+            "them, which no ε covers",
+            "Term list",
+            ("public: all of the file", "from the documents (not covered by ε)"),
+        ),
+    ] = "published"
     term_share: Annotated[float, LIMITS["term_share"]] = 1.0
 
     def make(self) -> Samples:
@@ -264,6 +308,7 @@ class TopicData(DocumentData):
     """See ``topics.topic_documents``."""
 
     dataset: str = "topics"
+    word_list: str = field(default="published", init=False, repr=False)  # fixed before any document
     n_samples: Annotated[int, LIMITS["n_samples"]] = 2000
 
     def make(self) -> Samples:

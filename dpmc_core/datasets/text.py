@@ -4,8 +4,10 @@ Lives here: the filters that decide which words count, the weighting (both by sc
 reader per set. Does not live here: made documents (``topics``) or topic models.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -19,18 +21,44 @@ from dpmc_core.datasets.matlab import read_variables
 from dpmc_core.datasets.samples import Samples, check_counts, unit_columns
 from dpmc_core.errors import DataError, DatasetMissingError
 
-__all__ = ["READERS", "TextFilter", "lee_file", "samples_of_counts", "samples_of_texts", "tokens"]
+__all__ = [
+    "LANGUAGES",
+    "READERS",
+    "TextFilter",
+    "lee_file",
+    "public_words",
+    "samples_of_counts",
+    "samples_of_texts",
+    "tokens",
+]
 
 _WORD = r"(?u)\b[^\W\d_]{3,}\b"  # three letters or more; numbers make poor topic words
 
 
+LANGUAGES = {
+    "english": "en",
+    "german": "de",
+    "spanish": "es",
+    "french": "fr",
+    "italian": "it",
+    "portuguese": "pt",
+    "dutch": "nl",
+}
+_COMMONEST = 200  # of a language other than English: they stand for its stop words
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TextFilter:
-    """Which words count: in at least ``min_documents`` documents, in at most a share ``max_share``
-    of them, and of those the ``most_words`` that occur most often. ``stop_words`` leaves out
-    scikit-learn's English list. Raises ``ParameterError``.
+    """Which words count.
+
+    ``word_list`` "documents": those in at least ``min_documents`` documents, in at most a share
+    ``max_share`` of them, and of those the ``most_words`` that occur most often. That reads every
+    document: which words there are may tell that one is there. Otherwise the list is public: the
+    ``most_words`` most frequent of one of ``LANGUAGES``, or "published", as a file of counts names
+    them. ``stop_words`` leaves out scikit-learn's English list. Raises ``ParameterError``.
     """
 
+    word_list: str = "documents"
     min_documents: int = 3
     max_share: float = 0.5
     most_words: int = 5000
@@ -44,6 +72,8 @@ class TextFilter:
     @property
     def sentence(self) -> str:
         """The filter in words, for an error message."""
+        if self.word_list != "documents":
+            return f"the {self.word_list} list of words; word_list = documents takes their own"
         return (
             f"words in at least {self.min_documents} documents and at most "
             f"{100 * self.max_share:g} % of them, the {self.most_words:,} most frequent, "
@@ -58,6 +88,24 @@ def _vectorizer(stop_words: bool = False) -> Any:
     )
 
     return CountVectorizer(token_pattern=_WORD, stop_words="english" if stop_words else None)
+
+
+@lru_cache(maxsize=8)
+def public_words(language: str, count: int, stop_words: bool) -> tuple[str, ...]:
+    """The ``count`` most frequent words of a language, in alphabetical order.
+
+    From pyspellchecker's lists, which know nothing of the documents. ``stop_words`` leaves out
+    scikit-learn's English ones, or the 200 most frequent of another language.
+    """
+    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+    from spellchecker import SpellChecker  # here: its lists take half a second
+
+    often = SpellChecker(language=LANGUAGES[language]).word_frequency.dictionary
+    known = sorted((w for w in often if re.fullmatch(_WORD, w)), key=lambda w: (-often[w], w))
+    if stop_words:
+        left_out = ENGLISH_STOP_WORDS if language == "english" else set(known[:_COMMONEST])
+        known = [word for word in known if word not in left_out]
+    return tuple(sorted(known[:count]))
 
 
 def tokens(texts: Sequence[str], words: Sequence[str]) -> list[list[str]]:
@@ -81,6 +129,9 @@ def samples_of_texts(
     if not texts:
         raise DataError(f"{name}: there is no document.")
     maker = _vectorizer(chosen.stop_words)
+    if chosen.word_list in LANGUAGES:
+        words = public_words(chosen.word_list, chosen.most_words, chosen.stop_words)
+        maker.set_params(vocabulary=words, stop_words=None)
     try:
         counts = sparse.csc_array(maker.fit_transform(texts).T, dtype=np.float64)
     except ValueError:  # scikit-learn's word for an empty vocabulary
@@ -89,7 +140,14 @@ def samples_of_texts(
         ) from None
     words = tuple(str(word) for word in maker.get_feature_names_out())
     return samples_of_counts(
-        counts, words, name=name, chosen=chosen, labels=labels, texts=tuple(texts), notes=notes
+        counts,
+        words,
+        name=name,
+        chosen=chosen,
+        labels=labels,
+        texts=tuple(texts),
+        public_words=chosen.word_list in LANGUAGES,
+        notes=notes,
     )
 
 
@@ -134,7 +192,7 @@ def samples_of_counts(
     kept_counts = sparse.csc_array(table)
     filled = np.diff(kept_counts.indptr) > 0
     if not filled.any():
-        raise DataError(f"{name}: every document is empty after the filter ({chosen.sentence}).")
+        raise DataError(f"{name}: no document holds any word of it ({chosen.sentence}).")
     if not filled.all():
         notes = (
             *notes,
@@ -273,6 +331,7 @@ def _cai(known: Entry, chosen: TextFilter, share: float, seed: int) -> Samples:
         name=known.title,
         chosen=chosen,
         labels=tuple(f"topic {int(k)}" for k in np.ravel(classes)),
+        public_words=chosen.word_list == "published",
         notes=("This file names no words: terms are shown by number.",),
     )
 

@@ -47,6 +47,9 @@ def parts_of(given: Mapping[str, Any], base: Any, *, strict: bool) -> dict[str, 
     dataset, name = _named(left, base, task)
     card = ALGORITHMS[name]
     holds = held_for(card.tasks)
+    counted = [n for n in ("min_documents", "max_share") if left.get(n) is not None]
+    if base is None and counted and "word_list" in parameters(config_of(dataset, *holds)):
+        left.setdefault("word_list", "documents")  # they choose among the documents' own words
     data = _config(config_of(dataset, *holds), None if base is None else base.data, left, dataset)
     algorithm = _config(card.config, None if base is None else base.algorithm, left)
     noise = _noise(card, left, base, strict=strict)

@@ -55,6 +55,7 @@ def frequency_part(samples: Samples, share: float) -> dict[str, Part]:
             coordinates=samples.dimension,
             share=share,
             unit="document",
+            non_negative=True,
         )
     }
 

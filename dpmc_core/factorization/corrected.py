@@ -71,8 +71,8 @@ class CorrectedNMFConfig(Config):
     ``start`` "mean" spends a little on the mean image and spreads random parts around it.
     ``averaging`` keeps statistics of earlier rounds: the t-th round counts as much as all before it
     together do times (1 − averaging)/averaging; 0 for none. Outliers as in ``RobustConfig``.
-    ``budget`` None for no noise; ``neighbours`` "replace-one" plans for twice the sensitivities, as
-    eqs. 13–14 have them.
+    ``budget`` None for no noise; ``neighbours`` "replace-one" plans for one unit replaced by
+    another (eqs. 13–14 have twice the sensitivities; ``moments`` derives √2 where that holds).
     """
 
     rank: Parts = 16
@@ -174,6 +174,7 @@ def _parts(samples: Samples, config: CorrectedNMFConfig, rows: int) -> dict[str,
             coordinates=rows,
             share=MEAN_SHARE,
             unit=unit,
+            non_negative=True,
         )
     left = 1.0 - sum(part.share for part in parts.values())
     parts["A"] = whole_moment_part(
@@ -192,6 +193,7 @@ def _parts(samples: Samples, config: CorrectedNMFConfig, rows: int) -> dict[str,
         share=left * (1 - GRAM_SHARE),
         unit=unit,
         count=config.rounds,
+        non_negative=config.outlier_penalty is None,  # outliers are taken off, down to below 0
     )
     return for_replacing(parts) if config.neighbours == "replace-one" else parts
 

@@ -182,7 +182,13 @@ def _parts(samples: Samples, rows: int, size: int, neighbours: str) -> dict[str,
     unit = samples.unit
     parts = frequency_part(samples, WORDS_SHARE)
     parts["mean"] = sum_part(
-        "the sum of all columns", clip=1.0, norm=2, coordinates=rows, share=MEAN_SHARE, unit=unit
+        "the sum of all columns",
+        clip=1.0,
+        norm=2,
+        coordinates=rows,
+        share=MEAN_SHARE,
+        unit=unit,
+        non_negative=True,
     )
     left = 1.0 - sum(part.share for part in parts.values())
     parts["together"] = whole_moment_part(

@@ -73,7 +73,8 @@ class Part:
 
     The noise's standard deviation is proportional to sensitivity/√(share/count): with Gaussian
     noise a share is the part of Σ(Δ/σ)² that it spends. Sensitivities are for one unit added or
-    removed, derived at ``source``.
+    removed, derived at ``source``. ``apart``: the terms of two units have no negative inner
+    product, so that one replaced by another moves the sum by √2·``l2`` at most.
     """
 
     what: str
@@ -85,6 +86,7 @@ class Part:
     count: int = 1
     unit: Unit = "user"
     neighbours: Neighbours = "add/remove-one"
+    apart: bool = False
 
     def release(self, budget: Budget, factor: float = 1.0) -> Release:
         """The release, its noise ``factor`` times the sensitivity over √(share/count)."""
@@ -106,18 +108,22 @@ class Part:
 def for_replacing(parts: Mapping[str, Part]) -> dict[str, Part]:
     """The same sums for neighbours that differ in one unit replaced.
 
-    Leaving and joining move a sum by at most twice as much.
+    Leaving and joining move a sum by at most twice as much; in ℓ2 by √2 times as much where no two
+    units' terms have a negative inner product (``moments``).
     """
-    return {
-        name: replace(
-            part,
-            l1=2 * part.l1,
-            l2=2 * part.l2,
-            neighbours="replace-one",
-            source=f"{part.source}; twice that for one replaced",
-        )
-        for name, part in parts.items()
-    }
+    return {name: _replaced(part) for name, part in parts.items()}
+
+
+def _replaced(part: Part) -> Part:
+    l2 = (math.sqrt(2) if part.apart else 2) * part.l2
+    times = "√2 times" if part.apart else "twice"
+    return replace(
+        part,
+        l1=min(2 * part.l1, math.sqrt(part.coordinates) * l2),  # no vector has a larger ℓ1 norm
+        l2=l2,
+        neighbours="replace-one",
+        source=f"{part.source}; {times} that in ℓ2 for one replaced",
+    )
 
 
 @lru_cache(maxsize=256)

@@ -12,9 +12,11 @@ by one term f(z), and its sensitivity is the largest norm f can have once z is c
 * sums Σ z: at most c in the norm that is clipped to c. Clipped in ℓ1, ‖z‖₂ ≤ ‖z‖₁ ≤ c; clipped in
   ℓ2, ‖z‖₁ ≤ √d·c by Cauchy–Schwarz.
 * second moments: what leaves is the strict upper triangle of Σ z zᵀ, the products z_j·z_k with j <
-  k, each once. Of one user, ℓ2² = Σ_{j<k} z_j²z_k² = (‖z‖₂⁴ − Σz⁴)/2 ≤ c⁴/2 if ‖z‖₂ ≤ c, and ℓ1 =
-  (‖z‖₁² − ‖z‖₂²)/2 ≤ c²/2 if ‖z‖₁ ≤ c. In the other norm: ℓ1 ≤ (d − 1)·c²/2 if ‖z‖₂ ≤ c, as ‖z‖₁² ≤
-  d‖z‖₂²; and ℓ2² ≤ max_{j<k}|z_j z_k| · ℓ1 ≤ (c²/4)(c²/2) if ‖z‖₁ ≤ c.
+  k, each once. Of one user, ℓ2² = Σ_{j<k} z_j²z_k² = (‖z‖₂⁴ − Σz⁴)/2 ≤ (1 − 1/d)·c⁴/2 if ‖z‖₂ ≤ c,
+  as Σz⁴ ≥ ‖z‖₂⁴/d, and ℓ1 = (‖z‖₁² − ‖z‖₂²)/2 ≤ c²/2 if ‖z‖₁ ≤ c. In the other norm: ℓ1 ≤
+  (d − 1)·c²/2 if ‖z‖₂ ≤ c, as ‖z‖₁² ≤ d‖z‖₂²; and ℓ2 ≤ c²/4 if ‖z‖₁ ≤ c: with |z_j| + |z_k| and all
+  others fixed, ℓ2² is convex in |z_j z_k|, so it is largest where one of the two is 0 or both are
+  equal; at a maximum all n that are not 0 are equal then, and (n − 1)/(2n³) ≤ 1/16.
 
 The diagonal Σ z² is not released there: it says how large contributions are, not how they go
 together.
@@ -24,6 +26,11 @@ together.
   ‖z‖₂² + (‖z‖₁² − ‖z‖₂²)/√2 ≤ c²·(1 + (d − 1)/√2), as ‖z‖₁² ≤ d‖z‖₂² and ‖z‖₂ ≤ c.
 * products: Σ x yᵀ with ‖x‖₂ ≤ b and ‖y‖₂ ≤ c moves by ‖x yᵀ‖_F = ‖x‖₂‖y‖₂ ≤ b·c in ℓ2 and by
   ‖x‖₁‖y‖₁ ≤ √(d_x·d_y)·b·c in ℓ1.
+
+Where one user (image, document) is replaced by another, a sum moves by f(z) − f(y): by at most
+twice as much, and in ℓ2 by √2 times as much where ⟨f(z), f(y)⟩ ≥ 0, as ‖f(z) − f(y)‖₂² =
+‖f(z)‖₂² + ‖f(y)‖₂² − 2⟨f(z), f(y)⟩. That is so for z zᵀ, whose inner products are (zᵀy)², and for
+sums and products of vectors without negative entries.
 """
 
 import math
@@ -66,9 +73,10 @@ def sum_part(
     source: str = "",
     count: int = 1,
     unit: Unit = "user",
+    non_negative: bool = False,
 ) -> Part:
     """The plan of Σ z, each user's z clipped to ``clip`` in the ℓ1 or ℓ2 ``norm`` (sensitivities as
-    the module derives).
+    the module derives). ``non_negative``: no z has negative entries.
     """
     l1 = clip if norm == 1 else math.sqrt(coordinates) * clip
     text = (
@@ -84,6 +92,7 @@ def sum_part(
         source=text,
         count=count,
         unit=unit,
+        apart=non_negative,
     )
 
 
@@ -92,9 +101,9 @@ def second_moment_part(what: str, *, clip: float, norm: int, size: int, share: f
     ``clip`` in ``norm``.
     """
     if norm == 1:
-        l1, l2 = clip**2 / 2, clip**2 / math.sqrt(8)
+        l1, l2 = clip**2 / 2, clip**2 / 4
     else:
-        l1, l2 = (size - 1) * clip**2 / 2, clip**2 / math.sqrt(2)
+        l1, l2 = (size - 1) * clip**2 / 2, clip**2 * math.sqrt((1 - 1 / size) / 2)
     triangle = size * (size - 1) // 2
     l1 = min(l1, math.sqrt(triangle) * l2)
     l2 = min(l2, l1)
@@ -123,13 +132,25 @@ def whole_moment_part(
         ),
         count=count,
         unit=unit,
+        apart=True,
     )
 
 
 def product_part(
-    what: str, *, clip: float, rows: int, columns: int, share: float, unit: Unit, count: int = 1
+    what: str,
+    *,
+    clip: float,
+    rows: int,
+    columns: int,
+    share: float,
+    unit: Unit,
+    count: int = 1,
+    non_negative: bool = False,
 ) -> Part:
-    """The plan of Σ x yᵀ, ``rows``×``columns``, with ‖x‖₂‖y‖₂ ≤ ``clip``."""
+    """The plan of Σ x yᵀ, ``rows``×``columns``, with ‖x‖₂‖y‖₂ ≤ ``clip``.
+
+    ``non_negative``: neither x nor y has negative entries.
+    """
     return Part(
         what=what,
         l1=math.sqrt(rows * columns) * clip,
@@ -139,6 +160,7 @@ def product_part(
         source=f"dpmc_core.privacy.moments: one {unit} adds x yᵀ with ‖x‖₂‖y‖₂ ≤ {clip:g}",
         count=count,
         unit=unit,
+        apart=non_negative,
     )
 
 

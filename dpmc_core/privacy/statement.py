@@ -111,15 +111,17 @@ def state(
     made: int | None = None,
     *,
     secret: bool | None = None,
+    open_words: bool = False,
 ) -> Statement:
     """The statement of a ledger at ``delta``.
 
     ``rating_width`` is the width of the data's rating scale, told beside an assumed Δ. ``made``
     says how many releases of a planned ledger were made so far (all, left out): the others count
     too, since whoever stops a run has seen what it came to. ``secret`` says whether its noise came
-    from the operating system, or follows from a seed (None: not known here). Raises
-    ``ParameterError`` for δ out of range, or a ledger that mixes units or neighbours: one ε cannot
-    speak of both.
+    from the operating system, or follows from a seed (None: not known here). With ``open_words``
+    the list of words was made from the documents without noise: ε does not cover it, so it is
+    nominal. Raises ``ParameterError`` for δ out of range, or a ledger that mixes units or
+    neighbours: one ε cannot speak of both.
     """
     if not ledger.private:
         return Statement(
@@ -158,9 +160,10 @@ def state(
         epsilon_published=published.epsilon,
         draws=ledger.draws,
         how=f"{tight.title}: {tight.how[0].lower()}{tight.how[1:].rstrip('.')}{proof}",
-        nominal=not ledger.sound,
+        nominal=open_words or not ledger.sound,
         accounts=answers,
         caveats=(
+            *((_CAVEATS["words"]["open"],) if open_words else ()),
             *_repeatable(ledger.sound, secret),
             *_stopped(made, ledger.draws),
             *_caveats(ledger, delta, rating_width),

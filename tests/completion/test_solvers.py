@@ -294,6 +294,21 @@ def test_baselines_by_hand() -> None:
     np.testing.assert_allclose(predictors["user + item"].predict(users, items), [2 - 0.5, 5 + 1, 3])
 
 
+def test_the_fitted_baseline_is_the_least_squares_solution() -> None:
+    """Against one dense ridge regression on indicators of users and items."""
+    data = low_rank(30, 12, observed=0.4, seed=2)
+    n, m = data.n_users, data.n_items
+    design = np.zeros((len(data), n + m))
+    design[np.arange(len(data)), data.users] = 1
+    design[np.arange(len(data)), n + data.items] = 1
+    shrinkage = np.diag([15.0] * n + [10.0] * m)
+    mean = data.values.mean()
+    effects = np.linalg.solve(design.T @ design + shrinkage, design.T @ (data.values - mean))
+    fitted = next(b for b in fit_baselines(data) if b.name == "user + item, fitted")
+    np.testing.assert_allclose(fitted.user_part, mean + effects[:n], atol=1e-4)
+    np.testing.assert_allclose(fitted.item_part, effects[n:], atol=1e-4)
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_split_is_exact_and_disjoint(seed: int) -> None:
     data = low_rank(40, 30, observed=0.5)

@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from dpmc_core.completion.common.baselines import fit_baselines
+from dpmc_core.completion.common.baselines import BASELINES, fit_baselines
 from dpmc_core.completion.dpals.plan import DPALSConfig, dpals_plan
 from dpmc_core.completion.dpals.preprocessing import SAMPLING
 from dpmc_core.completion.dpals.projection import PROJECTIONS, solve_noisy
@@ -217,7 +217,7 @@ def test_without_noise_moments_learns_what_means_cannot() -> None:
         one_shot_moments(split.train, MomentsConfig(rank=6, budget=Budget(epsilon=10.0)), R(0))
     )
     means = error(private_means(split.train, PrivateMeansConfig(), R(0)))
-    baseline = fit_baselines(split.train)[-1]
+    baseline = fit_baselines(split.train)[BASELINES.index("user + item")]
     assert means == pytest.approx(
         np.sqrt(np.mean((baseline.predict(test.users, test.items) - test.values) ** 2)), rel=0.03
     )
@@ -251,7 +251,7 @@ def test_spectral_baselines_recover_a_low_rank_matrix() -> None:
         whole = last.model.block(np.arange(120))
         assert np.sqrt(np.mean((whole - truth) ** 2)) < 0.03 * spread, solver.__name__
     (base,) = user_item(ratings, UserItemConfig(), R(0))
-    baseline = fit_baselines(ratings)[-1]
+    baseline = fit_baselines(ratings)[BASELINES.index("user + item")]
     assert base.model.predict(ratings.users, ratings.items) == pytest.approx(
         baseline.predict(ratings.users, ratings.items)
     )

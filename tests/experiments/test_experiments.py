@@ -311,9 +311,9 @@ def test_command_line_complete() -> None:
     verdict = (
         "not significantly different"
         if abs(apart) <= half
-        else "beaten"
+        else "this run is better"
         if apart < 0
-        else "NOT beaten"
+        else "this run is worse"
     )
     assert (
         f"against {name}, on the same ratings: {apart:+.4f} ± {half:.2g} (95 %): {verdict}"

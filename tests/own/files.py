@@ -65,9 +65,10 @@ def pictures_zip(count: int = 8, **options: object) -> bytes:
 
 def documents_zip(count: int = 8, folders: Sequence[str] = "ab") -> bytes:
     words = [
-        a + b
-        for a in ("lan", "mor", "tis", "vek", "pol")
-        for b in ("dor", "fin", "gas", "hul", "kem", "rus")
+        *("market", "music", "river", "doctor", "garden", "window", "summer", "winter"),
+        *("letter", "money", "party", "police", "school", "teacher", "station", "village"),
+        *("weather", "airport", "kitchen", "library", "mountain", "football", "hospital"),
+        *("engine", "dinner", "hotel", "island", "forest", "bridge", "coffee"),
     ]
     rng = np.random.default_rng(0)
     return zipped(

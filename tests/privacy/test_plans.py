@@ -16,6 +16,7 @@ from dpmc_core.privacy import Ledger, state
 from dpmc_core.privacy.budget import Budget, Curator, Part, plan
 from dpmc_core.privacy.moments import (
     clip_rows,
+    packed,
     second_moment,
     second_moment_part,
     shrink,
@@ -43,7 +44,9 @@ def test_second_moment_sensitivities_hold(size: int, norm: int, clip: float, see
 
 
 def test_second_moment_sensitivities_are_near() -> None:
-    """Equal entries reach √(1 − 1/d) of the ℓ2 bound and 1 − 1/d of the ℓ1 bound."""
+    """Equal entries reach the ℓ2 bound of ℓ2-clipped vectors, and 1 − 1/d of the ℓ1 bound of
+    ℓ1-clipped ones; two equal entries reach the ℓ2 bound of these.
+    """
     for norm in (1, 2):
         size, clip = 50, 2.0
         part = second_moment_part("x", clip=clip, norm=norm, size=size, share=1.0)
@@ -52,7 +55,51 @@ def test_second_moment_sensitivities_are_near() -> None:
         if norm == 1:
             assert np.abs(own).sum() == pytest.approx(part.l1 * (1 - 1 / size))
         else:
-            assert np.linalg.norm(own) == pytest.approx(part.l2 * math.sqrt(1 - 1 / size))
+            assert np.linalg.norm(own) == pytest.approx(part.l2, rel=1e-14)
+    for size in (2, 3, 50):
+        part = second_moment_part("x", clip=2.0, norm=1, size=size, share=1.0)
+        z = np.array([1.0, 1.0, *np.zeros(size - 2)])
+        own = np.outer(z, z)[np.triu_indices(size, 1)]
+        assert np.linalg.norm(own) == pytest.approx(part.l2, rel=1e-14)
+
+
+@pytest.mark.parametrize("size", [2, 3, 4, 7])
+@pytest.mark.parametrize("norm", [1, 2])
+def test_no_vector_moves_a_second_moment_by_more(size: int, norm: int) -> None:
+    """A search from many starts, which knows nothing of the proof, ends at the bound."""
+    part = second_moment_part("x", clip=1.0, norm=norm, size=size, share=1.0)
+
+    def moved(z: np.ndarray) -> float:
+        scaled = z / np.linalg.norm(z, norm)
+        return float(np.linalg.norm(np.outer(scaled, scaled)[np.triu_indices(size, 1)]))
+
+    rng = np.random.default_rng(size)
+    ends = [
+        -optimize.minimize(lambda z: -moved(z), rng.normal(size=size), method="Nelder-Mead").fun
+        for _ in range(20)
+    ]
+    assert max(ends) == pytest.approx(part.l2, rel=1e-3)
+    assert max(ends) <= part.l2 * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("kind", ["outer", "non-negative", "product"])
+def test_one_replaced_moves_a_sum_by_root_two_at_most(kind: str) -> None:
+    """Random and orthogonal pairs: never above √2 times what one adds, and reached."""
+    rng, worst = np.random.default_rng(3), 0.0
+    for k in range(400):
+        z, y, u, v = (np.abs(x) / np.linalg.norm(x) for x in rng.normal(size=(4, 6)))
+        if k % 4 == 0:  # nothing in common
+            z[3:], y[:3] = 0, 0
+            z, y = z / np.linalg.norm(z), y / np.linalg.norm(y)
+        if kind == "outer":
+            z, y = z * rng.choice([-1, 1], 6), y * rng.choice([-1, 1], 6)
+            apart = np.linalg.norm(packed(np.outer(z, z)) - packed(np.outer(y, y)))
+        elif kind == "non-negative":
+            apart = np.linalg.norm(z - y)
+        else:
+            apart = np.linalg.norm(np.outer(z, u) - np.outer(y, v))
+        worst = max(worst, float(apart))
+    assert worst == pytest.approx(math.sqrt(2), rel=1e-12)
 
 
 def test_shrink_finds_what_stands_above_the_noise_and_nothing_else() -> None:

@@ -7,6 +7,7 @@ live here: verdicts or computing.
 from collections.abc import Callable
 from typing import Any
 
+from dpmc_core.datasets import entry
 from dpmc_core.datasets.data import samples_of
 from dpmc_core.experiments.papers.row import Row, name_of, printed_in, seeded
 from dpmc_core.experiments.run import run
@@ -24,7 +25,10 @@ def nmf_sizes() -> list[Row]:
         def of() -> float:
             share = 0.1 if dataset == "tdt2" else 1.0
             samples = samples_of(
-                RunSpec.fitting({"term_share": share}, dataset=dataset, rank=2).data, clean=True
+                RunSpec.fitting(
+                    {"term_share": share, "word_list": "documents"}, dataset=dataset, rank=2
+                ).data,
+                clean=True,
             )
             return float(len(samples) if metric == "N" else samples.dimension)
 
@@ -51,7 +55,9 @@ def nmf_coherence() -> list[Row]:
     out = []
     for p in printed_in("nmf", "3"):
         dataset, epsilon = p.setting["dataset"], p.setting["epsilon_per_iteration"]
-        private = {} if epsilon == "none" else {"mechanism": "gaussian", "epsilon": float(epsilon)}
+        private: dict[str, Any] = {"word_list": "documents"}
+        if epsilon != "none":
+            private |= {"mechanism": "gaussian", "epsilon": float(epsilon)}
         name = "nmf" if epsilon == "none" else "private-nmf-published"
         rank = 8 if dataset == "guardian" else 7
 
@@ -138,6 +144,8 @@ def nmf_objectives(*datasets: tuple[str, int]) -> Callable[[], list[Row]]:
         out = []
         for dataset, rank in datasets:
             share: dict[str, Any] = {"term_share": 0.1} if dataset == "tdt2" else {}
+            if entry(dataset).holds == "documents":
+                share["word_list"] = "documents"  # as the paper's
             ways: dict[str, dict[str, Any]] = {
                 "without noise (NMF)": {"algorithm": "nmf"},
                 "as published, but without noise": {"algorithm": "private-nmf-published"},

@@ -118,7 +118,7 @@ def standing_of(spec: RunSpec) -> tuple[str, bool]:
     unit = spec.card.unit
     if unit == "sample":
         unit = {"images": "image", "documents": "document"}[spec.data.entry.holds]
-    return unit, not spec.card.guarantee
+    return unit, not spec.card.guarantee or spec.data.open_words
 
 
 def run_single_threaded(spec: RunSpec) -> AnyResult:

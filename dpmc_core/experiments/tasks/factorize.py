@@ -101,7 +101,13 @@ class FactorResult:
     @cached_property
     def statement(self) -> Statement:
         """What the run protects; composed when first asked for."""
-        return state(self.ledger, self.spec.noise.delta, made=self.made, secret=self.spec.secret)
+        return state(
+            self.ledger,
+            self.spec.noise.delta,
+            made=self.made,
+            secret=self.spec.secret,
+            open_words=self.samples.unit == "document" and not self.samples.public_words,
+        )
 
     @property
     def value(self) -> float:

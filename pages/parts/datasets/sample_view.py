@@ -103,18 +103,11 @@ def _documents(samples: Samples) -> None:
             numbers,
         )
     st.markdown("**What to notice**")
-    counted = (
-        "was fixed before any document was read"
-        if samples.public_words
-        else "was made from these documents"
-    )
     st.markdown(
-        f"- The list of words {counted}. Sound runs take it as public; "
-        + (
-            "here it truly is."
-            if samples.public_words
-            else "a word that only a few documents hold may tell that they are there."
-        )
+        "- The list of words is public: it was fixed before any document was read."
+        if samples.public_words
+        else "- The list of words was made from these documents: one that only a few hold may tell "
+        "that they are there. Runs with a guarantee take a public list, unless told otherwise."
     )
     if samples.texts:
         number = controls.whole("Document", "d_document", 1, len(samples), 1)

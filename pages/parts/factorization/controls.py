@@ -8,8 +8,9 @@ from typing import Any
 
 import streamlit as st
 
-from dpmc_core.config import parameters
-from dpmc_core.datasets import entry, names
+from dpmc_core.config import Choice, parameters
+from dpmc_core.datasets import Entry, entry, names
+from dpmc_core.datasets.configs import config_of
 from dpmc_core.experiments.studies.spec import STUDIES
 from dpmc_core.factorization.robust import RobustConfig
 from dpmc_core.mechanisms import FAMILIES
@@ -108,8 +109,12 @@ def data_controls(question: str) -> dict[str, Any]:
             fields["contaminated"] = declared.box("contaminated", "f_spoiled")
         return fields
     with st.expander("Words and documents", key="f-words"):
-        fields["min_documents"] = declared.box("min_documents", "f_min_df")
-        fields["max_share"] = declared.box("max_share", "f_max_df")
+        if known.name != "topics":
+            fields["word_list"] = _word_list(known)
+        with controls.place():
+            if fields.get("word_list") == "documents":
+                fields["min_documents"] = declared.box("min_documents", "f_min_df")
+                fields["max_share"] = declared.box("max_share", "f_max_df")
         fields["most_words"] = declared.box("most_words", "f_words")
         fields["stop_words"] = controls.segments(
             "Stop words (and, the …)", "f_stop", STOP_WORDS, "left-out"
@@ -119,6 +124,18 @@ def data_controls(question: str) -> dict[str, Any]:
                 "term_share", "f_terms", help="The paper draws a tenth."
             )
     return fields
+
+
+def _word_list(known: Entry) -> str:
+    """Ask where the words come from: the set's own terms have lists of their own."""
+    rule = parameters(config_of(known.name))["word_list"].rule
+    assert isinstance(rule, Choice)
+    key = "f_terms_list" if "published" in rule.names else "f_word_list"
+    meaning = f"{rule.meaning[0].upper()}{rule.meaning[1:]}."
+    # links from before there were public lists
+    old = key not in st.query_params and {"f_min_df", "f_max_df"} & set(st.query_params)
+    usual = "documents" if old else rule.names[0]
+    return controls.choice(rule.label, key, rule.titled, usual, help=meaning)
 
 
 def method_controls(dataset: str, question: str) -> dict[str, Any]:

@@ -1,0 +1,133 @@
+"""What is assumed public is public: one person less changes no shape, name, order or plan."""
+
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpmc_core.datasets import own, user_datasets
+from dpmc_core.datasets.text import LANGUAGES, TextFilter, lee_file, public_words, samples_of_texts
+from dpmc_core.errors import DataError, ParameterError
+from dpmc_core.experiments import RunSpec, run
+from dpmc_core.experiments.algorithms import ALGORITHMS
+from dpmc_core.experiments.store.records import record_of
+from dpmc_core.experiments.tasks.solve import solve
+from tests.own.files import documents_zip
+
+GUARANTEED = [name for name, card in ALGORITHMS.items() if card.guarantee]
+RATING = [name for name in GUARANTEED if ALGORITHMS[name].rate is not None]
+SAMPLE = [name for name in GUARANTEED if ALGORITHMS[name].factorize is not None]
+PUBLIC = TextFilter(word_list="english", most_words=400)
+ARTICLES = (lee_file() or __file__) and tuple(
+    (lee_file()).read_text(encoding="utf-8").splitlines()[:40]  # type: ignore[union-attr]
+)
+
+
+@pytest.mark.parametrize("algorithm", RATING)
+@settings(max_examples=5)
+@given(user=st.integers(0, 59))
+def test_a_user_less_changes_no_shape_and_no_plan(algorithm: str, user: int) -> None:
+    spec = RunSpec.of(
+        algorithm=algorithm, mechanism="gaussian", epsilon=2.0, n_users=60, n_items=20, observed=0.5
+    )
+    spec = spec.replace(**({"rank": 2} if "rank" in spec.flat() else {}))
+    ratings = run(spec).split.train
+    without = ratings.take(ratings.users != user)
+    seen = []
+    for data in (ratings, without):
+        steps = list(solve(spec, data, workers=1))
+        released = [
+            (step.model.user_factors.shape, step.model.item_factors.shape, step.releases, step.rest)
+            for step in steps
+        ]
+        seen.append((released, data.n_users, data.n_items, data.low, data.high, data.item_labels))
+    assert seen[0] == seen[1]
+
+
+@pytest.mark.parametrize("algorithm", SAMPLE)
+@settings(max_examples=5)
+@given(gone=st.integers(0, 39))
+def test_a_document_less_changes_no_word_and_no_shape(algorithm: str, gone: int) -> None:
+    """How many there are is public: another, empty of what this one said, takes its place."""
+    spec = RunSpec.of(
+        algorithm=algorithm,
+        dataset="lee",
+        mechanism="gaussian",
+        epsilon=2.0,
+        rank=3,
+        most_words=400,
+    )
+    others = (*ARTICLES[:gone], "people", *ARTICLES[gone + 1 :])
+    seen = []
+    for texts in (ARTICLES, others):
+        samples = samples_of_texts(texts, name="x", chosen=PUBLIC)
+        assert samples.public_words
+        steps = list(solve(spec, samples))
+        released = [(s.dictionary.shape, s.releases, s.rest) for s in steps]
+        seen.append((samples.words, len(samples), released))
+    assert seen[0] == seen[1]
+
+
+def test_words_of_the_documents_do_tell_and_the_statement_says_so() -> None:
+    """What the public list is for: with their own words, documents change the list."""
+    chosen = TextFilter(min_documents=2)
+    lists = {
+        samples_of_texts(ARTICLES[:k] + ARTICLES[k + 1 :], name="x", chosen=chosen).words
+        for k in range(10)
+    }
+    assert len(lists) > 5
+    spec = RunSpec.of(
+        dataset="lee", algorithm="moment-nmf", rank=3, mechanism="gaussian", epsilon=5
+    )
+    covered, not_covered = (run(spec.replace(word_list=w)) for w in ("english", "documents"))
+    assert covered.statement.label.startswith("sound ε")
+    assert not_covered.statement.label.startswith("nominal ε")
+    assert not_covered.statement.caveats[0].startswith("Not covered: the list of words")
+    assert not any("Not covered" in caveat for caveat in covered.statement.caveats)
+    for result in (covered, not_covered):
+        assert record_of(result).nominal == result.statement.nominal
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_public_lists_are_words_of_three_letters_or_more(language: str) -> None:
+    words = public_words(language, 2000, True)
+    assert len(set(words)) == 2000
+    assert list(words) == sorted(words)
+    assert all(re.fullmatch(r"[^\W\d_]{3,}", word) for word in words)
+    assert set(public_words(language, 500, True)) <= set(words)  # the most frequent come first
+    assert len(set(public_words(language, 500, False)) - set(words)) > 20  # stop words
+
+
+def test_a_list_that_fits_no_document_is_said() -> None:
+    with pytest.raises(DataError, match=r"no document holds any word of it .the english list"):
+        samples_of_texts(["zzzz qqqq"] * 3, name="Mine", chosen=PUBLIC)
+    with pytest.raises(
+        ParameterError, match="word_list = 'klingon' is not allowed: it must be one"
+    ):
+        RunSpec.of(dataset="lee", word_list="klingon")
+    with pytest.raises(ParameterError, match="word_list"):
+        RunSpec.of(dataset="topics", word_list="documents")
+    assert RunSpec.of(dataset="tdt2", algorithm="moment-nmf").data.word_list == "published"
+
+
+def test_own_documents_are_counted_over_public_words() -> None:
+    mine = own.read("documents", "a.zip", documents_zip(), name="own-documents-0123456789abcdef")
+    with user_datasets.using(mine):
+        spec = RunSpec.of(
+            dataset=mine.name, algorithm="moment-nmf", rank=2, mechanism="gaussian", epsilon=5.0
+        )
+        assert spec.data.word_list == "english"
+        assert not run(spec).statement.nominal
+
+
+def test_statements_say_what_is_assumed_public() -> None:
+    for result in (
+        run(RunSpec.of(algorithm="private-means", mechanism="gaussian", epsilon=1.0)),
+        run(
+            RunSpec.of(dataset="topics", algorithm="moment-nmf", mechanism="gaussian", epsilon=1.0)
+        ),
+    ):
+        assert sum("Assumed public: " in caveat for caveat in result.statement.caveats) == 1
+    assert np.isfinite(result.final.objective)
