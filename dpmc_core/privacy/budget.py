@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from dpmc_core import limits
 from dpmc_core.errors import ParameterError
 from dpmc_core.mechanisms import FAMILIES, RUN_FAMILIES, Mechanism
+from dpmc_core.mechanisms.secret import generators_of
 from dpmc_core.privacy.account import checked_delta
 from dpmc_core.privacy.calibrate import least_noise
 from dpmc_core.privacy.ledger import Ledger, Neighbours, Release, Unit, sample
@@ -221,7 +222,7 @@ class Curator:
             raise RuntimeError(_OTHERWISE.format(name))
         self._left[name] -= 1
         self._made.append(planned)
-        entropy, size = int(self._rng.integers(2**63)), planned.coordinates // pieces
+        generator, size = generators_of(self._rng), planned.coordinates // pieces
         open_pieces, asking = set(range(pieces)), threading.Lock()
 
         def noise(k: int) -> FloatArray:
@@ -229,8 +230,7 @@ class Curator:
                 if k not in open_pieces:
                     raise RuntimeError(_OTHERWISE.format(name))
                 open_pieces.remove(k)
-            rng = np.random.default_rng([entropy, k * size])
-            return np.asarray(planned.mechanism.sample(size, rng), dtype=np.float64)
+            return np.asarray(planned.mechanism.sample(size, generator(k * size)), dtype=np.float64)
 
         return noise
 

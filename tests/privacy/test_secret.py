@@ -23,8 +23,9 @@ from dpmc_core.experiments.studies.spec import StudySpec
 from dpmc_core.experiments.sweeps.spec import SweepSpec
 from dpmc_core.experiments.tasks.audit import audit
 from dpmc_core.experiments.tasks.audit_spec import AuditSpec
-from dpmc_core.experiments.tasks.secret import secret_generator
 from dpmc_core.experiments.tasks.solve import noise_source, solve
+from dpmc_core.mechanisms.secret import generators_of, secret_generator
+from dpmc_core.privacy.budget import Budget, Curator, Part, plan
 from tests.own.files import long_csv
 
 SECRET = RunSpec.of(
@@ -70,6 +71,25 @@ def test_every_generator_has_a_key_of_its_own_from_the_system(
         monkeypatch.setattr("secrets.randbits", lambda _, bit=bit: KEY ^ (1 << bit))
         other = secret_generator().standard_normal(50)
         assert not np.array_equal(other, secret_generator_of(KEY).standard_normal(50))
+
+
+def test_pieces_of_secret_noise_are_as_secret() -> None:
+    """A release that is drawn in pieces takes generators of the same kind, each with its key."""
+    of = generators_of(secret_generator())
+    drawn = [of(k).standard_normal(1000) for k in range(4)]
+    for k in range(4):
+        assert isinstance(of(k).bit_generator, ChaCha)
+        assert np.array_equal(of(k).standard_normal(1000), drawn[k])
+        for j in range(k):
+            assert abs(np.corrcoef(drawn[k], drawn[j])[0, 1]) < 5 / np.sqrt(1000)
+    seeded = generators_of(np.random.default_rng(3))
+    assert np.array_equal(
+        seeded(5).standard_normal(9), generators_of(np.random.default_rng(3))(5).standard_normal(9)
+    )
+    one = Part(what="x", l1=1.0, l2=1.0, coordinates=8, share=1.0, source="a test")
+    planned = plan({"x": one}, Budget(epsilon=1.0))
+    noises = [Curator(planned, secret_generator()).stream("x", 2) for _ in range(2)]
+    assert not np.array_equal(noises[0](0), noises[1](0))  # type: ignore[misc]
 
 
 def secret_generator_of(key: int) -> np.random.Generator:

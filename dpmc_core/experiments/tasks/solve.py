@@ -14,8 +14,8 @@ import dpmc_core
 from dpmc_core.datasets import user_datasets
 from dpmc_core.errors import DataError
 from dpmc_core.experiments.spec import RunSpec
-from dpmc_core.experiments.tasks.secret import secret_generator
 from dpmc_core.experiments.total import resolved
+from dpmc_core.mechanisms.secret import secret_generator
 
 __all__ = ["noise_source", "solvable", "solve", "versions"]
 

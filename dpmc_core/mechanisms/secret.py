@@ -1,15 +1,17 @@
 """Noise that nobody can draw again: a cryptographic generator with a key from the system."""
 
+import hashlib
 import secrets
+from collections.abc import Callable
 
 import numpy as np
 from randomgen import ChaCha
 
 from dpmc_core.errors import DataError
 
-__all__ = ["secret_generator"]
+__all__ = ["generators_of", "secret_generator"]
 
-_KEY_BITS = 256
+_KEY_BYTES = 32
 
 
 def secret_generator() -> np.random.Generator:
@@ -21,10 +23,28 @@ def secret_generator() -> np.random.Generator:
     system has no source of entropy.
     """
     try:
-        key = secrets.randbits(_KEY_BITS)
+        key = secrets.randbits(8 * _KEY_BYTES)
     except (NotImplementedError, OSError) as error:
         raise DataError(
             f"The operating system gives no random bits ({error}), so secret noise cannot be "
             "drawn; a seed makes a run that can be repeated, for teaching only."
         ) from None
+    return _of_key(key)
+
+
+def generators_of(rng: np.random.Generator) -> Callable[[int], np.random.Generator]:
+    """Independent generators by number, as secret as ``rng``, which is asked once."""
+    if isinstance(rng.bit_generator, ChaCha):
+        key = rng.bytes(_KEY_BYTES)
+
+        def secret(k: int) -> np.random.Generator:
+            digest = hashlib.blake2b(k.to_bytes(8, "little"), key=key, digest_size=_KEY_BYTES)
+            return _of_key(int.from_bytes(digest.digest(), "little"))
+
+        return secret
+    entropy = int(rng.integers(2**63))
+    return lambda k: np.random.default_rng([entropy, k])
+
+
+def _of_key(key: int) -> np.random.Generator:
     return np.random.Generator(ChaCha(key=key, rounds=20))
