@@ -157,7 +157,7 @@ def nmf_objectives(*datasets: tuple[str, int]) -> Callable[[], list[Row]]:
                     }
                     for e in (0.5, 0.9)
                 },
-                "sound, total ε = 10": {
+                "one-shot moment NMF, total ε = 10": {
                     "algorithm": "moment-nmf",
                     "mechanism": "gaussian",
                     "epsilon": 10.0,
