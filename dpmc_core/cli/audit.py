@@ -5,7 +5,9 @@ from typing import Any
 
 from dpmc_core.cli.options import add_parameters, last_of
 from dpmc_core.config import parameters
+from dpmc_core.errors import ParameterError
 from dpmc_core.experiments.tasks.audit import AuditResult, audit_steps
+from dpmc_core.experiments.tasks.audit_outputs import audit_outputs
 from dpmc_core.experiments.tasks.audit_spec import CASES, AuditSpec
 from dpmc_core.wording import three
 
@@ -20,11 +22,19 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--spec", help="an AuditSpec as JSON, as the app exports it; other options change it"
     )
+    parser.add_argument(
+        "--outputs",
+        metavar="FILE",
+        help="a CSV of your own mechanism's outputs: a column 'inside' (1 with the record, 0 "
+        "without), the others released numbers; with --epsilon, --delta (0) and --confidence",
+    )
     add_parameters(parser, parameters(AuditSpec))
 
 
 def run(arguments: argparse.Namespace) -> dict[str, Any]:
     """Run the audit, with progress on standard error."""
+    if arguments.outputs is not None:
+        return _own_outputs(arguments)
     given = AuditSpec.from_json(arguments.spec).as_dict() if arguments.spec is not None else {}
     for name, parameter in parameters(AuditSpec).items():
         text = getattr(arguments, name)
@@ -44,6 +54,32 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
             f"claimed for: one {result.statement.unit}, neighbours: "
             f"{result.statement.neighbours}; {result.statement.how}"
         )
+        print(
+            f"the attacker attributes {100 * bound.accuracy:.1f} of 100 held-out outputs correctly "
+            f"({100 * bound.accuracy_low:.1f} to {100 * bound.accuracy_high:.1f}; 50 is chance)"
+        )
+    return result.summary()
+
+
+def _own_outputs(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Audit a claim on the outputs in a file."""
+    used = ("epsilon", "delta", "confidence")
+    for name in ("spec", *parameters(AuditSpec)):
+        if name not in used and getattr(arguments, name) is not None:
+            allowed = "left out with --outputs, which brings what was released"
+            raise ParameterError(name, getattr(arguments, name), allowed)
+    if arguments.epsilon is None:
+        raise ParameterError("epsilon", None, "given with --outputs: it is the claim")
+    known = parameters(AuditSpec)
+    said = {
+        name: known[name].parse(getattr(arguments, name))
+        for name in used
+        if getattr(arguments, name) is not None
+    }
+    result = audit_outputs(arguments.outputs, **said)
+    if not arguments.json:
+        bound = result.attack.bound
+        print(result.verdict)
         print(
             f"the attacker attributes {100 * bound.accuracy:.1f} of 100 held-out outputs correctly "
             f"({100 * bound.accuracy_low:.1f} to {100 * bound.accuracy_high:.1f}; 50 is chance)"

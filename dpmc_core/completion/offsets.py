@@ -50,8 +50,8 @@ __all__ = [
 ]
 
 # Fixed in advance of any run, in units of the rating scale's width R where they have one. They were
-# chosen on MovieLens
-# 100K and 1M with other splits and seeds than those of the tables shown (docs/moments-once.md).
+# chosen on MovieLens 100K and 1M; docs/moments-once.md says on which splits, a few of them on those
+# of the tables shown.
 DEVIATION_CLIP = 0.25  # R: largest norm of a user's weighted deviations
 OFFSET_SD = 0.1  # R: how far offsets lie from what an item's popularity suggests
 RATING_SD = 0.22  # R: how far a rating lies from what a model says of it
