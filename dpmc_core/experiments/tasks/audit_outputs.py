@@ -35,12 +35,19 @@ class OutputsAudit:
     @property
     def verdict(self) -> str:
         """What the audit shows, in plain words."""
-        bound = self.attack.bound
+        bound, test = self.attack.bound, self.attack.test
+        assert test is not None
         claim = f"ε = {three(self.epsilon)}" + (f", δ = {self.delta:g}" if self.delta else "")
         sure = f"with {100 * bound.confidence:g} % confidence"
-        if self.beaten:
+        if bound.epsilon > self.epsilon:
             return (
                 f"The attack proves ε ≥ {three(bound.epsilon)} {sure}; the claim {claim} is wrong."
+            )
+        if test.exceeded:
+            return (
+                f"The attack finds {three(100 * test.found)} % or more at "
+                f"{three(100 * test.false_alarms)} % false alarms or fewer {sure}, where "
+                f"{three(100 * test.allowed)} % is allowed; the claim {claim} is wrong."
             )
         if not bound.epsilon:
             return f"The attack proves nothing: no evidence against {claim}, and none for it."
