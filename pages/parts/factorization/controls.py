@@ -109,8 +109,9 @@ def data_controls(question: str) -> dict[str, Any]:
             fields["contaminated"] = declared.box("contaminated", "f_spoiled")
         return fields
     with st.expander("Words and documents", key="f-words"):
-        if known.name != "topics":
-            fields["word_list"] = _word_list(known)
+        with controls.place():
+            if known.name != "topics":
+                fields["word_list"] = _word_list(known)
         with controls.place():
             if fields.get("word_list") == "documents":
                 fields["min_documents"] = declared.box("min_documents", "f_min_df")
