@@ -308,7 +308,7 @@ STARTS = {
     "dpmc_core.completion.dpals.solver": {"integers", "standard_normal"},
     "dpmc_core.completion.dpals.power_iteration": {"standard_normal"},
     "dpmc_core.completion.frank_wolfe": {"standard_normal"},
-    "dpmc_core.factorization.moments": {"standard_normal"},
+    "dpmc_core.factorization.public_images": {"standard_normal"},
     "dpmc_core.factorization.step": {"random"},
 }
 NOISE = re.compile(r"dpmc_core\.(mechanisms|.*\.(draw|sample|draw_item_noise)$)")

@@ -11,7 +11,6 @@ from dpmc_core.cli.user_data import add_data, load_user_data
 from dpmc_core.datasets.data import samples_of
 from dpmc_core.errors import ParameterError
 from dpmc_core.experiments import FactorResult, RunSpec, steps
-from dpmc_core.experiments.tasks.factorize import BASELINE
 from dpmc_core.metrics.topics import W2V_WARNING, tc_w2v, top_words
 
 __all__ = ["SUMMARY", "add", "run"]
@@ -77,11 +76,11 @@ def _print(result: FactorResult, summary: dict[str, Any]) -> None:
         if apart - half > 0
         else "not significantly different"
     )
-    print(
-        f"  {BASELINE:<18} {result.baseline:.5f}  {verdict} (difference {apart:+.5f} ± {half:.5f})"
-    )
+    for name, value in result.baselines.items():
+        beside = f"  {verdict} (difference {apart:+.5f} ± {half:.5f})"
+        print(f"  {name:<23} {value:.5f}{beside if name == result.best_baseline else ''}")
     way = (
-        f"; {100 * result.way:.0f} % of the way there from the average"
+        f"; {100 * result.way:.0f} % of the way there from the best baseline"
         if np.isfinite(result.way)
         else ""
     )

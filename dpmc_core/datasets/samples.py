@@ -31,7 +31,9 @@ class Samples:
     (D×N, sparse), ``texts`` the documents themselves where there are any. ``labels`` are classes
     that the data came with. ``truth`` is D×K of the parts or topics that made synthetic data.
     ``notes`` says what was left out and why. ``public_words`` is True where the list of words was
-    fixed before any document was read. ``spoiled`` are the columns that ``contaminate`` hit.
+    fixed before any document was read. ``drawn`` says of images that they are drawings, with sharp
+    edges, and no photographs: public, from the catalogue. ``spoiled`` are the columns that
+    ``contaminate`` hit.
     """
 
     values: Matrix
@@ -45,6 +47,7 @@ class Samples:
     truth: FloatArray | None = None
     notes: tuple[str, ...] = ()
     public_words: bool = False
+    drawn: bool = False
     spoiled: NDArray[np.intp] = field(default_factory=lambda: np.empty(0, dtype=np.intp))
 
     @property
@@ -65,6 +68,7 @@ class Samples:
         labels: tuple[str, ...] = (),
         truth: FloatArray | None = None,
         notes: tuple[str, ...] = (),
+        drawn: bool = False,
     ) -> "Samples":
         """From N images (N×height×width).
 
@@ -104,6 +108,7 @@ class Samples:
             labels=labels,
             truth=truth,
             notes=notes,
+            drawn=drawn,
         )
 
 
@@ -136,12 +141,20 @@ def unit_columns(values: Matrix) -> Matrix:
     says, does not bound them (findings 14).
     """
     if sparse.issparse(values):
-        squares = np.asarray(values.multiply(values).sum(axis=0)).ravel()
+        largest = np.asarray(abs(values).max(axis=0).toarray()).ravel()
+        scaled: sparse.csc_array = sparse.csc_array(values, dtype=np.float64, copy=True)
+        # by the largest first: squares of numbers near the ends of doubles are infinite or 0
+        scaled.data /= np.repeat(np.where(largest > 0, largest, 1.0), np.diff(scaled.indptr))
+        squares = np.asarray(scaled.multiply(scaled).sum(axis=0)).ravel()
         scale = 1 / np.sqrt(np.where(squares > 0, squares, 1.0))
-        return sparse.csc_array(values @ sparse.diags_array(scale))
+        return sparse.csc_array(scaled @ sparse.diags_array(scale))
     dense = np.asarray(values, dtype=np.float64)
+    # by the largest first: squares of what is near the largest double, or of a denormal, are not
+    # finite or 0
+    largest = np.abs(dense).max(axis=0, initial=0.0)
+    dense = dense / np.where(largest > 0, largest, 1.0)
     norms = np.linalg.norm(dense, axis=0)
-    return dense / np.where(norms > 0, norms, 1.0)
+    return np.asarray(dense / np.where(norms > 0, norms, 1.0))
 
 
 def contaminate(

@@ -226,10 +226,12 @@ def _caveats(ledger: Ledger, delta: float, rating_width: float | None) -> tuple[
         ours = {r.unit for r in ledger.releases if r.source.startswith("dpmc_core.")}
         if ours & {"image", "document"}:
             smooth = any("second moment, centred" in r.what for r in ledger.releases)
+            only_mean = {r.what for r in ledger.releases} == {"the sum of all columns"}
             (unit, *_), of_group = sorted(ours), group_epsilon(ledger, _GROUP, delta)
             return (
                 *FACTOR_CAVEATS,
                 *((_CAVEATS["images"]["alike"],) if unit == "image" and smooth else ()),
+                *((_CAVEATS["images"]["few"],) if unit == "image" and only_mean else ()),
                 f"One {unit} is protected, not a person: for somebody in {_GROUP} of them ε is "
                 f"{three(of_group)} at the same δ.",
             )

@@ -4,7 +4,7 @@ Replayed with one unit in and out, against the sensitivities that the ledger sta
 """
 
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pytest
@@ -23,7 +23,8 @@ from dpmc_core.factorization import (
     published_nmf,
 )
 from dpmc_core.factorization.contributions import record_columns
-from dpmc_core.factorization.moments import cosine_basis, frequencies_worth_it
+from dpmc_core.factorization.moments import _evened, frequencies_worth_it
+from dpmc_core.factorization.public_images import cosine_basis, parts_without_data, smooth_shades
 from dpmc_core.factorization.published import paper_sigma
 from dpmc_core.factorization.step import nndsvd
 from dpmc_core.privacy import Ledger, Release, state
@@ -98,12 +99,21 @@ CASES: dict[str, Any] = {
         s, MomentConfig(rank=4, rounds=5, budget=Budget(epsilon=5000.0, family="laplace")), r
     ),
 }
+MEAN_ALONE: dict[str, Any] = {
+    "moments, too little ε for them": lambda s, r: moment_nmf(
+        s, MomentConfig(rank=4, rounds=5, budget=Budget(epsilon=1.0)), r
+    )
+}
+PHOTOGRAPHS = replace(FACES, drawn=False, name="photographs")
 
 
 @pytest.mark.parametrize(
     ("case", "samples"),
-    [(c, s) for c in CASES for s in (FACES, TEXTS) if s.unit == "image" or "outliers" not in c],
-    ids=lambda x: x if isinstance(x, str) else x.unit,
+    [
+        *((c, s) for c in CASES for s in (FACES, TEXTS) if s.unit == "image" or "out" not in c),
+        *((c, PHOTOGRAPHS) for c in CASES | MEAN_ALONE if "moments" in c),
+    ],
+    ids=lambda x: x if isinstance(x, str) else f"{x.unit}s, {x.name}",
 )
 def test_every_release_is_a_sum_over_units_within_its_sensitivity(
     case: str, samples: Samples, monkeypatch: pytest.MonkeyPatch
@@ -115,7 +125,7 @@ def test_every_release_is_a_sum_over_units_within_its_sensitivity(
     def run(keep: np.ndarray) -> tuple[list[tuple[str, np.ndarray, Release]], np.ndarray, Ledger]:
         Replay.given = []
         ledger = Ledger()
-        for step in CASES[case](only(samples, keep), np.random.default_rng(9)):
+        for step in (CASES | MEAN_ALONE)[case](only(samples, keep), np.random.default_rng(9)):
             ledger = ledger.plus(step.releases)
         return Replay.given, step.dictionary, ledger
 
@@ -290,6 +300,70 @@ def test_more_faces_bring_the_true_parts_out() -> None:
         found.append(share_found(samples.truth, step.dictionary))
     assert found[0] < 0.5
     assert found[1] > 0.9
+
+
+def test_faces_beat_the_average_face_however_few() -> None:
+    """A hundred photographs at ε = 1: what little is released is filled up with what is public."""
+    from dpmc_core.datasets.factor_sets import load_samples
+    from dpmc_core.experiments.tasks.factorize import baselines_of
+    from dpmc_core.factorization import fit_coefficients, objective
+
+    faces = load_samples("lfw")
+    average = float(baselines_of(faces, 25)["average column"].mean())
+    for seed in range(5):
+        config = MomentConfig(rank=25, budget=Budget(epsilon=1.0))
+        *_, step = moment_nmf(faces, config, np.random.default_rng(seed))
+        fits = fit_coefficients(faces.values, step.dictionary)
+        assert objective(faces.values, step.dictionary, fits) < 0.65 * average
+
+
+@pytest.mark.parametrize("drawn", [False, True])
+@pytest.mark.parametrize("neighbours", ["add/remove-one", "replace-one"])
+def test_few_photographs_release_their_mean_alone_and_say_so(
+    drawn: bool, neighbours: Literal["add/remove-one", "replace-one"]
+) -> None:
+    faces = replace(cartoon_faces(200, 0), drawn=drawn)
+    said = {}
+    for epsilon in (1.0, 20.0):
+        config = MomentConfig(rank=9, budget=Budget(epsilon=epsilon), neighbours=neighbours)
+        ledger = Ledger()
+        for step in moment_nmf(faces, config, np.random.default_rng(0)):
+            ledger = ledger.plus(step.releases)
+        statement = state(ledger)
+        assert 0.999 * epsilon < statement.epsilon <= epsilon * (1 + 1e-9)
+        assert (step.dictionary.max(axis=0) > 0).all()
+        said[epsilon] = [r.what for r in ledger.releases], " ".join(statement.caveats)
+    assert len(said[20.0][0]) == 3
+    assert "Too few images" not in said[20.0][1]
+    assert len(said[1.0][0]) == (2 if drawn else 1)
+    assert ("Too few images" in said[1.0][1]) != drawn
+
+
+def test_parts_made_without_data_are_always_the_same_and_whole() -> None:
+    first = parts_without_data((12, 10), 9)
+    parts_without_data.cache_clear()
+    np.testing.assert_array_equal(first, parts_without_data((12, 10), 9))
+    assert first.shape == (120, 9)
+    assert first.min() >= 0
+    np.testing.assert_allclose(np.linalg.norm(first, axis=0), 1)
+    shades = smooth_shades((12, 10))
+    assert np.vdot(shades, shades) == pytest.approx(1)
+    # the energy falls with the frequency, along orthogonal directions
+    energy = np.sum(shades**2, axis=0)
+    assert (np.diff(energy) <= 1e-12).all()
+    np.testing.assert_allclose(shades.T @ shades, np.diag(energy), atol=1e-12)
+
+
+def test_evening_is_undone_exactly_and_evens() -> None:
+    rng = np.random.default_rng(1)
+    strengths = np.geomspace(100, 0.01, 20)
+    z = rng.normal(size=(20, 5000)) * np.sqrt(strengths / strengths.sum())[:, None]
+    even, back = _evened(z @ z.T, 0.1, 5000)
+    np.testing.assert_allclose(back @ even, np.eye(20), atol=1e-9)
+    np.testing.assert_allclose(even, even.T, atol=1e-9)
+    spread = np.linalg.eigvalsh(even @ (z @ z.T) @ even)
+    assert spread[-1] / spread[-5] < 0.5 * strengths[0] / strengths[4]
+    assert np.mean(np.sum((even @ z) ** 2, axis=0)) == pytest.approx(1, rel=0.05)
 
 
 def test_packing_keeps_lengths() -> None:

@@ -86,4 +86,4 @@ def cartoon_faces(n: int, seed: int = 0) -> Samples:
         strength = there * rng.uniform(0.5, 1.5, there.shape)
         pixels = table @ strength + rng.exponential(0.02, (SIDE * SIDE, size))
         stack[start : start + size] = pixels.T.reshape(size, SIDE, SIDE)
-    return Samples.of_images(stack, name="Cartoon faces", truth=parts())
+    return Samples.of_images(stack, name="Cartoon faces", truth=parts(), drawn=True)

@@ -14,7 +14,7 @@ from dpmc_core.experiments.run import run
 from dpmc_core.experiments.studies.cells import Cell, overall_epsilon
 from dpmc_core.experiments.studies.result import Point, StudyResult
 from dpmc_core.experiments.studies.spec import MEASURES, StudySpec, cells, seeds_of
-from dpmc_core.experiments.tasks.factorize import FactorResult, baseline_objective, reference
+from dpmc_core.experiments.tasks.factorize import FactorResult, baselines_of, reference
 from dpmc_core.experiments.tasks.solve import versions
 from dpmc_core.metrics.topics import tc_w2v
 
@@ -34,7 +34,8 @@ def study_steps(spec: StudySpec, *, workers: int | None = None) -> Iterator[Stud
     level, runs = math.nan, 0
     if spec.room == "factorization":
         clean = samples_of(spec.base.data, clean=True)
-        baselines = {"average column": [baseline_objective(clean)]}
+        beside = baselines_of(clean, spec.base.algorithm.rank)
+        baselines = {name: [float(errors.mean())] for name, errors in beside.items()}
         level = reference(spec.base.data, spec.base.algorithm.rank)
     for k in range(spec.seeds):
         for n, cell in enumerate(wanted):

@@ -48,8 +48,8 @@ class Point:
 class StudyResult:
     """A study so far: its points in order, and how many of ``total`` runs were made.
 
-    ``baselines`` are their means on the splits of all users (or the average column's
-    objective), ``reference`` is scikit-learn's NMF with the settings' K (NaN for ratings).
+    ``baselines`` are their means on the splits of all users (or the baselines'
+    objectives), ``reference`` is scikit-learn's NMF with the settings' K (NaN for ratings).
     """
 
     spec: StudySpec

@@ -26,14 +26,15 @@ from dpmc_core.experiments.spec import RunSpec
 from dpmc_core.experiments.tasks.solve import solve, versions
 from dpmc_core.factorization import FactorStep, fit_coefficients, objective, sklearn_nmf
 from dpmc_core.factorization.blocks import cross
+from dpmc_core.factorization.public_images import parts_without_data
 from dpmc_core.metrics.factors import column_errors, mean_columns, share_found
 from dpmc_core.metrics.topics import npmi
 from dpmc_core.privacy import Ledger, Statement, state
 
-__all__ = ["FactorMetrics", "FactorResult", "baseline_objective", "factorize_steps", "reference"]
+__all__ = ["FactorMetrics", "FactorResult", "baselines_of", "factorize_steps", "reference"]
 
 FloatArray = NDArray[np.float64]
-BASELINE = "average column"
+AVERAGE, WITHOUT_DATA = "average column", "parts made without data"
 # rounds at most that are measured, spread evenly: fitting coefficients costs as much as a round
 _MEASURED = 40
 _REFERENCE_SAMPLES, _REFERENCE_ROUNDS = 10_000, 50
@@ -68,8 +69,8 @@ class FactorMetrics:
 class FactorResult:
     """A run so far: ``metrics`` per measured round, the ``dictionary`` W (D×K) and the
     ``coefficients`` H (K×N) that suit it best on the clean data, the ``ledger`` of all that its
-    plan holds (``made``: releases so far), the ``baseline`` objective (each column as a multiple of
-    the average), and the ``reference`` (scikit-learn's NMF, not private; NaN until finished).
+    plan holds (``made``: releases so far), the halved squared ``baseline_errors`` of each column by
+    each baseline, and the ``reference`` (scikit-learn's NMF, not private; NaN until finished).
     ``outliers`` holds the columns ``shown`` of R, None without outliers, and ``corrupted_values``
     those columns as the algorithm saw them (spoiled ones first). ``samples`` is the data as given,
     without its values where they are spoiled: those would be another D×N. ``finished`` is False
@@ -87,7 +88,7 @@ class FactorResult:
     corrupted_values: FloatArray
     ledger: Ledger
     made: int
-    baseline: float
+    baseline_errors: dict[str, FloatArray]
     reference: float
     seconds: float
     versions: dict[str, str]
@@ -117,10 +118,25 @@ class FactorResult:
     truth = None
 
     @property
-    def way(self) -> float:
-        """How far from the baseline to the reference.
+    def baselines(self) -> dict[str, float]:
+        """The objective of each baseline."""
+        return {name: float(errors.mean()) for name, errors in self.baseline_errors.items()}
 
-        0 is no better than the average column, 1 as good as scikit-learn's NMF; NaN until finished,
+    @property
+    def best_baseline(self) -> str:
+        """The name of the baseline with the least objective."""
+        return min(self.baselines.items(), key=lambda item: item[1])[0]
+
+    @property
+    def baseline(self) -> float:
+        """The objective of the best baseline."""
+        return self.baselines[self.best_baseline]
+
+    @property
+    def way(self) -> float:
+        """How far from the best baseline to the reference.
+
+        0 is no better than that baseline, 1 as good as scikit-learn's NMF; NaN until finished,
         and where the two are too near to tell (K = 1).
         """
         gap = self.baseline - self.reference
@@ -132,14 +148,12 @@ class FactorResult:
 
     @cached_property
     def against_baseline(self) -> tuple[float, float]:
-        """This objective minus the baseline's, and half of the 95 % interval of that difference.
+        """This objective minus the best baseline's, and half of the 95 % interval of that.
 
         Paired, over the choice of columns.
         """
         mine = column_errors(self.clean.values, self.dictionary, self.coefficients) ** 2 / 2
-        mean = mean_columns(self.clean.values)
-        along = np.asarray(self.clean.values.T @ mean)
-        apart = mine - (1 - along**2) / 2  # columns have length 1
+        apart = mine - self.baseline_errors[self.best_baseline]
         return float(apart.mean()), float(1.96 * apart.std(ddof=1) / apart.size**0.5)
 
     @cached_property
@@ -160,8 +174,12 @@ class FactorResult:
             "objective": self.final.objective,
             "objective_half_width_95": self.final.half_width,
             "own_objective": self.final.own_objective,
-            "baselines": {BASELINE: self.baseline},
-            "against_baseline": {"difference": apart, "half_width_95": half},
+            "baselines": self.baselines,
+            "against_baseline": {
+                "name": self.best_baseline,
+                "difference": apart,
+                "half_width_95": half,
+            },
             "reference": {"scikit-learn NMF": self.reference},
             "way": self.way,
             "found": self.final.found,
@@ -179,13 +197,19 @@ class FactorResult:
         }
 
 
-def baseline_objective(clean: Samples) -> float:
-    """The objective of the baseline.
+def baselines_of(clean: Samples, rank: int) -> dict[str, FloatArray]:
+    """Half of the squared error of each column (N,), by each baseline.
 
-    Every column (of length 1) as the multiple of the average column that suits it best.
+    Every column (of length 1) as the multiple of the average column that suits it best; images also
+    by ``rank`` parts that no image had a say in.
     """
     along = np.asarray(clean.values.T @ mean_columns(clean.values))
-    return float(np.mean(1 - along**2) / 2)
+    found = {AVERAGE: (1 - along**2) / 2}
+    if clean.shape is not None:
+        parts = parts_without_data(clean.shape, rank)
+        fits = fit_coefficients(clean.values, parts, _LAST_SWEEPS)
+        found[WITHOUT_DATA] = column_errors(clean.values, parts, fits) ** 2 / 2
+    return found
 
 
 def reference(data: SampleData, rank: int) -> float:
@@ -231,7 +255,7 @@ def factorize_steps(
     own = samples is None
     clean = samples_of(spec.data, clean=True) if samples is None else samples
     given = samples_of(spec.data) if samples is None else samples
-    baseline = baseline_objective(clean)
+    beside = baselines_of(clean, spec.algorithm.rank)
     length = spec.length
     every = -(-length // _MEASURED)
     shown = _columns_to_show(given)
@@ -265,7 +289,7 @@ def factorize_steps(
             corrupted_values=seen,
             ledger=ledger.plus(step.rest),
             made=ledger.draws,
-            baseline=baseline,
+            baseline_errors=beside,
             reference=reference(spec.data, spec.algorithm.rank)
             if last and own and compare
             else float("nan"),

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
 from dpmc_core.experiments import FactorResult
-from dpmc_core.experiments.tasks.factorize import BASELINE
 from dpmc_core.metrics.factors import match_parts
 from dpmc_core.metrics.topics import top_words
 from pages.parts.ui import figure_cache as drawn_once
@@ -155,7 +154,7 @@ def topic_bars(item: Learned, first: int, count: int, words: int = 8) -> Drawn:
 def objective_curves(items: Sequence[Learned]) -> Drawn:
     """Objective per round of each result.
 
-    At its end 95 % over the choice of images or documents. The average column and scikit-learn's
+    At its end 95 % over the choice of images or documents. Baselines and scikit-learn's
     NMF as horizontal lines.
     """
     unit = items[0].result.clean.unit
@@ -200,7 +199,7 @@ def objective_curves(items: Sequence[Learned]) -> Drawn:
         ]
     first = items[0].result
     for name, value in (
-        (f"{BASELINE} (baseline)", first.baseline),
+        *((f"{name} (baseline)", value) for name, value in first.baselines.items()),
         ("scikit-learn's NMF", first.reference),
     ):
         if math.isfinite(value):

@@ -27,11 +27,11 @@ def factor_sentences(result: StudyResult) -> list[str]:
             )
             if won is not None:
                 out.append(
-                    f"**{name}** beats the average from ε = {three(by_name[name][won].x)} on "
+                    f"**{name}** beats the best baseline from ε = {three(by_name[name][won].x)} on "
                     "(paired over seeds, 95 %)."
                 )
             elif all(len(p.baseline) > 1 for p in by_name[name]):
-                out.append(f"**{name}** is not shown to beat the average at any of these ε.")
+                out.append(f"**{name}** is not shown to beat the best baseline at any of these ε.")
         shared = [
             (a, b) for a, b in zip(by_name[moment], by_name[sound], strict=False) if a.x == b.x
         ]

@@ -14,7 +14,6 @@ from plotly.subplots import make_subplots
 
 from dpmc_core.experiments.studies.result import StudyResult
 from dpmc_core.experiments.studies.spec import MEASURES
-from dpmc_core.experiments.tasks.factorize import BASELINE
 from dpmc_core.paths import RESULTS
 from dpmc_core.wording import three
 from pages.parts.factorization.charts import LOOKS
@@ -101,7 +100,7 @@ def factor_curves(result: StudyResult) -> Drawn:
                 for p in seen
             ]
         if measure == "objective":
-            lines = [(f"{BASELINE} (baseline)", result.baselines[BASELINE])]
+            lines = [(f"{name} (baseline)", value) for name, value in result.baselines.items()]
             lines += (
                 [("scikit-learn's NMF", result.reference)]
                 if result.spec.kind not in ("parts", "people")
@@ -193,8 +192,9 @@ def factor_study_result(result: StudyResult, example: bool = False) -> None:
         ""
         if result.spec.kind in ("people", "parts")
         else (
-            " The average column, the baseline, has an objective of "
-            f"{three(result.baselines[BASELINE])}, scikit-learn's NMF {three(result.reference)}."
+            " Baselines: "
+            + ", ".join(f"{name} {three(value)}" for name, value in result.baselines.items())
+            + f"; scikit-learn's NMF {three(result.reference)}."
         )
     )
     st.caption(

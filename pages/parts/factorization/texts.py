@@ -16,22 +16,19 @@ __all__ = ["baseline_sentence", "notice_factors"]
 
 
 def baseline_sentence(item: Learned) -> str:
-    """Whether a dictionary beats the average, by the paired difference over images or documents."""
+    """Whether a dictionary beats the best baseline, paired over images or documents."""
     result = item.result
     apart, half = result.against_baseline
-    unit = result.clean.unit
+    unit, beside = result.clean.unit, f"the best baseline, {result.best_baseline},"
     if abs(apart) <= half:
-        return (
-            f"**{item.name}** is not significantly different from the baseline, the "
-            f"average {unit}, by these {unit}s."
-        )
+        return f"**{item.name}** is not significantly different from {beside} by these {unit}s."
     verdict = "beats" if apart < 0 else "**loses to**"
     way = (
         ""
         if math.isnan(result.way) or apart > 0
         else f": {100 * result.way:.0f} % of the way from there to scikit-learn's NMF"
     )
-    return f"**{item.name}** {verdict} the average {unit} by {three(abs(apart))} ± {half:.2g}{way}."
+    return f"**{item.name}** {verdict} {beside} by {three(abs(apart))} ± {half:.2g}{way}."
 
 
 def notice_factors(items: Sequence[Learned]) -> list[str]:
@@ -59,9 +56,16 @@ def notice_factors(items: Sequence[Learned]) -> list[str]:
     if moment is not None and moment.result.statement.private and not moment.result.way >= 0.8:
         clean = moment.result.clean
         unit = clean.unit
+        alone = len(moment.result.ledger.releases) == 1
         out.append(
-            f"Privacy needs many: {len(clean):,} {unit}s are few for this ε. Try a larger ε, or "
-            "made data with a larger N (*Does more data help?*)."
+            f"Privacy needs many: {len(clean):,} {unit}s are few for this ε. "
+            + (
+                "Only their average was released; how they vary is taken to be as in any "
+                "photograph. "
+                if alone
+                else ""
+            )
+            + "Try a larger ε, or made data with a larger N (*Does more data help?*)."
         )
     plain, robust = by_name.get("nmf"), by_name.get("robust-nmf")
     if plain is not None and robust is not None:

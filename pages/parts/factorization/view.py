@@ -229,7 +229,7 @@ def _account(item: Learned) -> None:
         apart, half = result.against_baseline
         lines = [
             f"± {result.final.half_width:.2g} (95 %)",
-            f"against the average: {apart:+.4f} ± {half:.2g}",
+            f"against {result.best_baseline}: {apart:+.4f} ± {half:.2g}",
         ]
         if math.isfinite(result.way) and apart < 0:
             lines.append(f"{100 * result.way:.0f} % of the way to scikit-learn's NMF")
