@@ -78,14 +78,20 @@ def versus_sklearn() -> None:
 
 
 def sound() -> None:
-    """Private forms on CBCL over five seeds."""
-    base = RunSpec.of(dataset="cbcl", rank=50)
-    mean = run(base, compare=False)
-    print(
-        f"average {mean.baseline:.4f}, NMF {mean.final.objective:.4f}, scikit-learn "
-        f"{reference(base.data, 50):.4f}"
-    )
-    for algorithm, parts in (("moment-nmf", 50), ("private-nmf", 20)):
+    """Private forms on CBCL, Extended Yale B and LFW over five seeds."""
+    for name, rank in (("cbcl", 50), ("yaleb", 38), ("lfw", 25)):
+        base = RunSpec.of(dataset=name, rank=rank)
+        plain = run(base, compare=False)
+        print(
+            f"{name}, K = {rank}: NMF {plain.final.objective:.4f}, scikit-learn "
+            f"{reference(base.data, rank):.4f}, "
+            + ", ".join(f"{title} {value:.4f}" for title, value in plain.baselines.items())
+        )
+        _private_forms(base, [("moment-nmf", rank), ("private-nmf", 20)])
+
+
+def _private_forms(base: RunSpec, algorithms: list[tuple[str, int]]) -> None:
+    for algorithm, parts in algorithms:
         for family in ("gaussian", "laplace", "huber"):
             line = []
             for epsilon in (1.0, 5.0, 10.0, 50.0):
