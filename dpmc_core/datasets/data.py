@@ -29,13 +29,17 @@ def ratings_of(data: RatingsData) -> Ratings:
 
 
 def split_of(data: RatingsData, seed: int) -> Split:
-    """Training and held-out ratings: the published split, or a random one by ``seed``."""
+    """Training and held-out ratings: the published split, or a random one by ``seed``.
+
+    Own ratings are held out each alone: which they are is not public, as it is of sets whose split
+    anybody can make.
+    """
     if data.split != "random":
         return _published(data.dataset)
     if user_datasets.is_own(data.dataset):
         return user_datasets.find(data.dataset).kept(
             ("split", data.test_fraction, seed),
-            lambda: random_split(_own(data), data.test_fraction, seed),
+            lambda: random_split(_own(data), data.test_fraction, seed, each_alone=True),
         )
     return _split(_whole(data), data.test_fraction, seed)
 
@@ -48,7 +52,7 @@ def user_split_of(data: RatingsData, seed: int) -> UserSplit:
     if user_datasets.is_own(data.dataset):
         return user_datasets.find(data.dataset).kept(
             ("users", data.test_fraction, seed),
-            lambda: user_split(_own(data), data.test_fraction, seed),
+            lambda: user_split(_own(data), data.test_fraction, seed, each_alone=True),
         )
     return _user_split(_whole(data), data.test_fraction, seed)
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dpmc_core import limits
-from dpmc_core.datasets.ratings import Ratings
+from dpmc_core.datasets.ratings import Ratings, chances
 from dpmc_core.errors import DataError
 
 __all__ = ["UserSplit", "likes", "user_split"]
@@ -50,9 +50,14 @@ def likes(ratings: Ratings) -> Ratings:
     return replace(liked, values=np.ones(len(liked)), low=-1.0, high=1.0, truth=None)
 
 
-def user_split(ratings: Ratings, fraction: float, seed: int) -> UserSplit:
+def user_split(
+    ratings: Ratings, fraction: float, seed: int, *, each_alone: bool = False
+) -> UserSplit:
     """Hold out a ``fraction`` of the users who liked at least five items, and part each one's likes
     80/20 into query and target.
+
+    With ``each_alone`` each user is held out with that probability, by their own ``chances`` (see
+    ``random_split``).
 
     Raises ``DataError`` when nobody can be held out, or nobody is left.
     """
@@ -68,17 +73,25 @@ def user_split(ratings: Ratings, fraction: float, seed: int) -> UserSplit:
     rng = np.random.default_rng(np.random.SeedSequence([seed, 0x05E2]))
     held = np.zeros(liked.n_users, dtype=bool)
     most = able.size - (able.size == np.count_nonzero(counts))
-    held[rng.permutation(able)[: min(max(1, int(able.size * fraction)), most)]] = True
-    order = rng.permutation(len(liked))
+    if each_alone:
+        mine = chances(liked, seed, of_users=True)[able]
+        wanted = min(max(1, np.count_nonzero(mine < fraction)), most)
+        held[able[np.argsort(mine)[:wanted]]] = True
+        order = np.argsort(chances(liked, seed))
+    else:
+        held[rng.permutation(able)[: min(max(1, int(able.size * fraction)), most)]] = True
+        order = rng.permutation(len(liked))
     order = order[np.argsort(liked.users[order], kind="stable")]
     place = np.arange(len(liked)) - np.repeat(np.r_[0, np.cumsum(counts)[:-1]], counts)
     seen = np.zeros(len(liked), dtype=bool)
     seen[order] = place < np.floor(QUERY * counts)[liked.users[order]]
-    mine = held[liked.users]
+    theirs = held[liked.users]
     how = (
         f"{np.count_nonzero(held):,} of {able.size:,} users with {FEWEST} likes or more held "
         f"out (of {np.count_nonzero(counts):,} with any), seed {seed}; {QUERY:.0%} of their "
         f"likes (ratings from {ratings.low + LIKED * (ratings.high - ratings.low):g}) are known "
         "when they are served"
     )
-    return UserSplit(liked.take(~mine), liked.take(mine & seen), liked.take(mine & ~seen), how)
+    return UserSplit(
+        liked.take(~theirs), liked.take(theirs & seen), liked.take(theirs & ~seen), how
+    )

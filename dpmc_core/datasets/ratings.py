@@ -5,6 +5,7 @@ of synthetic data, and splits. Does not live here: files (``loaders``), download
 generation (``synthetic``).
 """
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -17,7 +18,7 @@ from dpmc_core.errors import DataError
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int32]
 
-__all__ = ["Ratings", "Split", "Truth", "random_split"]
+__all__ = ["Ratings", "Split", "Truth", "chances", "random_split"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -167,9 +168,48 @@ class Split:
     how: str
 
 
-def random_split(ratings: Ratings, test_fraction: float, seed: int) -> Split:
+def chances(ratings: Ratings, seed: int, *, of_users: bool = False) -> FloatArray:
+    """A number in [0, 1) for each rating (n,), or ``of_users`` for each user (n_users,), that looks
+    uniform and depends on nothing but its user's and item's labels and ``seed``.
+    """
+    who = _hashes(ratings.n_users, ratings.user_labels, f"user {seed}")
+    if of_users:
+        return who / 2.0**64
+    what = _hashes(ratings.n_items, ratings.item_labels, f"item {seed}")
+    # multiplied, so that neither a user nor an item has one chance for all; then mixed (Stafford)
+    mixed = who[ratings.users] * (what[ratings.items] | np.uint64(1))
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
+    return (mixed ^ (mixed >> np.uint64(31))) / 2.0**64
+
+
+def _hashes(count: int, labels: Sequence[str], purpose: str) -> NDArray[np.uint64]:
+    """64 bits of each of ``count`` labels (or numbers, where there are none)."""
+    key = hashlib.blake2b(purpose.encode()).digest()
+    named = (labels[k] if k < len(labels) else f"{k}" for k in range(count))
+    return np.array(
+        [
+            int.from_bytes(
+                hashlib.blake2b(
+                    label.encode("utf-8", "surrogatepass"), key=key, digest_size=8
+                ).digest(),
+                "little",
+            )
+            for label in named
+        ],
+        dtype=np.uint64,
+    )
+
+
+def random_split(
+    ratings: Ratings, test_fraction: float, seed: int, *, each_alone: bool = False
+) -> Split:
     """Hold out ⌊n·fraction⌋ ratings (at least one, and one stays) chosen uniformly without
     replacement.
+
+    With ``each_alone`` each is held out with that probability instead, by its own ``chances``: who
+    leaves takes nobody else's ratings from one side to the other. A guarantee for one user needs
+    that, where which ratings are held out is not public.
 
     Raises ``DataError`` when there are fewer than two ratings.
     """
@@ -180,10 +220,13 @@ def random_split(ratings: Ratings, test_fraction: float, seed: int) -> Split:
             f"{ratings.name}: one rating cannot be split into training and test; at least two "
             "are needed."
         )
-    order = np.random.default_rng(np.random.SeedSequence([seed, 0x5917])).permutation(n)
-    n_test = min(max(1, int(n * fraction)), n - 1)
-    test = np.zeros(n, dtype=bool)
-    test[order[:n_test]] = True
+    if each_alone:
+        chance = chances(ratings, seed)
+        test = chance < min(max(fraction, float(chance.min()) + 1e-15), float(chance.max()))
+    else:
+        order = np.random.default_rng(np.random.SeedSequence([seed, 0x5917])).permutation(n)
+        test = np.zeros(n, dtype=bool)
+        test[order[: min(max(1, int(n * fraction)), n - 1)]] = True
     return Split(
         ratings.take(~test),
         ratings.take(test),

@@ -10,10 +10,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from dpmc_core.completion import moments as moments_module
 from dpmc_core.completion import recommending as recommending_module
-from dpmc_core.completion.common.step import Step
+from dpmc_core.completion.common.step import FactorModel, Step
 from dpmc_core.completion.dpals import solver as dpals_module
 from dpmc_core.completion.dpals.plan import dpals_plan
 from dpmc_core.completion.dpals.preprocessing import first_k, lottery, weights_of
@@ -125,6 +127,7 @@ class Tape:
     exact: list[tuple[str, np.ndarray]] = field(default_factory=list)
     noisy: list[np.ndarray] = field(default_factory=list)
     made: list[Release] = field(default_factory=list)
+    last: FactorModel | None = None
 
 
 def run(
@@ -168,6 +171,7 @@ def run(
         patch.setattr(dpals_module._Rounds, "released", released)
         for step in solver(ratings, np.random.default_rng(1)):
             tape.made += step.releases
+            tape.last = step.model
     return tape
 
 
@@ -392,6 +396,56 @@ def test_a_rating_outside_the_clip_counts_as_one_at_its_edge() -> None:
             for v in (wild, edge)
         ]
         assert np.array_equal(models[0][-1], models[1][-1])
+
+
+RATINGS = st.one_of(
+    st.floats(1, 5), st.sampled_from([1.7e308, -1.7e308, 5e-324, -0.0, 1.0, 5.0, 41.0, 1e9])
+)
+
+
+@pytest.mark.parametrize("family", ["gaussian", "laplace"])
+@pytest.mark.parametrize("name", solvers("gaussian"))
+@settings(max_examples=15)
+@given(
+    user=st.integers(0, USERS - 2),
+    rows=st.tuples(*[st.dictionaries(st.integers(0, ITEMS - 1), RATINGS)] * 2),
+    seed=st.integers(0, 3),
+)
+def test_whatever_one_user_says_nothing_else_moves(
+    name: str, family: str, user: int, rows: tuple[dict[int, float], ...], seed: int
+) -> None:
+    """A user with any row of ratings, no row, and another row: with the released numbers held
+    fixed, what goes into each release moves by at most its sensitivity from no row to any (so by
+    twice that from row to row), and nobody else's part of the model moves at all.
+    """
+    others = table(seed).take(table(seed).users != user)
+    solver = solvers(family)[name]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(moments_module, "WORTH_IT", 0.0)
+        patch.setattr(recommending_module, "WORTH_IT", 0.0)
+        first = run(patch, solver, others, None)
+        planned = {release.what: release for release in first.made}
+        for row in rows:
+            with_row = replace(
+                others,
+                users=np.append(others.users, np.full(len(row), user, np.int32)).astype(np.int32),
+                items=np.append(others.items, np.array(list(row), np.int32)).astype(np.int32),
+                values=np.append(others.values, np.array(list(row.values()), float)),
+            )
+            again = run(patch, solver, with_row, first)
+            assert [what for what, _ in again.exact] == [what for what, _ in first.exact]
+            for (what, a), (_, b) in zip(first.exact, again.exact, strict=True):
+                (release,) = (planned[n] for n in NAMES[what].split("|") if n in planned)
+                assert np.abs(b - a).sum() <= release.l1_sensitivity * (1 + 1e-9) + 1e-12, what
+                assert np.linalg.norm(b - a) <= release.l2_sensitivity * (1 + 1e-9) + 1e-12, what
+            assert first.last is not None
+            assert again.last is not None
+            np.testing.assert_array_equal(first.last.item_factors, again.last.item_factors)
+            everybody_else = np.delete(np.arange(USERS), user)
+            for k in everybody_else:
+                np.testing.assert_allclose(
+                    first.last.user_factors[k], again.last.user_factors[k], rtol=0, atol=1e-12
+                )
 
 
 def test_nobody_and_nothing_rated() -> None:

@@ -8,9 +8,12 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from scipy import sparse
 
-from dpmc_core.datasets.samples import Samples, contaminate
+from dpmc_core.datasets.samples import Samples, contaminate, unit_columns
 from dpmc_core.datasets.synthetic.cartoons import cartoon_faces
 from dpmc_core.datasets.synthetic.topics import topic_documents
 from dpmc_core.errors import DataError, ParameterError
@@ -149,6 +152,45 @@ def test_every_release_is_a_sum_over_units_within_its_sensitivity(
             longest[name] = max(longest[name], moved / release.l2_sensitivity)
     # each bound is reached, so none is of something else than what is released
     assert all(ratio > (0.5 if "outliers" in case else 0.9) for ratio in longest.values()), longest
+
+
+PIXELS = st.one_of(st.floats(0, 1), st.sampled_from([0.0, 5e-324, 1e-310, 1.7e308, 1e200, 255.0]))
+
+
+@pytest.mark.parametrize("case", CASES | MEAN_ALONE)
+@settings(max_examples=6)
+@given(
+    pictures=st.tuples(*[arrays(np.float64, FACES.dimension, elements=PIXELS)] * 2),
+    alice=st.integers(0, len(FACES) - 1),
+)
+def test_whatever_one_picture_shows_nothing_else_moves(
+    case: str, pictures: tuple[np.ndarray, ...], alice: int
+) -> None:
+    """A place empty, and with any picture in it: each release moves by no more than it claims, and
+    with the released numbers held fixed the parts do not move at all.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        for module in ("corrected", "moments"):
+            patch.setattr(f"dpmc_core.factorization.{module}.Curator", Replay)
+        Replay.script = []
+        empty = np.ones(len(FACES))
+        empty[alice] = 0
+        seen = []
+        for picture in (np.zeros(FACES.dimension), *pictures):
+            values = np.array(only(PHOTOGRAPHS, empty).values)
+            values[:, alice] = unit_columns(picture[:, None])[:, 0]
+            Replay.given = []
+            *_, step = (CASES | MEAN_ALONE)[case](
+                replace(PHOTOGRAPHS, values=values), np.random.default_rng(9)
+            )
+            seen.append((Replay.given, step.dictionary))
+    (before, dictionary), *others = seen
+    for after, same in others:
+        np.testing.assert_array_equal(dictionary, same)
+        for (name, a, release), (_, b, _) in zip(before, after, strict=True):
+            moved = (b - a).ravel()
+            assert np.linalg.norm(moved) <= release.l2_sensitivity * (1 + 1e-9) + 1e-12, name
+            assert np.abs(moved).sum() <= release.l1_sensitivity * (1 + 1e-9) + 1e-12, name
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 5.0])

@@ -8,6 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpmc_core.datasets import own, user_datasets
+from dpmc_core.datasets.configs import RatingsData
+from dpmc_core.datasets.data import split_of, user_split_of
+from dpmc_core.datasets.ratings import Ratings, chances, random_split
+from dpmc_core.datasets.synthetic.ratings import skewed
 from dpmc_core.datasets.text import LANGUAGES, TextFilter, lee_file, public_words, samples_of_texts
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.experiments import RunSpec, run
@@ -68,6 +72,68 @@ def test_a_document_less_changes_no_word_and_no_shape(algorithm: str, gone: int)
         released = [(s.dictionary.shape, s.releases, s.rest) for s in steps]
         seen.append((samples.words, len(samples), released))
     assert seen[0] == seen[1]
+
+
+def _of(part: Ratings) -> set[tuple[str, str]]:
+    return {
+        (part.user_labels[user], part.item_labels[item])
+        for user, item in zip(part.users, part.items, strict=True)
+    }
+
+
+@pytest.mark.parametrize("kind", ["ratings", "likes"])
+@settings(max_examples=5)
+@given(gone=st.integers(0, 39), seed=st.integers(0, 2**32))
+def test_leaving_changes_nobody_elses_side_of_the_split(kind: str, gone: int, seed: int) -> None:
+    """Of own data: which ratings are held out is drawn for each alone, so that one user less is one
+    user less in training too, not everybody's ratings shuffled anew.
+    """
+    rng, name = np.random.default_rng(1), f"reader {gone}"
+    lines = [
+        f"reader {user},book {item},{rng.choice([1, 4, 5, 5])}"
+        for user in range(40)
+        for item in rng.choice(30, 12, replace=False)
+    ]
+    parts = []
+    for kept in (lines, [line for line in lines if line.split(",")[0] != name]):
+        data = "\n".join(["reader,book,stars", *kept]).encode()
+        mine = own.read("ratings", "a.csv", data, name="own-ratings-0123456789abcdef")
+        with user_datasets.using(mine):
+            chosen = RunSpec.of(dataset=mine.name, test_fraction=0.25).data
+            assert isinstance(chosen, RatingsData)
+            if kind == "ratings":
+                split = split_of(chosen, seed)
+                parts.append((_of(split.train), _of(split.test)))
+            else:
+                likes = user_split_of(chosen, seed)
+                parts.append((_of(likes.train), _of(likes.query) | _of(likes.target)))
+    (train, held), (train_less, held_less) = parts
+    assert train_less == {pair for pair in train if pair[0] != name}
+    assert held_less == {pair for pair in held if pair[0] != name}
+
+
+def test_chances_are_uniform_and_apart() -> None:
+    """Held out: as many as asked for, of every user and item; each within 5 standard deviations."""
+    ratings = skewed(400, 100, 20_000, seed=2)
+    for seed in range(5):
+        test = random_split(ratings, 0.3, seed, each_alone=True).test
+        assert abs(len(test) - 6000) < 5 * (20_000 * 0.3 * 0.7) ** 0.5
+        for ids, own_test in ((ratings.users, test.users), (ratings.items, test.items)):
+            n, k = np.bincount(ids), np.bincount(own_test, minlength=ids.max() + 1)
+            apart = (k - 0.3 * n) / np.sqrt(np.maximum(n, 1) * 0.21)
+            # of at most 500 normal numbers none is beyond 5, and their squares have mean 1
+            assert np.abs(apart).max() < 5.5
+            assert abs(float(np.mean(apart[n > 0] ** 2)) - 1) < 5 * (2 / np.sum(n > 0)) ** 0.5
+    mine, other = (chances(ratings, seed) for seed in (0, 1))
+    assert abs(np.corrcoef(mine, other)[0, 1]) < 5 / 20_000**0.5
+
+
+@pytest.mark.parametrize("fraction", [0.01, 0.9])
+def test_few_ratings_still_have_two_sides(fraction: float) -> None:
+    two = Ratings.checked(np.array([0, 1]), np.array([0, 0]), np.array([1.0, 5.0]), low=1, high=5)
+    for seed in range(20):
+        split = random_split(two, fraction, seed, each_alone=True)
+        assert (len(split.train), len(split.test)) == (1, 1)
 
 
 def test_words_of_the_documents_do_tell_and_the_statement_says_so() -> None:
