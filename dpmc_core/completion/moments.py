@@ -85,6 +85,9 @@ PROFILE_SD = (
     0.1,
 )  # spread over users of: mean (in R/4), slope on offsets, slope on log-popularity (in R/4)
 CORATING_RANK = 20
+# longest factor of an item, in widths of the scale: residuals spread over users by half a width at
+# most, and where noise leaves next to no co-rating weight a quotient would be any number
+LONGEST = 0.25
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -229,8 +232,10 @@ def _release_factors(
     spread = _spread(together, curator.std("together"))
     moved = _released(curator, "tastes", users, columns, tastes, ratings.n_users, kept, size)
     vectors, strengths = shrink(moved, curator.std("tastes"), rank)
+    found = vectors * np.sqrt(strengths) / spread[:, None]
+    length, longest = np.linalg.norm(found, axis=1), LONGEST * (ratings.high - ratings.low)
     factors = np.zeros((ratings.n_items, len(strengths)))
-    factors[best[:kept]] = vectors * np.sqrt(strengths) / spread[:, None]
+    factors[best[:kept]] = found * (longest / np.maximum(length, longest))[:, None]
     return factors
 
 

@@ -73,9 +73,12 @@ class Part:
     ``share`` of the budget.
 
     The noise's standard deviation is proportional to sensitivity/√(share/count): with Gaussian
-    noise a share is the part of Σ(Δ/σ)² that it spends. Sensitivities are for one unit added or
-    removed, derived at ``source``. ``apart``: the terms of two units have no negative inner
-    product, so that one replaced by another moves the sum by √2·``l2`` at most.
+    noise a share is the part of Σ(Δ/σ)² that it spends. The sensitivity that counts is that in the
+    norm ``bounded_in`` (1 or 2; None: the noise's), in which a unit's term is bounded first-hand:
+    the other one only follows from the number of coordinates, and says little about the cost.
+    Sensitivities are for one unit added or removed, derived at ``source``. ``apart``: the terms of
+    two units have no negative inner product, so that one replaced by another moves the sum by
+    √2·``l2`` at most.
     """
 
     what: str
@@ -88,10 +91,11 @@ class Part:
     unit: Unit = "user"
     neighbours: Neighbours = "add/remove-one"
     apart: bool = False
+    bounded_in: int | None = None
 
     def release(self, budget: Budget, factor: float = 1.0) -> Release:
         """The release, its noise ``factor`` times the sensitivity over √(share/count)."""
-        shift = self.l2 if budget.norm == 2 else self.l1
+        shift = self.l2 if (self.bounded_in or budget.norm) == 2 else self.l1
         return Release(
             what=self.what,
             mechanism=budget.noise(factor * shift / math.sqrt(self.share / self.count)),
@@ -130,16 +134,8 @@ def _replaced(part: Part) -> Part:
 @lru_cache(maxsize=256)
 def _planned(parts: tuple[Part, ...], budget: Budget, fixed: Ledger) -> Ledger:
     relative = Ledger(tuple(part.release(budget) for part in parts))
-    exact = (
-        budget.family == "gaussian"
-    )  # other noise is counted on a coarser grid: a second instead of ten, still on the safe side
     return least_noise(
-        relative,
-        budget.epsilon,
-        budget.delta,
-        tolerance=1e-6 if exact else 1e-3,
-        coarse=not exact,
-        fixed=fixed if fixed.private else None,
+        relative, budget.epsilon, budget.delta, fixed=fixed if fixed.private else None
     )
 
 

@@ -93,6 +93,7 @@ def sum_part(
         count=count,
         unit=unit,
         apart=non_negative,
+        bounded_in=norm,
     )
 
 
@@ -111,7 +112,9 @@ def second_moment_part(what: str, *, clip: float, norm: int, size: int, share: f
         "dpmc_core.privacy.moments: strict upper triangle of z zᵀ with "
         f"‖z‖{'₁' if norm == 1 else '₂'} ≤ {clip:g}"
     )
-    return Part(what=what, l1=l1, l2=l2, coordinates=triangle, share=share, source=source)
+    return Part(
+        what=what, l1=l1, l2=l2, coordinates=triangle, share=share, source=source, bounded_in=norm
+    )
 
 
 def whole_moment_part(
@@ -133,6 +136,7 @@ def whole_moment_part(
         count=count,
         unit=unit,
         apart=True,
+        bounded_in=2,
     )
 
 
@@ -161,6 +165,7 @@ def product_part(
         count=count,
         unit=unit,
         apart=non_negative,
+        bounded_in=2,
     )
 
 

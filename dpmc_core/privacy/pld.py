@@ -149,9 +149,9 @@ def pld_epsilon(ledger: Ledger, delta: float, points: int = FINE) -> float:
     Raises ``NotApplicable`` for noise that has no distribution here (staircase) or ``delta`` too
     small for Fourier sums.
     """
-    return float(
-        _distribution(ledger, points).get_epsilon_for_delta(delta - _reserved_delta(ledger, delta))
-    )
+    spare = _reserved_delta(ledger, delta)
+    with np.errstate(over="ignore"):  # a quotient beyond e^709 is ∞, and so is ε then
+        return float(_distribution(ledger, points).get_epsilon_for_delta(delta - spare))
 
 
 def pld_delta(ledger: Ledger, epsilon: float, points: int = FINE) -> float:

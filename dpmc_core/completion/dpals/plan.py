@@ -268,6 +268,7 @@ def dpals_plan(ratings: Ratings, config: DPALSConfig) -> dict[str, Release] | No
             share=left * GLOBAL_SHARE,
             count=config.iterations,
             source="dpmc_core.completion.dpals.solver: one vector of norm Γ_u",
+            bounded_in=2,
         )
     left -= sum(part.share for part in parts.values())
     for_gram = 1 / (1 + config.gram_ratio**2)
@@ -286,6 +287,7 @@ def dpals_plan(ratings: Ratings, config: DPALSConfig) -> dict[str, Release] | No
         share=left * for_gram,
         count=config.iterations,
         source=source,
+        bounded_in=2,
     )
     parts["right"] = Part(
         what="right-hand sides of all items",
@@ -295,6 +297,7 @@ def dpals_plan(ratings: Ratings, config: DPALSConfig) -> dict[str, Release] | No
         share=left * (1 - for_gram),
         count=config.iterations,
         source=source,
+        bounded_in=2,
     )
     before = preparation_parts(n, k, value_clip, share, **uses)
     if config.sigma_preparation is None:

@@ -44,6 +44,7 @@ def power_part(
         source=(
             "dpmc_core.completion.dpals.power_iteration: x·(xᵀW) of at most k values, xᵀW clipped"
         ),
+        bounded_in=2,
     )
 
 

@@ -84,6 +84,7 @@ def preparation_parts(
             coordinates=coordinates,
             share=share * portions[name] / whole,
             source="dpmc_core.completion.dpals.preprocessing: at most k items of a user take part",
+            bounded_in=2,
         )
         for name, (what, l1, l2, coordinates) in shifts.items()
     }
