@@ -78,7 +78,7 @@ class Part:
     the other one only follows from the number of coordinates, and says little about the cost.
     Sensitivities are for one unit added or removed, derived at ``source``. ``apart``: the terms of
     two units have no negative inner product, so that one replaced by another moves the sum by
-    √2·``l2`` at most.
+    √2·``l2`` at most. ``linf``: no number moves by more (None: by ``l2``).
     """
 
     what: str
@@ -92,6 +92,7 @@ class Part:
     neighbours: Neighbours = "add/remove-one"
     apart: bool = False
     bounded_in: int | None = None
+    linf: float | None = None
 
     def release(self, budget: Budget, factor: float = 1.0) -> Release:
         """The release, its noise ``factor`` times the sensitivity over √(share/count)."""
@@ -107,6 +108,7 @@ class Part:
             count=self.count,
             sound=True,
             source=self.source,
+            linf_sensitivity=self.linf,
         )
 
 
@@ -126,6 +128,7 @@ def _replaced(part: Part) -> Part:
         part,
         l1=min(2 * part.l1, math.sqrt(part.coordinates) * l2),  # no vector has a larger ℓ1 norm
         l2=l2,
+        linf=None if part.linf is None else 2 * part.linf,
         neighbours="replace-one",
         source=f"{part.source}; {times} that in ℓ2 for one replaced",
     )

@@ -29,14 +29,15 @@ class Release:
     """One noisy vector that leaves the curator, and how often it did.
 
     Between neighbours (``neighbours``, in data of one ``unit``) the vector moves by at most
-    ``l1_sensitivity`` in the ℓ1 norm and ``l2_sensitivity`` in the ℓ2 norm, both in units of the
-    released number; ``sound`` says whether they are derived (a guarantee) or assumed (*nominal*, as
-    a paper counts). ``coordinates`` is the length d of the vector, ``count`` how many times a
-    vector of this kind was released, ``mechanism`` the noise on each coordinate, ``source`` where
-    the sensitivities come from.
+    ``l1_sensitivity`` in the ℓ1 norm and ``l2_sensitivity`` in the ℓ2 norm, and none of its numbers
+    by more than ``linf_sensitivity`` (None: not known to be less than the ℓ2 one), all in units of
+    the released number; ``sound`` says whether they are derived (a guarantee) or assumed
+    (*nominal*, as a paper counts). ``coordinates`` is the length d of the vector, ``count`` how
+    many times a vector of this kind was released, ``mechanism`` the noise on each coordinate,
+    ``source`` where the sensitivities come from.
 
-    Raises ``ParameterError`` when a number is out of range, or when ℓ2 ≤ ℓ1 ≤ √d·ℓ2, which holds
-    for every vector, does not hold. Staircase noise is accounted for single numbers only.
+    Raises ``ParameterError`` when a number is out of range, or when ℓ2 ≤ ℓ1 ≤ √d·ℓ2 or ℓ1 ≤ d·ℓ∞,
+    which hold for every vector, do not hold. Staircase noise is accounted for single numbers only.
     """
 
     what: str
@@ -49,6 +50,7 @@ class Release:
     count: int
     sound: bool
     source: str
+    linf_sensitivity: float | None = None
 
     def __post_init__(self) -> None:
         l1, l2 = (
@@ -72,6 +74,15 @@ class Release:
                 "at most √coordinates times the l2_sensitivity, "
                 f"{math.sqrt(coordinates) * l2:g}: no vector exceeds it",
             )
+        if self.linf_sensitivity is not None:
+            most = coordinates * limits.check("sensitivity", self.linf_sensitivity)
+            if l1 > most * (1 + 1e-9):
+                raise ParameterError(
+                    "l1_sensitivity",
+                    l1,
+                    f"at most coordinates times the linf_sensitivity, {most:g}: no vector "
+                    "exceeds it",
+                )
         ratio = l1 / self.mechanism.std
         if not 1e-12 <= ratio <= 1e12:
             raise ParameterError(
@@ -92,10 +103,23 @@ class Release:
                 "1 for staircase noise, whose ε is derived for one number",
             )
 
+    @property
+    def most_uneven(self) -> tuple[tuple[float, int], ...]:
+        """The worst way to move within ℓ1 and ℓ∞, as (shift, how many numbers): as few numbers as
+        possible, each by as much as possible (docs/huber-composition.md, 3).
+        """
+        l1 = self.l1_sensitivity
+        most = min(self.l2_sensitivity, self.linf_sensitivity or math.inf)
+        whole = math.floor(l1 / most * (1 + 1e-9))
+        rest = l1 - whole * most
+        return ((most, whole), (rest, 1)) if rest > 1e-9 * l1 else ((most, whole),)
+
     def as_dict(self) -> dict[str, Any]:
         """A JSON-able copy; the mechanism becomes its name and parameters."""
         # built field by field: asdict would turn the mechanism into a nameless dict
         out = {name: getattr(self, name) for name in self.__slots__ if name != "mechanism"}
+        if self.linf_sensitivity is None:
+            del out["linf_sensitivity"]
         parameters = asdict(self.mechanism)
         out["mechanism"] = {"name": self.mechanism.name, **parameters}
         return out

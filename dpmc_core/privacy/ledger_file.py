@@ -122,6 +122,7 @@ def _release(raw: object) -> Release:
         l1 = coordinates**0.5 * limits.check("sensitivity", l2)
     if l2 is None:
         l2 = limits.check("sensitivity", l1)
+    most = raw.get("linf_sensitivity")
     sound = raw.get("sound", False)
     if not isinstance(sound, bool):
         raise ParameterError("sound", sound, "true or false")
@@ -144,6 +145,7 @@ def _release(raw: object) -> Release:
         source=texts["source"][:300],
         unit=texts["unit"],
         neighbours=texts["neighbours"],
+        linf_sensitivity=None if most is None else limits.check("sensitivity", most),
     )
 
 

@@ -5,9 +5,10 @@ ledger, and the ε or δ read from it. Does not live here: convolution, discreti
 which are dp-accounting's; choosing between methods (``account``). Import this module only where it
 is needed: dp-accounting takes two seconds to import.
 
-A vector with noise on each coordinate is represented by one number with sensitivity Δ₁, for
-Gaussian noise Δ₂. For Laplace and Huber noise that bounds the vector (docs/huber-composition.md, 3)
-and is exact when one coordinate moves. All distributions are pessimistic ("connect the dots",
+A vector with Gaussian noise on each coordinate is represented by one number with sensitivity Δ₂, a
+vector with Laplace or Huber noise by the most uneven movement within its ℓ1 and ℓ∞ sensitivities
+(``Release.most_uneven``): that bounds the vector (docs/huber-composition.md, 3) and is exact where
+it can move so. All distributions are pessimistic ("connect the dots",
 Doroshenko et al. 2022): δ(ε) is never below the truth, up to the rounding of the Fourier
 transforms, for which ``rounding`` is set aside.
 """
@@ -28,7 +29,7 @@ from dp_accounting.pld.privacy_loss_mechanism import (
 from numpy.typing import NDArray
 
 from dpmc_core.errors import NotApplicable
-from dpmc_core.mechanisms import Gaussian, Huber, Laplace
+from dpmc_core.mechanisms import Gaussian, Huber, Laplace, Mechanism
 from dpmc_core.mechanisms.huber_privacy import log_sf, loss_inverse
 from dpmc_core.privacy.ledger import Ledger, Release
 
@@ -248,34 +249,39 @@ def _interval(sizes: Sequence[tuple[float, float, int]], points: int) -> float:
     return step
 
 
-def _size(release: Release) -> tuple[float, float, int]:
+def _numbers(release: Release) -> list[tuple[Mechanism, float, int]]:
+    """The single numbers that bound a release, however often it was made: (noise, shift, count)."""
+    noise, count = release.mechanism, release.count
+    if isinstance(noise, Gaussian):
+        return [(noise, release.l2_sensitivity, count)]
+    parts = release.most_uneven if noise.vector_bounds else ((release.l1_sensitivity, 1),)
+    if sum(number for _, number in parts) * count > _MOST_DRAWS:
+        parts = ((release.l1_sensitivity, 1),)
+    return [(noise, shift, number * count) for shift, number in parts]
+
+
+def _size(noise: Mechanism, shift: float, count: int) -> tuple[float, float, int]:
     """About the standard deviation of the privacy loss, the largest loss that matters, and the
     count.
     """
-    noise = release.mechanism
     if isinstance(noise, Gaussian):
-        mu = release.l2_sensitivity / noise.scale
-        return mu, 10 * mu + mu**2 / 2, release.count
-    pure = noise.epsilon(release.l1_sensitivity)
-    return (
-        min(pure, release.l1_sensitivity * math.sqrt(noise.fisher_information)),
-        pure,
-        release.count,
-    )
+        mu = shift / noise.scale
+        return mu, 10 * mu + mu**2 / 2, count
+    pure = noise.epsilon(shift)
+    return min(pure, shift * math.sqrt(noise.fisher_information)), pure, count
 
 
-def _single(release: Release, interval: float) -> Any:
-    noise = release.mechanism
+def _single(noise: Mechanism, shift: float, interval: float) -> Any:
     if isinstance(noise, Gaussian):
         return privacy_loss_distribution.from_gaussian_mechanism(
-            noise.scale, sensitivity=release.l2_sensitivity, value_discretization_interval=interval
+            noise.scale, sensitivity=shift, value_discretization_interval=interval
         )
     if isinstance(noise, Laplace):
         return privacy_loss_distribution.from_laplace_mechanism(
-            noise.scale, sensitivity=release.l1_sensitivity, value_discretization_interval=interval
+            noise.scale, sensitivity=shift, value_discretization_interval=interval
         )
     if isinstance(noise, Huber):
-        single = HuberPrivacyLoss(noise, release.l1_sensitivity)
+        single = HuberPrivacyLoss(noise, shift)
         bounds = single.connect_dots_bounds()
         low, high = (
             math.floor(bounds.epsilon_lower / interval),
@@ -296,17 +302,18 @@ def _distribution(ledger: Ledger, points: int) -> Any:
         raise NotApplicable(f"more than {_MOST_DRAWS:,} releases")
     if len(ledger.releases) > _MOST_KINDS:
         raise NotApplicable(f"more than {_MOST_KINDS} kinds of release")
-    interval = _interval([_size(release) for release in ledger.releases], points)
+    numbers = [number for release in ledger.releases for number in _numbers(release)]
+    interval = _interval([_size(*number) for number in numbers], points)
     total = None
-    for release in ledger.releases:
+    for noise, shift, count in numbers:
         try:
-            single = _single(release, interval)
+            single = _single(noise, shift, interval)
         except ValueError as error:
             # dp-accounting's check of its own grid: rounding can break it for losses of hundreds
             raise NotApplicable(
                 "the loss of one release cannot be put on a grid in floating point"
             ) from error
-        part = single.self_compose(release.count) if release.count > 1 else single
+        part = single.self_compose(count) if count > 1 else single
         total = part if total is None else total.compose(part)
     assert total is not None
     return total

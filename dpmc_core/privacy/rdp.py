@@ -30,8 +30,8 @@ def release_rdp(release: Release, *, published: bool = False, coarse: bool = Fal
     Gaussian: a·Δ₂²/2σ², exact. Otherwise the smallest of the bounds that hold, Δ₁ and Δ₂ being the
     sensitivities:
 
-    * (Δ₁/Δ₂)·D_a(Δ₂), D_a the exact scalar divergence: it is convex in the shift
-      (docs/huber-composition.md, 1), so this is exact when one coordinate moves;
+    * (Δ₁/Δ)·D_a(Δ), Δ the smaller of Δ₂ and Δ_∞, D_a the exact scalar divergence: it is convex in
+      the shift (docs/huber-composition.md, 1), so this is exact where Δ₁/Δ coordinates move by Δ;
     * a·I·Δ₂²/2, I the Fisher information (docs/huber-composition.md, 2; Laplace: Bun & Steinke
       2016, Prop. 1.4);
     * the pure ε.
@@ -54,8 +54,9 @@ def release_rdp(release: Release, *, published: bool = False, coarse: bool = Fal
     if published:
         return np.minimum(pure, ORDERS * noise.epsilon(l2) ** 2 / 2)
     fisher = ORDERS * noise.fisher_information * l2**2 / 2
-    one_moves = ORDERS * noise.rdp(1.0, l2) if coarse else scalar_rdp(noise, l2)
-    return np.minimum(np.minimum(pure, fisher), l1 / l2 * one_moves)
+    most = min(l2, release.linf_sensitivity or l2)
+    one_moves = ORDERS * noise.rdp(1.0, most) if coarse else scalar_rdp(noise, most)
+    return np.minimum(np.minimum(pure, fisher), l1 / most * one_moves)
 
 
 @lru_cache(maxsize=512)

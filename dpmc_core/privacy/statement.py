@@ -214,6 +214,7 @@ def group_epsilon(ledger: Ledger, size: int, delta: float) -> float:
             release,
             l1_sensitivity=size * release.l1_sensitivity,
             l2_sensitivity=size * release.l2_sensitivity,
+            linf_sensitivity=release.linf_sensitivity and size * release.linf_sensitivity,
         )
         for release in ledger.releases
     )

@@ -4,6 +4,7 @@ import json
 import math
 import os
 import tracemalloc
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,9 @@ from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.experiments import RunSpec, run
 from dpmc_core.mechanisms import Gaussian, Huber, Laplace, Mechanism, Staircase
 from dpmc_core.privacy import Ledger, ledger_from_text, read_ledger, state
+from dpmc_core.privacy.account import tightest
 from dpmc_core.privacy.ledger_file import MOST_BYTES
+from dpmc_core.privacy.statement import group_epsilon
 
 from .helpers import ledger, release
 
@@ -29,6 +32,18 @@ NOISES: list[Mechanism] = [
 def test_there_and_back(noise: Mechanism) -> None:
     book = ledger(noise, 7, 2.0)
     assert ledger_from_text(json.dumps(book.as_dict())) == book
+
+
+def test_a_bound_on_single_numbers_is_kept_and_counts() -> None:
+    book = Ledger((replace(release(Laplace(scale=10.0), 2, 20.0, 5.0, 100), linf_sensitivity=1.0),))
+    assert ledger_from_text(json.dumps(book.as_dict())) == book
+    assert "linf_sensitivity" not in ledger(Laplace(scale=1.0)).as_dict()["releases"][0]
+    without = Ledger((replace(book.releases[0], linf_sensitivity=None),))
+    assert group_epsilon(book, 3, 1e-5) < 0.9 * group_epsilon(without, 3, 1e-5)
+    thrice = replace(
+        book.releases[0], l1_sensitivity=60.0, l2_sensitivity=15.0, linf_sensitivity=3.0
+    )
+    assert group_epsilon(book, 3, 1e-5) == tightest(Ledger((thrice,)), 1e-5)
 
 
 def test_a_runs_result_is_read_too(tmp_path: Path) -> None:
@@ -101,6 +116,12 @@ def with_(**changes: object) -> str:
             with_(l1_sensitivity=9.0, l2_sensitivity=1.0, coordinates=4),
             "at most √coordinates times",
         ),
+        (
+            with_(l1_sensitivity=9.0, coordinates=81, linf_sensitivity=0.1),
+            "at most coordinates times the linf_sensitivity, 8.1",
+        ),
+        (with_(linf_sensitivity=-1), "sensitivity = -1 is not allowed"),
+        (with_(linf_sensitivity="x"), "sensitivity = 'x' is not allowed"),
         (with_(count=0), "count = 0 is not allowed"),
         (with_(count=1.5), "count = 1.5 is not allowed"),
         (with_(unit="dog"), "unit = 'dog' is not allowed: it must be one of rating, user"),

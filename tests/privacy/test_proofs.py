@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 from scipy import integrate
 
 from dpmc_core.mechanisms import Huber, Laplace
+from dpmc_core.privacy.account import tightest
+from dpmc_core.privacy.ledger import Ledger, Release
 
 ALPHAS = (0.05, 0.3, 1.0, 1.5, 3.0, 8.0)
 SHIFTS = (0.05, 0.5, 1.0, 2.5, 6.0, 20.0)
@@ -132,3 +134,88 @@ def test_two_coordinates_are_no_worse_than_one_that_moved_by_the_sum(
         assert two <= one + 1e-9
         strictly += two < 0.999 * one
     assert strictly  # a real difference, not an identity
+
+
+@pytest.mark.parametrize(
+    "noise", [Huber(alpha=0.5), Huber(alpha=1.5), Huber(alpha=4.0), Laplace(scale=1.0)], ids=str
+)
+@pytest.mark.parametrize("total", [1.0, 3.0])
+def test_evener_movements_tell_less(noise: Huber | Laplace, total: float) -> None:
+    """δ(ε) of two coordinates grows as the larger shift takes from the smaller one, at every ε of
+    either sign.
+    """
+    for epsilon in np.linspace(-0.6, 0.9, 6) * noise.epsilon(total):
+        profiles = [
+            profile_of_two(noise, share * total, (1 - share) * total, float(epsilon))
+            for share in (0.5, 0.6, 0.7, 0.8, 0.9, 0.999)
+        ]
+        assert all(b >= a - 1e-9 for a, b in itertools.pairwise(profiles)), (epsilon, profiles)
+
+
+@pytest.mark.parametrize("alpha", [0.5, 1.5, 4.0])
+@pytest.mark.parametrize(("s", "t"), [(0.5, 0.5), (1.5, 0.3), (3.0, 1.0)])
+def test_step_1_and_3_the_slope_is_an_expectation_that_is_not_negative(
+    alpha: float, s: float, t: float
+) -> None:
+    """dδ/dh at shifts s + h, t − h against E[(ψ(U) − ψ(V))·1{g_s(U) + g_t(V) > ε}] on a grid of
+    two draws; and what is averaged after swapping them is nowhere negative.
+    """
+    noise, reach = Huber(alpha=alpha), alpha + s + 30 / alpha
+    x = np.linspace(-reach, reach, 3001)
+    p = np.exp(-rho(x, alpha))
+    p /= p.sum()
+    u, v = x[:, None], x[None, :]
+    loss = {
+        k: rho(x + k, alpha) - rho(x, alpha) for k in (s, t)
+    }  # log likelihood ratio at what was drawn and moved
+    one = loss[s][:, None] + loss[t][None, :]
+    other = one.T
+    difference = psi(u, alpha) - psi(v, alpha)
+    assert (np.sign(difference) * (one - other) >= -1e-9).all()  # so every swap adds or keeps
+    for epsilon in (0.1, 0.4 * alpha * (s + t)):  # none of them a loss that has mass
+        swapped = difference * ((one > epsilon).astype(float) - (other > epsilon))
+        assert swapped.min() >= 0
+        expected = p @ (swapped / 2) @ p
+        h = 0.02 * t
+        slope = (
+            profile_of_two(noise, s + h, t - h, epsilon) - profile_of_two(noise, s, t, epsilon)
+        ) / h
+        # the grid's edge of the event is jagged and the difference one-sided: a tenth, and where
+        # shifts are equal the slope at 0 is 0
+        assert slope == pytest.approx(expected, rel=0.1, abs=0.02)
+
+
+@pytest.mark.parametrize("noise", [Huber(alpha=1.5, scale=15.0), Laplace(scale=10.0)], ids=str)
+def test_bounds_on_single_numbers_are_counted_exactly(noise: Huber | Laplace) -> None:
+    """Twenty numbers that move by 1 each cost as much as twenty releases; every other movement of
+    length 20 with no number above 1 costs less; 20.5 is twenty and a half one.
+    """
+
+    def cost(shifts: list[float], known: bool) -> float:
+        if known:
+            release = _release(noise, sum(shifts), max(shifts), len(shifts))
+            return tightest(Ledger((release,)), 1e-5)
+        return tightest(Ledger(tuple(_release(noise, s, s, 1) for s in shifts)), 1e-5)
+
+    whole = cost([1.0] * 20, known=True)
+    (together,) = Ledger((_release(noise, 1.0, 1.0, 1, count=20),)).releases
+    assert whole == pytest.approx(tightest(Ledger((together,)), 1e-5), rel=1e-6)
+    assert whole == pytest.approx({"huber": 0.986, "laplace": 1.592}[noise.name], abs=6e-4)
+    assert cost([1.0] * 15 + [0.5] * 10, known=False) < whole
+    assert whole < cost([1.0] * 20 + [0.5], known=True) < cost([1.0] * 21, known=True)
+    assert cost([1.0] * 20 + [0.5], known=True) == pytest.approx(
+        tightest(
+            Ledger((_release(noise, 1.0, 1.0, 1, count=20), _release(noise, 0.5, 0.5, 1))), 1e-5
+        ),
+        rel=1e-6,
+    )
+
+
+def _release(
+    noise: Huber | Laplace, l1: float, most: float, coordinates: int, count: int = 1
+) -> Release:
+    return Release(
+        what="x", mechanism=noise, l1_sensitivity=l1, l2_sensitivity=min(l1, (l1 * most) ** 0.5),
+        linf_sensitivity=most, unit="user", neighbours="add/remove-one", coordinates=coordinates,
+        count=count, sound=True, source="a test",
+    )  # fmt: skip

@@ -18,11 +18,13 @@ DELTA = 1e-5
 
 
 @pytest.mark.parametrize("noise", [Huber(alpha=1.5, scale=2.0), Laplace(scale=2.0)], ids=str)
-def test_a_vector_is_composed_as_one_number_that_moves_by_its_l1(noise: Mechanism) -> None:
-    vector, number = ledger(noise, 5, 3.0, 1.0, 9), ledger(noise, 5, 3.0)
+def test_a_vector_is_composed_as_the_fewest_numbers_that_move_by_its_l1(noise: Mechanism) -> None:
+    """Its ℓ2 bound, 1, holds for each of its numbers: three of them make up its ℓ1 bound, 3."""
+    vector, number = ledger(noise, 5, 3.0, 1.0, 9), ledger(noise, 15, 1.0)
     for epsilon in (0.5, 2.0, 6.0):
         assert pld_delta(vector, epsilon) == pytest.approx(pld_delta(number, epsilon), rel=1e-12)
     assert pld_delta(vector, 2.0) > 1.5 * pld_delta(ledger(noise, 5, 1.0), 2.0)
+    assert pld_delta(vector, 2.0) < pld_delta(ledger(noise, 5, 3.0), 2.0)
 
 
 @pytest.mark.parametrize("count", [1, 6])

@@ -242,12 +242,8 @@ def dpals_plan(ratings: Ratings, config: DPALSConfig) -> dict[str, Release] | No
             "given for a private run, or sigma_right and sigma_preparation; private=False adds "
             "no noise",
         )
-    n, r, k, clip = (
-        ratings.n_items,
-        config.rank,
-        min(config.items_per_user, ratings.n_items),
-        config.clip_norm,
-    )
+    n, r, clip = ratings.n_items, config.rank, config.clip_norm
+    k = min(config.items_per_user, n)
     value_clip = value_clip_of(ratings, config)
     frequent = n_frequent(n, config)
     uses = config.preparation
@@ -269,15 +265,17 @@ def dpals_plan(ratings: Ratings, config: DPALSConfig) -> dict[str, Release] | No
             count=config.iterations,
             source="dpmc_core.completion.dpals.solver: one vector of norm Γ_u",
             bounded_in=2,
+            linf=clip**2,
         )
     left -= sum(part.share for part in parts.values())
     for_gram = 1 / (1 + config.gram_ratio**2)
-    k_squared = k if config.sampling == "weights" else min(k, frequent)
+    weighted = config.sampling == "weights"  # then a number may count more than once
+    k_squared = k if weighted else min(k, frequent)
     # ℓ1 over the items: Σω ≤ √(frequent·Σω²) ≤ √(frequent·k), and weights for ℓ1 noise keep Σω ≤ k
     # as well (one ω may exceed 1);
     # without weights, one for each of at most k items
     k_item = float(min(k, frequent))
-    if config.sampling == "weights":
+    if weighted:
         k_item = math.sqrt(frequent * k) if config.norm == 2 else min(k, math.sqrt(frequent * k))
     parts["gram"] = Part(
         what="Gram matrices of all items",
@@ -288,6 +286,7 @@ def dpals_plan(ratings: Ratings, config: DPALSConfig) -> dict[str, Release] | No
         count=config.iterations,
         source=source,
         bounded_in=2,
+        linf=None if weighted else clip**2,
     )
     parts["right"] = Part(
         what="right-hand sides of all items",
@@ -298,6 +297,7 @@ def dpals_plan(ratings: Ratings, config: DPALSConfig) -> dict[str, Release] | No
         count=config.iterations,
         source=source,
         bounded_in=2,
+        linf=None if weighted else clip * value_clip,
     )
     before = preparation_parts(n, k, value_clip, share, **uses)
     if config.sigma_preparation is None:
@@ -317,11 +317,9 @@ def dpals_plan(ratings: Ratings, config: DPALSConfig) -> dict[str, Release] | No
     if config.budget is not None:
         return plan(parts, config.budget, fixed)
     assert config.sigma_right is not None
-    sigma_gram = (
-        config.sigma_gram
-        if config.sigma_gram is not None
-        else config.gram_ratio * config.sigma_right
-    )
+    sigma_gram = config.sigma_gram
+    if sigma_gram is None:
+        sigma_gram = config.gram_ratio * config.sigma_right
     given = {"gram": sigma_gram * clip**2, "right": config.sigma_right * clip * value_clip}
     for name, part in parts.items():
         std = given.get(name, config.sigma_right * part.l2)

@@ -85,6 +85,7 @@ def preparation_parts(
             share=share * portions[name] / whole,
             source="dpmc_core.completion.dpals.preprocessing: at most k items of a user take part",
             bounded_in=2,
+            linf=1.0 if name.startswith("counts") else None,
         )
         for name, (what, l1, l2, coordinates) in shifts.items()
     }
