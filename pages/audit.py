@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.parts.audit import game
+from pages.parts.audit import game, own_outputs
 from pages.parts.audit.attack import attack
 from pages.parts.audit.attacked import two_datasets
 from pages.parts.audit.controls import LINK_TITLES, form
@@ -28,6 +28,7 @@ with controls.place():
 attack(built)
 if built.spec is not None and not built.spec.searches:
     game.play(built.spec)
+own_outputs.audit_yours()
 
 with problems:
     controls.link_problems()

@@ -284,6 +284,34 @@ def test_als_is_attacked_on_tables_that_can_be_seen() -> None:
     assert "nothing at all is promised about a whole user" in app.error[0].value
 
 
+def _outputs(scale: float) -> bytes:
+    """Outputs of a count with Laplace noise, with a record and without it in turns."""
+    inside = np.arange(20_000) % 2
+    drawn = inside + np.asarray(Laplace(scale=scale).sample(20_000, np.random.default_rng(2)))
+    rows = [f"{i},{y!r}" for i, y in zip(inside.tolist(), drawn.tolist(), strict=True)]
+    return "\n".join(["inside,count", *rows]).encode()
+
+
+def test_your_own_mechanism_is_audited_from_its_outputs() -> None:
+    app = open_page("audit", y_epsilon="0.5")
+    before = len(app.get("plotly_chart"))
+    app.get("file_uploader")[0].upload("mine.csv", _outputs(1.0), "text/csv").run()
+    assert len(app.get("plotly_chart")) == before + 2
+    (error,) = app.error
+    assert "the claim ε = 0.5 is wrong" in error.value
+    app.number_input(key="y_epsilon").set_value(1.0).run()
+    assert not app.error
+    assert any("does not contradict the claim ε = 1" in i.value for i in app.info)
+    app.selectbox(key="y_delta").set_value("1e-5").run()
+    assert any("the claim ε = 1, δ = 1e-05" in i.value for i in app.info)
+    app.button(key="y_forget").click().run()
+    assert len(app.get("plotly_chart")) == before
+    app.get("file_uploader")[0].upload("x.csv", b"a,b\n1,2\n", "text/csv").run()
+    (error,) = app.error
+    assert "needs a column 'inside'" in error.value.replace("\\", "")
+    assert not app.exception
+
+
 @pytest.mark.parametrize("case", ["as-claimed", "half-noise", "unclipped", "low-bits", "on-grid"])
 def test_every_case_can_be_attacked_and_played(case: str) -> None:
     app = open_page("audit", x_case=case, x_runs="1,000", x_grid_runs="1,000", x_noise="huber")

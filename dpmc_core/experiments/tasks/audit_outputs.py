@@ -1,11 +1,13 @@
 """An audit of somebody's own mechanism, from a file of its outputs with and without a record."""
 
+import io
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from dpmc_core import limits
 from dpmc_core.errors import DataError
@@ -13,9 +15,11 @@ from dpmc_core.privacy.distinguish.attack import Attack, attack
 from dpmc_core.privacy.distinguish.tradeoff import of_profile
 from dpmc_core.wording import three
 
-__all__ = ["INSIDE", "OutputsAudit", "audit_outputs"]
+__all__ = ["INSIDE", "MOST_BYTES", "OutputsAudit", "audit_outputs", "audit_text"]
 
 INSIDE = "inside"
+MOST_BYTES = 20_000_000  # that a page takes: half a million outputs of one number
+_CURVE = np.linspace(0.0, 1.0, 201)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -25,6 +29,12 @@ class OutputsAudit:
     attack: Attack
     epsilon: float
     delta: float
+
+    @property
+    def claimed_curve(self) -> NDArray[np.float64]:
+        """Shares of false alarms, and the misses that the claim demands there (2×k)."""
+        claim = of_profile([self.epsilon], [self.delta], how="the claim")
+        return np.array([_CURVE, claim.misses(_CURVE)])
 
     @property
     def beaten(self) -> bool:
@@ -77,11 +87,22 @@ def audit_outputs(
     and 0 where it was not, every other column a number that was released. Rows are used in their
     order: the first choose the rule, the others count. Raises ``DataError`` or ``ParameterError``.
     """
+    try:
+        content = Path(file).read_bytes()
+    except OSError as error:
+        raise DataError(f"{file} cannot be read ({error}).") from None
+    return audit_text(content, str(file), epsilon=epsilon, delta=delta, confidence=confidence)
+
+
+def audit_text(
+    content: bytes, file: str, *, epsilon: float, delta: float = 0.0, confidence: float = 0.999
+) -> OutputsAudit:
+    """``audit_outputs`` of the ``content`` of a CSV called ``file``."""
     limits.check("epsilon", epsilon)
     limits.check("confidence", confidence)
     try:
-        table = pd.read_csv(file)
-    except (OSError, ValueError, pd.errors.ParserError) as error:
+        table = pd.read_csv(io.BytesIO(content))
+    except (ValueError, pd.errors.ParserError) as error:
         raise DataError(f"{file} cannot be read as CSV ({error}).") from None
     if INSIDE not in table.columns or len(table.columns) < 2:
         raise DataError(

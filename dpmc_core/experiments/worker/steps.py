@@ -70,6 +70,12 @@ def _ledger(spec: tuple[str, str, bytes, float]) -> Iterator[Any]:
     yield state(ledger_from_text(content, name), delta)
 
 
+def _outputs(spec: tuple[str, str, bytes, dict[str, float]]) -> Iterator[Any]:
+    from dpmc_core.experiments.tasks.audit_outputs import audit_text
+
+    yield audit_text(spec[2], spec[1], **spec[3])
+
+
 def _words(spec: tuple[tuple[str, ...], tuple[str, ...]]) -> Iterator[Any]:
     from dpmc_core.metrics.topics import learned_words
 
@@ -84,5 +90,6 @@ STEPS: dict[str, Callable[[Any], Iterator[Any]]] = {
     "take": _take,
     "read": _read,
     "ledger": _ledger,
+    "outputs": _outputs,
     "words": _words,
 }

@@ -16,6 +16,7 @@ from dpmc_core.datasets.samples import Samples
 from dpmc_core.experiments.tasks.audit import AuditResult
 from dpmc_core.experiments.tasks.audit_spec import AuditSpec
 from dpmc_core.experiments.tasks.audit_targets import ALICE, FILM, neighbours, pictures
+from dpmc_core.privacy.distinguish.attack import Attack
 from pages.parts.ui.figures import Drawn, Label, figure, label_ends
 from pages.parts.ui.pictures import picture, tiles
 
@@ -44,11 +45,10 @@ def about_one_rating(spec: AuditSpec) -> bool:
     return spec.target != "number" and spec.neighbours == "rating"
 
 
-def scores(result: AuditResult) -> Drawn:
+def scores(attack: Attack, axis: str, names: tuple[str, str]) -> Drawn:
     """How often each score occurred in the two datasets, in the held-out half, and where the
     attacker draws the line.
     """
-    attack, axis, names = result.attack, axis_of(result), worlds(result.spec)
     everything = np.concatenate([attack.scores_in, attack.scores_out])
     low, high = np.quantile(everything, [0.001, 0.999])
     if low == high:

@@ -16,6 +16,7 @@ from dpmc_core.experiments.tasks.audit_spec import (
 )
 from dpmc_core.experiments.tasks.audit_spec import TARGETS as ATTACKED
 from dpmc_core.mechanisms import FAMILIES, RUN_FAMILIES
+from pages.parts.audit.own_outputs import DELTAS
 from pages.parts.ui import controls, declared
 from pages.parts.ui.figures import IDENTITY
 
@@ -70,6 +71,7 @@ LINK_TITLES = {
     "x_neighbours": NEIGHBOUR_TITLES,
     "x_view": VIEW_TITLES,
     "x_user_view": USER_VIEWS,
+    "y_delta": DELTAS,
 }
 
 

@@ -2,8 +2,9 @@
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from dpmc_core.experiments.tasks.audit import AuditResult
+from dpmc_core.privacy.distinguish.attack import Attack
 from dpmc_core.privacy.distinguish.events import clopper_pearson
 from pages.parts.audit.charts import IN, OUT
 from pages.parts.ui.densities import attacker_axes
@@ -14,13 +15,13 @@ __all__ = ["claimed_and_measured"]
 _BOXES = 9
 
 
-def claimed_and_measured(result: AuditResult) -> Drawn:
+def claimed_and_measured(attack: Attack, claimed_curve: NDArray[np.float64]) -> Drawn:
     """The most that the claim lets an attacker find, and boxes around what this one found.
 
     Each box alone holds with the audit's confidence (Clopper-Pearson on both sides of each share).
     """
     fig = attacker_axes()
-    alarms, misses = result.claimed_curve
+    alarms, misses = claimed_curve
     fig.add_scatter(
         x=100 * alarms,
         y=100 * (1 - misses),
@@ -32,7 +33,7 @@ def claimed_and_measured(result: AuditResult) -> Drawn:
     label_end(
         fig, 100 * float(alarms[110]), 100 * float(1 - misses[110]), "claimed limit", shift=-12
     )
-    boxes = _boxes(result)
+    boxes = _boxes(attack)
     for row in boxes.to_dict("records"):
         fig.add_shape(
             type="rect",
@@ -54,11 +55,10 @@ def claimed_and_measured(result: AuditResult) -> Drawn:
     return fig, boxes
 
 
-def _boxes(result: AuditResult) -> pd.DataFrame:
-    attack, bound = result.attack, result.attack.bound
+def _boxes(attack: Attack) -> pd.DataFrame:
     pooled = np.concatenate([attack.scores_in, attack.scores_out])
     cuts = np.unique(np.quantile(pooled, np.linspace(0.03, 0.97, _BOXES)))
-    error = (1 - bound.confidence) / 4  # of each of the four sides of a box
+    error = (1 - attack.bound.confidence) / 4  # of each of the four sides of a box
     upwards = float(np.mean(attack.scores_in)) >= float(np.mean(attack.scores_out))
     rows = []
     for cut in cuts:

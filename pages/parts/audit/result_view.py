@@ -73,7 +73,9 @@ def result_of(result: AuditResult, title: str) -> None:
     (st.error if lost else st.info)(
         controls.plain(result.verdict), icon=":material/gavel:" if lost else ":material/info:"
     )
-    figure, numbers = charts.scores(result)
+    figure, numbers = charts.scores(
+        result.attack, charts.axis_of(result), charts.worlds(result.spec)
+    )
     show(
         figure,
         "scores",
@@ -151,7 +153,7 @@ def _curve(result: AuditResult) -> None:
             f"{three(result.epsilon_if_gaussian)}."
         )
     st.markdown(said)
-    figure, numbers = curves.claimed_and_measured(result)
+    figure, numbers = curves.claimed_and_measured(result.attack, result.claimed_curve)
     show(figure, "claimed-curve", said.replace("**", ""), numbers)
 
 
