@@ -22,6 +22,7 @@ from dpmc_core.completion.common.parameters import Rank
 from dpmc_core.completion.common.profiles import (
     centre,
     fit_users,
+    left_out_squares,
     model_with_offsets,
     on_scale,
     residuals,
@@ -60,18 +61,17 @@ __all__ = ["ALGORITHMS", "MomentsConfig", "items_worth_it", "one_shot_moments"]
 # they were chosen.
 RESIDUAL_CLIP = 0.2  # R: largest norm of a user's weighted residuals
 SHARES = {
-    "users": 0.02,
+    "users": 0.01,
     "popularity": 0.15,
     "weights": 0.08,
     "deviations": 0.45,
+    "profile": 0.01,
     "together": 0.04,
     "tastes": 0.26,
 }
-FIRST_SHARES = (
-    0.2,
-    0.1,
-    0.7,
-)  # popularity, weights, deviations, where the second stage is left out
+# popularity, weights, deviations, profile, where the second stage is left out
+FIRST_SHARES = (0.2, 0.1, 0.67, 0.03)
+MOST_GAIN = 3.0  # nats by which one user may speak for or against slopes
 WORTH_IT = (
     20.0  # items in the second stage below which it is left out: its budget does more in the first
 )
@@ -129,6 +129,7 @@ def one_shot_moments(
         base = offsets.offset + centre(ratings)
         profile = _profile_features(offsets, width)
         targets = ratings.values - base[ratings.items]
+        profile = _profile_worth_it(ratings, targets, profile, reg, curator, pool)
         fits = fit_users(ratings, targets, profile, reg, pool)
         yield _step(1, ratings, model_with_offsets(base, profile, fits), fits, reg, curator)
 
@@ -155,10 +156,19 @@ def items_worth_it(ratings: Ratings, config: MomentsConfig) -> float:
 def _parts(ratings: Ratings, norm: int, size: int) -> dict[str, Part]:
     """Both stages' releases; the first alone for a ``size`` of 0."""
     clip = RESIDUAL_CLIP * (ratings.high - ratings.low)
-    shares = (
-        (SHARES["popularity"], SHARES["weights"], SHARES["deviations"]) if size else FIRST_SHARES
+    *shares, last = (
+        FIRST_SHARES
+        if not size
+        else tuple(SHARES[name] for name in ("popularity", "weights", "deviations", "profile"))
     )
-    parts = offset_parts(ratings, norm, shares)
+    parts = offset_parts(ratings, norm, (shares[0], shares[1], shares[2]))
+    parts["profile"] = sum_part(
+        "whether users' slopes predict what they left out",
+        clip=MOST_GAIN,
+        norm=norm,
+        coordinates=1,
+        share=last,
+    )
     if size >= 2:
         parts["users"] = sum_part(
             "how many users there are", clip=1.0, norm=norm, coordinates=1, share=SHARES["users"]
@@ -190,6 +200,30 @@ def _profile_features(offsets: Offsets, width: float) -> FloatArray:
     return np.stack(
         [ones, slope * offsets.offset, popular * width / 4 * offsets.log_popularity], axis=1
     )
+
+
+def _profile_worth_it(
+    ratings: Ratings,
+    targets: FloatArray,
+    profile: FloatArray,
+    reg: float,
+    curator: Curator,
+    pool: Workers,
+) -> FloatArray:
+    """``profile`` with its slopes at 0, unless users speak for them: the sum of what slopes gain
+    each user in log likelihood on their own ratings, each left out in turn, cut to ±3, leaves with
+    noise, and its sign decides.
+    """
+    level = profile * np.array([1.0, 0.0, 0.0])
+    without, with_slopes = (
+        left_out_squares(
+            ratings, targets, features, fit_users(ratings, targets, features, reg, pool), reg
+        )
+        for features in (level, profile)
+    )
+    gains = np.clip((without - with_slopes) / (2 * reg), -MOST_GAIN, MOST_GAIN)
+    (gain,) = curator.release("profile", np.array([gains.sum()]))
+    return profile if gain > 0 else level
 
 
 def _release_factors(

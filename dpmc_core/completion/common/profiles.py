@@ -28,6 +28,7 @@ __all__ = [
     "clipped_values",
     "fit_likes",
     "fit_users",
+    "left_out_squares",
     "model_with_offsets",
     "on_scale",
     "own_means",
@@ -137,6 +138,28 @@ def residuals(
 ) -> FloatArray:
     """What the users' fits leave of their own ``targets``."""
     return targets - FactorModel(coefficients, features).predict(ratings.users, ratings.items)
+
+
+def left_out_squares(
+    ratings: Ratings, targets: FloatArray, features: FloatArray, fits: FloatArray, reg: float
+) -> FloatArray:
+    """Every user's Σ (target − prediction)² (n_users,), each rating left out of the ridge ``fits``
+    on ``features`` (n_items×p, few) that predict it: r/(1 − h), h = vᵀ(Σ v vᵀ + λI)⁻¹v.
+    """
+    mine, rank = features[ratings.items], features.shape[1]
+    products = mine[:, :, None] * mine[:, None, :]
+    gram = np.stack(
+        [
+            np.bincount(ratings.users, products[:, a, b], minlength=ratings.n_users)
+            for a in range(rank)
+            for b in range(rank)
+        ],
+        axis=1,
+    ).reshape(-1, rank, rank)
+    inverse = np.linalg.inv(gram + reg * np.eye(rank))
+    leverage = np.einsum("ka,kab,kb->k", mine, inverse[ratings.users], mine)
+    left = residuals(ratings, targets, features, fits) / (1 - leverage)
+    return np.bincount(ratings.users, left**2, minlength=ratings.n_users).astype(np.float64)
 
 
 def model_with_offsets(
