@@ -1,4 +1,4 @@
-"""One-shot moments: private completion from four sums and two second moments, each released once.
+"""One-shot moments: private completion from five sums and two second moments, each released once.
 
 Lives here: the house's own model (findings 11). Its second stage clips each user's residual vector
 over the most-rated items to a norm, releases its second moment and the co-rating weights once,
