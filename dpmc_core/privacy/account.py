@@ -1,8 +1,8 @@
 """What a ledger spends: every method that holds, and the tightest of them.
 
 Lives here: which accounting method is valid for which ledger, what each rests on, and one table of
-answers. Does not live here: the methods (``rdp``, ``pld``, dp-accounting), or who is protected and
-how soundly (``statement``).
+answers. Does not live here: the methods (``rdp``, ``losses``, dp-accounting), or who is protected
+and how soundly (``statement``).
 """
 
 import math
@@ -182,7 +182,7 @@ def _pure(ledger: Ledger, delta: float) -> Answer:
 
 
 def _advanced(ledger: Ledger, delta: float) -> Answer:
-    from dpmc_core.privacy.pld import optimal_composition_epsilon
+    from dpmc_core.privacy.losses.distribution import optimal_composition_epsilon
 
     _few(ledger)
     return optimal_composition_epsilon(ledger, delta), True, ""
@@ -215,7 +215,8 @@ def _renyi_published(ledger: Ledger, delta: float) -> Answer:
 
 
 def _pld(ledger: Ledger, delta: float, *, coarse: bool = False) -> Answer:
-    from dpmc_core.privacy.pld import COARSE, FINE, pld_epsilon
+    from dpmc_core.privacy.losses.distribution import pld_epsilon
+    from dpmc_core.privacy.losses.grid import COARSE, FINE
 
     coarse = coarse or len(ledger.releases) > _MANY
     return pld_epsilon(ledger, delta, COARSE if coarse else FINE), not _vector_by_l1(ledger), ""

@@ -19,7 +19,7 @@ from dpmc_core.errors import ParameterError
 from dpmc_core.mechanisms import Gaussian, Huber, Laplace, Mechanism, Staircase
 from dpmc_core.privacy import Ledger, account, best, least_noise, state
 from dpmc_core.privacy.account import METHODS, best_published, gaussian_equivalent, tightest
-from dpmc_core.privacy.pld import (
+from dpmc_core.privacy.losses.distribution import (
     HuberPrivacyLoss,
     optimal_composition_epsilon,
     pld_delta,
@@ -389,13 +389,6 @@ def test_bad_delta(delta: float) -> None:
 def test_bad_epsilon(epsilon: float) -> None:
     with pytest.raises(ParameterError, match=r"^epsilon = "):
         least_noise(ledger(Laplace(scale=1.0)), epsilon, 1e-5)
-
-
-def test_tiny_delta_falls_back_to_methods_that_hold() -> None:
-    answers = {a.method: a for a in account(ledger(Huber(alpha=1.5), 30), 1e-14)}
-    assert math.isinf(answers["pld"].epsilon)
-    assert "too small" in answers["pld"].note
-    assert tightest(ledger(Huber(alpha=1.5), 30), 1e-14) == min(a.epsilon for a in answers.values())
 
 
 def test_nothing_released_has_no_account() -> None:

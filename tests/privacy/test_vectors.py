@@ -9,7 +9,7 @@ import pytest
 from dpmc_core.mechanisms import Gaussian, Huber, Laplace, Mechanism, Staircase
 from dpmc_core.privacy import Ledger, account, best, least_noise, state
 from dpmc_core.privacy.account import tightest
-from dpmc_core.privacy.pld import pld_delta, pld_epsilon, rounding
+from dpmc_core.privacy.losses.distribution import pld_delta, pld_epsilon, rounding
 from dpmc_core.privacy.rdp import ORDERS, zcdp
 
 from .helpers import by_method, ledger, release

@@ -162,7 +162,7 @@ def _gaussian(mu: float, how: str) -> TradeOff:
 
 
 def _from_distribution(ledger: Ledger) -> TradeOff:
-    from dpmc_core.privacy.pld import pld_epsilon, pld_profile
+    from dpmc_core.privacy.losses.distribution import pld_epsilon, pld_profile
 
     most = min(pld_epsilon(ledger, 1e-10), 700.0)  # e^ε is a number; what lies beyond hides nothing
     # dense near 0, where much of the curve comes from

@@ -1,9 +1,10 @@
 """Privacy loss distributions, through Google's dp-accounting.
 
 Lives here: Huber noise as a privacy loss that dp-accounting understands, the distribution of a
-ledger, and the ε or δ read from it. Does not live here: convolution, discretisation and conversion,
-which are dp-accounting's; choosing between methods (``account``). Import this module only where it
-is needed: dp-accounting takes two seconds to import.
+ledger, and the ε or δ read from it. Does not live here: which numbers bound a ledger, and the grid
+(``grid``); convolution and conversion, which are dp-accounting's, for tiny δ those of
+``tilted``; choosing between methods (``account``). Import this module only where it is needed:
+dp-accounting takes two seconds to import.
 
 A vector with Gaussian noise on each coordinate is represented by one number with sensitivity Δ₂, a
 vector with Laplace or Huber noise by the most uneven movement within its ℓ1 and ℓ∞ sensitivities
@@ -31,11 +32,11 @@ from numpy.typing import NDArray
 from dpmc_core.errors import NotApplicable
 from dpmc_core.mechanisms import Gaussian, Huber, Laplace, Mechanism
 from dpmc_core.mechanisms.huber_privacy import log_sf, loss_inverse
-from dpmc_core.privacy.ledger import Ledger, Release
+from dpmc_core.privacy.ledger import Ledger
+from dpmc_core.privacy.losses.grid import FINE, grid_step, numbers_of, one_gaussian, step_of
+from dpmc_core.privacy.losses.tilted import composed_epsilon
 
 __all__ = [
-    "COARSE",
-    "FINE",
     "HuberPrivacyLoss",
     "optimal_composition_epsilon",
     "pld_delta",
@@ -45,18 +46,10 @@ __all__ = [
 ]
 
 FloatArray = NDArray[np.float64]
-FINE, COARSE = (
-    200_000,
-    30_000,
-)  # grid points across the losses of a whole ledger; any number is pessimistic
-_MOST_DRAWS, _MOST_KINDS, _MOST_OPTIMAL, _MOST_POINTS = (
-    1_000_000,
-    100,
-    20_000,
-    2_000_000,
-)  # beyond these a composition takes more than seconds
-# standard deviations (both sides together) that hold all but 1e-15 of a sum of bounded losses
-_REACH = 17.0
+_MOST_OPTIMAL = 20_000  # draws: beyond, optimal composition takes more than seconds
+# a δ below so many times the rounding cannot be told from it; beyond so many draws, dp-accounting
+# takes more than half a second
+_LEAST_SPARES, _QUICK_DRAWS = 100, 100_000
 
 
 class HuberPrivacyLoss(AdditiveNoisePrivacyLoss):  # type: ignore[misc]
@@ -147,10 +140,14 @@ def pld_epsilon(ledger: Ledger, delta: float, points: int = FINE) -> float:
     """The least ε with which the whole ledger is (ε, ``delta``)-DP, from its privacy loss
     distribution on about ``points``.
 
-    Raises ``NotApplicable`` for noise that has no distribution here (staircase) or ``delta`` too
-    small for Fourier sums.
+    Where ``delta`` is too small for dp-accounting's Fourier sums, or the draws are so many that
+    they take seconds, the sums are tilted ones (``tilted``). Raises ``NotApplicable`` for
+    noise that has no distribution here (staircase).
     """
-    spare = _reserved_delta(ledger, delta)
+    if delta < _LEAST_SPARES * rounding(ledger) or ledger.draws > _QUICK_DRAWS:
+        numbers = one_gaussian(numbers_of(ledger))
+        return composed_epsilon(numbers, delta, grid_step(numbers, points))
+    spare = rounding(ledger)
     with np.errstate(over="ignore"):  # a quotient beyond e^709 is ∞, and so is ε then
         return float(_distribution(ledger, points).get_epsilon_for_delta(delta - spare))
 
@@ -182,7 +179,7 @@ def rounding(ledger: Ledger) -> float:
 
 def _reserved_delta(ledger: Ledger, delta: float) -> float:
     spare = rounding(ledger)
-    if delta < 100 * spare:
+    if delta < _LEAST_SPARES * spare:
         raise NotApplicable(
             f"δ = {delta:g} is too small to be read from a distribution computed with Fourier "
             "transforms"
@@ -213,9 +210,7 @@ def optimal_composition_epsilon(ledger: Ledger, delta: float) -> float:
     same = all(epsilon == largest for epsilon, _ in costs)
     # for equal releases the losses ±ε lie on the grid exactly: nothing is rounded
     interval = (
-        largest
-        if same
-        else _interval([(epsilon, epsilon, count) for epsilon, count in costs], FINE)
+        largest if same else step_of([(epsilon, epsilon, count) for epsilon, count in costs], FINE)
     )
     total = None
     for epsilon, count in costs:
@@ -227,48 +222,6 @@ def optimal_composition_epsilon(ledger: Ledger, delta: float) -> float:
         total = part if total is None else total.compose(part)
     assert total is not None
     return float(total.get_epsilon_for_delta(delta - spare))
-
-
-def _interval(sizes: Sequence[tuple[float, float, int]], points: int) -> float:
-    """Grid step for releases of (standard deviation of the loss, largest loss, count).
-
-    About ``points`` across the composed losses, but at most a tenth of them across one release,
-    where rounding would tell, and at least 50 to a standard deviation, so that little is lost to
-    the grid.
-    """
-    everything = sum(2 * top * count for _, top, count in sizes)
-    spread = _REACH * math.sqrt(sum(count * std**2 for std, _, count in sizes))
-    step = min(everything, spread) / points
-    step = max(step, max(top for _, top, _ in sizes) / (points / 20))
-    step = min(step, max(std for std, _, _ in sizes) / 50)
-    if (
-        max(2 * top for _, top, _ in sizes) > _MOST_POINTS * step
-        or min(everything, spread) > _MOST_POINTS * step
-    ):
-        raise NotApplicable("the losses are too unlike for one grid")
-    return step
-
-
-def _numbers(release: Release) -> list[tuple[Mechanism, float, int]]:
-    """The single numbers that bound a release, however often it was made: (noise, shift, count)."""
-    noise, count = release.mechanism, release.count
-    if isinstance(noise, Gaussian):
-        return [(noise, release.l2_sensitivity, count)]
-    parts = release.most_uneven if noise.vector_bounds else ((release.l1_sensitivity, 1),)
-    if sum(number for _, number in parts) * count > _MOST_DRAWS:
-        parts = ((release.l1_sensitivity, 1),)
-    return [(noise, shift, number * count) for shift, number in parts]
-
-
-def _size(noise: Mechanism, shift: float, count: int) -> tuple[float, float, int]:
-    """About the standard deviation of the privacy loss, the largest loss that matters, and the
-    count.
-    """
-    if isinstance(noise, Gaussian):
-        mu = shift / noise.scale
-        return mu, 10 * mu + mu**2 / 2, count
-    pure = noise.epsilon(shift)
-    return min(pure, shift * math.sqrt(noise.fisher_information)), pure, count
 
 
 def _single(noise: Mechanism, shift: float, interval: float) -> Any:
@@ -292,18 +245,14 @@ def _single(noise: Mechanism, shift: float, interval: float) -> Any:
             interval, low, high, np.clip(deltas, 0, 1)
         )
         return privacy_loss_distribution.PrivacyLossDistribution(pmf)
-    raise NotApplicable(f"no privacy loss distribution for {noise.name} noise")
+    raise TypeError(f"no privacy loss distribution for {noise.name} noise")
 
 
 @lru_cache(maxsize=4)
 def _distribution(ledger: Ledger, points: int) -> Any:
     """The privacy loss distribution of all releases together."""
-    if ledger.draws > _MOST_DRAWS:
-        raise NotApplicable(f"more than {_MOST_DRAWS:,} releases")
-    if len(ledger.releases) > _MOST_KINDS:
-        raise NotApplicable(f"more than {_MOST_KINDS} kinds of release")
-    numbers = [number for release in ledger.releases for number in _numbers(release)]
-    interval = _interval([_size(*number) for number in numbers], points)
+    numbers = numbers_of(ledger)
+    interval = grid_step(numbers, points)
     total = None
     for noise, shift, count in numbers:
         try:

@@ -1,0 +1,127 @@
+"""ε at tiny δ: exact Gaussian answers, bounds by sums that cannot cancel, and dp-accounting."""
+
+import math
+import warnings
+
+import numpy as np
+import pytest
+
+from dpmc_core.mechanisms import Gaussian, Huber, Laplace, Mechanism
+from dpmc_core.privacy import account
+from dpmc_core.privacy.account import tightest
+from dpmc_core.privacy.ledger import Ledger
+from dpmc_core.privacy.losses.distribution import _distribution, pld_epsilon
+from dpmc_core.privacy.losses.grid import FINE, grid_step, numbers_of
+from dpmc_core.privacy.losses.tilted import composed_epsilon
+from tests.privacy.helpers import ledger
+
+TINY = (1e-9, 1e-12, 1e-15)
+
+
+@pytest.mark.parametrize("delta", [1e-5, *TINY])
+@pytest.mark.parametrize(("count", "mu"), [(1, 1.0), (10, 0.3), (100_000, 0.005), (10**6, 0.001)])
+def test_many_gaussian_draws_are_one(count: int, mu: float, delta: float) -> None:
+    number = (Gaussian(scale=1.0), mu, count)
+    exact = Gaussian(scale=1.0).epsilon_at_delta(delta, mu * math.sqrt(count))
+    ours = composed_epsilon([number], delta, grid_step([number], FINE))
+    assert exact <= ours <= exact * (1 + 1e-4)
+
+
+def losses_below_and_above(
+    noise: Mechanism, shift: float, step: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """The masses of one loss rounded down and up to multiples of ``step``, from −J to J.
+
+    The loss at x, log p(x)/p(x + Δ), rises with x: the chance that it exceeds l is that of x beyond
+    where it equals l, found here by bisection.
+    """
+    top = noise.epsilon(shift)
+    edge = math.ceil(top / step)
+    grid = np.arange(-edge, edge + 1) * step
+    low, high = np.full(grid.size, -60.0 * noise.std), np.full(grid.size, 60.0 * noise.std)
+    for _ in range(200):
+        middle = (low + high) / 2
+        larger = noise.privacy_loss(middle, shift) > grid
+        low, high = np.where(larger, low, middle), np.where(larger, middle, high)
+    more = np.where(grid >= top, 0.0, np.where(grid < -top, 1.0, noise.sf(high)))
+    inside = -np.diff(more)
+    up = np.concatenate([[1 - more[0]], inside])
+    down = np.concatenate([inside, [more[-1]]])
+    down[0] += 1 - more[0]
+    return down, up
+
+
+def epsilon_of(masses: np.ndarray, step: float, delta: float) -> float:
+    """ε at ``delta`` of losses on −J…J times ``step``, by bisection."""
+    half = masses.size // 2
+    losses = np.arange(-half, half + 1) * step
+    low, high = 0.0, float(losses[-1])
+    for _ in range(100):
+        middle = (low + high) / 2
+        over = losses > middle
+        spent = math.fsum(masses[over] * -np.expm1(middle - losses[over]))
+        low, high = (middle, high) if spent > delta else (low, middle)
+    return high
+
+
+@pytest.mark.parametrize("noise", [Laplace(scale=2.0), Huber(alpha=1.5, scale=2.0)])
+@pytest.mark.parametrize("delta", TINY)
+def test_between_sums_of_positive_terms(noise: Mechanism, delta: float) -> None:
+    # convolution term by term adds positive numbers only: every mass keeps its digits, however rare
+    count, shift, step = 12, 0.8, 3.7e-4
+    below, above = losses_below_and_above(noise, shift, step)
+    assert below.sum() == pytest.approx(1.0, rel=1e-12)
+    assert above.sum() == pytest.approx(1.0, rel=1e-12)
+    sums = []
+    for once in (below, above):
+        total = once
+        for _ in range(count - 1):
+            total = np.convolve(total, once)
+        sums.append(epsilon_of(total, step, delta))
+    least, most = sums
+    assert most - least <= count * step * (1 + 1e-9)
+    ours = pld_epsilon(ledger(noise, count, shift), delta)
+    assert least <= ours <= most
+
+
+@pytest.mark.parametrize("delta", [1e-5, 1e-8])
+def test_as_dp_accounting_where_both_can(delta: float) -> None:
+    for book in (
+        ledger(Laplace(scale=10.0), 20),
+        ledger(Huber(alpha=1.5, scale=10.0), 200),
+        Ledger(
+            ledger(Huber(alpha=1.5, scale=10.0), 50).releases
+            + ledger(Laplace(scale=5.0), 30, 0.3).releases
+            + ledger(Gaussian(scale=3.0), 2).releases
+        ),
+    ):
+        numbers = numbers_of(book)
+        ours = composed_epsilon(numbers, delta, grid_step(numbers, FINE))
+        theirs = _distribution(book, FINE).get_epsilon_for_delta(delta)
+        assert ours == pytest.approx(theirs, rel=3e-6)
+
+
+def test_smaller_delta_costs_more_and_no_step_shows() -> None:
+    # from dp-accounting's sums (δ above 1e-11) to tilted ones
+    book = ledger(Huber(alpha=1.5, scale=4.0), 30)
+    deltas = np.geomspace(1e-13, 1e-9, 41)
+    epsilons = [pld_epsilon(book, float(delta)) for delta in deltas]
+    falls = -np.diff(epsilons)
+    assert np.all(falls > 0)
+    # where the sums change, dp-accounting's reserve is 1 % of δ: .01 of the log of a ratio of .23
+    assert np.all(np.abs(falls[1:] / falls[:-1] - 1) < 0.01 / 0.23 * 2)
+
+
+def test_tiny_delta_is_counted_better_than_by_renyi() -> None:
+    answers = {a.method: a.epsilon for a in account(ledger(Huber(alpha=1.5), 30), 1e-14)}
+    assert answers["pld"] < 0.99 * answers["renyi"]
+    assert tightest(ledger(Huber(alpha=1.5), 30), 1e-14) == min(answers.values())
+
+
+def test_losses_that_no_grid_holds_leave_the_other_methods() -> None:
+    book = Ledger(
+        ledger(Laplace(scale=1e-3), 1).releases + ledger(Huber(scale=1e4, alpha=1.5), 10).releases
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert math.isfinite(tightest(book, 1e-13))
