@@ -29,28 +29,15 @@ from dpmc_core.completion.common.profiles import (
     squared_residuals,
 )
 from dpmc_core.completion.common.step import FactorModel, Step
+from dpmc_core.completion.item_factors import ITEMS_PER_SIGNAL, RESIDUAL_CLIP, release_item_factors
 from dpmc_core.completion.kernel.threads import Workers
-from dpmc_core.completion.offsets import (
-    POPULARITY_POWER,
-    RATING_SD,
-    Offsets,
-    offset_parts,
-    release_offsets,
-    user_weights,
-)
+from dpmc_core.completion.offsets import RATING_SD, Offsets, offset_parts, release_offsets
 from dpmc_core.completion.recommending import LikesConfig, moments_of_likes
 from dpmc_core.config import Config
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.privacy.algorithm import Algorithm
 from dpmc_core.privacy.budget import Budget, Curator, Part, plan, shift_of
-from dpmc_core.privacy.moments import (
-    clip_rows,
-    second_moment,
-    second_moment_part,
-    shrink,
-    sum_part,
-    symmetric,
-)
+from dpmc_core.privacy.moments import second_moment_part, sum_part
 from dpmc_core.privacy.noise import TotalEpsilon
 
 FloatArray = NDArray[np.float64]
@@ -59,7 +46,6 @@ __all__ = ["ALGORITHMS", "MomentsConfig", "items_worth_it", "one_shot_moments"]
 
 # Fixed in advance of any run, and chosen on other splits of the data shown; see ``offsets`` for how
 # they were chosen.
-RESIDUAL_CLIP = 0.2  # R: largest norm of a user's weighted residuals
 SHARES = {
     "users": 0.01,
     "popularity": 0.15,
@@ -72,22 +58,17 @@ SHARES = {
 # popularity, weights, deviations, profile, where the second stage is left out
 FIRST_SHARES = (0.2, 0.1, 0.67, 0.03)
 MOST_GAIN = 3.0  # nats by which one user may speak for or against slopes
-WORTH_IT = (
-    20.0  # items in the second stage below which it is left out: its budget does more in the first
-)
-ITEMS_PER_SIGNAL = (
-    24.0  # one item more is worth its noise for about so many (users × sensitivity/σ)
-)
-MOST_ITEMS, FEWEST_ITEMS = 2000, 10
+# items in the second stage below which it is left out: its budget does more in the first
+WORTH_IT = 20.0
+# for items all alike, half of them rated by everybody, sensitivities/σ per item from which all are
+# taken (``item_factors.WEIGHT_WORTH_IT``)
+ALIKE_WORTH_IT = 1.6
+MOST_ITEMS = 2000
 PROFILE_SD = (
     0.5,
     0.5,
     0.1,
 )  # spread over users of: mean (in R/4), slope on offsets, slope on log-popularity (in R/4)
-CORATING_RANK = 20
-# longest factor of an item, in widths of the scale: residuals spread over users by half a width at
-# most, and where noise leaves next to no co-rating weight a quotient would be any number
-LONGEST = 0.25
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,9 +92,9 @@ def one_shot_moments(
     With few users or little ε the second step adds nothing: the plan then leaves its releases out
     (``items_worth_it``), by the size of the matrix and ε alone.
 
-    Unit: user, add/remove one. The number of items M of the second stage is n̂·(Δ/σ)/24, n̂ the
-    released number of users and σ the noise on the second moment: an estimate of where one more
-    item brings as much noise as signal. The objective is Σ (x − prediction)² + s²‖users'
+    Unit: user, add/remove one. How many items M the second stage takes follows from what was
+    released (``_items_kept``): an estimate of where one more brings as much noise as signal. The
+    objective is Σ (x − prediction)² + s²‖users'
     coefficients‖², the negative log-posterior of the users' own fits.
     """
     ratings = on_scale(ratings)
@@ -134,14 +115,15 @@ def one_shot_moments(
         yield _step(1, ratings, model_with_offsets(base, profile, fits), fits, reg, curator)
 
         left = residuals(ratings, targets, profile, fits)
-        factors = _release_factors(ratings, left, offsets, config.rank, size, curator, norm)
+        factors = release_item_factors(ratings, left, offsets, config.rank, size, curator, norm)
         features = np.hstack([profile, factors])
         fits = fit_users(ratings, targets, features, reg, pool)
         yield _step(2, ratings, model_with_offsets(base, features, fits), fits, reg, curator)
 
 
 def items_worth_it(ratings: Ratings, config: MomentsConfig) -> float:
-    """How many items the second stage would take, n_users·(Δ/σ)/24, by its plan.
+    """How many items the second stage would take by its plan: n_users·(Δ/σ)/24, or all of them
+    where they are so few that they would be worth it if all were alike.
 
     Reads the matrix's sizes and scale, and no rating. ∞ without noise.
     """
@@ -150,7 +132,9 @@ def items_worth_it(ratings: Ratings, config: MomentsConfig) -> float:
         return math.inf
     planned = plan(_parts(ratings, config.budget.norm, size), config.budget)
     assert planned is not None
-    return ratings.n_users * shift_of(planned["tastes"]) / ITEMS_PER_SIGNAL
+    signal = ratings.n_users * shift_of(planned["tastes"])
+    all_alike = max(float(size), WORTH_IT) if signal >= ALIKE_WORTH_IT * size else 0.0
+    return max(signal / ITEMS_PER_SIGNAL, all_alike)
 
 
 def _parts(ratings: Ratings, norm: int, size: int) -> dict[str, Part]:
@@ -224,80 +208,6 @@ def _profile_worth_it(
     gains = np.clip((without - with_slopes) / (2 * reg), -MOST_GAIN, MOST_GAIN)
     (gain,) = curator.release("profile", np.array([gains.sum()]))
     return profile if gain > 0 else level
-
-
-def _release_factors(
-    ratings: Ratings,
-    left: FloatArray,
-    offsets: Offsets,
-    rank: int,
-    size: int,
-    curator: Curator,
-    norm: int,
-) -> FloatArray:
-    """Item factors (n_items×r), zero outside the M most-rated items, from the second moments of
-    residuals and weights.
-
-    With user factors of variance 1, E Σ_i z_ij z_ik = N_jk·v_j·v_k with N_jk = Σ_i w_ij w_ik. N is
-    close to ν_j ν_k, so the leading part of the released matrix, shrunk to E diag(g) Eᵀ, gives v_j
-    = √g·e_j/ν_j.
-    """
-    if size < 2:
-        return np.zeros((ratings.n_items, 0))
-    n_users = float(curator.release("users", np.array([float(np.unique(ratings.users).size)]))[0])
-    wanted = (
-        size
-        if not curator.private
-        else int(max(n_users, 1.0) * curator.shift("tastes") / ITEMS_PER_SIGNAL)
-    )
-    kept = min(max(wanted, FEWEST_ITEMS), size)
-    # items that are left out keep a row and column of noise only: the release has the planned
-    # length whatever is kept
-    best = np.argsort(-offsets.popularity, kind="stable")[:size]
-    place = np.full(ratings.n_items, -1)
-    place[best[:kept]] = np.arange(kept)
-    inside = place[ratings.items] >= 0
-    users, columns = ratings.users[inside], place[ratings.items[inside]]
-    weights = user_weights(ratings.take(inside), offsets.popularity**-POPULARITY_POWER, norm)
-    clip = RESIDUAL_CLIP * (ratings.high - ratings.low)
-    tastes = clip_rows(users, weights * left[inside], ratings.n_users, norm, clip)
-
-    together = _released(curator, "together", users, columns, weights, ratings.n_users, kept, size)
-    spread = _spread(together, curator.std("together"))
-    moved = _released(curator, "tastes", users, columns, tastes, ratings.n_users, kept, size)
-    vectors, strengths = shrink(moved, curator.std("tastes"), rank)
-    found = vectors * np.sqrt(strengths) / spread[:, None]
-    length, longest = np.linalg.norm(found, axis=1), LONGEST * (ratings.high - ratings.low)
-    factors = np.zeros((ratings.n_items, len(strengths)))
-    factors[best[:kept]] = found * (longest / np.maximum(length, longest))[:, None]
-    return factors
-
-
-def _released(
-    curator: Curator,
-    name: str,
-    users: NDArray[np.integer],
-    columns: NDArray[np.integer],
-    values: FloatArray,
-    n_users: int,
-    kept: int,
-    size: int,
-) -> FloatArray:
-    """The noisy symmetric second moment over the ``kept`` items."""
-    exact = np.zeros((size, size))
-    exact[:kept, :kept] = symmetric(second_moment(users, columns, values, n_users, kept), kept)
-    noisy = curator.release(name, exact[np.triu_indices(size, 1)])
-    return symmetric(noisy, size)[:kept, :kept]
-
-
-def _spread(together: FloatArray, std: float) -> FloatArray:
-    """ν with N ≈ ν νᵀ, from the part of the released co-rating weights above its noise."""
-    vectors, values = shrink(together, std, CORATING_RANK)
-    if not len(values):
-        vectors, values = np.ones((len(together), 1)), np.array([max(float(together.mean()), 1e-3)])
-    smooth = (vectors * values) @ vectors.T
-    smooth = np.maximum(smooth, 1e-3 * np.abs(smooth).mean())
-    return np.asarray(smooth.sum(axis=1) / math.sqrt(smooth.sum()))
 
 
 def _step(

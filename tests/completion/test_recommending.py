@@ -1,11 +1,15 @@
 """Recommending from likes: against independent references, and what changes with size and ε."""
 
+import math
+
 import numpy as np
 import pytest
 
 from dpmc_core.completion import recommending
 from dpmc_core.completion.dpals.solver import dpals
+from dpmc_core.completion.item_factors import _items_kept
 from dpmc_core.completion.moments import WORTH_IT, MomentsConfig, items_worth_it, one_shot_moments
+from dpmc_core.completion.private_svd import PrivateSVDConfig, private_svd
 from dpmc_core.completion.recommending import (
     LikesConfig,
     likes_items_worth_it,
@@ -127,6 +131,38 @@ def test_an_item_without_factors_scores_nothing(split) -> None:
     scores = last.model.block(np.arange(300))
     assert np.count_nonzero(np.abs(scores).max(axis=0) > 0) == 10
     assert np.allclose(np.sort(np.abs(scores).max(axis=0))[:30], 0, atol=1e-12)
+
+
+def test_all_items_take_part_where_few_are_rated_by_many() -> None:
+    # each of 100 items rated by half of 20,000, weights 1/√50: p² /n is half of n/100
+    popularity = np.full(100, 20_000 * 0.5 / math.sqrt(50))
+    assert _items_kept(popularity, 20_000, 0.05, 100) == 100
+    # a tenth of the sensitivity: 8 items by their number, all by their weight
+    assert _items_kept(popularity, 20_000, 0.01, 100) == 100
+    assert _items_kept(popularity, 20_000, 0.001, 100) == 10  # the fewest
+    # p_j²/n·.02 ≥ .32 for p_j ≥ 566: up to the 21st of items rated k^−.3 as often as the first
+    assert _items_kept(popularity * np.arange(1, 101) ** -0.3, 20_000, 0.02, 100) == 21
+    assert _items_kept(popularity, 20_000, math.inf, 80) == 80
+
+
+def test_few_items_rated_by_many_beat_private_svd() -> None:
+    """A hundred items of like popularity, half of the cells rated: what is noise to others' zeros
+    is signal here, and the diagonal that nobody releases counts.
+    """
+    ratings = skewed(4_000, 100, 200_000, popularity=0.0, seed=3)
+    held = np.random.default_rng(0).random(len(ratings)) < 0.2
+    train, test = ratings.take(~held), ratings.take(held)
+    for epsilon in (2.0, 20.0, None):
+        budget = None if epsilon is None else Budget(epsilon=epsilon)
+        errors = []
+        for solver, config in (
+            (one_shot_moments, MomentsConfig(budget=budget)),
+            (private_svd, PrivateSVDConfig(budget=budget)),
+        ):
+            *_, last = solver(train, config, np.random.default_rng(1), 1)
+            predicted = last.model.predict(test.users, test.items)
+            errors.append(float(np.sqrt(np.mean((predicted - test.values) ** 2))))
+        assert errors[0] < 0.9 * errors[1]
 
 
 @pytest.mark.parametrize("epsilon", [0.05, 0.5, 5.0, 500.0])

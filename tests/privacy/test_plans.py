@@ -20,6 +20,7 @@ from dpmc_core.privacy.moments import (
     second_moment,
     second_moment_part,
     shrink,
+    shrink_off_diagonal,
     sum_part,
     symmetric,
 )
@@ -126,6 +127,39 @@ def test_shrink_finds_what_stands_above_the_noise_and_nothing_else() -> None:
     )
     kept = np.linalg.norm(planted - values[0] * np.outer(vectors[:, 0], vectors[:, 0]))
     assert kept <= best * 1.02
+
+
+@pytest.mark.parametrize(("size", "rank"), [(10, 2), (20, 4), (100, 6)])
+def test_an_unreleased_diagonal_takes_nothing_from_the_factors(size: int, rank: int) -> None:
+    # Σ = VVᵀ − c·11ᵀ (numbers centred by their own mean), a diagonal nobody released, little noise
+    rng = np.random.default_rng(size)
+    factors = rng.standard_normal((size, rank))
+    planted = factors @ factors.T
+    noise = 1e-4 * rng.standard_normal((size, size))
+    seen = planted - 0.5 + (noise + noise.T) / 2
+    found = {}
+    for name, diagonal in (("zeros", np.zeros(size)), ("anything", rng.uniform(-99, 99, size))):
+        np.fill_diagonal(seen, diagonal)
+        vectors, strengths = shrink_off_diagonal(seen, 1e-4, 16)
+        assert np.all(strengths > 0)
+        assert np.all(np.diff(strengths) <= 0)
+        found[name] = (vectors * strengths) @ vectors.T
+    np.testing.assert_array_equal(found["zeros"], found["anything"])
+    np.fill_diagonal(seen, 0.0)
+    vectors, strengths = shrink(seen, 1e-4, 16)
+    zeros = np.linalg.norm((vectors * strengths) @ vectors.T - planted)
+    filled = np.linalg.norm(found["zeros"] - planted)
+    assert filled < 0.7 * zeros
+    assert filled < 0.45 * np.linalg.norm(planted)
+
+
+def test_noise_alone_has_no_factors() -> None:
+    size, std = 300, 1.0
+    noise = symmetric(std * np.random.default_rng(0).standard_normal(size * (size - 1) // 2), size)
+    # σ is taken from the entries as well, so that a σ told too small finds nothing either
+    for told in (1.1 * std, 0.3 * std):
+        _, strengths = shrink_off_diagonal(noise, told, 10)
+        assert np.all(strengths < 0.5 * 2 * std * math.sqrt(size))
 
 
 # --- plans and the curator

@@ -1,0 +1,119 @@
+"""Item factors of one-shot moments: from the second moments of residuals and weights.
+
+Lives here: which items take part, what is released of them, and how factors are read through the
+noise. Does not live here: the plan and the users' fits (``moments``), or sensitivities
+(``privacy.moments``).
+"""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpmc_core.completion.offsets import POPULARITY_POWER, Offsets, user_weights
+from dpmc_core.datasets.ratings import Ratings
+from dpmc_core.privacy.budget import Curator
+from dpmc_core.privacy.moments import clip_rows, second_moment, shrink_off_diagonal, symmetric
+
+FloatArray = NDArray[np.float64]
+
+__all__ = ["ITEMS_PER_SIGNAL", "RESIDUAL_CLIP", "release_item_factors"]
+
+# Fixed in advance of any run; docs/moments-once.md says on which data they were chosen.
+RESIDUAL_CLIP = 0.2  # R: largest norm of a user's weighted residuals
+# one item more is worth its noise for about so many (users × sensitivity/σ), or where its own
+# co-rating weight, in units of σ/sensitivity, is this large
+ITEMS_PER_SIGNAL, WEIGHT_WORTH_IT = 24.0, 0.32
+# who happens to be there counts as noise of √users/(this × items) sensitivities
+SAMPLING = 0.3
+FEWEST_ITEMS = 10
+CLIPPED = 1.25  # residuals' second moments before clipping over those after it
+CORATING_RANK = 20
+# longest factor of an item, in widths of the scale: residuals spread over users by half a width at
+# most, and where noise leaves next to no co-rating weight a quotient would be any number
+LONGEST = 0.25
+
+
+def release_item_factors(
+    ratings: Ratings,
+    left: FloatArray,
+    offsets: Offsets,
+    rank: int,
+    size: int,
+    curator: Curator,
+    norm: int,
+) -> FloatArray:
+    """Item factors (n_items×r), zero outside the M most-rated items, from the second moments of
+    residuals and weights.
+
+    With user factors of variance 1, E Σ_i z_ij z_ik = N_jk·v_j·v_k with N_jk = Σ_i w_ij w_ik. N is
+    close to ν_j ν_k, so the leading part of the released matrix, shrunk to E diag(g) Eᵀ, gives v_j
+    = √g·e_j/ν_j.
+    """
+    if size < 2:
+        return np.zeros((ratings.n_items, 0))
+    n_users = float(curator.release("users", np.array([float(np.unique(ratings.users).size)]))[0])
+    shift = curator.shift("tastes") if curator.private else math.inf
+    kept = _items_kept(offsets.popularity, max(n_users, 1.0), shift, size)
+    # items that are left out keep a row and column of noise only: the release has the planned
+    # length whatever is kept
+    best = np.argsort(-offsets.popularity, kind="stable")[:size]
+    place = np.full(ratings.n_items, -1)
+    place[best[:kept]] = np.arange(kept)
+    inside = place[ratings.items] >= 0
+    users, columns = ratings.users[inside], place[ratings.items[inside]]
+    weights = user_weights(ratings.take(inside), offsets.popularity**-POPULARITY_POWER, norm)
+    clip = RESIDUAL_CLIP * (ratings.high - ratings.low)
+    tastes = clip_rows(users, weights * left[inside], ratings.n_users, norm, clip)
+
+    together = _released(curator, "together", users, columns, weights, ratings.n_users, kept, size)
+    spread = _spread(together, curator.std("together"))
+    moved = _released(curator, "tastes", users, columns, tastes, ratings.n_users, kept, size)
+    vectors, strengths = shrink_off_diagonal(moved, curator.std("tastes"), rank)
+    found = vectors * np.sqrt(CLIPPED * strengths) / spread[:, None]
+    length, longest = np.linalg.norm(found, axis=1), LONGEST * (ratings.high - ratings.low)
+    factors = np.zeros((ratings.n_items, len(strengths)))
+    factors[best[:kept]] = found * (longest / np.maximum(length, longest))[:, None]
+    return factors
+
+
+def _items_kept(popularity: FloatArray, n_users: float, shift: float, size: int) -> int:
+    """How many of the most popular items, at most ``size``, bring more signal than noise.
+
+    n̂·(Δ/σ)/24 of them, or more where their own co-rating weights, about p_j²/n̂ for a released
+    ``popularity`` p_j, stand out from the noise: in a matrix of few items rated by many, all do.
+    ``shift`` is Δ/σ of the residuals' second moment (∞ without noise). All that is read was
+    released.
+    """
+    shift = min(shift, SAMPLING * size / math.sqrt(n_users))
+    largest = np.sort(popularity)[::-1][:size]
+    by_weight = int(np.count_nonzero(largest**2 / n_users * shift >= WEIGHT_WORTH_IT))
+    wanted = max(int(n_users * shift / ITEMS_PER_SIGNAL), by_weight)
+    return min(max(wanted, FEWEST_ITEMS), size)
+
+
+def _released(
+    curator: Curator,
+    name: str,
+    users: NDArray[np.integer],
+    columns: NDArray[np.integer],
+    values: FloatArray,
+    n_users: int,
+    kept: int,
+    size: int,
+) -> FloatArray:
+    """The noisy symmetric second moment over the ``kept`` items."""
+    exact = np.zeros((size, size))
+    exact[:kept, :kept] = symmetric(second_moment(users, columns, values, n_users, kept), kept)
+    noisy = curator.release(name, exact[np.triu_indices(size, 1)])
+    return symmetric(noisy, size)[:kept, :kept]
+
+
+def _spread(together: FloatArray, std: float) -> FloatArray:
+    """ν with N ≈ ν νᵀ, from the part of the released co-rating weights above its noise."""
+    vectors, values = shrink_off_diagonal(together, std, CORATING_RANK)
+    if not len(values):
+        vectors, values = np.ones((len(together), 1)), np.array([max(float(together.mean()), 1e-3)])
+    smooth = (vectors * values) @ vectors.T
+    smooth = np.maximum(smooth, 1e-3 * np.abs(smooth).mean())
+    return np.asarray(smooth.sum(axis=1) / math.sqrt(smooth.sum()))
