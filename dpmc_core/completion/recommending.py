@@ -28,7 +28,7 @@ from dpmc_core.privacy.budget import Budget, Curator, Part, plan, shift_of
 from dpmc_core.privacy.moments import (
     second_moment,
     second_moment_part,
-    shrink,
+    shrink_off_diagonal,
     sum_part,
     symmetric,
     totals,
@@ -48,18 +48,18 @@ __all__ = [
 
 # Chosen on MovieLens 1M, on the split of seed 101; the tables use other splits
 # (docs/moments-once.md).
-SHARES = {"users": 0.02, "popularity": 0.28, "together": 0.7}
-POPULARITY_POWER = 0.5  # items are weighted by popularity to minus this power
+SHARES = {"users": 0.02, "popularity": 0.15, "together": 0.83}
+POPULARITY_POWER = 0.35  # items are weighted by popularity to minus this power
 PENALTY, REG = (
     0.3,
     1.0,
 )  # λ₀ and λ of a user's own fit, for factors with a mean square of 1 over the items
 POPULAR_WEIGHT = 0.1  # how much the most popular item scores before anything is known of a user
-ITEMS_PER_SIGNAL = (
-    16.0  # one item more is worth its noise for about so many (users × sensitivity/σ)
-)
-# items in the second moment below which it is left out: the budget does more for popularity
-WORTH_IT = 30.0
+# about how many (users × sensitivity/σ) one item more asks for, before anything is known of them,
+# and the items below which the second moment is left out: the budget does more for popularity
+ITEMS_PER_SIGNAL, WORTH_IT = 16.0, 20.0
+# an item takes part whose own weight in the second moment is so many σ/sensitivity
+WEIGHT_WORTH_IT = 0.17
 MOST_ITEMS, FEWEST_ITEMS = 2000, 10
 
 
@@ -116,8 +116,8 @@ def moments_of_likes(
     The second moment's leading part, shrunk to E diag(g) Eᵀ, gives item factors E√g, scaled to a
     mean square of 1; a user's vector solves ``fit_likes``. With few rows or little ε the plan
     leaves the second moment out, by the size of the matrix and ε alone, and what remains is
-    ``most_popular``. M is n̂·(Δ/σ)/16, chosen as in ``moments``, n̂ the released number of users
-    who liked anything.
+    ``most_popular``. The items that take part are those whose weight in the second moment, about
+    p_j²/n̂ for released popularities p_j and number of users n̂, stands out from its noise.
     """
     norm = 2 if config.budget is None else config.budget.norm
     size = min(MOST_ITEMS, likes.n_items)
@@ -208,7 +208,8 @@ def _factors(
     known = np.maximum(popularity, max(curator.std("popularity"), 1e-2))
     kept = size
     if curator.private:
-        wanted = int(max(n_users, 1.0) * curator.shift("together") / ITEMS_PER_SIGNAL)
+        weights = np.sort(known)[::-1][:size] ** 2 / max(n_users, 1.0)
+        wanted = int(np.count_nonzero(weights * curator.shift("together") >= WEIGHT_WORTH_IT))
         kept = min(max(wanted, FEWEST_ITEMS), size)
     # items that are left out keep a row and column of noise only: the release has the planned
     # length whatever is kept
@@ -222,7 +223,9 @@ def _factors(
         second_moment(inside.users, place[inside.items], weights, likes.n_users, kept), kept
     )
     noisy = curator.release("together", exact[np.triu_indices(size, 1)])
-    vectors, strengths = shrink(symmetric(noisy, size)[:kept, :kept], curator.std("together"), rank)
+    vectors, strengths = shrink_off_diagonal(
+        symmetric(noisy, size)[:kept, :kept], curator.std("together"), rank
+    )
     factors = np.zeros((likes.n_items, len(strengths)))
     if len(strengths):
         factors[best[:kept]] = vectors * np.sqrt(strengths / strengths[0] * kept)
