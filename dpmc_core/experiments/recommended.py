@@ -28,8 +28,7 @@ def recommended_algorithm(spec: RunSpec) -> Choice:
     """The model for the numbers of rows and columns of the spec's matrix, its total ε and its task;
     no rating is read.
 
-    *One-shot moments* was told to be worse than no rival on MovieLens; on synthetic sets without
-    slopes on popularity, private means are better by up to .006 where second moments are left out.
+    *One-shot moments* is worse than no rival on MovieLens, nor significantly on synthetic sets.
     What changes with size and ε is whether second moments are worth their noise, by the same
     estimate that the model's own plan follows.
     """
