@@ -48,13 +48,14 @@ def recommended_algorithm(spec: RunSpec) -> Choice:
             recommending.likes_items_worth_it(empty, config, n_users),
             recommending.WORTH_IT,
         )
+        tuned = "MovieLens"
     else:
         items = moments.items_worth_it(empty, moments.MomentsConfig(rank=rank, budget=budget))
-        least = moments.WORTH_IT
+        least, tuned = moments.WORTH_IT, "MovieLens, SweetRS and synthetic sets"
     told = (
         f"with {n_users:,} rows at ε = {budget.epsilon:g}, second moments over about "
         f"{min(items, n_items):,.0f} of {n_items:,} items should be worth their noise, by an "
-        "estimate tuned on MovieLens"
+        f"estimate tuned on {tuned}"
     )
     if items >= least:
         return Choice("moments", f"{told}: enough to spend on them")
