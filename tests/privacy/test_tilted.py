@@ -2,6 +2,7 @@
 
 import math
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from dpmc_core.mechanisms import Gaussian, Huber, Laplace, Mechanism
 from dpmc_core.privacy import account
 from dpmc_core.privacy.account import tightest
 from dpmc_core.privacy.ledger import Ledger
-from dpmc_core.privacy.losses.distribution import _distribution, pld_epsilon
+from dpmc_core.privacy.losses.distribution import _distribution, pld_epsilon, pld_profile
 from dpmc_core.privacy.losses.grid import FINE, grid_step, numbers_of
 from dpmc_core.privacy.losses.tilted import composed_epsilon
 from tests.privacy.helpers import ledger
@@ -116,6 +117,32 @@ def test_tiny_delta_is_counted_better_than_by_renyi() -> None:
     answers = {a.method: a.epsilon for a in account(ledger(Huber(alpha=1.5), 30), 1e-14)}
     assert answers["pld"] < 0.99 * answers["renyi"]
     assert tightest(ledger(Huber(alpha=1.5), 30), 1e-14) == min(answers.values())
+
+
+@pytest.mark.parametrize("delta", [1.1e-11, 1e-10, 1e-9, 1e-5])
+@pytest.mark.parametrize("numbers", [10_000, 1_000_000])
+def test_the_numbers_of_a_vector_count_for_rounding(numbers: int, delta: float) -> None:
+    # Huber noise with α = 20 is Gaussian but for e^{-200}: a vector that moves each of its numbers
+    # by Δ has exactly the privacy of one Gaussian number with Δ·√numbers
+    each = 1 / math.sqrt(numbers)
+    (vector,) = ledger(Huber(alpha=20, scale=1.0), 1, numbers * each, 1.0, numbers).releases
+    vector = replace(vector, linf_sensitivity=each)
+    exact = Gaussian(scale=1.0).epsilon_at_delta(delta, 1.0)
+    assert exact <= pld_epsilon(Ledger((vector,)), delta) <= exact * (1 + 1e-3)
+    for epsilon in (1.0, 6.0, 7.0):
+        found = pld_profile(Ledger((vector,)), [epsilon])[0]
+        assert float(Gaussian(scale=1.0).delta(epsilon, 1.0)) <= found <= 1
+
+
+def test_losses_of_hundreds_warn_of_nothing() -> None:
+    book = ledger(Huber(alpha=20, scale=1.0), 8, 34.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert 0.5 * 8 * 20 * 34.0 < pld_epsilon(book, 1e-12) <= 8 * 20 * 34.0
+        number = (Gaussian(scale=1.0), 40.0, 1)
+        ours = composed_epsilon([number], 1e-12, grid_step([number], FINE))
+    exact = Gaussian(scale=1.0).epsilon_at_delta(1e-12, 40.0)
+    assert exact <= ours <= exact * (1 + 1e-4)
 
 
 def test_losses_that_no_grid_holds_leave_the_other_methods() -> None:

@@ -32,13 +32,14 @@ _MOST_TILT, _MOST_CELLS = 1e5, 2**22
 
 @dataclass(frozen=True, slots=True)
 class _Losses:
-    """The losses of one number on −J, …, J times ``step``: their masses, and how often it is drawn.
+    """The losses of one number on −J, …, J times ``step``: the logs of their masses, and how often
+    it is drawn.
 
     They are the distribution whose δ(ε) joins the exact δ at the grid points by straight lines in
     e^ε (Doroshenko et al. 2022): never below the truth. The mass at infinity is ``never``.
     """
 
-    masses: FloatArray
+    log_masses: FloatArray
     never: float
     count: int
     step: float
@@ -59,21 +60,22 @@ class _Losses:
         upper = np.maximum(falls[:-1] - less * falls[1:], 0.0) / drop
         zero = 1 - (delta[0] * (1 + less) - 2 * less * delta[1]) / drop
         # the noise is symmetric: a loss of −x is e^{−x} times as likely as x
-        lower = upper * np.exp(-np.arange(1, last + 1) * step)
-        masses = np.concatenate([lower[::-1], [max(zero, 0.0)], upper])
-        return cls(masses, float(delta[-1]), count, step)
+        with np.errstate(divide="ignore"):
+            logs = np.log(np.concatenate([[max(zero, 0.0)], upper]))
+        lower = logs[1:] - np.arange(1, last + 1) * step
+        return cls(np.concatenate([lower[::-1], logs]), float(delta[-1]), count, step)
 
     @property
     def at(self) -> FloatArray:
-        last = self.masses.size // 2
+        last = self.log_masses.size // 2
         return np.arange(-last, last + 1, dtype=np.float64) * self.step
 
     def log_moment(self, tilt: float) -> float:
         """log Σ p·e^{λ·loss}, once."""
-        return float(special.logsumexp(tilt * self.at, b=self.masses))
+        return float(special.logsumexp(tilt * self.at + self.log_masses))
 
     def tilted(self, tilt: float) -> FloatArray:
-        return self.masses * np.exp(tilt * self.at - self.log_moment(tilt))
+        return np.exp(tilt * self.at + self.log_masses - self.log_moment(tilt))
 
 
 def composed_epsilon(numbers: Sequence[Number], delta: float, step: float) -> float:
@@ -99,7 +101,7 @@ class _Composed:
     def __init__(self, losses: list[_Losses], delta: float) -> None:
         self._losses, self._delta, self._step = losses, delta, losses[0].step
         self._draws = sum(part.count for part in losses)
-        self._most = sum(part.count * (part.masses.size // 2) for part in losses)
+        self._most = sum(part.count * (part.log_masses.size // 2) for part in losses)
         log_delta = math.log(delta)
 
         def rdp_epsilon(log_tilt: float) -> float:
@@ -134,7 +136,7 @@ class _Composed:
             raise NotApplicable("the losses are too unlike for one grid")
         transform = np.ones(size // 2 + 1, dtype=np.complex128)
         for part in self._losses:
-            half = part.masses.size // 2
+            half = part.log_masses.size // 2
             places = np.arange(-half, half + 1) % size
             folded = np.bincount(places, weights=part.tilted(self._tilt), minlength=size)
             transform *= fft.rfft(folded) ** part.count
