@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dpmc_core import limits
-from dpmc_core.datasets.ratings import Ratings, chances
+from dpmc_core.datasets.ratings import Ratings, chances, one_sided
 from dpmc_core.errors import DataError
 
 __all__ = ["UserSplit", "likes", "user_split"]
@@ -59,7 +59,8 @@ def user_split(
     With ``each_alone`` each user is held out with that probability, by their own ``chances`` (see
     ``random_split``).
 
-    Raises ``DataError`` when nobody can be held out, or nobody is left.
+    Raises ``DataError`` when nobody can be held out, or nobody is left; with ``each_alone`` also
+    when nobody happens to be, or all are.
     """
     fraction = limits.check("test_fraction", fraction)
     liked = likes(ratings)
@@ -74,9 +75,11 @@ def user_split(
     held = np.zeros(liked.n_users, dtype=bool)
     most = able.size - (able.size == np.count_nonzero(counts))
     if each_alone:
-        mine = chances(liked, seed, of_users=True)[able]
-        wanted = min(max(1, np.count_nonzero(mine < fraction)), most)
-        held[able[np.argsort(mine)[:wanted]]] = True
+        mine = chances(liked, seed, of_users=True)[able] < fraction
+        if not mine.any() or np.count_nonzero(mine) > most:
+            who = f"{ratings.name}: of {able.size:,} users with {FEWEST} likes or more"
+            raise DataError(one_sided(who, mine, fraction, seed))
+        held[able[mine]] = True
         order = np.argsort(chances(liked, seed))
     else:
         held[rng.permutation(able)[: min(max(1, int(able.size * fraction)), most)]] = True

@@ -18,7 +18,7 @@ from dpmc_core.errors import DataError
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int32]
 
-__all__ = ["Ratings", "Split", "Truth", "chances", "random_split"]
+__all__ = ["Ratings", "Split", "Truth", "chances", "one_sided", "random_split"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -201,6 +201,16 @@ def _hashes(count: int, labels: Sequence[str], purpose: str) -> NDArray[np.uint6
     )
 
 
+def one_sided(of_what: str, held_out: NDArray[np.bool_], fraction: float, seed: int) -> str:
+    """What to say where all of those that are held out each alone fall on one side."""
+    most = bool(held_out.all())
+    return (
+        f"{of_what} {'all' if most else 'none'} are held out with seed {seed}, each with "
+        f"probability {fraction:g} and on its own; another seed or a "
+        f"{'smaller' if most else 'larger'} share held out parts them."
+    )
+
+
 def random_split(
     ratings: Ratings, test_fraction: float, seed: int, *, each_alone: bool = False
 ) -> Split:
@@ -209,12 +219,11 @@ def random_split(
 
     With ``each_alone`` each is held out with that probability instead, by its own ``chances``: who
     leaves takes nobody else's ratings from one side to the other. A guarantee for one user needs
-    that, where which ratings are held out is not public. One thing is not so yet: if no chance is
-    below the fraction (or all are), the nearest rating is moved so that neither side is empty, and
-    whose that is depends on everybody. With n ratings that happens with probability
-    (1 − fraction)ⁿ: .004 for 25 at .2, but a third for 100 at .01.
+    that, where which ratings are held out is not public. No rating is then moved so that neither
+    side is empty: whose that would be depends on everybody.
 
-    Raises ``DataError`` when there are fewer than two ratings.
+    Raises ``DataError`` when there are fewer than two ratings, or when with ``each_alone`` all of
+    them fall on one side: n ratings do with probability (1 − fraction)ⁿ + fractionⁿ.
     """
     fraction = limits.check("test_fraction", test_fraction)
     n = len(ratings)
@@ -224,8 +233,9 @@ def random_split(
             "are needed."
         )
     if each_alone:
-        chance = chances(ratings, seed)
-        test = chance < min(max(fraction, float(chance.min()) + 1e-15), float(chance.max()))
+        test = chances(ratings, seed) < fraction
+        if test.all() or not test.any():
+            raise DataError(one_sided(f"{ratings.name}: of {n:,} ratings", test, fraction, seed))
     else:
         order = np.random.default_rng(np.random.SeedSequence([seed, 0x5917])).permutation(n)
         test = np.zeros(n, dtype=bool)

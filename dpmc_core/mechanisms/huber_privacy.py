@@ -20,10 +20,13 @@ from dpmc_core.mechanisms.series import renyi_of_pieces
 
 FloatArray = NDArray[np.float64]
 
-__all__ = ["delta", "log_sf", "loss", "loss_inverse", "rdp", "rdp_curve"]
+__all__ = ["delta", "loss", "loss_inverse", "rdp", "rdp_curve"]
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
 _MAX_VARIATION = 16.0  # of the log-integrand over one panel: 24 nodes are then right to about 1e-15
+_FEW_NODES, _FEW_WEIGHTS = np.polynomial.legendre.leggauss(12)
+_MOST_TOLD = 2.0  # the same over one panel of δ's integral: 12 nodes do
+_BLOCK = 2**15  # panels of it at once
 _TOGETHER = 48  # orders whose panels are found together
 _TINY = 1e-8  # shifts
 _NEGLIGIBLE = 90.0  # a panel this far below the largest, in logs, is dropped
@@ -62,46 +65,44 @@ def delta(epsilon: FloatArray, alpha: float, shift: float) -> FloatArray:
     start = np.asarray(loss_inverse(eps, alpha, shift))
     upper = huber_law.cdf(-start, alpha)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        closed = upper - np.exp(eps + log_sf(start + shift, alpha))
+        closed = upper - np.exp(eps + huber_law.logcdf(-start - shift, alpha))
     out = np.where(eps < alpha * shift, np.maximum(closed, 0.0), 0.0)
     cancels = (eps < alpha * shift) & ~(closed > 1e-3 * upper)
     if np.any(cancels):
-        flat, where = out.reshape(-1).copy(), np.flatnonzero(cancels)
-        for i in where:
-            flat[i] = _delta_by_quadrature(float(eps.flat[i]), float(start.flat[i]), alpha, shift)
-        out = flat.reshape(out.shape)
+        out[cancels] = _delta_by_quadrature(start[cancels], alpha, shift)
     return out
 
 
-def log_sf(x: Any, alpha: float) -> Any:
-    """log F̄(x): exact line in the right tail, where F̄ itself underflows."""
-    beyond = -alpha * (x - 0.5 * alpha) - np.log(alpha * huber_law.normaliser(alpha))
-    return np.where(x >= alpha, beyond, np.log(np.maximum(huber_law.cdf(-x, alpha), 1e-320)))
+def _delta_by_quadrature(starts: FloatArray, alpha: float, shift: float) -> FloatArray:
+    """δ at the ε with x_ε = ``starts`` (n,), all of it sums of positive terms.
 
+    As δ′(ε) = −e^ε F̄(x_ε + d), δ is the integral of e^{g(x)} F̄(x + d) g′(x) from x_ε to α, beyond
+    which g is constant.
+    """
 
-def _delta_by_quadrature(epsilon: float, start: float, alpha: float, shift: float) -> float:
-    kinks = [k for k in (-alpha, alpha - shift, -alpha - shift, alpha) if start < k < alpha]
-    edges = np.array([start, *sorted(kinks), alpha]) if start < alpha else np.array([start])
-    total = 0.0
-    if edges.size > 1:
+    def log_part(x: FloatArray) -> FloatArray:
+        # where x + d lies in the right tail, e^g F̄ = p/α
+        inner = huber_law.logcdf(-x - shift, alpha) + loss(x, alpha, shift)
+        tail = huber_law.logpdf(x, alpha) - math.log(alpha)
+        return np.where(x + shift >= alpha, tail, inner)
 
-        def logs(x: FloatArray) -> FloatArray:
-            log_p = huber_law.logpdf(x, alpha)
-            return np.array([log_p, log_p - 2 * loss(x, alpha, shift)])
-
-        nodes, weights = _panels(edges, logs)
-        if nodes.size:
-            total = float(
-                np.sum(
-                    weights
-                    * np.exp(huber_law.logpdf(nodes, alpha))
-                    * -np.expm1(np.minimum(epsilon - loss(nodes, alpha, shift), 0))
-                )
-            )
-    # beyond max(start, α) the loss is constant at αd
-    return total + float(huber_law.cdf(-max(start, alpha), alpha)) * -math.expm1(
-        epsilon - alpha * shift
-    )
+    kinks = np.array([-alpha, alpha - shift, -alpha - shift, alpha])
+    edges = np.unique(np.minimum(np.concatenate([starts, kinks[kinks > starts.min()]]), alpha))
+    varies = np.abs(np.diff(loss(edges, alpha, shift))) + np.abs(np.diff(log_part(edges)))
+    panels = np.ceil(varies / _MOST_TOLD + 1e-300).astype(np.int64)
+    width = np.diff(edges) / panels
+    areas = np.empty(panels.size)
+    blocks = np.searchsorted(np.cumsum(panels), np.arange(0, panels.sum(), _BLOCK), side="right")
+    for of in np.split(np.arange(panels.size), blocks[1:]):
+        first = np.concatenate([[0], np.cumsum(panels[of])[:-1]]).astype(np.int64)
+        place = np.arange(panels[of].sum()) - np.repeat(first, panels[of])
+        half = np.repeat(width[of], panels[of])[:, None] / 2
+        x = np.repeat(edges[of], panels[of])[:, None] + half * (2 * place[:, None] + 1 + _FEW_NODES)
+        slope = np.minimum(min(shift, 2 * alpha), np.minimum(alpha - x, x + shift + alpha))
+        of_panels = np.exp(log_part(x)) * slope * half @ _FEW_WEIGHTS
+        areas[of] = np.add.reduceat(of_panels, first)
+    beyond = np.append(np.cumsum(areas[::-1])[::-1], 0.0)
+    return beyond[np.searchsorted(edges, np.minimum(starts, alpha))]
 
 
 def rdp(order: float, alpha: float, shift: float) -> float:

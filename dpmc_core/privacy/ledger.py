@@ -112,7 +112,9 @@ class Release:
         most = min(self.l2_sensitivity, self.linf_sensitivity or math.inf)
         whole = math.floor(l1 / most * (1 + 1e-9))
         rest = l1 - whole * most
-        return ((most, whole), (rest, 1)) if rest > 1e-9 * l1 else ((most, whole),)
+        if rest > 1e-9 * l1:
+            return ((most, whole), (rest, 1))
+        return ((max(most, l1 / whole), whole),)  # nothing is left out
 
     def as_dict(self) -> dict[str, Any]:
         """A JSON-able copy; the mechanism becomes its name and parameters."""

@@ -178,6 +178,39 @@ def test_profile_where_it_nearly_cancels(alpha: float, shift: float, epsilon: fl
 
 
 @pytest.mark.parametrize(
+    ("alpha", "shift"), [(1.0, 1e-6), (0.03, 1e-3), (1.5, 0.7), (12.0, 1e-5), (0.5, 40.0)]
+)
+def test_many_deltas_at_once_where_the_closed_form_cancels(alpha: float, shift: float) -> None:
+    """Each against F̄(x) − e^ε F̄(x + d) with 400 digits, of which cancelling leaves enough."""
+    pure = alpha * shift
+    epsilons = pure * np.concatenate([np.linspace(0, 0.999, 2000), 1 - np.geomspace(1e-3, 1e-6, 9)])
+    found = np.asarray(Huber(alpha=alpha).delta(epsilons, shift))
+    with mp.workdps(400):
+        a, d = mp.mpf(alpha), mp.mpf(shift)
+
+        def upper(x):
+            if x >= a:
+                return mp.exp(-a * (x - a / 2)) / (a * _z(a))
+            if x < -a:
+                return 1 - upper(-x)
+            core = mp.sqrt(mp.pi / 2) * (mp.erf(a / mp.sqrt(2)) - mp.erf(x / mp.sqrt(2)))
+            return core / _z(a) + mp.exp(-a * a / 2) / (a * _z(a))
+
+        for k in [*range(0, 2000, 100), *range(1999, 2009)]:
+            e = mp.mpf(float(epsilons[k]))
+            middle = e / d - d / 2 if d <= 2 * a else (e / a - d) / 2
+            x = (
+                middle
+                if e <= a * d - a * min(d * d / a, 4 * a) / 2
+                else a - mp.sqrt(2 * (a * d - e))
+            )
+            exact = upper(x) - mp.exp(e) * upper(x + d)
+            # near αd, where δ ends, ε itself is known to 1e-16 of αd
+            close = 1e-12 + 2e-15 / float(1 - e / (a * d))
+            assert found[k] == pytest.approx(float(exact), rel=close, abs=1e-300)
+
+
+@pytest.mark.parametrize(
     ("alpha", "shift", "order"),
     [
         (1.5, 1e-4, 2.0),

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from dpmc_core.datasets import own, user_datasets
 from dpmc_core.datasets.configs import RatingsData
 from dpmc_core.datasets.data import split_of, user_split_of
+from dpmc_core.datasets.implicit import user_split
 from dpmc_core.datasets.ratings import Ratings, chances, random_split
 from dpmc_core.datasets.synthetic.ratings import skewed
 from dpmc_core.datasets.text import LANGUAGES, TextFilter, lee_file, public_words, samples_of_texts
@@ -128,12 +129,39 @@ def test_chances_are_uniform_and_apart() -> None:
     assert abs(np.corrcoef(mine, other)[0, 1]) < 5 / 20_000**0.5
 
 
-@pytest.mark.parametrize("fraction", [0.01, 0.9])
-def test_few_ratings_still_have_two_sides(fraction: float) -> None:
+@pytest.mark.parametrize("fraction", [0.2, 0.9])
+def test_no_rating_changes_sides_so_that_neither_is_empty(fraction: float) -> None:
+    """Each alone: the chance of one is its own; where all fall on one side, that is said."""
     two = Ratings.checked(np.array([0, 1]), np.array([0, 0]), np.array([1.0, 5.0]), low=1, high=5)
-    for seed in range(20):
-        split = random_split(two, fraction, seed, each_alone=True)
-        assert (len(split.train), len(split.test)) == (1, 1)
+    parted = 0
+    for seed in range(200):
+        below = chances(two, seed) < fraction
+        if below.sum() == 1:
+            split = random_split(two, fraction, seed, each_alone=True)
+            assert split.test.users.tolist() == np.flatnonzero(below).tolist()
+            parted += 1
+        else:
+            word = ("all", "smaller") if below.all() else ("none", "larger")
+            said = f"of 2 ratings {word[0]} are held out with seed {seed}.*a {word[1]} share"
+            with pytest.raises(DataError, match=said):
+                random_split(two, fraction, seed, each_alone=True)
+    assert parted
+
+
+def test_no_user_changes_sides_so_that_neither_is_empty() -> None:
+    users = np.repeat(np.arange(3), 6)
+    liked = Ratings.checked(users, np.tile(np.arange(6), 3), np.full(18, 5.0), low=1, high=5)
+    seen = set()
+    for seed in range(60):
+        below = chances(liked, seed, of_users=True) < 0.4
+        seen.add(int(below.sum()))
+        if 0 < below.sum() < 3:
+            split = user_split(liked, 0.4, seed, each_alone=True)
+            assert set(split.target.users) == set(np.flatnonzero(below))
+        else:
+            with pytest.raises(DataError, match=r"of 3 users with 5 likes or more (all|none) are"):
+                user_split(liked, 0.4, seed, each_alone=True)
+    assert seen == {0, 1, 2, 3}
 
 
 def test_words_of_the_documents_do_tell_and_the_statement_says_so() -> None:

@@ -134,6 +134,23 @@ def test_the_numbers_of_a_vector_count_for_rounding(numbers: int, delta: float) 
         assert float(Gaussian(scale=1.0).delta(epsilon, 1.0)) <= found <= 1
 
 
+@pytest.mark.parametrize("shift", [1e-3, 1e-7, 1e-11])
+@pytest.mark.parametrize("share", [0.01, 0.1, 0.3])
+def test_the_smallest_epsilons_are_never_too_small(shift: float, share: float) -> None:
+    numbers = [(Gaussian(scale=1.0), shift / 2, 4)]
+    exact = Gaussian(scale=1.0).epsilon_at_delta(share * shift, shift)
+    found = composed_epsilon(numbers, share * shift, grid_step(numbers, FINE))
+    assert exact <= found <= exact * (1 + 1e-5)
+
+
+@pytest.mark.parametrize("rest", [-1e-9, -1e-12, 0.0, 1e-12, 0.9e-9])
+def test_the_worst_movement_leaves_nothing_out(rest: float) -> None:
+    (vector,) = ledger(Huber(alpha=1.5), 1, 3 * (1 + rest), 2.0, 100).releases
+    parts = replace(vector, linf_sensitivity=1.0).most_uneven
+    assert sum(shift * number for shift, number in parts) >= 3 * (1 + rest) * (1 - 1e-15)
+    assert all(shift <= 1 + 1e-9 for shift, _ in parts)
+
+
 def test_losses_of_hundreds_warn_of_nothing() -> None:
     book = ledger(Huber(alpha=20, scale=1.0), 8, 34.0)
     with warnings.catch_warnings():

@@ -31,7 +31,8 @@ from numpy.typing import NDArray
 
 from dpmc_core.errors import NotApplicable
 from dpmc_core.mechanisms import Gaussian, Huber, Laplace, Mechanism
-from dpmc_core.mechanisms.huber_privacy import log_sf, loss_inverse
+from dpmc_core.mechanisms import huber_distribution as huber_law
+from dpmc_core.mechanisms.huber_privacy import loss_inverse
 from dpmc_core.privacy.ledger import Ledger
 from dpmc_core.privacy.losses.grid import FINE, grid_step, numbers_of, one_gaussian, step_of
 from dpmc_core.privacy.losses.tilted import composed_epsilon
@@ -71,7 +72,8 @@ class HuberPrivacyLoss(AdditiveNoisePrivacyLoss):  # type: ignore[misc]
         return self._noise.cdf(np.asarray(x, dtype=np.float64))
 
     def noise_log_cdf(self, x: float | Iterable[float]) -> Any:
-        return log_sf(-np.asarray(x, dtype=np.float64) / self._noise.scale, self._noise.alpha)[()]
+        at = np.asarray(x, dtype=np.float64) / self._noise.scale
+        return huber_law.logcdf(at, self._noise.alpha)[()]
 
     def get_delta_for_epsilon(self, epsilon: float | Sequence[float] | FloatArray) -> Any:
         """δ(ε) for ε of either sign, right to 1e-15 absolutely.

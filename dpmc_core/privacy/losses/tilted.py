@@ -156,10 +156,13 @@ def _least(log_masses: FloatArray, losses: FloatArray, delta: float) -> float | 
     # where a mass is beyond 1, it is far below the losses that decide
     masses = np.exp(np.minimum(log_masses, 0.0))
     above = np.cumsum(masses[::-1])[::-1]
-    # Σ mass·e^{ε − loss} over all losses from ε on, for ε at each grid point
-    weighed = signal.lfilter([1.0], [1.0, -math.exp(losses[0] - losses[1])], masses[::-1])[::-1]
-    too_much = np.flatnonzero(above[:-1] - weighed[:-1] > delta)
+    # the sum for ε at each grid point, from the next: terms of one sign, so that no digit is lost
+    step = losses[1] - losses[0]
+    steps = -math.expm1(-step) * np.append(above[1:], 0.0)
+    excess = signal.lfilter([1.0], [1.0, -math.exp(-step)], steps[::-1])[::-1]
+    too_much = np.flatnonzero(excess[:-1] > delta)
     if not too_much.size:
         return None if losses[0] > 0 else 0.0
     k = int(too_much[-1]) + 1
-    return max(0.0, float(losses[k]) + math.log((above[k] - delta) / weighed[k]))
+    below = math.log1p((excess[k] - delta) / (above[k] - excess[k]))
+    return max(0.0, float(losses[k]) + below)
