@@ -26,7 +26,7 @@ with controls.place():
         st.error(controls.plain(built.problem), icon=":material/error:")
     two_datasets(asked.fields, unfolded=jobs.current("audit") is None)
 attack(built)
-if built.spec is not None and not built.spec.searches:
+if built.spec is not None and not built.spec.searches and not built.spec.dataset:
     game.play(built.spec)
 own_outputs.audit_yours()
 

@@ -4,15 +4,17 @@ import argparse
 from typing import Any
 
 from dpmc_core.cli.options import add_parameters, last_of
+from dpmc_core.cli.user_data import add_data, load_user_data
 from dpmc_core.config import parameters
 from dpmc_core.errors import ParameterError
 from dpmc_core.experiments.tasks.audit import AuditResult, audit_steps
 from dpmc_core.experiments.tasks.audit_outputs import audit_outputs
-from dpmc_core.experiments.tasks.audit_spec import CASES, AuditSpec
-from dpmc_core.wording import three
+from dpmc_core.experiments.tasks.audit_spec import CASES, FACTOR_TARGETS, AuditSpec
+from dpmc_core.wording import printable, three
 
 __all__ = ["SUMMARY", "add", "run"]
 
+_HOLDS = ("ratings", "images", "documents")
 SUMMARY = "Attack a release with and without one person, and bound its ε from below."
 
 
@@ -29,22 +31,47 @@ def add(parser: argparse.ArgumentParser) -> None:
         "without), the others released numbers; with --epsilon, --delta (0) and --confidence",
     )
     add_parameters(parser, parameters(AuditSpec))
+    parser.add_argument(
+        "--dataset", help="what an algorithm is run on, in the place of a small made table"
+    )
+    add_data(parser, *_HOLDS)
+    parser.add_argument(
+        "--record",
+        help="what one of the two datasets lacks: a user's name, or the number of a user, image "
+        "or document, from 1 (one that stands out)",
+    )
 
 
 def run(arguments: argparse.Namespace) -> dict[str, Any]:
     """Run the audit, with progress on standard error."""
     if arguments.outputs is not None:
         return _own_outputs(arguments)
+    with load_user_data(arguments, *_held(arguments.target)) as own:
+        return _audited(arguments, own)
+
+
+def _held(target: str | None) -> tuple[str, ...]:
+    """What a file must hold for this target."""
+    if target is None:
+        return _HOLDS
+    return ("images", "documents") if target in FACTOR_TARGETS else ("ratings",)
+
+
+def _audited(arguments: argparse.Namespace, own: str | None) -> dict[str, Any]:
     given = AuditSpec.from_json(arguments.spec).as_dict() if arguments.spec is not None else {}
     for name, parameter in parameters(AuditSpec).items():
         text = getattr(arguments, name)
         if text is not None:
             given[name] = parameter.parse(text)
+    named = {"dataset": own or arguments.dataset, "record": arguments.record}
+    given |= {name: value for name, value in named.items() if value is not None}
     spec = AuditSpec(**given)
     result = last_of(audit_steps(spec), arguments, _progress)
     if not arguments.json:
         bound = result.attack.bound
         print(result.verdict)
+        if spec.dataset:
+            print(f"the two datasets differ in: {printable(result.record)}")
         for name, epsilon in result.claims.items():
             print(
                 f"{name} ε = {three(epsilon)}: "
@@ -64,7 +91,7 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
 def _own_outputs(arguments: argparse.Namespace) -> dict[str, Any]:
     """Audit a claim on the outputs in a file."""
     used = ("epsilon", "delta", "confidence")
-    for name in ("spec", *parameters(AuditSpec)):
+    for name in ("spec", "dataset", "data", "record", *parameters(AuditSpec)):
         if name not in used and getattr(arguments, name) is not None:
             allowed = "left out with --outputs, which brings what was released"
             raise ParameterError(name, getattr(arguments, name), allowed)

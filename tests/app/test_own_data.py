@@ -63,11 +63,15 @@ def go_to(app: AppTest, page: str) -> AppTest:
 
 def finish(app: AppTest, kind: str) -> AppTest:
     app.button(key="go").click().run()
+    return ended(app, kind, "done")
+
+
+def ended(app: AppTest, kind: str, how: str) -> AppTest:
     until = time.monotonic() + 120
     while time.monotonic() < until:
         job = jobs.current(kind)
         if job is not None and not job.active:
-            assert job.state == "done", job.error
+            assert job.state == how, job.error
             app.run()
             assert not app.exception
             return app
@@ -475,3 +479,20 @@ def test_a_server_warms_up_once(monkeypatch: pytest.MonkeyPatch) -> None:
         assert sorted(begun[1:]) == ["prepare", "tidy"]
     finally:
         warm._warmed.cache_clear()
+
+
+def test_ones_own_ratings_are_audited_with_a_record_of_ones_choice() -> None:
+    app = upload(own_page(), "a.csv", long_csv(30, 12))
+    app.query_params.update({"x_target": "als", "x_dataset_runs": "200"})
+    go_to(app, "audit")
+    app.selectbox(key="x_ratings").set_value(own_data_name(app)).run()
+    assert not any(b.key == "guess-in" for b in app.button)  # the game is about made data
+    app.text_input(key="x_record").set_value("nobody").run()
+    app.button(key="x_go").click().run()
+    ended(app, "audit", "failed")
+    assert any("record = 'nobody'" in e.value.replace("\\", "") for e in app.error)
+    app.text_input(key="x_record").set_value("3").run()
+    app.button(key="x_go").click().run()
+    ended(app, "audit", "done")
+    assert any("The record: the rating of" in c.value for c in app.caption)
+    assert "x_record" not in app.query_params

@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmc_core.experiments.tasks.audit_spec import FACTOR_TARGETS, VIEWS, AuditSpec
-from dpmc_core.experiments.tasks.audit_targets import chunks, claimed_release, neighbours, pictures
+from dpmc_core.experiments.tasks.audit_records import Neighbours
+from dpmc_core.experiments.tasks.audit_spec import FACTOR_TARGETS, AuditSpec, seen_by_attacker
+from dpmc_core.experiments.tasks.audit_targets import chunks, claimed_release, two_datasets
 from dpmc_core.experiments.tasks.solve import solve, versions
 from dpmc_core.mechanisms import Gaussian
 from dpmc_core.privacy import Ledger, Statement, state
@@ -44,7 +45,8 @@ class AuditResult:
     ``runs`` outputs of each dataset were drawn, and ``looked_at`` of them attacked. All looks are
     planned before the first, and share the error: with the confidence of ``attack.bound`` every
     one of them is right, whenever somebody stops. ``claimed_curve`` holds shares of false alarms
-    and the misses that the claim then demands (2×k), or is empty for a nominal claim.
+    and the misses that the claim then demands (2×k), or is empty for a nominal claim. ``record`` is
+    in what the two datasets differ.
     """
 
     spec: AuditSpec
@@ -56,6 +58,7 @@ class AuditResult:
     seconds: float
     finished: bool
     versions: dict[str, str]
+    record: str
 
     @property
     def claims(self) -> dict[str, float]:
@@ -135,8 +138,9 @@ class AuditResult:
             )
         if self.statement.nominal:
             count = name.removeprefix("nominal, ")
+            seen = seen_by_attacker(self.spec.view, "the user" if self.spec.dataset else "Alice")
             return (
-                f"{proved}, for whoever sees {VIEWS[self.spec.view]}. The nominal ε = "
+                f"{proved}, for whoever sees {seen}. The nominal ε = "
                 f"{three(epsilon)} ({count}) is wrong there."
             )
         return f"{proved}. The {name} ε = {three(epsilon)} is wrong."
@@ -145,6 +149,7 @@ class AuditResult:
         """A JSON-able account of the audit."""
         return {
             "spec": self.spec.as_dict(),
+            "record": self.record,
             "bound": asdict(self.attack.bound),
             "test": None if self.attack.test is None else asdict(self.attack.test),
             "epsilon_if_gaussian": self.epsilon_if_gaussian,
@@ -169,14 +174,15 @@ def audit_steps(spec: AuditSpec, *, interim: bool = True) -> Iterator[AuditResul
     result does not depend on how often one was yielded.
     """
     started = last = time.perf_counter()
-    statement, claim = _claim(spec)
+    pair = None if spec.target == "number" else two_datasets(spec)
+    statement, claim = _claim(spec, pair)
     curve = np.empty((2, 0)) if claim is None else np.array([_CURVE, claim.misses(_CURVE)])
     looks = [_FEWEST, *(math.ceil(spec.runs * k / _LOOKS) for k in range(1, _LOOKS + 1))]
     error = 1 - spec.confidence
     made: tuple[list[FloatArray], list[FloatArray]] = ([], [])
     runs = 0
     found: tuple[Attack, int] | None = None
-    for with_alice, without in chunks(spec):
+    for with_alice, without in chunks(spec, pair):
         made[0].append(with_alice)
         made[1].append(without)
         runs += len(with_alice)
@@ -209,6 +215,7 @@ def audit_steps(spec: AuditSpec, *, interim: bool = True) -> Iterator[AuditResul
             seconds=now - started,
             finished=finished,
             versions=versions(),
+            record="Alice" if pair is None else pair.record,
         )
 
 
@@ -223,12 +230,12 @@ def audit(spec: AuditSpec) -> AuditResult:
     return result
 
 
-def _claim(spec: AuditSpec) -> tuple[Statement, TradeOff | None]:
+def _claim(spec: AuditSpec, pair: Neighbours | None) -> tuple[Statement, TradeOff | None]:
     """What is claimed, and its trade-off function unless the claim is nominal.
 
     The ledger is the algorithm's own, written by the line that draws the noise.
     """
-    if spec.target == "number":
+    if pair is None:
         release = claimed_release(spec)
         claim, curve = state(Ledger((release,)), spec.delta), of_ledger(Ledger((release,)))
         if isinstance(release.mechanism, Gaussian):
@@ -236,15 +243,14 @@ def _claim(spec: AuditSpec) -> tuple[Statement, TradeOff | None]:
         # a pure claim is tested as such: at δ = 0
         pure = claim.accounts[0].epsilon
         return replace(claim, epsilon=pure, delta=0.0, how="pure ε of one release"), curve
-    ledger = Ledger()
+    ledger, on = Ledger(), pair.inside
     if spec.target in FACTOR_TARGETS:
-        for learned in solve(spec.run_spec(spec.seed), pictures()[0]):
+        for learned in solve(spec.run_spec(spec.seed), on):
             ledger = ledger.plus(learned.releases)
         claim = state(ledger, spec.delta)
         return claim, None if claim.nominal else of_ledger(ledger)
-    ratings, _ = neighbours(spec.neighbours)
-    for step in solve(spec.run_spec(spec.seed), ratings, workers=1):
+    for step in solve(spec.run_spec(spec.seed), on, workers=1):
         ledger = ledger.plus(step.releases)
     secret = spec.case == "secret" if spec.searches else None
-    claim = state(ledger, spec.delta, ratings.high - ratings.low, secret=secret)
+    claim = state(ledger, spec.delta, on.high - on.low, secret=secret)
     return claim, None if claim.nominal else of_ledger(ledger)

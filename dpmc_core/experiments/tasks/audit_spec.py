@@ -5,18 +5,29 @@ Lives here: ``AuditSpec``, the names in it and what they mean. Does not live her
 """
 
 import json
+import shlex
 from dataclasses import dataclass, fields, replace
 from typing import Annotated, Any
 
 from dpmc_core.completion.common.parameters import Iterations, Penalty
 from dpmc_core.config import Choice, Config, changed, values_of
+from dpmc_core.datasets import entry, user_datasets
 from dpmc_core.errors import ParameterError
 from dpmc_core.experiments.algorithms import ALGORITHMS
 from dpmc_core.experiments.spec import RunSpec, read_json
 from dpmc_core.limits import LIMITS, Limit
 from dpmc_core.mechanisms import FAMILIES, RUN_FAMILIES
 
-__all__ = ["CASES", "FACTOR_TARGETS", "NEIGHBOURS", "SEEDS", "TARGETS", "VIEWS", "AuditSpec"]
+__all__ = [
+    "CASES",
+    "FACTOR_TARGETS",
+    "NEIGHBOURS",
+    "SEEDS",
+    "TARGETS",
+    "VIEWS",
+    "AuditSpec",
+    "seen_by_attacker",
+]
 
 # What is done to the one number of the "number" target, or (SEARCHES) how an algorithm's noise is
 # drawn where the attacker tries every seed. "as-claimed", "on-grid" and "secret" keep the claim.
@@ -62,16 +73,22 @@ _ATTACKED = {
 }
 FACTOR_TARGETS = tuple(n for n, card in _ATTACKED.items() if card.factorize is not None)
 TARGETS = ("number", *_ATTACKED)
-_USUAL_RUNS = {"number": 100_000, "on-grid": 20_000, "algorithm": 1_000}
+_USUAL_RUNS = {"number": 100_000, "on-grid": 20_000, "algorithm": 1_000, "dataset": 500}
 _MOST_RUNS = {
     "number": 10_000_000,
     "on-grid": 20_000,
     "algorithm": 10_000,
+    "dataset": 10_000,
 }  # exact sampling and algorithms are slow
 _MOST_WORK = (
     200_000  # iterations (inner ones counted) of all runs on one dataset: about three minutes
 )
 _MOST_ITERATIONS = 500  # of one run, so that an audit can be cancelled between outputs
+
+
+def seen_by_attacker(view: str, whose: str) -> str:
+    """What a ``view`` shows, in words, of the data of ``whose`` record."""
+    return VIEWS[view].replace("Alice", whose)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,6 +103,10 @@ class AuditSpec(Config):
     ``iterations`` rounds. ``runs`` outputs of each dataset are drawn, by default 100,000 numbers
     (20,000 on a grid) or 1,000 models. "" for ``neighbours`` and ``view`` is what the target's
     noise is about.
+
+    With a ``dataset`` (of the catalogue, or one's own) the algorithm is run on that, as it is and
+    without its ``record``: a user's name, or the number of a user, image or document, from 1; ""
+    for one that stands out. By default 500 models of each are made.
     """
 
     target: Annotated[str, Choice(TARGETS, "what is attacked")] = "number"
@@ -120,8 +141,11 @@ class AuditSpec(Config):
     ] = 0
     confidence: Annotated[float, LIMITS["confidence"]] = 0.999
     seed: Annotated[int, LIMITS["seed"]] = 0
+    dataset: str = ""
+    record: str = ""
 
     def consistent(self) -> None:
+        self._check_dataset()
         users, images = self.about_users, self.target in FACTOR_TARGETS
         for name, usual in (
             ("neighbours", "image" if images else "user" if users else "rating"),
@@ -139,7 +163,7 @@ class AuditSpec(Config):
             if getattr(self, name) == "":
                 object.__setattr__(self, name, usual)
         on_grid = "on-grid" if self.case == "on-grid" else "number"
-        kind = "algorithm" if self.target != "number" else on_grid
+        kind = ("dataset" if self.dataset else "algorithm") if self.target != "number" else on_grid
         if self.runs == 0:
             object.__setattr__(self, "runs", _USUAL_RUNS[kind])
         if not 100 <= self.runs <= _MOST_RUNS[kind]:
@@ -186,8 +210,20 @@ class AuditSpec(Config):
         ):
             if wrong:
                 raise ParameterError(name, getattr(self, name), allowed)
-        if kind == "algorithm":
+        if kind in ("algorithm", "dataset"):
             self._check_work()
+
+    def _check_dataset(self) -> None:
+        if not isinstance(self.record, str) or (self.record and not self.dataset):
+            allowed = "the name or number of a record, left out without a dataset"
+            raise ParameterError("record", self.record, allowed)
+        if self.dataset == "":
+            return
+        if self.target == "number" or self.case != "as-claimed":
+            allowed = "left out for one number, and where all seeds are tried"
+            raise ParameterError("dataset", self.dataset, allowed)
+        images = self.target in FACTOR_TARGETS
+        entry(self.dataset, *(("images", "documents") if images else ("ratings",)))
 
     def _check_work(self) -> None:
         spec = self.run_spec(0)
@@ -233,8 +269,9 @@ class AuditSpec(Config):
         return replace(self, **changes)
 
     def as_dict(self) -> dict[str, Any]:
-        """All fields, JSON-able."""
-        return values_of(self)
+        """All fields, JSON-able; ``dataset`` and ``record`` where there are any."""
+        named = {"dataset": self.dataset, "record": self.record}
+        return values_of(self) | {name: value for name, value in named.items() if value}
 
     @classmethod
     def from_json(cls, text: str) -> "AuditSpec":
@@ -260,10 +297,17 @@ class AuditSpec(Config):
         >>> AuditSpec(epsilon=1.23456789, seed=123456789).command()
         'python -m dpmc_core audit --epsilon 1.23456789 --seed 123456789'
         """
-        usual = AuditSpec(target=self.target, case=self.case).as_dict()
-        said = {n: v for n, v in self.as_dict().items() if v != usual[n]}
+        usual = values_of(AuditSpec(target=self.target, case=self.case, dataset=self.dataset))
+        said = {n: v for n, v in values_of(self).items() if v != usual[n]}
         named: dict[str, Any] = {n: v for n, v in changed(self).items() if n in ("target", "case")}
         words = [f"--{name} {value}" for name, value in (named | said).items()]
+        if self.dataset:
+            own = user_datasets.is_own(self.dataset)
+            words.append(
+                user_datasets.find(self.dataset).words() if own else f"--dataset {self.dataset}"
+            )
+        if self.record:
+            words.append(f"--record {shlex.quote(self.record)}")
         return " ".join(["python -m dpmc_core audit", *words])
 
     def run_spec(self, seed: int) -> RunSpec:
@@ -284,13 +328,9 @@ class AuditSpec(Config):
         }
         if card.factorize is not None:
             rounds = 20 if self.target == "moment-nmf" else self.iterations
-            return RunSpec.of(named, dataset="cartoon", n_samples=100, rounds=rounds)
-        return RunSpec.fitting(
-            named,
-            reg=self.reg,
-            iterations=self.iterations,
-            inner=self.inner,
-            centring="user",
-            item_share=1.0,
-            clip_norm=1.0,
-        )
+            made = {"dataset": self.dataset or "cartoon", "n_samples": 100}
+            return RunSpec.fitting(named, rounds=rounds, **made)
+        rounds_made = {"reg": self.reg, "iterations": self.iterations, "inner": self.inner}
+        if self.dataset:
+            return RunSpec.fitting(named, dataset=self.dataset, **rounds_made)
+        return RunSpec.fitting(named, centring="user", item_share=1.0, clip_norm=1.0, **rounds_made)

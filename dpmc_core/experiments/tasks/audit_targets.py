@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.datasets.samples import Samples, unit_columns
 from dpmc_core.datasets.synthetic.cartoons import cartoon_faces
+from dpmc_core.experiments.tasks.audit_records import Neighbours, with_and_without
 from dpmc_core.experiments.tasks.audit_spec import FACTOR_TARGETS, SEEDS, AuditSpec
 from dpmc_core.experiments.tasks.solve import solve
 from dpmc_core.mechanisms import FAMILIES, Mechanism
@@ -32,6 +33,7 @@ __all__ = [
     "outputs",
     "pictures",
     "true_counts",
+    "two_datasets",
 ]
 
 FloatArray = NDArray[np.float64]
@@ -45,18 +47,19 @@ def outputs(spec: AuditSpec, inside: bool, size: int, seed: np.random.SeedSequen
     """
     if spec.target == "number":
         return _numbers(spec, inside, size, seed)[:, None]
-    return np.array([_model(spec, inside, one) for one in _seeds(spec, seed, size)])
+    pair = two_datasets(spec)
+    return np.array([_model(spec, pair, inside, one) for one in _seeds(spec, seed, size)])
 
 
-def chunks(spec: AuditSpec) -> Iterator[tuple[FloatArray, FloatArray]]:
+def chunks(spec: AuditSpec, pair: Neighbours | None) -> Iterator[tuple[FloatArray, FloatArray]]:
     """All outputs of an audit, with Alice and without, in pieces.
 
-    Tenths of the numbers, or one model of each at a time.
+    Tenths of the numbers, or one model of each of the ``pair`` at a time.
 
     The same spec gives the same outputs, whoever asks for them and however fast; but for secret
     noise, which nothing repeats.
     """
-    if spec.target == "number":
+    if pair is None:
         seeds = np.random.SeedSequence([spec.seed, 0xAD17]).spawn(20)
         for k, part in enumerate(np.array_split(np.arange(spec.runs), 10)):
             yield (
@@ -66,7 +69,7 @@ def chunks(spec: AuditSpec) -> Iterator[tuple[FloatArray, FloatArray]]:
         return
     apart = np.random.SeedSequence([spec.seed, 0xAD17]).spawn(2)
     for inside, outside in zip(*(_seeds(spec, one, spec.runs) for one in apart), strict=True):
-        yield _model(spec, True, inside)[None], _model(spec, False, outside)[None]
+        yield _model(spec, pair, True, inside)[None], _model(spec, pair, False, outside)[None]
 
 
 def _seeds(spec: AuditSpec, seed: np.random.SeedSequence, size: int) -> list[int]:
@@ -77,20 +80,34 @@ def _seeds(spec: AuditSpec, seed: np.random.SeedSequence, size: int) -> list[int
     return [(first + k) % 2**32 for k in range(size)]
 
 
-def _model(spec: AuditSpec, inside: bool, seed: int) -> FloatArray:
-    """What the attacker sees of one run of the algorithm."""
+def two_datasets(spec: AuditSpec) -> Neighbours:
+    """What an algorithm is run on: the made tables or pictures, or the spec's dataset, with and
+    without the record.
+    """
+    if spec.dataset:
+        return with_and_without(spec)
     if spec.target in FACTOR_TARGETS:
-        *_, learned = solve(spec.run_spec(seed), pictures()[0 if inside else 1])
-        return learned.dictionary.ravel()
-    if spec.searches:
-        return _searched(spec, _released(spec, inside, seed))
-    return _released(spec, inside, seed)
+        pixels = np.arange(pictures()[0].dimension)
+        return Neighbours(*pictures(), "Alice's picture", pixels, pixels[:0])
+    first, second = neighbours(spec.neighbours)
+    users, items = np.arange(first.n_users), np.arange(first.n_items)
+    return Neighbours(first, second, "Alice", users, items)
 
 
-def _released(spec: AuditSpec, inside: bool, seed: int) -> FloatArray:
-    table = neighbours(spec.neighbours)[0 if inside else 1]
-    *_, step = solve(spec.run_spec(seed), table, workers=1)
-    return _LOOKS[spec.view](step.model.user_factors, step.model.item_factors)
+def _model(spec: AuditSpec, pair: Neighbours, inside: bool, seed: int) -> FloatArray:
+    """What the attacker sees of one run of the algorithm."""
+    data = pair.inside if inside else pair.outside
+    if spec.target in FACTOR_TARGETS:
+        *_, learned = solve(spec.run_spec(seed), data)
+        return learned.dictionary[pair.rows].ravel()
+    seen = _released(spec, pair, inside, seed)
+    return _searched(spec, seen) if spec.searches else seen
+
+
+def _released(spec: AuditSpec, pair: Neighbours, inside: bool, seed: int) -> FloatArray:
+    *_, step = solve(spec.run_spec(seed), pair.inside if inside else pair.outside, workers=1)
+    model = step.model
+    return _LOOKS[spec.view](model.user_factors[pair.rows], model.item_factors[pair.columns])
 
 
 def _searched(spec: AuditSpec, seen: FloatArray) -> FloatArray:
@@ -108,8 +125,9 @@ def _searched(spec: AuditSpec, seen: FloatArray) -> FloatArray:
 @lru_cache(maxsize=1)
 def _tried(spec: AuditSpec) -> tuple[FloatArray, FloatArray]:
     """What every seed gives, with Alice and without (seeds×numbers each)."""
+    pair = two_datasets(spec)
     with_alice, without = (
-        np.array([_released(spec, inside, seed) for seed in range(SEEDS)])
+        np.array([_released(spec, pair, inside, seed) for seed in range(SEEDS)])
         for inside in (True, False)
     )
     return with_alice, without

@@ -4,15 +4,32 @@ from typing import Any
 
 import streamlit as st
 
-from dpmc_core.experiments.tasks.audit_spec import CASES, FACTOR_TARGETS, VIEWS, AuditSpec
+from dpmc_core.datasets import entry, user_datasets
+from dpmc_core.experiments.tasks.audit_spec import (
+    CASES,
+    FACTOR_TARGETS,
+    VIEWS,
+    AuditSpec,
+    seen_by_attacker,
+)
 from dpmc_core.experiments.tasks.audit_targets import neighbours, pictures, true_counts
 from dpmc_core.wording import three
 from pages.parts.audit import charts
 from pages.parts.audit.controls import CASE_TITLES, NEIGHBOUR_TITLES, NOISES, TARGETS, VIEW_TITLES
+from pages.parts.ui import controls
 from pages.parts.ui.figures import draw, show
 
 __all__ = ["in_words", "two_datasets"]
 
+_RECORDS = {
+    "rating": "one rating, high or low",
+    "user": "one user's ratings",
+    "image": "one image or document, there or not",
+}
+_LOOKED_AT = {
+    "parts": "the 64 pixels or words in which the record is farthest from the mean",
+    "factors": "the record's 8 least-rated items, and the users who share most of them",
+}
 _DIFFERENCES = {**NEIGHBOUR_TITLES, "image": "Alice's picture"}
 
 
@@ -26,12 +43,22 @@ def in_words(spec: AuditSpec) -> str:
         if spec.about_the_whole_run
         else f"nominal ε = {three(spec.epsilon)} per draw"
     )
+    on, differs = "", _DIFFERENCES[spec.neighbours]
+    if spec.dataset:
+        on = f" on {controls.plain(_title(spec.dataset))}"
+        differs = _RECORDS[spec.neighbours]
     return (
-        f"{TARGETS[spec.target]}, T = {spec.iterations}, {noise} at {amount}; the two datasets "
-        f"differ in {_DIFFERENCES[spec.neighbours]}; the attacker sees the "
+        f"{TARGETS[spec.target]}{on}, T = {spec.iterations}, {noise} at {amount}; the two datasets "
+        f"differ in {differs}; the attacker sees the "
         f"{VIEW_TITLES.get(spec.view, 'learned parts')}"
         + (f"; {CASE_TITLES[spec.case]}" if spec.searches else "")
     )
+
+
+def _title(dataset: str) -> str:
+    """What a set is called; an own one may be gone by now."""
+    own = user_datasets.is_own(dataset) and dataset not in user_datasets.current()
+    return "your own data" if own else str(entry(dataset).title)
 
 
 def two_datasets(fields: dict[str, Any], *, unfolded: bool) -> None:
@@ -39,10 +66,26 @@ def two_datasets(fields: dict[str, Any], *, unfolded: bool) -> None:
     target = fields["target"]
     if target == "number":
         _number(fields["case"])
+    elif fields.get("dataset"):
+        _brought(target, fields)
     elif target in FACTOR_TARGETS:
         _pictures(target)
     else:
         _tables(target, fields, unfolded=unfolded)
+
+
+def _brought(target: str, fields: dict[str, Any]) -> None:
+    parts = target in FACTOR_TARGETS
+    sees = seen_by_attacker("parts" if parts else fields["view"], "the user")
+    st.markdown(
+        f"**Attacked:** {TARGETS[target]}, on {controls.plain(_title(fields['dataset']))} with one "
+        f"record and without it. The attacker knows both and sees {sees}, as far as it tells most: "
+        f"{_LOOKED_AT['parts' if parts else 'factors']}."
+    )
+    st.caption(
+        "What the audit shows is drawn from the data itself, without noise: it is for whoever "
+        "holds them. Settings other than those in the sidebar are the algorithm's usual ones."
+    )
 
 
 def _number(case: str) -> None:

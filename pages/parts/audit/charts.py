@@ -37,6 +37,9 @@ IN, OUT, _GREY = "#0072B2", "#D55E00", "rgba(128,128,128,0.9)"
 
 def worlds(spec: AuditSpec) -> tuple[str, str]:
     """What the two datasets are called: Alice in and out, or her rating."""
+    if spec.dataset:
+        high_or_low = about_one_rating(spec)
+        return ("rated high", "rated low") if high_or_low else ("with the record", "without")
     return ("a 5", "a 1") if about_one_rating(spec) else ("Alice in", "Alice out")
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import streamlit as st
 
+from dpmc_core.datasets import entry, names
 from dpmc_core.errors import DPMCError
 from dpmc_core.experiments.algorithms import ALGORITHMS
 from dpmc_core.experiments.tasks.audit_spec import (
@@ -17,6 +18,7 @@ from dpmc_core.experiments.tasks.audit_spec import (
 from dpmc_core.experiments.tasks.audit_spec import TARGETS as ATTACKED
 from dpmc_core.mechanisms import FAMILIES, RUN_FAMILIES
 from pages.parts.audit.own_outputs import DELTAS
+from pages.parts.server import user_data as own_data
 from pages.parts.ui import controls, declared
 from pages.parts.ui.figures import IDENTITY
 
@@ -55,6 +57,9 @@ CASE_TITLES = {
 }
 _NUMBER_CASES = {k: v for k, v in CASE_TITLES.items() if k in AuditSpec().cases}
 _RUN_CASES = {k: v for k, v in CASE_TITLES.items() if k in AuditSpec(target="moments").cases}
+_MADE = "made"
+_TABLE = {_MADE: "A small made-up table"}
+_PICTURES = {_MADE: "Twelve small made-up pictures"}
 NEIGHBOUR_TITLES = {"rating": "one of her ratings", "user": "all of her ratings"}
 VIEW_TITLES = {
     "matrix": "whole completed matrix",
@@ -71,6 +76,8 @@ LINK_TITLES = {
     "x_neighbours": NEIGHBOUR_TITLES,
     "x_view": VIEW_TITLES,
     "x_user_view": USER_VIEWS,
+    "x_ratings": _TABLE | {name: entry(name).title for name in names("ratings")},
+    "x_samples": _PICTURES | {name: entry(name).title for name in names("images", "documents")},
     "y_delta": DELTAS,
 }
 
@@ -105,7 +112,7 @@ def form() -> Asked:
         fields: dict[str, Any] = {"target": target, **_attacked(target)}
     st.subheader("Privacy")
     fields |= _privacy(target)
-    fields["runs"] = _runs(target, on_grid=fields.get("case") == "on-grid")
+    fields["runs"] = _runs(target, fields)
     with st.expander("More", key="x-more"):
         fields |= _more(target, fields["mechanism"])
     return Asked(fields)
@@ -120,22 +127,51 @@ def _attacked(target: str) -> dict[str, Any]:
     """Ask what is wrong with a number, or how the datasets differ and what is seen."""
     if target == "number":
         return {"case": _case("The mechanism is", "x_case", _NUMBER_CASES)}
+    with controls.place():
+        chosen = _dataset(target)
     if target in FACTOR_TARGETS:
+        whose = "The record" if chosen else "Alice's picture"
         st.caption(
-            "Alice's picture is in the data, or its place is empty; the attacker sees the "
-            "learned parts."
+            f"{whose} is in the data, or its place is empty; the attacker sees the learned parts."
         )
+        return chosen
+    return chosen | _differing(target, chosen)
+
+
+def _dataset(target: str) -> dict[str, Any]:
+    """Ask on what data the algorithm is attacked, and whose record it is about."""
+    images = target in FACTOR_TARGETS
+    key, made = ("x_samples", _PICTURES) if images else ("x_ratings", _TABLE)
+    holds = ("images", "documents") if images else ("ratings",)
+    dataset = controls.choice("Data", key, made | own_data.menu(*holds), _MADE)
+    if dataset == _MADE:
         return {}
+    what = (
+        "an image's or document's number, from 1" if images else "a user's name, or number from 1"
+    )
+    usual = "farthest from the mean" if images else "with the most ratings"
+    record = st.text_input(
+        "Record",
+        key="x_record",
+        max_chars=200,
+        placeholder=f"the one {usual}",
+        help=f"Who is in one dataset and not in the other: {what}. Not kept in the link.",
+    )
+    return {"dataset": dataset, "record": record.strip()}
+
+
+def _differing(target: str, chosen: dict[str, Any]) -> dict[str, Any]:
+    """Ask how two datasets of ratings differ, and what the attacker sees."""
     case = "as-claimed"
     with controls.place():
-        if target == "moments":
+        if target == "moments" and not chosen:
             case = _case("The noise is", "x_run_case", _RUN_CASES)
     if case != "as-claimed":
         return {"neighbours": "user", "view": "items", "case": case}
     if _is_about_users(target):
         return {"neighbours": "user", "view": _view("x_user_view", USER_VIEWS, "factors")}
     neighbours = controls.choice(
-        "The two datasets differ in Alice's",
+        "The two datasets differ in" + ("" if chosen else " Alice's"),
         "x_neighbours",
         NEIGHBOUR_TITLES,
         "rating",
@@ -191,8 +227,10 @@ def _claim(target: str) -> str:
     return "Total ε" if _is_about_users(target) or sound else "Nominal ε of one draw"
 
 
-def _runs(target: str, *, on_grid: bool) -> int:
-    if on_grid:
+def _runs(target: str, fields: dict[str, Any]) -> int:
+    if "dataset" in fields:
+        key, runs, usual = "x_dataset_runs", [100, 200, 500, 1000, 3000], 500
+    elif fields.get("case") == "on-grid":
         key, runs, usual = "x_grid_runs", [1000, 5000, 20_000], 5000
     elif target == "number":
         key, runs, usual = "x_runs", [1000, 10_000, 100_000, 1_000_000], 100_000

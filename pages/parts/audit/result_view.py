@@ -31,7 +31,7 @@ def example(spec: AuditSpec | None) -> None:
         return
     if spec.target != "number":
         st.info(
-            "Press *Attack*: the algorithm is run on both tables, over and over, and what it "
+            "Press *Attack*: the algorithm is run on both datasets, over and over, and what it "
             "publishes is compared.",
             icon=":material/info:",
         )
@@ -69,6 +69,7 @@ def result_of(result: AuditResult, title: str) -> None:
     st.caption(
         f"{title}: {in_words(result.spec)}; {result.runs:,} outputs of each dataset, seed "
         f"{result.spec.seed}."
+        + (f" The record: {controls.plain(result.record)}." if result.spec.dataset else "")
     )
     (st.error if lost else st.info)(
         controls.plain(result.verdict), icon=":material/gavel:" if lost else ":material/info:"
