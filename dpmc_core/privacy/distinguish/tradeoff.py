@@ -163,9 +163,12 @@ def _gaussian(mu: float, how: str) -> TradeOff:
 
 def _from_distribution(ledger: Ledger) -> TradeOff:
     from dpmc_core.privacy.losses.distribution import pld_epsilon, pld_profile
+    from dpmc_core.privacy.losses.grid import COARSE
 
-    most = min(pld_epsilon(ledger, 1e-10), 700.0)  # e^ε is a number; what lies beyond hides nothing
+    most = min(
+        pld_epsilon(ledger, 1e-10, COARSE), 700.0
+    )  # e^ε is a number; what lies beyond hides nothing
     # dense near 0, where much of the curve comes from
     epsilons = most * np.linspace(0.0, 1.0, _POINTS) ** 2
     how = "the privacy loss distribution of all releases"
-    return of_profile(epsilons, pld_profile(ledger, epsilons), how=how)
+    return of_profile(epsilons, pld_profile(ledger, epsilons, COARSE), how=how)
