@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
+from streamlit.components.v2 import manifest_scanner as scanner
 
 from pages.parts.server import warm
 
@@ -17,4 +18,15 @@ def nothing_in_the_background() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(warm, "_prepare", lambda: None)
         patch.setattr(warm, "_tidy", lambda: None)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def packages_searched_once() -> Iterator[None]:
+    """Streamlit reads every package's metadata for components whenever an ``AppTest`` is made: half
+    a second for each page that a test opens.
+    """
+    found = scanner.scan_component_manifests()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(scanner, "scan_component_manifests", lambda: found)
         yield
