@@ -79,6 +79,7 @@ LIMITS: dict[str, Limit] = {
             integer=True,
             label="Numbers that one person moves",
         ),
+        Limit("failure", 0, 1, "probability with which a release fails", 0.0, open_high=True),
         Limit("coordinates", 1, 10**15, "length of the released vector", 1, integer=True),
         Limit(
             "confidence",

@@ -226,6 +226,9 @@ class CartoonData(ImageData):
         return cartoon_faces(self.n_samples, self.data_seed)
 
 
+_UNCOVERED = "from the documents (not covered by ε)"
+
+
 @dataclass(frozen=True, kw_only=True)
 class DocumentData(SampleData):
     """Documents, and which of their words count.
@@ -236,11 +239,11 @@ class DocumentData(SampleData):
     word_list: Annotated[
         str,
         Choice(
-            (*LANGUAGES, "documents"),
-            "where the list of words comes from: the most frequent ones of a language (public), or "
-            "the documents, which no ε covers",
+            (*LANGUAGES, "private", "documents"),
+            "where the list of words comes from: the most frequent ones of a language (public), a "
+            "private choice (a part of ε and δ; not on pages), or the documents, which no ε covers",
             "Word list",
-            (*(f"public: {name}" for name in LANGUAGES), "from the documents (not covered by ε)"),
+            (*(f"public: {name}" for name in LANGUAGES), "private choice", _UNCOVERED),
         ),
     ] = "english"
     min_documents: Annotated[int, LIMITS["min_documents"]] = 3
@@ -292,7 +295,7 @@ class TermCountData(DocumentData):
             "where the list of terms comes from: the file as published, or which documents hold "
             "them, which no ε covers",
             "Term list",
-            ("public: all of the file", "from the documents (not covered by ε)"),
+            ("public: all of the file", _UNCOVERED),
         ),
     ] = "published"
     term_share: Annotated[float, LIMITS["term_share"]] = 1.0

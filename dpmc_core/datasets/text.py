@@ -55,7 +55,8 @@ class TextFilter:
     ``max_share`` of them, and of those the ``most_words`` that occur most often. That reads every
     document: which words there are may tell that one is there. Otherwise the list is public: the
     ``most_words`` most frequent of one of ``LANGUAGES``, or "published", as a file of counts names
-    them. ``stop_words`` leaves out scikit-learn's English list. Raises ``ParameterError``.
+    them. "private": all words, of which a run chooses with noise. ``stop_words`` leaves out
+    scikit-learn's English list. Raises ``ParameterError``.
     """
 
     word_list: str = "documents"
@@ -72,6 +73,8 @@ class TextFilter:
     @property
     def sentence(self) -> str:
         """The filter in words, for an error message."""
+        if self.word_list == "private":
+            return "any word at all"
         if self.word_list != "documents":
             return f"the {self.word_list} list of words; word_list = documents takes their own"
         return (
@@ -175,7 +178,7 @@ def samples_of_counts(
     n = counts.shape[1]
     table = sparse.csr_array(counts)
     table.eliminate_zeros()
-    if not public_words:
+    if not public_words and chosen.word_list != "private":
         in_documents = np.diff(table.indptr)
         keep = (in_documents >= chosen.min_documents) & (in_documents <= chosen.max_share * n)
         if not keep.any():

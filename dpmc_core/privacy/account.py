@@ -8,7 +8,7 @@ and how soundly (``statement``).
 import math
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -81,6 +81,23 @@ def account(ledger: Ledger, delta: float) -> tuple[Account, ...]:
     return _account(ledger, checked_delta(delta))
 
 
+def _left(ledger: Ledger, delta: float) -> tuple[float, float]:
+    """The δ that is left at ``delta`` for a ledger whose releases fail with probability q together,
+    and the ε that their failing adds.
+
+    With a unit the output is (1 − q)·P + q·Q, where P is what the ledger says if nothing fails
+    (failing is independent of it) and Q anything; without it P′. Where P and P′ are (ε, δ′)-DP,
+    (1 − q)·P + q·Q ≤ e^ε·P′ + (1 − q)·δ′ + q, and P′ ≤ e^ε·P + δ′ ≤ e^ε/(1 − q)·((1 − q)·P + q·Q) +
+    δ′. So ε − log(1 − q) holds at q + (1 − q)·δ′; where one unit replaces another, and both outputs
+    are such mixtures, ε alone does.
+    """
+    q = ledger.failure
+    if delta <= q:
+        allowed = f"above {q:.3g}, the probability with which what only one unit has may be shown"
+        raise ParameterError("delta", delta, allowed)
+    return (delta - q) / (1 - q), -math.log1p(-q)
+
+
 def checked_delta(delta: float) -> float:
     """``delta`` if a composed ε can be read at it.
 
@@ -111,6 +128,9 @@ def tightest(ledger: Ledger, delta: float, *, coarse: bool = False) -> float:
     need one divergence only: an upper bound still, for single numbers by less than 0.1 % as a rule.
     """
     delta = checked_delta(delta)
+    if ledger.failure:
+        left, more = _left(ledger, delta)
+        return tightest(ledger.without_failure(), left, coarse=coarse) + more
     if gaussian_equivalent(ledger) is not None:
         return _exact(ledger, delta)[0]
     answers = [_pure(ledger, delta)[0]]
@@ -135,6 +155,8 @@ def gaussian_equivalent(ledger: Ledger) -> Gaussian | None:
     (Dong, Roth & Su 2022, Corollary 3.3, adaptive choices included).
     """
     square = 0.0
+    if ledger.failure:
+        return None
     for release in ledger.releases:
         if not isinstance(release.mechanism, Gaussian):
             return None
@@ -146,6 +168,12 @@ def gaussian_equivalent(ledger: Ledger) -> Gaussian | None:
 def _account(ledger: Ledger, delta: float) -> tuple[Account, ...]:
     if not ledger.private:
         raise ValueError("an empty ledger has no account: nothing was released with noise")
+    if ledger.failure:
+        left, more = _left(ledger, delta)
+        return tuple(
+            replace(one, epsilon=one.epsilon + more, delta=delta)
+            for one in _account(ledger.without_failure(), left)
+        )
     answers = []
     for method, run in _RUN.items():
         zero = delta if method != "pure" else 0.0

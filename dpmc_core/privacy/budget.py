@@ -9,7 +9,7 @@ every noisy sum of a user-level algorithm leaves. Does not live here: what is su
 import math
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 import numpy as np
@@ -35,14 +35,15 @@ class Budget:
     it on.
 
     ``alpha`` shapes Huber noise. ``norm`` is the vector norm in which a user's contribution is to
-    be clipped: ℓ2 for Gaussian noise, ℓ1 for noise whose loss grows with the ℓ1 shift. Raises
-    ``ParameterError``.
+    be clipped: ℓ2 for Gaussian noise, ℓ1 for noise whose loss grows with the ℓ1 shift. ``spent``
+    are releases of the same run that are made before it is planned. Raises ``ParameterError``.
     """
 
     epsilon: float
     delta: float = 1e-5
     family: str = "gaussian"
     alpha: float = 1.5
+    spent: tuple[Release, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         limits.check("epsilon", self.epsilon)
@@ -155,7 +156,8 @@ def plan(
     if budget is None:
         return None
     given = dict(fixed or {})
-    calibrated = _planned(tuple(parts.values()), budget, Ledger(tuple(given.values()))).releases
+    before = Ledger((*budget.spent, *given.values()))
+    calibrated = _planned(tuple(parts.values()), budget, before).releases
     return {**given, **dict(zip(parts, calibrated, strict=True))}
 
 
@@ -206,6 +208,25 @@ class Curator:
         self._left[name] -= 1
         self._made.append(planned)
         return exact + sample(planned, self._rng).reshape(exact.shape)
+
+    def above(self, name: str, exact: FloatArray, least: float) -> FloatArray:
+        """``exact`` (any length) with the noise of release ``name`` where that is above ``least``,
+        0 elsewhere, as where ``exact`` is 0 itself: no unit has such a name, and none is shown.
+        Without noise ``exact`` where it is above.
+
+        For sums that belong to names which are not public, like words: the ledger's release says
+        with which probability one that a single unit has is shown (``failure``). The ledger gains
+        one such release.
+        """
+        if self._plan is None:
+            return np.where(exact > least, exact, 0.0)
+        planned = replace(self._plan[name], count=1)
+        if self._left[name] == 0 or not planned.failure:
+            raise RuntimeError(_OTHERWISE.format(name))
+        self._left[name] -= 1
+        self._made.append(planned)
+        noisy = exact + np.asarray(planned.mechanism.sample(exact.size, self._rng))
+        return np.where((noisy > least) & (exact > 0), noisy, 0.0)
 
     def stream(self, name: str, pieces: int) -> Callable[[int], FloatArray] | None:
         """The noise of release ``name`` in ``pieces`` of one length: ``noise(k)`` is the k-th.

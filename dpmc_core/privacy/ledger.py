@@ -34,7 +34,8 @@ class Release:
     the released number; ``sound`` says whether they are derived (a guarantee) or assumed
     (*nominal*, as a paper counts). ``coordinates`` is the length d of the vector, ``count`` how
     many times a vector of this kind was released, ``mechanism`` the noise on each coordinate,
-    ``source`` where the sensitivities come from.
+    ``source`` where the sensitivities come from. ``failure`` is the probability with which, apart
+    from all that, something is shown that only one unit has (``account`` says what it costs).
 
     Raises ``ParameterError`` when a number is out of range, or when ℓ2 ≤ ℓ1 ≤ √d·ℓ2 or ℓ1 ≤ d·ℓ∞,
     which hold for every vector, do not hold. Staircase noise is accounted for single numbers only.
@@ -51,6 +52,7 @@ class Release:
     sound: bool
     source: str
     linf_sensitivity: float | None = None
+    failure: float = 0.0
 
     def __post_init__(self) -> None:
         l1, l2 = (
@@ -58,6 +60,7 @@ class Release:
         )
         coordinates = limits.check_int("coordinates", self.coordinates)
         limits.check_int("count", self.count)
+        limits.check("failure", self.failure)
         for name, allowed in (("unit", UNITS), ("neighbours", NEIGHBOURS)):
             if getattr(self, name) not in allowed:
                 raise ParameterError(name, getattr(self, name), "one of " + ", ".join(allowed))
@@ -120,8 +123,9 @@ class Release:
         """A JSON-able copy; the mechanism becomes its name and parameters."""
         # built field by field: asdict would turn the mechanism into a nameless dict
         out = {name: getattr(self, name) for name in self.__slots__ if name != "mechanism"}
-        if self.linf_sensitivity is None:
-            del out["linf_sensitivity"]
+        for name, usual in (("linf_sensitivity", None), ("failure", 0.0)):
+            if out[name] == usual:
+                del out[name]
         parameters = asdict(self.mechanism)
         out["mechanism"] = {"name": self.mechanism.name, **parameters}
         return out
@@ -146,6 +150,16 @@ class Ledger:
     def draws(self) -> int:
         """How many vectors were released in all."""
         return sum(release.count for release in self.releases)
+
+    @property
+    def failure(self) -> float:
+        """The probability that any release shows what only one unit has: they fail apart."""
+        logs = sum(release.count * math.log1p(-release.failure) for release in self.releases)
+        return -math.expm1(logs)
+
+    def without_failure(self) -> "Ledger":
+        """The same releases, as if none of them ever failed."""
+        return Ledger(tuple(replace(release, failure=0.0) for release in self.releases))
 
     @property
     def sound(self) -> bool:

@@ -146,6 +146,7 @@ def _release(raw: object) -> Release:
         unit=texts["unit"],
         neighbours=texts["neighbours"],
         linf_sensitivity=None if most is None else limits.check("sensitivity", most),
+        failure=limits.check("failure", raw.get("failure", 0.0)),
     )
 
 

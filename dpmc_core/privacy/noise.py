@@ -4,7 +4,7 @@ The kind is a type: the variance of a release, the nominal ε of a release, or t
 """
 
 from dataclasses import dataclass, field
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from dpmc_core.config import Choice, Config
 from dpmc_core.errors import ParameterError
@@ -176,7 +176,8 @@ class TotalEpsilon(_Some):
 
     @property
     def budget(self) -> Budget:
-        return Budget(epsilon=self.epsilon, delta=self.delta, family=self.mechanism, **self.shape)
+        shape: dict[str, Any] = self.shape
+        return Budget(epsilon=self.epsilon, delta=self.delta, family=self.mechanism, **shape)
 
 
 KINDS: dict[str, type[Noise]] = {

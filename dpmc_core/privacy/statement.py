@@ -164,6 +164,7 @@ def state(
         accounts=answers,
         caveats=(
             *((_CAVEATS["words"]["open"],) if open_words else ()),
+            *_chosen_words(ledger),
             *_repeatable(ledger.sound, secret),
             *_stopped(made, ledger.draws),
             *_caveats(ledger, delta, rating_width),
@@ -184,6 +185,11 @@ def _one_draw(release: Release, delta: float) -> float:
 
 def _repeatable(sound: bool, secret: bool | None) -> tuple[str, ...]:
     return () if not sound or secret is None else (_SECRET if secret else _REPEATABLE,)
+
+
+def _chosen_words(ledger: Ledger) -> tuple[str, ...]:
+    failure = ledger.failure
+    return (_CAVEATS["words"]["chosen"].format(failure=three(failure)),) if failure else ()
 
 
 def _stopped(made: int | None, planned: int) -> tuple[str, ...]:
@@ -208,7 +214,12 @@ def group_epsilon(ledger: Ledger, size: int, delta: float) -> float:
     ...     source="y")
     >>> round(group_epsilon(Ledger((one,)), 10, 1e-5), 1)
     14.4
+
+    Infinite where releases may fail: what several have alone may be above a threshold that what one
+    has is below.
     """
+    if ledger.failure:
+        return math.inf
     moved = (
         replace(
             release,
@@ -233,8 +244,12 @@ def _caveats(ledger: Ledger, delta: float, rating_width: float | None) -> tuple[
                 *FACTOR_CAVEATS,
                 *((_CAVEATS["images"]["alike"],) if unit == "image" and smooth else ()),
                 *((_CAVEATS["images"]["few"],) if unit == "image" and only_mean else ()),
-                f"One {unit} is protected, not a person: for somebody in {_GROUP} of them ε is "
-                f"{three(of_group)} at the same δ.",
+                f"One {unit} is protected, not a person: for somebody in {_GROUP} of them "
+                + (
+                    f"ε is {three(of_group)} at the same δ."
+                    if math.isfinite(of_group)
+                    else "nothing is promised: a word that only they use may be on the list."
+                ),
             )
         return JOINT_CAVEATS if "user" in ours else ()
     if all(r.source.startswith("nmf-paper") for r in ledger.releases):

@@ -115,6 +115,14 @@ def test_articles_show_both_coherences_and_the_warning() -> None:
         assert list(app.dataframe[0].value.columns) == ["method", "NPMI", "TC-W2V"]
 
 
+def test_methods_are_compared_over_one_list_of_words() -> None:
+    """A run that chooses its words has a list of its own: the page does not offer it."""
+    app = ask(f_data="lee", f_k="4")
+    assert not any("private" in title for title in app.selectbox(key="f_word_list").options)
+    app = ask(f_data="lee", f_k="4", f_word_list="private")
+    assert app.selectbox(key="f_word_list").value == "english"
+
+
 @pytest.mark.parametrize(
     "params",
     [

@@ -23,13 +23,14 @@ from dpmc_core.datasets.configs import SampleData
 from dpmc_core.datasets.data import samples_of, uncorrupted
 from dpmc_core.datasets.samples import Samples, subset
 from dpmc_core.experiments.spec import RunSpec
-from dpmc_core.experiments.tasks.solve import solve, versions
+from dpmc_core.experiments.tasks.solve import noise_source, solve, versions
 from dpmc_core.factorization import FactorStep, fit_coefficients, objective, sklearn_nmf
 from dpmc_core.factorization.blocks import cross
 from dpmc_core.factorization.public_images import parts_without_data
+from dpmc_core.factorization.word_choice import choose_words
 from dpmc_core.metrics.factors import column_errors, mean_columns, share_found
 from dpmc_core.metrics.topics import npmi
-from dpmc_core.privacy import Ledger, Statement, state
+from dpmc_core.privacy import Ledger, Release, Statement, state
 
 __all__ = ["FactorMetrics", "FactorResult", "baselines_of", "factorize_steps", "reference"]
 
@@ -212,11 +213,14 @@ def baselines_of(clean: Samples, rank: int) -> dict[str, FloatArray]:
     return found
 
 
-def reference(data: SampleData, rank: int) -> float:
-    """The objective of scikit-learn's NMF on the clean data with as many parts.
+def reference(data: SampleData, rank: int, chosen: Samples | None = None) -> float:
+    """The objective of scikit-learn's NMF on the clean data (or on what is ``chosen`` of it) with
+    as many parts.
 
     50 iterations (not to convergence), fitted to at most 10,000 columns, chosen at random.
     """
+    if chosen is not None:
+        return _reference_of(chosen, rank)
     if user_datasets.is_own(data.dataset):
         return user_datasets.find(data.dataset).kept(
             ("reference", data.chosen, rank),
@@ -255,6 +259,14 @@ def factorize_steps(
     own = samples is None
     clean = samples_of(spec.data, clean=True) if samples is None else samples
     given = samples_of(spec.data) if samples is None else samples
+    rng = noise_source(spec)
+    spent: tuple[Release, ...] = ()
+    chooses = own and spec.data.chosen.word_list == "private"
+    if chooses:
+        sides = getattr(spec.algorithm, "neighbours", "add/remove-one")
+        most = spec.data.most_words
+        given, spent = choose_words(given, spec.noise.budget, sides, most, rng)
+        clean = given
     beside = baselines_of(clean, spec.algorithm.rank)
     length = spec.length
     every = -(-length // _MEASURED)
@@ -263,10 +275,10 @@ def factorize_steps(
         np.asarray(given.values[:, shown]) if given.unit == "image" else np.empty((0, shown.size))
     )
     kept = replace(given, values=clean.values)
-    ledger = Ledger()
+    ledger = Ledger(spent)
     metrics: tuple[FactorMetrics, ...] = ()
     coefficients: FloatArray | None = None
-    for count, step in enumerate(solve(spec, given), start=1):
+    for count, step in enumerate(solve(spec, given, rng=rng, spent=spent), start=1):
         ledger = ledger.plus(step.releases)
         last = count == length
         if count % every and not last:
@@ -290,7 +302,7 @@ def factorize_steps(
             ledger=ledger.plus(step.rest),
             made=ledger.draws,
             baseline_errors=beside,
-            reference=reference(spec.data, spec.algorithm.rank)
+            reference=reference(spec.data, spec.algorithm.rank, clean if chooses else None)
             if last and own and compare
             else float("nan"),
             seconds=time.perf_counter() - started,

@@ -5,6 +5,7 @@ import json
 import platform
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from dpmc_core.errors import DataError
 from dpmc_core.experiments.spec import RunSpec
 from dpmc_core.experiments.total import resolved
 from dpmc_core.mechanisms.secret import secret_generator
+from dpmc_core.privacy.ledger import Release
 
 __all__ = ["noise_source", "solvable", "solve", "versions"]
 
@@ -43,16 +45,25 @@ def noise_source(spec: RunSpec) -> np.random.Generator:
 
 
 def solve(
-    spec: RunSpec, data: Any, *, workers: int | None = None, visitors: Any = None
+    spec: RunSpec,
+    data: Any,
+    *,
+    workers: int | None = None,
+    visitors: Any = None,
+    rng: np.random.Generator | None = None,
+    spent: tuple[Release, ...] = (),
 ) -> Iterator[Any]:
     """The steps of the spec's algorithm on ``data``, with the spec's noise and seed.
 
-    ``visitors`` are served without taking part (task recommend).
+    ``visitors`` are served without taking part (task recommend). ``rng`` is the generator that goes
+    on where releases of the same run have been made already, which the budget has ``spent``.
     """
-    card, rng = spec.card, noise_source(spec)
+    card, rng = spec.card, noise_source(spec) if rng is None else rng
     config = (
         card.prepare(spec.algorithm, resolved(spec).noise, data) if card.noise else spec.algorithm
     )
+    if spent:
+        config = replace(config, budget=replace(config.budget, spent=spent))
     solver: Any = getattr(card, spec.task)
     if spec.task == "factorize":
         return iter(solver(data, config, rng))

@@ -136,6 +136,8 @@ def of_ledger(ledger: Ledger) -> TradeOff:
         raise ParameterError(
             "ledger", "without noise", "one with a release: else nothing is hidden"
         )
+    if ledger.failure:
+        return _failing(of_ledger(ledger.without_failure()), ledger.failure)
     equivalent = gaussian_equivalent(ledger)
     if equivalent is not None:
         return _gaussian(1 / equivalent.scale, "Gaussian noise throughout")
@@ -150,6 +152,18 @@ def of_ledger(ledger: Ledger) -> TradeOff:
         [answer.delta for answer in held],
         how="the tightest ε at a few δ",
     )
+
+
+def _failing(sure: TradeOff, q: float) -> TradeOff:
+    """What is left of a trade-off function f where one side is (1 − q)·P + q·Q (``account._left``),
+    or both are: (1 − q)·f(α/(1 − q)).
+    """
+
+    def curve(alarms: FloatArray) -> FloatArray:
+        return np.asarray((1 - q) * sure.misses(np.minimum(alarms / (1 - q), 1.0)))
+
+    how = f"{sure.how}; with probability {three(q)} what only one unit has is shown"
+    return TradeOff(curve=curve, mu=None, exact=False, how=how)
 
 
 def _gaussian(mu: float, how: str) -> TradeOff:

@@ -132,11 +132,13 @@ def _word_list(known: Entry) -> str:
     rule = parameters(config_of(known.name))["word_list"].rule
     assert isinstance(rule, Choice)
     key = "f_terms_list" if "published" in rule.names else "f_word_list"
+    # each run would choose a list of its own, and here they are compared over one
+    offered = {name: title for name, title in rule.titled.items() if name != "private"}
     meaning = f"{rule.meaning[0].upper()}{rule.meaning[1:]}."
     # links from before there were public lists
     old = key not in st.query_params and {"f_min_df", "f_max_df"} & set(st.query_params)
     usual = "documents" if old else rule.names[0]
-    return controls.choice(rule.label, key, rule.titled, usual, help=meaning)
+    return controls.choice(rule.label, key, offered, usual, help=meaning)
 
 
 def method_controls(dataset: str, question: str) -> dict[str, Any]:
