@@ -26,6 +26,7 @@ __all__ = ["MOST_DIFFERENT", "WordPlan", "choose_words", "plan_words", "threshol
 
 # public: so many different words of a document count, the first in an order that is nobody's
 MOST_DIFFERENT = 1000
+_LEAST_DELTA = 1e-15  # at which an ε can be stated
 SHARE, KEPT = 0.15, 0.1  # of the budget, for the sums; of δ, for words of one document alone
 
 
@@ -58,6 +59,9 @@ def plan_words(budget: Budget | None, neighbours: str, n: int) -> WordPlan:
     if budget is None:
         return WordPlan(None, 1.0)
     failure = KEPT * budget.delta
+    if budget.delta - failure < _LEAST_DELTA:
+        allowed = f"{2 * _LEAST_DELTA:g} or more for a private choice of words, which takes a part"
+        raise ParameterError("delta", budget.delta, allowed)
     whole = Gaussian.with_epsilon(budget.epsilon, 1.0, delta=budget.delta - failure).scale
     part = Part(
         what="which words are in more than one document",

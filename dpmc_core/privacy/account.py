@@ -92,10 +92,14 @@ def _left(ledger: Ledger, delta: float) -> tuple[float, float]:
     are such mixtures, ε alone does.
     """
     q = ledger.failure
-    if delta <= q:
-        allowed = f"above {q:.3g}, the probability with which what only one unit has may be shown"
-        raise ParameterError("delta", delta, allowed)
-    return (delta - q) / (1 - q), -math.log1p(-q)
+    try:
+        return checked_delta((delta - q) / (1 - q)), -math.log1p(-q)
+    except ParameterError:
+        allowed = (
+            f"above {q:.3g} (by 1e-15 at least), the probability with which what only one unit has "
+            "may be shown"
+        )
+        raise ParameterError("delta", delta, allowed) from None
 
 
 def checked_delta(delta: float) -> float:

@@ -208,7 +208,8 @@ def test_mistakes_are_one_sentence() -> None:
     spec = RunSpec.of(dataset="lee", algorithm="moment-nmf", rank=2, mechanism="gaussian")
     for named, kind, words in (
         ({"epsilon": 0.1}, ParameterError, "another list for 300 documents: at ε = 0.1"),
-        ({"epsilon": 1e-3, "delta": 1e-15}, ParameterError, "or a larger ε or δ"),
+        ({"epsilon": 1e-3, "delta": 1e-14}, ParameterError, "or a larger ε or δ"),
+        ({"epsilon": 20, "delta": 1e-15}, ParameterError, "delta = 1e-15 is .* 2e-15 or more for"),
         ({"epsilon": 1.0}, DataError, "no word is in so many documents that it may be shown"),
     ):
         with pytest.raises(kind, match=words):
