@@ -16,6 +16,7 @@ from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.datasets.samples import Samples
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.experiments.tasks.audit_spec import FACTOR_TARGETS, AuditSpec
+from dpmc_core.wording import counted
 
 __all__ = ["Neighbours", "with_and_without"]
 
@@ -72,15 +73,15 @@ def _ratings(ratings: Ratings, record: str, *, whole: bool) -> Neighbours:
     ).astype(np.int64)
     shared[who] = np.iinfo(np.int64).max
     users = np.argsort(-shared, kind="stable")[:_USERS]
-    name = ratings.user_label(who)
+    name = f"user {ratings.user_label(who).removeprefix('user ')}"
     if whole:
-        said = f"{name} and their {counts[who]:,} ratings"
+        said = f"{name} and their {counted(int(counts[who]), 'rating', 'ratings')}"
         return Neighbours(ratings, ratings.take(~mine), said, users, items)
     k = np.flatnonzero(mine & (ratings.items == items[0]))
     high, low = (ratings.values.copy() for _ in range(2))
     high[k], low[k] = ratings.high, ratings.low
     said = (
-        f"the rating of {ratings.item_label(int(items[0]))} by {name}: {ratings.high:g} or "
+        f"the rating of “{ratings.item_label(int(items[0]))}” by {name}: {ratings.high:g} or "
         f"{ratings.low:g}"
     )
     return Neighbours(
