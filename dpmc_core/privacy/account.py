@@ -81,19 +81,17 @@ def account(ledger: Ledger, delta: float) -> tuple[Account, ...]:
     return _account(ledger, checked_delta(delta))
 
 
-def _left(ledger: Ledger, delta: float) -> tuple[float, float]:
-    """The δ that is left at ``delta`` for a ledger whose releases fail with probability q together,
-    and the ε that their failing adds.
+def _left(ledger: Ledger, delta: float) -> float:
+    """The δ that is left at ``delta`` for a ledger whose releases fail with probability q together.
 
     With a unit the output is (1 − q)·P + q·Q, where P is what the ledger says if nothing fails
-    (failing is independent of it) and Q anything; without it P′. Where P and P′ are (ε, δ′)-DP,
-    (1 − q)·P + q·Q ≤ e^ε·P′ + (1 − q)·δ′ + q, and P′ ≤ e^ε·P + δ′ ≤ e^ε/(1 − q)·((1 − q)·P + q·Q) +
-    δ′. So ε − log(1 − q) holds at q + (1 − q)·δ′; where one unit replaces another, and both outputs
-    are such mixtures, ε alone does.
+    (failing is independent of it) and Q anything; so is the output without it, or with another
+    unit in its place, (1 − q)·P′ + q·Q′ (where nothing fails, Q′ is P′). Where P and P′ are
+    (ε, δ′)-DP, (1 − q)·P + q·Q ≤ (1 − q)·(e^ε·P′ + δ′) + q, so ε holds at (1 − q)·δ′ + q.
     """
     q = ledger.failure
     try:
-        return checked_delta((delta - q) / (1 - q)), -math.log1p(-q)
+        return checked_delta((delta - q) / (1 - q))
     except ParameterError:
         allowed = (
             f"above {q:.3g} (by 1e-15 at least), the probability with which what only one unit has "
@@ -133,8 +131,7 @@ def tightest(ledger: Ledger, delta: float, *, coarse: bool = False) -> float:
     """
     delta = checked_delta(delta)
     if ledger.failure:
-        left, more = _left(ledger, delta)
-        return tightest(ledger.without_failure(), left, coarse=coarse) + more
+        return tightest(ledger.without_failure(), _left(ledger, delta), coarse=coarse)
     if gaussian_equivalent(ledger) is not None:
         return _exact(ledger, delta)[0]
     answers = [_pure(ledger, delta)[0]]
@@ -173,10 +170,9 @@ def _account(ledger: Ledger, delta: float) -> tuple[Account, ...]:
     if not ledger.private:
         raise ValueError("an empty ledger has no account: nothing was released with noise")
     if ledger.failure:
-        left, more = _left(ledger, delta)
         return tuple(
-            replace(one, epsilon=one.epsilon + more, delta=delta)
-            for one in _account(ledger.without_failure(), left)
+            replace(one, delta=delta)
+            for one in _account(ledger.without_failure(), _left(ledger, delta))
         )
     answers = []
     for method, run in _RUN.items():

@@ -155,8 +155,8 @@ def of_ledger(ledger: Ledger) -> TradeOff:
 
 
 def _failing(sure: TradeOff, q: float) -> TradeOff:
-    """What is left of a trade-off function f where one side is (1 − q)·P + q·Q (``account._left``),
-    or both are: (1 − q)·f(α/(1 − q)).
+    """What is left of a trade-off function f where both sides are (1 − q)·P + q·Q
+    (``account._left``): (1 − q)·f(α/(1 − q)).
     """
 
     def curve(alarms: FloatArray) -> FloatArray:
