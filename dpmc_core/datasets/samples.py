@@ -30,10 +30,10 @@ class Samples:
     image, pixels in row order. ``words`` names the D rows of text; ``counts`` holds its raw counts
     (D×N, sparse), ``texts`` the documents themselves where there are any. ``labels`` are classes
     that the data came with. ``truth`` is D×K of the parts or topics that made synthetic data.
-    ``notes`` says what was left out and why. ``public_words`` is True where the list of words was
-    fixed before any document was read. ``drawn`` says of images that they are drawings, with sharp
-    edges, and no photographs: public, from the catalogue. ``spoiled`` are the columns that
-    ``contaminate`` hit.
+    ``notes`` says what was left out and why; ``blank`` counts those that held nothing.
+    ``public_words`` is True where the list of words was fixed before any document was read.
+    ``drawn`` says of images that they are drawings, with sharp edges, and no photographs: public,
+    from the catalogue. ``spoiled`` are the columns that ``contaminate`` hit.
     """
 
     values: Matrix
@@ -46,6 +46,7 @@ class Samples:
     labels: tuple[str, ...] = ()
     truth: FloatArray | None = None
     notes: tuple[str, ...] = ()
+    blank: int = 0
     public_words: bool = False
     drawn: bool = False
     spoiled: NDArray[np.intp] = field(default_factory=lambda: np.empty(0, dtype=np.intp))
@@ -56,8 +57,15 @@ class Samples:
         return int(self.values.shape[0])
 
     def __len__(self) -> int:
-        """N: how many images or documents."""
+        """How many images or documents there are columns of."""
         return int(self.values.shape[1])
+
+    @property
+    def places(self) -> int:
+        """N as it was given, ``blank`` ones included: how many hold nothing is nobody's to know, so
+        what is public of a guarantee is this.
+        """
+        return len(self) + self.blank
 
     @classmethod
     def of_images(
@@ -101,6 +109,7 @@ class Samples:
                 else ()
             )
         return cls(
+            blank=int((~kept).sum()),
             values=unit_columns(flat[:, kept]),
             unit="image",
             name=name,

@@ -1,8 +1,4 @@
-"""Documents to counts and TF-IDF, and the text sets of the catalogue.
-
-Lives here: the filters that decide which words count, the weighting (both by scikit-learn), and one
-reader per set. Does not live here: made documents (``topics``) or topic models.
-"""
+"""Documents to counts and TF-IDF (by scikit-learn), and the text sets of the catalogue."""
 
 import re
 from collections.abc import Sequence
@@ -124,8 +120,9 @@ def samples_of_texts(
     chosen: TextFilter,
     labels: tuple[str, ...] = (),
     notes: tuple[str, ...] = (),
+    blank: int = 0,
 ) -> Samples:
-    """TF-IDF columns of ``texts`` after the filter ``chosen``.
+    """TF-IDF columns of ``texts`` after the filter ``chosen``; ``blank`` more held nothing.
 
     Raises ``DataError`` when no word is left.
     """
@@ -151,6 +148,7 @@ def samples_of_texts(
         texts=tuple(texts),
         public_words=chosen.word_list in LANGUAGES,
         notes=notes,
+        blank=blank,
     )
 
 
@@ -165,10 +163,12 @@ def samples_of_counts(
     truth: np.ndarray | None = None,
     public_words: bool = False,
     notes: tuple[str, ...] = (),
+    blank: int = 0,
 ) -> Samples:
     """TF-IDF columns of raw ``counts`` (D×N), after the filter ``chosen``.
 
-    Documents that no word is left of are left out, and counted in ``notes``.
+    Documents that no word is left of are left out, counted in ``notes`` and, with the ``blank``
+    ones of before, in ``Samples.blank``.
 
     TF-IDF is scikit-learn's: count · (ln((1+N)/(1+df)) + 1), columns brought to length 1 (nmf-paper
     appendix A.2 names the same function). With ``public_words`` the list of words stays whole: it
@@ -217,6 +217,7 @@ def samples_of_counts(
         labels=labels,
         truth=truth,
         notes=notes,
+        blank=blank + int((~filled).sum()),
         public_words=public_words,
     )
 

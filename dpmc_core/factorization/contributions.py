@@ -65,7 +65,7 @@ def record_columns(samples: Samples, curator: Curator, most: int) -> Columns:
 
     Images, cut to length 1; documents over the ``most`` words whose released frequency is highest,
     weighted by the IDF that follows from it, ln((1 + N)/(1 + df)) + 1, and brought to length 1. N
-    is taken as public.
+    (``Samples.places``) is taken as public.
 
     Without noise the frequencies are exact. A word's released frequency estimates Σ 1/√(words of a
     document) over the documents that hold it; times √(the released mean number of words) it is
@@ -75,7 +75,7 @@ def record_columns(samples: Samples, curator: Curator, most: int) -> Columns:
         assert isinstance(samples.values, np.ndarray)
         return Columns(clipped_columns(samples.values, 1.0), np.arange(samples.dimension))
     assert samples.counts is not None
-    n = len(samples)
+    n = samples.places
     binary = sparse.csc_array(samples.counts)
     binary.data = np.ones_like(binary.data)
     lengthened = unit_columns(binary)

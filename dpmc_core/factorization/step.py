@@ -36,14 +36,14 @@ class FactorStep:
     rest: tuple[Release, ...] = ()
 
 
-def check_parts(values: Matrix, parts: int) -> None:
-    """Raise ``ParameterError`` unless K is at most min(D, N)."""
-    most = min(values.shape)
+def check_parts(shape: tuple[int, ...], parts: int) -> None:
+    """Raise ``ParameterError`` unless K is at most min(D, N) of a ``shape`` D×N."""
+    most = min(shape)
     if parts > most:
         raise ParameterError(
             "rank",
             parts,
-            f"at most {most:,}, the smaller of {values.shape[0]:,} rows and {values.shape[1]:,} "
+            f"at most {most:,}, the smaller of {shape[0]:,} rows and {shape[1]:,} "
             "columns of this data",
         )
 
@@ -57,7 +57,7 @@ def nndsvd(values: Matrix, parts: int) -> tuple[FloatArray, FloatArray]:
         _initialize_nmf,  # here: it takes a second to load, and few need it
     )
 
-    check_parts(values, parts)
+    check_parts(values.shape, parts)
     held = sparse.csr_matrix(values) if sparse.issparse(values) else values
     left, right = _initialize_nmf(held, parts, init="nndsvd", random_state=0)
     return np.asarray(left, dtype=np.float64), np.asarray(right, dtype=np.float64)

@@ -18,8 +18,9 @@ from dpmc_core.datasets.samples import Samples, unit_columns
 from dpmc_core.datasets.text import TextFilter, samples_of_counts
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.mechanisms import Gaussian
+from dpmc_core.privacy.account import tightest
 from dpmc_core.privacy.budget import Budget, Curator, Part, for_replacing
-from dpmc_core.privacy.ledger import Release
+from dpmc_core.privacy.ledger import Ledger, Release
 from dpmc_core.wording import three
 
 __all__ = ["MOST_DIFFERENT", "WordPlan", "choose_words", "plan_words", "threshold"]
@@ -95,7 +96,7 @@ def choose_words(
 
     Raises ``DataError`` where no word is above the threshold, ``ParameterError`` as ``plan_words``.
     """
-    planned = plan_words(budget, neighbours, len(samples))
+    planned = plan_words(budget, neighbours, samples.places)
     assert samples.counts is not None
     plan = None if planned.release is None else {"words": planned.release}
     curator = Curator(plan, rng)
@@ -107,6 +108,7 @@ def choose_words(
             f"{samples.name}: no word is in so many documents that it may be shown (those that "
             f"count more than {three(planned.threshold)}, each document's words 1/√(how many "
             "different ones it has)): more documents, a larger ε or δ, or a public list show some."
+            + _spent(planned, budget)
         )
     how = "without noise" if planned.release is None else "with noise"
     note = (
@@ -122,8 +124,17 @@ def choose_words(
         texts=samples.texts,
         public_words=planned.release is not None,
         notes=(*samples.notes, note),
+        blank=samples.blank,
     )
     return chosen, curator.made()
+
+
+def _spent(planned: WordPlan, budget: Budget | None) -> str:
+    """What a choice cost that showed nothing."""
+    if planned.release is None or budget is None:
+        return ""
+    epsilon = tightest(Ledger((planned.release,)), budget.delta)
+    return f" Having looked has spent ε = {three(epsilon)} at δ = {budget.delta:g} all the same."
 
 
 def _limited(samples: Samples) -> sparse.csc_array:

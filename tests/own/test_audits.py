@@ -90,9 +90,16 @@ def test_two_sets_of_samples_differ_in_one_place_only(kind: str) -> None:
             assert place == (2 if record else np.argmax(away))
             assert pair.record.endswith(f" {place[0] + 1} of {first.shape[1]}")
             assert type(pair.inside.values) is type(pair.outside.values)
+            if kind == "documents":
+                first, second = (s.counts.toarray() for s in (pair.inside, pair.outside))
+                assert np.array_equal(np.flatnonzero((first != second).any(axis=0)), place)
+                assert not second[:, place].any()
 
 
-@pytest.mark.parametrize(("kind", "target"), [("ratings", "moments"), ("images", "private-nmf")])
+@pytest.mark.parametrize(
+    ("kind", "target"),
+    [("ratings", "moments"), ("images", "private-nmf"), ("documents", "moment-nmf")],
+)
 def test_too_little_noise_is_found_on_brought_data_and_enough_is_not(
     kind: str, target: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

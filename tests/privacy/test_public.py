@@ -1,17 +1,20 @@
 """What is assumed public is public: one person less changes no shape, name, order or plan."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import sparse
 
 from dpmc_core.datasets import own, user_datasets
 from dpmc_core.datasets.configs import RatingsData
 from dpmc_core.datasets.data import split_of, user_split_of
 from dpmc_core.datasets.implicit import user_split
 from dpmc_core.datasets.ratings import Ratings, chances, random_split
+from dpmc_core.datasets.samples import Samples
 from dpmc_core.datasets.synthetic.ratings import skewed
 from dpmc_core.datasets.text import LANGUAGES, TextFilter, lee_file, public_words, samples_of_texts
 from dpmc_core.errors import DataError, ParameterError
@@ -64,15 +67,53 @@ def test_a_document_less_changes_no_word_and_no_shape(algorithm: str, gone: int)
         rank=3,
         most_words=400,
     )
-    others = (*ARTICLES[:gone], "people", *ARTICLES[gone + 1 :])
     seen = []
-    for texts in (ARTICLES, others):
+    for said in (ARTICLES[gone], "people", "qqxz"):  # the last is in no list
+        texts = (*ARTICLES[:gone], said, *ARTICLES[gone + 1 :])
         samples = samples_of_texts(texts, name="x", chosen=PUBLIC)
         assert samples.public_words
         steps = list(solve(spec, samples))
         released = [(s.dictionary.shape, s.releases, s.rest) for s in steps]
-        seen.append((samples.words, len(samples), released))
+        seen.append((samples.words, samples.places, released))
+    assert seen[0] == seen[1] == seen[2]
+
+
+@pytest.mark.parametrize("algorithm", SAMPLE)
+def test_a_black_image_changes_no_shape_and_no_plan(algorithm: str) -> None:
+    spec = RunSpec.of(algorithm=algorithm, mechanism="gaussian", epsilon=2.0, rank=3)
+    images = np.random.default_rng(2).random((40, 5, 5))
+    black = images.copy()
+    black[7] = 0.0
+    seen = []
+    for stack in (images, black):
+        samples = Samples.of_images(stack, name="x")
+        steps = list(solve(spec, samples))
+        released = [(s.dictionary.shape, s.releases, s.rest) for s in steps]
+        seen.append((samples.places, samples.shape, released))
+    assert len(samples) == 39
     assert seen[0] == seen[1]
+
+
+@pytest.mark.parametrize("algorithm", SAMPLE)
+@pytest.mark.parametrize("noise", ["gaussian", None])
+def test_a_document_left_out_is_an_empty_column(algorithm: str, noise: str | None) -> None:
+    """What leaves is the same as with the column of zeros that formally stands in its place."""
+    amount = {"epsilon": 2.0} if noise else {}
+    spec = RunSpec.of(algorithm=algorithm, dataset="lee", mechanism=noise, rank=3, **amount)
+    left_out = samples_of_texts((*ARTICLES, "qqxz"), name="x", chosen=PUBLIC, blank=1)
+    assert left_out.blank == 2
+    assert left_out.places == len(ARTICLES) + 2
+    assert left_out.counts is not None
+    empty = sparse.csc_array((len(left_out.words), 2))
+    kept = replace(
+        left_out,
+        values=sparse.csc_array(sparse.hstack([left_out.values, empty])),
+        counts=sparse.csc_array(sparse.hstack([left_out.counts, empty])),
+        blank=0,
+    )
+    first, second = (list(solve(spec, samples))[-1] for samples in (left_out, kept))
+    assert first.releases == second.releases
+    np.testing.assert_allclose(first.dictionary, second.dictionary, rtol=0, atol=1e-9)
 
 
 def _of(part: Ratings) -> set[tuple[str, str]]:

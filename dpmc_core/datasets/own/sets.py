@@ -147,6 +147,7 @@ class OwnSet:
                 chosen=chosen,
                 labels=documents.labels,
                 notes=documents.notes,
+                blank=documents.blank,
             ),
         )
 

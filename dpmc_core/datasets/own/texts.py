@@ -42,11 +42,14 @@ class DocumentsReading:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Documents:
-    """Documents as they were found, with the classes that they came with, if any."""
+    """Documents as they were found, with the classes that they came with, if any; ``blank`` others
+    held nothing.
+    """
 
     texts: tuple[str, ...]
     labels: tuple[str, ...]
     notes: tuple[str, ...]
+    blank: int
 
 
 def guess_documents(file: str, data: bytes) -> tuple[DocumentsReading, pd.DataFrame | None]:
@@ -122,6 +125,7 @@ def documents_of(
         texts=tuple(texts[k] for k in filled),
         labels=tuple(printable(labels[k]) for k in filled) if labels else (),
         notes=notes,
+        blank=len(texts) - len(filled),
     )
 
 

@@ -21,6 +21,7 @@ from dpmc_core.wording import counted
 __all__ = ["Neighbours", "with_and_without"]
 
 IntArray = NDArray[np.intp]
+FloatArray = NDArray[np.float64]
 # what an attacker looks at: with more numbers a rule learned from some hundred outputs gets worse
 _USERS, _ITEMS, _FEATURES = 12, 8, 64
 
@@ -95,21 +96,29 @@ def _samples(samples: Samples, record: str) -> Neighbours:
     which = int(np.argmin(mean @ values)) if which is None else which
     kept = np.ones(len(samples))
     kept[which] = 0.0
+    # of documents, guaranteed algorithms read the counts, the others the weights
+    counts = None if samples.counts is None else _emptied(samples.counts, kept)
     without: Any
     if sparse.issparse(values):
         own = values[:, [which]].toarray().ravel()
-        without = sparse.csc_array(values.multiply(kept))
-        without.eliminate_zeros()
+        without = _emptied(sparse.csc_array(values), kept)
     else:
         own, without = values[:, which], np.asarray(values) * kept
     features = np.argsort(-np.abs(own - mean), kind="stable")[:_FEATURES]
     return Neighbours(
         samples,
-        replace(samples, values=without),
+        replace(samples, values=without, counts=counts),
         f"{samples.unit} {which + 1:,} of {len(samples):,}",
         features,
         np.empty(0, dtype=np.intp),
     )
+
+
+def _emptied(table: sparse.csc_array, kept: FloatArray) -> sparse.csc_array:
+    """``table`` with the columns of ``kept`` 0 empty."""
+    out = sparse.csc_array(table.multiply(kept))
+    out.eliminate_zeros()
+    return out
 
 
 def _place(record: str, labels: Sequence[str], count: int, what: str) -> int:
