@@ -284,6 +284,15 @@ def test_als_is_attacked_on_tables_that_can_be_seen() -> None:
     assert "nothing at all is promised about a whole user" in app.error[0].value
 
 
+def test_an_attack_no_better_than_chance_is_said_to_be_so() -> None:
+    app = open_page("audit", x_runs="1,000", x_epsilon="0.01")
+    attack(app)
+    assert "is not shown to find more than chance would" in texts_of(app)
+    app = open_page("audit", x_runs="10,000", x_epsilon="2")
+    attack(app)
+    assert "this attacker finds at least" in texts_of(app)
+
+
 def _outputs(scale: float) -> bytes:
     """Outputs of a count with Laplace noise, with a record and without it in turns."""
     inside = np.arange(20_000) % 2

@@ -94,7 +94,7 @@ def scores(attack: Attack, axis: str, names: tuple[str, str]) -> Drawn:
             yanchor="bottom",  # above the line, which goes on at its side
             font={"size": 12, "color": colour},
         )
-    fig.update_yaxes(range=[0, 1.15 * top])
+    fig.update_yaxes(range=[0, 1.2 * top])
     bound = attack.bound
     sides = {bound.threshold: "above" if bound.above else "at or below"}
     if bound.other is not None:
@@ -104,8 +104,9 @@ def scores(attack: Attack, axis: str, names: tuple[str, str]) -> Drawn:
             fig.add_vline(x=cut, line={"color": _GREY, "width": 1.5, "dash": "dot"})
             fig.add_annotation(
                 x=cut,
-                y=0.86,
+                y=1.0,  # above the names
                 yref="paper",
+                yanchor="top",
                 text=f"counted: {side} {cut:.3g}",
                 showarrow=False,
                 # outwards, where there are two
