@@ -14,6 +14,7 @@ from scipy import sparse
 
 from dpmc_core import limits
 from dpmc_core.errors import DataError
+from dpmc_core.wording import counted
 
 FloatArray = NDArray[np.float64]
 Matrix = FloatArray | sparse.csc_array
@@ -99,17 +100,19 @@ class Samples:
         flat = stack.reshape(len(stack), -1).T
         _check_entries(flat, name, "pixel", "image")
         kept = np.asarray(flat.any(axis=0))
+        blank = int((~kept).sum())
         if not kept.any():
             raise DataError(f"{name}: every image is black; at least one pixel must be above 0.")
         if not kept.all():
-            notes = (*notes, f"{int((~kept).sum()):,} images were all black and are left out.")
+            said = counted(blank, "image is all black:", "images are all black:")
+            notes = (*notes, f"{said} left out.")
             labels = (
                 tuple(label for label, keep in zip(labels, kept, strict=True) if keep)
                 if labels
                 else ()
             )
         return cls(
-            blank=int((~kept).sum()),
+            blank=blank,
             values=unit_columns(flat[:, kept]),
             unit="image",
             name=name,

@@ -16,6 +16,7 @@ from dpmc_core.datasets.catalogue import Entry
 from dpmc_core.datasets.matlab import read_variables
 from dpmc_core.datasets.samples import Samples, check_counts, unit_columns
 from dpmc_core.errors import DataError, DatasetMissingError
+from dpmc_core.wording import counted
 
 __all__ = [
     "LANGUAGES",
@@ -29,7 +30,6 @@ __all__ = [
 ]
 
 _WORD = r"(?u)\b[^\W\d_]{3,}\b"  # three letters or more; numbers make poor topic words
-
 
 LANGUAGES = {
     "english": "en",
@@ -82,9 +82,8 @@ class TextFilter:
 
 def _vectorizer(stop_words: bool = False) -> Any:
     """Scikit-learn's counter of words."""
-    from sklearn.feature_extraction.text import (
-        CountVectorizer,  # here: it takes a second to load, and few need it
-    )
+    # here: it takes a second to load, and few need it
+    from sklearn.feature_extraction.text import CountVectorizer
 
     return CountVectorizer(token_pattern=_WORD, stop_words="english" if stop_words else None)
 
@@ -196,10 +195,11 @@ def samples_of_counts(
     filled = np.diff(kept_counts.indptr) > 0
     if not filled.any():
         raise DataError(f"{name}: no document holds any word of it ({chosen.sentence}).")
-    if not filled.all():
+    left_out = int((~filled).sum())
+    if left_out:
         notes = (
             *notes,
-            f"{int((~filled).sum()):,} documents hold none of the words and are left out.",
+            counted(left_out, "document holds", "documents hold") + " none of the words: left out.",
         )
         kept_counts = sparse.csc_array(kept_counts[:, filled])
         labels = tuple(x for x, keep in zip(labels, filled, strict=True) if keep) if labels else ()
@@ -217,7 +217,7 @@ def samples_of_counts(
         labels=labels,
         truth=truth,
         notes=notes,
-        blank=blank + int((~filled).sum()),
+        blank=blank + left_out,
         public_words=public_words,
     )
 

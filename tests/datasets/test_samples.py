@@ -61,7 +61,7 @@ def test_black_images_are_left_out_and_said() -> None:
     samples = Samples.of_images(stack, name="x", labels=("a", "b", "c"))
     assert len(samples) == 2
     assert samples.labels == ("a", "c")
-    assert "1 images were all black" in samples.notes[0]
+    assert "1 image is all black: left out." in samples.notes[0]
 
 
 def test_contamination_is_as_section_4_3_says() -> None:

@@ -1,5 +1,6 @@
 """What is assumed public is public: one person less changes no shape, name, order or plan."""
 
+import io
 import re
 from dataclasses import replace
 
@@ -92,6 +93,32 @@ def test_a_black_image_changes_no_shape_and_no_plan(algorithm: str) -> None:
         seen.append((samples.places, samples.shape, released))
     assert len(samples) == 39
     assert seen[0] == seen[1]
+
+
+@pytest.mark.parametrize("algorithm", SAMPLE)
+@pytest.mark.parametrize("kind", ["images", "documents"])
+def test_no_run_is_refused_for_how_many_hold_nothing(algorithm: str, kind: str) -> None:
+    if kind == "documents":
+        data = "\n".join(
+            ["the people of this country", "water and people", *["qqxz"] * 28]
+        ).encode()
+        mine = own.read("documents", "a.txt", data, name="own-documents-0123456789abcdef")
+    else:
+        stack = np.zeros((30, 4, 4))
+        stack[:2] = np.random.default_rng(1).random((2, 4, 4))
+        with io.BytesIO() as file:
+            np.save(file, stack)
+            mine = own.read("images", "a.npy", file.getvalue(), name="own-images-0123456789abcdef")
+    assert mine.entry.samples == 30
+    with user_datasets.using(mine):
+        spec = RunSpec.of(
+            algorithm=algorithm, dataset=mine.name, mechanism="gaussian", epsilon=2.0, rank=10
+        )
+        done = run(spec)
+        assert len(done.samples) == 2
+        assert done.dictionary.shape[1] == 10
+        with pytest.raises(ParameterError, match=r"rank = (31|17)"):
+            spec.replace(rank=31 if kind == "documents" else 17)
 
 
 @pytest.mark.parametrize("algorithm", SAMPLE)

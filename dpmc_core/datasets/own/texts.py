@@ -12,7 +12,7 @@ import pandas as pd
 from dpmc_core.datasets.own.archive import is_archive, members
 from dpmc_core.datasets.own.table_files import decoded, read_table
 from dpmc_core.errors import DataError, ParameterError
-from dpmc_core.wording import printable
+from dpmc_core.wording import counted, printable
 
 __all__ = ["Documents", "DocumentsReading", "documents_of", "guess_documents"]
 
@@ -103,11 +103,9 @@ def documents_of(
             )
         texts, labels = _parts(text, reading.part), []
     filled = [k for k, text in enumerate(texts) if text.strip()]
-    notes = (
-        (f"{len(texts) - len(filled):,} empty documents are left out.",)
-        if len(filled) < len(texts)
-        else ()
-    )
+    blank = len(texts) - len(filled)
+    said = counted(blank, "empty document is", "empty documents are")
+    notes = (f"{said} left out.",) if blank else ()
     if len(filled) < 5:
         raise DataError(
             f"{file} holds {len(filled)} documents as read ({PARTS[reading.part]} is one); at "
@@ -125,7 +123,7 @@ def documents_of(
         texts=tuple(texts[k] for k in filled),
         labels=tuple(printable(labels[k]) for k in filled) if labels else (),
         notes=notes,
-        blank=len(texts) - len(filled),
+        blank=blank,
     )
 
 

@@ -239,6 +239,8 @@ def _reference_of(clean: Samples, rank: int) -> float:
         :_REFERENCE_SAMPLES
     ]  # sets may be sorted by class
     some = clean if len(clean) <= _REFERENCE_SAMPLES else subset(clean, np.sort(chosen))
+    # more parts than there are columns fit no better
+    rank = min(rank, *some.values.shape)
     step = next(sklearn_nmf(some.values, rank, _REFERENCE_ROUNDS))
     return objective(
         clean.values, step.dictionary, fit_coefficients(clean.values, step.dictionary, _LAST_SWEEPS)
