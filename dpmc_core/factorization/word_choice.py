@@ -21,7 +21,7 @@ from dpmc_core.mechanisms import Gaussian
 from dpmc_core.privacy.account import tightest
 from dpmc_core.privacy.budget import Budget, Curator, Part, for_replacing
 from dpmc_core.privacy.ledger import Ledger, Release
-from dpmc_core.wording import three
+from dpmc_core.wording import counted, three
 
 __all__ = ["MOST_DIFFERENT", "WordPlan", "choose_words", "plan_words", "threshold"]
 
@@ -89,12 +89,18 @@ def plan_words(budget: Budget | None, neighbours: str, n: int) -> WordPlan:
 
 
 def choose_words(
-    samples: Samples, budget: Budget | None, neighbours: str, most: int, rng: np.random.Generator
+    samples: Samples,
+    budget: Budget | None,
+    neighbours: str,
+    most: int,
+    rng: np.random.Generator,
+    parts: int = 1,
 ) -> tuple[Samples, tuple[Release, ...]]:
     """``samples`` over the ``most`` words, at most, whose released sums are largest, and what was
     released of the ``budget``. Without one words are chosen without noise, which no ε covers.
 
-    Raises ``DataError`` where no word is above the threshold, ``ParameterError`` as ``plan_words``.
+    Raises ``DataError`` where fewer words than ``parts`` are above the threshold,
+    ``ParameterError`` as ``plan_words``.
     """
     planned = plan_words(budget, neighbours, samples.places)
     assert samples.counts is not None
@@ -108,6 +114,12 @@ def choose_words(
             f"{samples.name}: no word is in so many documents that it may be shown (those that "
             f"count more than {three(planned.threshold)}, each document's words 1/√(how many "
             "different ones it has)): more documents, a larger ε or δ, or a public list show some."
+            + _spent(planned, budget)
+        )
+    if kept.size < parts:
+        raise DataError(
+            f"{samples.name}: only {counted(kept.size, 'word', 'words')} may be shown, too few for "
+            f"rank = {parts}: fewer parts, more documents, a larger ε or δ, or a public list help."
             + _spent(planned, budget)
         )
     how = "without noise" if planned.release is None else "with noise"
@@ -130,7 +142,7 @@ def choose_words(
 
 
 def _spent(planned: WordPlan, budget: Budget | None) -> str:
-    """What a choice cost that showed nothing."""
+    """What a choice cost that showed too little."""
     if planned.release is None or budget is None:
         return ""
     epsilon = tightest(Ledger((planned.release,)), budget.delta)

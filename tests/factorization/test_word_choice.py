@@ -215,6 +215,11 @@ def test_mistakes_are_one_sentence() -> None:
             DataError,
             "no word is in so many documents that it may be shown.* has spent ε = 0",
         ),
+        (
+            {"epsilon": 5.0, "rank": 50},
+            DataError,
+            "only [0-9]+ words may be shown, too few for rank = 50: .* has spent ε = 1",
+        ),
     ):
         with pytest.raises(kind, match=words):
             run(spec.replace(word_list="private", **named))

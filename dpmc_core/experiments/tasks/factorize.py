@@ -267,7 +267,8 @@ def factorize_steps(
     if chooses:
         sides = getattr(spec.algorithm, "neighbours", "add/remove-one")
         most = spec.data.most_words
-        given, spent = choose_words(given, spec.noise.budget, sides, most, rng)
+        parts = spec.algorithm.rank
+        given, spent = choose_words(given, spec.noise.budget, sides, most, rng, parts)
         clean = given
     beside = baselines_of(clean, spec.algorithm.rank)
     length = spec.length
