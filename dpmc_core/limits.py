@@ -84,11 +84,10 @@ LIMITS: dict[str, Limit] = {
         Limit(
             "confidence",
             0.5,
-            1,
+            0.999999,
             "probability with which an audit's bound holds",
             0.999,
             open_low=True,
-            open_high=True,
             label="Confidence",
             step=0.001,
             format="%.4f",

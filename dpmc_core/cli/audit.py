@@ -10,11 +10,13 @@ from dpmc_core.errors import ParameterError
 from dpmc_core.experiments.tasks.audit import AuditResult, audit_steps
 from dpmc_core.experiments.tasks.audit_outputs import audit_outputs
 from dpmc_core.experiments.tasks.audit_spec import CASES, FACTOR_TARGETS, AuditSpec
+from dpmc_core.limit import Limit
 from dpmc_core.wording import printable, three
 
 __all__ = ["SUMMARY", "add", "run"]
 
 _HOLDS = ("ratings", "images", "documents")
+_DELTA = Limit("delta", 0, 1, "δ of a claim, 0 for pure ε", open_high=True)
 SUMMARY = "Attack a release with and without one person, and bound its ε from below."
 
 
@@ -71,7 +73,10 @@ def _audited(arguments: argparse.Namespace, own: str | None) -> dict[str, Any]:
         bound = result.attack.bound
         print(result.verdict)
         if spec.dataset:
-            print(f"the two datasets differ in: {printable(result.record)}")
+            print(
+                f"the two datasets differ in: {printable(result.record)} (read off the data "
+                "without noise: for whoever holds it)"
+            )
         for name, epsilon in result.claims.items():
             print(
                 f"{name} ε = {three(epsilon)}: "
@@ -91,15 +96,15 @@ def _audited(arguments: argparse.Namespace, own: str | None) -> dict[str, Any]:
 def _own_outputs(arguments: argparse.Namespace) -> dict[str, Any]:
     """Audit a claim on the outputs in a file."""
     used = ("epsilon", "delta", "confidence")
-    for name in ("spec", "dataset", "data", "record", *parameters(AuditSpec)):
-        if name not in used and getattr(arguments, name) is not None:
+    for name in ("spec", "dataset", "data", "read", "record", *parameters(AuditSpec)):
+        if name not in used and getattr(arguments, name) not in (None, []):
             allowed = "left out with --outputs, which brings what was released"
             raise ParameterError(name, getattr(arguments, name), allowed)
     if arguments.epsilon is None:
         raise ParameterError("epsilon", None, "given with --outputs: it is the claim")
     known = parameters(AuditSpec)
     said = {
-        name: known[name].parse(getattr(arguments, name))
+        name: (_DELTA if name == "delta" else known[name]).parse(getattr(arguments, name))
         for name in used
         if getattr(arguments, name) is not None
     }

@@ -9,7 +9,7 @@ import numpy as np
 from dpmc_core.cli.options import add_spec, last_of, spec_of
 from dpmc_core.cli.user_data import add_data, load_user_data
 from dpmc_core.datasets.data import samples_of
-from dpmc_core.errors import ParameterError
+from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.experiments import FactorResult, RunSpec, steps
 from dpmc_core.metrics.topics import W2V_WARNING, tc_w2v, top_words
 
@@ -47,6 +47,8 @@ def _factorized(arguments: argparse.Namespace, spec: RunSpec) -> dict[str, Any]:
     summary = result.summary()
     if arguments.w2v:
         scores = tc_w2v(result.clean, result.dictionary)
+        if not np.isfinite(scores).any():
+            raise DataError("--w2v: no topic has two words that TC-W2V has learned a vector of.")
         summary["coherence"] = {
             **(summary["coherence"] or {}),
             "tc_w2v": float(np.nanmean(scores)),

@@ -10,7 +10,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmc_core.completion.offsets import POPULARITY_POWER, Offsets, user_weights
+from dpmc_core.completion.offsets import Offsets, user_weights
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.privacy.budget import Curator
 from dpmc_core.privacy.moments import clip_rows, second_moment, shrink_off_diagonal, symmetric
@@ -20,6 +20,7 @@ FloatArray = NDArray[np.float64]
 __all__ = ["ITEMS_PER_SIGNAL", "RESIDUAL_CLIP", "release_item_factors"]
 
 # Fixed in advance of any run; docs/moments-once.md says on which data they were chosen.
+POPULARITY_POWER = 0.25  # items are weighted by popularity to minus this power
 RESIDUAL_CLIP = 0.2  # R: largest norm of a user's weighted residuals
 # one item more is worth its noise for about so many (users × sensitivity/σ), or where its own
 # co-rating weight, in units of σ/sensitivity, is this large

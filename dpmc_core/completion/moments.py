@@ -48,15 +48,15 @@ __all__ = ["ALGORITHMS", "MomentsConfig", "items_worth_it", "one_shot_moments"]
 # they were chosen.
 SHARES = {
     "users": 0.01,
-    "popularity": 0.15,
+    "popularity": 0.08,
     "weights": 0.08,
-    "deviations": 0.45,
+    "deviations": 0.52,
     "profile": 0.01,
     "together": 0.04,
     "tastes": 0.26,
 }
 # popularity, weights, deviations, profile, where the second stage is left out
-FIRST_SHARES = (0.2, 0.1, 0.67, 0.03)
+FIRST_SHARES = (0.11, 0.11, 0.75, 0.03)
 MOST_GAIN = 3.0  # nats by which one user may speak for or against slopes
 # items in the second stage below which it is left out: its budget does more in the first
 WORTH_IT = 20.0
@@ -198,16 +198,15 @@ def _profile_worth_it(
     each user in log likelihood on their own ratings, each left out in turn, cut to ±3, leaves with
     noise, and its sign decides.
     """
-    level = profile * np.array([1.0, 0.0, 0.0])
     without, with_slopes = (
         left_out_squares(
             ratings, targets, features, fit_users(ratings, targets, features, reg, pool), reg
         )
-        for features in (level, profile)
+        for features in (profile[:, :1], profile)
     )
     gains = np.clip((without - with_slopes) / (2 * reg), -MOST_GAIN, MOST_GAIN)
     (gain,) = curator.release("profile", np.array([gains.sum()]))
-    return profile if gain > 0 else level
+    return profile if gain > 0 else profile * np.array([1.0, 0.0, 0.0])
 
 
 def _step(

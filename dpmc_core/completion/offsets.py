@@ -1,20 +1,22 @@
-"""Item offsets released once.
+"""Item offsets released in two rounds.
 
 How much better or worse than a user's average an item is, and how often it is rated.
 
 Lives here: the private baseline (user means with noisy item offsets, findings 11), and its
-first stage, which *moments once* shares. Does not live here: second moments (``moments``), noise
-(``privacy.budget``), or sensitivities of sums (``privacy.moments``).
+first stage, which *one-shot moments* shares. Does not live here: second moments (``moments``),
+noise (``privacy.budget``), or sensitivities of sums (``privacy.moments``).
 
 Each user puts weights w_ij = ω_j/‖ω‖ on the items they rated (norm over those items, so ‖w_i‖ = 1).
-Three sums leave: the weights with ω = 1 (how popular each item is); then, with rare items weighted
-up by the popularity just released, the weights again, and the weighted deviations of the user's
-ratings from the user's own mean, clipped to a norm. Popular items need less of a user's say to be
-known well; this is the idea of Krichene et al. 2023 (findings 12).
+Four sums leave: the weights with ω = 1 (how popular each item is); then, with rare items weighted
+up by the popularity just released, the weights again, and twice the weighted deviations of the
+user's ratings from what was known before, clipped to a norm: from the user's own mean, and then
+from the first round's offsets and the user's mean over them. (Whoever rates good films has a high
+mean: the first round takes too little of an item's offset.) Popular items need less of a user's say
+to be known well; this is the idea of Krichene et al. 2023 (findings 12).
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +32,7 @@ from dpmc_core.completion.common.profiles import (
 )
 from dpmc_core.completion.common.step import Step
 from dpmc_core.completion.kernel.threads import Workers
+from dpmc_core.completion.popularity import from_two_sums, positive_means, standardised_log
 from dpmc_core.config import Config
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.privacy.algorithm import Algorithm
@@ -52,18 +55,22 @@ __all__ = [
 # Fixed in advance of any run, in units of the rating scale's width R where they have one. They were
 # chosen on MovieLens 100K and 1M; docs/moments-once.md says on which splits, a few of them on those
 # of the tables shown.
-DEVIATION_CLIP = 0.25  # R: largest norm of a user's weighted deviations
+DEVIATION_CLIP = 0.2  # R: largest norm of a user's weighted deviations
+CLIPPED = 1.2  # deviations before clipping over those after it
 OFFSET_SD = 0.1  # R: how far offsets lie from what an item's popularity suggests
+CURVE_SD = 0.025  # R: how large the coefficients of that curve of popularity are
 RATING_SD = 0.22  # R: how far a rating lies from what a model says of it
-POPULARITY_POWER = 0.25  # items are weighted by popularity to minus this power
+OFFSET_POWER = 0.4  # items are weighted by popularity to minus this power
+MEANS_SHARES = (0.12, 0.12, 0.76)  # of the budget: popularity, weights, deviations
+FIRST_ROUND = 0.3  # of the budget for deviations
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Offsets:
     """What the first stage knows of each item (n_items,).
 
-    ``offset`` against a user's mean in rating units, and ``popularity``, the released sum of
-    weights, at least its noise.
+    ``offset`` against a user's mean in rating units, and ``popularity``, the sum of users' weights
+    as the releases tell it, above 0.
     """
 
     offset: FloatArray
@@ -72,8 +79,7 @@ class Offsets:
     @property
     def log_popularity(self) -> FloatArray:
         """Logarithm of popularity, centred and scaled over the items."""
-        logs = np.log(self.popularity)
-        return np.asarray((logs - logs.mean()) / max(float(logs.std()), 1e-9))
+        return standardised_log(self.popularity)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,23 +92,28 @@ class PrivateMeansConfig(Config):
 def offset_parts(
     ratings: Ratings, norm: int, shares: tuple[float, float, float]
 ) -> dict[str, Part]:
-    """The three sums of this stage, with ``shares`` for popularity, weights and deviations."""
+    """The four sums of this stage, with ``shares`` for popularity, weights and both rounds of
+    deviations.
+    """
     n, clip = ratings.n_items, DEVIATION_CLIP * (ratings.high - ratings.low)
     popularity, weights, deviations = shares
-    return {
-        "popularity": sum_part(
-            "how often items are rated", clip=1.0, norm=norm, coordinates=n, share=popularity
-        ),
-        "weights": sum_part(
-            "weight on each item", clip=1.0, norm=norm, coordinates=n, share=weights
-        ),
-        "deviations": sum_part(
+    planned = {
+        "popularity": ("how often items are rated", 1.0, popularity),
+        "weights": ("weight on each item", 1.0, weights),
+        "deviations": (
             "weighted deviations of ratings from their user's mean",
-            clip=clip,
-            norm=norm,
-            coordinates=n,
-            share=deviations,
+            clip,
+            FIRST_ROUND * deviations,
         ),
+        "remainders": (
+            "weighted deviations from the offsets released before",
+            clip,
+            (1 - FIRST_ROUND) * deviations,
+        ),
+    }
+    return {
+        name: sum_part(what, clip=most, norm=norm, coordinates=n, share=share)
+        for name, (what, most, share) in planned.items()
     }
 
 
@@ -114,37 +125,44 @@ def user_weights(ratings: Ratings, item_weight: FloatArray, norm: int) -> FloatA
 
 
 def release_offsets(ratings: Ratings, curator: Curator, norm: int) -> Offsets:
-    """Release the three sums and read offsets from them, by a regression of offset on
-    log-popularity that knows the noise.
+    """Release the four sums and read offsets from them, by a regression on log-popularity that
+    knows the noise.
 
-    An offset is a weighted mean of deviations, of variance s²q_j/C_j + σ²/C_j² (C_j the item's
-    weight, q_j a typical squared weight over a typical weight); it is pulled to a quadratic of
-    log-popularity in the proportion of that variance to the offsets' own (``OFFSET_SD``).
+    What a round tells of an offset is a weighted mean of deviations, of variance s²q/C_j + σ²/C_j²
+    (C_j the item's weight, q a typical squared weight over a typical weight); it is pulled to a
+    quadratic of log-popularity in the proportion of that variance to the offsets' own, which is
+    (``OFFSET_SD``)² before the first round and what that leaves before the second.
     """
-    width = ratings.high - ratings.low
-    clip = DEVIATION_CLIP * width
-    ones = user_weights(ratings, np.ones(ratings.n_items), norm)
-    noisy = curator.release("popularity", totals(ratings.items, ones, ratings.n_items))
-    popularity = np.maximum(noisy, max(curator.std("popularity"), 1e-2))
+    width, n_items = ratings.high - ratings.low, ratings.n_items
+    even = user_weights(ratings, np.ones(n_items), norm)
+    noisy = curator.release("popularity", totals(ratings.items, even, n_items))
+    std = max(curator.std("popularity"), 1e-2)
+    popularity = positive_means(noisy, np.full(n_items, std))
+    item_weight = np.maximum(popularity, std) ** -OFFSET_POWER
+    weights = user_weights(ratings, item_weight, norm)
+    summed = curator.release("weights", totals(ratings.items, weights, n_items))
+    weights_std = max(curator.std("weights"), 1e-3)
+    popularity, total = from_two_sums(noisy, std, summed, weights_std, item_weight, popularity)
 
-    mean = own_means(ratings)
-    weights = user_weights(ratings, popularity**-POPULARITY_POWER, norm)
-    total = curator.release("weights", totals(ratings.items, weights, ratings.n_items))
-    total = np.maximum(total, max(0.5 * curator.std("weights"), 1e-3))
-    deviations = weights * (ratings.values - mean[ratings.users])
-    deviations = clip_rows(ratings.users, deviations, ratings.n_users, norm, clip)
-    moved = curator.release("deviations", totals(ratings.items, deviations, ratings.n_items))
-
-    raw = moved / total
-    variance = (RATING_SD * width) ** 2 * 0.1 / total + (curator.std("deviations") / total) ** 2
-    own = (OFFSET_SD * width) ** 2
-    logs = Offsets(raw, popularity).log_popularity
+    logs = standardised_log(popularity)
     design = np.stack([np.ones_like(logs), logs, logs**2], axis=1)
-    trust = 1 / (own + variance)
-    suggested = design @ np.linalg.solve(
-        (design.T * trust) @ design + 1e-3 * np.eye(3), (design.T * trust) @ raw
-    )
-    return Offsets(suggested + (raw - suggested) * own * trust, popularity)
+    offsets, own = np.zeros(n_items), np.full(n_items, (OFFSET_SD * width) ** 2)
+    for name in ("deviations", "remainders"):
+        left = replace(ratings, values=ratings.values - offsets[ratings.items])
+        deviations = weights * (left.values - own_means(left)[ratings.users])
+        clip = DEVIATION_CLIP * width
+        deviations = clip_rows(ratings.users, deviations, ratings.n_users, norm, clip)
+        moved = curator.release(name, totals(ratings.items, deviations, n_items))
+        raw = CLIPPED * moved / total
+        variance = (RATING_SD * width) ** 2 * 0.1 / total + (curator.std(name) / total) ** 2
+        trust = 1 / (own + variance)
+        suggested = design @ np.linalg.solve(
+            (design.T * trust) @ design + np.eye(3) / (CURVE_SD * width) ** 2,
+            (design.T * trust) @ raw,
+        )
+        offsets = offsets + suggested + (raw - suggested) * own * trust
+        own = own * variance * trust
+    return Offsets(offsets, popularity)
 
 
 def private_means(
@@ -162,7 +180,7 @@ def private_means(
     """
     ratings = on_scale(ratings)
     norm = 2 if config.budget is None else config.budget.norm
-    curator = Curator(plan(offset_parts(ratings, norm, (0.2, 0.1, 0.7)), config.budget), rng)
+    curator = Curator(plan(offset_parts(ratings, norm, MEANS_SHARES), config.budget), rng)
     offsets = release_offsets(ratings, curator, norm).offset + centre(ratings)
     targets = ratings.values - offsets[ratings.items]
     one = np.ones((ratings.n_items, 1))

@@ -57,7 +57,7 @@ PENALTY, REG = (
 POPULAR_WEIGHT = 0.1  # how much the most popular item scores before anything is known of a user
 # about how many (users × sensitivity/σ) one item more asks for, before anything is known of them,
 # and the items below which the second moment is left out: the budget does more for popularity
-ITEMS_PER_SIGNAL, WORTH_IT = 16.0, 20.0
+ITEMS_PER_SIGNAL, WORTH_IT = 20.0, 20.0
 # an item takes part whose own weight in the second moment is so many σ/sensitivity
 WEIGHT_WORTH_IT = 0.17
 MOST_ITEMS, FEWEST_ITEMS = 2000, 10
@@ -121,8 +121,7 @@ def moments_of_likes(
     """
     norm = 2 if config.budget is None else config.budget.norm
     size = min(MOST_ITEMS, likes.n_items)
-    there = likes.n_users - (0 if visitors is None else np.unique(visitors.users).size)
-    second = size >= 2 and likes_items_worth_it(likes, config, there) >= WORTH_IT
+    second = size >= 2 and likes_items_worth_it(likes, config) >= WORTH_IT
     parts = _parts(likes, norm, size) if second else {"popularity": _popularity(likes, norm, 1.0)}
     curator = Curator(plan(parts, config.budget), rng)
     n_users = 0.0
@@ -151,16 +150,16 @@ def moments_of_likes(
     yield _step(2, likes, users, factors, popularity, curator)
 
 
-def likes_items_worth_it(likes: Ratings, config: LikesConfig, n_users: int) -> float:
-    """How many items the second moment would be of, n_users·(Δ/σ)/16, by its plan, ``n_users`` the
-    rows that may take part: reads sizes, and no rating. ∞ without noise.
+def likes_items_worth_it(likes: Ratings, config: LikesConfig) -> float:
+    """How many items the second moment would be of, n_users·(Δ/σ)/20, by its plan, for all rows,
+    held-out ones included: reads sizes, and no rating. ∞ without noise.
     """
     size = min(MOST_ITEMS, likes.n_items)
     if config.budget is None or size < 2:
         return math.inf
     planned = plan(_parts(likes, config.budget.norm, size), config.budget)
     assert planned is not None
-    return n_users * shift_of(planned["together"]) / ITEMS_PER_SIGNAL
+    return likes.n_users * shift_of(planned["together"]) / ITEMS_PER_SIGNAL
 
 
 def _parts(likes: Ratings, norm: int, size: int) -> dict[str, Part]:

@@ -19,7 +19,27 @@ from dpmc_core.wording import counted
 FloatArray = NDArray[np.float64]
 Matrix = FloatArray | sparse.csc_array
 
-__all__ = ["Matrix", "Samples", "check_counts", "contaminate", "subset", "unit_columns"]
+__all__ = ["Matrix", "Places", "Samples", "check_counts", "contaminate", "subset", "unit_columns"]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Places:
+    """Which places of a set hold something: ``at`` (ascending, from 0) of ``given`` in all.
+
+    How many hold nothing is nobody's to know, so what is public of a guarantee is ``given``.
+    """
+
+    at: NDArray[np.intp]
+    given: int
+
+    @classmethod
+    def all_of(cls, count: int) -> "Places":
+        """``count`` places that all hold something."""
+        return cls(np.arange(count), count)
+
+    def where(self, filled: NDArray[np.bool_]) -> "Places":
+        """Those that are ``filled`` too, one truth for each of ``at``."""
+        return Places(self.at[filled], self.given)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -31,7 +51,8 @@ class Samples:
     image, pixels in row order. ``words`` names the D rows of text; ``counts`` holds its raw counts
     (D×N, sparse), ``texts`` the documents themselves where there are any. ``labels`` are classes
     that the data came with. ``truth`` is D×K of the parts or topics that made synthetic data.
-    ``notes`` says what was left out and why; ``blank`` counts those that held nothing.
+    ``notes`` says what was left out and why; ``of`` says which places of all those given the
+    columns have (None: all): whatever held nothing has no column.
     ``public_words`` is True where the list of words was fixed before any document was read.
     ``drawn`` says of images that they are drawings, with sharp edges, and no photographs: public,
     from the catalogue. ``spoiled`` are the columns that ``contaminate`` hit.
@@ -47,7 +68,7 @@ class Samples:
     labels: tuple[str, ...] = ()
     truth: FloatArray | None = None
     notes: tuple[str, ...] = ()
-    blank: int = 0
+    of: Places | None = None
     public_words: bool = False
     drawn: bool = False
     spoiled: NDArray[np.intp] = field(default_factory=lambda: np.empty(0, dtype=np.intp))
@@ -62,11 +83,9 @@ class Samples:
         return int(self.values.shape[1])
 
     @property
-    def places(self) -> int:
-        """N as it was given, ``blank`` ones included: how many hold nothing is nobody's to know, so
-        what is public of a guarantee is this.
-        """
-        return len(self) + self.blank
+    def places(self) -> Places:
+        """The columns' places among all that were given."""
+        return Places.all_of(len(self)) if self.of is None else self.of
 
     @classmethod
     def of_images(
@@ -112,7 +131,7 @@ class Samples:
                 else ()
             )
         return cls(
-            blank=blank,
+            of=Places.all_of(len(kept)).where(kept),
             values=unit_columns(flat[:, kept]),
             unit="image",
             name=name,
@@ -178,23 +197,27 @@ def contaminate(
     As in the paper the noise is added on the scale where the brightest pixel of an image is 1, and
     what falls below 0 becomes 0. The paper does not say how it keeps its data non-negative; cutting
     at 0 is ours. Spoiled columns are longer than 1, as they are in the paper: what needs a bound on
-    them clips them. Raises ``DataError`` for text.
+    them clips them. Which places are hit follows from how many were given, and what hits one from
+    its place: what one image holds moves no other. Raises ``DataError`` for text.
     """
     share, pixels = limits.check("contaminated", share), limits.check("spoiled_pixels", pixels)
     if samples.unit != "image" or sparse.issparse(samples.values):
         raise DataError("Contamination is for images; these are documents.")
+    values, places = np.array(samples.values), samples.places
     rng = np.random.default_rng([seed, 0x0F71])
-    values = np.array(samples.values)
-    n = len(samples)
-    hit = rng.choice(n, round(share * n), replace=False)
-    brightest = values[:, hit].max(axis=0)
-    spoiled = np.argsort(rng.random((samples.dimension, hit.size)), axis=0) < round(
-        pixels * samples.dimension
+    chosen = rng.choice(places.given, round(share * places.given), replace=False)
+    hit = np.flatnonzero(np.isin(places.at, chosen))
+    several = round(pixels * samples.dimension)
+    for column in hit:
+        own = np.random.default_rng([seed, 0x0F71, int(places.at[column])])
+        where = own.choice(samples.dimension, several, replace=False)
+        noise = own.uniform(-1, 1, several) * values[:, column].max()
+        values[where, column] = np.maximum(values[where, column] + noise, 0.0)
+    note = (
+        f"{hit.size:,} of {len(samples):,} images have {100 * pixels:.0f} % of their pixels "
+        "spoiled."
     )
-    noise = rng.uniform(-1, 1, spoiled.shape) * brightest
-    values[:, hit] = np.maximum(values[:, hit] + np.where(spoiled, noise, 0.0), 0.0)
-    note = f"{hit.size:,} of {n:,} images have {100 * pixels:.0f} % of their pixels spoiled."
-    return replace(samples, values=values, notes=(*samples.notes, note), spoiled=np.sort(hit))
+    return replace(samples, values=values, notes=(*samples.notes, note), spoiled=hit)
 
 
 def subset(samples: Samples, columns: NDArray[np.integer]) -> Samples:
@@ -210,4 +233,5 @@ def subset(samples: Samples, columns: NDArray[np.integer]) -> Samples:
         texts=some(samples.texts),
         labels=some(samples.labels),
         spoiled=np.flatnonzero(np.isin(columns, samples.spoiled)),
+        of=None,
     )

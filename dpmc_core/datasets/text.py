@@ -14,7 +14,7 @@ from scipy import sparse
 from dpmc_core import limits
 from dpmc_core.datasets.catalogue import Entry
 from dpmc_core.datasets.matlab import read_variables
-from dpmc_core.datasets.samples import Samples, check_counts, unit_columns
+from dpmc_core.datasets.samples import Places, Samples, check_counts, unit_columns
 from dpmc_core.errors import DataError, DatasetMissingError
 from dpmc_core.wording import counted
 
@@ -119,9 +119,9 @@ def samples_of_texts(
     chosen: TextFilter,
     labels: tuple[str, ...] = (),
     notes: tuple[str, ...] = (),
-    blank: int = 0,
+    of: Places | None = None,
 ) -> Samples:
-    """TF-IDF columns of ``texts`` after the filter ``chosen``; ``blank`` more held nothing.
+    """TF-IDF columns of ``texts`` after the filter ``chosen``, whose places are ``of``.
 
     Raises ``DataError`` when no word is left.
     """
@@ -147,7 +147,7 @@ def samples_of_texts(
         texts=tuple(texts),
         public_words=chosen.word_list in LANGUAGES,
         notes=notes,
-        blank=blank,
+        of=of,
     )
 
 
@@ -162,12 +162,12 @@ def samples_of_counts(
     truth: np.ndarray | None = None,
     public_words: bool = False,
     notes: tuple[str, ...] = (),
-    blank: int = 0,
+    of: Places | None = None,
 ) -> Samples:
     """TF-IDF columns of raw ``counts`` (D×N), after the filter ``chosen``.
 
-    Documents that no word is left of are left out, counted in ``notes`` and, with the ``blank``
-    ones of before, in ``Samples.blank``.
+    Documents that no word is left of are left out and counted in ``notes``; ``of`` are the places
+    of all (None: each has its own).
 
     TF-IDF is scikit-learn's: count · (ln((1+N)/(1+df)) + 1), columns brought to length 1 (nmf-paper
     appendix A.2 names the same function). With ``public_words`` the list of words stays whole: it
@@ -217,7 +217,7 @@ def samples_of_counts(
         labels=labels,
         truth=truth,
         notes=notes,
-        blank=blank + left_out,
+        of=(of or Places.all_of(n)).where(filled),
         public_words=public_words,
     )
 

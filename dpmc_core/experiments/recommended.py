@@ -42,12 +42,8 @@ def recommended_algorithm(spec: RunSpec) -> Choice:
         none, none, np.empty(0), n_users, n_items, 0.0, 1.0
     )  # the estimate is the same for any scale
     if spec.task == "recommend":
-        n_users -= int(n_users * spec.data.test_fraction)
         config = recommending.LikesConfig(rank=rank, budget=budget)
-        items, least = (
-            recommending.likes_items_worth_it(empty, config, n_users),
-            recommending.WORTH_IT,
-        )
+        items, least = (recommending.likes_items_worth_it(empty, config), recommending.WORTH_IT)
         tuned = "MovieLens"
     else:
         items = moments.items_worth_it(empty, moments.MomentsConfig(rank=rank, budget=budget))

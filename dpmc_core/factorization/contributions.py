@@ -75,7 +75,7 @@ def record_columns(samples: Samples, curator: Curator, most: int) -> Columns:
         assert isinstance(samples.values, np.ndarray)
         return Columns(clipped_columns(samples.values, 1.0), np.arange(samples.dimension))
     assert samples.counts is not None
-    n = samples.places
+    n = samples.places.given
     binary = sparse.csc_array(samples.counts)
     binary.data = np.ones_like(binary.data)
     lengthened = unit_columns(binary)

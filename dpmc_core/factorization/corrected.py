@@ -109,7 +109,7 @@ def corrected_nmf(
 
     Raises ``DataError`` for outliers in text.
     """
-    check_parts((samples.dimension, samples.places), config.rank)
+    check_parts((samples.dimension, samples.places.given), config.rank)
     if config.outlier_penalty is not None and samples.unit == "document":
         raise DataError(
             "Outliers are for images: for documents the outlier matrix would be dense and as "
@@ -158,7 +158,7 @@ def _curator(
         first = plan(_parts(samples, config, rows), config.budget)
         if first is not None:
             rows = words_worth_it(
-                samples.places, 1 / first["B"].mechanism.std, WORDS_PER_SIGNAL, rows
+                samples.places.given, 1 / first["B"].mechanism.std, WORDS_PER_SIGNAL, rows
             )
     return Curator(plan(_parts(samples, config, rows), config.budget), rng), rows
 

@@ -105,13 +105,13 @@ def moment_nmf(
 
     What does not stand above the noise adds no part: then the rest are empty.
     """
-    check_parts((samples.dimension, samples.places), config.rank)
+    check_parts((samples.dimension, samples.places.given), config.rank)
     rows, size, stages = _sizes(samples, config)
     curator = Curator(
         plan(_parts(samples, rows, size, stages, config.neighbours), config.budget), rng
     )
     columns = record_columns(samples, curator, rows)
-    n = samples.places
+    n = samples.places.given
     basis = cosine_basis(samples.shape, size) if samples.shape is not None else None
 
     mean = curator.release("mean", np.asarray(columns.values.sum(axis=1)).ravel()) / n
@@ -182,10 +182,10 @@ def _sizes(samples: Samples, config: MomentConfig) -> tuple[int, int, int]:
     assert planned is not None
     snr = RESIDUAL_CLIP**2 / planned["together"].mechanism.std
     if samples.unit == "image":
-        look, worth = DRAWN if samples.drawn else PHOTOGRAPHS, samples.places * snr
+        look, worth = DRAWN if samples.drawn else PHOTOGRAPHS, samples.places.given * snr
         stages = 0 if worth < look.worth_one else 1 if worth < look.worth_two else 2
-        return rows, frequencies_worth_it(rows, samples.places, snr, samples.drawn), stages
-    kept = words_worth_it(samples.places, snr, WORDS_PER_SIGNAL, rows)
+        return rows, frequencies_worth_it(rows, samples.places.given, snr, samples.drawn), stages
+    kept = words_worth_it(samples.places.given, snr, WORDS_PER_SIGNAL, rows)
     return kept, kept, 1
 
 

@@ -55,10 +55,19 @@ def plan_words(budget: Budget | None, neighbours: str, n: int) -> WordPlan:
     """The release of the words of ``n`` documents (public), before any of them is read.
 
     Of what Gaussian noise throughout would have to spend, a share of .15 in Σ(Δ/σ)²; of δ a tenth.
-    Raises ``ParameterError`` where no word could be shown, though all documents had it.
+    What comes after is planned over the words that were shown. With Gaussian noise it spends the
+    same Σ(Δ/σ)² whatever they are, and adaptive choices of such noise compose as if made in advance
+    (Smith & Thakurta 2022); with other noise the plans' privacy profiles cross, so that choosing
+    one by what was shown would be covered by none.
+
+    Raises ``ParameterError`` for other noise, and where no word could be shown, though all
+    documents had it.
     """
     if budget is None:
         return WordPlan(None, 1.0)
+    if budget.family != "gaussian":
+        allowed = "gaussian with a private choice of words, after which the rest is planned"
+        raise ParameterError("mechanism", budget.family, allowed)
     failure = KEPT * budget.delta
     if budget.delta - failure < _LEAST_DELTA:
         allowed = f"{2 * _LEAST_DELTA:g} or more for a private choice of words, which takes a part"
@@ -74,8 +83,10 @@ def plan_words(budget: Budget | None, neighbours: str, n: int) -> WordPlan:
         apart=True,
         source=f"{__name__}: a vector of length 1 for each document",
     )
-    made = for_replacing({"": part})[""] if neighbours == "replace-one" else part
-    noise = Gaussian(scale=made.l2 * whole / math.sqrt(SHARE))
+    if neighbours == "replace-one":  # two documents may have no word in common
+        part = replace(part, coordinates=2 * MOST_DIFFERENT)
+        part = replace(for_replacing({"": part})[""], l1=2 * part.l1)
+    noise = Gaussian(scale=part.l2 * whole / math.sqrt(SHARE))
     least = threshold(noise.scale, failure)
     if least >= n:
         allowed = (
@@ -84,7 +95,7 @@ def plan_words(budget: Budget | None, neighbours: str, n: int) -> WordPlan:
             "more documents than that would have to have; or a larger ε or δ"
         )
         raise ParameterError("word_list", "private", allowed)
-    release = made.release(replace(budget, family="gaussian"))
+    release = part.release(replace(budget, family="gaussian"))
     return WordPlan(replace(release, mechanism=noise, failure=failure), least)
 
 
@@ -102,7 +113,7 @@ def choose_words(
     Raises ``DataError`` where fewer words than ``parts`` are above the threshold,
     ``ParameterError`` as ``plan_words``.
     """
-    planned = plan_words(budget, neighbours, samples.places)
+    planned = plan_words(budget, neighbours, samples.places.given)
     assert samples.counts is not None
     plan = None if planned.release is None else {"words": planned.release}
     curator = Curator(plan, rng)
@@ -136,7 +147,7 @@ def choose_words(
         texts=samples.texts,
         public_words=planned.release is not None,
         notes=(*samples.notes, note),
-        blank=samples.blank,
+        of=samples.places,
     )
     return chosen, curator.made()
 

@@ -20,7 +20,7 @@ from dpmc_core.mechanisms.series import renyi_of_pieces
 
 __all__ = ["Staircase", "variance_optimal_gamma"]
 
-_MOST_EPSILON = 700.0
+_LEAST_EPSILON, _MOST_EPSILON = 1e-100, 700.0
 
 
 def variance_optimal_gamma(epsilon: float) -> float:
@@ -60,10 +60,9 @@ class Staircase(Mechanism):
 
     def __init__(self, *, epsilon: float, sensitivity: float, gamma: float | None = None) -> None:
         epsilon = limits.check("epsilon", epsilon)
-        if epsilon > _MOST_EPSILON:
-            raise ParameterError(
-                "epsilon", epsilon, f"at most {_MOST_EPSILON:g} for staircase noise"
-            )
+        if not _LEAST_EPSILON <= epsilon <= _MOST_EPSILON:
+            allowed = f"from {_LEAST_EPSILON:g} to {_MOST_EPSILON:g} for staircase noise"
+            raise ParameterError("epsilon", epsilon, allowed)
         if gamma is None:
             gamma = variance_optimal_gamma(epsilon)
         object.__setattr__(self, "epsilon_design", epsilon)

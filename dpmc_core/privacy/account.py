@@ -46,7 +46,8 @@ class Account:
     It is (``epsilon``, ``delta``)-DP if the sensitivities are right.
 
     ``method`` is a key of ``METHODS``; ``published`` is False where the answer needs
-    ``OWN_PROOF``. A method that does not apply has ε = ∞ and says why in ``note``.
+    ``OWN_PROOF``. A method that does not apply has ε = ∞ and says why in ``note``. ``may_fail``
+    where releases fail with some probability, which is added to δ: a bound, whatever the method.
     """
 
     method: str
@@ -54,6 +55,7 @@ class Account:
     delta: float
     published: bool
     note: str = ""
+    may_fail: bool = False
 
     @property
     def title(self) -> str:
@@ -63,9 +65,11 @@ class Account:
     @property
     def how(self) -> str:
         """What the method does, in one sentence."""
-        return METHODS[self.method][1]
+        said = METHODS[self.method][1]
+        return f"{said} {_ADDED}" if self.may_fail else said
 
 
+_ADDED = "That is what holds if nothing fails; the probability of failing is added to δ, a bound."
 METHODS: dict[str, tuple[str, str]] = {
     name: (said["title"], said["how"]) for name, said in facts("methods").items()
 }
@@ -90,14 +94,14 @@ def _left(ledger: Ledger, delta: float) -> float:
     (ε, δ′)-DP, (1 − q)·P + q·Q ≤ (1 − q)·(e^ε·P′ + δ′) + q, so ε holds at (1 − q)·δ′ + q.
     """
     q = ledger.failure
-    try:
-        return checked_delta((delta - q) / (1 - q))
-    except ParameterError:
-        allowed = (
-            f"above {q:.3g} (by 1e-15 at least), the probability with which what only one unit has "
-            "may be shown"
-        )
-        raise ParameterError("delta", delta, allowed) from None
+    if q < delta:
+        with suppress(ParameterError):
+            return checked_delta((delta - q) / (1 - q))
+    allowed = (
+        f"above {q:.3g} (by 1e-15 at least), the probability with which what only one unit has "
+        "may be shown"
+    )
+    raise ParameterError("delta", delta, allowed)
 
 
 def checked_delta(delta: float) -> float:
@@ -171,7 +175,7 @@ def _account(ledger: Ledger, delta: float) -> tuple[Account, ...]:
         raise ValueError("an empty ledger has no account: nothing was released with noise")
     if ledger.failure:
         return tuple(
-            replace(one, delta=delta)
+            replace(one, delta=delta, may_fail=True)
             for one in _account(ledger.without_failure(), _left(ledger, delta))
         )
     answers = []

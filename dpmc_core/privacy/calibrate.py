@@ -73,9 +73,15 @@ def least_noise(
     ``tightest`` does. ``quick`` begins the search where releases of equal zCDP would end it: half
     the counts, and another answer within ``tolerance`` (so plans of runs do without: their noise
     stays what it was). Cached. Raises ``ParameterError`` for ε or δ out of range, where no noise in
-    range is enough, or where ``fixed`` alone costs ε or more.
+    range is enough, where ``fixed`` alone costs ε or more, or where a release of ``ledger`` may
+    fail, which other noise would make more or less likely.
     """
     epsilon, delta = limits.check("epsilon", epsilon), checked_delta(delta)
+    if ledger.failure:
+        allowed = (
+            "left out: with other noise the threshold of what may fail would have to be another"
+        )
+        raise ParameterError("target ε", f"{epsilon:g}", allowed)
     besides = () if fixed is None else fixed.releases
     if besides:
         alone = tightest(Ledger(besides), delta, coarse=coarse)

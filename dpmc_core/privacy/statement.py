@@ -188,8 +188,9 @@ def _repeatable(sound: bool, secret: bool | None) -> tuple[str, ...]:
 
 
 def _chosen_words(ledger: Ledger) -> tuple[str, ...]:
-    failure = ledger.failure
-    return (_CAVEATS["words"]["chosen"].format(failure=three(failure)),) if failure else ()
+    words = Ledger(tuple(r for r in ledger.releases if r.unit == "document"))
+    said = _CAVEATS["words"]["chosen"].format(failure=three(words.failure))
+    return (said,) if words.failure else ()
 
 
 def _stopped(made: int | None, planned: int) -> tuple[str, ...]:

@@ -187,7 +187,7 @@ def test_second_moments_are_left_out_where_size_and_epsilon_say_so(epsilon: floa
             (
                 moments_of_likes,
                 LikesConfig(budget=budget),
-                lambda likes, config: likes_items_worth_it(likes, config, 400),
+                likes_items_worth_it,
                 recommending.WORTH_IT,
             ),
         ):
@@ -206,3 +206,18 @@ def test_second_moments_are_left_out_where_size_and_epsilon_say_so(epsilon: floa
             assert both == (worth(data, config) >= least)
             assert epsilon * 0.999 < state(ledger, 1e-5).epsilon <= epsilon
     assert items_worth_it(ratings, MomentsConfig()) == np.inf
+
+
+def test_which_users_are_held_out_changes_no_plan() -> None:
+    """One held-out user fewer, at the edge where second moments begin to pay."""
+    liked = likes(skewed(600, 40, 6_000, seed=2))
+    visiting = liked.users % 5 == 0
+    train, visitors = liked.take(~visiting), liked.take(visiting)
+    fewer = visitors.take(visitors.users != visitors.users[0])
+    for epsilon in np.geomspace(0.5, 20, 25):
+        config = LikesConfig(budget=Budget(epsilon=float(epsilon)))
+        kinds = []
+        for served in (visitors, fewer):
+            step = next(moments_of_likes(train, config, np.random.default_rng(0), 1, served))
+            kinds.append((*step.releases, *step.rest))
+        assert kinds[0] == kinds[1]

@@ -180,6 +180,7 @@ NAMES = {
     "popularity": "how often items are rated|how often items are liked",
     "weights": "weight on each item",
     "deviations": "weighted deviations of ratings from their user's mean",
+    "remainders": "weighted deviations from the offsets released before",
     "profile": "whether users' slopes predict what they left out",
     "together": "which items are rated together|which items are liked together",
     "tastes": "which items' residuals go together",

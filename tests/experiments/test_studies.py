@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ from dpmc_core.experiments.skew import spreads
 from dpmc_core.experiments.studies.engine import some_users, study, study_steps
 from dpmc_core.experiments.studies.result import StudyResult
 from dpmc_core.experiments.studies.spec import STUDIES, StudySpec, cells
+from dpmc_core.privacy import Release, budget
 
 BASE = dict(  # noqa: C408
     dataset="skewed", n_users=300, n_items=60, n_ratings=4_000, algorithm="moments",
@@ -85,6 +87,42 @@ def test_some_users_stay_with_all_their_ratings() -> None:
         some_users(random_split(skewed(200, 50, 300, seed=1), 0.01, 0), 0.01, 1)
 
 
+def test_who_is_there_does_not_move_the_others_in_or_out() -> None:
+    ratings = skewed(200, 50, 3_000, seed=1)
+    gone = int(ratings.users[0])
+    split = random_split(ratings, 0.2, 0, each_alone=True)
+    fewer = replace(
+        split,
+        train=split.train.take(split.train.users != gone),
+        test=split.test.take(split.test.users != gone),
+    )
+    for seed in range(4):
+        both = some_users(split, 0.5, seed), some_users(fewer, 0.5, seed)
+        assert both[0].train.n_users == both[1].train.n_users == 100
+        rows = [set(zip(p.train.users, p.train.items, p.train.values, strict=True)) for p in both]
+        assert rows[1] <= rows[0]
+        assert len({user for user, _, _ in rows[0] - rows[1]}) <= 1
+
+
+def test_points_of_other_people_do_not_share_their_noise(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sums of two sets with the same noise on them would give the difference away."""
+    drawn = []
+
+    def recorded(release: Release, rng: np.random.Generator) -> np.ndarray:
+        noise = sample(release, rng)
+        drawn.append(float(np.ravel(noise)[0] / release.mechanism.std))
+        return noise
+
+    sample = budget.sample
+    monkeypatch.setattr(budget, "sample", recorded)
+    spec = RunSpec.of(dataset="skewed", algorithm="private-means", mechanism="gaussian", epsilon=1)
+    whole = split_of(spec.data, 0)
+    for share in (0.25, 0.5):
+        run(spec, split=some_users(whole, share, 0))
+    run(spec)
+    assert len(drawn) == len(set(drawn)) > 3
+
+
 def test_bad_studies_are_refused_before_the_first_run() -> None:
     with pytest.raises(ParameterError, match="study = 'nothing'"):
         asked("nothing")
@@ -137,9 +175,7 @@ def test_stored_examples_are_what_the_code_computes() -> None:
     for at in (3, 10, 17):  # one run of each algorithm at ε = 5, made again
         cell = cells(result.spec)[at]
         assert cell.x == 5.0
-        again = run(
-            cell.spec, split=split_of(cell.spec.data, cell.spec.seed)
-        ).final.test_rmse_clipped
+        again = run(cell.spec).final.test_rmse_clipped
         assert result.points[at].values["error"][0] == pytest.approx(again, rel=1e-5)
 
 

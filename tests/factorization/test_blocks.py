@@ -8,7 +8,7 @@ from scipy import sparse
 from scipy.optimize import nnls
 from sklearn.decomposition import non_negative_factorization
 
-from dpmc_core.datasets.samples import contaminate, unit_columns
+from dpmc_core.datasets.samples import Samples, contaminate, unit_columns
 from dpmc_core.datasets.synthetic.cartoons import cartoon_faces
 from dpmc_core.datasets.synthetic.topics import topic_documents
 from dpmc_core.errors import DataError, ParameterError
@@ -118,6 +118,20 @@ def test_unit_ball_and_unit_columns() -> None:
     np.testing.assert_allclose(np.linalg.norm(unit_ball(table), axis=0), [1, 0.5, 0])
     np.testing.assert_allclose(np.linalg.norm(unit_columns(table), axis=0), [1, 1, 0])
     np.testing.assert_allclose(unit_columns(sparse.csc_array(table)).toarray(), unit_columns(table))
+
+
+@given(gone=st.integers(0, 59), share=st.floats(0.05, 1.0), seed=st.integers(0, 9))
+@settings(max_examples=40)
+def test_what_one_image_holds_spoils_no_other(gone: int, share: float, seed: int) -> None:
+    images = np.random.default_rng(seed).random((60, 4, 4))
+    black = images.copy()
+    black[gone] = 0.0
+    whole, fewer = (
+        contaminate(Samples.of_images(stack, name="x"), share, 0.7, seed)
+        for stack in (images, black)
+    )
+    assert np.array_equal(np.delete(whole.values, gone, axis=1), fewer.values)
+    assert whole.spoiled.size == round(share * 60)
 
 
 def test_robust_nmf_takes_outliers_away_and_learns_the_clean_faces_better() -> None:

@@ -2,21 +2,23 @@
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
+from scipy import sparse, stats
 
-from dpmc_core.datasets.samples import Samples
-from dpmc_core.datasets.text import TextFilter, samples_of_texts
+from dpmc_core.datasets.samples import Places, Samples
+from dpmc_core.datasets.text import TextFilter, samples_of_counts, samples_of_texts
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.experiments import RunSpec, run
 from dpmc_core.factorization import word_choice
+from dpmc_core.factorization.moments import MomentConfig, moment_nmf
 from dpmc_core.factorization.word_choice import MOST_DIFFERENT, choose_words, plan_words, threshold
 from dpmc_core.mechanisms import Gaussian, Laplace
-from dpmc_core.privacy import Ledger, Release, account, state
+from dpmc_core.privacy import Ledger, Release, account, least_noise, state
 from dpmc_core.privacy.account import tightest
 from dpmc_core.privacy.budget import Budget, Curator, Part, plan
 from dpmc_core.privacy.distinguish.tradeoff import of_ledger
@@ -152,6 +154,7 @@ def test_failing_adds_up_and_is_asked_for() -> None:
     assert twice.failure == pytest.approx(1 - (1 - 1e-6) ** 2 * (1 - 1e-5), rel=1e-9)
     answers = {one.method: one for one in account(twice, 1e-4)}
     assert answers["exact"].epsilon == tightest(twice, 1e-4)
+    assert all("added to δ, a bound" in one.how for one in answers.values())
     assert all(one.delta == 1e-4 for one in answers.values())
     pure = {one.method: one for one in account(Ledger((release(1e-6, Laplace(scale=1.0)),)), 1e-5)}
     assert pure["pure"].delta == 1e-5  # nothing that may fail holds at δ = 0
@@ -165,6 +168,63 @@ def test_failing_adds_up_and_is_asked_for() -> None:
     with pytest.raises(ParameterError, match="failure = 1 is not allowed"):
         ledger_from_dict(raw)
     assert "failure" not in Ledger((release(0.0, noise),)).as_dict()["releases"][0]
+
+
+def test_what_surely_fails_has_no_epsilon() -> None:
+    surely = Ledger((release(0.999999999999, Gaussian(scale=1.0), count=1_000_000),))
+    with pytest.raises(ParameterError, match="delta = 1e-05 is not allowed"):
+        account(surely, 1e-5)
+
+
+def test_other_noise_would_want_another_threshold() -> None:
+    words = plan_words(Budget(epsilon=5.0), "add/remove-one", 1000).release
+    assert words is not None
+    with pytest.raises(ParameterError, match=r"target ε = '0\.5' is not allowed: .* threshold"):
+        least_noise(Ledger((words,)), 0.5, 1e-5)
+
+
+def test_only_what_was_chosen_of_documents_is_called_words() -> None:
+    for unit, count in (("document", 1), ("record", 0)):
+        made = Ledger((release(1e-6, Laplace(scale=1.0), unit=unit),))
+        said = [caveat for caveat in state(made).caveats if "list of words was chosen" in caveat]
+        assert len(said) == count
+
+
+@pytest.mark.parametrize("neighbours", ["add/remove-one", "replace-one"])
+def test_what_is_spent_after_the_words_does_not_depend_on_them(neighbours: str) -> None:
+    """Σ(Δ/σ)² of all Gaussian releases, by which adaptive ones compose."""
+    budget = Budget(epsilon=5.0)
+    spent = plan_words(budget, neighbours, 3000).release
+    assert spent is not None
+    sums = []
+    for words in (2, 8, 287, 4000):
+        empty = samples_of_counts(
+            sparse.csc_array(np.ones((words, 1))),
+            tuple(letters(k) for k in range(words)),
+            name="x",
+            chosen=ALL_WORDS,
+            public_words=True,
+            of=Places(np.zeros(1, dtype=int), 3000),
+        )
+        config = MomentConfig(rank=2, budget=replace(budget, spent=(spent,)), neighbours=neighbours)
+        *_, last = moment_nmf(empty, config, np.random.default_rng(0))
+        made = (*last.releases, *last.rest)
+        sums.append(sum(r.count * (r.l2_sensitivity / r.mechanism.std) ** 2 for r in made))
+    assert max(sums) / min(sums) < 1 + 1e-4
+    with pytest.raises(ParameterError, match=r"mechanism = .laplace. is not allowed: .* gaussian"):
+        plan_words(Budget(epsilon=5.0, family="laplace"), neighbours, 3000)
+
+
+def test_two_documents_may_have_no_word_in_common() -> None:
+    one, other = (
+        plan_words(Budget(epsilon=5.0), neighbours, 3000).release
+        for neighbours in ("add/remove-one", "replace-one")
+    )
+    assert one is not None
+    assert other is not None
+    assert other.coordinates == 2 * one.coordinates == 2 * MOST_DIFFERENT
+    assert other.l1_sensitivity == 2 * one.l1_sensitivity
+    assert other.l2_sensitivity == pytest.approx(math.sqrt(2) * one.l2_sensitivity)
 
 
 def test_a_plan_leaves_room_for_what_was_spent() -> None:

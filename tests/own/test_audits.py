@@ -1,5 +1,6 @@
 """Audits of a dataset that was brought, and of a record chosen in it."""
 
+import io
 import json
 from pathlib import Path
 from typing import Any
@@ -96,6 +97,36 @@ def test_two_sets_of_samples_differ_in_one_place_only(kind: str) -> None:
                 assert not second[:, place].any()
 
 
+@pytest.mark.parametrize("kind", ["images", "documents"])
+def test_records_are_numbered_as_in_the_file(kind: str) -> None:
+    """Those that hold nothing are counted, and there is nothing to audit of them."""
+    if kind == "images":
+        stack = np.random.default_rng(1).integers(1, 255, (12, 4, 4), dtype=np.uint8)
+        stack[[1, 2]] = 0
+        with io.BytesIO() as buffer:
+            np.save(buffer, stack)
+            mine = own.read(kind, "a.npy", buffer.getvalue(), name="own-images-0123456789abcdef")
+    else:
+        lines = [f'"the people and the water of number {k}"' for k in range(12)]
+        lines[1], lines[2] = '""', '"qqxz"'
+        data = "\n".join(["text", *lines]).encode()
+        mine = own.read(kind, "a.csv", data, name="own-documents-0123456789abcdef")
+    assert mine.entry.samples == 12
+    with user_datasets.using(mine):
+        pair = with_and_without(spec_of(mine, target="moment-nmf", record="4"))
+        assert pair.record.endswith(" 4 of 12")
+        first, second = (
+            part.values.toarray() if sparse.issparse(part.values) else np.asarray(part.values)
+            for part in (pair.inside, pair.outside)
+        )
+        assert np.flatnonzero((first != second).any(axis=0)).tolist() == [1]
+        for empty in ("2", "3"):
+            with pytest.raises(DataError, match=f"{empty} holds nothing"):
+                with_and_without(spec_of(mine, target="moment-nmf", record=empty))
+        with pytest.raises(ParameterError, match="from 1 to 12"):
+            with_and_without(spec_of(mine, target="moment-nmf", record="1" * 5000))
+
+
 @pytest.mark.parametrize(
     ("kind", "target"),
     [("ratings", "moments"), ("images", "private-nmf"), ("documents", "moment-nmf")],
@@ -181,7 +212,9 @@ def test_the_command_audits_a_file(tmp_path: Path, capsys: pytest.CaptureFixture
     assert said["spec"]["record"] == "3"
     assert said["beaten"] == {"claimed": False}
     assert main(words) == 0
-    assert "the two datasets differ in: " in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "the two datasets differ in: " in said
+    assert "without noise" in said
     assert main([*words, "--dataset", "ml-100k"]) == 2
     assert "left out with --data" in capsys.readouterr().err
     assert main(["audit", "--outputs", str(table), "--epsilon", "1", "--record", "3"]) == 2

@@ -4,12 +4,14 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from dpmc_core.cli.main import main
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.experiments.tasks.audit_outputs import audit_outputs
 from dpmc_core.mechanisms import Laplace
+from dpmc_core.privacy.distinguish.attack import attack
 
 
 def written(folder: Path, scale: float, runs: int = 20_000, columns: int = 1) -> Path:
@@ -42,11 +44,15 @@ def test_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     said = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert said["beaten"] is False
     assert said["claimed"] == {"epsilon": 1.0, "delta": 0.0}
+    assert main(["audit", "--outputs", file, "--epsilon", "1", "--delta", "0.0"]) == 0
     for words, sentence in (
         (["--epsilon", "1", "--target", "als"], "target = 'als' is not allowed: it must be left"),
         ([], "epsilon = None is not allowed: it must be given with --outputs"),
         (["--epsilon", "-1"], "epsilon = '-1' is not allowed"),
         (["--epsilon", "1", "--confidence", "2"], "confidence = '2' is not allowed"),
+        (["--epsilon", "1", "--confidence", "0.9999999"], "above 0.5 and at most 0.999999"),
+        (["--epsilon", "1", "--delta", "1"], "delta = '1' is not allowed"),
+        (["--epsilon", "1", "--read", "user=x"], "left out with --outputs"),
     ):
         assert main(["audit", "--outputs", file, *words]) == 2
         assert sentence in capsys.readouterr().err
@@ -63,6 +69,11 @@ def test_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str])
         ("inside,y\n1,2\n0,x\n", "line 3: 'y' must be a finite number"),
         ("inside,y\n1,inf\n0,1\n", "line 2: 'y' must be a finite number"),
         ("inside,y\n1,2\n0,1\n", "at least 8 outputs of each dataset"),
+        ("inside,y\n\n1,2\n\n0,x\n", "line 5: 'y' must be a finite number"),
+        ("inside,y\n1," + "9" * 400, "line 2: 'y' must be a finite number"),
+        ("inside,inside,y\n1,1,2\n", "there are two columns called 'inside'"),
+        ("inside,y\nnoise,1,2\n", r"cannot be read as CSV \(Expected 2 fields in line 2, saw 3\)"),
+        (",inside,y\n0,1,2\n", "column 1 has no name. If it numbers the rows"),
     ],
 )
 def test_files_that_cannot_be_audited_get_a_sentence(tmp_path: Path, text: str, said: str) -> None:
@@ -74,3 +85,27 @@ def test_files_that_cannot_be_audited_get_a_sentence(tmp_path: Path, text: str, 
         audit_outputs(tmp_path / "none.csv", epsilon=1.0)
     with pytest.raises(ParameterError, match="epsilon"):
         audit_outputs(file, epsilon=0.0)
+
+
+def test_a_column_that_numbers_the_rows_is_not_attacked(tmp_path: Path) -> None:
+    """``DataFrame.to_csv`` writes one unless told otherwise; rows in blocks would be told apart."""
+    file = written(tmp_path, 1.0, runs=2_000)
+    table = pd.read_csv(file).sort_values("inside", ignore_index=True)
+    table.to_csv(file)
+    with pytest.raises(DataError, match="index=False"):
+        audit_outputs(file, epsilon=1.0)
+    table.to_csv(file, index=False)
+    assert not audit_outputs(file, epsilon=1.0).beaten
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-4, 1.0, 1e4, 1e170, 1e300])
+def test_what_one_number_gives_away_is_found_whatever_the_units_of_another(scale: float) -> None:
+    rng = np.random.default_rng(5)
+    inside = np.arange(4_000) % 2
+    outputs = np.column_stack(
+        [scale * rng.normal(size=4_000), inside + 0.1 * rng.normal(size=4_000)]
+    )
+    found = attack(outputs[inside == 1], outputs[inside == 0])
+    assert found.bound.epsilon > 3.5
+    outputs[:, 1] = inside
+    assert attack(outputs[inside == 1], outputs[inside == 0]).bound.epsilon > 3.5

@@ -15,7 +15,7 @@ from dpmc_core.datasets.configs import RatingsData
 from dpmc_core.datasets.data import split_of, user_split_of
 from dpmc_core.datasets.implicit import user_split
 from dpmc_core.datasets.ratings import Ratings, chances, random_split
-from dpmc_core.datasets.samples import Samples
+from dpmc_core.datasets.samples import Places, Samples
 from dpmc_core.datasets.synthetic.ratings import skewed
 from dpmc_core.datasets.text import LANGUAGES, TextFilter, lee_file, public_words, samples_of_texts
 from dpmc_core.errors import DataError, ParameterError
@@ -75,7 +75,7 @@ def test_a_document_less_changes_no_word_and_no_shape(algorithm: str, gone: int)
         assert samples.public_words
         steps = list(solve(spec, samples))
         released = [(s.dictionary.shape, s.releases, s.rest) for s in steps]
-        seen.append((samples.words, samples.places, released))
+        seen.append((samples.words, samples.places.given, released))
     assert seen[0] == seen[1] == seen[2]
 
 
@@ -90,7 +90,7 @@ def test_a_black_image_changes_no_shape_and_no_plan(algorithm: str) -> None:
         samples = Samples.of_images(stack, name="x")
         steps = list(solve(spec, samples))
         released = [(s.dictionary.shape, s.releases, s.rest) for s in steps]
-        seen.append((samples.places, samples.shape, released))
+        seen.append((samples.places.given, samples.shape, released))
     assert len(samples) == 39
     assert seen[0] == seen[1]
 
@@ -127,16 +127,18 @@ def test_a_document_left_out_is_an_empty_column(algorithm: str, noise: str | Non
     """What leaves is the same as with the column of zeros that formally stands in its place."""
     amount = {"epsilon": 2.0} if noise else {}
     spec = RunSpec.of(algorithm=algorithm, dataset="lee", mechanism=noise, rank=3, **amount)
-    left_out = samples_of_texts((*ARTICLES, "qqxz"), name="x", chosen=PUBLIC, blank=1)
-    assert left_out.blank == 2
-    assert left_out.places == len(ARTICLES) + 2
+    count = len(ARTICLES)
+    of = Places(np.arange(count + 1), count + 2)  # the last of all was blank
+    left_out = samples_of_texts((*ARTICLES, "qqxz"), name="x", chosen=PUBLIC, of=of)
+    assert left_out.places.given == count + 2
+    assert left_out.places.at.tolist() == list(range(count))
     assert left_out.counts is not None
     empty = sparse.csc_array((len(left_out.words), 2))
     kept = replace(
         left_out,
         values=sparse.csc_array(sparse.hstack([left_out.values, empty])),
         counts=sparse.csc_array(sparse.hstack([left_out.counts, empty])),
-        blank=0,
+        of=None,
     )
     first, second = (list(solve(spec, samples))[-1] for samples in (left_out, kept))
     assert first.releases == second.releases

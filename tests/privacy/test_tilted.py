@@ -169,3 +169,10 @@ def test_losses_that_no_grid_holds_leave_the_other_methods() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert math.isfinite(tightest(book, 1e-13))
+
+
+def test_losses_that_are_all_one_number_are_added_up_too() -> None:
+    """A window of a single cell: Laplace noise far smaller than what moves is no protection."""
+    for mechanism in (Laplace(scale=1.0), Gaussian(scale=1.0)):
+        accounts = account(ledger(mechanism, 1_000_000, l1=1e12, coordinates=20), 1e-5)
+        assert all(one.epsilon > 1e9 for one in accounts)

@@ -3,6 +3,7 @@ hold claims against them.
 """
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,11 +12,12 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from dpmc_core.errors import ParameterError
+from dpmc_core.experiments.tasks import audit as audit_module
 from dpmc_core.experiments.tasks.audit import audit, audit_steps
 from dpmc_core.experiments.tasks.audit_spec import AuditSpec
 from dpmc_core.mechanisms import Gaussian, Huber, Laplace, Mechanism, Staircase
 from dpmc_core.privacy import Ledger, Release, account
-from dpmc_core.privacy.distinguish.attack import attack
+from dpmc_core.privacy.distinguish.attack import Attack, attack
 from dpmc_core.privacy.distinguish.events import Event, proved
 from dpmc_core.privacy.distinguish.tradeoff import of_ledger, of_mechanism, of_profile
 
@@ -199,6 +201,24 @@ def test_looking_again_and_again_costs_no_confidence() -> None:
         assert len(looks) == 10
         wrong += any(result.beaten["claimed"] for result in looks)
     assert wrong <= 3 + 4 * 1.7
+
+
+@pytest.mark.parametrize("confidence", [0.95, 0.999])
+def test_all_looks_together_spend_the_error_once(
+    confidence: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By Bonferroni: what each look may err by adds up to what the audit may err by at most."""
+    spent = []
+
+    def recorded(*outputs: Any, **named: Any) -> Attack:
+        spent.append(1 - named["confidence"])
+        return attack(*outputs, **named)
+
+    monkeypatch.setattr(audit_module, "attack", recorded)
+    *_, last = audit_steps(AuditSpec(target="als", runs=120, confidence=confidence))
+    assert len(spent) == 11
+    assert sum(spent) <= (1 - confidence) * (1 + 1e-9)
+    assert last.attack.bound.confidence == confidence
 
 
 def test_looks_are_planned() -> None:

@@ -146,18 +146,18 @@ def left_out_squares(
     """Every user's Σ (target − prediction)² (n_users,), each rating left out of the ridge ``fits``
     on ``features`` (n_items×p, few) that predict it: r/(1 − h), h = vᵀ(Σ v vᵀ + λI)⁻¹v.
     """
-    mine, rank = features[ratings.items], features.shape[1]
-    products = mine[:, :, None] * mine[:, None, :]
-    gram = np.stack(
-        [
-            np.bincount(ratings.users, products[:, a, b], minlength=ratings.n_users)
-            for a in range(rank)
-            for b in range(rank)
-        ],
-        axis=1,
-    ).reshape(-1, rank, rank)
+    columns, rank = features.T, features.shape[1]
+    gram = np.empty((ratings.n_users, rank, rank))
+    for a in range(rank):
+        for b in range(a, rank):  # a pair at a time: all at once are rank² numbers for each rating
+            products = (columns[a] * columns[b])[ratings.items]
+            sums = np.bincount(ratings.users, products, minlength=ratings.n_users)
+            gram[:, a, b] = gram[:, b, a] = sums
     inverse = np.linalg.inv(gram + reg * np.eye(rank))
-    leverage = np.einsum("ka,kab,kb->k", mine, inverse[ratings.users], mine)
+    leverage = np.zeros(len(ratings))
+    for a in range(rank):
+        for b in range(rank):
+            leverage += inverse[ratings.users, a, b] * (columns[a] * columns[b])[ratings.items]
     left = residuals(ratings, targets, features, fits) / (1 - leverage)
     return np.bincount(ratings.users, left**2, minlength=ratings.n_users).astype(np.float64)
 

@@ -147,7 +147,7 @@ class OwnSet:
                 chosen=chosen,
                 labels=documents.labels,
                 notes=documents.notes,
-                blank=documents.blank,
+                of=documents.places,
             ),
         )
 
@@ -294,11 +294,11 @@ def read(
         made: dict[str, Any] = {"ratings": ratings}
     elif isinstance(reading, DocumentsReading):
         documents = documents_of(file, data, reading, frame)
-        about["samples"], notes = len(documents.texts) + documents.blank, documents.notes
+        about["samples"], notes = documents.places.given, documents.notes
         made = {"documents": documents}
     else:
         images = images_of(file, data, reading, title)
-        about |= {"samples": images.places, "dimension": images.dimension}
+        about |= {"samples": images.places.given, "dimension": images.dimension}
         made, notes = {"images": images}, images.notes
     entry = Entry(**about, summary=f"From your file {file[-80:]}.")
     open_doubts = tuple(said for name, said in doubts.items() if name not in choices)

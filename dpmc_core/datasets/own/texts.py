@@ -7,10 +7,12 @@ here: words and their weights (``datasets.text``).
 import re
 from dataclasses import dataclass
 
+import numpy as np
 import pandas as pd
 
 from dpmc_core.datasets.own.archive import is_archive, members
 from dpmc_core.datasets.own.table_files import decoded, read_table
+from dpmc_core.datasets.samples import Places
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.wording import counted, printable
 
@@ -42,14 +44,14 @@ class DocumentsReading:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Documents:
-    """Documents as they were found, with the classes that they came with, if any; ``blank`` others
-    held nothing.
+    """Documents as they were found, with the classes that they came with, if any, and their
+    places: others held nothing.
     """
 
     texts: tuple[str, ...]
     labels: tuple[str, ...]
     notes: tuple[str, ...]
-    blank: int
+    places: Places
 
 
 def guess_documents(file: str, data: bytes) -> tuple[DocumentsReading, pd.DataFrame | None]:
@@ -123,7 +125,7 @@ def documents_of(
         texts=tuple(texts[k] for k in filled),
         labels=tuple(printable(labels[k]) for k in filled) if labels else (),
         notes=notes,
-        blank=blank,
+        places=Places(np.array(filled), len(texts)),
     )
 
 

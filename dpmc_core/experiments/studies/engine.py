@@ -72,8 +72,8 @@ def _one_run(
         values: dict[str, tuple[float, ...]] = {m: (v,) for m, v in found.items()}
         return Point(series=cell.series, x=cell.x, values=values, baseline=(result.baseline,)), {}
     split = some_users(split_of(one.data, one.seed), cell.users, one.seed)
-    result = run(one, workers=workers, split=split)
-    x = float(np.unique(split.train.users).size) if spec.kind == "people" else cell.x
+    result = run(one, workers=workers, split=split if cell.users < 1 else None)
+    x = float(split.train.n_users) if spec.kind == "people" else cell.x
     point = Point(
         series=cell.series,
         x=x,
@@ -119,16 +119,17 @@ def study(spec: StudySpec, *, workers: int | None = None) -> StudyResult:
 
 
 def some_users(split: Split, share: float, seed: int) -> Split:
-    """The same split with a ``share`` of its users only, chosen at random; at least two stay.
+    """The same split with a ``share`` of its rows (users) only, chosen at random; at least two
+    stay.
 
-    The others have no row.
+    Which stay follows from the number of rows, whoever has ratings. The others have no row.
     """
     if share >= 1:
         return split
-    present = np.unique(split.train.users)
-    order = np.random.default_rng(np.random.SeedSequence([seed, 0x5EA7])).permutation(present)
-    kept = np.sort(order[: max(2, round(share * present.size))])
-    row = np.full(split.train.n_users, -1)
+    rows = split.train.n_users
+    order = np.random.default_rng(np.random.SeedSequence([seed, 0x5EA7])).permutation(rows)
+    kept = np.sort(order[: max(2, round(share * rows))])
+    row = np.full(rows, -1)
     row[kept] = np.arange(kept.size)
 
     def of(ratings: Ratings) -> Ratings:

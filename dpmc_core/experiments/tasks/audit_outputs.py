@@ -100,31 +100,51 @@ def audit_text(
     """``audit_outputs`` of the ``content`` of a CSV called ``file``."""
     limits.check("epsilon", epsilon)
     limits.check("confidence", confidence)
-    try:
-        table = pd.read_csv(io.BytesIO(content))
-    except (ValueError, pd.errors.ParserError) as error:
-        raise DataError(f"{file} cannot be read as CSV ({error}).") from None
-    if INSIDE not in table.columns or len(table.columns) < 2:
-        raise DataError(
-            f"{file} needs a column '{INSIDE}' (1: with the record, 0: without) and at least one "
-            f"column of released numbers; it has {', '.join(map(str, table.columns)) or 'none'}."
-        )
-    inside = pd.to_numeric(table[INSIDE], errors="coerce").to_numpy(np.float64)
-    if not np.isin(inside, (0.0, 1.0)).all():
-        row = int(np.argmax(~np.isin(inside, (0.0, 1.0)))) + 2
-        raise DataError(f"{file}, line {row}: '{INSIDE}' must be 1 or 0.")
-    numbers = table.drop(columns=INSIDE).apply(pd.to_numeric, errors="coerce")
-    outputs = numbers.to_numpy(np.float64)
-    if not np.isfinite(outputs).all():
-        row, column = (int(k) for k in np.argwhere(~np.isfinite(outputs))[0])
-        raise DataError(
-            f"{file}, line {row + 2}: '{numbers.columns[column]}' must be a finite number."
-        )
+    inside, outputs = _read(content, file)
     found = attack(
-        outputs[inside == 1],
-        outputs[inside == 0],
+        outputs[inside],
+        outputs[~inside],
         delta=delta,
         confidence=confidence,
         claim=of_profile([epsilon], [delta], how="the claim"),
     )
     return OutputsAudit(attack=found, epsilon=epsilon, delta=delta)
+
+
+def _read(content: bytes, file: str) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+    """Which outputs (n,) were made with the record, and the released numbers (n×d)."""
+    try:
+        rows = pd.read_csv(
+            io.BytesIO(content), header=None, index_col=False, dtype=str, skip_blank_lines=False
+        )
+    except (ValueError, pd.errors.ParserError) as error:
+        said = str(error).removeprefix("Error tokenizing data. C error: ").strip()
+        raise DataError(f"{file} cannot be read as CSV ({said}).") from None
+    rows = rows.dropna(how="all")
+    names = [str(name).strip() for name in rows.iloc[0].fillna("")] if len(rows) else []
+    if INSIDE not in names or len(names) < 2:
+        shown = ", ".join(name[:40] for name in names[:12]) or "none"
+        raise DataError(
+            f"{file} needs a column '{INSIDE}' (1: with the record, 0: without) and at least one "
+            f"column of released numbers; it has {shown}."
+        )
+    if "" in names:
+        raise DataError(
+            f"{file}: column {names.index('') + 1} has no name. If it numbers the rows (as "
+            "DataFrame.to_csv without index=False does), it was not released: leave it out."
+        )
+    repeated = next((name for name in names if names.count(name) > 1), None)
+    if repeated is not None:
+        raise DataError(f"{file}: there are two columns called '{repeated[:40]}'; one is allowed.")
+    cells = rows.iloc[1:]
+    numbers = cells.apply(pd.to_numeric, errors="coerce").astype(np.float64).to_numpy()
+    which = names.index(INSIDE)
+    allowed = np.isfinite(numbers)
+    allowed[:, which] = np.isin(numbers[:, which], (0.0, 1.0))
+    if not allowed.all():
+        row, column = (int(k) for k in np.argwhere(~allowed)[0])
+        must = "1 or 0" if column == which else "a finite number"
+        raise DataError(
+            f"{file}, line {int(cells.index[row]) + 1}: '{names[column][:40]}' must be {must}."
+        )
+    return numbers[:, which] == 1, np.delete(numbers, which, axis=1)

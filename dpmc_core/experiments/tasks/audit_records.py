@@ -92,8 +92,7 @@ def _ratings(ratings: Ratings, record: str, *, whole: bool) -> Neighbours:
 
 def _samples(samples: Samples, record: str) -> Neighbours:
     values, mean = samples.values, np.asarray(samples.values.mean(axis=1)).ravel()
-    which = _place(record, (), len(samples), samples.unit) if record else None
-    which = int(np.argmin(mean @ values)) if which is None else which
+    which = _column(record, samples) if record else int(np.argmin(mean @ values))
     kept = np.ones(len(samples))
     kept[which] = 0.0
     # of documents, guaranteed algorithms read the counts, the others the weights
@@ -108,10 +107,22 @@ def _samples(samples: Samples, record: str) -> Neighbours:
     return Neighbours(
         samples,
         replace(samples, values=without, counts=counts),
-        f"{samples.unit} {which + 1:,} of {len(samples):,}",
+        f"{samples.unit} {samples.places.at[which] + 1:,} of {samples.places.given:,}",
         features,
         np.empty(0, dtype=np.intp),
     )
+
+
+def _column(record: str, samples: Samples) -> int:
+    """The column of the image or document numbered ``record``, as numbered in the file."""
+    place = _place(record, (), samples.places.given, samples.unit)
+    (column,) = np.nonzero(samples.places.at == place)
+    if not column.size:
+        raise DataError(
+            f"{samples.name}: {samples.unit} {place + 1:,} holds nothing, so that nothing changes "
+            "with it; another record can be audited."
+        )
+    return int(column[0])
 
 
 def _emptied(table: sparse.csc_array, kept: FloatArray) -> sparse.csc_array:
@@ -125,7 +136,7 @@ def _place(record: str, labels: Sequence[str], count: int, what: str) -> int:
     """Where the record called or numbered ``record`` is."""
     if record in labels:
         return list(labels).index(record)
-    if record.isdecimal() and 1 <= int(record) <= count:
+    if len(record) <= 15 and record.isdecimal() and 1 <= int(record) <= count:
         return int(record) - 1
     named = f"the name of a {what}, or " if labels else ""
     raise ParameterError("record", record, f"{named}the number of one, from 1 to {count:,}")

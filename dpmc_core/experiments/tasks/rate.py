@@ -19,7 +19,7 @@ from dpmc_core.datasets.data import split_of
 from dpmc_core.datasets.ratings import Ratings, Split
 from dpmc_core.errors import DataError
 from dpmc_core.experiments.spec import RunSpec
-from dpmc_core.experiments.tasks.solve import solvable, solve, versions
+from dpmc_core.experiments.tasks.solve import noise_source, solvable, solve, versions
 from dpmc_core.metrics.ratings import clipped, rmse, truth_rmse, truth_rmse_clipped
 from dpmc_core.privacy import Ledger, Statement, state
 
@@ -153,6 +153,7 @@ def rate_steps(
     ``DataError`` if the numbers overflow.
     """
     started = time.perf_counter()
+    rng = noise_source(spec, "" if split is None else split.how)
     split = split_of(spec.data, spec.seed) if split is None else split
     train, test = split.train, split.test
     baselines: dict[str, float] = {}
@@ -165,7 +166,7 @@ def rate_steps(
     metrics: tuple[StepMetrics, ...] = ()
     ledger = Ledger()
     with solvable():
-        for step in solve(spec, train, workers=workers):
+        for step in solve(spec, train, workers=workers, rng=rng):
             ledger = ledger.plus(step.releases)
             errors = _measure(
                 step.iteration,

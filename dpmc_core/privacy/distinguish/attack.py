@@ -230,8 +230,15 @@ def _halves(with_person: FloatArray, without: FloatArray) -> tuple[Pair, Pair]:
     if one:
         return tuple(x[:, 0] for x in chosen), tuple(x[:, 0] for x in counted)
     fits, picks = zip(*(np.split(x, [int(_FIT_SHARE * len(x))]) for x in chosen), strict=True)
+    unit = np.maximum(*(np.abs(x).max(axis=0) for x in fits))  # squares of what is left are finite
+    fits, picks, counted = (
+        tuple(x / np.where(unit > 0, unit, 1.0) for x in part) for part in (fits, picks, counted)
+    )
     weights = linear_scores(fits[0], fits[1])
-    return tuple(x @ weights for x in picks), tuple(x @ weights for x in counted)
+    picks, counted = (tuple(x @ weights for x in part) for part in (picks, counted))
+    if not all(np.isfinite(x).all() for x in (*picks, *counted)):
+        raise DataError("Released outputs differ by more orders of magnitude than numbers hold.")
+    return picks, counted
 
 
 def _tested(chosen: Pair, counted: Pair, claim: TradeOff, error: float) -> CurveTest:
@@ -262,20 +269,22 @@ def _tested(chosen: Pair, counted: Pair, claim: TradeOff, error: float) -> Curve
 
 
 def linear_scores(outputs_in: FloatArray, outputs_out: FloatArray) -> FloatArray:
-    """Weights w (length d) of Fisher's linear discriminant, w = (S + λI)⁻¹(mean in − mean out).
+    """Weights w (length d, the largest ±1) of Fisher's linear discriminant, in the direction of
+    (S + λI)⁻¹(mean in − mean out).
 
-    S is the pooled covariance (d×d); λ is a hundredth of its mean diagonal, so that more numbers
-    than outputs do no harm.
+    S is the pooled covariance (d×d) of numbers in units of their own spread, so that weights do not
+    depend on the units they come in; λ = 0.01, so that more numbers than outputs do no harm.
     """
     centre_in, centre_out = outputs_in.mean(axis=0), outputs_out.mean(axis=0)
     rest = np.concatenate([outputs_in - centre_in, outputs_out - centre_out])
+    spread = rest.std(axis=0)
+    # without noise of its own a number still differs: by any spread below the smallest difference
+    spread = np.maximum(spread, np.maximum(1e-6 * np.abs(centre_in - centre_out), 1e-12))
+    rest /= spread
     scatter = rest.T @ rest / len(rest)
-    ridge = 0.01 * float(np.trace(scatter)) / len(scatter)
-    if ridge == 0:  # no noise at all: any direction in which the two differ
-        return np.asarray(centre_in - centre_out)
-    return np.asarray(
-        np.linalg.solve(scatter + ridge * np.eye(len(scatter)), centre_in - centre_out)
-    )
+    apart = (centre_in - centre_out) / spread
+    weights = np.linalg.solve(scatter + 0.01 * np.eye(len(scatter)), apart) / spread
+    return np.asarray(weights / (np.abs(weights).max() or 1.0))
 
 
 def _most_accurate(scores_in: FloatArray, scores_out: FloatArray) -> tuple[float, bool]:

@@ -131,7 +131,7 @@ class _Composed:
         bottom = max((here - self._cumulant(self._tilt - t) + math.log(1e-9)) / t for t in below)
         last = min(math.ceil(top / self._step), self._most)
         first = max(last - widened * (last - math.floor(bottom / self._step)), -self._most)
-        size = fft.next_fast_len(last - first + 1, real=True)
+        size = fft.next_fast_len(max(last - first + 1, 2), real=True)
         if size > _MOST_CELLS:
             raise NotApplicable("the losses are too unlike for one grid")
         transform = np.ones(size // 2 + 1, dtype=np.complex128)
@@ -147,17 +147,19 @@ class _Composed:
         return _least(
             np.log(tilted) + here - self._tilt * cells * self._step,
             cells * self._step,
+            self._step,
             self._delta * (1 - _KEPT) - never,
         )
 
 
-def _least(log_masses: FloatArray, losses: FloatArray, delta: float) -> float | None:
-    """The ε with Σ_{loss > ε} (1 − e^{ε − loss})·mass = ``delta``; None if below all losses."""
+def _least(log_masses: FloatArray, losses: FloatArray, step: float, delta: float) -> float | None:
+    """The ε with Σ_{loss > ε} (1 − e^{ε − loss})·mass = ``delta``; None if below all ``losses``,
+    which are ``step`` apart.
+    """
     # where a mass is beyond 1, it is far below the losses that decide
     masses = np.exp(np.minimum(log_masses, 0.0))
     above = np.cumsum(masses[::-1])[::-1]
     # the sum for ε at each grid point, from the next: terms of one sign, so that no digit is lost
-    step = losses[1] - losses[0]
     steps = -math.expm1(-step) * np.append(above[1:], 0.0)
     excess = signal.lfilter([1.0], [1.0, -math.exp(-step)], steps[::-1])[::-1]
     too_much = np.flatnonzero(excess[:-1] > delta)

@@ -33,7 +33,7 @@ def _form() -> None:
         "Run it many times on data with one record and on the same data without it; each row of a "
         f"CSV file is one output. The column `{INSIDE}` is 1 with the record and 0 without, every "
         "other column a number that was released. Put the rows in any order that does not depend "
-        "on the outputs. The file stays in this session."
+        "on the outputs, without a column that numbers them. The file stays in this session."
     )
     claim, size, sure = st.columns(3)
     with claim:
@@ -126,7 +126,7 @@ def _show(result: OutputsAudit) -> None:
         key="y_take",
     )
     st.code(
-        f"python -m dpmc_core audit --outputs FILE.csv --epsilon {result.epsilon:g} "
-        f"--delta {result.delta:g} --confidence {bound.confidence:g}",
+        f"python -m dpmc_core audit --outputs FILE.csv --epsilon {result.epsilon!r} "
+        f"--delta {result.delta!r} --confidence {bound.confidence!r}",
         language="bash",
     )

@@ -75,7 +75,13 @@ def notice_runs(results: Sequence[Named]) -> list[str]:
         if not s.nominal:
             out.append(
                 f"{noisy.label}: everything released counts together as ε = {three(s.epsilon)} "
-                f"at δ = {s.delta:g}, a guarantee for one {s.unit}."
+                f"at δ = {s.delta:g}, "
+                + (
+                    f"a guarantee for one {s.unit}."
+                    if s.secret
+                    else f"for one {s.unit}; no guarantee for real data, as the noise is "
+                    "repeatable."
+                )
             )
             continue
         out.append(
