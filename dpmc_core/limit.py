@@ -32,7 +32,7 @@ class Limit:
     def allowed(self) -> str:
         """The range in words, as error messages and help texts give it."""
         kind = "a whole number" if self.integer else "a number"
-        low, high = f"{self.low:g}", f"{self.high:g}"
+        low, high = f"{self.low:.10g}", f"{self.high:.10g}"
         if self.integer:
             low, high = f"{int(self.low)}", f"{int(self.high)}"
         if math.isinf(self.high):

@@ -84,7 +84,7 @@ LIMITS: dict[str, Limit] = {
         Limit(
             "confidence",
             0.5,
-            0.999999,
+            0.999999999,
             "probability with which an audit's bound holds",
             0.999,
             open_low=True,

@@ -7,6 +7,7 @@ from dpmc_core.cli.options import add_parameters, last_of
 from dpmc_core.cli.user_data import add_data, load_user_data
 from dpmc_core.config import parameters
 from dpmc_core.errors import ParameterError
+from dpmc_core.experiments.algorithms import ALGORITHMS
 from dpmc_core.experiments.tasks.audit import AuditResult, audit_steps
 from dpmc_core.experiments.tasks.audit_outputs import audit_outputs
 from dpmc_core.experiments.tasks.audit_spec import CASES, FACTOR_TARGETS, AuditSpec
@@ -67,6 +68,11 @@ def _audited(arguments: argparse.Namespace, own: str | None) -> dict[str, Any]:
             given[name] = parameter.parse(text)
     named = {"dataset": own or arguments.dataset, "record": arguments.record}
     given |= {name: value for name, value in named.items() if value is not None}
+    allowed = (
+        ALGORITHMS[given["target"]].mechanisms if given.get("target") in FACTOR_TARGETS else ()
+    )
+    if "mechanism" not in given and allowed and AuditSpec.mechanism not in allowed:
+        given["mechanism"] = allowed[0]
     spec = AuditSpec(**given)
     result = last_of(audit_steps(spec), arguments, _progress)
     if not arguments.json:

@@ -25,6 +25,11 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
         if arguments.name is None:
             raise ParameterError("dataset", "(none)", "one of " + ", ".join(catalogue()))
         known = entry(arguments.name)
+        if known.present():
+            if not arguments.json:
+                folder = known.path()
+                print(f"{known.title} is in {folder} already; without that folder it is fetched.")
+            return {"dataset": known.name, "folder": str(known.path())}
         print(f"{known.title}. Terms: {known.terms} Cite: {known.citation}", file=sys.stderr)
         shown = -1
 
@@ -52,5 +57,5 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
     ]
     if not arguments.json:
         for row in listing:
-            print(f"{row['name']:<10} {'here' if row['present'] else 'to fetch':<9} {row['title']}")
+            print(f"{row['name']:<14} {'here' if row['present'] else 'to fetch':<9} {row['title']}")
     return {"datasets": listing}

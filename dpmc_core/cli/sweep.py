@@ -119,6 +119,9 @@ def _made(
                     f"{row['delta']:g}"
                 )
             )
+            published = row["epsilon_by_published_results"]
+            if published not in (None, row["epsilon"]):
+                spent += f" (by published results alone {three(published)})"
             print(f"  {shown}: {mean}; {spent}")
     return {
         "sweep": spec.as_dict(),

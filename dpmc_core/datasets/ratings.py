@@ -8,6 +8,7 @@ generation (``synthetic``).
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,6 +56,11 @@ class Ratings:
     item_labels: Sequence[str] = field(default=())
     user_labels: Sequence[str] = field(default=())
     truth: Truth | None = None
+
+    @property
+    def numbers(self) -> tuple[NDArray[Any], ...]:
+        """All that the ratings are made of: users, items, values."""
+        return self.users, self.items, self.values
 
     def __len__(self) -> int:
         return int(self.values.size)

@@ -6,7 +6,7 @@ and the outlier contamination of nmf-paper section 4.3. Does not live here: file
 """
 
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,6 +77,18 @@ class Samples:
     def dimension(self) -> int:
         """D: pixels of an image, or words."""
         return int(self.values.shape[0])
+
+    @property
+    def numbers(self) -> tuple[NDArray[Any], ...]:
+        """All that the columns are made of."""
+        return tuple(
+            numbers
+            for table in (self.values, self.counts)
+            if table is not None
+            for numbers in (
+                (table.data, table.indices, table.indptr) if sparse.issparse(table) else (table,)
+            )
+        )
 
     def __len__(self) -> int:
         """How many images or documents there are columns of."""
@@ -209,7 +221,7 @@ def contaminate(
     hit = np.flatnonzero(np.isin(places.at, chosen))
     several = round(pixels * samples.dimension)
     for column in hit:
-        own = np.random.default_rng([seed, 0x0F71, int(places.at[column])])
+        own = np.random.default_rng([seed, 0x0F71, 1 + int(places.at[column])])
         where = own.choice(samples.dimension, several, replace=False)
         noise = own.uniform(-1, 1, several) * values[:, column].max()
         values[where, column] = np.maximum(values[where, column] + noise, 0.0)

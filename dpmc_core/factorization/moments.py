@@ -59,13 +59,14 @@ __all__ = ["ALGORITHMS", "MomentConfig", "frequencies_worth_it", "moment_nmf"]
 @dataclass(frozen=True, slots=True)
 class _Look:
     """What is public about a kind of images: how many frequencies are worth their noise for one
-    √(N·Δ/σ), which share of the variation that no release shows is taken to be smooth, and by how
-    much made-up columns vary more than the released moments say (wider apart, their parts explain
+    √(N·Δ/σ), which share of the variation that no release shows is taken to be smooth (two shares:
+    below N·Δ/σ = 1,500, and from there on, where releases show most of what is), and by how much
+    made-up columns vary more than the released moments say (wider apart, their parts explain
     columns that the Gaussian does not).
     """
 
     frequencies: float
-    unseen: float
+    unseen: tuple[float, float]
     wider: float
     worth_one: float  # N·Δ/σ from which the second moment is released,
     worth_two: float  # and from which in two stages
@@ -75,8 +76,11 @@ class _Look:
 # figures on those are slightly flattered.
 MEAN_SHARE, WORDS_SHARE = {"image": 0.07, "document": 0.1}, 0.15
 RESIDUAL_CLIP = 0.9  # in units of the typical length of a centred column
-PHOTOGRAPHS = _Look(frequencies=2.8, unseen=0.5, wider=2.0, worth_one=150.0, worth_two=150.0)
-DRAWN = _Look(frequencies=6.0, unseen=0.0, wider=1.0, worth_one=0.0, worth_two=100.0)
+PHOTOGRAPHS = _Look(
+    frequencies=2.8, unseen=(0.5, 0.25), wider=2.0, worth_one=150.0, worth_two=150.0
+)
+DRAWN = _Look(frequencies=6.0, unseen=(0.0, 0.0), wider=1.0, worth_one=0.0, worth_two=100.0)
+MOST_SEEN = 1500.0  # N·Δ/σ from which releases show most of what varies
 FEWEST_FREQUENCIES = 16
 FIRST_SHARE = 0.15  # of the second moments' budget
 EVENED_CLIP, EVENED_POWER, FLOOR = 1.2, 0.3, 0.1  # of the second stage; its floor in noise edges
@@ -142,7 +146,8 @@ def moment_nmf(
     directions = spread if basis is None else basis @ spread
     if samples.shape is not None and curator.private:
         look = DRAWN if samples.drawn else PHOTOGRAPHS
-        unseen = look.unseen * max(typical**2 - float(np.vdot(directions, directions)), 0.0)
+        share = look.unseen[n * curator.shift("together") >= MOST_SEEN]
+        unseen = share * max(typical**2 - float(np.vdot(directions, directions)), 0.0)
         directions = look.wider * np.hstack(
             [directions, _unseen(samples.shape, unseen, directions)]
         )

@@ -70,6 +70,10 @@ def solvers(family: str) -> dict[str, Callable[[Ratings, np.random.Generator], I
 
     return {
         "moments": lambda r, rng: one_shot_moments(r, MomentsConfig(rank=3, budget=budget), rng, 1),
+        # with factors, which noise leaves none of in so few people
+        "moments, hardly any noise": lambda r, rng: one_shot_moments(
+            r, MomentsConfig(rank=3, budget=replace(budget, epsilon=20_000.0)), rng, 1
+        ),
         "moments, first stage alone": lambda r, rng: one_shot_moments(
             r, MomentsConfig(rank=3, budget=budget), rng, 1
         ),
@@ -448,6 +452,18 @@ def test_whatever_one_user_says_nothing_else_moves(
                 np.testing.assert_allclose(
                     first.last.user_factors[k], again.last.user_factors[k], rtol=0, atol=1e-12
                 )
+
+
+def test_the_leak_checks_look_at_factors(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(moments_module, "WORTH_IT", 0.0)
+    for family in ("gaussian", "laplace"):
+        solver = solvers(family)["moments, hardly any noise"]
+        for seed in range(3):
+            last = run(monkeypatch, solver, table(seed), None).last
+            assert last is not None
+            offsets_and_profile = 4
+            assert last.item_factors.shape[1] > offsets_and_profile
+            assert last.item_factors[:, offsets_and_profile:].any()
 
 
 def test_nobody_and_nothing_rated() -> None:

@@ -264,6 +264,29 @@ def test_a_run_on_words_of_its_own_choice_keeps_to_its_budget(
     assert run(spec.repetition(1)).samples.words != result.samples.words
 
 
+@pytest.mark.parametrize("neighbours", ["add/remove-one", "replace-one"])
+def test_how_many_documents_hold_nothing_is_not_read(
+    neighbours: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts, planned = [" ".join(SHARED)] * 40, []
+
+    def recorded(budget: Budget | None, sides: str, n: int) -> word_choice.WordPlan:
+        planned.append(n)
+        return plan_words(budget, sides, n)
+
+    monkeypatch.setattr(word_choice, "plan_words", recorded)
+    for empty in (0, 5):
+        samples = samples_of_texts(
+            texts[empty:], name="Mine", chosen=ALL_WORDS, of=Places(np.arange(empty, 40), 40)
+        )
+        chosen, _ = choose_words(
+            samples, Budget(epsilon=20.0), neighbours, 5000, np.random.default_rng(0)
+        )
+        assert chosen.places.given == 40
+        assert len(chosen) == 40 - empty
+    assert planned == [40, 40]
+
+
 def test_mistakes_are_one_sentence() -> None:
     spec = RunSpec.of(dataset="lee", algorithm="moment-nmf", rank=2, mechanism="gaussian")
     for named, kind, words in (

@@ -4,6 +4,7 @@ Bounds that hold, rules chosen on other data, and what it can and cannot prove.
 """
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,8 +12,10 @@ from scipy import stats
 
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.mechanisms import Laplace
+from dpmc_core.privacy.distinguish import attack as attack_module
 from dpmc_core.privacy.distinguish.attack import attack, linear_scores, lower_bound, proves_at_most
-from dpmc_core.privacy.distinguish.events import clopper_pearson
+from dpmc_core.privacy.distinguish.events import choose, clopper_pearson
+from dpmc_core.privacy.distinguish.tradeoff import of_mechanism
 
 
 @pytest.mark.parametrize("runs", [10, 333])
@@ -95,6 +98,43 @@ def test_a_linear_score_finds_the_direction_among_many_numbers() -> None:
     assert weights @ best / np.linalg.norm(weights) / np.linalg.norm(best) > 0.95
     same = linear_scores(np.ones((9, 3)), np.zeros((9, 3)))
     assert np.all(same == 1)  # no noise at all
+
+
+@pytest.mark.parametrize("width", [1, 3])
+def test_events_are_chosen_on_outputs_that_are_not_counted(
+    width: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = []
+
+    def recorded(chosen: Any, counted: Any, worth: Any) -> Any:
+        seen.append((chosen, counted))
+        return choose(chosen, counted, worth)
+
+    monkeypatch.setattr(attack_module, "choose", recorded)
+    rng = np.random.default_rng(3)
+    inside, outside = rng.normal(size=(2, 300, width))
+    attack(inside, outside, claim=of_mechanism(Laplace(scale=1.0), 1.0))
+    assert len(seen) >= 2
+    for chosen, counted in seen:
+        for first, second, outputs in zip(chosen, counted, (inside, outside), strict=True):
+            assert first.size + second.size <= len(outputs)
+            assert not np.isin(first, second).any()
+            if width == 1:
+                assert np.array_equal(np.concatenate([first, second]), outputs[:, 0])
+
+
+def test_a_claim_beside_has_half_of_the_error() -> None:
+    rng = np.random.default_rng(4)
+    inside, outside = 1 + rng.laplace(size=4000), rng.laplace(size=4000)
+    claim = of_mechanism(Laplace(scale=1.0), 1.0)
+    both = attack(inside, outside, confidence=0.98, claim=claim)
+    alone = attack(inside, outside, confidence=0.99)
+    assert both.bound.epsilon == alone.bound.epsilon
+    assert both.test is not None
+    found = stats.beta.ppf(
+        0.005, both.test.hits_likely, both.test.runs_likely - both.test.hits_likely + 1
+    )
+    assert both.test.found == pytest.approx(found, rel=1e-9)
 
 
 def test_bad_input() -> None:

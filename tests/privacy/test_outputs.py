@@ -50,7 +50,7 @@ def test_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str])
         ([], "epsilon = None is not allowed: it must be given with --outputs"),
         (["--epsilon", "-1"], "epsilon = '-1' is not allowed"),
         (["--epsilon", "1", "--confidence", "2"], "confidence = '2' is not allowed"),
-        (["--epsilon", "1", "--confidence", "0.9999999"], "above 0.5 and at most 0.999999"),
+        (["--epsilon", "1", "--confidence", "0.9999999999"], "above 0.5 and at most 0.999999999"),
         (["--epsilon", "1", "--delta", "1"], "delta = '1' is not allowed"),
         (["--epsilon", "1", "--read", "user=x"], "left out with --outputs"),
     ):
@@ -96,6 +96,31 @@ def test_a_column_that_numbers_the_rows_is_not_attacked(tmp_path: Path) -> None:
         audit_outputs(file, epsilon=1.0)
     table.to_csv(file, index=False)
     assert not audit_outputs(file, epsilon=1.0).beaten
+
+
+def test_rows_may_be_numbered_under_any_name_and_inside_said_in_words(tmp_path: Path) -> None:
+    file = written(tmp_path, 1.0, runs=2_000)
+    table = pd.read_csv(file)
+    table["inside"] = table["inside"] == 1
+    table.to_csv(file, index=False)
+    assert not audit_outputs(file, epsilon=1.0).beaten
+    table["run"] = np.random.default_rng(1).permutation(len(table)) + 5
+    table.to_csv(file, index=False)
+    with pytest.raises(DataError, match="'run' holds every whole number of a range once"):
+        audit_outputs(file, epsilon=1.0)
+    file.write_text("inside,y\n1,2\nNA,NA\n")
+    with pytest.raises(DataError, match="line 3: 'inside' must be 1 or 0"):
+        audit_outputs(file, epsilon=1.0)
+
+
+@pytest.mark.parametrize(("outlier", "offset"), [(1e6, 0.0), (1e300, 0.0), (0.0, 1e15)])
+def test_neither_an_outlier_nor_an_offset_hides_a_leak(outlier: float, offset: float) -> None:
+    rng = np.random.default_rng(6)
+    inside = np.arange(4_000) % 2
+    outputs = rng.normal(size=(4_000, 3)) + 20 * inside[:, None] * np.array([0.0, 1.0, 0.0])
+    outputs[7, 1] += outlier
+    outputs += offset
+    assert attack(outputs[inside == 1], outputs[inside == 0]).bound.epsilon > 3.5
 
 
 @pytest.mark.parametrize("scale", [1e-300, 1e-4, 1.0, 1e4, 1e170, 1e300])

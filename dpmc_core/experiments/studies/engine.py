@@ -140,11 +140,11 @@ def some_users(split: Split, share: float, seed: int) -> Split:
         users = row[part.users].astype(np.int32)
         return replace(part, users=users, n_users=kept.size, user_labels=(), truth=truth)
 
-    test = of(split.test)
-    if not len(test):
+    train, test = of(split.train), of(split.test)
+    if not len(test) or not len(train):
+        which = "held-out rating" if len(train) else "rating to learn from"
         raise DataError(
-            f"{share:.2g} of the users of {split.train.name} leaves no held-out rating; more users "
-            "or a larger held-out share are needed."
+            f"{share:.2g} of the users of {split.train.name} leaves no {which}; more users "
+            "or another held-out share are needed."
         )
-    how = f"{split.how}; {share:.3g} of the users"
-    return replace(split, train=of(split.train), test=test, how=how)
+    return replace(split, train=train, test=test, how=f"{split.how}; {share:.3g} of the users")

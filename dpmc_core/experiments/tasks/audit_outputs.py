@@ -19,6 +19,7 @@ __all__ = ["INSIDE", "MOST_BYTES", "OutputsAudit", "audit_outputs", "audit_text"
 
 INSIDE = "inside"
 MOST_BYTES = 20_000_000  # that a page takes: half a million outputs of one number
+_ROWS = 16  # from which on as many neighbouring whole numbers are no chance
 _CURVE = np.linspace(0.0, 1.0, 201)
 
 
@@ -115,12 +116,17 @@ def _read(content: bytes, file: str) -> tuple[NDArray[np.bool_], NDArray[np.floa
     """Which outputs (n,) were made with the record, and the released numbers (n×d)."""
     try:
         rows = pd.read_csv(
-            io.BytesIO(content), header=None, index_col=False, dtype=str, skip_blank_lines=False
+            io.BytesIO(content),
+            header=None,
+            index_col=False,
+            dtype=str,
+            skip_blank_lines=False,
+            keep_default_na=False,
         )
     except (ValueError, pd.errors.ParserError) as error:
         said = str(error).removeprefix("Error tokenizing data. C error: ").strip()
         raise DataError(f"{file} cannot be read as CSV ({said}).") from None
-    rows = rows.dropna(how="all")
+    rows = rows[(rows.fillna("") != "").any(axis=1)]
     names = [str(name).strip() for name in rows.iloc[0].fillna("")] if len(rows) else []
     if INSIDE not in names or len(names) < 2:
         shown = ", ".join(name[:40] for name in names[:12]) or "none"
@@ -136,9 +142,10 @@ def _read(content: bytes, file: str) -> tuple[NDArray[np.bool_], NDArray[np.floa
     repeated = next((name for name in names if names.count(name) > 1), None)
     if repeated is not None:
         raise DataError(f"{file}: there are two columns called '{repeated[:40]}'; one is allowed.")
-    cells = rows.iloc[1:]
-    numbers = cells.apply(pd.to_numeric, errors="coerce").astype(np.float64).to_numpy()
     which = names.index(INSIDE)
+    cells = rows.iloc[1:].copy()
+    cells[which] = cells[which].str.strip().str.lower().replace({"true": "1", "false": "0"})
+    numbers = cells.apply(pd.to_numeric, errors="coerce").astype(np.float64).to_numpy()
     allowed = np.isfinite(numbers)
     allowed[:, which] = np.isin(numbers[:, which], (0.0, 1.0))
     if not allowed.all():
@@ -147,4 +154,14 @@ def _read(content: bytes, file: str) -> tuple[NDArray[np.bool_], NDArray[np.floa
         raise DataError(
             f"{file}, line {int(cells.index[row]) + 1}: '{names[column][:40]}' must be {must}."
         )
+    for k, name in enumerate(names):
+        if k != which and _numbers_rows(numbers[:, k]):
+            raise DataError(
+                f"{file}: '{name[:40]}' holds every whole number of a range once, as numbers of "
+                "rows do. They were not released: leave the column out."
+            )
     return numbers[:, which] == 1, np.delete(numbers, which, axis=1)
+
+
+def _numbers_rows(values: NDArray[np.float64]) -> bool:
+    return values.size >= _ROWS and bool((np.diff(np.sort(values)) == 1).all())

@@ -227,7 +227,8 @@ class AuditSpec(Config):
 
     def _check_work(self) -> None:
         spec = self.run_spec(0)
-        each = 1 if self.target == "moment-nmf" else self.iterations
+        rounds = self.target == "number" or ALGORITHMS[self.target].steps is None
+        each = self.iterations if rounds else 1
         if self.target not in FACTOR_TARGETS:
             each *= getattr(spec.algorithm, "inner", 1)
         if each > _MOST_ITERATIONS or each * self.runs > _MOST_WORK:

@@ -261,7 +261,7 @@ def factorize_steps(
     own = samples is None
     clean = samples_of(spec.data, clean=True) if samples is None else samples
     given = samples_of(spec.data) if samples is None else samples
-    rng = noise_source(spec)
+    rng = noise_source(spec, () if samples is None else samples.numbers)
     spent: tuple[Release, ...] = ()
     chooses = own and spec.data.chosen.word_list == "private"
     if chooses:

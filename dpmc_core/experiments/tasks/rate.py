@@ -153,7 +153,7 @@ def rate_steps(
     ``DataError`` if the numbers overflow.
     """
     started = time.perf_counter()
-    rng = noise_source(spec, "" if split is None else split.how)
+    rng = noise_source(spec, () if split is None else split.train.numbers)
     split = split_of(spec.data, spec.seed) if split is None else split
     train, test = split.train, split.test
     baselines: dict[str, float] = {}

@@ -22,7 +22,7 @@ from dpmc_core.datasets.data import user_split_of
 from dpmc_core.datasets.implicit import UserSplit
 from dpmc_core.errors import DataError
 from dpmc_core.experiments.spec import RunSpec
-from dpmc_core.experiments.tasks.solve import solvable, solve, versions
+from dpmc_core.experiments.tasks.solve import noise_source, solvable, solve, versions
 from dpmc_core.metrics import RECALL_AT, half_width, recall_by_chance, recall_by_user
 from dpmc_core.privacy import Ledger, Statement, state
 
@@ -133,6 +133,7 @@ def recommend_steps(
     Raises ``ParameterError``, ``DatasetMissingError`` or ``DataError`` before the first step.
     """
     started = time.perf_counter()
+    noise = noise_source(spec, () if split is None else split.train.numbers)
     split = user_split_of(spec.data, spec.seed) if split is None else split
     rng = np.random.default_rng(0)
     (plain,) = most_popular(split.train, LikesConfig(), rng)
@@ -144,7 +145,7 @@ def recommend_steps(
     ledger = Ledger()
     metrics: tuple[RecommendMetrics, ...] = ()
     with solvable():
-        for step in solve(spec, split.train, workers=workers, visitors=split.query):
+        for step in solve(spec, split.train, workers=workers, visitors=split.query, rng=noise):
             ledger = ledger.plus(step.releases)
             if not all(
                 np.isfinite(factors).all()

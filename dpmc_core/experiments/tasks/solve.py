@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import scipy
+from numpy.typing import NDArray
 
 import dpmc_core
 from dpmc_core.datasets import user_datasets
@@ -22,7 +23,7 @@ from dpmc_core.privacy.ledger import Release
 __all__ = ["noise_source", "solvable", "solve", "versions"]
 
 
-def noise_source(spec: RunSpec, data: str = "") -> np.random.Generator:
+def noise_source(spec: RunSpec, given: tuple[NDArray[Any], ...] = ()) -> np.random.Generator:
     """The generator of a run's start and noise.
 
     Secret noise is drawn with a key from the operating system that nothing keeps. Noise that can
@@ -31,8 +32,8 @@ def noise_source(spec: RunSpec, data: str = "") -> np.random.Generator:
     even to those who do not know the seed. The nominal algorithms
     keep one start for one seed, so that comparing them with and without noise is about the noise.
     On somebody's own data it depends on the data too: outputs for two versions of a file that
-    shared their noise would give the difference away. ``data`` names what a run is given in the
-    place of its spec's own data, for the same reason.
+    shared their noise would give the difference away. ``given`` is what a run is given in the place
+    of its spec's own data: for the same reason noise depends on every number of it.
     """
     if not spec.card.guarantee or spec.noise.kind == "none":
         salt = 0xFAC if spec.task == "factorize" else 0xA15
@@ -41,8 +42,10 @@ def noise_source(spec: RunSpec, data: str = "") -> np.random.Generator:
         return secret_generator()
     text = json.dumps(spec.changes(), sort_keys=True)
     own = user_datasets.current().get(spec.dataset)
-    of = (text + data).encode() + (b"" if own is None else own.digest)
-    digest = hashlib.blake2b(of).digest()
+    said = hashlib.blake2b(text.encode() + (b"" if own is None else own.digest))
+    for numbers in given:
+        said.update(numbers.tobytes())
+    digest = said.digest()
     return np.random.default_rng(np.random.SeedSequence(list(digest)))
 
 

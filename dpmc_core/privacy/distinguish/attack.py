@@ -230,9 +230,12 @@ def _halves(with_person: FloatArray, without: FloatArray) -> tuple[Pair, Pair]:
     if one:
         return tuple(x[:, 0] for x in chosen), tuple(x[:, 0] for x in counted)
     fits, picks = zip(*(np.split(x, [int(_FIT_SHARE * len(x))]) for x in chosen), strict=True)
-    unit = np.maximum(*(np.abs(x).max(axis=0) for x in fits))  # squares of what is left are finite
+    # from the middle, in units of the largest: no digit is lost, and squares are finite
+    middle = np.median(np.concatenate(fits), axis=0) / 2
+    unit = np.maximum(*(np.abs(x / 2 - middle).max(axis=0) for x in fits))
     fits, picks, counted = (
-        tuple(x / np.where(unit > 0, unit, 1.0) for x in part) for part in (fits, picks, counted)
+        tuple((x / 2 - middle) / np.where(unit > 0, unit, 1.0) for x in part)
+        for part in (fits, picks, counted)
     )
     weights = linear_scores(fits[0], fits[1])
     picks, counted = (tuple(x @ weights for x in part) for part in (picks, counted))
@@ -273,13 +276,22 @@ def linear_scores(outputs_in: FloatArray, outputs_out: FloatArray) -> FloatArray
     (S + λI)⁻¹(mean in − mean out).
 
     S is the pooled covariance (d×d) of numbers in units of their own spread, so that weights do not
-    depend on the units they come in; λ = 0.01, so that more numbers than outputs do no harm.
+    depend on the units they come in; λ = 0.01, so that more numbers than outputs do no harm. What
+    is beyond ten times the inner 80 % is moved there: one outlier hides nothing.
     """
-    centre_in, centre_out = outputs_in.mean(axis=0), outputs_out.mean(axis=0)
-    rest = np.concatenate([outputs_in - centre_in, outputs_out - centre_out])
-    spread = rest.std(axis=0)
+    middles = [np.median(x, axis=0) for x in (outputs_in, outputs_out)]
+    rest = np.concatenate([outputs_in - middles[0], outputs_out - middles[1]])
+    inner = np.subtract(*np.quantile(rest, (0.9, 0.1), axis=0)) / 2
+    most = np.where(inner > 0, 10 * inner, np.inf)
+    moved_in, moved_out = (
+        np.clip(x, middle - most, middle + most)
+        for x, middle in zip((outputs_in, outputs_out), middles, strict=True)
+    )
+    centre_in, centre_out = moved_in.mean(axis=0), moved_out.mean(axis=0)
+    rest = np.concatenate([moved_in - centre_in, moved_out - centre_out])
     # without noise of its own a number still differs: by any spread below the smallest difference
-    spread = np.maximum(spread, np.maximum(1e-6 * np.abs(centre_in - centre_out), 1e-12))
+    least = np.maximum(1e-6 * np.abs(centre_in - centre_out), np.finfo(np.float64).tiny)
+    spread = np.maximum(rest.std(axis=0), least)
     rest /= spread
     scatter = rest.T @ rest / len(rest)
     apart = (centre_in - centre_out) / spread

@@ -5,6 +5,7 @@ from typing import Any
 import streamlit as st
 
 from dpmc_core.datasets import entry, user_datasets
+from dpmc_core.experiments.algorithms import ALGORITHMS
 from dpmc_core.experiments.tasks.audit_spec import (
     CASES,
     FACTOR_TARGETS,
@@ -47,8 +48,9 @@ def in_words(spec: AuditSpec) -> str:
     if spec.dataset:
         on = f" on {controls.plain(_title(spec.dataset))}"
         differs = _RECORDS[spec.neighbours]
+    rounds = f", T = {spec.iterations}" if ALGORITHMS[spec.target].steps is None else ""
     return (
-        f"{TARGETS[spec.target]}{on}, T = {spec.iterations}, {noise} at {amount}; the two datasets "
+        f"{TARGETS[spec.target]}{on}{rounds}, {noise} at {amount}; the two datasets "
         f"differ in {differs}; the attacker sees the "
         f"{VIEW_TITLES.get(spec.view, 'learned parts')}"
         + (f"; {CASE_TITLES[spec.case]}" if spec.searches else "")
@@ -107,11 +109,13 @@ def _pictures(target: str) -> None:
         "Twelve tiny pictures with Alice's, first, and the same with her place empty.",
         toolbar=False,
     )
-    st.caption(
-        "Above with Alice, whose picture is the first; below her place is empty. The paper's "
-        "claim is about one picture replaced by another: an empty one is a special case, and "
-        "moves its statistics by half of what it allows."
-    )
+    said = "Above with Alice, whose picture is the first; below her place is empty."
+    if not ALGORITHMS[target].guarantee:
+        said += (
+            " The paper's claim is about one picture replaced by another: an empty one is a "
+            "special case, and moves its statistics by half of what it allows."
+        )
+    st.caption(said)
 
 
 def _tables(target: str, fields: dict[str, Any], *, unfolded: bool) -> None:

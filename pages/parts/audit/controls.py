@@ -206,7 +206,7 @@ def _privacy(target: str) -> dict[str, Any]:
     )
     fields["epsilon"] = declared.box("nominal.epsilon", "x_epsilon", 1.0, label=_claim(target))
     with controls.place():
-        if target not in ("number", "moment-nmf"):  # moment NMF makes no rounds on the data
+        if target != "number" and ALGORITHMS[target].steps is None:  # else: no rounds on the data
             fields["iterations"] = declared.box("als.iterations", "x_iterations", 2)
     return fields
 

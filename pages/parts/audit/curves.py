@@ -4,15 +4,28 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from dpmc_core.privacy.distinguish.attack import Attack
+from dpmc_core.privacy.distinguish.attack import Attack, CurveTest
 from dpmc_core.privacy.distinguish.events import clopper_pearson
+from dpmc_core.wording import three
 from pages.parts.audit.charts import IN, OUT
 from pages.parts.ui.densities import attacker_axes
 from pages.parts.ui.figures import Drawn, label_end
 
-__all__ = ["claimed_and_measured"]
+__all__ = ["claimed_and_measured", "measured"]
 
 _BOXES = 9
+
+
+def measured(test: CurveTest, confidence: float) -> str:
+    """What was found against the claim's curve, in a sentence."""
+    sure = f"with {100 * confidence:g} % confidence"
+    if not test.exceeded:
+        return f"No point that was measured lies beyond the claim's curve ({sure})."
+    return (
+        f"This attacker finds at least {three(100 * test.found)} % at no more than "
+        f"{three(100 * test.false_alarms)} % false alarms ({sure}); the claim allows "
+        f"{three(100 * test.allowed)} % there: it is **wrong**."
+    )
 
 
 def claimed_and_measured(attack: Attack, claimed_curve: NDArray[np.float64]) -> Drawn:

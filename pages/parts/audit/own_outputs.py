@@ -6,7 +6,6 @@ import streamlit as st
 
 from dpmc_core.errors import DataError, DPMCError, ParameterError
 from dpmc_core.experiments.tasks.audit_outputs import INSIDE, MOST_BYTES, OutputsAudit
-from dpmc_core.wording import three
 from pages.parts.audit import charts, curves
 from pages.parts.server import sandbox
 from pages.parts.ui import controls, declared
@@ -103,10 +102,7 @@ def _show(result: OutputsAudit) -> None:
         attack, "the attacker's score of an output", ("with the record", "without")
     )
     show(figure, "your-scores", f"Scores of your outputs. {result.verdict}", numbers)
-    said = (
-        f"At no more than {three(100 * test.false_alarms)} % false alarms this attacker finds at "
-        f"least {three(100 * test.found)} %; the claim allows {three(100 * test.allowed)} % there."
-    )
+    said = curves.measured(test, attack.bound.confidence)
     st.markdown(said)
     figure, numbers = curves.claimed_and_measured(attack, result.claimed_curve)
     show(figure, "your-curve", said, numbers)

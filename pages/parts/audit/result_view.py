@@ -142,15 +142,8 @@ def _curve(result: AuditResult) -> None:
     test = result.attack.test
     if test is None:
         return
-    sure = f"With {100 * result.attack.bound.confidence:g} % confidence this attacker"
-    said = (
-        f"{sure} finds at least {three(100 * test.found)} % at no more than "
-        f"{three(100 * test.false_alarms)} % false alarms; the claim allows "
-        f"{three(100 * test.allowed)} % there" + (": it is **wrong**." if test.exceeded else ".")
-        if test.exceeded or test.found > test.false_alarms
-        else f"{sure} is not shown to find more than chance would."
-    )
-    if result.epsilon_if_gaussian is not None:
+    said = curves.measured(test, result.attack.bound.confidence)
+    if result.epsilon_if_gaussian:
         said += (
             f" If the noise is Gaussian, as claimed, that proves ε ≥ "
             f"{three(result.epsilon_if_gaussian)}."
