@@ -1,8 +1,8 @@
 """The one entry: ``streamlit run app.py`` starts the server around ``pages/main.py``.
 
 An ASGI entry, so that code is loaded before the first visitor asks, visits and uploads have
-limits, browsers are told what the app may load and who may frame it, and Streamlit does not take
-the folder ``pages/`` for its legacy multipage mode.
+limits, browsers are told what the app may load and who may frame it, scripts go out compressed, and
+Streamlit does not take the folder ``pages/`` for its legacy multipage mode.
 """
 
 from collections.abc import AsyncIterator
@@ -11,7 +11,8 @@ from contextlib import asynccontextmanager
 import streamlit as st
 from starlette.middleware import Middleware
 
-from pages.parts.server import edge, gate, loading, warm
+from pages.parts.server import loading, warm
+from pages.parts.server.layers import compressed, edge, gate
 
 # what the frame and Home import, and with it nearly all of the core
 FIRST = ("pages.parts.lessons.lessons", "pages.parts.ui.share", "pages.parts.home.picture")
@@ -25,5 +26,5 @@ async def start(_: object) -> AsyncIterator[None]:
     yield
 
 
-LAYERS = [Middleware(edge.Edge), Middleware(gate.Gate)]
+LAYERS = [Middleware(edge.Edge), Middleware(gate.Gate), Middleware(compressed.Compressed)]
 app = st.App("pages/main.py", lifespan=start, middleware=LAYERS)

@@ -9,7 +9,8 @@ from pages.parts.server import loading
 loading.done()
 from dpmc_core.errors import ParameterError  # noqa: E402
 from pages.parts.lessons import lessons  # noqa: E402
-from pages.parts.server import edge, settings  # noqa: E402
+from pages.parts.server import settings  # noqa: E402
+from pages.parts.server.layers import edge  # noqa: E402
 from pages.parts.server.warm import warm  # noqa: E402
 from pages.parts.ui import share  # noqa: E402
 from pages.parts.ui.glossary import PAGES  # noqa: E402

@@ -5,7 +5,8 @@ import streamlit as st
 from dpmc_core.experiments.store.store import StoreError
 from pages.parts.runs import actions, table
 from pages.parts.runs import view as runs_view
-from pages.parts.server import edge, run_store
+from pages.parts.server import run_store
+from pages.parts.server.layers import edge
 from pages.parts.ui import controls, glossary
 
 AT_ONCE = 200

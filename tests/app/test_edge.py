@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from dpmc_core.errors import ParameterError
-from pages.parts.server import edge, settings
+from pages.parts.server import settings
+from pages.parts.server.layers import edge
 
 HTML = b"<html></html>"
 

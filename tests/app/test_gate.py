@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from pages.parts.server import gate
+from pages.parts.server.layers import gate
 from tests.apart import run_apart
 
 MEGABYTE = 2**20

@@ -155,12 +155,15 @@ def _curve(result: AuditResult) -> None:
 
 def _claims(result: AuditResult) -> None:
     for name, epsilon in result.claims.items():
-        claim = result.statement
+        claim, asked = result.statement, result.spec.epsilon
+        # a paper's formula for its noise may ask for more than that ε needs
+        wasted = name.endswith("one draw") and claim.nominal and epsilon < 0.99 * asked
+        other = f" The paper adds the noise of ε = {three(asked)} by its own formula." * wasted
         st.caption(
             f"**{name[0].upper()}{name[1:]} ε = "
             f"{three(epsilon)}**{f' at δ = {claim.delta:g}' if claim.delta else ''}, for one "
             f"{claim.unit} ({claim.neighbours}): "
-            f"{odds_sentence(epsilon, claim.delta, subject(claim.unit))}"
+            f"{odds_sentence(epsilon, claim.delta, subject(claim.unit))}{other}"
         )
 
 
