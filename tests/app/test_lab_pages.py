@@ -142,7 +142,7 @@ def test_presenter_shows_stored_results_only() -> None:
     [
         (
             {"t_total_epsilon_user": "1, many"},
-            "'many' is not allowed: it must be a number from 0.001 to 1e+06",
+            "'many' is not allowed: it must be a number from 0.001 to 1000000",
         ),
         ({"t_total_epsilon_user": "<script>alert(1)</script>"}, "is not allowed"),
         ({"t_seeds": "99999999"}, "Repetitions of each point"),
