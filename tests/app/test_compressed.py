@@ -2,6 +2,7 @@
 
 import asyncio
 import gzip
+from threading import Lock
 from typing import Any
 
 import brotli
@@ -9,7 +10,7 @@ import pytest
 
 from pages.parts.server.layers import compressed
 
-PLOTLY = next(name for name in compressed._files() if name.startswith("js/PlotlyChart"))
+SCRIPT = next(name for name in compressed._files() if name.startswith("js/protobuf"))
 
 
 class Behind:
@@ -52,8 +53,8 @@ def answer(path: str, accept: str | None, **named: Any) -> tuple[dict[str, str],
     ],
 )
 def test_what_comes_back_is_the_file(base: str, accept: str, encoding: str, back: Any) -> None:
-    headers, body, asked = answer(f"{base}/static/{PLOTLY}", accept)
-    whole = compressed._files()[PLOTLY].path.read_bytes()
+    headers, body, asked = answer(f"{base}/static/{SCRIPT}", accept)
+    whole = compressed._files()[SCRIPT].path.read_bytes()
     assert back(body) == whole
     assert asked == 0
     assert len(body) < 0.31 * len(whole)
@@ -64,19 +65,27 @@ def test_what_comes_back_is_the_file(base: str, accept: str, encoding: str, back
     assert headers["content-type"].startswith("text/javascript")
 
 
+def test_it_gets_smaller_behind_the_visitors_back() -> None:
+    file = compressed._File(compressed._files()[SCRIPT].path, Lock(), {})
+    first = file.compressed("br")
+    compressed._SLOWLY.submit(lambda: None).result(timeout=120)
+    assert len(file.compressed("br")) < 0.95 * len(first)
+    assert brotli.decompress(file.compressed("br")) == file.path.read_bytes()
+
+
 def test_a_file_is_compressed_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    answer(f"/static/{PLOTLY}", "br")
+    answer(f"/static/{SCRIPT}", "br")
     monkeypatch.setitem(compressed._WAYS, "br", lambda content: pytest.fail("again"))
-    assert answer(f"/static/{PLOTLY}", "br")[0]["content-encoding"] == "br"
+    assert answer(f"/static/{SCRIPT}", "br")[0]["content-encoding"] == "br"
 
 
 @pytest.mark.parametrize(
     ("path", "accept", "named"),
     [
-        (f"/static/{PLOTLY}", None, {}),
-        (f"/static/{PLOTLY}", "identity", {}),
-        (f"/static/{PLOTLY}", "br", {"method": "POST"}),
-        (f"/static/{PLOTLY}", "br", {"headers": [(b"range", b"bytes=0-9")]}),
+        (f"/static/{SCRIPT}", None, {}),
+        (f"/static/{SCRIPT}", "identity", {}),
+        (f"/static/{SCRIPT}", "br", {"method": "POST"}),
+        (f"/static/{SCRIPT}", "br", {"headers": [(b"range", b"bytes=0-9")]}),
         ("/static/js/none.js", "br", {}),
         ("/static/../../__init__.py", "br", {}),
         ("/static/js/../../../config.py", "br", {}),
