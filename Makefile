@@ -60,7 +60,7 @@ $(VENV)/.run-$(VERSIONS): $(RUN_FILE) | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --upgrade -r $(RUN_FILE)
 	touch $@
 
-$(VENV)/.dev-$(VERSIONS): $(DEV_FILE) | $(BIN)/python
+$(VENV)/.dev-$(VERSIONS): $(DEV_FILE) $(RUN_FILE) | $(BIN)/python
 	rm -f $(VENV)/.run-* $(VENV)/.dev-*
 	$(BIN)/python -m pip install --quiet --upgrade -r $(DEV_FILE)
 	touch $@ $(VENV)/.run-$(VERSIONS)
