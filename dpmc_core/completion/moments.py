@@ -1,14 +1,12 @@
-"""One-shot moments: private completion from five sums and two second moments, each released once.
+"""One-shot moments: private completion from six sums and two second moments, each released once.
 
-Lives here: the house's own model (findings 11). Its second stage clips each user's residual vector
-over the most-rated items to a norm, releases its second moment and the co-rating weights once,
-shrinks what stands above the noise to item factors, and lets every user solve for themselves. Does
-not live here: the first stage (``offsets``), sums, sensitivities and shrinkage
-(``privacy.moments``).
+This project's own model (findings 11). Its second stage clips each user's residual vector over the
+most-rated items to a norm, releases its second moment and the co-rating weights once, shrinks what
+stands above the noise to item factors, and lets every user solve for themselves. The first stage is
+in ``offsets``, sums, sensitivities and shrinkage in ``privacy.moments``.
 
-No iteration: nothing is released that was computed from users' fits to an earlier release and then
-has to be released again. So the budget is split once, and everything after the last release is
-free.
+No rounds of factors: nothing is released that was computed from users' fits to earlier factors. So
+the budget is split once, and everything after the last release is free.
 """
 
 import math
