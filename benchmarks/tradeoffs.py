@@ -58,7 +58,7 @@ def rating(by: str, amounts: list[float]) -> dict[str, Any]:
 
 SWEEPS: dict[str, tuple[str, dict[str, Any]]] = {
     "user": (
-        "4,000 made users, 300 items",
+        "4,000 synthetic users, 300 items",
         {
             "name": "privacy against error",
             "seeds": 10,
@@ -73,7 +73,7 @@ SWEEPS: dict[str, tuple[str, dict[str, Any]]] = {
         },
     ),
     "people": (
-        "made users, 300 items, total ε = 1",
+        "synthetic users, 300 items, total ε = 1",
         {
             "name": "privacy against error",
             "seeds": 8,
@@ -91,15 +91,15 @@ SWEEPS: dict[str, tuple[str, dict[str, Any]]] = {
         },
     ),
     "rating-variance": (
-        "a made 300 × 300 matrix of rank 5, 10 % observed",
+        "a synthetic 300 × 300 matrix of rank 5, 10 % observed",
         rating("variance", [0.5, 1.0, 2.0, 4.0]),
     ),
     "rating-epsilon": (
-        "a made 300 × 300 matrix of rank 5, 10 % observed",
+        "a synthetic 300 × 300 matrix of rank 5, 10 % observed",
         rating("epsilon", [1.0, 2.0, 5.0, 10.0]),
     ),
     "rating-total_epsilon": (
-        "a made 300 × 300 matrix of rank 5, 10 % observed",
+        "a synthetic 300 × 300 matrix of rank 5, 10 % observed",
         rating("total_epsilon", [20.0, 50.0, 100.0, 200.0]),
     ),
 }

@@ -4,7 +4,7 @@ Every private algorithm beside the trivial and non-private ones.
 
 ``python -m benchmarks.user_level [DATASET] [--seeds 5] [--out FILE]``. Splits and noise by seed 0,
 1, …; δ = 1e-5; Gaussian noise. The settings below are fixed; how they were chosen is in
-docs/moments-once.md.
+docs/one-shot-moments.md.
 """
 
 import argparse

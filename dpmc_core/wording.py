@@ -9,7 +9,7 @@ import re
 import unicodedata
 from typing import Any
 
-__all__ = ["counted", "csv_text", "finite", "not_computed", "printable", "three"]
+__all__ = ["counted", "csv_text", "finite", "not_computed", "power", "printable", "three"]
 
 # a cell that a spreadsheet would compute, where it is no number
 # in a column of its own, or after what separates columns in other countries
@@ -33,6 +33,20 @@ def three(value: float) -> str:
         return f"{value:.3g}"
     digits = max(len(str(int(abs(value)))) - 3, 0)
     return f"{round(value, -digits):,.0f}"
+
+
+def power(value: float) -> str:
+    """A small number as people write it: powers of ten where it is one, or nearly.
+
+    >>> power(1e-5), power(2.5e-6), power(0.01), power(0)
+    ('10⁻⁵', '2.5·10⁻⁶', '0.01', '0')
+    """
+    if value == 0 or value >= 1e-3:
+        return f"{value:g}"
+    digits, exponent = f"{value:.3e}".split("e")
+    raised = str(int(exponent)).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    front = f"{float(digits):.3g}"
+    return f"10{raised}" if front == "1" else f"{front}·10{raised}"
 
 
 def counted(number: int, one: str, several: str) -> str:

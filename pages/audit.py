@@ -1,34 +1,33 @@
 """Audit: attack a release with and without Alice, and play against it."""
 
+from functools import partial
+
 import streamlit as st
 
-from pages.parts.audit import game, own_outputs
+from pages.parts.audit import attacked, game, own_outputs
 from pages.parts.audit.attack import attack
 from pages.parts.audit.attacked import two_datasets
 from pages.parts.audit.controls import LINK_TITLES, form
-from pages.parts.server import jobs
-from pages.parts.ui import controls, glossary
+from pages.parts.frame.page import control, fold, head
+from pages.parts.ui import controls
 
 controls.on_page("audit.py", LINK_TITLES)
-with st.sidebar:
-    asked = form()
-
-glossary.title("Can an attacker tell whether Alice is in?", "audit")
-st.markdown(
-    "Two datasets differ only in Alice. The attacker sees what is published from one of them, "
-    "many times over, and learns to tell them apart. How well that works on fresh outputs "
-    "*proves* a lower bound on ε: if a claim is below it, the claim is wrong."
-)
+head("audit")
+row = control()
+asked = form(row)
 problems = st.container()  # filled last, when every control has been drawn
 built = asked.build()
 with controls.place():
     if built.problem:
         st.error(controls.plain(built.problem), icon=":material/error:")
-    two_datasets(asked.fields, unfolded=jobs.current("audit") is None)
-attack(built)
-if built.spec is not None and not built.spec.searches and not built.spec.dataset:
-    game.play(built.spec)
-own_outputs.audit_yours()
+attack(built, asked.fields, row)
+if asked.fields["target"] == "number":
+    fold("What is attacked", "attacked", lambda: two_datasets(asked.fields))
+spec = built.spec
+if spec is not None and not spec.searches and not spec.dataset:
+    fold("Play: is Alice in the data?", "game", partial(game.play, spec), icon=":material/casino:")
+fold("Why an attack proves a bound", "introduction", attacked.introduction)
+fold("Audit your own mechanism", "own", own_outputs.audit_yours, icon=":material/upload_file:")
 
 with problems:
     controls.link_problems()

@@ -5,35 +5,36 @@ import streamlit as st
 from pages.parts.completion import panels
 from pages.parts.completion.asked import form
 from pages.parts.completion.controls import LINK_TITLES
-from pages.parts.completion.introduction import chosen_by_rule, introduction
+from pages.parts.completion.introduction import introduction
 from pages.parts.completion.user_controls import USER_TITLES
-from pages.parts.ui import controls, glossary
+from pages.parts.frame.page import control, fold, head
+from pages.parts.ui import controls
 
 controls.on_page("completion.py", LINK_TITLES | USER_TITLES)
-with st.sidebar:
-    asked = form()
-
-glossary.title("What does noise cost a recommender?", "completion")
-with controls.place():
-    introduction(asked.protect, asked.question)
+head("completion")
+row = control()
+asked = form(row)
 problems = st.container()  # filled last, when every control has been drawn
 built = asked.build()
 with controls.place():
     if not asked.known.present():
         st.page_link("datasets.py", label="Go to the Datasets page", icon=":material/database:")
-    if asked.question != "skew" and not asked.is_study:
-        chosen_by_rule(asked.protect, built.specs)
 
 if asked.question == "compare":
-    panels.compare(asked.protect, built)
+    panels.compare(asked.protect, built, row)
 elif asked.question == "recommend":
-    panels.recommend(built)
+    panels.recommend(built, row)
 elif asked.question == "lists":
-    panels.lists(built)
+    panels.lists(built, row)
 elif asked.question == "skew":
     panels.skewed(asked, built)
 else:
-    panels.studied(asked.question, built)
+    panels.studied(asked.question, built, row)
+fold(
+    "What is compared, and what is protected",
+    "introduction",
+    lambda: introduction(asked.protect, asked.question, built.specs),
+)
 
 with problems:
     controls.link_problems()

@@ -1,36 +1,28 @@
 """Datasets: what is here, what can be fetched, shape, sparsity, popularity and terms."""
 
+from dataclasses import replace
+
 import streamlit as st
 
 from dpmc_core.datasets import catalogue, entry, user_datasets
 from dpmc_core.errors import DPMCError
 from pages.parts.datasets import download_view, overview, ratings_view, sample_view
 from pages.parts.datasets import user_data_form as own_view
-from pages.parts.datasets.controls import LINK_TITLES, Asked, form, view
-from pages.parts.ui import controls, glossary
+from pages.parts.datasets.controls import LINK_TITLES, Asked, form, own_name
+from pages.parts.frame.page import control, fold, head, verdict
+from pages.parts.ui import controls
 
 controls.on_page("datasets.py", LINK_TITLES)
-glossary.title("What data is here, and what may it be used for?", "datasets")
-st.markdown(
-    "Synthetic sets are made here, and two small ones ship with the app: neither needs a "
-    "network. The others are fetched from their publishers, only when you ask, after you saw "
-    "their terms. Or bring your own: it stays in this visit."
-)
-which = view()
-if which == "own":
-    own_view.own_form()
-with st.sidebar:
-    asked = form(which)
+head("datasets")
+asked = form(control())
 controls.link_problems()
 
 
 def look(asked: Asked) -> None:
     """What is in the chosen set, or how to get it."""
-    chosen, own = entry(asked.name), user_datasets.is_own(asked.name)
-    st.subheader(chosen.title, anchor=False)
-    if not own:
-        st.markdown(controls.plain(chosen.summary))
+    chosen = entry(asked.name)
     if not chosen.present():
+        verdict(f"{chosen.title} is not on this machine yet.")
         download_view.fetching(chosen)
     elif chosen.holds != "ratings":
         try:
@@ -39,11 +31,16 @@ def look(asked: Asked) -> None:
             st.error(controls.plain(str(error)))
     else:
         ratings_view.ratings_of_entry(chosen, asked.zeros)
-    if not own:
-        st.caption(f"Terms: {chosen.terms} Cite: {chosen.citation}")
+    if not user_datasets.is_own(asked.name):
+        fold("Summary, terms and citation", "terms", lambda: overview.terms(chosen))
 
 
-if which == "known":
-    overview.table(catalogue().values())
+if asked.view == "own":
+    own_view.own_form()
+    asked = replace(asked, name=own_name())  # it may just have been brought
+    if not asked.name:
+        verdict("Bring ratings, documents or images: they stay in this visit.")
 if asked.name:
     look(asked)
+if asked.view == "known":
+    fold("All datasets", "all", lambda: overview.table(catalogue().values()))

@@ -5,24 +5,24 @@ import streamlit as st
 from pages.parts.factorization import panels
 from pages.parts.factorization.asked import form
 from pages.parts.factorization.controls import FACTOR_TITLES
-from pages.parts.ui import controls, glossary
+from pages.parts.frame.page import control, fold, head
+from pages.parts.ui import controls
 
 controls.on_page("factorization.py", FACTOR_TITLES)
+head("factorization")
+row = control()
 with st.sidebar:
-    asked = form()
-
-glossary.title("Can faces and topics be learned in private?", "factorization")
-with controls.place():
-    panels.introduction(asked)
+    asked = form(row)
 problems = st.container()  # filled last, when every control has been drawn
 built = asked.build()
 with controls.place():
     if not asked.known.present():
         st.page_link("datasets.py", label="Go to the Datasets page", icon=":material/database:")
 if asked.question == "compare":
-    panels.compare(asked, built)
+    panels.compare(asked, built, row)
 else:
-    panels.studied(asked.question, built)
+    panels.studied(asked.question, built, row)
+fold("What is compared, and what is protected", "introduction", lambda: panels.introduction(asked))
 
 with problems:
     controls.link_problems()

@@ -8,22 +8,26 @@ from pages.parts.server import loading
 
 loading.done()
 from dpmc_core.errors import ParameterError  # noqa: E402
+from pages.parts.frame import presenter, share  # noqa: E402
 from pages.parts.lessons import lessons  # noqa: E402
 from pages.parts.server import settings  # noqa: E402
 from pages.parts.server.layers import edge  # noqa: E402
 from pages.parts.server.warm import warm  # noqa: E402
-from pages.parts.ui import share  # noqa: E402
+from pages.parts.ui import links, on_screen  # noqa: E402
 from pages.parts.ui.glossary import PAGES  # noqa: E402
 
+_HERE = Path(__file__).parent
+_STYLES = _HERE / "parts" / "frame"
 embedded = st.context.is_embedded
+bad_modes = on_screen.follow_address()
+presenting = on_screen.presenting()
+# files of ours: Streamlit has browsers fetch named icons from a third party
 st.set_page_config(
-    page_title="DPMC Lab",
-    # a file of ours: Streamlit has browsers fetch named icons from a third party
-    page_icon=str(Path(__file__).parent / "icon.svg"),
+    page_icon=str(_HERE / "icon.svg"),
     layout="wide",
     initial_sidebar_state="collapsed" if embedded else "auto",  # embedded: the figure first
     menu_items={
-        "About": "DPMC Lab: differential privacy in matrix completion, live and honestly counted."
+        "About": "DPMC Lab: differential privacy in matrix completion, live, with exact accounting."
     },
 )
 page = st.navigation(
@@ -37,19 +41,41 @@ page = st.navigation(
         )
         for name, known in PAGES.items()
     ],
-    position="hidden" if embedded else "sidebar",
+    position="hidden" if embedded or presenting else "sidebar",
 )
-# whoever asked their system for less motion gets none
-st.html(
-    "<style>@media (prefers-reduced-motion: reduce) "
-    "{*, *::before, *::after {animation: none !important; transition: none !important;}}</style>"
-)
+st.set_page_config(page_title=f"{page.title} · DPMC Lab")
+if not embedded:
+    dark = st.context.theme.type == "dark"
+    st.logo(str(_HERE / ("logo-dark.svg" if dark else "logo.svg")), size="large")
+st.html(_STYLES / "style.css")
+st.html(f"<script>{edge.PRINTING}</script>", unsafe_allow_javascript=True)
+if presenting:
+    st.html(_STYLES / "presenter.css")
+for value in bad_modes:
+    st.warning(
+        f"From the address: '{links.plain(value[:40])}' is not allowed here: it must be true or "
+        "false.",
+        icon=":material/link_off:",
+    )
 try:
     settings.check()
 except ParameterError as error:
     st.error(f"The lab is not set up right: {error}", icon=":material/settings:")
     st.stop()
-lessons.bar()
-page.run()
-share.bar(framed_elsewhere=page.url_path not in edge.NEVER_FRAMED and bool(settings.framers()))
+presenter.begin_page()
+on_screen.look_at("")
+lesson = lessons.asked()
+if lesson is None:
+    page.run()
+else:
+    st.html(_STYLES / "lesson.css")
+    beside, shown = st.columns([2, 5])
+    with beside:
+        lessons.box(*lesson)
+    with shown:
+        page.run()
+if presenting:
+    presenter.bar()
+if not embedded:
+    share.bar(framed_elsewhere=page.url_path not in edge.NEVER_FRAMED and bool(settings.framers()))
 warm()  # last: the first visitor sees a page before all others are made quick

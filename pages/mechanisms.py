@@ -1,41 +1,52 @@
-"""Mechanisms: each noise family's densities, samples and privacy, and Table 1 re-computed."""
+"""Mechanisms: what each noise distribution protects at equal variance or equal ε."""
 
 import streamlit as st
 
 from dpmc_core.errors import DPMCError
 from dpmc_core.mechanisms import Huber
+from pages.parts.frame.page import control, fold, head, observations, verdict
 from pages.parts.mechanisms import sections, texts
-from pages.parts.mechanisms.controls import LINK_TITLES, form, view
-from pages.parts.ui import controls, glossary
-from pages.parts.ui.bullet_list import notice
+from pages.parts.mechanisms.controls import LINK_TITLES, alpha_slider, form
+from pages.parts.ui import controls
 
 controls.on_page("mechanisms.py", LINK_TITLES)
+head("mechanisms")
+with control():
+    alpha = alpha_slider()
 with st.sidebar:
-    asked = form()
-
-glossary.title("Which noise, and how much?", "mechanisms")
-st.markdown(
-    "A curator adds noise to a number before publishing it. Four families compete: **Laplace** "
-    "and **Huber** give a bound ε that never fails, **Gaussian** one that may fail with a small "
-    "probability δ, **staircase** the least variance for one ε."
-)
+    asked = form(alpha)
 controls.link_problems()
 try:
     mechanisms = asked.build()
 except DPMCError as error:
     st.error(controls.plain(str(error)))
     st.stop()
-
-sections.shapes(mechanisms, view())
-notice(texts.notice_mechanisms(mechanisms, asked.sensitivity, asked.delta))
-sections.cards(mechanisms, asked.sensitivity, asked.delta)
-sections.attackers(mechanisms, asked.sensitivity)
-st.page_link(
-    "budget.py", label="What many releases add up to", icon=":material/account_balance_wallet:"
-)
-
+sensitivity, delta = asked.sensitivity, asked.delta
 huber = next(m for m in mechanisms if isinstance(m, Huber))
-sections.variances(huber, asked.samples, asked.seed)
-sections.losses(mechanisms, huber, asked.sensitivity, asked.delta)
-sections.table_1()
-sections.formulas()
+
+verdict(texts.verdict(mechanisms, asked))
+sections.shapes(mechanisms, asked.view)
+observations(texts.observations(mechanisms, sensitivity, delta))
+fold(
+    "What one release costs, by mechanism",
+    "cards",
+    lambda: sections.cards(mechanisms, sensitivity, delta),
+)
+fold(
+    "What an attacker can find (trade-off function)",
+    "tradeoff-function",
+    lambda: sections.attackers(mechanisms, sensitivity),
+)
+fold(
+    "Variance against α, and samples",
+    "variance",
+    lambda: sections.variances(huber, asked.samples, asked.seed),
+)
+fold(
+    "Privacy loss, and failure probability δ against ε",
+    "loss",
+    lambda: sections.losses(mechanisms, huber, sensitivity, delta),
+)
+fold("Table 1 of the Huber paper, recomputed", "table-1", sections.table_1)
+fold("What is compared", "introduction", sections.introduction)
+fold("Formulas", "formulas", sections.formulas)

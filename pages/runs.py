@@ -3,21 +3,17 @@
 import streamlit as st
 
 from dpmc_core.experiments.store.store import StoreError
+from pages.parts.frame.page import fold, head
 from pages.parts.runs import actions, table
 from pages.parts.runs import view as runs_view
 from pages.parts.server import run_store
 from pages.parts.server.layers import edge
-from pages.parts.ui import controls, glossary
+from pages.parts.ui import controls
 
 AT_ONCE = 200
 
 controls.on_page("runs.py", {f"r_{column}": names for column, names in runs_view.titles().items()})
-glossary.title("What has been run, and what came out?", "runs")
-st.markdown(
-    "Every run that finishes is kept here with its settings, seed, errors, ledger and "
-    "statement: runs of the *Completion*, *Factorization* and *Tradeoffs* pages and of sweeps on "
-    "the command line, but none on your own data. Pick some to compare them."
-)
+head("runs")
 
 
 def main() -> None:
@@ -38,15 +34,32 @@ def main() -> None:
         st.success(note, icon=":material/check:")
     if not total:
         runs_view.nothing_kept(filtered=bool(where))
+    runs_view.picture(rows)
     named = [key for key in st.query_params.get("runs", "").split(",") if key]
     ticked = table.picked(rows, total) if rows else []
     records = table.to_compare(store, ticked, named[: table.MOST_COMPARED])
-    runs_view.picture(rows)
     if records:
         runs_view.compare(records)
         actions.of_compared(records)
+    fold("What is kept here", "about", about)
     if total:
-        actions.take_all(store, where, total)
+        fold(
+            f"Export {total:,} run{'s' * (total != 1)}",
+            "export",
+            lambda: actions.take_all(store, where),
+            icon=":material/download:",
+        )
+
+
+def about() -> None:
+    """Say which runs are kept."""
+    st.markdown(
+        "Every run that finishes is kept here with its settings, seed, errors, ledger and "
+        "statement: runs of the *Completion*, *Factorization* and *Tradeoffs* pages and of sweeps "
+        "on the command line, but none on your own data. At *no ε* stand runs without noise, and "
+        "those whose ε is not finite. Runs on different data cannot be compared by height; ε of "
+        "different units (a rating, a user, an image) are not comparable either."
+    )
 
 
 main()

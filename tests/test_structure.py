@@ -80,16 +80,18 @@ def test_the_core_draws_nothing_and_looks_down_only(path: Path) -> None:
 
 @pytest.mark.parametrize("path", PARTS, ids=name_of)
 def test_a_page_has_parts_of_its_own(path: Path) -> None:
-    """Parts of a page use ui, server and the core; ui and server know no page."""
+    """Parts of a page use frame, ui, server and the core; these know no page, ui no frame."""
     room = path.relative_to(ROOT / "pages" / "parts").parts[0]
     for name in imports(path):
         parts = name.split(".")
         if parts[0] != "pages" or (parts[:2] == ["pages", "parts"] and len(parts) == 2):
             continue
         assert parts[1] == "parts", f"{path.name} imports the page {name}"
-        assert parts[2] in {room, "ui", "server"}, f"{path.name} imports {name}"
+        assert parts[2] in {room, "frame", "ui", "server"}, f"{path.name} imports {name}"
         if room in ("ui", "server"):
             assert parts[2] in ("ui", "server"), f"{path.name} imports {name}"
+        if room == "frame":
+            assert parts[2] in ("frame", "ui", "server"), f"{path.name} imports {name}"
 
 
 def test_no_imports_run_in_a_circle() -> None:

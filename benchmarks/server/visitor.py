@@ -85,6 +85,7 @@ def running_app(
         with suppress(subprocess.TimeoutExpired):
             process.wait(timeout=10)
         process.kill()
+        process.wait()
 
 
 @dataclass

@@ -173,7 +173,7 @@ def _print_account(
         print(
             f"  {answer.title:<27} ε = {three(answer.epsilon):<10} δ = {answer.delta:g}{note}{mark}"
         )
-    print(f"counted by {statement.how}")
+    print(f"accounting {statement.how}")
     print(odds_sentence(statement.epsilon, statement.delta, subject(statement.unit)))
     for caveat in statement.caveats:
         print(f"  - {caveat}")

@@ -81,7 +81,7 @@ def _audited(arguments: argparse.Namespace, own: str | None) -> dict[str, Any]:
         if spec.dataset:
             print(
                 f"the two datasets differ in: {printable(result.record)} (read off the data "
-                "without noise: for whoever holds it)"
+                "without noise: for the holder of the data)"
             )
         for name, epsilon in result.claims.items():
             print(

@@ -19,7 +19,7 @@ FloatArray = NDArray[np.float64]
 
 __all__ = ["ITEMS_PER_SIGNAL", "RESIDUAL_CLIP", "release_item_factors"]
 
-# Fixed in advance of any run; docs/moments-once.md says on which data they were chosen.
+# Fixed in advance of any run; docs/one-shot-moments.md says on which data they were chosen.
 POPULARITY_POWER = 0.25  # items are weighted by popularity to minus this power
 RESIDUAL_CLIP = 0.2  # R: largest norm of a user's weighted residuals
 # one item more is worth its noise for about so many (users × sensitivity/σ), or where its own

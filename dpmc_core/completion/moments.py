@@ -237,8 +237,8 @@ ALGORITHMS = (
         title="One-shot moments",
         summary="Popularity, offsets and which tastes go together leave once, with noise; every "
         "user does the rest alone.",
-        source="this project, after finding 11 (docs/moments-once.md)",
-        tuned="MovieLens 1M and 100K, SweetRS and synthetic sets (docs/moments-once.md)",
+        source="this project, after finding 11 (docs/one-shot-moments.md)",
+        tuned="MovieLens 1M and 100K, SweetRS and synthetic sets (docs/one-shot-moments.md)",
         config=MomentsConfig,
         order=5,
         noise=(TotalEpsilon,),

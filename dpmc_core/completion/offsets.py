@@ -53,8 +53,8 @@ __all__ = [
 ]
 
 # Fixed in advance of any run, in units of the rating scale's width R where they have one. They were
-# chosen on MovieLens 100K and 1M; docs/moments-once.md says on which splits, a few of them on those
-# of the tables shown.
+# chosen on MovieLens 100K and 1M; docs/one-shot-moments.md says on which splits, a few of them on
+# those of the tables shown.
 DEVIATION_CLIP = 0.2  # R: largest norm of a user's weighted deviations
 CLIPPED = 1.2  # deviations before clipping over those after it
 OFFSET_SD = 0.1  # R: how far offsets lie from what an item's popularity suggests

@@ -1,4 +1,4 @@
-"""Recommending from likes: the most popular items, and moments once for likes.
+"""Recommending from likes: the most popular items, and one-shot moments for likes.
 
 Lives here: two solvers whose released sums say how often items are liked and which are liked
 together. Does not live here: sums, sensitivities and shrinkage (``privacy.moments``), DPALS (which
@@ -47,7 +47,7 @@ __all__ = [
 ]
 
 # Chosen on MovieLens 1M, on the split of seed 101; the tables use other splits
-# (docs/moments-once.md).
+# (docs/one-shot-moments.md).
 SHARES = {"users": 0.02, "popularity": 0.15, "together": 0.83}
 POPULARITY_POWER = 0.35  # items are weighted by popularity to minus this power
 PENALTY, REG = (
@@ -251,8 +251,8 @@ ALGORITHMS = (
     Algorithm(
         name="popular",
         title="Most liked",
-        summary="Everybody gets the items that most people like, by noisy counts: what any "
-        "recommender has to beat.",
+        summary="Everybody gets the items that most people like, by noisy counts: the "
+        "baseline of any recommender.",
         source="this project; dpals-paper, section 5.1 (noisy counts)",
         config=PopularConfig,
         order=8,

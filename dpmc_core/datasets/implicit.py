@@ -44,9 +44,7 @@ def likes(ratings: Ratings) -> Ratings:
     bar = ratings.low + LIKED * (ratings.high - ratings.low)
     liked = ratings.take(ratings.values >= bar)
     if not len(liked):
-        raise DataError(
-            f"{ratings.name}: no rating is {bar:g} or more, so nothing counts as liked."
-        )
+        raise DataError(f"{ratings.name}: no rating is {bar:g} or more, so nothing is liked.")
     return replace(liked, values=np.ones(len(liked)), low=-1.0, high=1.0, truth=None)
 
 

@@ -227,7 +227,7 @@ def contaminate(
         values[where, column] = np.maximum(values[where, column] + noise, 0.0)
     note = (
         f"{hit.size:,} of {len(samples):,} images have {100 * pixels:.0f} % of their pixels "
-        "spoiled."
+        "corrupted."
     )
     return replace(samples, values=values, notes=(*samples.notes, note), spoiled=hit)
 

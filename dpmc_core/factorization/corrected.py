@@ -4,7 +4,7 @@ The paper's scheme with a start that tells nothing, and everything counted.
 
 Lives here: rounds of noisy statistics A and B from clipped coefficients, and the dictionary fitted
 to them. Does not live here: the sums' sensitivities (``privacy.moments``), what a document
-contributes (``alone``), or the release of moments once (``moments``).
+contributes (``alone``), or the one-shot release of moments (``moments``).
 
 Unit: one image or document, added or removed; how many places N there are is taken as public, so
 formally it is there or its place is empty. Its column v has length at most 1. Given the dictionary
@@ -253,7 +253,7 @@ ALGORITHMS = (
     Algorithm(
         name="private-nmf",
         title="Private NMF, corrected",
-        summary="The same idea from a start that tells nothing, with everything clipped and "
+        summary="The same algorithm from a start that reveals nothing, everything clipped and "
         "counted.",
         source="nmf-paper, eqs. 13–14 and section 3.3; this project",
         config=CorrectedNMFConfig,

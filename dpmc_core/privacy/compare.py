@@ -133,9 +133,7 @@ def dpals_ledger(
             coordinates=1,
             count=count,
             sound=False,
-            source=(
-                "dpals-paper, Appendix A and C, with both releases of a step counted (findings 9)"
-            ),
+            source=("dpals-paper, Appendix A and C, with both releases of a step (findings 9)"),
         )
 
     root = math.sqrt(items)

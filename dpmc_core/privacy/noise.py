@@ -134,8 +134,8 @@ class NominalEpsilon(_Some):
             "epsilon",
             1e-3,
             1e6,
-            "nominal ε of one draw, at sensitivity Δ",
-            label="Nominal ε of one draw",
+            "nominal ε of one release, at sensitivity Δ",
+            label="Nominal ε of one release",
             step=0.5,
         ),
     ] = 5.0

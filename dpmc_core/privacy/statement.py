@@ -14,7 +14,7 @@ from dpmc_core.facts import facts
 from dpmc_core.mechanisms import Gaussian
 from dpmc_core.privacy.account import OWN_PROOF, Account, account, best, best_published, tightest
 from dpmc_core.privacy.ledger import Ledger, Release
-from dpmc_core.wording import three
+from dpmc_core.wording import power, three
 
 __all__ = [
     "FACTOR_CAVEATS",
@@ -76,19 +76,19 @@ class Statement:
         """One short line for tables and metrics."""
         if not self.private:
             return "not private: no noise was added"
-        kind = "nominal" if self.nominal else "sound"
-        at = f" at δ = {self.delta:g}" if self.delta else ""
+        kind = "nominal" if self.nominal else "guaranteed"
+        at = f" at δ = {power(self.delta)}" if self.delta else ""
         if self.secret is False and not self.nominal:
             at += "; repeatable for teaching"
         if self.draws == 1:
-            return f"{kind} ε = {three(self.epsilon)} for one draw{at}"
+            return f"{kind} ε = {three(self.epsilon)} for one release{at}"
         if (
             not self.nominal
         ):  # noise is spread unevenly over the releases: only the total means something
-            return f"{kind} ε = {three(self.epsilon)} in all, over {self.draws:,} draws{at}"
+            return f"{kind} ε = {three(self.epsilon)} in total, over {self.draws:,} releases{at}"
         return (
-            f"{kind} ε = {three(self.epsilon_per_draw)} per draw, {three(self.epsilon)} over "
-            f"{self.draws:,} draws{at}"
+            f"{kind} ε = {three(self.epsilon_per_draw)} per release, {three(self.epsilon)} over "
+            f"{self.draws:,} releases{at}"
         )
 
     def as_dict(self) -> dict[str, Any]:
@@ -257,7 +257,7 @@ def _caveats(ledger: Ledger, delta: float, rating_width: float | None) -> tuple[
         return PUBLISHED_NMF_CAVEATS
     if all(r.source.startswith("Ran et al.") for r in ledger.releases):
         return (
-            f"Printed ε count one draw; this run made {ledger.draws:,}.",
+            f"Printed ε are of one release; this run made {ledger.draws:,}.",
             "The users' vectors are computed from their ratings without noise: changing one "
             "rating changes that user's vector, hence the terms of every item the user rated. "
             "No Δ is derived for that.",
@@ -268,15 +268,15 @@ def _caveats(ledger: Ledger, delta: float, rating_width: float | None) -> tuple[
     from_paper = [r for r in ledger.releases if r.source.startswith("huber-paper")]
     if not from_paper:
         return (
-            "The sensitivity is assumed, not derived: whoever gave it must show why nobody can "
+            "The sensitivity is assumed, not derived: its author must show why nobody can "
             "move the release more.",
         )
     width = "" if rating_width is None else f" Ratings here span {three(rating_width)}."
     return (
-        f"Printed ε in the papers count one draw; this run made {ledger.draws:,}.",
+        f"Printed ε in the papers are of one release; this run made {ledger.draws:,}.",
         f"The sensitivity is taken to be Δ = {three(from_paper[0].l1_sensitivity)}, as the "
         f"papers assume for all their data (about the width of the rating range).{width}",
-        "Each draw is counted as if one number moved by Δ; changing one rating moves many numbers.",
+        "Each draw is accounted for as if one coordinate changed by Δ; one rating affects many.",
         *NOMINAL_CAVEATS,
     )
 

@@ -13,7 +13,8 @@ from pages.parts.completion import texts as run_texts
 from pages.parts.completion.charts import Named
 from pages.parts.datasets import charts as dataset_charts
 from pages.parts.mechanisms import charts, texts
-from pages.parts.ui import densities
+from pages.parts.mechanisms.controls import Asked
+from pages.parts.ui import densities, labels
 from pages.parts.ui import figures as style
 from pages.parts.ui.figures import whole
 
@@ -82,16 +83,47 @@ def test_rmse_chart_has_every_run_and_every_baseline(results: list[Named]) -> No
         m.test_rmse for m in results[1].result.metrics
     ]
     written = [note["text"] for note in whole(fig)["layout"]["annotations"]]
-    for text in ("A", "B", "C", "global mean", "user mean", "item mean", "user + item"):
-        assert text in written
+    for text in (
+        *(named.label for named in results),
+        "global mean",
+        "user mean",
+        "item mean",
+        "user + item",
+    ):
+        assert labels.wrapped(text) in written
     clipped, _ = run_charts.rmse_curves(results, clip=True)
     assert clipped.data[1].y[-1] == results[0].result.final.test_rmse_clipped
 
 
+def test_few_steps_are_drawn_as_bars() -> None:
+    base = RunSpec.of(n_users=60, n_items=50, observed=0.4, rank=5, reg=0.5, iterations=2)
+    short = [Named("A", "ALS, no noise", run(base))]
+    for clip in (False, True):
+        fig, numbers = run_charts.main_figure(short, clip)
+        final = short[0].result.final
+        wanted = final.test_rmse_clipped if clip else final.test_rmse
+        assert fig.data[0].type == "bar"
+        assert list(fig.data[0].y) == numbers["rmse"].tolist() == [wanted]
+        found = whole(fig)["layout"]
+        written = {note["text"] for note in found["annotations"]}
+        assert written == {labels.wrapped(name) for name in short[0].result.baselines}
+        drawn = {shape["y0"] for shape in found["shapes"]}
+        assert drawn == set(short[0].result.baselines.values())
+
+
 def test_labels_never_overlap() -> None:
-    moved = style._apart([0.0, 1.0, 2.0, 50.0, 51.0], 15)
+    heights = [100.0, 101.0, 102.0, 150.0, 151.0]
+    moved = labels._apart(heights, [15.0] * 5, 300.0)
     assert np.diff(moved).min() >= 15 - 1e-9
-    assert sum(moved) == pytest.approx(sum([0.0, 1.0, 2.0, 50.0, 51.0]))
+    assert sum(moved) == pytest.approx(sum(heights))
+    # a name of two lines needs more room, and all stay within the figure
+    tall = [15.0, 30.0, 15.0, 15.0, 30.0]
+    for start in ([0.0, 1.0, 2.0, 50.0, 51.0], [280.0, 290.0, 295.0, 299.0, 300.0]):
+        moved = labels._apart(start, tall, 300.0)
+        needed = (np.array(tall[:-1]) + tall[1:]) / 2
+        assert (np.diff(moved) - needed).min() >= -1e-9
+        assert moved[0] >= tall[0] / 2 - 1e-9
+        assert moved[-1] <= 300 - tall[-1] / 2 + 1e-9
 
 
 def test_completed_matrices_and_top_ten(results: list[Named]) -> None:
@@ -101,7 +133,7 @@ def test_completed_matrices_and_top_ten(results: list[Named]) -> None:
     assert len(fig.data) == 4
     assert numbers.shape == (400, 6)
     truth = results[0].result.split.test.truth
-    assert numbers["the truth"].iloc[21] == truth.left[1] @ truth.right[1]
+    assert numbers["truth"].iloc[21] == truth.left[1] @ truth.right[1]
     table = run_charts.top_ten(results, 3)
     assert len(table) == 10
     train = results[0].result.split.train
@@ -125,31 +157,69 @@ def test_other_run_charts(results: list[Named]) -> None:
 
 
 def test_words_match_the_numbers(results: list[Named]) -> None:
-    said = run_texts.notice_runs(results)
-    assert any("nominal" in s and "4 draws" in s for s in said)
-    for named, sentence in zip(results, said, strict=False):
-        _, apart, half = named.result.against_baseline
-        assert ("beats every baseline" in sentence) == (apart < -half)
-        assert ("does not beat" in sentence) == (apart > half)
-    out = texts.notice_mechanisms(
+    said = run_texts.observations(results)
+    nominal = next(s for s in said if "nominal" in s and "for all 4 " in s)
+    assert "not a guarantee" in nominal
+    for named in results:
+        sentence = run_texts.beaten_sentence(named)
+        assert sentence in said
+        name, apart, half = named.result.against_baseline
+        assert f"the best baseline, {name}" in " ".join(sentence.split())
+        assert ("is better than" in sentence) == (apart < -half)
+        assert ("is worse than" in sentence) == (apart > half)
+        assert ("is not significantly different" in sentence) == (abs(apart) <= half)
+    out = texts.observations(
         [Huber.with_variance(2, alpha=1.5), Laplace.with_variance(2)], 1.0, 1e-5
     )
     assert any(
         "tends to 1.1, 2 and 1" in s and "costs 1.07 (Huber), 1.47 (Laplace)" in s for s in out
     )
-    out = texts.notice_mechanisms(
+    out = texts.observations(
         [Huber.with_epsilon(1, 1, alpha=1.5), Laplace.with_epsilon(1, 1)], 1.0, 1e-5
     )
     assert any("1.48" in s for s in out)
-    out = texts.notice_mechanisms([Laplace.with_variance(2), Gaussian.with_variance(2)], 1.0, 1e-5)
-    assert any("Laplace 69.7, Gaussian 63.8 times" in s for s in out)
+    pair = [Laplace.with_variance(2), Gaussian.with_variance(2)]
+    asked = Asked(
+        compare="variance",
+        alpha=1.5,
+        variance=2.0,
+        epsilon=1.0,
+        scales={},
+        sensitivity=1.0,
+        with_staircase=False,
+        delta=1e-5,
+        samples=100,
+        seed=0,
+        view="density",
+    )
+    said = texts.verdict(pair, asked)
+    assert said.startswith("At equal variance 2, Gaussian noise hides one release best: 63.8")
+    assert "(Laplace 69.7; chance 50)" in said
+
+
+def test_the_verdict_of_runs_follows_their_numbers(results: list[Named]) -> None:
+    quiet, noisy, other = results
+    for shown in ([quiet, noisy], [noisy], [other], [quiet]):
+        said = run_texts.verdict(shown)
+        best = shown[-1]
+        _, apart, half = best.result.against_baseline
+        assert ("better than the best baseline" in said) == (apart < -half)
+        assert ("worse than the best baseline" in said) == (apart > half)
+        assert best.result.spec.card.title in said
+    # without the same algorithm free of noise, the error itself is said
+    assert " % " in run_texts.verdict([quiet, noisy]) or "no noise" in run_texts.verdict(
+        [quiet, noisy]
+    )
+    assert "has an RMSE of" in run_texts.verdict([quiet, other])
+    # the noise on single ratings is nominal: no ε is promised
+    assert "ε =" not in run_texts.verdict([quiet, noisy])
 
 
 def test_noise_is_judged_by_paired_differences_and_only_like_with_like(
     results: list[Named],
 ) -> None:
     quiet, noisy, other = results
-    said = run_texts.notice_runs([quiet, noisy, other])
+    said = run_texts.observations([quiet, noisy, other])
     judged = [s for s in said if s.startswith("Noise (")]
     assert len(judged) == 1  # C differs in its algorithm too, so its difference is not called noise
     test = quiet.result.split.test
@@ -169,7 +239,7 @@ def test_a_dark_visit_leaves_the_figures_of_light_ones_alone() -> None:
     """Figures are shared between visitors; each has its own theme."""
     fig, _ = densities.densities(TRIO, "density")
     colours = ("#D5DDE4", "#2B3741", "#D5DDE4")
-    drawn = [style._ready(fig, colour).to_dict() for colour in colours]
+    drawn = [style._ready(fig, colour, 1.0).to_dict() for colour in colours]
     for colour, found in zip(colours, drawn, strict=True):
         names = found["layout"]["annotations"]
         assert len(names) >= len(TRIO)

@@ -15,12 +15,17 @@ from dpmc_core.experiments.store.records import failed, record_of
 from dpmc_core.experiments.store.store import RunStore
 from dpmc_core.experiments.sweeps import stored
 from dpmc_core.experiments.sweeps.spec import SweepSpec
+from pages.parts.frame import share
 from pages.parts.lessons import lessons
 from pages.parts.server import jobs, run_store
 from pages.parts.tradeoffs import charts as tradeoff_charts
 from pages.parts.tradeoffs.controls import BY, VIEWS
-from pages.parts.ui import share
-from tests.app.test_pages import fresh_visitor, open_page  # noqa: F401 - a fixture
+from tests.app.test_pages import (
+    example_note,
+    fresh_visitor,  # noqa: F401 - a fixture
+    open_page,
+    verdict_of,
+)
 
 SMALL = {"n_users": "60", "n_items": "40"}
 TINY = RunSpec.of(n_users=30, n_items=20, observed=0.5, rank=2, reg=0.5, iterations=2)
@@ -102,20 +107,20 @@ def test_a_sweep_runs_on_the_page_and_is_kept(own_store: Path) -> None:
     wait(app)
     assert job.state == "done", job.error
     assert not app.exception
-    assert "Stored example" not in texts(app)
+    assert not example_note(app)
     assert job.progress == (6, 6)
     with RunStore(own_store) as store:
         assert store.count() == 6
     # another visitor with the same link finds it in the store, without a run
     again = open_page("tradeoffs", **link)
-    assert "Stored example" not in texts(again)
+    assert not example_note(again)
     # more repetitions: what is there is shown, as a part
     more = open_page("tradeoffs", **{**link, "t_seeds": "3"})
     assert "6 of 9 runs are kept so far" in texts(more)
     # of many more a quarter says little: the example stands, and what is kept is said
     many = open_page("tradeoffs", **{**link, "t_seeds": "8"})
-    assert "Stored example" in texts(many)
-    assert "6 of their 24 runs are kept already" in texts(many)
+    assert "Example, not your settings" in example_note(many)
+    assert "6 of 24 runs are finished" in example_note(many)
     listed = open_page("runs")
     assert "6 runs" in texts(listed)
 
@@ -130,11 +135,17 @@ def test_lines_and_needed_people_follow_the_example() -> None:
 
 
 def test_presenter_shows_stored_results_only() -> None:
-    app = open_page("tradeoffs", present="true")
+    app = open_page("tradeoffs")
+    app.session_state["present"] = True
+    app.run()
+    assert not app.exception
     assert not app.error
     assert "Stored results of" in texts(app)
+    assert verdict_of(app).startswith("At ε = 5")
+    assert len(app.get("plotly_chart")) == 1
     assert not [b for b in app.button if "Run" in b.label]
     assert not app.sidebar.number_input
+    assert not app.sidebar.segmented_control
 
 
 @pytest.mark.parametrize(
@@ -146,8 +157,8 @@ def test_presenter_shows_stored_results_only() -> None:
         ),
         ({"t_total_epsilon_user": "<script>alert(1)</script>"}, "is not allowed"),
         ({"t_seeds": "99999999"}, "Repetitions of each point"),
-        ({"t_view": "__import__('os')"}, "View"),
-        ({"t_noises": "../../etc/passwd"}, "Noises"),
+        ({"t_view": "__import__('os')"}, "Figure = "),
+        ({"t_noises": "../../etc/passwd"}, "Mechanisms = "),
         ({"t_seed": "1e400"}, "t_seed = '1e400' is not allowed: it must be a finite number"),
         ({"t_seeds": "2000"}, "at most 2,000 are made from this page"),
         ({"t_total_epsilon_user": "1,2,3,4,5,6,7,8,9"}, "1 to 8 numbers with commas between"),
@@ -362,7 +373,7 @@ def test_every_step_opens_its_page_with_its_settings(name: str) -> None:
         )
         assert not app.error, (name, k)
         assert "From the address" not in texts(app), (name, k)
-        (question,) = [r for r in app.radio if r.label == step.question]
+        (question,) = [r for r in app.radio if r.label == f"**{step.question}**"]
         question.set_value(step.options[step.right]).run()
         assert step.feedback[step.right] in texts(app)
         assert not app.exception
@@ -385,12 +396,12 @@ def test_a_lesson_is_begun_and_left() -> None:
 def test_an_answer_is_kept_when_the_step_is_shown_again() -> None:
     step = lessons.lessons()["epsilon"].steps[0]
     app = open_page(step.page, lesson="epsilon", step="1")
-    (question,) = [r for r in app.radio if r.label == step.question]
+    (question,) = [r for r in app.radio if r.label == f"**{step.question}**"]
     question.set_value(step.options[0]).run()
     for k in ("2", "1"):
         app.query_params["step"] = k
         app.run()
-    (again,) = [r for r in app.radio if r.label == step.question]
+    (again,) = [r for r in app.radio if r.label == f"**{step.question}**"]
     assert again.value == step.options[0]
 
 

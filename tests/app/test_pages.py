@@ -3,8 +3,10 @@
 It draws, its controls work, bad links are named, runs and failures behave.
 """
 
+import re
 import threading
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
@@ -32,10 +34,12 @@ def fresh_visitor(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def open_page(name: str, **params: str) -> AppTest:
+    """Open a page with all of its sections open, unless ``params`` say otherwise."""
     app = AppTest.from_file(str(ROOT / "pages" / "main.py"), default_timeout=60)
     if name != "home":
         app.run()
         app.switch_page(f"{name}.py")
+    app.session_state["open_all"] = True
     for key, value in params.items():
         app.query_params[key] = value
     app.run()
@@ -48,10 +52,37 @@ def by_label(elements, label: str):
     return found
 
 
+def blocks(block: Block) -> Iterator[Block]:
+    """All containers inside ``block``, in the page's order."""
+    for inside in block.children.values():
+        if isinstance(inside, Block):
+            yield inside
+            yield from blocks(inside)
+
+
+def verdict_of(app: AppTest) -> str:
+    """The one sentence below the page's title; "" where nothing could be said."""
+    (place,) = [b for b in blocks(app.main) if str(getattr(b.proto, "id", "")).endswith("-verdict")]
+    said = [m.value for m in place.markdown]
+    assert len(said) <= 1, said
+    return str(said[0]) if said else ""
+
+
+def example_note(app: AppTest) -> str:
+    """What the page says of the example that it shows; "" where it shows none."""
+    notes = [
+        e.value for e in [*app.caption, *app.info] if re.search(r"\*\*(Stored e|E)xample", e.value)
+    ]
+    assert verdict_of(app).startswith("Example: ") == bool(notes)
+    return " ".join(notes)
+
+
 @pytest.mark.parametrize("name", glossary.PAGES)
 def test_page_draws_something_with_alt_texts(name: str) -> None:
     app = open_page(name)
-    assert app.title
+    (title,) = app.title
+    assert title.value == glossary.PAGES[name].question
+    assert verdict_of(app).removeprefix("Example: ").endswith((".", "?"))
     assert not app.error
     charts = app.get("plotly_chart")
     assert charts
@@ -60,11 +91,11 @@ def test_page_draws_something_with_alt_texts(name: str) -> None:
 
 def test_home_follows_epsilon() -> None:
     app = open_page("home")
-    assert any("at most about 73 in 100" in s.value for s in app.subheader)
+    assert "at most 73 times in 100" in verdict_of(app)
     app.select_slider(key="home_epsilon").set_value(0.1).run()
-    assert any("at most about 52 in 100" in s.value for s in app.subheader)
+    assert "at most 52 times in 100" in verdict_of(app)
     seed = app.number_input(key="home_seed").value
-    app.button[0].click().run()
+    by_label(app.button, "Draw again").click().run()
     assert app.number_input(key="home_seed").value == seed + 1
     assert not app.exception
 
@@ -116,6 +147,24 @@ def test_a_link_may_say_names_or_titles_and_many_at_once() -> None:
     assert app.selectbox(key="a_algorithm").value == "irls"
     assert app.selectbox(key="b_noise").value == "laplace"
     assert app.number_input(key="c_epsilon").value == 5.0
+
+
+@pytest.mark.parametrize(
+    ("page", "key", "title", "name"),
+    [
+        ("datasets", "d_view", "Known sets", "known"),
+        ("mechanisms", "m_view", "Log-densities", "log-density"),
+        ("factorization", "f_question", "What do spoiled images do?", "outliers"),
+        # the old title of a slide on Tradeoffs, and a question that is still called this
+        ("factorization", "f_question", "What does privacy cost?", "epsilon"),
+        ("completion", "question", "What does privacy cost?", "epsilon"),
+    ],
+)
+def test_links_with_old_titles_work(page: str, key: str, title: str, name: str) -> None:
+    more = {"protect": "user"} if page == "completion" else {}
+    app = open_page(page, **{key: title}, **more)
+    assert not [w.value for w in app.warning if "From the address" in w.value]
+    assert app.session_state[key] == name
 
 
 @pytest.mark.parametrize(
@@ -202,7 +251,8 @@ def test_noise_far_outside_the_usual_runs_and_is_counted() -> None:
     finish(app)
     assert not app.exception
     assert not app.error
-    assert any("over 40 draws" in m.value for m in app.markdown)
+    assert any("for all 40 (as published; not a guarantee)" in m.value for m in app.markdown)
+    assert any("over 40 releases" in m.value for m in app.markdown)
 
 
 def test_good_links_set_the_controls() -> None:
@@ -225,16 +275,31 @@ def finish(app: AppTest, seconds: float = 60) -> AppTest:
 
 def test_run_shows_results_and_keeps_them_while_settings_change() -> None:
     app = open_page("completion")
-    assert any("Example" in c.value for c in app.caption)
+    assert example_note(app)
     app.number_input(key="iterations").set_value(4).run()
     app.button(key="go").click().run()
     finish(app)
-    assert not any("Example" in c.value for c in app.caption)
+    assert not example_note(app)
     assert len(app.metric) == 2
     before = [m.value for m in app.metric]
     app.number_input(key="rank").set_value(3).run()
     assert any("settings have changed" in i.value for i in app.info)
     assert [m.value for m in app.metric] == before
+
+
+def test_an_example_is_never_taken_for_the_visitors_own() -> None:
+    app = open_page("completion")
+    assert "not your settings" not in example_note(app)
+    for page, key, value in (
+        ("completion", "iterations", "4"),
+        ("factorization", "f_k", "5"),
+        ("tradeoffs", "t_seeds", "9"),
+    ):
+        assert "not your settings" in example_note(open_page(page, **{key: value}))
+        # what is open is no setting of a run
+        app = open_page(page, **{"show-method": "true", "open_all": "true"})
+        assert example_note(app)
+        assert "not your settings" not in example_note(app)
 
 
 def test_cancelled_before_the_first_iteration_is_not_an_empty_page() -> None:
@@ -244,7 +309,7 @@ def test_cancelled_before_the_first_iteration_is_not_an_empty_page() -> None:
     )
     app.run()
     assert any("Cancelled after" in i.value for i in app.info)
-    assert any("Example" in c.value for c in app.caption)
+    assert example_note(app)
     assert app.get("plotly_chart")
 
 
@@ -298,14 +363,14 @@ def test_missing_dataset_disables_run_and_says_where_to_get_it(
 def test_users_are_protected() -> None:
     """The mode has an example of its own; a run states a total ε for one user."""
     app = open_page("completion", protect="user")
-    assert any("4,000 synthetic users" in c.value for c in app.caption)
-    assert any("sound ε" in m.value for m in app.markdown)
+    assert "4,000 synthetic users" in example_note(app)
+    assert any("guaranteed ε" in m.value for m in app.markdown)
     assert app.selectbox(key="dataset").value == "skewed"
     app.number_input(key="rank").set_value(3).run()
     app.button(key="go").click().run()
     finish(app)
     assert not app.error
-    assert sum("sound ε = 5 in all" in m.value for m in app.markdown) == 2
+    assert sum("guaranteed ε = 5 in total" in m.value for m in app.markdown) == 2
     said = "for one user; no guarantee for real data, as the noise is repeatable"
     assert any(said in m.value for m in app.markdown)
     app.selectbox(key="b_user_algorithm").set_value("svt").run()

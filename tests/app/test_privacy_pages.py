@@ -24,7 +24,12 @@ from pages.parts.budget import ledger_files, stories
 from pages.parts.server import jobs
 
 from ..privacy.helpers import ledger, release
-from .test_pages import fresh_visitor, open_page  # noqa: F401  (the fixture is used by name)
+from .test_pages import (
+    example_note,
+    fresh_visitor,  # noqa: F401  (the fixture is used by name)
+    open_page,
+    verdict_of,
+)
 
 
 def texts_of(app: AppTest) -> str:
@@ -49,11 +54,11 @@ def test_budget_counts_the_papers_run_by_every_method() -> None:
         )
     ]
     assert shown == [f"{round(s.epsilon, -1):,.0f}" for s in said]
-    table = app.dataframe[0].value
-    assert list(table["counted by"]) == [a.title for a in said[0].accounts]
+    (table,) = [d.value for d in app.dataframe if "accounting" in d.value.columns]
+    assert list(table["accounting"]) == [a.title for a in said[0].accounts]
     assert table["Gaussian"][0] == "–"
     assert sum("◀" in cell for cell in table["Huber"]) == 1
-    assert "Added up, 1,000 releases" in texts_of(app)
+    assert "The ε of 1,000 releases with Huber noise sum to" in texts_of(app)
     assert not app.exception
 
 
@@ -178,11 +183,9 @@ def test_budget_charts_hold_what_was_computed() -> None:
     _, numbers = budget_charts.composition(
         noises, curves, counts, [n.epsilon(1.0) for n in noises], 10, 1e-5
     )
-    assert tuple(numbers["Gaussian ε at δ = 1e-05"]) == curves[2]
-    assert list(numbers["Laplace ε added up (δ = 0)"]) == [
-        c * noises[1].epsilon(1.0) for c in counts
-    ]
-    assert not any("Gaussian ε added" in name for name in numbers)
+    assert tuple(numbers["Gaussian ε at δ = 10⁻⁵"]) == curves[2]
+    assert list(numbers["Laplace sum of ε (δ = 0)"]) == [c * noises[1].epsilon(1.0) for c in counts]
+    assert not any("Gaussian sum of ε" in name for name in numbers)
     assert curves[1][2] == pytest.approx(state(ledger(noises[1], 100)).epsilon, rel=2e-3)
     _, prices = budget_charts.price_curve(1.5, 0.1)
     assert prices["price, small shifts"].iloc[0] == pytest.approx(2, abs=0.01)
@@ -254,11 +257,13 @@ def attack(app: AppTest) -> AppTest:
 
 def test_an_example_stands_before_any_attack_and_an_attack_replaces_it() -> None:
     app = open_page("audit", x_runs="10,000", x_case="half-noise")
-    assert any("Example" in c.value for c in app.caption)
+    assert example_note(app)
     attack(app)
-    assert not any("Example" in c.value for c in app.caption)
+    assert not example_note(app)
     (error,) = app.error
-    assert "is wrong" in error.value
+    assert "is **wrong**" in error.value
+    assert re.match(r"Claimed: ε = 1. The attack proves ε ≥ [\d.]+ with", verdict_of(app))
+    assert "The claimed ε = 1 is wrong." in texts_of(app)
     assert app.query_params["audit"] in ("1", ["1"])
     app.selectbox(key="x_case").set_value("as-claimed").run()
     assert any("settings have changed" in i.value for i in app.info)
@@ -266,7 +271,7 @@ def test_an_example_stands_before_any_attack_and_an_attack_replaces_it() -> None
     assert app.error  # the result stands until another attack
     attack(app)
     assert not app.error
-    assert any("does not contradict" in i.value for i in app.info)
+    assert "does not contradict" in texts_of(app)
 
 
 def test_als_is_attacked_on_tables_that_can_be_seen() -> None:
@@ -274,14 +279,16 @@ def test_als_is_attacked_on_tables_that_can_be_seen() -> None:
     assert (
         len(app.get("plotly_chart")) == 2
     )  # the tables and the game's matrix: an algorithm waits for the button
-    assert any("Press *Attack*" in i.value for i in app.info)
+    assert verdict_of(app).startswith("Not attacked yet: *Attack* runs it on both datasets")
     attack(app)
-    assert "nominal ε" in app.error[0].value
+    assert "is **wrong**" in app.error[0].value
+    assert re.search(r"The nominal ε = .* is wrong", texts_of(app))
     assert len(app.get("plotly_chart")) == 3
     assert "replace-one" in texts_of(app)
     app.selectbox(key="x_neighbours").set_value("user").run()
     attack(app)
-    assert "nothing at all is promised about a whole user" in app.error[0].value
+    assert "is **wrong**" in app.error[0].value
+    assert "nothing at all is promised about a whole user" in texts_of(app)
 
 
 def test_what_was_measured_is_held_against_the_whole_claim() -> None:
@@ -409,7 +416,7 @@ def test_an_audit_and_a_run_do_not_disturb_each_other() -> None:
         time.sleep(0.05)
     assert jobs.current("audit") is kept
     app.switch_page("audit.py").run()
-    assert not any("Example" in c.value for c in app.caption)
+    assert not example_note(app)
 
 
 def test_an_early_stop_is_said() -> None:

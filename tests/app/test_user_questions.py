@@ -17,7 +17,8 @@ from pages.parts.completion.study_view import stored
 from pages.parts.completion.user_controls import QUESTIONS
 from pages.parts.server import jobs
 from pages.parts.ui.figures import whole
-from tests.app.test_pages import fresh_visitor, open_page
+from pages.parts.ui.labels import wrapped
+from tests.app.test_pages import example_note, fresh_visitor, open_page, verdict_of
 
 __all__ = ["fresh_visitor"]  # each test is a visitor of its own
 SMALL = {"n_users": "300", "n_items": "60", "n_ratings": "4000", "rank": "3"}
@@ -44,8 +45,9 @@ def test_every_question_has_an_answer_before_anything_is_run(question: str) -> N
     shown = [*app.get("plotly_chart"), *app.dataframe]
     assert shown
     assert all(chart.proto.alt for chart in app.get("plotly_chart"))
-    assert any("What to notice" in m.value for m in app.markdown)
-    assert any("xample" in c.value or question == "skew" for c in app.caption)
+    assert verdict_of(app)
+    assert any(m.value.startswith("- ") for m in app.markdown)  # observations
+    assert bool(example_note(app)) == (question != "skew")
 
 
 @pytest.mark.parametrize("question", ["recommend", "lists"])
@@ -54,12 +56,16 @@ def test_runs_of_one_question(question: str) -> None:
     app.button(key="go").click().run()
     finish(app, question)
     assert not app.error
-    assert not any("Example" in c.value for c in app.caption)
-    assert any("sound ε" in m.value for m in app.markdown)
+    assert not example_note(app)
+    assert any("guaranteed ε" in m.value for m in app.markdown)
     if question == "lists":
-        names = list(app.dataframe[-1].value.columns)
-        assert names[1:] == ["without privacy", "ε = 10", "ε = 1"]
-        assert sum(m.value.count("are also in the list without privacy") for m in app.markdown) == 2
+        table = app.dataframe[-1].value
+        assert list(table.columns)[1:] == ["non-private", "ε = 10", "ε = 2", "ε = 0.5"]
+        shared = [int(table[name].str.startswith("●").sum()) for name in table.columns[2:]]
+        said = ", ".join(
+            f"{n} at {name}" for n, name in zip(shared, table.columns[2:], strict=True)
+        )
+        assert f"items, {said} stay the same" in verdict_of(app)
     else:
         assert (
             sum(
@@ -75,13 +81,14 @@ def test_runs_of_one_question(question: str) -> None:
 
 def test_a_study_is_run_and_another_question_does_not_show_it() -> None:
     app = ask("projection", seeds="1", **SMALL)
-    assert any("Stored example" in c.value for c in app.caption)
+    assert example_note(app)
     app.button(key="go").click().run()
     finish(app, "study-projection")
+    assert not example_note(app)
     assert any("15 runs in" in c.value for c in app.caption)
     assert app.query_params["run"] in ("1", ["1"])
     app.selectbox(key="question").set_value("rank").run()
-    assert any("Stored example" in c.value for c in app.caption)
+    assert example_note(app)
     assert "run" not in app.query_params  # who gets this link sees what is on the page
     app.selectbox(key="question").set_value("projection").run()
     assert any("15 runs in" in c.value for c in app.caption)
@@ -91,7 +98,7 @@ def test_a_bad_study_says_so_and_keeps_the_example() -> None:
     app = ask("items", rank="100", n_users="50", n_items="40", n_ratings="500")
     assert any("for any point of the study to exist" in e.value for e in app.error)
     assert app.button(key="go").disabled
-    assert any("Stored example" in c.value for c in app.caption)
+    assert "not your settings" in example_note(app)
     app = ask("skew", n_ratings="9000000")
     assert any(
         "at most half of the 4000 × 300 cells" in e.value.replace("\\", "") for e in app.error
@@ -100,9 +107,9 @@ def test_a_bad_study_says_so_and_keeps_the_example() -> None:
 
 def test_the_house_says_which_model_it_would_take() -> None:
     app = ask("compare")
-    assert any("Recommended method: One-shot moments" in c.value for c in app.caption)
+    assert any("Recommended method: One-shot moments" in m.value for m in app.markdown)
     app = ask("recommend", total_epsilon="0.1", n_users="50", n_items="40", n_ratings="500")
-    assert any("Recommended method: Most liked" in c.value for c in app.caption)
+    assert any("Recommended method: Most liked" in m.value for m in app.markdown)
 
 
 def made_up(
@@ -134,11 +141,11 @@ def test_words_of_a_study_follow_its_numbers() -> None:
         )
     )
     assert [s.split("**")[2].split(" the best baseline")[0].strip() for s in said] == [
-        "beats", "loses to", "beats", "is nowhere clearly better than",
+        "is better than", "is worse than", "is better than", "is nowhere better than",
     ]  # fmt: skip
     assert said[0].endswith("throughout.")
-    assert said[2].endswith("at ε = 5, loses at 1; elsewhere not significantly different.")
-    assert said[3].endswith("it loses at ε = 5.")
+    assert said[2].endswith("at ε = 5, worse at 1; elsewhere not significantly different.")
+    assert said[3].endswith("it is worse at ε = 5.")
     # one seed: no victory, no defeat, and no slogan
     for kind in STUDIES["completion"]:
         (only,) = study_charts.study_sentences(
@@ -156,7 +163,8 @@ def test_a_study_is_drawn_with_every_line_named(kind: str) -> None:
         )
     figure, numbers = study_charts.study_curves(result)
     assert set(numbers["line"]) == set(study_charts.series_of(result))
-    assert set(numbers["line"]) <= {note["text"] for note in whole(figure)["layout"]["annotations"]}
+    written = {note["text"] for note in whole(figure)["layout"]["annotations"]}
+    assert {wrapped(name) for name in numbers["line"]} <= written
 
 
 def test_results_of_another_kind_of_protection_are_not_shown() -> None:
@@ -164,7 +172,7 @@ def test_results_of_another_kind_of_protection_are_not_shown() -> None:
     app.button(key="go").click().run()
     finish(app, "run")
     app.selectbox(key="protect").set_value("user").run()
-    assert any("**Example**" in c.value for c in app.caption)
+    assert example_note(app)
     assert not any("A · ALS" in m.value for m in app.markdown)
 
 

@@ -6,28 +6,23 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
+from urllib.parse import urlencode
 
 import axe_playwright_python
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
 from benchmarks.server.visitor import running_app
+from pages.parts.ui import glossary
 
 pytestmark = pytest.mark.browser
 
 PAGES = {
-    "/": "How much noise hides one person?",
-    "/mechanisms": "Which noise, and how much?",
-    "/budget": "What does a whole run spend?",
-    "/completion": "What does noise cost a recommender?",
-    "/factorization": "Can faces and topics be learned in private?",
-    "/tradeoffs": "What does privacy cost, and which noise costs least?",
-    "/papers": "Do the papers' numbers come back?",
-    "/runs": "What has been run, and what came out?",
-    "/lessons": "Where do I begin?",
-    "/audit": "Can an attacker tell whether Alice is in?",
-    "/datasets?d_view=own": "What data is here, and what may it be used for?",
-    "/datasets": "What data is here, and what may it be used for?",
+    path: glossary.PAGES[name].question
+    for name, path in (
+        *((name, "/" if name == "home" else f"/{name}") for name in glossary.PAGES),
+        ("datasets", "/datasets?d_view=own"),
+    )
 }
 LOOKS: tuple[tuple[Literal["light", "dark"], int, int], ...] = (
     ("light", 1920, 1080),
@@ -66,6 +61,26 @@ def ran(page: Page, act: Callable[[], None]) -> None:
     )
     act()
     page.wait_for_function("() => window.ran")
+    ready(page)
+
+
+def address(of: str, **settings: str) -> str:
+    """The address ``of`` a page with ``settings`` besides those that it has."""
+    return f"{of}{'&' if '?' in of else '?'}{urlencode(settings)}"
+
+
+def unfold(page: Page, title: str) -> None:
+    """Open the fold called ``title``, as a person does, and wait for what it shows."""
+    fold = page.locator("summary").filter(has_text=title)
+    ran(page, fold.click)
+
+
+def finished(page: Page) -> None:
+    """Wait until what was asked for has been computed and the verdict is about it, not about the
+    example.
+    """
+    verdict = page.locator(".st-key-verdict")
+    expect(verdict).to_have_text(re.compile(r"^(?!\s*Example)\s*\S"), timeout=90_000)
     ready(page)
 
 
@@ -129,8 +144,11 @@ def grave(page: Page, *rules: str) -> list[str]:
 
 
 @pytest.mark.parametrize("half", [0, 1])
-def test_every_page_opens_without_error(browser: Browser, app_url: str, half: int) -> None:
-    """Light and dark, desktop, phone and projector.
+@pytest.mark.parametrize("all_open", [False, True], ids=["folded", "open"])
+def test_every_page_opens_without_error(
+    browser: Browser, app_url: str, half: int, all_open: bool
+) -> None:
+    """Light and dark, desktop, phone and projector; as it is met, and with all sections open.
 
     One visit of each page, whose window then changes. axe-core looks at each, and nothing moves for
     whoever asked for less motion.
@@ -152,7 +170,7 @@ def test_every_page_opens_without_error(browser: Browser, app_url: str, half: in
         lambda said: problems.append(said.text) if "Security Policy" in said.text else None,
     )
     for path, title in list(PAGES.items())[half::2]:
-        page.goto(app_url + path)
+        page.goto(address(app_url + path, open_all="true") if all_open else app_url + path)
         expect(page.get_by_role("heading", name=title)).to_be_visible(timeout=30_000)
         ready(page)
         page.evaluate(AXE.read_text(encoding="utf-8"))
@@ -196,14 +214,16 @@ def test_run_als_with_huber_noise_then_reload_the_copied_link(
         if real
         else "?rank=6&iterations=8&seed=3"
     )
-    page.goto(f"{app_url}/completion{query}")
+    page.goto(f"{app_url}/completion{query}&show-accounts=true")
     ready(page)
     page.get_by_role("button", name="Run").click()
     expect(page.get_by_text("Example", exact=True)).to_have_count(0)
     ready(page)
     expect(page.locator(METRIC)).to_have_count(2, timeout=90_000)  # the run has ended
     expect(page.get_by_text("B · ALS + Huber, variance 2").first).to_be_visible()
-    expect(page.get_by_text("nominal ε = 5.38 per draw, 42.8 over 8 draws").first).to_be_visible()
+    expect(
+        page.get_by_text("nominal ε = 5.38 per release, 42.8 over 8 releases").first
+    ).to_be_visible()
     shown = page.locator(METRIC).all_inner_texts()
     assert shown[0] != shown[1]
     link = page.url
@@ -216,9 +236,9 @@ def test_run_als_with_huber_noise_then_reload_the_copied_link(
         assert re.search("dataset=(ml-100k|MovieLens)", link)
     again = desktop.new_page()
     again.goto(link)
-    expect(again.get_by_text("nominal ε = 5.38 per draw, 42.8 over 8 draws").first).to_be_visible(
-        timeout=90_000
-    )
+    expect(
+        again.get_by_text("nominal ε = 5.38 per release, 42.8 over 8 releases").first
+    ).to_be_visible(timeout=90_000)
     expect(again.locator(METRIC)).to_have_text(
         shown, timeout=90_000
     )  # it may still be running: the count is known before the end
@@ -227,7 +247,7 @@ def test_run_als_with_huber_noise_then_reload_the_copied_link(
 
 def test_cancel_keeps_what_was_computed_and_the_app_lives_on(page: Page, app_url: str) -> None:
     slow = "dataset=skewed&n_users=2500&n_items=1500&n_ratings=300000&rank=64&iterations=500"
-    page.goto(f"{app_url}/completion?{slow}")
+    page.goto(f"{app_url}/completion?{slow}&show-accounts=true")
     ready(page)
     page.get_by_role("button", name="Run").click()
     expect(page.get_by_text(re.compile(r"iteration [1-9]\d* of 1,000"))).to_be_visible(
@@ -269,21 +289,22 @@ def test_bad_values_in_a_link_are_named(page: Page, app_url: str) -> None:
 def test_settings_survive_in_the_address(page: Page, app_url: str) -> None:
     page.goto(f"{app_url}/mechanisms?m_alpha=0.72&m_by=epsilon")
     ready(page)
+    unfold(page, "More observations")
     expect(page.get_by_text("At equal pure ε Huber's variance").first).to_be_visible()
-    page.get_by_text("Log-densities").click()
-    expect(page).to_have_url(re.compile("m_view=Log-densities"))
+    page.get_by_text("Log densities").click()
+    expect(page).to_have_url(re.compile(r"m_view=Log(\+|%20)densities"))
     assert "m_alpha=0.72" in page.url
     page.reload()
     expect(page.get_by_text("At equal pure ε Huber's variance").first).to_be_visible()
 
 
 def test_keyboard_reaches_the_run_button(page: Page, app_url: str) -> None:
-    page.goto(f"{app_url}/completion?iterations=3")
+    page.goto(f"{app_url}/completion?iterations=3&show-accounts=true")
     ready(page)
     button = page.get_by_role("button", name="Run")
     button.focus()
     page.keyboard.press("Enter")
-    expect(page.get_by_text("over 3 draws").first).to_be_visible()
+    expect(page.get_by_text("over 3 releases").first).to_be_visible()
 
 
 def test_fetching_without_a_network_ends_in_a_sentence(page: Page, app_url: str) -> None:
@@ -315,7 +336,7 @@ def test_attack_als_watch_it_and_share_the_link(
     attack.click()
     # two thousand fits: a busy machine may take a minute, which says nothing about the verdict
     expect(
-        page.get_by_text(re.compile(r"The nominal ε = 2 \(all draws\) is wrong there"))
+        page.get_by_text(re.compile(r"The nominal ε = 2 \(all releases\) is wrong there"))
     ).to_be_visible(timeout=90_000)
     ready(page)
     verdict = page.get_by_text(re.compile("The attack proves ε ≥")).first.inner_text()
@@ -328,7 +349,7 @@ def test_attack_als_watch_it_and_share_the_link(
 
 
 def test_back_to_a_short_link_keeps_the_page_alive(page: Page, app_url: str) -> None:
-    page.goto(f"{app_url}/completion?protect=user")
+    page.goto(f"{app_url}/completion?protect=user&show-introduction=true")
     ready(page)
     opened(page, "Question")
     page.get_by_role("option", name="Do more people help?").click()
@@ -337,7 +358,9 @@ def test_back_to_a_short_link_keeps_the_page_alive(page: Page, app_url: str) -> 
     ).to_be_visible()
     ready(page)
     page.go_back()
-    expect(page.get_by_text("Users are protected")).to_be_visible()
+    expect(
+        page.get_by_text("Neighbouring datasets differ in all ratings of one user")
+    ).to_be_visible()
     ready(page)
     expect(page.get_by_text("This app has encountered an error")).to_have_count(0)
     expect(page.get_by_role("combobox", name="Question")).to_be_visible()
@@ -346,6 +369,9 @@ def test_back_to_a_short_link_keeps_the_page_alive(page: Page, app_url: str) -> 
 def test_the_game_is_played_with_the_keyboard(page: Page, app_url: str) -> None:
     page.goto(f"{app_url}/audit")
     ready(page)
+    fold = page.locator("summary").filter(has_text="Play: is Alice in the data?")
+    fold.focus()
+    page.keyboard.press("Enter")
     for k in range(1, 4):
         button = page.get_by_role("button", name="She is in")
         button.focus()
@@ -366,8 +392,10 @@ def test_budget_reads_a_ledger_file_and_refuses_a_bad_one(
     bad.write_text(
         json.dumps({"version": 1, "releases": [{**entry, "mechanism": {"name": "cauchy"}}]})
     )
-    page.goto(f"{app_url}/budget")
+    page.goto(f"{app_url}/budget?show-statements=true")
     ready(page)
+    expect(page.locator(METRIC)).to_have_count(3)
+    unfold(page, "A ledger file of yours")
     upload = page.locator('input[type="file"]')
     upload.set_input_files(str(bad))
     expect(
@@ -385,27 +413,31 @@ def test_a_lesson_leads_through_pages_and_back(page: Page, app_url: str) -> None
     expect(page.get_by_text("Step 2 of 6")).to_be_visible(timeout=30_000)
     expect(page).to_have_url(re.compile(r"home_epsilon=0\.1"))  # the same page, its control moved
     page.get_by_role("button", name="Back").click()
-    expect(page.get_by_text("at most about 73 in 100").first).to_be_visible(timeout=30_000)
+    expect(page.get_by_text("right at most 73 times in 100").first).to_be_visible(timeout=30_000)
     page.get_by_text("about 73", exact=True).click()
     expect(
         page.get_by_text("no attacker who begins with even odds can do better").first
     ).to_be_visible()
     page.goto(f"{app_url}/?lesson=epsilon&step=3")  # a step's own link
     page.get_by_role("button", name="Next").click()
-    expect(page.get_by_role("heading", name=PAGES["/mechanisms"])).to_be_visible(timeout=30_000)
+    # the title makes room for the step; the tab and the verdict say which page it is
+    expect(page).to_have_title("Mechanisms · DPMC Lab", timeout=30_000)
+    expect(page.get_by_text("At equal ε = 1, the best attacker is right")).to_be_visible()
+    expect(page.get_by_text("Step 4 of 6")).to_be_visible()
     expect(page).to_have_url(re.compile("lesson=epsilon&step=4"))
 
 
 def test_a_page_is_shared_and_embedded(page: Page, app_url: str) -> None:
     page.goto(f"{app_url}/mechanisms?m_alpha=2.5")
     ready(page)
-    page.get_by_role("button", name="Share this page").click()
+    page.get_by_role("button", name="Share", exact=True).click()
     expect(page.get_by_text(f"{app_url}/mechanisms?m_alpha=2.5", exact=True).first).to_be_visible()
     expect(page.get_by_text("embed=true").first).to_be_visible()
     page.goto(f"{app_url}/mechanisms?m_alpha=2.5&embed=true")
     expect(page.get_by_role("heading", name=PAGES["/mechanisms"])).to_be_visible(timeout=30_000)
     ready(page)
-    assert page.get_by_role("button", name="Share this page").count() == 0
+    assert page.get_by_role("button", name="Share").count() == 0
+    assert page.get_by_text("Presenter mode").count() == 0
     assert page.get_by_role("link", name="Budget").count() == 0  # no way out of the frame
     assert page.locator('[data-testid="stException"]').count() == 0
 
@@ -430,13 +462,12 @@ def test_figures_are_saved_by_the_browser(page: Page, app_url: str) -> None:
 def test_presenter_mode_has_no_sidebar(page: Page, app_url: str) -> None:
     page.goto(f"{app_url}/tradeoffs?present=true")
     ready(page)
-    expect(page.get_by_role("heading", name="What does privacy cost?")).to_be_visible(
-        timeout=30_000
-    )
+    expect(page.get_by_role("heading", name=PAGES["/tradeoffs"])).to_be_visible(timeout=30_000)
     expect(page.locator('[data-testid="stSidebar"]')).to_be_hidden()
-    page.get_by_text("How many people does it take?").first.click()
-    ready(page)
-    expect(page.get_by_text("How many people are needed?")).to_be_visible(timeout=30_000)
+    page.get_by_role("radio", name="How many people?", exact=True).click()
+    expect(page.get_by_text(re.compile("^With [0-9,]+ people, "))).to_be_visible(timeout=30_000)
+    expect(page).to_have_url(re.compile(r"t_slide=How(\+|%20)many(\+|%20)people"))
+    expect(page.locator('[data-testid="stSidebar"]')).to_be_hidden()
 
 
 def test_the_first_visitor_of_a_server_who_follows_a_deep_link_sees_the_whole_frame(
@@ -450,7 +481,7 @@ def test_the_first_visitor_of_a_server_who_follows_a_deep_link_sees_the_whole_fr
         expect(page.get_by_role("heading", name="Which noise, and how much?")).to_be_visible()
         links = page.get_by_test_id("stSidebarNav").get_by_role("link")
         expect(links).to_have_count(11)
-        expect(page.get_by_text("Share this page")).to_be_visible()
+        expect(page.get_by_role("button", name="Share", exact=True)).to_be_visible()
         expect(page.get_by_text("ε of every noise").first).to_be_visible()
         assert "m_epsilon=2" in page.url
         context.close()

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
-from tests.browser.test_app import METRIC, opened, ready
+from tests.browser.test_app import METRIC, PAGES, address, finished, opened, ready, unfold
 from tests.own.files import long_csv
 
 pytestmark = pytest.mark.browser
@@ -65,6 +65,8 @@ def test_ratings_are_uploaded_corrected_used_and_seen_by_nobody_else(
     expect(
         page.get_by_text("book 0").or_(page.get_by_text("Export", exact=True)).first
     ).to_be_visible(timeout=60_000)
+    finished(page)
+    unfold(page, "What each run protects, and its error in full")
     expect(page.locator(METRIC)).to_have_count(2, timeout=60_000)
     link = page.url
     assert "Your+ratings" in link
@@ -110,6 +112,8 @@ def test_a_strangers_words_are_shown_as_they_are(page: Page, app_url: str, tmp_p
     page.get_by_role("option", name="Your ratings").click()
     ready(page)
     page.locator(".st-key-go button").click()
+    finished(page)
+    unfold(page, "One user's top ten")
     captions = page.locator('[data-testid="stCaptionContainer"]')
     said = captions.filter(has_text=re.compile(r"\. rated \d"))  # not of the example
     expect(said).to_be_visible(timeout=60_000)
@@ -167,11 +171,12 @@ def missed(page: Page) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize(
-    "path", ["/mechanisms", "/completion?protect=user", "/datasets?d_view=own", "/tradeoffs"]
-)
-def test_every_control_is_reached_by_the_keyboard(page: Page, app_url: str, path: str) -> None:
-    page.goto(app_url + path)
+@pytest.mark.parametrize("all_open", [False, True], ids=["folded", "open"])
+@pytest.mark.parametrize("path", [*PAGES, "/completion?protect=user"])
+def test_every_control_is_reached_by_the_keyboard(
+    page: Page, app_url: str, path: str, all_open: bool
+) -> None:
+    page.goto(address(app_url + path, open_all="true") if all_open else app_url + path)
     ready(page)
     page.evaluate(
         """() => {
@@ -216,20 +221,20 @@ def test_each_page_does_its_main_job_on_a_phone(browser: Browser, app_url: str) 
         assert page.locator('[data-testid="stException"]').count() == 0
 
     page.goto(f"{app_url}/?home_epsilon=0.5")
-    expect(page.get_by_text("right 50 times in 100").first).to_be_visible()
+    expect(page.get_by_text("right at most 62 times in 100").first).to_be_visible()
     narrow()
     page.goto(f"{app_url}/mechanisms?m_alpha=0.72")
-    expect(page.get_by_text("What to notice").first).to_be_visible()
+    expect(page.get_by_text("Pure ε of one release").first).to_be_visible()
     narrow()
-    page.goto(f"{app_url}/budget")
+    page.goto(f"{app_url}/budget?show-statements=true")
     expect(page.locator(METRIC).first).to_be_visible()
     narrow()
-    page.goto(f"{app_url}/completion?iterations=3&rank=3")
+    page.goto(f"{app_url}/completion?iterations=3&rank=3&show-accounts=true")
     ready(page)
     page.locator(".st-key-go button").tap()
-    expect(page.get_by_text("over 3 draws").first).to_be_visible()
+    expect(page.get_by_text("over 3 releases").first).to_be_visible()
     narrow()
-    page.goto(f"{app_url}/factorization?f_k=4")
+    page.goto(f"{app_url}/factorization?f_k=4&show-accounts=true")
     ready(page)
     page.locator(".st-key-go button").tap()
     expect(page.locator(METRIC)).to_have_count(4, timeout=90_000)
@@ -244,7 +249,8 @@ def test_each_page_does_its_main_job_on_a_phone(browser: Browser, app_url: str) 
     )
     narrow()
     page.goto(f"{app_url}/papers?p_entry_huber=huber-table-1")
-    page.get_by_role("button", name="Run it").tap()
+    page.locator("summary").filter(has_text="Run one row again").tap()
+    page.get_by_role("button", name="Run", exact=True).tap()
     expect(page.get_by_text("exactly as stored").first).to_be_visible()
     narrow()
     page.goto(f"{app_url}/runs")
@@ -260,7 +266,9 @@ def test_the_last_step_of_a_lesson_leads_home(page: Page, app_url: str) -> None:
     page.goto(f"{app_url}/papers?p_entry_huber=huber-table-4&lesson=cost&step=4")
     ready(page)
     page.get_by_role("button", name="Finish").click()
-    expect(page.get_by_role("heading", name="Where do I begin?")).to_be_visible()
+    expect(page.get_by_role("heading", name=PAGES["/lessons"])).to_be_visible()
+    expect(page).to_have_url(re.compile(r"/lessons\?done=cost$"))
+    expect(page.get_by_text("You answered 0 of 4 questions correctly")).to_be_visible()
     page.goto(f"{app_url}/tradeoffs?lesson=cost&step=2&t_vary=people")
     ready(page)
     page.get_by_role("button", name="Back").click()

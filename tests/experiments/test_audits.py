@@ -168,9 +168,9 @@ def test_the_published_factorisation_gives_one_picture_away(epsilon: float) -> N
     assert (result.spec.neighbours, result.spec.view) == ("image", "parts")
     assert result.attack.bound.accuracy == 1.0
     assert result.attack.bound.epsilon > 3
-    assert result.beaten["nominal, one draw"]
+    assert result.beaten["nominal, one release"]
     if epsilon < 1:
-        assert result.beaten == {"nominal, one draw": True, "nominal, all draws": True}
+        assert result.beaten == {"nominal, one release": True, "nominal, all releases": True}
     assert "is wrong" in result.verdict
 
 
@@ -244,12 +244,12 @@ def test_als_beats_its_nominal_count() -> None:
     The completed matrix gives one rating away beyond the composed ε = 2.
     """
     result = audit(AuditSpec(target="als", iterations=2, runs=1000))
-    assert result.beaten == {"nominal, one draw": True, "nominal, all draws": True}
+    assert result.beaten == {"nominal, one release": True, "nominal, all releases": True}
     assert result.statement.draws == 2
-    assert result.claims["nominal, all draws"] == pytest.approx(2.0, abs=0.01)
+    assert result.claims["nominal, all releases"] == pytest.approx(2.0, abs=0.01)
     assert "is wrong" in result.verdict
     user = audit(AuditSpec(target="als", iterations=1, runs=300, neighbours="user"))
-    assert user.beaten == {"nominal, one draw": True}
+    assert user.beaten == {"nominal, one release": True}
     assert user.about_another_unit
     assert "nothing at all is promised about a whole user" in user.verdict
 
@@ -351,7 +351,7 @@ def test_the_audit_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert found["spec"]["runs"] == 20_000
     assert main(["audit", "--target", "als", "--runs", "100"]) == 0
     said = capsys.readouterr()
-    assert "nominal, one draw ε = 1" in said.out
+    assert "nominal, one release ε = 1" in said.out
     assert "100 outputs of each dataset" in said.err
     for argv, words in {
         ("--epsilon", "0"): "epsilon = '0' is not allowed",

@@ -50,7 +50,7 @@ def test_a_result_says_what_was_found_and_what_it_protects() -> None:
     assert noisy.statement.unit == "user"
     assert not noisy.statement.nominal
     assert noisy.statement.epsilon <= 20.0
-    assert noisy.statement.label.startswith("sound ε = 20 in all, over 3 draws")
+    assert noisy.statement.label.startswith("guaranteed ε = 20 in total, over 3 releases")
 
 
 @pytest.mark.parametrize("algorithm", ["moments", "dpals", "popular"])

@@ -250,7 +250,7 @@ def test_a_run_on_words_of_its_own_choice_keeps_to_its_budget(
     result = run(spec)
     assert result.statement.epsilon <= 20
     assert result.statement.epsilon > 19.9
-    assert result.statement.label.startswith("sound ε")
+    assert result.statement.label.startswith("guaranteed ε")
     assert result.ledger.failure == pytest.approx(1e-6)
     assert result.ledger.releases[0].what == "which words are in more than one document"
     assert result.dictionary.shape == (len(result.samples.words), 3)

@@ -152,7 +152,7 @@ def test_what_is_nominal_gives_a_rating_of_brought_data_away() -> None:
     mine = brought()
     with user_datasets.using(mine):
         found = audit(spec_of(mine, target="als", mechanism="laplace", epsilon=1, runs=500))
-    assert found.beaten["nominal, one draw"]
+    assert found.beaten["nominal, one release"]
     assert "the user's row included" in found.verdict
 
 

@@ -246,7 +246,7 @@ def test_words_of_the_documents_do_tell_and_the_statement_says_so() -> None:
         dataset="lee", algorithm="moment-nmf", rank=3, mechanism="gaussian", epsilon=5
     )
     covered, not_covered = (run(spec.replace(word_list=w)) for w in ("english", "documents"))
-    assert covered.statement.label.startswith("sound ε")
+    assert covered.statement.label.startswith("guaranteed ε")
     assert not_covered.statement.label.startswith("nominal ε")
     assert not_covered.statement.caveats[0].startswith("Not covered: the list of words")
     assert not any("Not covered" in caveat for caveat in covered.statement.caveats)

@@ -144,9 +144,8 @@ def test_a_full_disk_and_a_restart_lose_no_finished_run(tmp_path: Path) -> None:
         for seed in range(60):
             visitor = await run_one(app, seed)
             if any("not kept among past runs" in a for a in visitor.alerts):
-                assert any(
-                    "held-out" in t or "Unit:" in t or "not private" in t for t in visitor.texts
-                )  # the run is shown all the same
+                # the run is shown all the same: its own verdict, not the example's
+                assert any("ALS without noise has an RMSE of" in t for t in visitor.texts)
                 return
             kept.append(seed)
         raise AssertionError("the disk was never full")

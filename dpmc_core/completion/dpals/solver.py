@@ -283,7 +283,7 @@ ALGORITHMS = (
     Algorithm(
         name="dpals",
         title="DPALS",
-        summary="Alternating least squares whose item statistics leave with noise; every user is "
+        summary="Alternating least squares with noisy item statistics; every user is "
         "clipped and takes part with k items.",
         source="dpals-paper, Algorithms 1 to 3",
         tuned="MovieLens 100K, on other splits than the tables'",

@@ -42,7 +42,7 @@ def budgets() -> list[Row]:
         Row(
             id=name_of(p.setting),
             setting=p.setting,
-            metric="ε of one draw",
+            metric="ε of one release",
             printed=p,
             exact=exact(p),
             trials=1,

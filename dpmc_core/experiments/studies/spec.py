@@ -88,7 +88,7 @@ class StudySpec:
         else:
             study, known = self.study, base.data.entry
             if known.holds not in study.holds or (study.made and not known.synthetic):
-                made = "made data (cartoon faces or synthetic topics)"
+                made = "synthetic data (cartoon faces or synthetic topics)"
                 allowed = f"{made if study.made else 'images'} for this question"
                 raise ParameterError("dataset", base.dataset, allowed)
         limits.check("seed", base.seed + self.seeds - 1)

@@ -66,10 +66,10 @@ class AuditResult:
         if not self.statement.nominal:
             return {"claimed": self.statement.epsilon}
         if self.statement.draws == 1:
-            return {"nominal, one draw": self.statement.epsilon}
+            return {"nominal, one release": self.statement.epsilon}
         return {
-            "nominal, one draw": self.statement.epsilon_per_draw,
-            "nominal, all draws": self.statement.epsilon,
+            "nominal, one release": self.statement.epsilon_per_draw,
+            "nominal, all releases": self.statement.epsilon,
         }
 
     @property
@@ -140,7 +140,7 @@ class AuditResult:
             count = name.removeprefix("nominal, ")
             seen = seen_by_attacker(self.spec.view, "the user" if self.spec.dataset else "Alice")
             return (
-                f"{proved}, for whoever sees {seen}. The nominal ε = "
+                f"{proved}, for anybody who sees {seen}. The nominal ε = "
                 f"{three(epsilon)} ({count}) is wrong there."
             )
         return f"{proved}. The {name} ε = {three(epsilon)} is wrong."

@@ -1,6 +1,9 @@
 """The panel of the *Audit* page: a button, the attack going on, and the results that stand."""
 
+from typing import Any
+
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from dpmc_core.experiments.tasks.audit_spec import AuditSpec
 from pages.parts.audit import result_view
@@ -18,12 +21,12 @@ _LOOK = Look(
     flag="audit",
     used="audit-linked",
     changed="The settings have changed since this attack; press *Attack* to use them.",
-    alone=True,
+    quiet=True,
     strict=False,
 )
 
 
-def attack(built: Built) -> None:
+def attack(built: Built, fields: dict[str, Any], row: DeltaGenerator) -> None:
     """Draw the panel; what is wrong with the settings stands higher on the page."""
     spec = built.spec
     panel(
@@ -35,9 +38,10 @@ def attack(built: Built) -> None:
             step="output",
             so_far=result_view.so_far,
             show=lambda job: result_view.result_of(job.results[0], "Attacked"),
-            example=lambda: result_view.example(spec),
+            example=lambda: result_view.example(spec, fields),
             going_on=lambda job: _going_on(job, spec),
             ended=_ended,
+            row=row,
             look=_LOOK,
         )
     )

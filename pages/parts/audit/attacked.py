@@ -20,7 +20,7 @@ from pages.parts.audit.controls import CASE_TITLES, NEIGHBOUR_TITLES, NOISES, TA
 from pages.parts.ui import controls
 from pages.parts.ui.figures import draw, show
 
-__all__ = ["in_words", "two_datasets"]
+__all__ = ["in_words", "introduction", "two_datasets"]
 
 _RECORDS = {
     "rating": "one rating, high or low",
@@ -42,7 +42,7 @@ def in_words(spec: AuditSpec) -> str:
     amount = (
         f"total ε = {three(spec.epsilon)}"
         if spec.about_the_whole_run
-        else f"nominal ε = {three(spec.epsilon)} per draw"
+        else f"nominal ε = {three(spec.epsilon)} per release"
     )
     on, differs = "", _DIFFERENCES[spec.neighbours]
     if spec.dataset:
@@ -63,8 +63,17 @@ def _title(dataset: str) -> str:
     return "your own data" if own else str(entry(dataset).title)
 
 
-def two_datasets(fields: dict[str, Any], *, unfolded: bool) -> None:
-    """Show the datasets with and without Alice; tables are folded unless ``unfolded``."""
+def introduction() -> None:
+    """Say why an attack proves a lower bound."""
+    st.markdown(
+        "Two datasets differ only in Alice. The attacker sees what is published from one of them, "
+        "many times over, and learns to distinguish them. How well that works on fresh outputs "
+        "*proves* a lower bound on ε: if a claim is below it, the claim is wrong."
+    )
+
+
+def two_datasets(fields: dict[str, Any]) -> None:
+    """Show the datasets with and without Alice."""
     target = fields["target"]
     if target == "number":
         _number(fields["case"])
@@ -73,7 +82,7 @@ def two_datasets(fields: dict[str, Any], *, unfolded: bool) -> None:
     elif target in FACTOR_TARGETS:
         _pictures(target)
     else:
-        _tables(target, fields, unfolded=unfolded)
+        _tables(target, fields)
 
 
 def _brought(target: str, fields: dict[str, Any]) -> None:
@@ -118,23 +127,22 @@ def _pictures(target: str) -> None:
     st.caption(said)
 
 
-def _tables(target: str, fields: dict[str, Any], *, unfolded: bool) -> None:
+def _tables(target: str, fields: dict[str, Any]) -> None:
     differing, case = fields["neighbours"], fields.get("case", "as-claimed")
     st.markdown(
         f"**Attacked:** {TARGETS[target]}, on the left or the right table. The attacker knows "
         f"both and sees {VIEWS[fields['view']]}."
         + (f" {CASES[case]}" if case != "as-claimed" else "")
     )
-    with st.expander("The two tables of ratings", icon=":material/table_chart:", expanded=unfolded):
-        names = (
-            ("Alice's film C: 5", "Alice's film C: 1")
-            if differing == "rating"
-            else ("with Alice", "without Alice")
-        )
-        figure, numbers = charts.two_tables(neighbours(differing), names)
-        show(
-            figure,
-            "tables",
-            f"Two tables of ratings, {names[0]} and {names[1]}; all else is equal.",
-            numbers,
-        )
+    names = (
+        ("Alice's film C: 5", "Alice's film C: 1")
+        if differing == "rating"
+        else ("with Alice", "without Alice")
+    )
+    figure, numbers = charts.two_tables(neighbours(differing), names)
+    show(
+        figure,
+        "tables",
+        f"Two tables of ratings, {names[0]} and {names[1]}; all else is equal.",
+        numbers,
+    )

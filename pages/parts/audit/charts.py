@@ -1,7 +1,4 @@
-"""Charts of the *Audit* page.
-
-Lives here: pure functions from audits and neighbouring tables to figures and the numbers in them.
-"""
+"""Charts of the *Audit* page: from audits and neighbouring tables to figures and numbers."""
 
 from collections.abc import Mapping, Sequence
 
@@ -17,7 +14,8 @@ from dpmc_core.experiments.tasks.audit import AuditResult
 from dpmc_core.experiments.tasks.audit_spec import AuditSpec
 from dpmc_core.experiments.tasks.audit_targets import ALICE, FILM, neighbours, pictures
 from dpmc_core.privacy.distinguish.attack import Attack
-from pages.parts.ui.figures import Drawn, Label, figure, label_ends
+from pages.parts.ui.figures import Drawn, figure
+from pages.parts.ui.labels import Label, label_ends
 from pages.parts.ui.pictures import picture, tiles
 
 __all__ = [
@@ -107,7 +105,7 @@ def scores(attack: Attack, axis: str, names: tuple[str, str]) -> Drawn:
                 y=1.0,  # above the names
                 yref="paper",
                 yanchor="top",
-                text=f"counted: {side} {cut:.3g}",
+                text=f"attacker: {side} {cut:.3g}",
                 showarrow=False,
                 # outwards, where there are two
                 xanchor="right" if cut == bound.other else "left",

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from dpmc_core.datasets import entry, names
 from dpmc_core.errors import DPMCError
@@ -58,8 +59,8 @@ CASE_TITLES = {
 _NUMBER_CASES = {k: v for k, v in CASE_TITLES.items() if k in AuditSpec().cases}
 _RUN_CASES = {k: v for k, v in CASE_TITLES.items() if k in AuditSpec(target="moments").cases}
 _MADE = "made"
-_TABLE = {_MADE: "A small made-up table"}
-_PICTURES = {_MADE: "Twelve small made-up pictures"}
+_TABLE = {_MADE: "A small synthetic table"}
+_PICTURES = {_MADE: "Twelve small synthetic pictures"}
 NEIGHBOUR_TITLES = {"rating": "one of her ratings", "user": "all of her ratings"}
 VIEW_TITLES = {
     "matrix": "whole completed matrix",
@@ -104,17 +105,19 @@ class Asked:
             return Built(None, str(error))
 
 
-def form() -> Asked:
-    """Draw the sidebar's widgets."""
-    st.subheader("What is attacked")
-    target = controls.choice("Target", "x_target", TARGETS, "number")
-    with controls.place():
-        fields: dict[str, Any] = {"target": target, **_attacked(target)}
-    st.subheader("Privacy")
-    fields |= _privacy(target)
-    fields["runs"] = _runs(target, fields)
-    with st.expander("More", key="x-more"):
-        fields |= _more(target, fields["mechanism"])
+def form(row: DeltaGenerator) -> Asked:
+    """Draw the widgets: the target in ``row``, everything else in the sidebar."""
+    with row:
+        target = controls.choice("Target", "x_target", TARGETS, "number")
+    with st.sidebar:
+        st.subheader("Target")
+        with controls.place():
+            fields: dict[str, Any] = {"target": target, **_attacked(target)}
+        st.subheader("Privacy")
+        fields |= _privacy(target)
+        fields["runs"] = _runs(target, fields)
+        with st.expander("More", key="x-more"):
+            fields |= _more(target, fields["mechanism"])
     return Asked(fields)
 
 
@@ -224,7 +227,7 @@ def _claim(target: str) -> str:
     if target == "number":
         return "Claimed ε"
     sound = target in FACTOR_TARGETS and ALGORITHMS[target].guarantee
-    return "Total ε" if _is_about_users(target) or sound else "Nominal ε of one draw"
+    return "Total ε" if _is_about_users(target) or sound else "Nominal ε of one release"
 
 
 def _runs(target: str, fields: dict[str, Any]) -> int:

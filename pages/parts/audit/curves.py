@@ -9,7 +9,8 @@ from dpmc_core.privacy.distinguish.events import clopper_pearson
 from dpmc_core.wording import three
 from pages.parts.audit.charts import IN, OUT
 from pages.parts.ui.densities import attacker_axes
-from pages.parts.ui.figures import Drawn, label_end
+from pages.parts.ui.figures import Drawn
+from pages.parts.ui.labels import label_end
 
 __all__ = ["claimed_and_measured", "measured"]
 

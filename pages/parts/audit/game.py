@@ -22,7 +22,7 @@ from dpmc_core.experiments.tasks.audit_targets import (
 )
 from dpmc_core.privacy import guess_bound
 from dpmc_core.privacy.distinguish.events import clopper_pearson
-from dpmc_core.wording import three
+from dpmc_core.wording import power, three
 from pages.parts.audit import charts as audit_charts
 from pages.parts.ui.figures import draw
 
@@ -68,11 +68,6 @@ def play(spec: AuditSpec) -> None:
         rounds = Rounds(played_on)
         rounds.deal()
         st.session_state["audit-game"] = rounds
-    st.subheader(
-        "Your turn: "
-        + ("a 5 or a 1?" if audit_charts.about_one_rating(spec) else "is Alice in the data?"),
-        anchor=False,
-    )
     st.markdown(_question(spec))
     _picture(rounds)
     yes, no, restart = st.columns([2, 2, 1])
@@ -187,19 +182,19 @@ def _score(rounds: Rounds) -> None:
             f"If the claimed ε = {three(spec.epsilon)} holds, nobody errs in fewer than 1/(1 + "
             f"e^ε) = {100 * (1 - limit):.1f} of 100 rounds, so nobody is right in more than "
             f"{100 * limit:.1f}. With this noise as claimed the best possible is "
-            f"{100 * noise.best_guess(1.0):.1f}. Luck can beat both for a while, and looking "
+            f"{100 * noise.best_guess(1.0):.1f}. Luck can exceed both for a while, and looking "
             "after every round makes that likelier."
         )
     elif spec.about_the_whole_run:
         limit = guess_bound(spec.epsilon, spec.delta)
         st.caption(
-            f"The whole run is claimed to have ε = {three(spec.epsilon)} at δ = {spec.delta:g}: "
+            f"The claim for the run is ε = {three(spec.epsilon)} at δ = {power(spec.delta)}: "
             f"then nobody is right in more than {100 * limit:.1f} of 100 rounds in the long run."
         )
     else:
         limit = guess_bound(spec.epsilon)
         st.caption(
-            f"If one draw's nominal ε = {three(spec.epsilon)} were all, nobody would be right "
-            f"in more than {100 * limit:.1f} of 100 rounds. The attack above says what a "
+            f"If one release's nominal ε = {three(spec.epsilon)} were all, nobody would be right "
+            f"in more than {100 * limit:.1f} of 100 rounds. The attack on this page says what a "
             "trained attacker reaches."
         )

@@ -20,14 +20,6 @@ _OF_THE_FILE = (DataError, ParameterError, sandbox.TooMuchError)
 
 def audit_yours() -> None:
     """Draw the upload of outputs, the claim, and what an attack on them shows."""
-    brought = st.session_state.get(_FILE) is not None
-    with st.expander(
-        "Audit your own mechanism", icon=":material/upload_file:", expanded=brought, key="y_own"
-    ):
-        _form()
-
-
-def _form() -> None:
     st.markdown(
         "Run it many times on data with one record and on the same data without it; each row of a "
         f"CSV file is one output. The column `{INSIDE}` is 1 with the record and 0 without, every "
@@ -125,4 +117,5 @@ def _show(result: OutputsAudit) -> None:
         f"python -m dpmc_core audit --outputs FILE.csv --epsilon {result.epsilon!r} "
         f"--delta {result.delta!r} --confidence {bound.confidence!r}",
         language="bash",
+        wrap_lines=True,
     )

@@ -1,6 +1,7 @@
 """What an attack found: the verdict, the scores, how it was counted, and the bound so far."""
 
 import json
+from typing import Any
 
 import streamlit as st
 
@@ -8,12 +9,12 @@ from dpmc_core.experiments.tasks.audit import AuditResult, audit
 from dpmc_core.experiments.tasks.audit_spec import AuditSpec
 from dpmc_core.privacy import odds_sentence, subject
 from dpmc_core.privacy.distinguish.attack import Bound, proves_at_most
-from dpmc_core.wording import three
+from dpmc_core.wording import power, three
 from pages.parts.audit import charts, curves
-from pages.parts.audit.attacked import in_words
+from pages.parts.audit.attacked import in_words, two_datasets
+from pages.parts.frame.page import fold, observations, verdict
 from pages.parts.server import jobs
-from pages.parts.ui import controls
-from pages.parts.ui.bullet_list import notice
+from pages.parts.ui import controls, on_screen
 from pages.parts.ui.figures import draw, show
 
 __all__ = ["example", "result_of", "so_far"]
@@ -25,22 +26,22 @@ def _preview(spec: AuditSpec) -> AuditResult:
     return audit(spec)
 
 
-def example(spec: AuditSpec | None) -> None:
+def example(spec: AuditSpec | None, fields: dict[str, Any]) -> None:
     """Show a quick audit of a number; algorithms take longer and wait for the button."""
     if spec is None:
         return
     if spec.target != "number":
-        st.info(
-            "Press *Attack*: the algorithm is run on both datasets, over and over, and what it "
-            "publishes is compared.",
-            icon=":material/info:",
+        verdict(
+            "Not attacked yet: *Attack* runs it on both datasets and compares what is published."
         )
+        two_datasets(fields)
         return
     few = 1000 if spec.case == "on-grid" else 20_000
     st.caption(
-        ":material/info: **Example** with few outputs, computed on the spot. Press *Attack* for "
-        "as many as the sidebar says."
+        f":material/info: **Example** with {few:,} outputs. *Attack* takes as many as the "
+        "sidebar says."
     )
+    on_screen.now().note = "Example: "
     result_of(_preview(spec.replace(runs=few)), "Example")
 
 
@@ -64,16 +65,12 @@ def so_far(job: jobs.Job) -> bool:
 
 def result_of(result: AuditResult, title: str) -> None:
     """Draw the verdict, the scores, and how it was counted."""
-    bound = result.attack.bound
-    lost = any(result.beaten.values())
-    st.caption(
-        f"{title}: {in_words(result.spec)}; {result.runs:,} outputs of each dataset, seed "
-        f"{result.spec.seed}."
-        + (f" The record: {controls.plain(result.record)}." if result.spec.dataset else "")
-    )
-    (st.error if lost else st.info)(
-        controls.plain(result.verdict), icon=":material/gavel:" if lost else ":material/info:"
-    )
+    first, *others = result.verdict.split(". ", 1)
+    claimed = ", ".join(three(epsilon) for epsilon in result.claims.values())
+    proved = first.rstrip(".")
+    verdict(controls.plain(f"Claimed: ε = {claimed}. {proved}."))
+    if any(result.beaten.values()):
+        st.error("The claim is **wrong**.", icon=":material/gavel:")
     figure, numbers = charts.scores(
         result.attack, charts.axis_of(result), charts.worlds(result.spec)
     )
@@ -83,8 +80,27 @@ def result_of(result: AuditResult, title: str) -> None:
         f"Scores in the two datasets, as far as an attacker can distinguish them. {result.verdict}",
         numbers,
     )
-    _notice(result)
-    _curve(result)
+    observations([*map(controls.plain, others), *_observed(result)])
+    if result.attack.test is not None:
+        fold("What the claim allows, and what was measured", "curve", lambda: _curve(result))
+    fold("How this was computed, and what is claimed", "method", lambda: _method(result, title))
+    if result.spec.target != "number":
+        fold("What was attacked", "attacked", lambda: two_datasets(_fields(result.spec)))
+    fold("Export", "export", lambda: _export(result), icon=":material/download:")
+
+
+def _fields(spec: AuditSpec) -> dict[str, Any]:
+    names = ("target", "case", "dataset", "neighbours", "view")
+    return {name: getattr(spec, name) for name in names}
+
+
+def _method(result: AuditResult, title: str) -> None:
+    bound = result.attack.bound
+    st.caption(
+        f"{title}: {in_words(result.spec)}; {result.runs:,} outputs of each dataset, seed "
+        f"{result.spec.seed}."
+        + (f" The record: {controls.plain(result.record)}." if result.spec.dataset else "")
+    )
     _claims(result)
     early = (
         ""
@@ -98,25 +114,22 @@ def result_of(result: AuditResult, title: str) -> None:
         f"too high. {early}"
         "A tighter attack may exist; an audit never proves that a mechanism is private."
     )
-    _export(result)
 
 
-def _notice(result: AuditResult) -> None:
+def _observed(result: AuditResult) -> list[str]:
     bound = result.attack.bound
     ceiling = proves_at_most(bound.runs_likely, bound.confidence, bound.delta)
     first, second = charts.worlds(result.spec)
     likely, other = (first, second) if bound.likely_in else (second, first)
-    notice(
-        [
-            _event(bound, likely, other),
-            f"The rule that is right most often attributes {100 * bound.accuracy:.1f} of 100 "
-            f"fresh outputs correctly ({100 * bound.accuracy_low:.1f} to "
-            f"{100 * bound.accuracy_high:.1f} with {100 * bound.confidence:g} % confidence; 50 "
-            "is chance).",
-            f"So many outputs could prove at most ε = {three(ceiling)}, if the attack never "
-            "erred: a low bound is no proof of privacy.",
-        ]
-    )
+    return [
+        _event(bound, likely, other),
+        f"The rule that is right most often attributes {100 * bound.accuracy:.1f} of 100 "
+        f"fresh outputs correctly ({100 * bound.accuracy_low:.1f} to "
+        f"{100 * bound.accuracy_high:.1f} with {100 * bound.confidence:g} % confidence; 50 "
+        "is chance).",
+        f"So many outputs could prove at most ε = {three(ceiling)}, if the attack never "
+        "erred: a low bound is no proof of privacy.",
+    ]
 
 
 def _event(bound: Bound, likely: str, other: str) -> str:
@@ -157,24 +170,22 @@ def _claims(result: AuditResult) -> None:
     for name, epsilon in result.claims.items():
         claim, asked = result.statement, result.spec.epsilon
         # a paper's formula for its noise may ask for more than that ε needs
-        wasted = name.endswith("one draw") and claim.nominal and epsilon < 0.99 * asked
+        wasted = name.endswith("one release") and claim.nominal and epsilon < 0.99 * asked
         other = f" The paper adds the noise of ε = {three(asked)} by its own formula." * wasted
         st.caption(
             f"**{name[0].upper()}{name[1:]} ε = "
-            f"{three(epsilon)}**{f' at δ = {claim.delta:g}' if claim.delta else ''}, for one "
+            f"{three(epsilon)}**{f' at δ = {power(claim.delta)}' if claim.delta else ''}, for one "
             f"{claim.unit} ({claim.neighbours}): "
             f"{odds_sentence(epsilon, claim.delta, subject(claim.unit))}{other}"
         )
 
 
 def _export(result: AuditResult) -> None:
-    with st.expander("Export", icon=":material/download:", on_change="rerun", key="x_take") as fold:
-        if fold.open:
-            st.download_button(
-                "Audit (JSON)",
-                data=lambda: json.dumps(result.summary(), indent=1, default=float),
-                file_name="dpmc-audit.json",
-                mime="application/json",
-                on_click="ignore",
-            )
-            st.code(result.spec.command(), language="bash")
+    st.download_button(
+        "Audit (JSON)",
+        data=lambda: json.dumps(result.summary(), indent=1, default=float),
+        file_name="dpmc-audit.json",
+        mime="application/json",
+        on_click="ignore",
+    )
+    st.code(result.spec.command(), language="bash", wrap_lines=True)

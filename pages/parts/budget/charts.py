@@ -13,17 +13,9 @@ import plotly.graph_objects as go
 from dpmc_core.mechanisms import Gaussian, Huber, Laplace, Mechanism
 from dpmc_core.privacy.account import METHODS, Account
 from dpmc_core.privacy.compare import DpalsCount, price
-from dpmc_core.wording import three
-from pages.parts.ui.figures import (
-    IDENTITY,
-    Drawn,
-    Identity,
-    Label,
-    figure,
-    label_end,
-    label_ends,
-    level,
-)
+from dpmc_core.wording import power, three
+from pages.parts.ui.figures import IDENTITY, Drawn, Identity, figure, level
+from pages.parts.ui.labels import Label, label_end, label_ends
 
 __all__ = [
     "COUNTS",
@@ -55,7 +47,7 @@ def composition(
     """
     fig = figure(
         "number of releases T (log scale)",
-        f"ε of all releases together (log scale), δ = {delta:g}",
+        f"ε of all releases together (log scale), δ = {power(delta)}",
         height=440,
         log_x=True,
         log_y=True,
@@ -66,7 +58,7 @@ def composition(
         look = IDENTITY[noise.name]
         shown = [value if value > 0 else math.nan for value in curve]
         _line(fig, look, counts, shown)
-        numbers[f"{look.title} ε at δ = {delta:g}"] = list(curve)
+        numbers[f"{look.title} ε at δ = {power(delta)}"] = list(curve)
         if curve[-1] > 0:
             ends.append(Label(counts[-1], curve[-1], look.title))
         if math.isfinite(single):
@@ -80,7 +72,7 @@ def composition(
                 opacity=0.6,
                 hovertemplate="%{y:.3g}",
             )
-            numbers[f"{look.title} ε added up (δ = 0)"] = added
+            numbers[f"{look.title} sum of ε (δ = 0)"] = added
             ends.append(Label(counts[-1], added[-1], f"{look.title}, summed"))
     values = [v for curve in curves for v in curve if v > 0] + [
         s * c for s in pure if math.isfinite(s) for c in (counts[0], counts[-1])
@@ -244,8 +236,8 @@ def methods_table(names: Sequence[str], accounts: Sequence[Sequence[Account]]) -
     least = [min(answer.epsilon for answer in answers) for answers in accounts]
     for k, method in enumerate(METHODS):
         row = {
-            "counted by": METHODS[method][0],
-            "δ": "0 (never fails)" if method == "pure" else f"{accounts[0][k].delta:g}",
+            "accounting": METHODS[method][0],
+            "δ": "0 (never fails)" if method == "pure" else f"{power(accounts[0][k].delta)}",
         }
         for name, answers, best in zip(names, accounts, least, strict=True):
             epsilon = answers[k].epsilon

@@ -2,7 +2,9 @@
 
 import streamlit as st
 
+from pages.parts.budget.charts import COUNTS
 from pages.parts.budget.counts import USUAL, Question
+from pages.parts.frame import presenter
 from pages.parts.ui import controls, declared
 
 __all__ = ["LINK_TITLES", "MODES", "form"]
@@ -15,18 +17,37 @@ RUNS = {
 # your own: small shifts; the papers': what they use
 USUAL_VARIANCE = {"own": USUAL.amount, "irls": 2.0, "als": 2.0}
 MODES = {"variance": "variance", "epsilon": "ε of one release"}
+_PAPER_COUNTS = {"irls": 1000, "als": 50}
 LINK_TITLES = {"u_run": RUNS, "u_by": MODES}
 
 
-def form() -> Question:
+def releases() -> tuple[str, int]:
+    """Draw the number of releases, above the figure; returns the run and the number."""
+    run = _run_picked()
+    if run != "own":
+        st.markdown(f"**{RUNS[run]}**")
+        return run, _PAPER_COUNTS[run]
+    count = declared.box("releases_shown", "u_count", USUAL.count)
+    presenter.steps("u_count", COUNTS)
+    presenter.play("Moves the number of releases from 1 to 10,000.")
+    return run, count
+
+
+def _run_picked() -> str:
+    """Find which run the select box in the sidebar, drawn later, will say."""
+    title = st.query_params.get("u_run", "")
+    linked = next((name for name, known in RUNS.items() if title in (name, known)), USUAL.run)
+    return str(st.session_state.get("u_run", linked))
+
+
+def form(run: str, count: int) -> Question:
     """Draw the sidebar's widgets."""
     st.subheader("What is released")
-    run = controls.choice("A run like", "u_run", RUNS, USUAL.run, then=_usual_variance)
+    controls.choice("A run like", "u_run", RUNS, USUAL.run, then=_usual_variance)
+    sensitivity, spread = 5.0, 1
     with controls.place():
         if run == "own":
-            count, sensitivity, spread = _own_run()
-        else:
-            count, sensitivity, spread = {"irls": 1000, "als": 50}[run], 5.0, 1
+            sensitivity, spread = _own_run()
     st.subheader("Compare at equal")
     by = controls.segments(
         "Compare at equal", "u_by", MODES, USUAL.by, label_visibility="collapsed"
@@ -37,7 +58,7 @@ def form() -> Question:
     )
     st.subheader("Budget")
     target = declared.box(
-        "nominal.epsilon", "u_target", USUAL.target, label="ε for everything together"
+        "nominal.epsilon", "u_target", USUAL.target, label="Total ε of the budget"
     )
     with st.expander("More", key="u-more"):
         delta = declared.box("account_delta", "u_delta", USUAL.delta)
@@ -59,9 +80,8 @@ def _usual_variance() -> None:
     st.session_state["u_variance"] = USUAL_VARIANCE[st.session_state["u_run"]]
 
 
-def _own_run() -> tuple[int, float, int]:
-    """Ask for releases, sensitivity, and how many numbers one person moves."""
-    count = declared.box("releases_shown", "u_count", USUAL.count)
+def _own_run() -> tuple[float, int]:
+    """Ask for the sensitivity, and how many coordinates one person affects."""
     sensitivity = declared.box(
         "als.sensitivity", "u_sensitivity", USUAL.sensitivity, label="Sensitivity Δ (ℓ1)"
     )
@@ -71,7 +91,7 @@ def _own_run() -> tuple[int, float, int]:
         USUAL.spread,
         help="With ℓ1 sensitivity Δ spread evenly over m numbers, the ℓ2 sensitivity is Δ/√m.",
     )
-    return count, sensitivity, spread
+    return sensitivity, spread
 
 
 def _amount(by: str, usual_variance: float) -> float:

@@ -21,10 +21,9 @@ _OF_THE_FILE = (DataError, ParameterError, sandbox.TooMuchError)
 
 def upload(delta: float) -> None:
     """Draw the upload of a ledger, and what it spends by every method."""
-    st.subheader("A ledger of yours", anchor=False)
     st.markdown(
         "*Completion* exports the ledger of a run; `complete … --json` and `account … --json` "
-        "print one. Put a file here to have it counted by all methods; it stays in this session."
+        "print one. Put a file here to account for it by all methods; it stays in this session."
     )
     st.file_uploader(
         "A ledger file (JSON)",
@@ -76,7 +75,7 @@ def _counted(name: str, content: bytes, delta: float) -> Statement:
     """
     asked, kept = (name, content, delta), st.session_state.get(_COUNTED)
     if kept is None or kept[0] != asked:
-        with st.spinner("Counting the ledger…"):
+        with st.spinner("Accounting for the ledger…"):
             try:
                 kept = (asked, sandbox.read_file("ledger", ("ledger", *asked)))
             except _OF_THE_FILE as error:  # not: the lab is too busy
@@ -91,20 +90,18 @@ def _counted(name: str, content: bytes, delta: float) -> Statement:
 def export(counts: Counts) -> None:
     """Offer the ledger of each noise as a file, and the command that counts it."""
     asked = counts.asked
-    with st.expander("Export", icon=":material/download:", on_change="rerun", key="u_take") as fold:
-        if not fold.open:
-            return
-        for title, noise in zip(counts.titles, counts.mechanisms, strict=True):
-            ledger = Ledger((replace(asked.release(noise), count=asked.count),))
-            st.download_button(
-                f"Ledger, {title} (JSON)",
-                data=json.dumps(ledger.as_dict(), indent=1),
-                file_name=f"dpmc-ledger-{title.lower()}.json",
-                mime="application/json",
-                on_click="ignore",
-            )
-        st.markdown("On the command line:")
-        st.code(
-            f"python -m dpmc_core account --ledger dpmc-ledger-huber.json --delta {asked.delta:g}",
-            language="bash",
+    for title, noise in zip(counts.titles, counts.mechanisms, strict=True):
+        ledger = Ledger((replace(asked.release(noise), count=asked.count),))
+        st.download_button(
+            f"Ledger, {title} (JSON)",
+            data=json.dumps(ledger.as_dict(), indent=1),
+            file_name=f"dpmc-ledger-{title.lower()}.json",
+            mime="application/json",
+            on_click="ignore",
         )
+    st.markdown("On the command line:")
+    st.code(
+        f"python -m dpmc_core account --ledger dpmc-ledger-huber.json --delta {asked.delta:g}",
+        language="bash",
+        wrap_lines=True,
+    )

@@ -10,12 +10,11 @@ from dpmc_core.errors import DPMCError
 from dpmc_core.mechanisms import Mechanism
 from dpmc_core.privacy import Release, Statement, odds_sentence, subject
 from dpmc_core.privacy.compare import price
-from dpmc_core.wording import three
+from dpmc_core.wording import power, three
 from pages.parts.budget import charts, stories
 from pages.parts.budget.controls import MODES
 from pages.parts.budget.counts import Question
 from pages.parts.ui import controls, densities
-from pages.parts.ui.bullet_list import notice
 from pages.parts.ui.figures import IDENTITY, show
 from pages.parts.ui.names import describe
 
@@ -25,16 +24,18 @@ __all__ = [
     "count",
     "findings",
     "least_noise",
+    "method",
     "methods",
     "price_and_need",
     "statement_card",
     "statements",
+    "verdict",
 ]
 
 _LOOSE = (
-    "Several numbers move: Gaussian noise is counted exactly, Huber and Laplace noise by upper "
-    "bounds that are not tight, so part of their disadvantage is the counting's (up to about a "
-    "fifth)."
+    "Several coordinates change: Gaussian noise is accounted for exactly, Huber and Laplace noise "
+    "by upper bounds that are not tight. Part of their disadvantage is the accounting's (up to "
+    "about a fifth)."
 )
 
 
@@ -66,6 +67,18 @@ def count(asked: Question) -> Counts:
     return Counts(asked, mechanisms, curves, found)
 
 
+def verdict(counts: Counts) -> str:
+    """Say what all releases cost together, the cheapest mechanism first."""
+    asked = counts.asked
+    costs = sorted(
+        (statement.epsilon, title)
+        for title, statement in zip(counts.titles, counts.statements, strict=True)
+    )
+    said = ", ".join(f"{three(epsilon)} with {title}" for epsilon, title in costs)
+    many = f"{asked.count:,} releases cost" if asked.count > 1 else "One release costs"
+    return f"{many} a total ε of {said} noise."
+
+
 def composition(counts: Counts) -> None:
     """Draw how ε grows with the number of releases."""
     asked, mechanisms = counts.asked, counts.mechanisms
@@ -87,15 +100,24 @@ def composition(counts: Counts) -> None:
         f"ε of all releases grows with their number. After {asked.count:,} releases: {said}.",
         numbers,
     )
+
+
+def method(counts: Counts) -> None:
+    """Say what composition is, and what the lines of the figure are."""
+    st.markdown(
+        "One noisy answer costs some privacy, **ε**. An algorithm gives many answers, and their "
+        "costs compose: the total is less than the sum of all ε. Every accounting method that "
+        "holds is applied to the same releases."
+    )
+    asked, mechanisms = counts.asked, counts.mechanisms
     st.caption(
-        f"Thick: the tightest method, at δ = {asked.delta:g}. Thin: ε added up, which never "
+        f"Thick: the tightest method, at δ = {power(asked.delta)}. Thin: the sum of ε, which never "
         f"fails (δ = 0); Gaussian noise has none. Sensitivity Δ = {three(asked.sensitivity)}, "
         + (f"spread over {asked.spread} numbers, " if asked.spread > 1 else "")
         + f"at equal {MODES[asked.by]}: "
         + "; ".join(f"{describe(noise)} (sd {three(noise.std)})" for noise in mechanisms)
         + "."
     )
-    notice(stories.notice_budget(counts.statements, mechanisms, asked.sensitivity))
 
 
 def statements(counts: Counts) -> None:
@@ -109,7 +131,6 @@ def statements(counts: Counts) -> None:
 
 def attackers(counts: Counts) -> None:
     """Draw what an attacker finds who sees all releases with each noise."""
-    st.subheader("What an attacker can find", anchor=False)
     with st.spinner("Composing the privacy losses…"):
         figure, numbers, said = densities.attackers(
             [counts.asked.ledger(noise) for noise in counts.mechanisms]
@@ -127,12 +148,12 @@ def statement_card(title: str, said: Statement) -> None:
     """Draw one statement: what it protects, how counted, in odds."""
     with st.container(border=True):
         st.markdown(f"**{title}**")
-        at = f"at δ = {said.delta:g}" if said.delta else "that never fails (δ = 0)"
+        at = f"at δ = {power(said.delta)}" if said.delta else "that never fails (δ = 0)"
         st.metric(
-            f"{'nominal' if said.nominal else 'sound'} ε of {said.draws:,} draws {at}",
+            f"{'nominal' if said.nominal else 'guaranteed'} ε of {said.draws:,} releases {at}",
             three(said.epsilon),
         )
-        st.caption(f"One draw alone: ε = {three(said.epsilon_per_draw)}.")
+        st.caption(f"One release: ε = {three(said.epsilon_per_draw)}.")
         st.caption(odds_sentence(said.epsilon, said.delta, subject(said.unit)))
         st.caption(f"Unit: one {said.unit}; neighbours: {said.neighbours}. {said.how}.")
 
@@ -140,7 +161,6 @@ def statement_card(title: str, said: Statement) -> None:
 def methods(counts: Counts) -> None:
     """Show ε by every counting method, and how each counts."""
     found, first = counts.statements, counts.statements[0]
-    st.subheader("Every method, on the same releases", anchor=False)
     st.dataframe(
         charts.methods_table(counts.titles, [s.accounts for s in found]),
         hide_index=True,
@@ -201,7 +221,7 @@ def _needed(asked: Question, mechanisms: list[Mechanism], shapes: list[Release])
         show(figure, "needed", f"Variance that each noise needs for the budget. {winners}", numbers)
         st.caption(
             f"{winners} Shape kept (Huber's α = {asked.alpha:g}), sensitivity as chosen, δ = "
-            f"{asked.delta:g}. "
+            f"{power(asked.delta)}. "
             + (_LOOSE if asked.spread > 1 else "Tightest count for each, right to 0.2 %.")
         )
     except DPMCError as error:
@@ -223,13 +243,13 @@ def least_noise(counts: Counts, shapes: list[Release]) -> None:
         width="stretch",
         column_config={c: st.column_config.NumberColumn(format="%.4g") for c in list(rows[0])[1:]},
         alt=(
-            f"Least noise of each family for ε = {asked.target:g} at δ = {asked.delta:g} over "
+            f"Least noise of each family for ε = {asked.target:g} at δ = {power(asked.delta)} over "
             f"{asked.count:,} releases."
         ),
     )
     st.caption(
         f"The least noise with which {asked.count:,} releases at Δ = {three(asked.sensitivity)} "
-        f"together have ε ≤ {three(asked.target)} at δ = {asked.delta:g}, Huber's α = "
+        f"together have ε ≤ {three(asked.target)} at δ = {power(asked.delta)}, Huber's α = "
         f"{asked.alpha:g} kept. "
         + (_LOOSE if asked.spread > 1 else "Right to 0.01 %, on the safe side.")
     )
@@ -261,5 +281,4 @@ def findings(counts: Counts) -> None:
         for noise, statement in zip(counts.mechanisms, counts.statements, strict=True)
     }
     variance = asked.amount if asked.by == "variance" else 2.0
-    st.subheader("Where the papers count otherwise", anchor=False)
     stories.tell(by_name, variance, asked.alpha, asked.sensitivity, asked.delta)

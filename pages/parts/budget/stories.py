@@ -21,11 +21,11 @@ from dpmc_core.facts import facts, typed
 from dpmc_core.mechanisms import Gaussian, Huber, Laplace, Mechanism, textbook_gaussian_epsilon
 from dpmc_core.privacy import Ledger, Release, Statement, odds_sentence, state
 from dpmc_core.privacy.compare import dpals_counts, price
-from dpmc_core.wording import three
+from dpmc_core.wording import power, three
 from pages.parts.budget import charts as budget_charts
 from pages.parts.ui.figures import IDENTITY
 
-__all__ = ["least_by_count", "notice_budget", "paper_statements", "tell"]
+__all__ = ["least_by_count", "observations", "paper_statements", "tell"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -58,7 +58,7 @@ class _Rounded(string.Formatter):
 _filled = _Rounded().format
 
 
-def notice_budget(
+def observations(
     statements: Sequence[Statement], mechanisms: Sequence[Mechanism], sensitivity: float
 ) -> list[str]:
     """What the composition figure shows."""
@@ -68,9 +68,9 @@ def notice_budget(
     added = said.accounts[0].epsilon
     if said.draws > 1:
         out.append(
-            f"Added up, {said.draws:,} releases with Huber noise have ε = {three(added)}; "
-            f"counted well, {three(said.epsilon)} at δ = {said.accounts[-1].delta:g}: "
-            f"{three(100 * said.epsilon / added)} % of it."
+            f"The ε of {said.draws:,} releases with Huber noise sum to {three(added)}. The "
+            f"tightest accounting gives {three(said.epsilon)} at "
+            f"δ = {power(said.accounts[-1].delta)}."
         )
     costs = ", ".join(
         f"{IDENTITY[m.name].title} {three(price(m, sensitivity))}" for m in mechanisms
@@ -213,31 +213,27 @@ def tell(
         "one_round": Gaussian(scale=paper_sigma(1.0, 0.5, 1e-5)).epsilon_at_delta(1e-5, 1.0),
     }
     for name, story in _STORIES.items():
-        with st.expander(story.title):
-            if name == "one-draw":
-                for noise, one, fifty, added, tight in rows:
-                    total = f"{three(added)} added up, " if math.isfinite(added) else ""
-                    st.markdown(
-                        _filled(
-                            story.row, noise=noise, one=one, fifty=fifty, added=total, tight=tight
-                        )
-                    )
-            if name == "dpals":
-                table = budget_charts.dpals_table(dpals_counts())
-                st.dataframe(
-                    table,
-                    hide_index=True,
-                    width="stretch",
-                    column_config={
-                        c: st.column_config.NumberColumn(format="%.3f") for c in table.columns[1:]
-                    },
-                    alt="Printed ε of DPALS beside five ways to count the same noise.",
+        st.subheader(story.title, anchor=False)
+        if name == "one-draw":
+            for noise, one, fifty, added, tight in rows:
+                total = f"sum {three(added)}, " if math.isfinite(added) else ""
+                st.markdown(
+                    _filled(story.row, noise=noise, one=one, fifty=fifty, added=total, tight=tight)
                 )
-            st.markdown(_filled(story.text, **values, odds=odds.get(name)))
-            st.caption(story.source)
-            if name == "nmf":
-                st.page_link(
-                    "factorization.py",
-                    label="See it on the Factorization page",
-                    icon=":material/face:",
-                )
+        if name == "dpals":
+            table = budget_charts.dpals_table(dpals_counts())
+            st.dataframe(
+                table,
+                hide_index=True,
+                width="stretch",
+                column_config={
+                    c: st.column_config.NumberColumn(format="%.3f") for c in table.columns[1:]
+                },
+                alt="Printed ε of DPALS beside five ways to count the same noise.",
+            )
+        st.markdown(_filled(story.text, **values, odds=odds.get(name)))
+        st.caption(story.source)
+        if name == "nmf":
+            st.page_link(
+                "factorization.py", label="See it on the Factorization page", icon=":material/face:"
+            )

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from dpmc_core.datasets import Entry, entry
 from dpmc_core.errors import DPMCError
@@ -26,8 +27,6 @@ from pages.parts.ui import controls, declared
 from pages.parts.ui.names import LETTERS
 
 __all__ = ["Asked", "Built", "form"]
-
-_DELTA = 1e-5  # where no widget asks for another
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,35 +83,39 @@ class Asked:
         return Built(specs, study, problem)
 
 
-def form() -> Asked:
-    """Draw the sidebar's widgets: question, data, method, privacy, seed."""
+def form(row: DeltaGenerator) -> Asked:
+    """Draw the widgets: in ``row`` who is protected and ε; in the sidebar everything else."""
     question, seeds = "compare", 1
-    st.subheader("Question")
-    protect = controls.choice(
-        "Who is protected", "protect", PROTECTED, "rating", then=use_protection
-    )
-    with controls.place():
-        if protect == "user":
-            question = controls.choice(
-                "Question", "question", QUESTIONS, "compare", then=use_question
-            )
-    st.subheader("Data")
-    with controls.place():
-        shared = data_controls(first_numbers(protect), use_numbers)
-    st.subheader("Method")
-    with controls.place():
-        shared |= _method(shared["dataset"], protect, question)
-    st.subheader("Privacy")
-    settings: dict[str, Any] = {}
-    with controls.place():
-        if protect == "user":
-            settings = user_controls(shared["dataset"], question, shared.get("delta", _DELTA))
-    with controls.place():
-        configurations = _of_users(question, settings) if protect == "user" else _of_ratings()
-    st.subheader("Seed")
-    shared |= declared.chance(shared["dataset"], "seed", guaranteed=protect == "user")
-    if question in STUDIES["completion"]:
-        seeds = declared.box("study_seeds", "seeds")
+    with row:
+        protect = controls.choice(
+            "Who is protected", "protect", PROTECTED, "rating", then=use_protection
+        )
+    with st.sidebar:
+        st.subheader("Question")
+        with controls.place():
+            if protect == "user":
+                question = controls.choice(
+                    "Question", "question", QUESTIONS, "compare", then=use_question
+                )
+            else:
+                st.caption("Are ratings predicted well? Other questions need protected users.")
+        st.subheader("Data")
+        with controls.place():
+            shared = data_controls(first_numbers(protect), use_numbers)
+        st.subheader("Method")
+        with controls.place():
+            shared |= _method(shared["dataset"], protect, question)
+        st.subheader("Privacy")
+        settings: dict[str, Any] = {}
+        with controls.place():
+            if protect == "user":
+                settings = user_controls(row, shared["dataset"], question)
+        with controls.place():
+            configurations = _of_users(question, settings) if protect == "user" else _of_ratings()
+        st.subheader("Seed")
+        shared |= declared.chance(shared["dataset"], "seed", guaranteed=protect == "user")
+        if question in STUDIES["completion"]:
+            seeds = declared.box("study_seeds", "seeds")
     return Asked(
         protect=protect,
         question=question,

@@ -1,8 +1,4 @@
-"""From completion results and ratings to figures.
-
-Lives here: the charts of the *Completion* and *Datasets* pages, each a pure function of its inputs.
-Does not live here: running anything, or page layout.
-"""
+"""Charts of completion runs: error, predictions, and the completed matrix."""
 
 import math
 from collections.abc import Sequence
@@ -16,7 +12,9 @@ from dpmc_core.experiments import RunResult
 from dpmc_core.metrics import clipped, top_items
 from dpmc_core.wording import not_computed
 from pages.parts.ui import figure_cache as drawn_once
-from pages.parts.ui.figures import IDENTITY, Drawn, Label, figure, label_end, label_ends, level
+from pages.parts.ui.figures import BASELINE, LINES, Drawn, bars, figure, level
+from pages.parts.ui.labels import Label, label_end, label_ends, wrapped
+from pages.parts.ui.names import LETTERS
 from pages.parts.ui.pictures import heat_map
 
 __all__ = [
@@ -24,20 +22,13 @@ __all__ = [
     "actual_vs_predicted",
     "completed",
     "errors",
+    "main_figure",
     "rmse_curves",
     "top_entries",
     "top_ten",
 ]
 
-# one line style per configuration, so that two configurations with the same noise stay apart
-_WIDTHS = (3.0, 2.0, 1.5)
-_MARKERS = ("", "-open", "-dot")
-
-
-def _marker(named: "Named", k: int) -> dict[str, object]:
-    """The mechanism's marker, filled, open or dotted for configurations one, two and three."""
-    look = IDENTITY[named.result.spec.noise.mechanism]
-    return {"symbol": look.marker + _MARKERS[k % 3], "size": 8, "color": look.colour}
+_FEW_STEPS = 3  # a curve of so few points says less than bars
 
 
 @dataclass(frozen=True)
@@ -53,6 +44,53 @@ class Named:
         """Letter and name."""
         return f"{self.letter} · {self.title}"
 
+    @property
+    def look(self) -> tuple[str, str, str]:
+        """Colour, dash and marker of this configuration."""
+        return LINES[LETTERS.index(self.letter) % len(LINES)]
+
+    @property
+    def line(self) -> dict[str, object]:
+        """Its line in a figure."""
+        colour, dash, _ = self.look
+        return {"color": colour, "dash": dash, "width": 2.5}
+
+    @property
+    def marker(self) -> dict[str, object]:
+        """Its markers in a figure."""
+        colour, _, symbol = self.look
+        return {"symbol": symbol, "size": 8, "color": colour}
+
+
+def main_figure(results: Sequence[Named], clip: bool) -> Drawn:
+    """RMSE per iteration; where there are at most three, bars of what they end at."""
+    few = all(len(named.result.metrics) <= _FEW_STEPS for named in results)
+    return rmse_bars(results, clip) if few else rmse_curves(results, clip)
+
+
+@drawn_once.of_results
+def rmse_bars(results: Sequence[Named], clip: bool) -> Drawn:
+    """Held-out RMSE of each configuration after its last step, and the baselines' as lines."""
+    title = f"held-out RMSE{', clipped' if clip else ''} (rating units)"
+    finals = [named.result.final for named in results]
+    heights = [m.test_rmse_clipped if clip else m.test_rmse for m in finals]
+    halves = [m.test_half_width_clipped if clip else m.test_half_width for m in finals]
+    baselines = results[0].result.baselines
+    fig = bars(
+        [named.label for named in results],
+        heights,
+        halves,
+        [named.look[0] for named in results],
+        title,
+        baselines,
+    )
+    numbers = {
+        "configuration": [n.label for n in results],
+        "rmse": heights,
+        "half_width_95": halves,
+    }
+    return fig, pd.DataFrame(numbers)
+
 
 @drawn_once.of_results
 def rmse_curves(results: Sequence[Named], clip: bool) -> Drawn:
@@ -66,13 +104,12 @@ def rmse_curves(results: Sequence[Named], clip: bool) -> Drawn:
     rows = []
     ends: list[tuple[float, float, str]] = []
     last, top = 1, 0.0
-    for k, named in enumerate(results):
-        look = IDENTITY[named.result.spec.noise.mechanism]
+    for named in results:
         metrics = named.result.metrics
         x = np.array([m.iteration for m in metrics])
         y = np.array([m.test_rmse_clipped if clip else m.test_rmse for m in metrics])
         half = np.array([m.test_half_width_clipped if clip else m.test_half_width for m in metrics])
-        colour = _rgba(look.colour, 0.14)
+        colour = _rgba(named.look[0], 0.14)
         fig.add_scatter(
             x=np.concatenate([x, x[::-1]]),
             y=np.concatenate([y + half, (y - half)[::-1]]),
@@ -83,14 +120,9 @@ def rmse_curves(results: Sequence[Named], clip: bool) -> Drawn:
             name="95 % band",
         )
         fig.add_scatter(
-            x=x,
-            y=y,
-            mode="lines+markers",
-            name=named.label,
-            line={"color": look.colour, "dash": look.dash, "width": _WIDTHS[k % 3]},
-            marker=_marker(named, k),
+            x=x, y=y, mode="lines+markers", name=named.label, line=named.line, marker=named.marker
         )
-        ends.append((float(x[-1]), float(y[-1]), named.letter))
+        ends.append((float(x[-1]), float(y[-1]), named.label))
         last, top = max(last, int(x[-1])), max(top, float(y[-1] + half[-1]))
         rows += [
             {
@@ -109,7 +141,7 @@ def rmse_curves(results: Sequence[Named], clip: bool) -> Drawn:
         ]
     if results:
         for name, value in results[0].result.baselines.items():
-            level(fig, value, {"width": 1, "dash": "dot", "color": "rgba(128,128,128,0.9)"})
+            level(fig, value, {"width": 1, "dash": "dot", "color": BASELINE})
             ends.append((math.inf, value, name))
             top = max(top, value)
         # the first iterations of a random start can be far off: keep the eye on where it settles
@@ -137,10 +169,12 @@ def completed(results: Sequence[Named], size: int = 40) -> Drawn | None:
     if ratings.truth is None:
         return None
     truth = ratings.truth.left[:size] @ ratings.truth.right[:size].T
-    panels = [("the truth", truth)]
+    panels = [("truth", truth)]
     for named in results:
         model = named.result.model
-        panels.append((named.letter, model.user_factors[:size] @ model.item_factors[:size].T))
+        panels.append(
+            (wrapped(named.label), model.user_factors[:size] @ model.item_factors[:size].T)
+        )
     return heat_map(panels, float(truth.min()), float(truth.max()))
 
 
@@ -156,7 +190,6 @@ def actual_vs_predicted(results: Sequence[Named]) -> Drawn:
         test = named.result.split.test
         predicted = clipped(named.result.model.predict(test.users, test.items), test)
         actual = _rounded(test)
-        look = IDENTITY[named.result.spec.noise.mechanism]
         frame = pd.DataFrame({"actual": actual, "predicted": predicted}).groupby("actual")[
             "predicted"
         ]
@@ -168,8 +201,8 @@ def actual_vs_predicted(results: Sequence[Named]) -> Drawn:
             y=means,
             mode="lines+markers",
             name=named.label,
-            line={"color": look.colour, "dash": look.dash, "width": _WIDTHS[k % 3]},
-            marker=_marker(named, k),
+            line=named.line,
+            marker=named.marker,
             error_y={
                 "type": "data",
                 "symmetric": False,
@@ -179,7 +212,7 @@ def actual_vs_predicted(results: Sequence[Named]) -> Drawn:
                 "width": 3,
             },
         )
-        ends.append(Label(float(x[-1]), float(means.iloc[-1]), named.letter))
+        ends.append(Label(float(x[-1]), float(means.iloc[-1]), named.label))
         rows += [
             {"configuration": named.label, "actual": a, "mean": m, "p10": p10, "p90": p90}
             for a, m, p10, p90 in zip(means.index, means, table[0.1], table[0.9], strict=True)
@@ -216,14 +249,9 @@ def errors(results: Sequence[Named]) -> Drawn:
         test = named.result.split.test
         error = clipped(named.result.model.predict(test.users, test.items), test) - test.values
         height, _ = np.histogram(error, edges, density=True)
-        look = IDENTITY[named.result.spec.noise.mechanism]
         rows[named.label] = height
         fig.add_scatter(
-            x=middle,
-            y=height,
-            mode="lines",
-            name=named.label,
-            line={"color": look.colour, "dash": look.dash, "width": _WIDTHS[k % 3], "shape": "hvh"},
+            x=middle, y=height, mode="lines", name=named.label, line={**named.line, "shape": "hvh"}
         )
         spots = np.arange(4 + 3 * k, 80, 9)
         fig.add_scatter(
@@ -232,10 +260,10 @@ def errors(results: Sequence[Named]) -> Drawn:
             mode="markers",
             name=named.label,
             hoverinfo="skip",
-            marker=_marker(named, k),
+            marker=named.marker,
         )
         i = int(np.argmax(height)) + 4 + 3 * k
-        label_end(fig, float(middle[min(i, 79)]), float(height[min(i, 79)]), named.letter, shift=4)
+        label_end(fig, float(middle[min(i, 79)]), float(height[min(i, 79)]), named.label, shift=4)
     return fig, pd.DataFrame(rows)
 
 
@@ -250,11 +278,15 @@ def top_ten(results: Sequence[Named], user: int) -> pd.DataFrame:
     return not_computed(frame)
 
 
-def top_entries(result: RunResult, user: int) -> list[tuple[int, str]]:
-    """The user's ten best unseen items: number, and title with the predicted rating."""
+def top_entries(result: RunResult, user: int, at_least: int = 0) -> list[tuple[int, str]]:
+    """The user's ten best unseen items: number, and title with the predicted rating.
+
+    Of those with ``at_least`` so many training ratings.
+    """
     train = result.split.train
     scores = result.model.block(np.array([user]))[0]
-    best = top_items(scores, train.items[train.users == user])
+    rare = np.flatnonzero(np.bincount(train.items, minlength=train.n_items) < at_least)
+    best = top_items(scores, np.union1d(train.items[train.users == user], rare))
     return [
         (int(j), f"{train.item_label(int(j))}  ({np.clip(scores[j], train.low, train.high):.1f})")
         for j in best

@@ -13,10 +13,10 @@ from dpmc_core.wording import csv_text, three
 from pages.parts.completion import charts as run_charts
 from pages.parts.completion import texts
 from pages.parts.completion.charts import Named
+from pages.parts.frame.accounts import counted
+from pages.parts.frame.page import fold, observations, verdict
 from pages.parts.server import jobs
 from pages.parts.ui import controls, glossary
-from pages.parts.ui.accounts import counted
-from pages.parts.ui.bullet_list import notice
 from pages.parts.ui.figures import IDENTITY, draw, show
 from pages.parts.ui.names import LETTERS, NOISES, describe
 
@@ -29,7 +29,7 @@ def title_of(spec: RunSpec) -> str:
     if noise.kind == "none":
         return f"{name}, no noise"
     if spec.card.guarantee:
-        return f"{name}, {NOISES[noise.mechanism]}, total ε {three(noise.epsilon)}"
+        return f"{name}, {NOISES[noise.mechanism]}, total ε = {three(noise.epsilon)}"
     amount = (
         f"variance {three(noise.variance)}"
         if noise.epsilon is None
@@ -54,16 +54,10 @@ def example(specs: tuple[RunSpec, ...]) -> list[RunResult]:
 
 
 def main_figure(results: list[Named], clip: bool) -> None:
-    """RMSE per iteration, with its alt text and numbers."""
-    figure, numbers = run_charts.rmse_curves(results, clip)
+    """Draw the held-out error, with its alt text and numbers."""
+    figure, numbers = run_charts.main_figure(results, clip)
     said = "; ".join(f"{n.label}: {three(n.result.final.test_rmse)}" for n in results)
-    show(figure, "rmse", f"Held-out RMSE per iteration. At the end: {said}.", numbers)
-    st.caption(
-        " · ".join(n.label for n in results)
-        + ". Bands: 95 % over the choice of held-out ratings. Each curve is one draw of noise "
-        "and start; another seed shows how much they matter. Points above the frame are "
-        "first iterations from a random start."
-    )
+    show(figure, "rmse", f"Held-out RMSE; lower is better. At the end: {said}.", numbers)
 
 
 def so_far(job: jobs.Job, clip: bool) -> bool:
@@ -77,8 +71,15 @@ def so_far(job: jobs.Job, clip: bool) -> bool:
 
 def results_of(results: list[Named], clip: bool) -> None:
     """Everything that finished runs show."""
+    verdict(texts.verdict(results))
     main_figure(results, clip)
-    details(results, clip)
+    observations(texts.observations(results))
+    fold(
+        "What each run protects, and its error in full", "accounts", lambda: accounts(results, clip)
+    )
+    fold("Completed matrix, predictions and errors", "pictures", lambda: pictures(results))
+    fold("One user's top ten", "top-ten", lambda: one_user(results))
+    fold("Export", "export", lambda: export(results), icon=":material/download:")
 
 
 def protection(result: RunResult | RecommendResult) -> None:
@@ -96,15 +97,15 @@ def protection(result: RunResult | RecommendResult) -> None:
     else:
         st.caption(
             f"{kinds} kinds of release, each with {IDENTITY[noise.name].title} noise of its own "
-            "scale (in the ledger, to download below)."
+            "scale (in the ledger, under Export)."
         )
     st.caption(
-        f"Unit: one {statement.unit}; neighbours: {statement.neighbours}. Counted by "
+        f"Unit: one {statement.unit}; neighbours: {statement.neighbours}. Accounting: "
         f"{statement.how}."
     )
     if statement.nominal:
         st.caption(
-            "If the nominal ε of one draw were all: "
+            "If the nominal ε of one release were all: "
             + odds_sentence(
                 statement.epsilon_per_draw, one_draw_delta, "a rating had this value or another"
             )
@@ -141,9 +142,8 @@ def account(item: Named, clip: bool) -> None:
         protection(result)
 
 
-def details(results: list[Named], clip: bool) -> None:
-    """Everything below the main figure."""
-    notice(texts.notice_runs(results))
+def accounts(results: list[Named], clip: bool) -> None:
+    """Every configuration's error, what it protects, and how both were computed."""
     for column, item in zip(st.columns(len(results)), results, strict=True):
         with column:
             account(item, clip)
@@ -151,22 +151,24 @@ def details(results: list[Named], clip: bool) -> None:
     st.caption(
         "Baselines (held-out RMSE): "
         + " · ".join(f"{name} {three(v)}" for name, v in baselines.items())
-        + f". Split: {results[0].result.split.how}.",
-        help=glossary.meaning("trivial"),
+        + f". Split: {results[0].result.split.how}. Bands and bars: 95 % over the choice of "
+        "held-out ratings. Each run is one draw of noise and start; another seed shows how much "
+        "they matter. Points above the frame are first iterations from a random start.",
+        help=glossary.meaning("baseline"),
     )
+
+
+def pictures(results: list[Named]) -> None:
+    """The completed matrix, predictions against ratings, and errors."""
     picture = run_charts.completed(results)
     if picture is not None:
-        st.subheader("The truth and what was completed", anchor=False)
         show(
             picture[0],
             "completed",
             "The first 40 users and items: the truth beside each completed matrix.",
             picture[1],
         )
-        st.caption(
-            "First 40 users and items, one colour scale. What is not known was filled in from "
-            "the known share."
-        )
+        st.caption("First 40 users and items, one colour scale.")
     left, right = st.columns(2)
     with left:
         st.subheader("Predicted against actual", anchor=False)
@@ -178,10 +180,13 @@ def details(results: list[Named], clip: bool) -> None:
             numbers,
         )
     with right:
-        st.subheader("How large are the errors?", anchor=False)
+        st.subheader("Distribution of errors", anchor=False)
         figure, numbers = run_charts.errors(results)
         show(figure, "errors", "Distribution of held-out errors of each configuration.", numbers)
-    st.subheader("One user's top ten", anchor=False)
+
+
+def one_user(results: list[Named]) -> None:
+    """The ten best items for one user by each configuration."""
     train = results[0].result.split.train
     user = controls.whole("User", "user", 1, train.n_users, 1) - 1
     seen = int((train.users == user).sum())
@@ -195,7 +200,6 @@ def details(results: list[Named], clip: bool) -> None:
         f"{controls.plain(train.user_label(user))} rated {seen} items in the training data; those "
         "are left out. In brackets the predicted rating, clipped to the scale."
     )
-    export(results)
 
 
 def _ledger(result: RunResult) -> str:
@@ -204,43 +208,38 @@ def _ledger(result: RunResult) -> str:
 
 def export(results: list[Named]) -> None:
     """Downloads and the same run elsewhere."""
-    with st.expander(
-        "Export", icon=":material/download:", on_change="rerun", key="take-away"
-    ) as fold:
-        if not fold.open:
-            return
-        st.download_button(
-            "Results with ledgers (JSON)",
-            data=lambda: json.dumps([r.result.summary() for r in results], indent=1),
-            file_name="dpmc-runs.json",
-            mime="application/json",
-            on_click="ignore",
-        )
-        for item in results:
-            if item.result.ledger.private:
-                st.download_button(
-                    f"Ledger of {item.label} (JSON)",
-                    data=partial(_ledger, item.result),
-                    file_name=f"dpmc-ledger-{item.letter.lower()}.json",
-                    mime="application/json",
-                    key=f"ledger-{item.letter}",
-                    on_click="ignore",
-                )
-        st.download_button(
-            "Errors per iteration (CSV)",
-            data=lambda: csv_text(
-                pd.concat(
-                    [
-                        pd.DataFrame(r.result.summary()["steps"]).assign(configuration=r.label)
-                        for r in results
-                    ]
-                )
-            ),
-            file_name="dpmc-runs.csv",
-            mime="text/csv",
-            on_click="ignore",
-        )
-        for item in results:
-            st.markdown(f"**{item.label}** on the command line, and in Python:")
-            st.code(item.result.spec.command(), language="bash")
-            st.code(item.result.spec.python(), language="python")
+    st.download_button(
+        "Results with ledgers (JSON)",
+        data=lambda: json.dumps([r.result.summary() for r in results], indent=1),
+        file_name="dpmc-runs.json",
+        mime="application/json",
+        on_click="ignore",
+    )
+    for item in results:
+        if item.result.ledger.private:
+            st.download_button(
+                f"Ledger of {item.label} (JSON)",
+                data=partial(_ledger, item.result),
+                file_name=f"dpmc-ledger-{item.letter.lower()}.json",
+                mime="application/json",
+                key=f"ledger-{item.letter}",
+                on_click="ignore",
+            )
+    st.download_button(
+        "Errors per iteration (CSV)",
+        data=lambda: csv_text(
+            pd.concat(
+                [
+                    pd.DataFrame(r.result.summary()["steps"]).assign(configuration=r.label)
+                    for r in results
+                ]
+            )
+        ),
+        file_name="dpmc-runs.csv",
+        mime="text/csv",
+        on_click="ignore",
+    )
+    for item in results:
+        st.markdown(f"**{item.label}** on the command line, and in Python:")
+        st.code(item.result.spec.command(), language="bash", wrap_lines=True)
+        st.code(item.result.spec.python(), language="python", wrap_lines=True)

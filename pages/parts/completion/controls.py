@@ -136,7 +136,7 @@ def _amount(letter: str, noise: str) -> dict[str, Any]:
         )
     else:
         fields["epsilon"] = declared.box(
-            "nominal.epsilon", f"{low}_epsilon", label=f"{letter}: nominal ε of one draw"
+            "nominal.epsilon", f"{low}_epsilon", label=f"{letter}: nominal ε of one release"
         )
     if "alpha" in FAMILIES[noise].shape and controls.switch(
         f"{letter}: choose α",

@@ -1,4 +1,4 @@
-"""The sentences that open the *Completion* page: what is asked, who is protected, which model."""
+"""What the *Completion* page compares, who is protected, and the recommended method."""
 
 from collections.abc import Sequence
 
@@ -8,53 +8,63 @@ from dpmc_core.experiments import RunSpec
 from dpmc_core.experiments.algorithms import ALGORITHMS
 from dpmc_core.experiments.recommended import recommended_algorithm
 from dpmc_core.experiments.studies.spec import STUDIES
+from dpmc_core.privacy import odds_sentence, subject
 from pages.parts.completion.user_controls import QUESTIONS
 
-__all__ = ["chosen_by_rule", "introduction"]
+__all__ = ["introduction"]
+
+_QUESTIONS = {
+    "compare": (
+        "A matrix of ratings is completed from the few that are known, with and without noise. "
+        "The error is measured on held-out ratings. The dotted lines are **baselines**: a model "
+        "above them has learned nothing useful."
+    ),
+    "recommend": (
+        "The model learns which items people like together, with and without noise, and "
+        "recommends items to **held-out** users. The dotted lines are baselines: a model below "
+        "*most liked* has learned nothing useful."
+    ),
+    "skew": (
+        "To bound what one user can change, at most k of their ratings take part. Three ways to "
+        "choose them: *uniform* (at random), *adaptive* (the items that fewest people rated) "
+        "and *all, by weights* (all ratings, rare items with more weight)."
+    ),
+}
 
 
-def introduction(protect: str, question: str) -> None:
-    """Say what is asked, and what is protected."""
-    if question in ("compare", "lists"):
-        st.markdown(
-            "Fill in a matrix of ratings from the few that are known, with and without noise, "
-            "and compare the error on ratings that were held out. The dotted lines are "
-            "**baselines**: a run above them has learned nothing useful."
+def introduction(protect: str, question: str, specs: Sequence[RunSpec]) -> None:
+    """Say what is compared, what is protected, and which method is recommended."""
+    known = (
+        _QUESTIONS["compare" if question == "lists" else question]
+        if (question in (*_QUESTIONS, "lists"))
+        else (
+            f"{STUDIES['completion'][question].intro} Many runs, the same settings along each "
+            "line, and the baseline."
         )
-    elif question == "recommend":
-        st.markdown(
-            "Learn from some people what is liked together, with and without noise, and "
-            "recommend to others who were **held out**. The dotted lines are baselines: a run "
-            "below *most liked* has learned nothing useful."
-        )
-    elif question == "skew":
-        st.markdown(
-            f"**{QUESTIONS[question]}** To bound what one person can change, at most k of their "
-            "ratings take part. Which of a person's ratings those are decides how unevenly "
-            "items are known. *Uniform*: drawn evenly. *Adaptive*: everybody's rarest. *All, by "
-            "weights*: all of them, rare items weighing more."
-        )
-    else:
-        st.markdown(
-            f"**{QUESTIONS[question]}** {STUDIES['completion'][question].intro} Many runs, the "
-            "same settings along each line, and what a baseline reaches."
-        )
+    )
+    st.markdown(f"**{QUESTIONS[question]}** {known}")
     if protect == "user" and question != "skew":
         st.markdown(
-            "**Users are protected** wherever there is noise. All of a user's ratings may be in "
-            "or out. What is learned about items leaves with noise; then every user's own taste "
-            "is worked out from their own ratings, for them alone (*joint* differential "
-            "privacy). ε is the total of one run; several runs on the same people add up."
+            "**Neighbouring datasets differ in all ratings of one user.** Only noisy statistics "
+            "about items are released; each user's own factors are computed from their own "
+            "ratings (*joint* differential privacy). ε is the total of one run; several runs on "
+            "the same people compose."
         )
+        noisy = next((s for s in specs if s.noise.epsilon is not None), None)
+        if noisy is not None and noisy.noise.epsilon is not None:
+            st.markdown(odds_sentence(noisy.noise.epsilon, noisy.noise.delta, subject("user")))
+    _recommended(protect, question, specs)
 
 
-def chosen_by_rule(protect: str, specs: Sequence[RunSpec]) -> None:
-    """Say which model the house would take here, and why; no private data is read."""
+def _recommended(protect: str, question: str, specs: Sequence[RunSpec]) -> None:
     noisy = next((s for s in specs if s.noise.epsilon is not None), None)
-    if protect != "user" or noisy is None:
+    if protect != "user" or question == "skew" or question in STUDIES["completion"]:
+        return
+    if noisy is None:
         return
     choice = recommended_algorithm(noisy)
-    st.caption(
-        f":material/rule: **Recommended method: {ALGORITHMS[choice.algorithm].title}.** "
-        f"{choice.why[0].upper()}{choice.why[1:]}. A rule by sizes and ε; it reads no rating."
+    st.markdown(
+        f"**Recommended method: {ALGORITHMS[choice.algorithm].title}.** "
+        f"{choice.why[0].upper()}{choice.why[1:]}. This rule uses sizes and ε only; it reads no "
+        "rating."
     )

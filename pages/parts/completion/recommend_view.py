@@ -16,14 +16,16 @@ from dpmc_core.experiments import RecommendResult, RunSpec, run
 from dpmc_core.metrics import RECALL_AT, top_items
 from dpmc_core.wording import not_computed, three
 from pages.parts.completion.compare_view import protection, title_of
+from pages.parts.frame.page import fold, observations, verdict
 from pages.parts.server import jobs
 from pages.parts.ui import controls
-from pages.parts.ui.bullet_list import notice
-from pages.parts.ui.figures import IDENTITY, Drawn, Label, draw, figure, label_ends, level, show
-from pages.parts.ui.names import LETTERS
+from pages.parts.ui.figures import BASELINE, LINES, Drawn, bars, draw, figure, level, show
+from pages.parts.ui.labels import Label, label_ends
+from pages.parts.ui.names import LETTERS, lowered
 
 __all__ = ["example", "results_of", "so_far"]
 
+_FEW_STEPS = 3
 Results = list[tuple[str, RecommendResult]]  # letter and result
 
 
@@ -47,55 +49,56 @@ def so_far(job: jobs.Job) -> bool:
 
 
 def recalls(results: Results) -> Drawn:
-    """Recall per step with 95 % intervals over the held-out users.
+    """Recall with 95 % intervals over the held-out users: bars, or curves of more than 3 steps.
 
     Baselines as horizontal lines.
     """
-    fig = figure("step", f"Recall@{RECALL_AT} of held-out users (share, 0 to 1)", height=400)
-    ends, rows, last, top = [], [], 1, 0.0
+    title = f"Recall@{RECALL_AT} of held-out users (share)"
+    baselines = results[0][1].baselines
+    rows = [
+        {
+            "configuration": f"{letter} · {title_of(result.spec)}",
+            "step": m.iteration,
+            "recall": m.recall,
+            "half_width_95": m.half_width,
+        }
+        for letter, result in results
+        for m in result.metrics
+    ]
+    numbers = pd.DataFrame(rows)
+    if all(len(result.metrics) <= _FEW_STEPS for _, result in results):
+        names = [f"{letter} · {title_of(result.spec)}" for letter, result in results]
+        finals = [result.final for _, result in results]
+        colours = [LINES[LETTERS.index(letter)][0] for letter, _ in results]
+        heights, halves = [m.recall for m in finals], [m.half_width for m in finals]
+        return bars(names, heights, halves, colours, title, baselines), numbers
+    fig = figure("step", title, height=400)
+    ends, last, top = [], 1, max(baselines.values(), default=0.0)
     for k, (letter, result) in enumerate(results):
-        look = IDENTITY[result.spec.noise.mechanism]
-        x = [m.iteration + 0.04 * (k - 1) for m in result.metrics]
+        colour, dash, symbol = LINES[LETTERS.index(letter)]
+        halves = [m.half_width for m in result.metrics]
         fig.add_scatter(
-            x=x,
+            x=[m.iteration + 0.04 * (k - 1) for m in result.metrics],
             y=[m.recall for m in result.metrics],
-            error_y={
-                "type": "data",
-                "array": [m.half_width for m in result.metrics],
-                "thickness": 1.2,
-                "width": 3,
-            },
+            error_y={"type": "data", "array": halves, "thickness": 1.2, "width": 3},
             mode="lines+markers",
             name=f"{letter} · {title_of(result.spec)}",
-            line={"color": look.colour, "dash": look.dash, "width": 2},
-            marker={
-                "color": look.colour,
-                "symbol": look.marker + ("", "-open", "-dot")[k % 3],
-                "size": 9,
-            },
+            line={"color": colour, "dash": dash, "width": 2},
+            marker={"color": colour, "symbol": symbol, "size": 9},
         )
         last = max(last, result.metrics[-1].iteration)
         top = max([top, *(m.recall + np.nan_to_num(m.half_width) for m in result.metrics)])
-        ends.append((result.metrics[-1].iteration, result.final.recall, letter))
-        rows += [
-            {
-                "configuration": f"{letter} · {title_of(result.spec)}",
-                "step": m.iteration,
-                "recall": m.recall,
-                "half_width_95": m.half_width,
-            }
-            for m in result.metrics
-        ]
-    for name, value in results[0][1].baselines.items():
-        level(fig, value, {"width": 1, "dash": "dot", "color": "rgba(128,128,128,0.9)"})
+        name = f"{letter} · {title_of(result.spec)}"
+        ends.append((result.metrics[-1].iteration, result.final.recall, name))
+    for name, value in baselines.items():
+        level(fig, value, {"width": 1, "dash": "dot", "color": BASELINE})
         ends.append((last, value, name))
-        top = max(top, value)
     shown = (0.0, min(1.0, top * 1.12) or 1.0)
     fig.update_yaxes(range=shown)
     fig.update_xaxes(range=[0.8, last + 0.1], dtick=1 if last <= 10 else None)
     fig.update_layout(margin={"r": 130})
     label_ends(fig, [Label(x + 0.06, y, text) for x, y, text in ends], shown)
-    return fig, pd.DataFrame(rows)
+    return fig, numbers
 
 
 def interval(half: float) -> str:
@@ -134,15 +137,9 @@ def results_of(results: Sequence[RecommendResult | None]) -> None:
     """Everything that finished runs show."""
     shown = lettered(results)
     said = sentences(shown)
+    verdict(_verdict(shown))
     fig, numbers = recalls(shown)
     show(fig, "recall", " ".join(said), numbers)
-    split = shown[0][1].split
-    st.caption(
-        "Of the items that a held-out user likes but did not show, the share among the "
-        f"{RECALL_AT} recommended (of at most {RECALL_AT}; dpals-paper D.1). "
-        f"{split.how[0].upper()}{split.how[1:]}. Bars: 95 % over the choice of held-out users; "
-        "noise and start are one draw each."
-    )
     few = shown[0][1].by_user.size
     if few < 30:
         st.warning(
@@ -150,7 +147,33 @@ def results_of(results: Sequence[RecommendResult | None]) -> None:
             "held-out share, say more.",
             icon=":material/group:",
         )
-    notice(said)
+    observations(said)
+    fold("What each run protects, and its recall in full", "accounts", lambda: _accounts(shown))
+    fold("One held-out person's ten best", "one-user", lambda: one_user(shown))
+    fold("Export", "export", lambda: _export(shown), icon=":material/download:")
+
+
+def _verdict(results: Results) -> str:
+    """How the best private run stands against recommending what is most liked."""
+    private = [r for _, r in results if r.statement.private] or [r for _, r in results]
+    best = max(private, key=lambda r: r.final.recall)
+    gap, half = best.against_most_liked
+    standing = (
+        "not significantly different from"
+        if not abs(gap) > half
+        else "better than"
+        if gap > 0
+        else "worse than"
+    )
+    epsilon = best.spec.noise.epsilon
+    where = f"At ε = {three(epsilon)}, " if best.statement.private and epsilon else ""
+    name = lowered(best.spec.card.title)
+    said = f"{where}{name} finds {100 * best.final.recall:.0f} % of what people like"
+    said = f"{said[0].upper()}{said[1:]}"
+    return f"{said}: {standing} recommending the most liked items to everybody."
+
+
+def _accounts(shown: Results) -> None:
     for column, (letter, result) in zip(st.columns(len(shown)), shown, strict=True):
         with column.container(border=True):
             st.markdown(f"**{letter} · {title_of(result.spec)}**")
@@ -159,8 +182,8 @@ def results_of(results: Sequence[RecommendResult | None]) -> None:
                 f"{result.final.recall:.4f}",
                 help=(
                     "Of the liked items that a held-out user did not show, the share among the "
-                    f"{RECALL_AT} recommended, counted as if nobody had more than {RECALL_AT} "
-                    "of them; mean over users."
+                    f"{RECALL_AT} recommended, as if nobody had more than {RECALL_AT} of them; "
+                    "mean over users."
                 ),
             )
             apart, wide = result.against_most_liked
@@ -170,26 +193,30 @@ def results_of(results: Sequence[RecommendResult | None]) -> None:
                 + ", ".join(f"{name} {three(v)}" for name, v in result.baselines.items())
             )
             protection(result)
-    one_user(shown)
-    with st.expander(
-        "Export", icon=":material/download:", on_change="rerun", key="take-recall"
-    ) as fold:
-        if fold.open:
-            st.download_button(
-                "Results with ledgers (JSON)",
-                data=lambda: json.dumps([r.summary() for _, r in shown], indent=1),
-                file_name="dpmc-recommend.json",
-                mime="application/json",
-                on_click="ignore",
-            )
-            for letter, result in shown:
-                st.markdown(f"**{letter} · {title_of(result.spec)}** on the command line:")
-                st.code(result.spec.command(), language="bash")
+    split = shown[0][1].split
+    st.caption(
+        "Of the items that a held-out user likes but did not show, the share among the "
+        f"{RECALL_AT} recommended (of at most {RECALL_AT}; dpals-paper D.1). "
+        f"{split.how[0].upper()}{split.how[1:]}. Bars: 95 % over the choice of held-out users; "
+        "noise and start are one draw each."
+    )
+
+
+def _export(shown: Results) -> None:
+    st.download_button(
+        "Results with ledgers (JSON)",
+        data=lambda: json.dumps([r.summary() for _, r in shown], indent=1),
+        file_name="dpmc-recommend.json",
+        mime="application/json",
+        on_click="ignore",
+    )
+    for letter, result in shown:
+        st.markdown(f"**{letter} · {title_of(result.spec)}** on the command line:")
+        st.code(result.spec.command(), language="bash", wrap_lines=True)
 
 
 def one_user(results: Results) -> None:
     """What one held-out person is recommended, and whether they liked it."""
-    st.subheader("One held-out person's ten best", anchor=False)
     split = results[0][1].split
     held = np.unique(split.target.users)
     place = controls.whole("Held-out person", "held_user", 1, int(held.size), 1) - 1

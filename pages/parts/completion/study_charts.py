@@ -15,23 +15,11 @@ from plotly.subplots import make_subplots
 from dpmc_core.experiments.skew import Skew
 from dpmc_core.experiments.studies.result import Point, StudyResult
 from dpmc_core.wording import three
-from pages.parts.ui.figures import Drawn, Label, figure, label_ends, level
+from pages.parts.ui.figures import LINES, Drawn, figure, level
+from pages.parts.ui.labels import Label, label_ends
 
-__all__ = [
-    "LINES",
-    "skew_cells",
-    "skew_curves",
-    "skew_sentences",
-    "study_curves",
-    "study_sentences",
-]
+__all__ = ["skew_cells", "skew_curves", "skew_sentences", "study_curves", "study_sentences"]
 
-LINES = (
-    ("#0072B2", "solid", "circle"),
-    ("#D55E00", "dash", "square"),
-    ("#009E73", "dot", "diamond"),
-    ("#CC79A7", "dashdot", "triangle-up"),
-)
 _QUIET = ", no noise"
 BEST = "best baseline"
 _GREY = ("#666666", "longdash", "cross")
@@ -173,15 +161,15 @@ def _standing(line: str, points: list[Point], baseline: str, kind: str) -> str:
     won = [p for p, mean, half in apart if mean < -half]
     lost = [p for p, mean, half in apart if mean > half]
     if len(won) == len(points):
-        return f"**{line}** beats {baseline} throughout."
+        return f"**{line}** is better than {baseline} throughout."
     if len(lost) == len(points):
-        return f"**{line}** loses to {baseline} throughout."
+        return f"**{line}** is worse than {baseline} throughout."
     if not won:
-        where = f"; it loses at {what} = {places(lost)}" if lost else ""
-        return f"**{line}** is nowhere clearly better than {baseline}{where}."
-    rest = f", loses at {places(lost)}" if lost else ""
+        where = f"; it is worse at {what} = {places(lost)}" if lost else ""
+        return f"**{line}** is nowhere better than {baseline}{where}."
+    rest = f", worse at {places(lost)}" if lost else ""
     left = "" if len(won) + len(lost) == len(points) else "; elsewhere not significantly different"
-    return f"**{line}** beats {baseline} at {what} = {places(won)}{rest}{left}."
+    return f"**{line}** is better than {baseline} at {what} = {places(won)}{rest}{left}."
 
 
 def _special(result: StudyResult, by_name: dict[str, list[Point]]) -> str:

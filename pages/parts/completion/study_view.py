@@ -1,36 +1,25 @@
-"""Studies on the *Completion* page.
-
-Many runs for one question, the spread of ratings over items, and one person's lists.
-
-Lives here: what is shown of them. Does not live here: controls, running, or figures
-(``study_charts``).
-"""
+"""Studies on the *Completion* page: many runs for one question, and popularity skew."""
 
 import json
+from collections.abc import Sequence
 from functools import lru_cache
 
-import pandas as pd
 import streamlit as st
 
 from dpmc_core.datasets import user_datasets
 from dpmc_core.datasets.configs import RatingsData
 from dpmc_core.datasets.data import split_of
-from dpmc_core.experiments import RunResult, RunSpec
 from dpmc_core.experiments.skew import Skew, spreads
 from dpmc_core.experiments.studies.result import StudyResult
 from dpmc_core.experiments.studies.spec import cells
 from dpmc_core.paths import RESULTS
-from dpmc_core.wording import three
-from pages.parts.completion import study_charts, texts
-from pages.parts.completion.charts import Named, top_entries
-from pages.parts.completion.compare_view import export, protection
+from dpmc_core.wording import power, three
+from pages.parts.completion import study_charts
+from pages.parts.frame.page import fold, observations, verdict
 from pages.parts.server import jobs
-from pages.parts.ui import controls
-from pages.parts.ui.bullet_list import notice
 from pages.parts.ui.figures import draw, show
-from pages.parts.ui.names import LETTERS
 
-__all__ = ["lists", "skew", "so_far", "stored", "study_result"]
+__all__ = ["about", "skew", "so_far", "stored", "study_result"]
 
 _STORED = RESULTS / "studies.json"
 
@@ -55,25 +44,30 @@ def so_far(job: jobs.Job) -> bool:
     return True
 
 
-def study_result(result: StudyResult, example: bool = False) -> None:
-    """Figure, sentences, and what was run."""
+def about(result: StudyResult) -> str:
+    """What a stored study is of."""
     kind, base = result.spec.study, result.spec.base
     at = "" if kind.own_epsilon else f", total ε = {three(base.noise.epsilon or 1.0)}"
-    if example:
-        st.caption(
-            f":material/info: **Stored example**: {base.data.n_users:,} synthetic users, "
-            f"{base.data.n_items} items{at}, {seeds_of(result)}. Press *Run* to compute with "
-            "the settings in the sidebar; it takes a minute or two on small data."
-        )
-    sentences = study_charts.study_sentences(result)
-    figure, numbers = study_charts.study_curves(result)
-    show(
-        figure,
-        f"study-{result.spec.kind}",
-        sentences[0].replace("**", "") if sentences else kind.title,
-        numbers,
+    return (
+        f"{base.data.n_users:,} synthetic users, {base.data.n_items} items{at}, {seeds_of(result)}"
     )
-    notice(sentences)
+
+
+def study_result(result: StudyResult) -> None:
+    """Figure, sentences, and what was run."""
+    kind = result.spec.study
+    sentences = study_charts.study_sentences(result)
+    first = sentences[0] if sentences else kind.title
+    verdict(first.replace("**", ""))
+    figure, numbers = study_charts.study_curves(result)
+    show(figure, f"study-{result.spec.kind}", first.replace("**", ""), numbers)
+    observations(sentences[1:])
+    fold("How this was computed, and what it protects", "method", lambda: _method(result))
+    fold("Export", "export", lambda: _export(result), icon=":material/download:")
+
+
+def _method(result: StudyResult) -> None:
+    kind, base = result.spec.study, result.spec.base
     unfinished = (
         ""
         if result.finished
@@ -97,24 +91,22 @@ def study_result(result: StudyResult, example: bool = False) -> None:
     st.caption(
         f"{result.runs} runs in {result.seconds:.0f} s. Means over {seeds_of(result)} (split, "
         f"start and noise); bars: 95 % t-intervals of the mean.{unfinished} After {source}. "
-        "Settings stay the same along a line: nothing is re-tuned from point to point; every "
-        "comparison is at 95 % on its own. ε is of one run: who publishes a whole study adds "
-        "its runs up. Where a ledger was written, its sound total is at most "
-        f"{most}, at δ = {base.noise.delta:g}, for one user added or removed; lines called *no "
-        "noise* and the dotted baselines protect nobody."
+        "Settings stay the same along a line; every comparison is at 95 % on its own. ε is of one "
+        "run: the runs of a published study compose. The guaranteed total is at most "
+        f"{most}, at δ = {power(base.noise.delta)}, for one user added or removed; lines called "
+        "*no noise* and the dotted baselines protect nobody."
     )
-    with st.expander(
-        "Export", icon=":material/download:", on_change="rerun", key="study-take"
-    ) as fold:
-        if fold.open:
-            st.download_button(
-                "Study (JSON)",
-                data=lambda: json.dumps(result.summary(), indent=1),
-                file_name=f"dpmc-study-{result.spec.kind}.json",
-                mime="application/json",
-                on_click="ignore",
-            )
-            st.code(result.spec.python(), language="python")
+
+
+def _export(result: StudyResult) -> None:
+    st.download_button(
+        "Study (JSON)",
+        data=lambda: json.dumps(result.summary(), indent=1),
+        file_name=f"dpmc-study-{result.spec.kind}.json",
+        mime="application/json",
+        on_click="ignore",
+    )
+    st.code(result.spec.python(), language="python", wrap_lines=True)
 
 
 def seeds_of(result: StudyResult) -> str:
@@ -130,9 +122,13 @@ def skew(data: RatingsData, k: int, seed: int) -> None:
     skews = _spreads(data, k, seed)
     figure, numbers = study_charts.skew_curves(skews)
     sentences = study_charts.skew_sentences(skews, k)
+    verdict(sentences[0])
     show(figure, "skew", sentences[0], numbers)
-    notice(sentences)
-    st.subheader("Who gains and who loses weight", anchor=False)
+    observations(sentences[1:])
+    fold("Weight gained and lost, by user and item", "cells", lambda: _cells(skews, train.name, k))
+
+
+def _cells(skews: Sequence[Skew], name: str, k: int) -> None:
     figure, numbers = study_charts.skew_cells(skews)
     show(
         figure,
@@ -141,14 +137,14 @@ def skew(data: RatingsData, k: int, seed: int) -> None:
         numbers,
     )
     st.caption(
-        f"Training ratings of {train.name}, at most k = {k} a user. Red gains, blue loses "
-        "against all ratings. Exact counts stand in for the noisy ones that a private run "
-        "samples by: this describes data that you hold, and is no release. After Chien et al. "
-        "2021 (DPALS), figures 2 and 6."
+        f"Training ratings of {name}, at most k = {k} a user. Red gains, blue loses against all "
+        "ratings. Exact counts stand in for the noisy ones that a private run samples by: this "
+        "describes data that you hold, and is no release. After Chien et al. 2021 (DPALS), "
+        "figures 2 and 6."
     )
 
 
-@st.cache_resource(max_entries=4, show_spinner="Counting whose ratings take part…")
+@st.cache_resource(max_entries=4, show_spinner="Finding whose ratings take part…")
 def _spreads_known(data: RatingsData, k: int, seed: int) -> tuple[Skew, ...]:
     return _counted(data, k, seed)
 
@@ -161,73 +157,3 @@ def _spreads(data: RatingsData, k: int, seed: int) -> tuple[Skew, ...]:
 
 def _counted(data: RatingsData, k: int, seed: int) -> tuple[Skew, ...]:
     return spreads(split_of(data, seed).train, k, seed)
-
-
-def lists(results: list[RunResult]) -> None:
-    """One person's ten best items from the same model without privacy and at two ε."""
-    train = results[0].split.train
-    user = controls.whole("User", "list_user", 1, train.n_users, 1) - 1
-    titles = [title(r.spec) for r in results]
-    entries = [top_entries(r, user) for r in results]
-    plain = {item for item, _ in entries[0]}
-    columns = {
-        heading(r.spec): [("● " if item in plain and k else "") + said for item, said in found]
-        + [""] * (10 - len(found))
-        for k, (r, found) in enumerate(zip(results, entries, strict=True))
-    }
-    frame = pd.DataFrame(columns)
-    frame.insert(0, "rank", range(1, 11))
-    st.dataframe(
-        frame,
-        hide_index=True,
-        width="stretch",
-        alt=f"Ten best items for user {user + 1}, without privacy and at two ε.",
-    )
-    st.caption(
-        "● also in the list without privacy. In brackets the predicted rating, clipped to the "
-        "scale; ties stand in the order of the unclipped prediction. How many are shared says "
-        "how far noise moves a list, not which list is better: by predicted rating alone, items "
-        "that few have rated come first where there is no noise to hide them."
-    )
-    shared = [
-        f"{name}: {sum(item in plain for item, _ in found)} of {len(found)} are also in the "
-        "list without privacy."
-        for name, found in list(zip(titles, entries, strict=True))[1:]
-    ]
-    notice([*shared, *map(texts.beaten_by, titles, results)])
-    rated = int((train.users == user).sum())
-    st.caption(
-        f"{controls.plain(train.user_label(user).capitalize())} rated {rated} items in the "
-        "training data, which are left out. What this person sees is worked out from their own "
-        "ratings without noise, for them alone; what the others add to it went through the "
-        "noise, where there is any."
-    )
-    for column, name, result in zip(st.columns(len(results)), titles, results, strict=True):
-        with column.container(border=True):
-            st.markdown(f"**{name}**")
-            protection(result)
-    export(
-        [
-            Named(letter, name, result)
-            for letter, name, result in zip(LETTERS, titles, results, strict=False)
-        ]
-    )
-
-
-def heading(spec: RunSpec) -> str:
-    """A column's heading, short enough for a phone."""
-    return (
-        "without privacy"
-        if spec.noise.mechanism == "none"
-        else f"ε = {three(spec.noise.epsilon or 1.0)}"
-    )
-
-
-def title(spec: RunSpec) -> str:
-    """A list's heading."""
-    name = spec.card.title
-    return (
-        f"{name}, without privacy"
-        if spec.noise.mechanism == "none"
-        else f"{name}, total ε = {three(spec.noise.epsilon or 1.0)}"
-    )

@@ -4,10 +4,51 @@ import math
 from collections.abc import Sequence
 
 from dpmc_core.experiments import RunResult
-from dpmc_core.wording import three
+from dpmc_core.metrics import clipped
+from dpmc_core.wording import power, three
 from pages.parts.completion.charts import Named
+from pages.parts.ui.names import NOISES, lowered
 
-__all__ = ["beaten_by", "beaten_sentence", "noise_sentence", "notice_runs"]
+__all__ = ["beaten_by", "beaten_sentence", "noise_sentence", "observations", "verdict"]
+
+
+def verdict(results: Sequence[Named]) -> str:
+    """Say how the best private run stands against no noise and against the baseline."""
+    private = [n for n in results if n.result.statement.private] or list(results)
+    best = min(private, key=lambda n: n.result.final.test_rmse_clipped)
+    spec = best.result.spec
+    title = lowered(spec.card.title)
+    said = f"{spec.card.title} with {NOISES[spec.noise.mechanism]}"
+    if spec.noise.kind == "none":
+        said = f"{spec.card.title} without noise"
+    elif spec.card.guarantee and spec.noise.epsilon:
+        said = f"At ε = {three(spec.noise.epsilon)}, {title} with"
+        said += f" {NOISES[spec.noise.mechanism]}"
+    noise = " noise" * (spec.noise.kind != "none")
+    return f"{said}{noise} {_against_quiet(best, results)}{_against_baseline(best.result)}."
+
+
+def _against_quiet(noisy: Named, results: Sequence[Named]) -> str:
+    """How much worse than the same algorithm without noise, where that was run."""
+    value = noisy.result.final.test_rmse_clipped
+    for quiet in results:
+        if quiet.result.statement.private or quiet is noisy:
+            continue
+        if quiet.result.spec.card.name == noisy.result.spec.card.name:
+            change, half = _paired(quiet.result, noisy.result, clip=True)
+            if abs(change) <= half:
+                return "is not significantly different from no noise, and "
+            percent = 100 * abs(change) / quiet.result.final.test_rmse_clipped
+            compared = "worse" if change > 0 else "better"
+            return f"is {three(percent)} % {compared} than without noise, and "
+    return f"has an RMSE of {three(value)}, "
+
+
+def _against_baseline(result: RunResult) -> str:
+    _, apart, half = result.against_baseline
+    if abs(apart) <= half:
+        return "not significantly different from the best baseline"
+    return f"{'better' if apart < 0 else 'worse'} than the best baseline"
 
 
 def beaten_sentence(named: Named) -> str:
@@ -17,32 +58,39 @@ def beaten_sentence(named: Named) -> str:
 
 def beaten_by(label: str, result: RunResult) -> str:
     """The same for a result under any name."""
-    lost = [name for name, won in result.beats_baselines.items() if not won]
     value = result.final.test_rmse_clipped
     name, apart, half = result.against_baseline
     best = f"{name} ({three(result.baselines[name])})"
     if abs(apart) <= half:
         return (
-            f"{label} ({three(value)} clipped) is not significantly different from the best "
+            f"{label} (RMSE {three(value)}, clipped) is not significantly different from the best "
             f"baseline, {best}, by these ratings."
         )
-    by = f"the best of them, {best}, by {three(abs(apart))} ± {half:.2g}"
-    if not lost:
-        return f"{label} ({three(value)} clipped) beats every baseline; {by}."
-    return f"{label} ({three(value)} clipped) does not beat: {', '.join(lost)}. It loses to {by}."
+    compared = "better" if apart < 0 else "worse"
+    by = f"the best baseline, {best}, by {three(abs(apart))} ± {half:.2g}"
+    return f"{label} (RMSE {three(value)}, clipped) is {compared} than {by}."
+
+
+def _paired(quiet: RunResult, noisy: RunResult, *, clip: bool) -> tuple[float, float]:
+    """The change of the held-out RMSE by noise, and half of its paired 95 % interval.
+
+    By the delta method on √mean: each rating moves the two RMSEs by e²/(2·RMSE).
+    """
+    pulls, ends = [], []
+    for result in (quiet, noisy):
+        test = result.split.test
+        predicted = result.model.predict(test.users, test.items)
+        errors = ((clipped(predicted, test) if clip else predicted) - test.values) ** 2
+        ends.append(math.sqrt(float(errors.mean())))
+        pulls.append(errors / (2 * ends[-1] or 1.0))
+    apart = pulls[1] - pulls[0]
+    half = 1.96 * float(apart.std(ddof=1)) / math.sqrt(apart.size) if apart.size > 1 else math.inf
+    return ends[1] - ends[0], half
 
 
 def noise_sentence(quiet: Named, noisy: Named) -> str:
     """What noise did to the held-out error, by the paired difference on the same ratings."""
-    tests = [n.result.split.test for n in (quiet, noisy)]
-    before, after = (
-        (n.result.model.predict(t.users, t.items) - t.values) ** 2
-        for n, t in zip((quiet, noisy), tests, strict=True)
-    )
-    change = noisy.result.final.test_rmse - quiet.result.final.test_rmse
-    # delta method on √mean: each rating moves the two RMSEs by e²/(2·RMSE)
-    pulls = after / (2 * noisy.result.final.test_rmse) - before / (2 * quiet.result.final.test_rmse)
-    half = 1.96 * float(pulls.std(ddof=1)) / math.sqrt(pulls.size) if pulls.size > 1 else math.inf
+    change, half = _paired(quiet.result, noisy.result, clip=False)
     which = f"Noise ({noisy.label} against {quiet.label})"
     if abs(change) <= half:
         return (
@@ -61,9 +109,10 @@ def noise_sentence(quiet: Named, noisy: Named) -> str:
     )
 
 
-def notice_runs(results: Sequence[Named]) -> list[str]:
+def observations(results: Sequence[Named]) -> list[str]:
     """What the finished runs on screen show."""
     out = [beaten_sentence(named) for named in results]
+    protected = []
     for noisy in results:
         if not noisy.result.statement.private:
             continue
@@ -73,9 +122,9 @@ def notice_runs(results: Sequence[Named]) -> list[str]:
                 out.append(noise_sentence(quiet, noisy))
         s = noisy.result.statement
         if not s.nominal:
-            out.append(
-                f"{noisy.label}: everything released counts together as ε = {three(s.epsilon)} "
-                f"at δ = {s.delta:g}, "
+            protected.append(
+                f"{noisy.label}: all releases together have ε = {three(s.epsilon)} at "
+                f"δ = {power(s.delta)}, "
                 + (
                     f"a guarantee for one {s.unit}."
                     if s.secret
@@ -84,9 +133,8 @@ def notice_runs(results: Sequence[Named]) -> list[str]:
                 )
             )
             continue
-        out.append(
-            f"{noisy.label}: one draw counts as nominal ε = {three(s.epsilon_per_draw)}; over "
-            f"all {s.draws:,} draws the same count gives {three(s.epsilon)}. Neither is a "
-            "guarantee."
+        protected.append(
+            f"{noisy.label}: nominal ε = {three(s.epsilon_per_draw)} for one release, "
+            f"{three(s.epsilon)} for all {s.draws:,} (as published; not a guarantee)."
         )
-    return out
+    return protected[:1] + out + protected[1:]

@@ -7,13 +7,14 @@ the widgets of single ratings, data and method (``completion_controls``), or run
 from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from dpmc_core.datasets import entry
 from dpmc_core.experiments.algorithms import ALGORITHMS
 from dpmc_core.experiments.presets import LIKING, PEOPLE, WELL_REGULARISED, fitted
 from dpmc_core.experiments.studies.spec import STUDIES
-from dpmc_core.privacy import odds_sentence, subject
 from pages.parts.completion.controls import SHARED, use_preset
+from pages.parts.frame import presenter
 from pages.parts.ui import controls, declared, glossary
 from pages.parts.ui.names import LETTERS, NOISES, TOTALS
 
@@ -132,22 +133,22 @@ def use_question() -> None:
     state["numbers-for-likes"] = liking
 
 
-def user_controls(dataset: str, question: str, delta: float) -> dict[str, Any]:
-    """Total ε, and DPALS's own knobs, shared by all configurations that protect users."""
+def user_controls(row: DeltaGenerator, dataset: str, question: str) -> dict[str, Any]:
+    """Total ε, in ``row``, and DPALS's own knobs, shared by all runs that protect users."""
     usual = usual_numbers(dataset, question)
     fields: dict[str, Any] = {}
     if question == "skew":
         return {"items_per_user": declared.box("dpals.items_per_user", "k", FIRST_METHOD["k"])}
-    with controls.place():
-        if question not in OWN_EPSILON:
+    if question not in OWN_EPSILON:
+        with row:
             fields["epsilon"] = controls.steps_slider(
-                "Total ε of each run (log scale)",
+                "Total ε of each run",
                 "total_epsilon",
                 TOTALS,
                 5.0,
                 help=glossary.meaning("epsilon"),
             )
-            st.caption(odds_sentence(fields["epsilon"], delta, subject("user")))
+        presenter.steps("total_epsilon", TOTALS)
     with st.expander("DPALS and Frank–Wolfe", key="dpals-more"):
         # likes are 1 or nothing; a penalty on what was not liked is theirs alone
         other = "centring" if question == "recommend" else "global_penalty"

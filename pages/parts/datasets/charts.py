@@ -5,7 +5,8 @@ import pandas as pd
 from plotly.subplots import make_subplots
 
 from dpmc_core.datasets import Ratings
-from pages.parts.ui.figures import Drawn, figure, label_end
+from pages.parts.ui.figures import Drawn, figure
+from pages.parts.ui.labels import log_ticks
 
 __all__ = ["popularity", "sparsity"]
 
@@ -22,7 +23,8 @@ def popularity(ratings: Ratings) -> Drawn:
         log_y=True,
         height=360,
     )
-    rows = []
+    rows: list[dict[str, object]] = []
+    reach, few, most = 1, 10**9, 1
     for what, numbers, count, dash, colour in (
         ("items", ratings.items, ratings.n_items, "solid", "#0072B2"),
         ("users", ratings.users, ratings.n_users, "dash", "#D55E00"),
@@ -37,8 +39,16 @@ def popularity(ratings: Ratings) -> Drawn:
             name=what,
             line={"color": colour, "dash": dash, "width": 2.5},
         )
-        label_end(fig, float(keep[-1] + 1), float(totals[keep[-1]]), what, log_x=True, log_y=True)
+        reach = max(reach, totals.size)
+        few, most = min(few, int(totals[-1])), max(most, int(totals[0]))
         rows += [{"side": what, "rank": int(k) + 1, "ratings": int(totals[k])} for k in keep]
+    fig.update_layout(
+        showlegend=True,
+        legend={"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0},
+        margin={"r": 20, "t": 30},
+    )
+    fig.update_xaxes(**log_ticks(1, reach))
+    fig.update_yaxes(**log_ticks(few, most))
     return fig, pd.DataFrame(rows)
 
 

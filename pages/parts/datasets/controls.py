@@ -3,17 +3,18 @@
 from dataclasses import dataclass
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from dpmc_core.datasets import catalogue, user_datasets
 from pages.parts.datasets import user_data_form
 from pages.parts.server import user_data
 from pages.parts.ui import controls
 
-__all__ = ["LINK_TITLES", "Asked", "form", "view"]
+__all__ = ["LINK_TITLES", "Asked", "form", "own_name"]
 
 DATASETS = {name: known.title for name, known in catalogue().items()}
 ZEROS = {"missing": "missing", "rating": "a rating"}
-VIEWS = {"known": "Known sets", "own": "Your own data"}
+VIEWS = {"known": "Known datasets", "own": "Your own data"}
 LINK_TITLES = {
     "d_name": DATASETS,
     "d_zeros": ZEROS,
@@ -24,27 +25,32 @@ LINK_TITLES = {
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The chosen set ("" for none), and whether a 0 is "missing" or a "rating"."""
+    """The ``view``, the chosen set ("" for none), and whether a 0 is "missing" or a "rating"."""
 
+    view: str
     name: str
     zeros: str
 
 
-def view() -> str:
-    """Draw the choice between known sets and the visitor's own data."""
-    return controls.segments("Which data", "d_view", VIEWS, "known", label_visibility="collapsed")
+def own_name() -> str:
+    """The visitor's own set of the chosen kind; "" where there is none yet."""
+    mine = user_data.name_of(str(st.session_state.get("d_holds", "ratings")))
+    return mine if mine in user_datasets.current() else ""
 
 
-def form(view: str) -> Asked:
-    """Draw the sidebar's widgets."""
-    if view == "known":
-        name = controls.choice("Dataset", "d_name", DATASETS, "low-rank")
-    else:
-        mine = user_data.name_of(str(st.session_state.get("d_holds", "ratings")))
-        name = mine if mine in user_datasets.current() else ""
-    zeros = (
-        controls.segments("A 0 in the file is", "d_zeros", ZEROS, "missing")
-        if name == "sweetrs"
-        else "missing"
-    )
-    return Asked(name, zeros)
+def form(row: DeltaGenerator) -> Asked:
+    """Draw the choice between known sets and the visitor's own, and of a known set, in ``row``."""
+    with row:
+        view = controls.segments(
+            "Which data", "d_view", VIEWS, "known", label_visibility="collapsed"
+        )
+        if view == "known":
+            name = controls.choice("Dataset", "d_name", DATASETS, "low-rank")
+        else:
+            name = own_name()
+        zeros = (
+            controls.segments("A 0 in the file is", "d_zeros", ZEROS, "missing")
+            if name == "sweetrs"
+            else "missing"
+        )
+    return Asked(view, name, zeros)

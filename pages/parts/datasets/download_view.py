@@ -17,7 +17,7 @@ def fetching(wanted: Entry) -> None:
     st.info(f"{wanted.title} is not on this machine yet.", icon=":material/cloud_download:")
     if not settings.of("DPMC_FETCH"):
         st.markdown(
-            "Whoever runs this app has turned fetching off; ask them for it, or use another set."
+            "Fetching is turned off on this server; ask its operator for it, or use another set."
         )
         return
     if not wanted.fetchable:

@@ -6,12 +6,23 @@ import pandas as pd
 import streamlit as st
 
 from dpmc_core.datasets import Entry
+from pages.parts.ui.links import plain
 
-__all__ = ["table"]
+__all__ = ["introduction", "table", "terms"]
+
+
+def introduction() -> None:
+    """Say where datasets come from."""
+    st.markdown(
+        "Synthetic sets are made here, and two small ones ship with the app: neither needs a "
+        "network. The others are fetched from their publishers, only when you ask, after you saw "
+        "their terms. Your own data stays in this visit."
+    )
 
 
 def table(known: Iterable[Entry]) -> None:
     """Draw one row for each set."""
+    introduction()
     rows = [
         {
             "dataset": entry.title,
@@ -45,3 +56,10 @@ def _size(entry: Entry) -> str:
         return f"{entry.ratings:,} by {entry.users:,} users of {entry.items:,} items"
     unit = "pixels" if entry.holds == "images" else "terms"
     return f"{entry.samples:,}" + (f" of {entry.dimension:,} {unit}" if entry.dimension else "")
+
+
+def terms(chosen: Entry) -> None:
+    """Say what a set is, under which terms, and how to cite it."""
+    st.markdown(plain(chosen.summary))
+    st.markdown(f"**Terms.** {plain(chosen.terms)}")
+    st.markdown(f"**Cite.** {plain(chosen.citation)}")

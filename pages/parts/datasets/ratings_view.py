@@ -12,8 +12,10 @@ from dpmc_core.datasets.data import ratings_of
 from dpmc_core.errors import DPMCError
 from dpmc_core.wording import three
 from pages.parts.datasets import popularity
+from pages.parts.frame.page import fold, observations, verdict
 from pages.parts.ui import controls
 from pages.parts.ui.figures import show
+from pages.parts.ui.links import plain
 
 __all__ = ["ratings_of_entry"]
 
@@ -29,32 +31,15 @@ def ratings_of_entry(chosen: Entry, zeros: str) -> None:
     except DPMCError as error:
         st.error(controls.plain(str(error)))
         return
-    _counts(chosen, ratings)
     top = _share_of_top(ratings)
+    own = user_datasets.is_own(chosen.name)
+    title = "Your ratings" if own else plain(chosen.title)
+    verdict(
+        f"{title}: {ratings.n_users:,} users rated {ratings.n_items:,} items; "
+        f"{100 * ratings.density:.3g} % of the matrix is known."
+    )
     _pictures(chosen, ratings, data, top)
-    _notice(ratings, top)
-
-
-def _counts(chosen: Entry, ratings: Ratings) -> None:
-    for cell, (title, value) in zip(
-        st.columns(5),
-        {
-            "users": f"{ratings.n_users:,}",
-            "items": f"{ratings.n_items:,}",
-            "ratings": f"{len(ratings):,}",
-            "of the matrix seen": f"{100 * ratings.density:.2f} %",
-            f"mean rating ({ratings.low:.3g} to {ratings.high:.3g})": (
-                f"{ratings.values.mean():.3g}"
-            ),
-        }.items(),
-        strict=True,
-    ):
-        cell.metric(title, value)
-    if not user_datasets.is_own(chosen.name) and chosen.ratings and len(ratings) != chosen.ratings:
-        st.caption(
-            f"The file has {chosen.ratings:,} rows; {len(ratings):,} count as ratings here "
-            "(zeros as chosen in the sidebar, and a pair that occurs twice counts once)."
-        )
+    observations(_observed(chosen, ratings, top))
 
 
 def _share_of_top(ratings: Ratings) -> float:
@@ -67,41 +52,45 @@ def _share_of_top(ratings: Ratings) -> float:
 def _pictures(chosen: Entry, ratings: Ratings, data: Any, top: float) -> None:
     own = user_datasets.is_own(chosen.name)
     name = f"{chosen.kind}-{chosen.holds}" if own else chosen.name
-    left, right = st.columns(2)
-    with left:
-        st.markdown("**How popular are items, how active are users?**")
-        (figure, numbers), (picture, cells) = (
-            popularity.drawn(ratings) if own else popularity.pictures(data)
-        )
-        show(
-            figure,
-            f"popularity-{name}",
-            f"The most rated tenth of the items holds {top:.0f} % of the ratings.",
-            numbers,
-        )
-    with right:
-        st.markdown("**Which part of the matrix is seen?**")
-        show(
+    (figure, numbers), (picture, cells) = (
+        popularity.drawn(ratings) if own else popularity.pictures(data)
+    )
+    show(
+        figure,
+        f"popularity-{name}",
+        f"The most rated tenth of the items holds {top:.0f} % of the ratings.",
+        numbers,
+    )
+    fold(
+        "Which part of the matrix is known?",
+        "sparsity",
+        lambda: show(
             picture,
             f"sparsity-{name}",
-            f"{100 * ratings.density:.2f} % of the matrix is observed, most of it for popular "
-            "items and active users.",
+            f"{100 * ratings.density:.2f} % of the matrix is known, most of it for popular items "
+            "and active users.",
             cells,
-        )
+        ),
+    )
 
 
-def _notice(ratings: Ratings, top: float) -> None:
+def _observed(chosen: Entry, ratings: Ratings, top: float) -> list[str]:
     per_item = np.bincount(ratings.items, minlength=ratings.n_items)
     per_user = np.bincount(ratings.users, minlength=ratings.n_users)
-    st.markdown("**What to notice**")
-    st.markdown(
-        f"- The most rated tenth of the items holds {top:.0f} % of the ratings; the median item "
-        f"has {np.median(per_item):.0f}, the median user {np.median(per_user):.0f}.\n"
-        f"- Guessing everybody's mean errs by {three(float(ratings.values.std()))} (the standard "
-        "deviation): any model must beat that."
-    )
+    out = [
+        f"{len(ratings):,} ratings from {ratings.low:.3g} to {ratings.high:.3g}, mean "
+        f"{ratings.values.mean():.3g}. The median user has {np.median(per_user):.0f}, the median "
+        f"item {np.median(per_item):.0f}.",
+        f"The most rated tenth of the items holds {top:.0f} % of the ratings.",
+        "The simplest baseline, the global mean, has an RMSE of "
+        f"{three(float(ratings.values.std()))} (the standard deviation).",
+    ]
     if ratings.truth is not None and ratings.truth.noise_floor:
-        st.markdown(
-            "- No model can be expected to do better than the noise floor: "
-            f"{three(ratings.truth.noise_floor)}."
+        out.append(f"No model can do better than the noise: {three(ratings.truth.noise_floor)}.")
+    own = user_datasets.is_own(chosen.name)
+    if not own and chosen.ratings and len(ratings) != chosen.ratings:
+        out.append(
+            f"The file has {chosen.ratings:,} rows; {len(ratings):,} count as ratings here "
+            "(a pair that occurs twice counts once)."
         )
+    return out

@@ -10,11 +10,13 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from dpmc_core.datasets import user_datasets
 from dpmc_core.datasets.catalogue import Entry
 from dpmc_core.datasets.configs import config_of
 from dpmc_core.datasets.data import samples_of
 from dpmc_core.datasets.samples import Samples
 from dpmc_core.wording import three
+from pages.parts.frame.page import fold, observations, verdict
 from pages.parts.ui import controls
 from pages.parts.ui.figures import Drawn, draw, figure, show
 from pages.parts.ui.pictures import picture, tiles
@@ -30,29 +32,41 @@ def samples_of_entry(chosen: Entry) -> None:
         data: Any = config_of(chosen.name)(dataset=chosen.name)
         samples = samples_of(data, clean=True)
     images = samples.unit == "image"
-    facts = {
-        f"{samples.unit}s N": f"{len(samples):,}",
-        "pixels D" if images else "words after filtering D": f"{samples.dimension:,}",
-        "classes": f"{len(set(samples.labels)):,}" if samples.labels else "none given",
-    }
-    if not images:
-        filled = samples.values.nnz  # type: ignore[union-attr]
-        share = 100 * filled / (samples.dimension * len(samples))
-        facts["of the table filled"] = f"{share:.2f} %"
-    for cell, (title, value) in zip(st.columns(len(facts)), facts.items(), strict=True):
-        cell.metric(title, value)
-    for note in samples.notes:
-        st.caption(controls.plain(note))
+    size = "pixels" if images else "words"
+    title = "Your own data" if user_datasets.is_own(chosen.name) else controls.plain(chosen.title)
+    verdict(f"{title}: {len(samples):,} {samples.unit}s of {samples.dimension:,} {size}.")
     (_images if images else _documents)(samples)
-    if chosen.synthetic:
-        st.caption(f"Shown with N = {len(samples):,}; the Factorization page makes up to 100,000.")
+    observations(_observed(chosen, samples))
     st.page_link(
         "factorization.py", label="Learn from it on the Factorization page", icon=":material/face:"
     )
 
 
+def _observed(chosen: Entry, samples: Samples) -> list[str]:
+    out = list(map(controls.plain, samples.notes))
+    if samples.labels:
+        out.append(f"{len(set(samples.labels)):,} classes are given.")
+    if samples.unit == "document":
+        filled = samples.values.nnz  # type: ignore[union-attr]
+        share = 100 * filled / (samples.dimension * len(samples))
+        out.append(f"{share:.2f} % of the table of documents and words is filled.")
+        out.append(
+            "The list of words is public: it was fixed before any document was read."
+            if samples.public_words
+            else "The list of words was made from these documents: a word that only a few hold "
+            "may reveal that they are there. Runs with a guarantee use a public list."
+        )
+    else:
+        out.append(
+            "Every image is scaled to length 1 before anything is learned: that bounds what one "
+            "image can change."
+        )
+    if chosen.synthetic:
+        out.append(f"Shown with N = {len(samples):,}; *Factorization* makes up to 100,000.")
+    return out
+
+
 def _images(samples: Samples) -> None:
-    st.markdown("**What do they look like?**")
     shape = samples.shape
     assert shape is not None  # images have one
     some = np.linspace(0, len(samples) - 1, min(_SHOWN, len(samples))).astype(int)
@@ -63,56 +77,50 @@ def _images(samples: Samples) -> None:
         f"{some.size} of the {len(samples):,} images.",
         toolbar=False,
     )
-    st.caption(
-        f"{some.size} of {len(samples):,}, spread evenly; {shape[0]}×{shape[1]} pixels. Every "
-        "image is brought to length 1 (the square root of the sum of its squared pixels) before "
-        "anything is learned: that bounds what one image can change."
-    )
-    if samples.truth is not None:
-        st.markdown("**The true parts**")
-        draw(
-            picture(tiles(samples.truth, shape, _ACROSS), 200),
-            "true-parts",
-            f"The {samples.truth.shape[1]} parts that the faces are made of.",
-            toolbar=False,
+    st.caption(f"{some.size} of {len(samples):,}, spread evenly; {shape[0]}×{shape[1]} pixels.")
+    truth = samples.truth
+    if truth is not None:
+        fold(
+            "The true parts",
+            "truth",
+            lambda: draw(
+                picture(tiles(truth, shape, _ACROSS), 200),
+                "true-parts",
+                f"The {truth.shape[1]} parts that the faces are made of.",
+                toolbar=False,
+            ),
         )
-    if samples.labels:
-        st.caption(f"Classes in the data: {len(set(samples.labels))} people.")
 
 
 def _documents(samples: Samples) -> None:
-    left, right = st.columns(2)
-    with left:
-        st.markdown("**Which words are in most documents?**")
-        drawn, numbers = frequent_words(samples)
-        top = numbers.iloc[0]
-        show(
-            drawn,
-            "frequent-words",
-            f"The most widespread word is {top['word']}, in {100 * top['share']:.0f} % of the "
-            "documents.",
-            numbers,
-        )
-    with right:
-        st.markdown("**How long are documents?**")
-        drawn, numbers = lengths(samples)
-        show(
-            drawn,
-            "lengths",
-            f"The median document holds {numbers.attrs['median']:.0f} of the words.",
-            numbers,
-        )
-    st.markdown("**What to notice**")
-    st.markdown(
-        "- The list of words is public: it was fixed before any document was read."
-        if samples.public_words
-        else "- The list of words was made from these documents: one that only a few hold may tell "
-        "that they are there. Runs with a guarantee take a public list, unless told otherwise."
+    drawn, numbers = frequent_words(samples)
+    top = numbers.iloc[0]
+    show(
+        drawn,
+        "frequent-words",
+        f"The most widespread word is {top['word']}, in {100 * top['share']:.0f} % of the "
+        "documents.",
+        numbers,
     )
+    fold("How long are documents?", "lengths", lambda: _lengths(samples))
     if samples.texts:
-        number = controls.whole("Document", "d_document", 1, len(samples), 1)
-        text = samples.texts[number - 1]
-        st.text(text[:600] + ("…" if len(text) > 600 else ""))
+        fold("Read a document", "document", lambda: _document(samples))
+
+
+def _lengths(samples: Samples) -> None:
+    drawn, numbers = lengths(samples)
+    show(
+        drawn,
+        "lengths",
+        f"The median document holds {numbers.attrs['median']:.0f} of the words.",
+        numbers,
+    )
+
+
+def _document(samples: Samples) -> None:
+    number = controls.whole("Document", "d_document", 1, len(samples), 1)
+    text = samples.texts[number - 1]
+    st.text(text[:600] + ("…" if len(text) > 600 else ""))
 
 
 def frequent_words(samples: Samples, count: int = 20) -> Drawn:

@@ -14,10 +14,11 @@ from dpmc_core.datasets.own import KINDS, OwnSet
 from dpmc_core.datasets.own.sets import MOST_MEGABYTES
 from dpmc_core.errors import DPMCError
 from pages.parts.datasets import reading_form
+from pages.parts.frame import share
 from pages.parts.server import user_data as own_data
 from pages.parts.server.layers import edge
 from pages.parts.server.sandbox import expect_file, read_file
-from pages.parts.ui import controls, share
+from pages.parts.ui import controls
 from pages.parts.ui.bullet_list import points
 from pages.parts.ui.glossary import PAGES
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from dpmc_core.datasets import Entry, entry
 from dpmc_core.errors import DPMCError, ParameterError
@@ -89,8 +90,8 @@ class Asked:
         return f"How many {'parts' if self.images else 'topics'} K" if name == "rank" else name
 
 
-def form() -> Asked:
-    """Draw the sidebar's widgets, in the order one thinks."""
+def form(row: DeltaGenerator) -> Asked:
+    """Draw the widgets: in ``row`` the total ε; here everything else, in the order one thinks."""
     seeds = 1
     st.subheader("Question")
     question = controls.choice("Question", "f_question", QUESTIONS, "compare")
@@ -101,7 +102,7 @@ def form() -> Asked:
     st.subheader("Method")
     shared |= method_controls(name, question)
     st.subheader("Privacy")
-    privacy = privacy_controls(name, question)
+    privacy = privacy_controls(row, name, question)
     st.subheader("Seed")
     shared |= declared.chance(name, "f_seed", guaranteed=True)
     if question in STUDIES["factorization"]:

@@ -19,7 +19,8 @@ from dpmc_core.experiments import FactorResult
 from dpmc_core.metrics.factors import match_parts
 from dpmc_core.metrics.topics import top_words
 from pages.parts.ui import figure_cache as drawn_once
-from pages.parts.ui.figures import Drawn, Identity, Label, figure, label_ends, level
+from pages.parts.ui.figures import Drawn, Identity, figure, level
+from pages.parts.ui.labels import Label, label_ends
 from pages.parts.ui.pictures import picture, tiles
 
 __all__ = [
@@ -98,7 +99,7 @@ def part_tiles(item: Learned) -> go.Figure:
     shape = item.result.clean.shape
     assert shape is not None  # images have one
     across = math.ceil(math.sqrt(item.dictionary.shape[1]))
-    return picture(tiles(item.dictionary, shape, across), 250)
+    return picture(tiles(item.dictionary, shape, across), 200)
 
 
 @drawn_once.of_results

@@ -7,6 +7,7 @@ Lives here: its widgets, and from them to fields of ``RunSpec``. Does not live h
 from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from dpmc_core.config import Choice, parameters
 from dpmc_core.datasets import Entry, entry, names
@@ -14,7 +15,7 @@ from dpmc_core.datasets.configs import config_of
 from dpmc_core.experiments.studies.spec import STUDIES
 from dpmc_core.factorization.robust import RobustConfig
 from dpmc_core.mechanisms import FAMILIES
-from dpmc_core.privacy import odds_sentence, subject
+from pages.parts.frame import presenter
 from pages.parts.server import user_data as own_data
 from pages.parts.ui import controls, declared, glossary
 from pages.parts.ui.names import NOISES, TOTALS
@@ -60,7 +61,7 @@ USUAL_PARTS = {
     "rcv1": 4,
 }
 OWN_PARTS = 8
-USUAL_MADE = {"cartoon": 5000, "topics": 2000}
+USUAL_MADE = {"cartoon": 2000, "topics": 2000}
 
 
 def _use_data() -> None:
@@ -80,7 +81,7 @@ def data_controls(question: str) -> dict[str, Any]:
         if study is None
         or (entry(n).holds in study.holds and (entry(n).synthetic or not study.made))
     }
-    usual = "cartoon" if study is not None and study.made else "lfw"
+    usual = "cartoon"
     if st.session_state.get("f_data", usual) not in fit:
         st.session_state["f_data"] = usual
         _use_data()
@@ -99,7 +100,7 @@ def data_controls(question: str) -> dict[str, Any]:
             fields["data_seed"] = declared.box("data_seed", "f_data_seed")
     if known.holds == "images":
         if question == "compare" and controls.switch(
-            "Spoil some images",
+            "Corrupt some images",
             "f_spoil",
             help=(
                 "A share of the images gets noise on most pixels; errors are still taken on the "
@@ -155,32 +156,30 @@ def method_controls(dataset: str, question: str) -> dict[str, Any]:
     return fields
 
 
-def privacy_controls(dataset: str, question: str) -> dict[str, Any]:
-    """Noise, total ε, ε of a round, and what belongs to each private form."""
-    known = entry(dataset)
-    unit = "image" if known.holds == "images" else "document"
+def privacy_controls(row: DeltaGenerator, dataset: str, question: str) -> dict[str, Any]:
+    """Total ε, in ``row``; noise, ε of a round, and what belongs to each private form."""
     fields: dict[str, Any] = {}
     own = question != "compare" and STUDIES["factorization"][question].own_epsilon
     with controls.place():
         fields["mechanism"] = (
-            controls.choice("Noise of the sound forms", "f_noise", FACTOR_NOISES, "gaussian")
+            controls.choice("Noise distribution", "f_noise", FACTOR_NOISES, "gaussian")
             if question != "rounds"
             else "gaussian"
         )
         if "alpha" in FAMILIES[fields["mechanism"]].shape:
             fields["alpha"] = declared.box("alpha", "f_alpha", label="α of Huber noise")
-    delta = 1e-5
-    with controls.place():
-        if not own:
+    if not own:
+        with row:
             fields["epsilon"] = controls.steps_slider(
-                "Total ε of each sound run (log scale)",
+                "Total ε of each private run",
                 "f_epsilon",
                 TOTALS,
-                10.0,
+                2.0,
                 help=glossary.meaning("epsilon"),
             )
+        presenter.steps("f_epsilon", TOTALS)
     with st.expander("More", key="f-more"):
-        delta = fields["delta"] = declared.box("account_delta", "f_delta")
+        fields["delta"] = declared.box("account_delta", "f_delta")
         with controls.place():
             if question in ("compare", "rounds"):
                 fields["published_rounds"] = declared.box(
@@ -199,11 +198,8 @@ def privacy_controls(dataset: str, question: str) -> dict[str, Any]:
         fields["averaging"] = declared.box("private-nmf.averaging", "f_averaging", why="Corrected")
         fields["start"] = declared.box("private-nmf.start", "f_start", why="Corrected")
         fields["neighbours"] = declared.box(
-            "private-nmf.neighbours", "f_neighbours", why="Sound forms"
+            "private-nmf.neighbours", "f_neighbours", why="With a guarantee"
         )
-    with controls.place():
-        if not own:
-            st.caption(odds_sentence(fields["epsilon"], delta, subject(unit)))
     return fields
 
 

@@ -24,36 +24,33 @@ def _parts_csv(result: FactorResult) -> str:
 
 def export(items: list[Learned]) -> None:
     """Offer downloads, and the same runs elsewhere."""
-    with st.expander("Export", icon=":material/download:", on_change="rerun", key="f-take") as fold:
-        if not fold.open:
-            return
-        st.download_button(
-            "Results with ledgers (JSON)",
-            data=lambda: json.dumps([finite(i.result.summary()) for i in items], indent=1),
-            file_name="dpmc-factors.json",
-            mime="application/json",
-            on_click="ignore",
-        )
-        for item in items:
-            algorithm = item.result.spec.card.name
-            if item.result.ledger.private:
-                st.download_button(
-                    f"Ledger of {item.name} (JSON)",
-                    data=partial(_ledger, item.result),
-                    file_name=f"dpmc-ledger-{algorithm}.json",
-                    mime="application/json",
-                    key=f"ledger-{algorithm}",
-                    on_click="ignore",
-                )
+    st.download_button(
+        "Results with ledgers (JSON)",
+        data=lambda: json.dumps([finite(i.result.summary()) for i in items], indent=1),
+        file_name="dpmc-factors.json",
+        mime="application/json",
+        on_click="ignore",
+    )
+    for item in items:
+        algorithm = item.result.spec.card.name
+        if item.result.ledger.private:
             st.download_button(
-                f"Parts of {item.name} (CSV)",
-                data=partial(_parts_csv, item.result),
-                file_name=f"dpmc-parts-{algorithm}.csv",
-                mime="text/csv",
-                key=f"parts-csv-{algorithm}",
+                f"Ledger of {item.name} (JSON)",
+                data=partial(_ledger, item.result),
+                file_name=f"dpmc-ledger-{algorithm}.json",
+                mime="application/json",
+                key=f"ledger-{algorithm}",
                 on_click="ignore",
             )
-        for item in items:
-            st.markdown(f"**{item.name}** on the command line, and in Python:")
-            st.code(item.result.spec.command(), language="bash")
-            st.code(item.result.spec.python(), language="python")
+        st.download_button(
+            f"Parts of {item.name} (CSV)",
+            data=partial(_parts_csv, item.result),
+            file_name=f"dpmc-parts-{algorithm}.csv",
+            mime="text/csv",
+            key=f"parts-csv-{algorithm}",
+            on_click="ignore",
+        )
+    for item in items:
+        st.markdown(f"**{item.name}** on the command line, and in Python:")
+        st.code(item.result.spec.command(), language="bash", wrap_lines=True)
+        st.code(item.result.spec.python(), language="python", wrap_lines=True)

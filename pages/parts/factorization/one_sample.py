@@ -58,7 +58,7 @@ def rebuilt_image(items: list[Learned]) -> None:
         f"{'all' if parts == first.spec.algorithm.rank else 'the'} "
         f"{parts}{'' if parts == first.spec.algorithm.rank else ' most used'} parts, for every "
         "method. Error: what is left of its length 1. The weights are fitted to this image "
-        "without noise, for whoever holds it."
+        "without noise, for the holder of it."
     )
     for item in items:
         if (
@@ -71,12 +71,12 @@ def rebuilt_image(items: list[Learned]) -> None:
             draw(
                 factor_charts.outlier_tiles(item),
                 "outliers",
-                f"{shown} spoiled images, the size of what the outlier matrix took from each, "
+                f"{shown} corrupted images, the size of what the outlier matrix took from each, "
                 "and the images rebuilt from parts.",
                 toolbar=False,
             )
             st.caption(
-                f"{shown} spoiled images (top), the size of R, what was set aside as outliers, "
+                f"{shown} corrupted images (top), the size of R, what was set aside as outliers, "
                 "for each (middle), and what the parts rebuild of the clean images (bottom), by "
                 "Robust NMF."
             )
@@ -103,5 +103,5 @@ def document_topics(items: list[Learned]) -> None:
             show(figure, f"document-{item.result.spec.card.name}", alt, numbers)
     st.caption(
         "Share of each topic in what is rebuilt of this document; the weights are fitted to it "
-        "without noise, for whoever holds it."
+        "without noise, for the holder of it."
     )

@@ -3,41 +3,42 @@
 from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from dpmc_core.experiments import RunSpec
-from dpmc_core.experiments.algorithms import ALGORITHMS
 from dpmc_core.experiments.studies.spec import STUDIES
 from pages.parts.factorization import study_view, view
 from pages.parts.factorization.asked import Asked, Built
 from pages.parts.factorization.controls import QUESTIONS
 from pages.parts.server import jobs
-from pages.parts.ui.run_panel import Panel, panel
+from pages.parts.ui.run_panel import Example, Panel, panel
 
-__all__ = ["compare", "introduction", "studied"]
+__all__ = ["compare", "example_specs", "introduction", "make_ahead", "studied"]
 
 
 def introduction(asked: Asked) -> None:
-    """Say what is asked, and what is protected."""
+    """Say what is compared, and what is protected."""
     images = asked.images
     if asked.question == "compare":
         st.markdown(
-            "*Non-negative factorisation* finds "
-            f"{'parts that add up to images' if images else 'topics that add up to documents'}. "
-            "Four ways side by side: not private; private **as published**, which is not; the "
-            "same idea **corrected**; and **moment NMF**, which releases two or three sums "
-            "once, without rounds."
+            "*Non-negative matrix factorisation* finds "
+            f"{'parts that sum to images' if images else 'topics that sum to documents'}. "
+            "Four algorithms: NMF without privacy; private NMF **as published**, which is not "
+            "private; the same algorithm **corrected**; and **one-shot moment NMF**, which "
+            "releases two or three noisy sums once and needs no rounds."
         )
     else:
         study = STUDIES["factorization"][asked.question]
         st.markdown(f"**{QUESTIONS[asked.question]}** {study.intro}")
+    unit = "image" if images else "document"
     st.markdown(
-        f"**One {'image' if images else 'document'} is protected** in the sound forms: it may "
-        f"be in the data or not. What leaves is the {'parts' if images else 'topics'}; how much "
-        f"of each {'an image' if images else 'a document'} holds stays with its owner."
+        f"**Neighbouring datasets differ in one {unit}**, wherever there is a guarantee. The "
+        f"{'parts' if images else 'topics'} are released; the weights of each {unit} stay with "
+        "its owner."
     )
 
 
-def compare(asked: Asked, built: Built) -> None:
+def compare(asked: Asked, built: Built, row: DeltaGenerator) -> None:
     """Run the methods side by side, and show what each learned."""
     panel(
         Panel(
@@ -48,42 +49,42 @@ def compare(asked: Asked, built: Built) -> None:
             step="round",
             so_far=view.factors_so_far,
             show=lambda job: view.factor_results(job.results),
-            example=lambda: _example(images=asked.images),
-            beside=_guarantees,
+            example=_example(images=asked.images),
+            row=row,
         )
     )
 
 
-def _example(*, images: bool) -> None:
-    name, count, parts = ("lfw", "100 faces", 16) if images else ("lee", "300 news articles", 8)
-    st.caption(
-        f":material/info: **Example**: {count} that ship with the app, K = {parts}, total ε = "
-        "10. Choose yours in the sidebar and press *Run*."
-    )
-    sound = {"mechanism": "gaussian", "epsilon": 10.0}
+def example_specs(*, images: bool) -> tuple[RunSpec, ...]:
+    """The runs that are shown before the first."""
+    name, count, parts, epsilon = ("cartoon", 2000, 20, 2.0) if images else ("lee", 0, 8, 2.0)
+    data: dict[str, Any] = {"dataset": name, "rank": parts}
+    if count:
+        data["n_samples"] = count
+    private = {"mechanism": "gaussian", "epsilon": epsilon}
     chosen: list[dict[str, Any]] = [
         {"algorithm": "nmf"},
         {"algorithm": "private-nmf-published", "mechanism": "gaussian", "epsilon": 0.5},
-        {"algorithm": "private-nmf", **sound},
-        {"algorithm": "moment-nmf", **sound},
+        {"algorithm": "private-nmf", **private},
+        {"algorithm": "moment-nmf", **private},
     ]
-    specs = tuple(RunSpec.of(dataset=name, rank=parts, **fields) for fields in chosen)
-    view.factor_results(view.example(specs))
+    return tuple(RunSpec.of(**data, **fields) for fields in chosen)
 
 
-def _guarantees() -> None:
-    st.caption(
-        "Not private: "
-        + ", ".join(ALGORITHMS[n].title for n in ("nmf", "private-nmf-published"))
-        + ". With a guarantee: "
-        + ", ".join(ALGORITHMS[n].title for n in ("private-nmf", "moment-nmf"))
-        + "."
+def _example(*, images: bool) -> Example:
+    specs = example_specs(images=images)
+    about = (
+        "2,000 cartoon faces drawn from 20 known parts, total ε = 2"
+        if images
+        else "300 news articles that ship with the app, K = 8, total ε = 2"
     )
+    return Example(about=about, specs=specs, draw=lambda: view.factor_results(view.example(specs)))
 
 
-def studied(question: str, built: Built) -> None:
+def studied(question: str, built: Built, row: DeltaGenerator) -> None:
     """Run the many runs of one question, and show their figure."""
     wanted = built.study
+    stored = study_view.stored()[question]
     panel(
         Panel(
             kind=f"factor-study-{question}",
@@ -93,8 +94,16 @@ def studied(question: str, built: Built) -> None:
             step="run",
             so_far=study_view.factor_study_so_far,
             show=lambda job: study_view.factor_study_result(job.results[0]),
-            example=lambda: study_view.factor_study_result(
-                study_view.stored()[question], example=True
+            example=Example(
+                about=study_view.about(stored),
+                specs=(stored.spec,),
+                draw=lambda: study_view.factor_study_result(stored),
             ),
+            row=row,
         )
     )
+
+
+def make_ahead() -> None:
+    """Compute the example of the page as it opens."""
+    view.example(example_specs(images=True))

@@ -27,11 +27,13 @@ def factor_sentences(result: StudyResult) -> list[str]:
             )
             if won is not None:
                 out.append(
-                    f"**{name}** beats the best baseline from ε = {three(by_name[name][won].x)} on "
-                    "(paired over seeds, 95 %)."
+                    f"**{name}** is better than the best baseline from ε = "
+                    f"{three(by_name[name][won].x)} on (paired over seeds, 95 %)."
                 )
             elif all(len(p.baseline) > 1 for p in by_name[name]):
-                out.append(f"**{name}** is not shown to beat the best baseline at any of these ε.")
+                out.append(
+                    f"**{name}** is not shown to be better than the best baseline at any ε here."
+                )
         shared = [
             (a, b) for a, b in zip(by_name[moment], by_name[sound], strict=False) if a.x == b.x
         ]
@@ -103,7 +105,7 @@ def factor_sentences(result: StudyResult) -> list[str]:
                 ).against_baseline
                 told = "" if abs(apart[0]) > apart[1] else ", not significantly different from zero"
                 out.append(
-                    f"With {100 * a.x:.0f} % spoiled, robust minus plain is {apart[0]:+.4f} ± "
+                    f"With {100 * a.x:.0f} % corrupted, robust minus plain is {apart[0]:+.4f} ± "
                     f"{apart[1]:.2g} on the clean images{told}."
                 )
     return out

@@ -15,14 +15,15 @@ from plotly.subplots import make_subplots
 from dpmc_core.experiments.studies.result import StudyResult
 from dpmc_core.experiments.studies.spec import MEASURES
 from dpmc_core.paths import RESULTS
-from dpmc_core.wording import three
+from dpmc_core.wording import power, three
 from pages.parts.factorization.charts import LOOKS
 from pages.parts.factorization.study_sentences import algorithm_of, factor_sentences, series_of
+from pages.parts.frame.page import fold, observations, verdict
 from pages.parts.server import jobs
-from pages.parts.ui.bullet_list import notice
-from pages.parts.ui.figures import Drawn, Label, draw, label_ends, show
+from pages.parts.ui.figures import Drawn, draw, show
+from pages.parts.ui.labels import Label, label_ends
 
-__all__ = ["factor_curves", "factor_study_result", "factor_study_so_far", "stored"]
+__all__ = ["about", "factor_curves", "factor_study_result", "factor_study_so_far", "stored"]
 
 _STORED = RESULTS / "factor_studies.json"
 _PANEL, _GAP = 330, 60  # pixels
@@ -155,27 +156,29 @@ def factor_study_so_far(job: jobs.Job) -> bool:
     return True
 
 
-def factor_study_result(result: StudyResult, example: bool = False) -> None:
-    """Figure, sentences, and what was run."""
+def about(result: StudyResult) -> str:
+    """What a stored study is of."""
     kind, base = result.spec.study, result.spec.base
     at = "" if kind.own_epsilon else f", total ε = {three(base.noise.epsilon or 1.0)}"
-    if example:
-        what = "cartoon faces" if base.dataset == "cartoon" else "documents on synthetic topics"
-        number = "" if result.spec.kind == "people" else f"{base.data.n_samples:,} "
-        st.caption(
-            f":material/info: **Stored example**: {number}{what}, K = "
-            f"{base.algorithm.rank}{at}, up to {result.spec.seeds} seeds. Press *Run* to "
-            "compute with the settings in the sidebar."
-        )
+    what = "cartoon faces" if base.dataset == "cartoon" else "documents on synthetic topics"
+    number = "" if result.spec.kind == "people" else f"{base.data.n_samples:,} "
+    return f"{number}{what}, K = {base.algorithm.rank}{at}, up to {result.spec.seeds} seeds"
+
+
+def factor_study_result(result: StudyResult) -> None:
+    """Figure, sentences, and what was run."""
     figure, numbers = factor_curves(result)
     sentences = factor_sentences(result)
-    show(
-        figure,
-        f"factor-study-{result.spec.kind}",
-        sentences[0].replace("**", "") if sentences else kind.title,
-        numbers,
-    )
-    notice(sentences)
+    first = (sentences[0] if sentences else result.spec.study.title).replace("**", "")
+    verdict(first)
+    show(figure, f"factor-study-{result.spec.kind}", first, numbers)
+    observations(sentences[1:])
+    fold("How this was computed, and what it protects", "method", lambda: _method(result))
+    fold("Export", "export", lambda: _export(result), icon=":material/download:")
+
+
+def _method(result: StudyResult) -> None:
+    kind, base = result.spec.study, result.spec.base
     unfinished = "" if result.finished else f" Stopped after {result.runs} of {result.total} runs."
     unit = "image" if base.data.entry.holds == "images" else "document"
     replaced = base.algorithm.neighbours == "replace-one"
@@ -183,10 +186,11 @@ def factor_study_result(result: StudyResult, example: bool = False) -> None:
     counted = {
         "rounds": (
             f"The ε on the axis is the paper's, of one round, for one {unit} replaced by "
-            "another; the sound lines have the same overall ε for the same neighbours."
+            "another; the lines with a guarantee have the same total ε for the same neighbours."
         )
     }.get(
-        result.spec.kind, f"ε is of one run, at δ = {base.noise.delta:g}, for one {unit} {change}."
+        result.spec.kind,
+        f"ε is of one run, at δ = {power(base.noise.delta)}, for one {unit} {change}.",
     )
     lines = (
         ""
@@ -199,23 +203,23 @@ def factor_study_result(result: StudyResult, example: bool = False) -> None:
     )
     st.caption(
         f"{result.runs} runs in {result.seconds:.0f} s. Means over up to {result.spec.seeds} "
-        "seeds (noise and start, and the data where they are made or spoiled anew); bars: 95 % "
+        "seeds (noise and start, and the data where they are synthetic or corrupted). Bars: 95 % "
         f"t-intervals of the mean; one run where nothing is random.{unfinished} After "
-        f"{kind.source}. Settings stay the same along a line, and were not tuned for its "
-        "points; moment NMF's and the sound form's constants were chosen on CBCL, cartoon faces "
-        f"and synthetic topics, so figures on those are slightly flattered. {counted} Lines "
+        f"{kind.source}. Settings stay the same along a line, and were not tuned for its points. "
+        "The constants of one-shot moment NMF and of the corrected form were chosen on CBCL, "
+        "cartoon faces and synthetic topics, so figures on those are slightly flattered. "
+        f"{counted} Lines "
         f"called *no noise* or *not private*, and the dotted ones, protect nobody.{lines} "
         "Objectives and coherence are computed from the data without noise."
     )
-    with st.expander(
-        "Export", icon=":material/download:", on_change="rerun", key="f-study-take"
-    ) as fold:
-        if fold.open:
-            st.download_button(
-                "Study (JSON)",
-                data=lambda: json.dumps(result.summary(), indent=1),
-                file_name=f"dpmc-factor-study-{result.spec.kind}.json",
-                mime="application/json",
-                on_click="ignore",
-            )
-            st.code(result.spec.python(), language="python")
+
+
+def _export(result: StudyResult) -> None:
+    st.download_button(
+        "Study (JSON)",
+        data=lambda: json.dumps(result.summary(), indent=1),
+        file_name=f"dpmc-factor-study-{result.spec.kind}.json",
+        mime="application/json",
+        on_click="ignore",
+    )
+    st.code(result.spec.python(), language="python", wrap_lines=True)

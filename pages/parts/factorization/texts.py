@@ -9,10 +9,38 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from dpmc_core.experiments import FactorResult
 from dpmc_core.wording import three
 from pages.parts.factorization.charts import Learned
 
-__all__ = ["baseline_sentence", "notice_factors"]
+__all__ = ["baseline_sentence", "factor_observations", "factor_verdict"]
+
+
+def factor_verdict(items: Sequence[Learned]) -> str:
+    """How the private methods stand, in one sentence."""
+    by_name = {item.result.spec.card.name: item.result for item in items}
+    private = [by_name[n] for n in ("moment-nmf", "private-nmf") if n in by_name]
+    if not private or private[0].spec.noise.epsilon is None:
+        return "These methods are not finished yet."
+    epsilon = three(private[0].spec.noise.epsilon)
+    names = {"moment-nmf": "one-shot moment NMF", "private-nmf": "the corrected algorithm"}
+    count = private[0].spec.algorithm.rank
+    kind = "parts" if private[0].clean.unit == "image" else "topics"
+    if all(r.final.found is not None for r in private):
+        said = " and ".join(
+            f"{names[r.spec.card.name]} finds {round(count * (r.final.found or 0.0))}"
+            for r in private
+        )
+        return f"At ε = {epsilon}, of {count} true {kind}, {said}."
+    standing = " and ".join(f"{names[r.spec.card.name]} {_standing(r)}" for r in private)
+    return f"At ε = {epsilon}, {standing}."
+
+
+def _standing(result: FactorResult) -> str:
+    apart, half = result.against_baseline
+    if abs(apart) <= half:
+        return "is not significantly different from the baseline"
+    return "is better than the baseline" if apart < 0 else "is worse than the baseline"
 
 
 def baseline_sentence(item: Learned) -> str:
@@ -22,16 +50,16 @@ def baseline_sentence(item: Learned) -> str:
     unit, beside = result.clean.unit, f"the best baseline, {result.best_baseline},"
     if abs(apart) <= half:
         return f"**{item.name}** is not significantly different from {beside} by these {unit}s."
-    verdict = "beats" if apart < 0 else "**loses to**"
+    compared = "is better than" if apart < 0 else "is **worse** than"
     way = (
         ""
         if math.isnan(result.way) or apart > 0
         else f": {100 * result.way:.0f} % of the way from there to scikit-learn's NMF"
     )
-    return f"**{item.name}** {verdict} {beside} by {three(abs(apart))} ± {half:.2g}{way}."
+    return f"**{item.name}** {compared} {beside} by {three(abs(apart))} ± {half:.2g}{way}."
 
 
-def notice_factors(items: Sequence[Learned]) -> list[str]:
+def factor_observations(items: Sequence[Learned]) -> list[str]:
     """What the results on screen show."""
     by_name = {item.result.spec.card.name: item for item in items}
     out = []
@@ -42,9 +70,9 @@ def notice_factors(items: Sequence[Learned]) -> list[str]:
             f"vectors and moved {100 * published.result.final.moved:.2g} % from there in "
             f"{published.result.final.iteration} noisy rounds"
             + (
-                ": what it shows is the start. The noise protects steps that hardly happen."
+                ": it shows the start."
                 if published.result.final.moved < 0.01
-                else "; what noise it has is on those steps alone."
+                else ". Only these rounds are noisy, not the start."
             )
         )
     out += [
@@ -65,7 +93,7 @@ def notice_factors(items: Sequence[Learned]) -> list[str]:
                 if alone
                 else ""
             )
-            + "Try a larger ε, or made data with a larger N (*Does more data help?*)."
+            + "Try a larger ε, or synthetic data with a larger N (*Does more data help?*)."
         )
     plain, robust = by_name.get("nmf"), by_name.get("robust-nmf")
     if plain is not None and robust is not None:
@@ -125,6 +153,6 @@ def _outlier_sentence(plain: Learned, robust: Learned) -> str:
         )
     return (
         f"On the clean images the robust parts err {'less' if change < 0 else 'more'} than the "
-        f"plain ones, by {three(abs(change))} ± {half:.2g} (over images; one draw of spoiled "
+        f"plain ones, by {three(abs(change))} ± {half:.2g} (over images; one draw of corrupted "
         "pixels)."
     )

@@ -9,24 +9,29 @@ import streamlit as st
 
 from dpmc_core.errors import DPMCError
 from dpmc_core.experiments import FactorResult, RunSpec, run
-from dpmc_core.metrics.topics import W2V_WARNING, tc_w2v
+from dpmc_core.metrics.topics import W2V_WARNING, tc_w2v, top_words
 from dpmc_core.privacy import odds_sentence, subject
-from dpmc_core.wording import three
+from dpmc_core.wording import not_computed, three
 from pages.parts.factorization import charts as factor_charts
 from pages.parts.factorization.charts import Learned, learned
 from pages.parts.factorization.export import export
 from pages.parts.factorization.one_sample import document_topics, rebuilt_image
-from pages.parts.factorization.texts import notice_factors
+from pages.parts.factorization.texts import factor_observations, factor_verdict
+from pages.parts.frame.accounts import counted
+from pages.parts.frame.page import fold, observations, verdict
 from pages.parts.server import jobs
 from pages.parts.server.sandbox import learn_words
 from pages.parts.ui import controls
-from pages.parts.ui.accounts import counted
-from pages.parts.ui.bullet_list import notice
 from pages.parts.ui.figures import draw, show
 
 __all__ = ["example", "factor_results", "factors_so_far"]
 
 _TOPICS_SHOWN = 6
+_TILES = (
+    "Every part is as bright as its own brightest pixel. In the same place stand the parts that "
+    "are most alike (cosine, matched one to one)."
+)
+_WORDS = 5  # of a topic, in the table
 
 
 @st.cache_resource(max_entries=4, show_spinner="Learning the example's parts…")
@@ -68,26 +73,42 @@ def factor_results(results: Sequence[FactorResult | None]) -> None:
             f"Stopped before {len(results) - len(done)} of the {len(results)} methods had "
             "begun: they are not shown."
         )
+    notes = list(map(controls.plain, done[0].samples.notes))
+    verdict(factor_verdict(items))
     (_parts if images else _topics)(items)
-    notice([*notice_factors(items), *map(controls.plain, done[0].samples.notes)])
-    st.subheader("How well is the data rebuilt?", anchor=False)
+    observations([*factor_observations(items), *notes])
+    fold("Error of each method, round by round", "objective", lambda: _objective(items))
+    fold("What each method protects", "accounts", lambda: _accounts(items))
+    if images:
+        fold("One image, rebuilt by each method", "sample", lambda: rebuilt_image(items))
+    else:
+        fold("Weights of the words", "bars", lambda: _bars(items))
+        fold("Two coherence scores, and why to distrust one", "coherence", lambda: _scores(items))
+        fold("One document's topics", "sample", lambda: document_topics(items))
+    fold("Export", "export", lambda: export(items), icon=":material/download:")
+
+
+def _objective(items: list[Learned]) -> None:
+    first = items[0].result
     figure, numbers = factor_charts.objective_curves(items)
     said = "; ".join(f"{i.name} {three(i.result.final.objective)}" for i in items)
     show(figure, "objective", f"Objective per round. At the end: {said}.", numbers)
-    unit = done[0].clean.unit
+    unit = first.clean.unit
+    clean = "clean " if first.samples.spoiled.size else ""
     st.caption(
         "Lower is better. Every dictionary is judged by the non-negative weights that suit it "
-        f"best on the {'clean ' if done[0].samples.spoiled.size else ''}data (nmf-paper, eq. "
-        "15, at the best weights; columns of length 1), which is the data it was learned from. "
-        f"Bars at the ends: 95 % over the choice of {unit}s, for the "
-        f"{'parts' if images else 'topics'} shown. Each curve is one draw of noise and start; "
-        "the studies repeat with other seeds."
+        f"best on the {clean}data (nmf-paper, eq. 15, at the best weights; columns of length 1), "
+        f"which is the data it was learned from. Bars at the ends: 95 % over the choice of "
+        f"{unit}s. Each curve is one draw of noise and start; the studies repeat with other seeds."
     )
-    for column, item in zip(st.columns(len(items)), items, strict=True):
-        with column:
-            _account(item)
-    (rebuilt_image if images else document_topics)(items)
-    export(items)
+
+
+def _accounts(items: list[Learned]) -> None:
+    for start in range(0, len(items), 2):
+        pair = items[start : start + 2]
+        for column, item in zip(st.columns(2), pair, strict=False):
+            with column:
+                _account(item)
 
 
 def _size(result: FactorResult) -> str:
@@ -100,48 +121,66 @@ def _size(result: FactorResult) -> str:
 
 def _parts(items: list[Learned]) -> None:
     """The learned parts of each method as tiles."""
-    st.subheader("The parts each method learned", anchor=False)
-    for column, item in zip(st.columns(len(items)), items, strict=True):
-        with column:
-            st.markdown(f"**{item.name}**")
-            near = (
-                ""
-                if np.isnan(item.likeness).all()
-                else f" Mean likeness to the first method's: {np.nanmean(item.likeness):.2f}."
-            )
-            alt = f"{item.dictionary.shape[1]} parts learned by {item.name}.{near}"
-            draw(
-                factor_charts.part_tiles(item),
-                f"parts-{item.result.spec.card.name}",
-                alt,
-                toolbar=False,
-            )
-            st.caption(_how(item) + near)
-    st.caption(
-        f"{_size(items[0].result)}. White is strong; every part is as bright as its own "
-        "brightest pixel. In the same place stand the parts that are most alike (cosine, "
-        "matched one to one)."
-    )
+    with st.container(key="tiles", horizontal=True):
+        for item in items:
+            name = item.result.spec.card.name
+            with st.container(key=f"tile-{name}"):
+                st.markdown(f"**{item.name}**")
+                draw(
+                    factor_charts.part_tiles(item),
+                    f"parts-{name}",
+                    f"{item.dictionary.shape[1]} parts learned by {item.name}.",
+                    toolbar=False,
+                )
+                st.caption(f"{_found(item)}{_how(item)}")
+    st.caption(f"{_size(items[0].result)}. White is strong.", help=_TILES)
+
+
+def _found(item: Learned) -> str:
+    share = item.result.final.found
+    if share is None:
+        return ""
+    count = item.result.spec.algorithm.rank
+    return f"{round(share * count)} of {count} parts found, "
 
 
 def _how(item: Learned) -> str:
+    """The ε that a method's parts have, in a few words."""
     spec = item.result.spec
-    rounds = item.result.final.iteration
     if spec.noise.mechanism == "none":
-        return f"{_rounds(rounds)}, no noise."
+        return "no noise"
     if spec.card.guarantee:
-        times = "released once" if spec.card.name == "moment-nmf" else _rounds(rounds)
-        return f"{times}, total ε = {three(spec.noise.epsilon or 1.0)}."
-    return f"{_rounds(rounds)}, nominal ε = {three(spec.noise.epsilon or 0.5)} each."
-
-
-def _rounds(count: int) -> str:
-    return "1 round" if count == 1 else f"{count} rounds"
+        return f"total ε = {three(spec.noise.epsilon or 1.0)}"
+    return f"nominal ε = {three(spec.noise.epsilon or 0.5)} each round"
 
 
 def _topics(items: list[Learned]) -> None:
-    """Top words of each topic as bars, the same topic in the same row."""
-    st.subheader("The topics each method learned", anchor=False)
+    """Draw the heaviest words of each topic, the same topic in the same row."""
+    words = items[0].result.clean.words
+    columns = {
+        item.name: [
+            ", ".join(word for word, _ in topic) or "(empty)"
+            for topic in top_words(item.dictionary, words, _WORDS)
+        ]
+        for item in items
+    }
+    frame = not_computed(pd.DataFrame(columns))
+    frame.insert(0, "topic", range(1, len(frame) + 1))
+    st.dataframe(
+        frame,
+        hide_index=True,
+        width="stretch",
+        row_height=54,
+        alt=f"The {_WORDS} heaviest words of each topic by each method.",
+    )
+    st.caption(
+        f"{_size(items[0].result)}. The {_WORDS} heaviest words of each topic. Topics are "
+        "matched one to one to the first method's by the cosine of their weights."
+    )
+
+
+def _bars(items: list[Learned]) -> None:
+    """Top words of each topic as bars."""
     count = items[0].dictionary.shape[1]
     first = 0
     if count > _TOPICS_SHOWN:
@@ -149,8 +188,7 @@ def _topics(items: list[Learned]) -> None:
     shown = min(_TOPICS_SHOWN, count - first)
     for column, item in zip(st.columns(len(items)), items, strict=True):
         with column:
-            st.markdown(f"**{item.name}**")
-            st.caption(_how(item))
+            st.markdown(f"**{item.name}** ({_how(item)})")
             figure, numbers = factor_charts.topic_bars(item, first, shown)
             heads = numbers.groupby("topic")["word"].first().tolist() if len(numbers) else []
             show(
@@ -161,56 +199,52 @@ def _topics(items: list[Learned]) -> None:
                 numbers,
             )
     st.caption(
-        f"{_size(items[0].result)}. Bars: a word's weight relative to the heaviest of its "
-        "topic. Rows compare: topics are matched one to one to the first method's by the cosine "
-        "of their weights (*likeness*)."
+        "Bars: a word's weight relative to the heaviest of its topic. *Likeness*: the cosine to "
+        "the first method's topic."
     )
+
+
+def _scores(items: list[Learned]) -> None:
+    """NPMI and TC-W2V of every method's topics and of random words."""
     result = items[0].result
-    with st.expander(
-        "Two coherence scores, and why to distrust one", on_change="rerun", key="f-coherence"
-    ) as fold:
-        if fold.open:
-            st.markdown(f":material/warning: {W2V_WARNING}")
-            rows, spoken = [], bool(result.clean.texts)
-            try:
-                with st.spinner(
-                    "Training word2vec on these documents; a minute for thousands of them…"
-                ):
-                    for item in items if spoken else ():
-                        learn_words(item.result.clean)
-            except DPMCError as error:
-                spoken = False
-                st.error(controls.plain(str(error)), icon=":material/error:")
-            for item in items:
-                scores = item.result.coherence
-                row = {
-                    "method": item.name,
-                    "NPMI": math.nan if scores is None else float(np.nanmean(scores)),
-                }
-                if spoken:
-                    row["TC-W2V"] = float(
-                        np.nanmean(tc_w2v(item.result.clean, item.result.dictionary))
-                    )
-                rows.append(row)
-            random = np.random.default_rng(0).random(result.dictionary.shape)
-            row = {"method": "random words", "NPMI": _npmi(result, random)}
-            if spoken:
-                row["TC-W2V"] = float(np.nanmean(tc_w2v(result.clean, random)))
-            rows.append(row)
-            st.dataframe(
-                pd.DataFrame(rows).round(3),
-                hide_index=True,
-                width="stretch",
-                alt="NPMI and TC-W2V of each method's topics and of random words.",
-            )
-            if not result.clean.texts:
-                st.caption("This set holds counts without running text, so there is no word2vec.")
+    st.markdown(f":material/warning: {W2V_WARNING}")
+    spoken = bool(result.clean.texts)
+    try:
+        with st.spinner("Training word2vec on these documents; a minute for thousands of them…"):
+            for item in items if spoken else ():
+                learn_words(item.result.clean)
+    except DPMCError as error:
+        spoken = False
+        st.error(controls.plain(str(error)), icon=":material/error:")
+    random = np.random.default_rng(0).random(result.dictionary.shape)
+    rows = []
+    for name, dictionary in (
+        *((item.name, item.result.dictionary) for item in items),
+        ("random words", random),
+    ):
+        row = {"method": name, "NPMI": _npmi(result, dictionary)}
+        if spoken:
+            row["TC-W2V"] = _mean(tc_w2v(result.clean, dictionary))
+        rows.append(row)
+    st.dataframe(
+        pd.DataFrame(rows).round(3),
+        hide_index=True,
+        width="stretch",
+        alt="NPMI and TC-W2V of each method's topics and of random words.",
+    )
+    if not result.clean.texts:
+        st.caption("This set holds counts without running text, so there is no word2vec.")
 
 
 def _npmi(result: FactorResult, dictionary: np.ndarray) -> float:
     from dpmc_core.metrics.topics import npmi
 
-    return float(np.nanmean(npmi(result.clean, dictionary)))
+    return _mean(npmi(result.clean, dictionary))
+
+
+def _mean(scores: np.ndarray) -> float:
+    """Average the topics that have a score; NaN where none has."""
+    return float(np.nanmean(scores)) if np.isfinite(scores).any() else math.nan
 
 
 def _account(item: Learned) -> None:
@@ -249,18 +283,16 @@ def _account(item: Learned) -> None:
             return
         if statement.nominal:
             st.warning(
-                f"**Not private**, whatever its ε says: {statement.label} counts noise on "
-                "steps, not the start. (The paper calls a round's noise ε = "
-                f"{three(item.result.spec.noise.epsilon or 0.5)} for each of two statistics; "
-                "exactly counted, one such draw has the smaller ε given here.) Its noise is "
-                "always Gaussian.",
+                f"**Not private.** {statement.label}: noise on the steps, none on the start, "
+                "which is the raw data's singular vectors. The paper's ε of a round is for each "
+                "of two statistics; its noise is always Gaussian.",
                 icon=":material/gpp_bad:",
             )
         else:
             st.markdown(f":material/shield: {statement.label}")
             st.caption(odds_sentence(statement.epsilon, statement.delta, subject(statement.unit)))
         st.caption(
-            f"Unit: one {statement.unit}; neighbours: {statement.neighbours}. Counted by "
+            f"Unit: one {statement.unit}; neighbours: {statement.neighbours}. Accounting: "
             f"{statement.how}."
         )
         counted(statement)

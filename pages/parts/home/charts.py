@@ -1,38 +1,63 @@
-"""The dots of the *Home* page: how often an attacker is right."""
+"""The dots of the *Home* page: how often an attacker guesses right."""
 
 import numpy as np
 import plotly.graph_objects as go
 
 from pages.parts.ui import figure_cache as drawn_once
 
-__all__ = ["icon_array"]
+__all__ = ["attackers"]
+
+
+_SIDE = 10  # dots in a row
+
+
+def _in_100(chance: float) -> str:
+    return f"{100 * chance:.0f}" if chance < 0.995 else f"{100 * chance:.2f}"
 
 
 @drawn_once.of_values
-def icon_array(chance: float, title: str) -> go.Figure:
-    """100 dots, as many filled as the attacker is right out of 100 tries."""
-    filled = round(100 * chance)
-    k = np.arange(100)
+def attackers(before: float, after: float) -> go.Figure:
+    """Two blocks of 100 dots, as many filled as the attacker is right in 100 tries.
+
+    The chances are those without any release (``before``) and with one (``after``).
+    """
+    k = np.arange(_SIDE * _SIDE)
     fig = go.Figure(
         layout={
-            "height": 200,
-            "margin": {"l": 4, "r": 4, "t": 34, "b": 4},
-            "title": {"text": title, "font": {"size": 14}, "x": 0.02},
-            "xaxis": {"visible": False, "range": [-0.7, 19.7], "fixedrange": True},
-            "yaxis": {"visible": False, "range": [4.7, -0.7], "fixedrange": True},
+            "height": 300,
+            "margin": {"l": 4, "r": 4, "t": 52, "b": 4},
+            "xaxis": {"visible": False, "range": [-0.7, 21.7], "fixedrange": True},
+            "yaxis": {"visible": False, "range": [9.7, -0.7], "fixedrange": True},
             "showlegend": False,
+            "annotations": [
+                {
+                    "text": f"<b>{said}</b><br>right {_in_100(chance)} times in 100",
+                    "x": left + 4.5,
+                    "y": 1.0,
+                    "yref": "paper",
+                    "yanchor": "bottom",
+                    "showarrow": False,
+                    "font": {"size": 14},
+                }
+                for said, chance, left in (
+                    ("Without a release", before, 0),
+                    ("After it, at most", after, 11.5),
+                )
+            ],
         }
     )
-    for name, chosen, colour, symbol in (
-        ("guesses right", k < filled, "#0072B2", "circle"),
-        ("guesses wrong", k >= filled, "rgba(128,128,128,0.55)", "circle-open"),
-    ):
-        fig.add_scatter(
-            x=(k % 20)[chosen],
-            y=(k // 20)[chosen],
-            mode="markers",
-            name=name,
-            hoverinfo="name",
-            marker={"size": 11, "color": colour, "symbol": symbol},
-        )
+    for chance, left in ((before, 0.0), (after, 11.5)):
+        right = k < round(100 * chance)
+        for name, chosen, colour, symbol in (
+            ("guesses right", right, "#0072B2", "circle"),
+            ("guesses wrong", ~right, "rgba(128,128,128,0.55)", "circle-open"),
+        ):
+            fig.add_scatter(
+                x=left + (k % _SIDE)[chosen],
+                y=(k // _SIDE)[chosen],
+                mode="markers",
+                name=name,
+                hoverinfo="name",
+                marker={"size": 11, "color": colour, "symbol": symbol},
+            )
     return fig

@@ -1,37 +1,20 @@
-"""The sidebar of the *Home* page."""
-
-from dataclasses import dataclass
+"""The controls of the *Home* page."""
 
 import streamlit as st
 
+from pages.parts.frame import presenter
 from pages.parts.home.picture import EPSILONS, NOISES
 from pages.parts.ui import controls, declared, glossary
 
-__all__ = ["LINK_TITLES", "Asked", "form"]
+__all__ = ["LINK_TITLES", "epsilon_slider", "form"]
 
 LINK_TITLES = {"home_noise": NOISES}
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """ε, the noise in the picture, and the seed."""
-
-    epsilon: float
-    mechanism: str
-    seed: int
-
-
-def form() -> Asked:
-    """Draw the sidebar's widgets."""
-    st.subheader("Privacy")
-    epsilon = controls.steps_slider(
-        "ε: more private ← → more accurate",
-        "home_epsilon",
-        EPSILONS,
-        1.0,
-        help=glossary.meaning("epsilon"),
-    )
-    mechanism = controls.choice("Noise in the picture", "home_noise", NOISES, "huber")
+def form() -> tuple[str, int]:
+    """Draw the sidebar's widgets; returns the mechanism and the seed."""
+    st.subheader("Picture")
+    mechanism = controls.choice("Mechanism", "home_noise", NOISES, "huber")
     seed = declared.box("seed", "home_seed")
     st.button(
         "Draw again",
@@ -39,4 +22,18 @@ def form() -> Asked:
         on_click=lambda: st.session_state.update(home_seed=int(st.session_state.home_seed) + 1),
         help="New noise: the next seed.",
     )
-    return Asked(epsilon, mechanism, seed)
+    return mechanism, seed
+
+
+def epsilon_slider() -> float:
+    """Draw the slider of ε, and the button that plays it from 10 to 0.1."""
+    epsilon = controls.steps_slider(
+        "ε: more private ← → more accurate",
+        "home_epsilon",
+        EPSILONS,
+        1.0,
+        help=glossary.meaning("epsilon"),
+    )
+    presenter.steps("home_epsilon", EPSILONS, playing=EPSILONS[::-1])
+    presenter.play("Moves ε from 10 down to 0.1.")
+    return epsilon

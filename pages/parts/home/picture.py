@@ -74,9 +74,9 @@ def panels(mechanism: str, epsilon: float, seed: int) -> tuple[go.Figure, pd.Dat
     """Draw the truth and the matrix completed without and with noise; and numbers."""
     clean, noisy = picture("none", 1.0, seed), picture(mechanism, epsilon, seed)
     three = [
-        ("the truth", clean.truth),
+        ("truth", clean.truth),
         ("no noise", clean.completed),
-        ("with noise", noisy.completed),
+        ("noise, nominal ε", noisy.completed),
     ]
     return pictures.heat_map(three, float(clean.truth.min()), float(clean.truth.max()))
 

@@ -3,82 +3,99 @@
 import streamlit as st
 
 from dpmc_core.mechanisms import Gaussian, Huber, Laplace
-from dpmc_core.privacy import guess_bound, odds_sentence
+from dpmc_core.privacy import guess_bound
 from dpmc_core.wording import three
 from pages.parts.home import charts
-from pages.parts.home.controls import Asked
 from pages.parts.home.picture import panels, picture
 from pages.parts.ui import densities, glossary
 from pages.parts.ui.figures import IDENTITY, draw, show
 
-__all__ = ["invitations", "noises", "odds", "picture_that_degrades"]
+__all__ = ["invitations", "method", "noises", "observations", "privacy_and_cost", "verdict"]
+
+_SURE = 99.5  # right guesses in 100 that would be written as 100
 
 
-def odds(epsilon: float) -> None:
-    """Say how well the best attacker guesses, before and after a release."""
+def verdict(epsilon: float) -> str:
+    """Say how well the best attacker guesses."""
+    chance = 100 * guess_bound(epsilon)
+    if chance >= _SURE:
+        return (
+            f"At ε = {epsilon:g}, an attacker may be all but certain whether you are in the data."
+        )
+    return (
+        f"At ε = {epsilon:g}, an attacker guesses whether you are in the data right at most "
+        f"{chance:.0f} times in 100."
+    )
+
+
+def privacy_and_cost(epsilon: float, mechanism: str, seed: int) -> None:
+    """Draw the attacker's dots beside the matrix of ratings that noise makes worse."""
     chance = guess_bound(epsilon)
-    st.subheader(odds_sentence(epsilon), anchor=False)
-    left, right = st.columns(2)
+    clean, noisy = picture("none", 1.0, seed), picture(mechanism, epsilon, seed)
+    left, right = st.columns([2, 3])
     with left:
         draw(
-            charts.icon_array(0.5, "Without any release: right 50 times in 100"),
-            "icons-before",
-            "Without a release an attacker guesses right 50 times in 100.",
+            charts.attackers(0.5, chance),
+            "attackers",
+            f"Without a release an attacker guesses right 50 times in 100; with ε = {epsilon:g} "
+            f"at most {100 * chance:.0f} times.",
             toolbar=False,
         )
     with right:
-        draw(
-            charts.icon_array(
-                chance, f"After the release: right at most about {100 * chance:.0f} times in 100"
-            ),
-            "icons-after",
-            f"After a release with ε = {epsilon:g} an attacker guesses right at most "
-            f"{100 * chance:.0f} times in 100.",
-            toolbar=False,
+        figure, numbers = panels(mechanism, epsilon, seed)
+        show(
+            figure,
+            "home-picture",
+            "Three matrices of ratings: the truth, completed without noise (RMSE "
+            f"{clean.error:.2f}), and completed with noise at nominal ε = {epsilon:g} (RMSE "
+            f"{noisy.error:.2f}).",
+            numbers,
         )
 
-    st.caption(
-        f"True of any release that really has ε = {epsilon:g}: no attacker can do better, "
-        "whatever else they know about the other people, and most noises allow less (the "
-        "Mechanisms page gives exact figures)."
-    )
 
-
-def picture_that_degrades(asked: Asked) -> None:
-    """Draw the matrix of ratings that noise makes worse."""
-    epsilon, mechanism, seed = asked.epsilon, asked.mechanism, asked.seed
+def observations(epsilon: float, mechanism: str, seed: int) -> list[str]:
+    """Say what the noise costs, and what the ε of the picture is."""
     clean, noisy = picture("none", 1.0, seed), picture(mechanism, epsilon, seed)
-    st.subheader(
-        f"One picture that degrades (nominal ε = {epsilon:g} per draw: not the odds above)",
-        anchor=False,
-    )
-    figure, numbers = panels(mechanism, epsilon, seed)
-    show(
-        figure,
-        "home-picture",
-        "Three matrices of ratings: the truth, completed without noise (RMSE "
-        f"{clean.error:.2f}), and completed with noise at nominal ε = {epsilon:g} (RMSE "
-        f"{noisy.error:.2f}).",
-        numbers,
-    )
-    verdict = "still beats" if noisy.error < clean.baseline else "no longer beats"
+    compared = "below" if noisy.error < clean.baseline else "above"
+    return [
+        f"**What it costs**: RMSE {three(clean.error)} without noise, **{three(noisy.error)}** "
+        f"with it, {compared} the best baseline ({three(clean.baseline)}; lower is better).",
+        "The picture's ε is *nominal*, of one release: not a guarantee, so the odds do not hold "
+        "for it.",
+    ]
+
+
+def method(epsilon: float) -> None:
+    """Say how the odds and the picture were computed."""
     st.markdown(
-        "30 % of a 150 × 150 matrix of ratings is known; the rest is completed. Without noise "
-        f"the held-out error (RMSE, clipped to the scale) is **{three(clean.error)}** rating "
-        f"units; noise with standard deviation {three(noisy.noise)} makes it "
-        f"**{three(noisy.error)}**, which {verdict} the best baseline "
-        f"({three(clean.baseline)})."
+        "People rate films; a service learns from the ratings and publishes what it learned. "
+        "**Differential privacy** adds noise, so that what is published says little about "
+        "whether one person is in the data."
+    )
+    st.markdown(
+        f"**The odds** hold for every release that really has ε = {epsilon:g}: no attacker can "
+        "do better, whatever else they know about the other people, and most mechanisms allow "
+        "less (the Mechanisms page gives exact figures)."
+    )
+    st.markdown(
+        "**The picture**: 30 % of a 150 × 150 matrix of synthetic ratings is known; the rest is "
+        "completed. Privacy is accounted for per rating, at an assumed sensitivity of 5, as in "
+        "the Huber paper. The Completion page says what that leaves out."
+    )
+    st.markdown(
+        "**Try this**: move ε from 10 down to 0.1, or press *Play*. At which ε is the completed "
+        "matrix worse than the baseline? Press *Draw again* in the sidebar: how much of what you "
+        "see is chance?"
     )
     st.caption(
-        f"Counted: {noisy.label}. *Nominal* means counted as the Huber paper counts: per "
-        "rating, at an assumed sensitivity of 5. The odds above are **not** those of this "
-        "picture, whose true loss is larger; the Completion page says what the count leaves out."
+        "The noise comes from a teaching sampler: exact in theory, but floating-point numbers "
+        "can leak through their last digits (Mironov 2012). Do not publish numbers about real "
+        "people with it."
     )
 
 
 def noises(epsilon: float) -> None:
     """Draw the three kinds of noise at this ε."""
-    st.subheader("The three kinds of noise at this ε", anchor=False)
     trio = [
         Huber.with_epsilon(epsilon, 1.0),
         Laplace.with_epsilon(epsilon, 1.0),
@@ -100,7 +117,10 @@ def noises(epsilon: float) -> None:
 
 
 def invitations() -> None:
-    """Link to the other pages, four in a row."""
+    """Link to the lessons and the other pages, four in a row."""
+    st.page_link(
+        "lessons.py", label="New here? Take a lesson of ten minutes", icon=":material/school:"
+    )
     for k, (page, known) in enumerate(
         (name, known) for name, known in glossary.PAGES.items() if known.invite
     ):

@@ -1,20 +1,19 @@
-"""Guided paths over the live pages.
+"""Lessons over the live pages: their data, and the box of a step beside its page.
 
-Lives here: lessons as data (``data/lessons.toml``), and the bar that a step draws above its page.
-The path and step are in the address (``lesson``, ``step``), answers in the session. Does not live
-here: the pages themselves, which know nothing of lessons.
+Lesson and step are in the address (``lesson``, ``step``), answers in the session.
 """
 
 from dataclasses import dataclass
 from functools import lru_cache
+from urllib.parse import urlencode
 
 import streamlit as st
 
 from dpmc_core.errors import DataError
 from dpmc_core.facts import facts, typed
-from pages.parts.ui import controls
+from pages.parts.ui import controls, on_screen
 
-__all__ = ["Lesson", "Step", "bar", "begin", "lessons"]
+__all__ = ["Lesson", "Step", "asked", "begin", "box", "lessons", "link", "score"]
 
 _ANSWERS = "lesson-answers"
 
@@ -22,7 +21,8 @@ _ANSWERS = "lesson-answers"
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Step:
     """One step: the ``page`` and its ``settings`` (names and numbers, as its controls hold them),
-    what to look at, a question, its options, which is right, and what to say to each.
+    what to look at, a question, its options, which is right, and what to say to each. ``look`` is
+    the fold of the page that stands on top, "" for its figure.
     """
 
     page: str
@@ -32,15 +32,18 @@ class Step:
     options: tuple[str, ...]
     right: int
     feedback: tuple[str, ...]
+    look: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Lesson:
-    """A path of steps, and whom it is for."""
+    """A path of steps: whom it is for, how long it takes, and what to say without a network."""
 
     name: str
     title: str
     audience: str
+    minutes: int
+    offline: str
     steps: tuple[Step, ...]
 
 
@@ -85,74 +88,97 @@ def begin(name: str, step: int = 1) -> None:
     )
 
 
-def bar() -> None:
-    """The step that the address names, above its page; nothing without one."""
-    asked = st.query_params.get("lesson", "")
-    lesson = lessons().get(asked)
-    text = st.query_params.get("step", "1")
+def link(lesson: Lesson, step: int, base: str) -> str:
+    """The address that opens a step, on the server whose address is ``base``."""
+    to = lesson.steps[step - 1]
+    path = "" if to.page == "home" else to.page
+    settings = {k: f"{v:g}" if isinstance(v, float) else str(v) for k, v in to.settings.items()}
+    query = urlencode({**settings, "lesson": lesson.name, "step": step})
+    return f"{base.rstrip('/')}/{path}?{query}"
+
+
+def score(lesson: Lesson) -> list[bool | None]:
+    """For each step whether its answer was right; None where none was given."""
+    given = st.session_state.get(_ANSWERS, {})
+    out: list[bool | None] = []
+    for k, step in enumerate(lesson.steps, start=1):
+        answer = given.get(_key(lesson, k))
+        out.append(None if answer is None else answer == step.options[step.right])
+    return out
+
+
+def _key(lesson: Lesson, step: int) -> str:
+    return f"lesson-{lesson.name}-{step}"
+
+
+def asked() -> tuple[Lesson, int] | None:
+    """The lesson and step that the address names; a sentence where there is no such one."""
+    name = st.query_params.get("lesson", "")
+    if not name:
+        return None
+    lesson = lessons().get(name)
     if lesson is None:
-        if asked:
-            st.warning(
-                f"There is no lesson called '{controls.plain(asked[:40])}': it must be one of "
-                f"{', '.join(lessons())}.",
-                icon=":material/link_off:",
-            )
-        return
-    step = (
-        int(text)
-        if text.isascii()
-        and text.isdigit()
-        and len(text) < 4
-        and 1 <= int(text) <= len(lesson.steps)
-        else 1
+        st.warning(
+            f"There is no lesson called '{controls.plain(name[:40])}': it must be one of "
+            f"{', '.join(lessons())}.",
+            icon=":material/link_off:",
+        )
+        return None
+    text, count = st.query_params.get("step", "1"), len(lesson.steps)
+    if text.isascii() and text.isdigit() and len(text) < 4 and 1 <= int(text) <= count:
+        return lesson, int(text)
+    st.warning(
+        f"There is no step '{controls.plain(text[:20])}' in this lesson: it must be from 1 to "
+        f"{count}. This is step 1.",
+        icon=":material/link_off:",
     )
-    at = lesson.steps[step - 1]
-    key = f"lesson-{lesson.name}-{step}"
+    return lesson, 1
+
+
+def box(lesson: Lesson, step: int) -> None:
+    """Draw the box of a step: what to look at, one question, the way on."""
+    at, last = lesson.steps[step - 1], step == len(lesson.steps)
+    on_screen.look_at(at.look)
     with st.container(border=True, key="lesson"):
         st.progress(
             step / len(lesson.steps), text=f"**{lesson.title}** Step {step} of {len(lesson.steps)}"
         )
         st.markdown(at.text)
-        given = st.session_state.setdefault(
-            _ANSWERS, {}
-        )  # a widget's own memory ends when another step is shown
-        before = given.get(key)
-        answer = st.radio(
-            at.question,
-            list(at.options),
-            index=None if before is None else at.options.index(before),
-            key=key,
+        _question(lesson, step)
+        with st.container(horizontal=True):
+            if st.button(
+                "Finish" if last else "Next",
+                icon=":material/flag:" if last else ":material/arrow_forward:",
+                type="primary",
+                key="lesson-next",
+            ):
+                if last:  # what the page has in the address is its own
+                    st.switch_page("lessons.py", query_params={"done": lesson.name})
+                begin(lesson.name, step + 1)
+            if st.button(
+                "Back", icon=":material/arrow_back:", disabled=step == 1, key="lesson-back"
+            ):
+                begin(lesson.name, step - 1)
+            if st.button("Leave", icon=":material/close:", key="lesson-leave"):
+                for name in ("lesson", "step"):
+                    st.query_params.pop(name, None)
+                st.rerun()
+
+
+def _question(lesson: Lesson, step: int) -> None:
+    at, key = lesson.steps[step - 1], _key(lesson, step)
+    # a widget's own memory ends when another step is shown
+    given = st.session_state.setdefault(_ANSWERS, {})
+    before = given.get(key)
+    answer = st.radio(
+        f"**{at.question}**",
+        list(at.options),
+        index=None if before is None else at.options.index(before),
+        key=key,
+    )
+    if answer is not None:
+        given[key] = answer
+        k = at.options.index(answer)
+        (st.success if k == at.right else st.warning)(
+            at.feedback[k], icon=":material/check:" if k == at.right else ":material/replay:"
         )
-        if answer is not None:
-            given[key] = answer
-            k = at.options.index(answer)
-            (st.success if k == at.right else st.warning)(
-                at.feedback[k], icon=":material/check:" if k == at.right else ":material/replay:"
-            )
-        left, right, leave = st.columns([1, 1, 1])
-        if left.button(
-            "Back",
-            icon=":material/arrow_back:",
-            disabled=step == 1,
-            key="lesson-back",
-            width="stretch",
-        ):
-            begin(lesson.name, step - 1)
-        last = step == len(lesson.steps)
-        if right.button(
-            "Finish" if last else "Next",
-            icon=":material/flag:" if last else ":material/arrow_forward:",
-            key="lesson-next",
-            width="stretch",
-        ):
-            if last:
-                st.switch_page(
-                    "lessons.py", query_params={}
-                )  # what the page has in the address is its own
-            begin(lesson.name, step + 1)
-        if leave.button(
-            "Leave the lesson", icon=":material/close:", key="lesson-leave", width="stretch"
-        ):
-            for name in ("lesson", "step"):
-                st.query_params.pop(name, None)
-            st.rerun()

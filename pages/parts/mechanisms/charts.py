@@ -21,7 +21,8 @@ from dpmc_core.mechanisms import (
 )
 from dpmc_core.mechanisms.huber_distribution import variance as unit_variance
 from pages.parts.ui import figure_cache as drawn_once
-from pages.parts.ui.figures import IDENTITY, Drawn, Label, figure, label_end, label_ends
+from pages.parts.ui.figures import IDENTITY, Drawn, figure
+from pages.parts.ui.labels import Label, label_end, label_ends
 
 __all__ = ["privacy_loss", "privacy_profile", "sampled", "table_1", "variance_curve"]
 

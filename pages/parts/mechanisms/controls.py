@@ -6,14 +6,16 @@ from typing import Any, cast
 import streamlit as st
 
 from dpmc_core.mechanisms import FAMILIES, RUN_FAMILIES, Mechanism
+from pages.parts.frame import presenter
 from pages.parts.ui import controls, declared
 from pages.parts.ui.figures import IDENTITY
 
-__all__ = ["LINK_TITLES", "TITLES", "Asked", "form", "view"]
+__all__ = ["LINK_TITLES", "MODES", "TITLES", "Asked", "alpha_slider", "form"]
 
 TITLES = {name: look.title for name, look in IDENTITY.items()}
 MODES = {"variance": "variance", "epsilon": "ε", "free": "free"}
-VIEWS = {"density": "Densities", "log-density": "Log-densities", "cdf": "Distribution functions"}
+VIEWS = {"density": "Densities", "log-density": "Log densities", "cdf": "CDFs"}
+_PLAYED = (0.1, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 2.5, 3.0, 4.0, 6.0)
 LINK_TITLES = {"m_by": MODES, "m_view": VIEWS}
 
 
@@ -35,6 +37,7 @@ class Asked:
     delta: float
     samples: int
     seed: int
+    view: str
 
     def build(self) -> list[Mechanism]:
         """Build the mechanisms, one of each family. Raises ``DPMCError``."""
@@ -56,13 +59,20 @@ class Asked:
         return cast(Mechanism, made)
 
 
-def form() -> Asked:
+def alpha_slider() -> float:
+    """Draw the slider of α, and the button that plays it."""
+    alpha = controls.slider("Huber's α", "m_alpha", "alpha", 1.5, step=0.01)
+    presenter.steps("m_alpha", _PLAYED)
+    presenter.play("Moves α from nearly Laplace to nearly Gaussian.")
+    return alpha
+
+
+def form(alpha: float) -> Asked:
     """Draw the sidebar's widgets."""
     st.subheader("Compare at equal")
     compare = controls.segments(
         "Compare at equal", "m_by", MODES, "variance", label_visibility="collapsed"
     )
-    alpha = controls.slider("Huber's α", "m_alpha", "alpha", 1.5, step=0.01)
     variance = epsilon = 1.0
     scales = dict.fromkeys(RUN_FAMILIES, 1.0)
     with controls.place():
@@ -90,6 +100,7 @@ def form() -> Asked:
         "m_staircase",
         help="The ε-DP noise of least variance (Geng & Viswanath 2016).",
     )
+    view = controls.segments("Figure", "m_view", VIEWS, "density")
     with st.expander("More", key="m-more"):
         delta = declared.box("delta", "m_delta")
         samples = int(
@@ -112,6 +123,7 @@ def form() -> Asked:
         delta=delta,
         samples=samples,
         seed=seed,
+        view=view,
     )
 
 
@@ -119,8 +131,3 @@ def _scale(name: str) -> float:
     return controls.slider(
         f"{TITLES[name]} scale", f"m_scale_{name}", "scale", 1.0, low=0.05, high=10.0, step=0.05
     )
-
-
-def view() -> str:
-    """Draw the choice of what the first figure shows."""
-    return controls.segments("View", "m_view", VIEWS, "density", label_visibility="collapsed")

@@ -5,13 +5,22 @@ import streamlit as st
 from dpmc_core.limits import LIMITS
 from dpmc_core.mechanisms import Huber, Mechanism
 from dpmc_core.privacy import Ledger, Release
-from dpmc_core.wording import three
+from dpmc_core.wording import power, three
 from pages.parts.mechanisms import charts
 from pages.parts.mechanisms.controls import TITLES
 from pages.parts.ui import densities
 from pages.parts.ui.figures import show
 
-__all__ = ["attackers", "cards", "formulas", "losses", "shapes", "table_1", "variances"]
+__all__ = [
+    "attackers",
+    "cards",
+    "formulas",
+    "introduction",
+    "losses",
+    "shapes",
+    "table_1",
+    "variances",
+]
 
 
 def shapes(mechanisms: list[Mechanism], view: str) -> None:
@@ -19,6 +28,20 @@ def shapes(mechanisms: list[Mechanism], view: str) -> None:
     figure, numbers = densities.densities(mechanisms, view)
     facts = "; ".join(f"{TITLES[m.name]} standard deviation {three(m.std)}" for m in mechanisms)
     show(figure, f"mechanisms-{view}", f"{view} of each noise. {facts}.", numbers)
+
+
+def introduction() -> None:
+    """Say what the four mechanisms are."""
+    st.markdown(
+        "A curator adds noise to a number before publishing it. **Laplace** and **Huber** noise "
+        "give a bound ε that never fails, **Gaussian** noise one that may fail with a small "
+        "probability δ, and **staircase** noise has the least variance for one ε."
+    )
+    st.page_link(
+        "budget.py",
+        label="The total privacy cost of many releases",
+        icon=":material/account_balance_wallet:",
+    )
 
 
 def cards(mechanisms: list[Mechanism], sensitivity: float, delta: float) -> None:
@@ -29,7 +52,7 @@ def cards(mechanisms: list[Mechanism], sensitivity: float, delta: float) -> None
         with cell.container(border=True):
             st.markdown(f"**{TITLES[m.name]}**")
             st.caption(
-                f"variance {three(m.variance)} · pure ε {three(pure)} · ε at δ = {delta:g}: "
+                f"variance {three(m.variance)} · pure ε {three(pure)} · ε at δ = {power(delta)}: "
                 f"{three(m.epsilon_at_delta(delta, sensitivity))} · Fisher information "
                 f"{three(m.fisher_information)} (how sharply many draws locate the value)"
             )
@@ -38,15 +61,13 @@ def cards(mechanisms: list[Mechanism], sensitivity: float, delta: float) -> None
                 "in 100 (exact, one release; 50 is chance)."
             )
     st.caption(
-        "All for one release of one number that one person can move by at most Δ: exact, no "
-        "composition. Pure ε bounds the worst outcome, the guess counts them all, δ(ε) below is "
-        "the whole story."
+        "Exact, for one release of one number that one person can move by at most Δ. Pure ε bounds "
+        "the worst outcome; the attacker's guess averages over all outcomes."
     )
 
 
 def attackers(mechanisms: list[Mechanism], sensitivity: float) -> None:
     """Draw what an attacker finds who sees one release with each noise."""
-    st.subheader("What an attacker can find", anchor=False)
     figure, numbers, said = densities.attackers([_one_release(m, sensitivity) for m in mechanisms])
     st.markdown(said)
     show(figure, "attackers", said, numbers)
@@ -149,7 +170,7 @@ def _privacy_profile(
     show(
         figure,
         "privacy-profile",
-        f"Exact δ(ε) of one release; at δ = {delta:g} Huber noise has ε = {three(at)}.",
+        f"Exact δ(ε) of one release; at δ = {power(delta)} Huber noise has ε = {three(at)}.",
         numbers,
     )
     st.caption(
@@ -160,7 +181,6 @@ def _privacy_profile(
 
 def table_1() -> None:
     """Show Table 1 of the Huber paper, re-computed."""
-    st.subheader("Table 1 of the Huber paper, re-computed", anchor=False)
     table = charts.table_1()
     st.dataframe(
         table,
@@ -185,19 +205,16 @@ def table_1() -> None:
 
 
 def formulas() -> None:
-    """Show the formulas of the page, folded."""
-    with st.expander("The formulas"):
-        st.latex(
-            r"\rho_\alpha(t)=\begin{cases}t^2/2&|t|\le\alpha\\ "
-            r"\alpha|t|-\alpha^2/2&|t|>\alpha\end{cases}\qquad "
-            r"p(x)=\frac{e^{-\rho_\alpha(x/s)}}{s\,Z(\alpha)},\quad "
-            r"\varepsilon=\frac{\alpha\Delta}{s}"
-        )
-        st.latex(
-            r"Z(\alpha)=\tfrac{2}{\alpha}e^{-\alpha^2/2}+\sqrt{2\pi}\,\mathrm{erf}(\alpha/\sqrt2)"
-            r"\qquad \delta(\varepsilon)=\int p(x)\,\max\!\left(0,1-e^{\varepsilon-g(x)}\right)dx"
-        )
-        st.caption(
-            "huber-paper eq. 2–3 and Theorem 2.1, with scale s. α may be "
-            f"{LIMITS['alpha'].allowed}."
-        )
+    """Show the formulas of the page."""
+    for formula in (  # one a line: on a phone a row of them would be cut
+        r"\rho_\alpha(t)=\begin{cases}t^2/2&|t|\le\alpha\\ "
+        r"\alpha|t|-\alpha^2/2&|t|>\alpha\end{cases}",
+        r"p(x)=\frac{e^{-\rho_\alpha(x/s)}}{s\,Z(\alpha)}",
+        r"\varepsilon=\frac{\alpha\Delta}{s}",
+        r"Z(\alpha)=\tfrac{2}{\alpha}e^{-\alpha^2/2}+\sqrt{2\pi}\,\mathrm{erf}(\alpha/\sqrt2)",
+        r"\delta(\varepsilon)=\int p(x)\,\max\!\left(0,1-e^{\varepsilon-g(x)}\right)dx",
+    ):
+        st.latex(formula)
+    st.caption(
+        f"huber-paper eq. 2–3 and Theorem 2.1, with scale s. α may be {LIMITS['alpha'].allowed}."
+    )

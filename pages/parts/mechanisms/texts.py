@@ -5,15 +5,32 @@ from collections.abc import Sequence
 
 from dpmc_core.mechanisms import Mechanism
 from dpmc_core.privacy.compare import price
-from dpmc_core.wording import three
+from dpmc_core.wording import power, three
+from pages.parts.mechanisms.controls import Asked
 from pages.parts.ui.figures import IDENTITY
 
-__all__ = ["notice_mechanisms"]
+__all__ = ["observations", "verdict"]
 
 
-def notice_mechanisms(
-    mechanisms: Sequence[Mechanism], sensitivity: float, delta: float
-) -> list[str]:
+def verdict(mechanisms: Sequence[Mechanism], asked: Asked) -> str:
+    """Say how well the best attacker on one release with each mechanism guesses."""
+    equal = {
+        "variance": f"At equal variance {three(asked.variance)}",
+        "epsilon": f"At equal ε = {three(asked.epsilon)}",
+        "free": "At these scales",
+    }[asked.compare]
+    guesses = sorted(
+        (100 * m.best_guess(asked.sensitivity), IDENTITY[m.name].title) for m in mechanisms
+    )
+    (best, title), *others = guesses
+    said = ", ".join(f"{other} {guess:.1f}" for guess, other in others)
+    return (
+        f"{equal}, {title} noise hides one release best: {best:.1f} right guesses in 100 "
+        f"({said}; chance 50)."
+    )
+
+
+def observations(mechanisms: Sequence[Mechanism], sensitivity: float, delta: float) -> list[str]:
     """What the densities on screen show."""
     by_name = {m.name: m for m in mechanisms}
     out = []
@@ -29,21 +46,14 @@ def notice_mechanisms(
         exact = by_name["gaussian"].epsilon_at_delta(delta, sensitivity)
         out.append(
             f"Gaussian noise reaches ε = {three(exact)} only if the bound may fail with "
-            f"probability δ = {delta:g}."
+            f"probability δ = {power(delta)}."
         )
-    guesses = ", ".join(
-        f"{IDENTITY[m.name].title} {100 * m.best_guess(sensitivity):.1f}" for m in mechanisms
-    )
-    out.append(
-        f"One release, exactly: the best attacker guesses right {guesses} times in 100. ε looks "
-        "only at the worst outcome, the guess at all of them."
-    )
     if "huber" in by_name and "laplace" in by_name:
         h, la = by_name["huber"], by_name["laplace"]
         if abs(h.variance / la.variance - 1) < 1e-6:
             out.append(
                 f"At equal variance Huber's pure ε is {three(pure['huber'] / pure['laplace'])} "
-                "times Laplace's. When many draws add up, a draw at this Δ costs "
+                "times Laplace's. When many releases compose, one at this Δ costs "
                 f"{_cost(h, sensitivity)} (Huber), {_cost(la, sensitivity)} (Laplace) and 1 "
                 "(Gaussian) in privacy loss; for small shifts that tends to "
                 f"{three(h.fisher_information * h.variance)}, 2 and 1."

@@ -6,6 +6,7 @@ trial. Does not live here: rows, results or verdicts (``dpmc_core.experiments.pa
 
 import json
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import asdict
 
@@ -29,14 +30,16 @@ from dpmc_core.experiments.papers.verdict import DIFFERS, KINDS, Verdict
 from dpmc_core.facts import facts
 from dpmc_core.metrics.intervals import t_half_width
 from dpmc_core.wording import csv_text, three
+from pages.parts.frame.page import fold, observations
+from pages.parts.frame.page import verdict as say_verdict
 from pages.parts.papers.picture import label_of, picture
-from pages.parts.ui.bullet_list import notice
 from pages.parts.ui.figures import figure, show
 from pages.parts.ui.glossary import PAGES
 
 __all__ = ["about", "outcome", "overview", "table", "without_rows"]
 
 _RULE = facts("papers/entries")["rule"]
+Found = tuple[Row, RowResult, Verdict]
 
 
 def overview(paper: str) -> None:
@@ -63,29 +66,28 @@ def overview(paper: str) -> None:
                 "what stands for it": stands,
             }
         )
-    with st.expander(
-        f"All {len(rows)} tables and figures of: {PAPERS[paper]}", icon=":material/list:"
-    ):
-        st.dataframe(
-            pd.DataFrame(rows),
-            hide_index=True,
-            width="stretch",
-            alt=f"Tables and figures of {PAPERS[paper]} with counts of verdicts.",
-        )
+    st.dataframe(
+        pd.DataFrame(rows),
+        hide_index=True,
+        width="stretch",
+        alt=f"Tables and figures of {PAPERS[paper]} with counts of verdicts.",
+    )
 
 
 def about(entry: Entry) -> None:
     """What we found, and how it was made."""
     if entry.finding:
-        st.info(f"**What we found.** {entry.finding}", icon=":material/search_insights:")
+        st.markdown(f"**What we found.** {entry.finding}")
     if entry.made:
-        st.caption(f"**How ours is made.** {entry.made}")
-    if entry.missing:
-        st.warning(entry.missing, icon=":material/cloud_off:")
+        st.markdown(f"**How ours is made.** {entry.made}")
 
 
 def without_rows(entry: Entry) -> None:
     """A figure that a page draws, or nothing to compute."""
+    say_verdict(f"{entry.place} of this paper has no numbers of its own to compare.")
+    about(entry)
+    if entry.missing:
+        st.warning(entry.missing, icon=":material/cloud_off:")
     if entry.page:
         st.page_link(
             f"{entry.page}.py",
@@ -117,9 +119,35 @@ def table(entry: Entry, rows: Sequence[Row], result: PaperResult | None) -> None
     said = ", ".join(
         f"{n} {'differ' if kind == DIFFERS and n > 1 else kind}" for kind, n in counts.items() if n
     )
-    sentences = [f"Of {len(found)} rows: {said}.", *beaten(found), *claims(entry.id, result)]
-    show(*picture(found, sentences[0]))
-    notice(sentences)
+    sentences = [*beaten(found), *claims(entry.id, result)]
+    say_verdict(f"{entry.place}: of {len(found)} rows, {said}.")
+    show(*picture(found, f"Of {len(found)} rows: {said}."))
+    if entry.missing:
+        st.warning(entry.missing, icon=":material/cloud_off:")
+    observations([_first_sentence(entry.finding), *sentences] if entry.finding else sentences)
+    fold("What we found, and how", "about", lambda: _about(entry, result))
+    fold("Every row: printed, ours, verdict", "rows", lambda: _rows(entry, found, result))
+
+
+def _first_sentence(text: str) -> str:
+    return re.split(r"(?<=[.:]) (?=[A-Z'])", text, maxsplit=1)[0].rstrip(":")
+
+
+def _about(entry: Entry, result: PaperResult | None) -> None:
+    about(entry)
+    st.caption(_RULE)
+    if result is None:
+        return
+    st.caption(
+        f"Made on {result.date} with dpmc_lab {result.versions['dpmc_lab']}, numpy "
+        f"{result.versions['numpy']}, Python {result.versions['python']}; all trials' seeds "
+        f"come from {result.seed}."
+    )
+    # no st.code: what colours it weighs 0.4 MB
+    st.markdown(f"`{result.command}`")
+
+
+def _rows(entry: Entry, found: Sequence[Found], result: PaperResult | None) -> None:
     frame = pd.DataFrame([_line(row, mine, verdict) for row, mine, verdict in found])
     shown = frame.dropna(axis="columns", how="all")
     one = [
@@ -137,24 +165,13 @@ def table(entry: Entry, rows: Sequence[Row], result: PaperResult | None) -> None
         alt=f"{entry.place}: printed values, ours with intervals, and verdicts.",
         column_config={"why": st.column_config.TextColumn(width="large")},
     )
-    if one:
-        same = [
-            f"{name} {value}"
-            for name in one
-            if (value := _plain_number(shown[name].iloc[0])) not in ("", "None", "nan")
-        ]
-        if same:
-            st.caption("In all rows: " + ", ".join(same) + ".")
-    st.caption(_RULE)
-    if result is None:
-        return
-    st.caption(
-        f"Made on {result.date} with dpmc_lab {result.versions['dpmc_lab']}, numpy "
-        f"{result.versions['numpy']}, Python {result.versions['python']}; all trials' seeds "
-        f"come from {result.seed}."
-    )
-    # no st.code: what colours it weighs 0.4 MB
-    st.markdown(f"`{result.command}`")
+    same = [
+        f"{name} {value}"
+        for name in one
+        if (value := _plain_number(shown[name].iloc[0])) not in ("", "None", "nan")
+    ]
+    if same:
+        st.caption("In all rows: " + ", ".join(same) + ".")
     left, right = st.columns(2)
     left.download_button(
         "This table (CSV)",
@@ -164,14 +181,15 @@ def table(entry: Entry, rows: Sequence[Row], result: PaperResult | None) -> None
         on_click="ignore",
         icon=":material/download:",
     )
-    right.download_button(
-        "Every trial (JSON)",
-        data=lambda: json.dumps(asdict(result), indent=1),
-        file_name=f"dpmc-{entry.id}.json",
-        mime="application/json",
-        on_click="ignore",
-        icon=":material/download:",
-    )
+    if result is not None:
+        right.download_button(
+            "Every trial (JSON)",
+            data=lambda: json.dumps(asdict(result), indent=1),
+            file_name=f"dpmc-{entry.id}.json",
+            mime="application/json",
+            on_click="ignore",
+            icon=":material/download:",
+        )
 
 
 def _line(row: Row, mine: RowResult, verdict: Verdict) -> dict[str, object]:
@@ -196,8 +214,8 @@ def _plain_number(value: object) -> str:
 
 
 def _stated(mine: RowResult) -> str:
-    """ε as the ledgers say, with the one by published results where ours rests on the house's
-    proof.
+    """ε as the ledgers say, with the one by published results where ours rests on this
+    project's proof.
     """
     if mine.epsilon is None:
         return ""
@@ -206,7 +224,7 @@ def _stated(mine: RowResult) -> str:
         if mine.epsilon_published is None or mine.epsilon_published <= 1.005 * mine.epsilon
         else f"; by published results {three(mine.epsilon_published)}"
     )
-    return f"{three(mine.epsilon)} ({'nominal' if mine.nominal else 'sound'}{beside})"
+    return f"{three(mine.epsilon)} ({'nominal' if mine.nominal else 'guarantee'}{beside})"
 
 
 def beaten(found: Sequence[tuple[Row, RowResult, Verdict]]) -> list[str]:
@@ -229,9 +247,9 @@ def beaten(found: Sequence[tuple[Row, RowResult, Verdict]]) -> list[str]:
         losses += float(np.mean(apart)) > half
     return [
         f"Of {len(known)} rows with a baseline beside them, {wins or 'none'} "
-        f"beat{'s' * (wins == 1)} the best one, {losses or 'none'} lose{'s' * (losses == 1)} to "
-        f"it, and {len(known) - wins - losses or 'none'} are not significantly different (each by "
-        "a paired 95 % interval)."
+        f"{'is' if wins == 1 else 'are'} better than the best one, {losses or 'none'} "
+        f"{'is' if losses == 1 else 'are'} worse, {len(known) - wins - losses or 'none'} not "
+        "significantly different (each by a paired 95 % interval)."
     ]
 
 

@@ -15,40 +15,32 @@ from pages.parts.server import run_store, settings
 __all__ = ["of_compared", "take_all"]
 
 
-def take_all(store: RunStore, where: dict[str, tuple[str, ...]], total: int) -> None:
+def take_all(store: RunStore, where: dict[str, tuple[str, ...]]) -> None:
     """Offer all filtered runs as files."""
-    with st.expander(
-        f"Take {'them' if total != 1 else 'it'} with you ({total:,} run{'s' * (total != 1)})",
-        icon=":material/download:",
-        on_change="rerun",
-        key="runs-take",
-    ) as fold:
-        if not fold.open:
-            return
 
-        def parquet() -> bytes:
-            buffer = BytesIO()
-            pd.DataFrame(store.rows(where)).to_parquet(buffer, index=False)
-            return buffer.getvalue()
+    def parquet() -> bytes:
+        buffer = BytesIO()
+        pd.DataFrame(store.rows(where)).to_parquet(buffer, index=False)
+        return buffer.getvalue()
 
-        st.download_button(
-            "Rows (CSV)",
-            data=lambda: csv_text(pd.DataFrame(store.rows(where))),
-            file_name="dpmc-runs.csv",
-            mime="text/csv",
-            on_click="ignore",
-        )
-        st.download_button(
-            "Rows (Parquet)",
-            data=parquet,
-            file_name="dpmc-runs.parquet",
-            mime="application/vnd.apache.parquet",
-            on_click="ignore",
-        )
-        st.caption(
-            "Every row holds its whole spec as JSON, so that it can be run again. Steps, ledger "
-            "and statement of single runs: pick them above."
-        )
+    st.download_button(
+        "Rows (CSV)",
+        data=lambda: csv_text(pd.DataFrame(store.rows(where))),
+        file_name="dpmc-runs.csv",
+        mime="text/csv",
+        on_click="ignore",
+    )
+    st.download_button(
+        "Rows (Parquet)",
+        data=parquet,
+        file_name="dpmc-runs.parquet",
+        mime="application/vnd.apache.parquet",
+        on_click="ignore",
+    )
+    st.caption(
+        "Every row holds its whole spec as JSON, so that it can be run again. Steps, ledger "
+        "and statement of single runs: pick them above."
+    )
 
 
 def of_compared(records: Sequence[Record]) -> None:

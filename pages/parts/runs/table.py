@@ -26,7 +26,7 @@ def filters(store: RunStore) -> dict[str, tuple[str, ...]]:
         for column, label in (
             ("dataset", "Datasets"),
             ("algorithm", "Algorithms"),
-            ("mechanism", "Noises"),
+            ("mechanism", "Mechanisms"),
             ("unit", "Who is protected"),
         ):
             out[column] = controls.any_of(
@@ -83,7 +83,9 @@ def _cells(row: dict[str, Any]) -> dict[str, Any]:
         "ε by published results": None if published is None else three(published),
         "ε stated": _stated(row),
         "counted": (
-            f"{'nominal' if row['nominal'] else 'sound'}, one {row['unit']}" if row["unit"] else ""
+            f"{'nominal' if row['nominal'] else 'guarantee'}, one {row['unit']}"
+            if row["unit"]
+            else ""
         ),
         "seed": row["seed"],
         "seconds": round(row["seconds"], 2),

@@ -16,10 +16,13 @@ from dpmc_core.experiments.run import TASKS, better
 from dpmc_core.experiments.store.records import Record, spec_of
 from dpmc_core.experiments.store.store import StoreError
 from dpmc_core.experiments.sweeps.stored import examples
-from dpmc_core.wording import three
+from dpmc_core.wording import counted, three
+from pages.parts.frame import share
+from pages.parts.frame.page import fold, verdict
 from pages.parts.server import run_store
-from pages.parts.ui import share
-from pages.parts.ui.figures import IDENTITY, Identity, figure, log_ticks, show
+from pages.parts.ui import on_screen
+from pages.parts.ui.figures import IDENTITY, Identity, figure, show
+from pages.parts.ui.labels import log_ticks
 from pages.parts.ui.links import plain, plain_in_figure
 
 __all__ = [
@@ -52,10 +55,8 @@ def picture(rows: Sequence[dict[str, Any]]) -> None:
     """Draw result against stated ε of the listed runs, by their most common measure."""
     some = [row for row in rows if row["value"] is not None and row["measure"] in _MEASURES]
     if not some:
-        st.caption(
-            ":material/info: **Stored example**: the runs behind the *Tradeoffs* page, each a "
-            "dot. Yours will stand here."
-        )
+        st.caption(":material/info: **Stored example**: the runs behind the *Tradeoffs* page.")
+        on_screen.now().note = "Example: "
         some = example()
     measures = [row["measure"] for row in some]
     measure = max(dict.fromkeys(measures), key=measures.count)
@@ -106,12 +107,11 @@ def picture(rows: Sequence[dict[str, Any]]) -> None:
             else ""
         )
     )
-    show(fig, "runs", alt)
-    st.caption(
-        alt + " At *no ε* stand runs without noise, and those whose ε is not finite. Runs on "
-        "different data are not to be compared by height; ε of different units (a rating, a "
-        "user, an image) are not comparable either."
+    verdict(
+        f"{beat} of {counted(len(some), 'run', 'runs')} {'is' if beat == 1 else 'are'} better "
+        f"than the best baseline, by {measure}."
     )
+    show(fig, "runs", alt)
 
 
 def without_store(error: StoreError) -> None:
@@ -131,10 +131,7 @@ def nothing_kept(*, filtered: bool) -> None:
         + (
             " that fits what you chose on the left."
             if filtered
-            else (
-                ": run something on the *Completion* page, or a sweep on *Tradeoffs*, and come "
-                "back."
-            )
+            else (": run something on *Completion* or *Tradeoffs*, and come back.")
         ),
         icon=":material/history:",
     )
@@ -225,21 +222,24 @@ def compare(records: Sequence[Record]) -> None:
     elif len(records) > 1:
         st.caption("Their settings are the same.")
     _steps(records)
-    with st.expander("The same runs elsewhere", icon=":material/terminal:"):
-        for k, record in enumerate(records):
-            try:
-                spec = spec_of(record.kind, record.spec)
-            except DPMCError as error:
-                st.caption(
-                    plain(
-                        f"{_LETTERS[k]} was made by another release, whose settings this one "
-                        f"cannot read ({error})."
-                    )
+    fold("The same runs elsewhere", "elsewhere", lambda: _elsewhere(records))
+
+
+def _elsewhere(records: Sequence[Record]) -> None:
+    for k, record in enumerate(records):
+        try:
+            spec = spec_of(record.kind, record.spec)
+        except DPMCError as error:
+            st.caption(
+                plain(
+                    f"{_LETTERS[k]} was made by another release, whose settings this one "
+                    f"cannot read ({error})."
                 )
-                continue
-            st.markdown(f"**{_LETTERS[k]}** on the command line, and in Python:")
-            st.code(spec.command(), language="bash")
-            st.code(spec.python(), language="python")
+            )
+            continue
+        st.markdown(f"**{_LETTERS[k]}** on the command line, and in Python:")
+        st.code(spec.command(), language="bash", wrap_lines=True)
+        st.code(spec.python(), language="python", wrap_lines=True)
 
 
 def _settings(record: Record) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """A piece of background work, and those of a visit: specs, states, and results so far."""
 
+import math
 import threading
 import time
 from dataclasses import dataclass, field
@@ -13,6 +14,8 @@ from pages.parts.server.queue import Ticket
 
 __all__ = ["Box", "Job"]
 
+_PRIOR = 0.05  # share of the expected time that counts as seen when the pace is taken
+
 
 @dataclass(eq=False)
 class Job:
@@ -24,7 +27,8 @@ class Job:
     result of the k-th spec (None before its first iteration). ``state`` is "waiting", "running",
     "done", "cancelled" or "failed"; partial results stay in every case. ``note`` says why a
     finished run could not be kept in the store, if so, ``let_go`` which former results made room
-    for these. ``session`` is the visitor's, ``sets`` the own data that it may read.
+    for these. ``expected`` seconds and ``amounts`` of progress belong to
+    each spec. ``session`` is the visitor's, ``sets`` the own data that it may read.
     """
 
     kind: str = "task"
@@ -37,6 +41,8 @@ class Job:
     started: float = field(default_factory=time.monotonic)
     seconds: float = 0.0
     progress: tuple[int, int] = (0, 0)
+    expected: tuple[float, ...] = ()
+    amounts: tuple[int, ...] = ()
     session: str = ""
     sets: tuple[OwnSet, ...] = ()
     _stop: threading.Event = field(default_factory=threading.Event)
@@ -66,14 +72,29 @@ class Job:
         return self._stop.is_set()
 
     def remaining(self) -> float | None:
-        """Seconds left, from the pace of the iterations so far; None before the first."""
+        """Seconds left: the expected work that is left, at the pace so far; None at first."""
         done, total = self.progress
         known = getattr(self.results[-1], "remaining", None) if self.results else None
         if isinstance(known, float):  # it knows what was there before it began
             return known
         if not done or not total:
             return None
-        return (time.monotonic() - self.started) / done * (total - done)
+        worked, whole = self._work(done), sum(self.expected)
+        elapsed = time.monotonic() - self.started
+        if not 0 < whole < math.inf:  # nothing is known beforehand
+            return elapsed / done * (total - done)
+        # at first the expectation counts for something: starting is not the pace
+        pace = (elapsed + _PRIOR * whole) / (worked + _PRIOR * whole)
+        return max(whole - worked, 0.0) * pace
+
+    def _work(self, done: int) -> float:
+        """How many of the expected seconds ``done`` amounts stand for."""
+        worked = 0.0
+        for amount, seconds in zip(self.amounts, self.expected, strict=True):
+            share = min(done, amount)
+            worked += seconds * share / max(amount, 1)
+            done -= share
+        return worked
 
 
 class Box:

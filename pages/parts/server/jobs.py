@@ -25,7 +25,7 @@ from dpmc_core.experiments.tasks.audit_spec import AuditSpec
 from dpmc_core.experiments.worker.messages import too_large
 from dpmc_core.experiments.worker.share import Share
 from dpmc_core.experiments.worker.worker import Worker
-from pages.parts.server import logs, run_store, settings
+from pages.parts.server import estimate, logs, run_store, settings
 from pages.parts.server.job import Box, Job
 from pages.parts.server.queue import Pool, TooManyJobs
 
@@ -57,7 +57,14 @@ def start(kind: str, specs: tuple[Any, ...]) -> Job:
     known = sum(spec.model_megabytes for spec in specs if isinstance(spec, RunSpec))
     if known > most:
         raise DPMCError(too_large(known, most))
-    job = Job(kind=kind, specs=specs, results=[None] * len(specs), progress=(0, sum(amounts)))
+    job = Job(
+        kind=kind,
+        specs=specs,
+        results=[None] * len(specs),
+        progress=(0, sum(amounts)),
+        expected=tuple(estimate.of_each(specs)),
+        amounts=tuple(amounts),
+    )
     steps, kept = _STEPS[type(specs[0])], isinstance(specs[0], RunSpec)
 
     def made(k: int, result: Any) -> int:
@@ -172,6 +179,7 @@ def _follow(
     *,
     kept: bool = False,
 ) -> None:
+    began = time.monotonic()
     for found in results:
         if job.stopped:  # what came after *Cancel* is not shown: the page has said how far it got
             return
@@ -182,6 +190,9 @@ def _follow(
             job.results[k] = result
             job.progress = (done(k, result), job.progress[1])
         if kept and last:  # at once: the next one may fail, or be cancelled
+            now = time.monotonic()
+            estimate.learn(job.specs[k], now - began)
+            began = now
             _keep(job, k)
 
 

@@ -26,7 +26,12 @@ from pages.parts.server import jobs
 __all__ = ["end_sessions", "few_arenas", "warm"]
 
 # modules whose ``make_ahead`` computes what most visitors ask for
-_AHEAD = ("pages.parts.budget.counts", "pages.parts.home.picture")
+_AHEAD = (
+    "pages.parts.budget.counts",
+    "pages.parts.home.picture",
+    "pages.parts.completion.panels",
+    "pages.parts.factorization.panels",
+)
 _TIDY_SECONDS = 20.0
 _ARENA_MAX = -8  # M_ARENA_MAX of malloc.h
 _once = threading.Lock()

@@ -11,21 +11,23 @@ import pandas as pd
 
 from dpmc_core.experiments.algorithms import ALGORITHMS
 from dpmc_core.experiments.sweeps.tradeoff import Point, frontier, kind_of_point, needed
-from dpmc_core.wording import three
-from pages.parts.tradeoffs.charts import QUIET, Lines, enlarge, numbers_of
-from pages.parts.ui.figures import IDENTITY, Drawn, Label, figure, label_ends, level, log_ticks
+from dpmc_core.wording import power, three
+from pages.parts.tradeoffs.charts import QUIET, Lines, numbers_of
+from pages.parts.ui.figures import IDENTITY, Drawn, figure, level
+from pages.parts.ui.labels import Label, label_ends, log_ticks
+from pages.parts.ui.names import lowered
 
 __all__ = ["frontier_figure", "frontier_sentences", "needed_table"]
 
 _SHAPES = ("circle", "square", "diamond", "triangle-up", "x")
 
 
-def frontier_figure(points: Sequence[Point], *, large: bool = False) -> Drawn:
+def frontier_figure(points: Sequence[Point]) -> Drawn:
     """Error against the ε that each ledger states, and the line of those that nothing betters."""
     fig = figure(
         "total ε that the run's ledger states (log scale)",
         "held-out RMSE, clipped (rating units)",
-        height=560 if large else 470,
+        height=430,
         log_x=True,
     )
     best = frontier(points)
@@ -50,7 +52,7 @@ def frontier_figure(points: Sequence[Point], *, large: bool = False) -> Drawn:
             marker={
                 "color": look.colour,
                 "symbol": shape if p in best else f"{shape}-open",
-                "size": 16 if large else 11,
+                "size": 11,
             },
             name=title,
             legendgroup=title,
@@ -92,8 +94,6 @@ def frontier_figure(points: Sequence[Point], *, large: bool = False) -> Drawn:
         showlegend=True,
         legend={"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0},
     )
-    if large:
-        enlarge(fig)
     return fig, pd.DataFrame(rows)
 
 
@@ -102,7 +102,12 @@ def frontier_sentences(points: Sequence[Point]) -> list[str]:
     best = frontier(points)
     if not best:
         return ["No run here has a finite ε."]
-    out = []
+    near = min(best, key=lambda p: abs(math.log((p.epsilon or 5.0) / 5.0)))
+    out = [
+        f"At ε = {three(near.epsilon or 0)}, the least error here is that of "
+        f"{lowered(ALGORITHMS[near.spec.card.name].title)} with "
+        f"{IDENTITY[near.spec.noise.mechanism].title} noise: {three(near.mean)}."
+    ]
     for kind in dict.fromkeys(map(kind_of_point, best)):
         line = [p for p in best if kind_of_point(p) == kind]
         said = "; ".join(
@@ -112,8 +117,8 @@ def frontier_sentences(points: Sequence[Point]) -> list[str]:
         )
         standing = "nominal: as published, no guarantee" if line[0].nominal else "a guarantee"
         out.append(
-            f"For one {line[0].unit} ({standing}) at δ = {line[0].spec.noise.delta:g}, by their "
-            f"means nothing here is better than: {said}."
+            f"For one {line[0].unit} ({standing}) at δ = {power(line[0].spec.noise.delta)}, "
+            f"by their means nothing here is better than: {said}."
         )
     helps = [
         p
@@ -123,11 +128,11 @@ def frontier_sentences(points: Sequence[Point]) -> list[str]:
         and p.against_baseline.mean < 0
     ]
     out.append(
-        f"{len(helps) or 'None'} of these {len(best)} clearly beat{'s' * (len(helps) <= 1)} the "
-        "best baseline, which protects nobody (each at 95 %)."
+        f"{len(helps) or 'None'} of these {len(best)} {'is' if len(helps) <= 1 else 'are'} better "
+        "than the best baseline, which protects nobody (each at 95 %)."
         if len(best) > 1
         else (
-            f"It {'clearly beats' if helps else 'does not clearly beat'} the best baseline, "
+            f"It {'is better' if helps else 'is not better'} than the best baseline, "
             "which protects nobody (at 95 %)."
         )
     )

@@ -5,14 +5,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pandas as pd
-import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from dpmc_core.experiments.algorithms import ALGORITHMS
 from dpmc_core.experiments.sweeps.tradeoff import Point
 from pages.parts.ui.figures import IDENTITY, Drawn, figure
 
-__all__ = ["QUIET", "Lines", "curve_sentences", "curves", "enlarge", "lines_of", "numbers_of"]
+__all__ = ["QUIET", "Lines", "amount", "curves", "lines_of", "numbers_of"]
 
 QUIET = "rgba(128,128,128,0.9)"
 AXIS = {
@@ -59,8 +58,14 @@ def lines_of(points: Sequence[Point], axis: str) -> Lines:
 
 
 def amount(x: float) -> str:
-    """A tick: thousands with commas, never an exponent."""
-    return f"{x:,.0f}" if x >= 1000 else f"{x:g}"
+    """A tick: thousands as people write them, never an exponent."""
+    return f"{x / 1000:g}k" if x >= 10_000 else f"{x:,.0f}" if x >= 1000 else f"{x:g}"
+
+
+def _few(texts: list[str], most: int) -> list[str]:
+    """Every second of ``texts``, or every third …, so that at most ``most`` are written."""
+    step = -(-len(texts) // most)
+    return [text if k % step == 0 else "" for k, text in enumerate(texts)]
 
 
 def _rgba(colour: str, alpha: float) -> str:
@@ -68,7 +73,7 @@ def _rgba(colour: str, alpha: float) -> str:
     return f"rgba({r},{g},{b},{alpha})"
 
 
-def curves(lines: Lines, measure: str, *, large: bool = False) -> Drawn:
+def curves(lines: Lines, measure: str) -> Drawn:
     """Draw mean error with 95 % bands, one panel for each algorithm.
 
     No noise and the best baseline are always beside.
@@ -81,11 +86,11 @@ def curves(lines: Lines, measure: str, *, large: bool = False) -> Drawn:
         horizontal_spacing=0.05,
         subplot_titles=[ALGORITHMS[a].title for a in algorithms],
     )
-    fig.update_layout(figure("", measure, height=560 if large else 470).layout)
+    fig.update_layout(figure("", measure, height=430).layout)
     fig.update_layout(
         margin={"t": 40, "r": 20},
         showlegend=True,
-        legend={"orientation": "h", "y": -0.3 if large else -0.25, "x": 0},
+        legend={"orientation": "h", "y": -0.25, "x": 0},
         hovermode="closest",
     )
     xs = sorted({x for line in lines.of.values() for x, _ in line if not math.isnan(x)})
@@ -122,8 +127,8 @@ def curves(lines: Lines, measure: str, *, large: bool = False) -> Drawn:
                 customdata=half,
                 mode="lines" if mechanism == "none" else "lines+markers",
                 name=look.title,
-                line={"color": look.colour, "dash": look.dash, "width": 4 if large else 2.5},
-                marker={"color": look.colour, "symbol": look.marker, "size": 12 if large else 8},
+                line={"color": look.colour, "dash": look.dash, "width": 2.5},
+                marker={"color": look.colour, "symbol": look.marker, "size": 8},
                 hovertemplate=(
                     f"{look.title}: %{{y:.4f}} ± %{{customdata:.2g}} at %{{x:,g}}<extra></extra>"
                 ),
@@ -138,7 +143,7 @@ def curves(lines: Lines, measure: str, *, large: bool = False) -> Drawn:
             y=[y for _, y in baseline],
             mode="lines",
             name="best baseline",
-            line={"color": QUIET, "dash": "dot", "width": 3 if large else 1.5},
+            line={"color": QUIET, "dash": "dot", "width": 1.5},
             legendgroup="trivial",
             showlegend="trivial" not in shown,
             hovertemplate="best baseline: %{y:.4f}<extra></extra>",
@@ -151,7 +156,7 @@ def curves(lines: Lines, measure: str, *, large: bool = False) -> Drawn:
         type="log",
         gridcolor="rgba(128,128,128,0.18)",
         tickvals=xs,
-        ticktext=[amount(x) for x in xs],
+        ticktext=_few([amount(x) for x in xs], 6 if several else 8),
         title={"text": "" if several else AXIS[lines.axis]},
     )
     fig.update_yaxes(gridcolor="rgba(128,128,128,0.18)", zeroline=False)
@@ -161,23 +166,13 @@ def curves(lines: Lines, measure: str, *, large: bool = False) -> Drawn:
             text=AXIS[lines.axis],
             x=0.5,
             y=0,
-            yshift=-66 if large else -48,
+            yshift=-48,
             xref="paper",
             yref="paper",
             showarrow=False,
         )
     fig.update_yaxes(title={"text": ""}, selector=lambda axis: axis.anchor not in ("x", None))
-    if large:
-        enlarge(fig)
     return fig, pd.DataFrame(rows)
-
-
-def enlarge(fig: go.Figure) -> None:
-    """Type that can be read from the last row of a room."""
-    fig.update_layout(font={"size": 22}, legend={"font": {"size": 20}})
-    fig.update_annotations(font={"size": 24})
-    fig.update_xaxes(tickfont={"size": 19}, title={"font": {"size": 20}})
-    fig.update_yaxes(tickfont={"size": 19}, title={"font": {"size": 20}})
 
 
 def numbers_of(algorithm: str, mechanism: str, axis: str, x: float, p: Point) -> dict[str, object]:
@@ -197,9 +192,9 @@ def numbers_of(algorithm: str, mechanism: str, axis: str, x: float, p: Point) ->
         "stated_epsilon": p.epsilon,
         "epsilon_by_published_results": p.epsilon_published,
         "delta": p.spec.noise.delta,
-        "counted": "no noise"
+        "privacy": "no noise"
         if mechanism == "none"
-        else f"{'nominal' if p.nominal else 'sound'}, one {p.unit}",
+        else f"{'nominal' if p.nominal else 'guarantee'}, one {p.unit}",
     }
 
 
@@ -212,46 +207,3 @@ def _baseline(lines: Lines, algorithm: str, xs: Sequence[float]) -> list[tuple[f
                 for spot in xs if math.isnan(x) else [x]:
                     found.setdefault(spot, p.baseline)
     return sorted(found.items())
-
-
-def curve_sentences(lines: Lines) -> list[str]:
-    """Say where each algorithm stands against the baseline."""
-    out = []
-    word = "with" if lines.axis == "n_users" else "at"
-    unit = {"n_users": "people", "variance": "variance"}.get(lines.axis, "ε")
-
-    def at(places: Sequence[float]) -> str:
-        said = ", ".join(amount(x) for x in places)
-        return f"{word} {said} {unit}" if lines.axis == "n_users" else f"{word} {unit} = {said}"
-
-    for algorithm in lines.algorithms:
-        for mechanism, line in lines.noisy(algorithm).items():
-            name = f"**{ALGORITHMS[algorithm].title}, {IDENTITY[mechanism].title} noise**"
-            known = [(x, p, p.against_baseline) for x, p in line]
-            if any(apart is None for _, _, apart in known):
-                out.append(f"{name} has one repetition, which gives no interval.")
-                continue
-            won = [x for x, _, d in known if d is not None and d.detected and d.mean < 0]
-            lost = [x for x, _, d in known if d is not None and d.detected and d.mean > 0]
-            rest = len(line) - len(won) - len(lost)
-            if len(won) == len(line) or len(lost) == len(line):
-                out.append(
-                    f"{name} {'beats' if won else 'loses to'} the best baseline "
-                    "everywhere it was run."
-                )
-                continue
-            said = (
-                [f"beats the best baseline {at(won)}"]
-                if won
-                else ["is nowhere clearly better than the best baseline"]
-            )
-            said += [f"loses to it {at(lost)}"] if lost else []
-            out.append(
-                f"{name} {', and '.join(said)}"
-                + (
-                    f"; elsewhere ({rest} point{'s' * (rest > 1)}) not significantly different."
-                    if rest and (won or lost)
-                    else "."
-                )
-            )
-    return out

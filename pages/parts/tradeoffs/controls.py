@@ -16,18 +16,7 @@ from pages.parts.server import user_data as own_data
 from pages.parts.ui import controls, declared, glossary
 from pages.parts.ui.figures import IDENTITY
 
-__all__ = [
-    "BY",
-    "TRADEOFF_TITLES",
-    "VARY",
-    "VIEWS",
-    "Built",
-    "Form",
-    "form",
-    "presenter_switch",
-    "presenting",
-    "view_choice",
-]
+__all__ = ["BY", "TRADEOFF_TITLES", "VARY", "VIEWS", "Built", "Form", "form", "view_choice"]
 
 PROTECTED = {"user": "one user (guarantee)", "rating": "one rating (nominal)"}
 VARY = {"noise": "the amount of noise", "people": "how many people"}
@@ -57,7 +46,7 @@ _MEANINGS = {
         "Every noise gets what keeps the whole run at the same total ε: the fair comparison."
     ),
     "epsilon": (
-        "Every noise has the same ε for one draw, as the papers compare by; drawn many times, "
+        "Every noise has the same ε for one release, as the papers compare; released many times, "
         "they no longer cost the same."
     ),
     "variance": (
@@ -118,24 +107,24 @@ class Form:
             problem = str(error.__cause__ if isinstance(error.__cause__, DPMCError) else error)
         return Built(spec, problem)
 
-
-def presenting() -> bool:
-    """Say whether the presenter mode is on, by its switch or by the address."""
-    linked = str(st.query_params.get("present", "")).lower() == "true"
-    return bool(st.session_state.get("present", linked))
-
-
-def presenter_switch(**options: Any) -> None:
-    """Draw the switch of the presenter mode."""
-    # off in both modes: what is usual is not in the address
-    controls.switch("Presenter mode", "present", False, **options)
+    def introduction(self) -> None:
+        """Say what is drawn, and what is protected."""
+        st.markdown(
+            "Every point is the mean of several runs, with a 95 % band over repetitions. "
+            + (
+                "**Neighbouring datasets differ in all ratings of one user**: a guarantee."
+                if self.protect == "user"
+                else "**Nominal ε**, as published, for one rating: not a guarantee."
+            )
+            + " The dotted line is the best baseline, which needs no model."
+        )
 
 
 def view_choice(vary: str, **options: Any) -> str:
     """Draw the choice of a figure."""
     # points with different numbers of people are no trade-off to choose from
     views = {name: title for name, title in VIEWS.items() if vary == "noise" or name != "frontier"}
-    return controls.segments("View", "t_view", views, "curves", **options)
+    return controls.segments("Figure", "t_view", views, "curves", **options)
 
 
 def form() -> Form:
@@ -146,7 +135,7 @@ def form() -> Form:
     )
     sound = protect == "user"
     with controls.place():
-        vary = controls.segments("Along the axis", "t_vary", VARY, "noise") if sound else "noise"
+        vary = controls.segments("Vary", "t_vary", VARY, "noise") if sound else "noise"
     st.subheader("Data")
     usual = "skewed" if sound else "low-rank"
     with controls.place():
@@ -157,8 +146,7 @@ def form() -> Form:
         )
         if vary == "people":
             st.caption(
-                "Made data with skewed popularity, so that there can be any number of people; 40 "
-                "ratings each."
+                "Synthetic data with popularity skew, for any number of people; 40 ratings each."
             )
     st.subheader("Method")
     titles = GUARANTEED if sound else NOMINAL
@@ -170,7 +158,7 @@ def form() -> Form:
         help="  \n".join(f"**{ALGORITHMS[n].title}** {ALGORITHMS[n].summary}" for n in titles),
     )
     st.subheader("Privacy")
-    mechanisms = controls.several("Noises", "t_noises", NOISES, tuple(NOISES))
+    mechanisms = controls.several("Mechanisms", "t_noises", NOISES, tuple(NOISES))
     with controls.place():
         by, people, amounts = _amounts(sound, vary, protect)
     st.subheader("Seed")
@@ -220,7 +208,7 @@ def _amounts(
     usual_amounts = NOMINAL_TOTALS if by == "total_epsilon" and not sound else AMOUNTS[by]
     label = {
         "total_epsilon": "Total ε",
-        "epsilon": "Nominal ε of one draw",
+        "epsilon": "Nominal ε of one release",
         "variance": "Variances",
     }[by]
     return by, (), controls.numbers(label, f"t_{by}_{protect}", _LIMITS[by], usual_amounts, 8)

@@ -4,6 +4,7 @@ import os
 from dataclasses import dataclass
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from dpmc_core.datasets import user_datasets
 from dpmc_core.experiments.store.store import StoreError
@@ -11,11 +12,12 @@ from dpmc_core.experiments.sweeps import stored
 from dpmc_core.experiments.sweeps.spec import SweepSpec
 from dpmc_core.experiments.sweeps.sweep import how_many
 from dpmc_core.experiments.sweeps.tradeoff import Point
+from pages.parts.frame.page import fold
 from pages.parts.server import jobs, run_store, user_data
 from pages.parts.tradeoffs import view
 from pages.parts.tradeoffs.controls import Built, Form
-from pages.parts.ui import controls
-from pages.parts.ui.run_panel import Panel, panel
+from pages.parts.ui import controls, on_screen
+from pages.parts.ui.run_panel import Panel, panel, untouched
 
 __all__ = ["Live"]
 
@@ -30,7 +32,7 @@ class Live:
     built: Built
     shown: str
 
-    def panel(self) -> None:
+    def panel(self, row: DeltaGenerator) -> None:
         """Draw the button, the work going on and the results that stand."""
         spec = self.built.spec
         panel(
@@ -44,7 +46,9 @@ class Live:
                 show=self._standing,
                 example=self._example,
                 kept=True,
-                beside=None if spec is None else lambda: _length(spec),
+                row=row,
+                at_once=_AT_ONCE,
+                hint="" if spec is None else _length(spec),
             )
         )
 
@@ -60,9 +64,16 @@ class Live:
 
     def _result(self, spec: SweepSpec, points: list[Point], done: int) -> None:
         view.progress_of(spec, done)
-        view.views(self.shown, points, self._axis)
-        view.counted(points, spec, self.asked.vary, self.asked.by)
-        view.export(spec, points)
+        self._views(spec, points)
+
+    def _views(self, spec: SweepSpec, points: list[Point], example: str = "") -> None:
+        view.views(self.shown, points, self._axis, example=example)
+        fold(
+            "How this was computed, and what it protects",
+            "method",
+            lambda: view.counted(points, spec, self.asked.vary, self.asked.by),
+        )
+        fold("Export", "export", lambda: view.export(spec, points), icon=":material/download:")
 
     def _standing(self, job: jobs.Job) -> None:
         spec = job.specs[0]
@@ -93,15 +104,23 @@ class Live:
         spec, asked = self.built.spec, self.asked
         name = view.example_for(asked.protect, asked.vary, asked.by)
         shown, points, made = stored.examples()[name]
-        st.caption(
-            f":material/info: **Stored example** of {made['runs']} runs, made on {made['date']} "
-            f"({shown.seeds} repetitions of each point, {made['about']}). Press *Run* to "
-            "compute with the settings in the sidebar; small data takes a minute or two."
-            + (f" {kept} of their {how_many(spec)} runs are kept already." if kept and spec else "")
+        about = (
+            f"{made['runs']} runs, {shown.seeds} repetitions of each point, {made['about']}, made "
+            f"on {made['date']}"
         )
-        view.views(self.shown, points, self._axis, example=name)
-        view.counted(points, shown, asked.vary, asked.by)
-        view.export(shown, points)
+        done = f" {kept} of {how_many(spec)} runs are finished." if kept and spec else ""
+        same = spec == shown or untouched()
+        if same:
+            st.caption(f":material/info: **Stored example**: {about}.")
+        else:
+            st.info(
+                f"**Example, not your settings**: {about}. Press *Run* to compute with yours."
+                f"{done}",
+                icon=":material/info:",
+            )
+        on_screen.now().note = "Example: "
+        with st.container(key="example" if same else "example-of-others"):
+            self._views(shown, points, example=name)
 
 
 def _stored_points(spec: SweepSpec) -> tuple[list[Point], int] | None:
@@ -117,9 +136,9 @@ def _is_own(spec: SweepSpec) -> bool:
     return user_datasets.is_own(str(dict(spec.base)["dataset"]))
 
 
-def _length(spec: SweepSpec) -> None:
-    st.caption(
+def _length(spec: SweepSpec) -> str:
+    return (
         f"Up to {spec.size:,} runs, {_AT_ONCE} at once; each is kept as it finishes"
         + (" (your own data: for this visit)" if _is_own(spec) else "")
-        + ", so that a stopped sweep goes on where it was."
+        + ", so that a stopped sweep continues."
     )

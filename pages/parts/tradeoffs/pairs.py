@@ -8,7 +8,7 @@ import pandas as pd
 
 from dpmc_core.experiments.algorithms import ALGORITHMS
 from dpmc_core.experiments.sweeps.tradeoff import Difference, paired
-from pages.parts.tradeoffs.charts import QUIET, Lines, enlarge
+from pages.parts.tradeoffs.charts import QUIET, Lines
 from pages.parts.ui.figures import IDENTITY, Drawn, figure
 
 __all__ = ["Apart", "differences", "pair_sentences", "pairs_figure"]
@@ -48,18 +48,18 @@ def differences(lines: Lines) -> list[Apart]:
 
 def _named(a: Apart, unit: str) -> str:
     return (
-        f"{ALGORITHMS[a.algorithm].title}, {IDENTITY[a.one].title} − {IDENTITY[a.other].title}, "
-        f"{unit} {a.x:,g}"
+        f"{ALGORITHMS[a.algorithm].title}, {unit} {a.x:,g}<br>"
+        f"{IDENTITY[a.one].title} − {IDENTITY[a.other].title}"
     )
 
 
-def pairs_figure(apart: Sequence[Apart], axis: str, *, large: bool = False) -> Drawn:
+def pairs_figure(apart: Sequence[Apart], axis: str) -> Drawn:
     """Paired differences with their intervals around zero."""
     unit = {"n_users": "people", "variance": "variance"}.get(axis, "ε =")
     fig = figure(
-        "difference in held-out RMSE (rating units): left of 0 the first is better",
+        "difference in held-out RMSE<br>(left of 0: the first is better)",
         "",
-        height=max(300, 90 + (40 if large else 26) * len(apart)),
+        height=max(300, 90 + 34 * len(apart)),
     )
     names = [_named(a, unit) for a in apart]
     for detected, colour, symbol, name in (
@@ -93,11 +93,9 @@ def pairs_figure(apart: Sequence[Apart], axis: str, *, large: bool = False) -> D
         hovermode="closest",
         margin={"r": 20, "t": 30},
     )
-    if large:
-        enlarge(fig)
     rows = [
         {
-            "comparison": name,
+            "comparison": name.replace("<br>", ", "),
             "difference": a.difference.mean,
             "half_width_95_all_together": a.difference.half_width,
             "pairs": a.difference.pairs,
@@ -111,13 +109,12 @@ def pairs_figure(apart: Sequence[Apart], axis: str, *, large: bool = False) -> D
 def pair_sentences(apart: Sequence[Apart], axis: str) -> list[str]:
     """How many differences there are, and the plain sentence of each pair."""
     if not apart:
-        return ["Two noises and two repetitions are needed for a comparison."]
+        return ["A comparison needs two mechanisms and two repetitions."]
     unit = {"n_users": "with people =", "variance": "at variance"}.get(axis, "at ε =")
     found = [a for a in apart if a.difference.detected]
     out = [
-        f"Of {len(apart)} comparison{'s' * (len(apart) > 1)} between noises, "
-        f"{len(found) or 'none'} show{'s' * (len(found) == 1)} a difference (95 % for all of "
-        "them together, paired over repetitions)."
+        f"Of {len(apart)} comparison{'s' * (len(apart) > 1)} between mechanisms, "
+        f"{len(found) or 'none'} show{'s' * (len(found) == 1)} a difference (95 %, all together)."
     ]
     for key, group in itertools.groupby(apart, key=lambda a: (a.algorithm, a.one, a.other)):
         members = list(group)

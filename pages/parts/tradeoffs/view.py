@@ -13,14 +13,15 @@ from dpmc_core.experiments.sweeps.spec import SweepSpec
 from dpmc_core.experiments.sweeps.stored import examples
 from dpmc_core.experiments.sweeps.sweep import finished, how_many
 from dpmc_core.experiments.sweeps.tradeoff import Point, points_of
-from dpmc_core.wording import csv_text, three
+from dpmc_core.wording import csv_text, power, three
+from pages.parts.frame.page import fold, observations, verdict
 from pages.parts.server import jobs
 from pages.parts.server import user_data as own_data
 from pages.parts.tradeoffs import best as tradeoff_best
 from pages.parts.tradeoffs import charts as tradeoff_charts
-from pages.parts.tradeoffs import pairs
+from pages.parts.tradeoffs import pairs, sentences
 from pages.parts.tradeoffs.controls import BY
-from pages.parts.ui.bullet_list import notice
+from pages.parts.ui.bullet_list import points as bullets
 from pages.parts.ui.figures import IDENTITY, Drawn, draw, show
 from pages.parts.ui.links import plain
 
@@ -31,6 +32,7 @@ __all__ = [
     "export",
     "progress_of",
     "so_far",
+    "standing",
     "stored_points",
     "views",
 ]
@@ -79,31 +81,28 @@ def so_far(job: jobs.Job, axis: str) -> bool:
     return True
 
 
-def _made(view: str, points: list[Point], axis: str, large: bool) -> tuple[list[str], Drawn | None]:
-    """The sentences and the figure of one view."""
+def _made(view: str, points: list[Point], axis: str) -> tuple[list[str], Drawn | None]:
+    """The sentences, the verdict first, and the figure of one view."""
     lines = tradeoff_charts.lines_of(points, axis)
     if view == "pairs":
         apart = pairs.differences(lines)
-        drawn = pairs.pairs_figure(apart, axis, large=large) if apart else None
+        drawn = pairs.pairs_figure(apart, axis) if apart else None
         return pairs.pair_sentences(apart, axis), drawn
     if view == "frontier":
-        return tradeoff_best.frontier_sentences(points), tradeoff_best.frontier_figure(
-            points, large=large
-        )
-    return tradeoff_charts.curve_sentences(lines), tradeoff_charts.curves(
-        lines, measures(points), large=large
+        return tradeoff_best.frontier_sentences(points), tradeoff_best.frontier_figure(points)
+    return (
+        [sentences.verdict(lines), *sentences.against_baseline(lines)],
+        tradeoff_charts.curves(lines, measures(points)),
     )
 
 
 @lru_cache(maxsize=24)
-def _of_example(view: str, name: str, axis: str, large: bool) -> tuple[list[str], Drawn | None]:
-    return _made(view, examples()[name][1], axis, large)
+def _of_example(view: str, name: str, axis: str) -> tuple[list[str], Drawn | None]:
+    return _made(view, examples()[name][1], axis)
 
 
-def views(
-    view: str, points: list[Point], axis: str, *, large: bool = False, example: str = ""
-) -> None:
-    """Draw one view of ``points``: figure, what to notice, and the numbers.
+def views(view: str, points: list[Point], axis: str, *, example: str = "") -> None:
+    """Draw one view of ``points``: verdict, figure, observations.
 
     Those of the stored ``example`` of that name are drawn once.
     """
@@ -120,36 +119,41 @@ def views(
         )
     if not any(lines.noisy(a) for a in lines.algorithms):
         st.caption("No run with noise is finished: there is nothing to draw yet.")
-    sentences, drawn = (
-        _of_example(view, example, axis, large) if example else _made(view, points, axis, large)
+    (first, *others), drawn = (
+        _of_example(view, example, axis) if example else _made(view, points, axis)
     )
-    alt = " ".join(sentences[:2]).replace("**", "")
+    verdict(first)
     if drawn is not None:
         figure, numbers = drawn
-        if large:
-            draw(figure, f"tradeoff-{view}", alt, toolbar=False)
-        else:
-            show(figure, f"tradeoff-{view}", alt, numbers)
-    notice(sentences)
-    if view == "frontier":
-        st.caption(
-            "Filled: nothing of the same kind is better in both ε and error. Colour is the "
-            "noise, shape the algorithm. Bars: 95 % t-intervals over repetitions."
-        )
+        alt = " ".join([first, *others][:2]).replace("**", "")
+        show(figure, f"tradeoff-{view}", alt, numbers)
+    observations(others)
     if view == "curves" and axis == "n_users":
-        st.subheader("How many people are needed?", anchor=False)
-        table = tradeoff_best.needed_table(lines, _NEAR)
-        st.dataframe(
-            table,
-            hide_index=True,
-            width="stretch",
-            alt="People needed by each method to reach two targets.",
-        )
-        st.caption(
-            "Each repetition has a crossing of its own, read off between the numbers that were "
-            "run and never beyond them; it holds from there on. The range covers their median "
-            "with 97 % for six repetitions, 94 % for five."
-        )
+        fold("How many people are needed?", "people", lambda: _needed(lines))
+
+
+def _needed(lines: tradeoff_charts.Lines) -> None:
+    table = tradeoff_best.needed_table(lines, _NEAR)
+    st.dataframe(
+        table,
+        hide_index=True,
+        width="stretch",
+        alt="People needed by each method to reach two targets.",
+    )
+    st.caption(
+        "Each repetition has a crossing of its own, interpolated between the numbers that were "
+        "run and never beyond them. The range covers their median with 97 % for six repetitions, "
+        "94 % for five."
+    )
+
+
+def standing(points: Sequence[Point]) -> str:
+    """Say for whom the ε of these points is, and whether it is a guarantee."""
+    noisy = [p for p in points if p.unit]
+    unit = ", ".join(sorted({f"one {p.unit}" for p in noisy}))
+    if any(p.nominal for p in noisy):
+        return f"Nominal ε for {unit} (as published; not a guarantee)."
+    return f"A guarantee for {unit}: sensitivities are derived, every release is in the ledger."
 
 
 def counted(points: Sequence[Point], spec: SweepSpec, vary: str, by: str) -> None:
@@ -157,33 +161,25 @@ def counted(points: Sequence[Point], spec: SweepSpec, vary: str, by: str) -> Non
     noisy = [p for p in points if p.unit]
     if not noisy:  # nothing here protects anybody, and nothing was counted
         return
-    unit = ", ".join(sorted({f"one {p.unit}" for p in noisy}))
-    nominal = any(p.nominal for p in noisy)
     delta = dict(spec.base).get("delta", 1e-5)
-    standing = (
-        "**Nominal**: as the papers count, with an assumed sensitivity; not a guarantee (the "
-        "Budget page says what is left out)."
-        if nominal
-        else (
-            "**A guarantee**: sensitivities are derived, and every release is in the ledger. "
-            "Plans may stay a little below the ε that was asked for."
-        )
-    )
     made = spec.fresh_data and all(p.spec.data.synthetic for p in points)
     differ = "data, split, start and noise" if made else "split, start and noise"
-    st.caption(
-        f"Protected: {unit}, at δ = {delta:g}. {standing} Means over repetitions with {differ} "
-        "of their own; bands: 95 % t-intervals"
-        f"{'' if made else ' (how errors would differ on other data is not in them)'}. "
-        + (f"Noises are compared at {BY[by]}. " if vary == "noise" else "")
-        + "Lines without noise are the same method without privacy; they and the dotted "
-        "baseline protect nobody. Whether a point beats that predictor is asked at "
-        "95 % for each point on its own. ε is of one run: who publishes many runs adds them "
-        "up. Settings stay the same along a line; they were chosen on other data, "
-        "and errors shown here are measured without noise, for whoever holds the "
-        "data. Predictions are clipped to the rating scale: far above the dotted line "
-        "nothing is left to compare."
-    )
+    points_made = [
+        f"{standing(points)} δ = {power(delta)}.",
+        f"Means over repetitions, each with {differ} of its own. Bands: 95 % t-intervals"
+        f"{'' if made else ' (they do not cover other data)'}.",
+        "Lines without noise and the dotted baseline protect nobody.",
+        "Each point is compared with the baseline at 95 % on its own.",
+        "ε is of one run: published runs compose.",
+        "Settings are the same along a line, and were chosen on other data. Errors are measured "
+        "without noise, for the holder of the data. Predictions are clipped to the rating scale.",
+        "Best trade-offs: colour is the mechanism, shape the algorithm. Filled markers: nothing of "
+        "the same kind is better in both ε and error. Bars: 95 % t-intervals over repetitions.",
+        "Plans may stay a little below the ε that was asked for.",
+    ]
+    if vary == "noise":
+        points_made.insert(1, f"Mechanisms are compared at {BY[by]}.")
+    bullets(points_made)
     ours = [
         p
         for p in noisy
@@ -198,7 +194,7 @@ def counted(points: Sequence[Point], spec: SweepSpec, vary: str, by: str) -> Non
         )
         noises = ", ".join(sorted({IDENTITY[p.spec.noise.mechanism].title for p in ours}))
         st.caption(
-            f":material/info: ε of {noises} noise is counted with the help of a proof of this "
+            f":material/info: ε of {noises} noise rests on a proof of this "
             "project that nobody has reviewed yet (docs/huber-composition.md: it is about every "
             "noise whose sums are symmetric and log-concave, and Laplace vectors use a part of "
             "it). By published results alone ε is larger: where ε = "
@@ -213,44 +209,39 @@ def counted(points: Sequence[Point], spec: SweepSpec, vary: str, by: str) -> Non
 
 def export(spec: SweepSpec, points: Sequence[Point]) -> None:
     """Downloads and the same sweep elsewhere."""
-    with st.expander(
-        "Export", icon=":material/download:", on_change="rerun", key="tradeoff-take"
-    ) as fold:
-        if not fold.open:
-            return
-        st.download_button(
-            "Sweep (TOML)",
-            data=spec.to_toml(),
-            file_name="dpmc-sweep.toml",
-            mime="application/toml",
-            on_click="ignore",
-        )
-        st.download_button(
-            "Points with every repetition (JSON)",
-            data=lambda: json.dumps(
-                {"sweep": spec.as_dict(), "points": [p.to_json() for p in points]}, indent=1
-            ),
-            file_name="dpmc-sweep.json",
-            mime="application/json",
-            on_click="ignore",
-        )
-        st.download_button(
-            "Means (CSV)",
-            data=lambda: csv_text(
-                pd.DataFrame([{**p.as_dict(), **dict(p.settings)} for p in points]).drop(
-                    columns=["settings"]
-                )
-            ),
-            file_name="dpmc-sweep.csv",
-            mime="text/csv",
-            on_click="ignore",
-        )
-        st.markdown("Save the TOML, then on the command line:")
-        st.code(spec.command("dpmc-sweep.toml"), language="bash")
-        st.markdown("In Python:")
-        st.code(spec.python(), language="python")
-        if spec.own is None:  # runs on own data are kept for the visit only
-            st.page_link("runs.py", label="Its runs, one by one", icon=":material/history:")
+    st.download_button(
+        "Sweep (TOML)",
+        data=spec.to_toml(),
+        file_name="dpmc-sweep.toml",
+        mime="application/toml",
+        on_click="ignore",
+    )
+    st.download_button(
+        "Points with every repetition (JSON)",
+        data=lambda: json.dumps(
+            {"sweep": spec.as_dict(), "points": [p.to_json() for p in points]}, indent=1
+        ),
+        file_name="dpmc-sweep.json",
+        mime="application/json",
+        on_click="ignore",
+    )
+    st.download_button(
+        "Means (CSV)",
+        data=lambda: csv_text(
+            pd.DataFrame([{**p.as_dict(), **dict(p.settings)} for p in points]).drop(
+                columns=["settings"]
+            )
+        ),
+        file_name="dpmc-sweep.csv",
+        mime="text/csv",
+        on_click="ignore",
+    )
+    st.markdown("Save the TOML, then on the command line:")
+    st.code(spec.command("dpmc-sweep.toml"), language="bash", wrap_lines=True)
+    st.markdown("In Python:")
+    st.code(spec.python(), language="python", wrap_lines=True)
+    if spec.own is None:  # runs on own data are kept for the visit only
+        st.page_link("runs.py", label="Its runs, one by one", icon=":material/history:")
 
 
 def progress_of(spec: SweepSpec, done: int) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
+from streamlit.elements.lib.mutable_expander_container import ExpanderContainer
 
 from dpmc_core import limits
 from dpmc_core.errors import ParameterError
@@ -38,6 +39,7 @@ __all__ = [
     "place",
     "plain",
     "said",
+    "section",
     "segments",
     "several",
     "slider",
@@ -309,6 +311,11 @@ def switch(label: str, key: str, default: bool = False, **options: Any) -> bool:
             **options,
         )
     )
+
+
+def section(title: str, key: str, *, icon: str | None = None) -> ExpanderContainer:
+    """Draw a closed section, whose ``open`` says whether it was opened; the address keeps that."""
+    return st.expander(title, key=key, icon=icon, on_change="rerun", bind="query-params")
 
 
 def _chosen(

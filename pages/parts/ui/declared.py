@@ -1,6 +1,5 @@
 """Boxes that follow from the declarations of parameters."""
 
-import re
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
@@ -11,6 +10,7 @@ from dpmc_core.datasets import user_datasets
 from dpmc_core.experiments.algorithms import ALGORITHMS
 from pages.parts.ui.controls import choice, numeric, place, switch
 from pages.parts.ui.links import Titles, declaration, label_of, limit_of
+from pages.parts.ui.names import lowered
 
 __all__ = ["box", "boxes", "chance", "secret_switch", "titles"]
 
@@ -26,7 +26,7 @@ def box(
     """
     found = declaration(name)
     rule = found.rule
-    label = label or (f"{why}: {_lowered(rule.label)}" if why else rule.label)
+    label = label or (f"{why}: {lowered(rule.label)}" if why else rule.label)
     label_of(found.name, label)
     meaning = f"{rule.meaning[0].upper()}{rule.meaning[1:]}"
     if found.optional:
@@ -98,8 +98,3 @@ def titles(owners: Iterable[str]) -> dict[str, Titles]:
     declarations = (parameters(ALGORITHMS[owner].config).items() for owner in owners)
     rules = {name: known.rule for one in declarations for name, known in one}
     return {name: rule.titled for name, rule in rules.items() if isinstance(rule, Choice)}
-
-
-def _lowered(label: str) -> str:
-    """Put a label after a colon; "Γ of ratings" and "IRLS loss" stay what they are."""
-    return label[0].lower() + label[1:] if re.match("[A-Z][a-z]", label) else label

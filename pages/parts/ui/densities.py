@@ -12,7 +12,8 @@ from dpmc_core.privacy import Ledger
 from dpmc_core.privacy.distinguish.tradeoff import of_ledger
 from dpmc_core.wording import three
 from pages.parts.ui import figure_cache as drawn_once
-from pages.parts.ui.figures import IDENTITY, Drawn, figure, label_end
+from pages.parts.ui.figures import IDENTITY, Drawn, figure
+from pages.parts.ui.labels import label_end
 
 __all__ = ["VIEWS", "attacker_axes", "attackers", "densities"]
 
@@ -57,6 +58,7 @@ def densities(mechanisms: Sequence[Mechanism], view: str = "density") -> Drawn:
             name=look.title,
             mode="lines",
             line={"color": look.colour, "dash": look.dash, "width": 2.5, "shape": shape},
+            legendgroup=m.name,
         )
         # a marker every so often: identity is colour + dash + marker
         spots = np.arange(20 + 12 * len(ends), x.size, 100)
@@ -67,9 +69,18 @@ def densities(mechanisms: Sequence[Mechanism], view: str = "density") -> Drawn:
             marker={"symbol": look.marker, "color": look.colour, "size": 8},
             hoverinfo="skip",
             name=look.title,
+            legendgroup=m.name,
+            showlegend=False,
         )
         ends.append((m, y))
-    _label_peaks(fig, x, ends, view)
+    if view == "density":
+        _label_peaks(fig, x, ends)
+    else:  # lines that run together
+        fig.update_layout(
+            showlegend=True,
+            legend={"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0},
+            margin={"r": 20, "t": 30},
+        )
     if view == "log-density":
         fig.update_yaxes(exponentformat="power", dtick=2)
     return fig, pd.DataFrame(numbers)
@@ -143,34 +154,13 @@ _GLYPHS = {
 
 
 def _label_peaks(
-    fig: go.Figure,
-    x: NDArray[np.float64],
-    ends: list[tuple[Mechanism, NDArray[np.float64]]],
-    view: str,
+    fig: go.Figure, x: NDArray[np.float64], ends: list[tuple[Mechanism, NDArray[np.float64]]]
 ) -> None:
-    """Name each curve beside it.
-
-    At a point on its right flank, spread so that names do not collide.
-    """
-    for k, (m, y) in enumerate(
-        sorted(ends, key=lambda end: -float(np.max(end[1]))) if view == "density" else ends
-    ):
-        if view == "cdf":
-            i = int(np.searchsorted(y, 0.62 + 0.09 * k))
-        elif view == "log-density":
-            drawn = np.flatnonzero(np.isfinite(y) & (x > 0))
-            i = int(drawn[int((0.55 + 0.12 * k) * (drawn.size - 1))])
-        else:
-            top = float(y.max())
-            i = x.size // 2 + int(np.argmax(y[x.size // 2 :] < top * (0.85 - 0.22 * k)))
+    """Name each density beside its right flank, spread so that names do not collide."""
+    for k, (m, y) in enumerate(sorted(ends, key=lambda end: -float(np.max(end[1])))):
+        top = float(y.max())
+        i = x.size // 2 + int(np.argmax(y[x.size // 2 :] < top * (0.85 - 0.22 * k)))
         i = min(i, x.size - 1)
-        label_end(
-            fig,
-            float(x[i]),
-            float(y[i]),
-            "<span "
-            f'style="color:{IDENTITY[m.name].colour}">{_GLYPHS[IDENTITY[m.name].marker]}</span> '
-            f"{IDENTITY[m.name].title}",
-            log_y=view == "log-density",
-            shift=(len(ends) - k) * 3,
-        )
+        look = IDENTITY[m.name]
+        glyph = f'<span style="color:{look.colour}">{_GLYPHS[look.marker]}</span>'
+        label_end(fig, float(x[i]), float(y[i]), f"{glyph} {look.title}", shift=(len(ends) - k) * 3)

@@ -1,11 +1,7 @@
-"""One look for every chart.
-
-Lives here: the identity of each mechanism (colour + dash + marker), chart layout, and ``show``,
-which puts a figure on a page together with its alt text, its numbers and its downloads.
-"""
+"""One look for every chart: identities of mechanisms, layout, labels, and ``show``."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
@@ -16,18 +12,21 @@ import plotly.io as pio
 import streamlit as st
 
 from dpmc_core.mechanisms import FAMILIES
-from dpmc_core.wording import csv_text
+from dpmc_core.wording import csv_text, three
+from pages.parts.ui import on_screen
+from pages.parts.ui.labels import Label, beside, label_ends, wrapped
 
 __all__ = [
+    "BASELINE",
     "IDENTITY",
+    "LINES",
     "Drawn",
     "Identity",
-    "Label",
+    "bars",
     "chart_config",
     "draw",
     "figure",
-    "label_end",
-    "label_ends",
+    "on_white",
     "show",
     "whole",
 ]
@@ -61,10 +60,27 @@ IDENTITY: dict[str, Identity] = {
     "none": Identity("no noise", "#666666", "longdash", "cross"),
 }
 
+# colour, dash and marker of lines that are no mechanisms: one for each configuration
+LINES = (
+    ("#332288", "solid", "circle"),
+    ("#AA4499", "dash", "square"),
+    ("#7A7A1F", "dot", "diamond"),
+    ("#2A8577", "dashdot", "triangle-up"),
+)
+# what is too dark on the dark theme's ground, and what is drawn there instead
+_ON_DARK = {
+    "#0072B2": "#4FA6DE",
+    "#666666": "#A9B1B8",
+    "#332288": "#8F86E0",
+    "#AA4499": "#D57CC8",
+    "#7A7A1F": "#B5B54A",
+    "#2A8577": "#55BBAA",
+}
+BASELINE = "rgba(128,128,128,0.9)"
 _GRID = "rgba(128,128,128,0.18)"
 _ON_WHITE = "#2B3741"
 _TEXT_SIZE = 14
-_LINE_PIXELS = 15
+_PRESENTED = 1.3  # how much larger everything is drawn in presenter mode
 
 
 class _Ready(go.Figure):  # type: ignore[misc]  # Plotly has no types, so its class is Any
@@ -83,15 +99,42 @@ class _Ready(go.Figure):  # type: ignore[misc]  # Plotly has no types, so its cl
         return found
 
 
-def _ready(fig: go.Figure, colour: str) -> _Ready:
-    """``fig`` with all its text in ``colour``.
+def _ready(fig: go.Figure, colour: str, scale: float) -> _Ready:
+    """``fig`` with all its text in ``colour``, everything ``scale`` times as large.
 
     Made once for a figure that is drawn again (``drawn_once``).
     """
-    made: dict[str, _Ready] = fig.__dict__.setdefault("_in_colours", {})
-    if colour not in made:
-        made[colour] = _Ready(_coloured(whole(fig), colour))
-    return made[colour]
+    made: dict[tuple[str, float], _Ready] = fig.__dict__.setdefault("_in_colours", {})
+    if (colour, scale) not in made:
+        drawn = _enlarged(_coloured(whole(fig), colour), scale)
+        made[colour, scale] = _Ready(drawn if colour == _ON_WHITE else _lightened(drawn))
+    return made[colour, scale]
+
+
+def _lightened(part: Any) -> Any:
+    """``part`` of a figure in colours that can be seen on a dark ground."""
+    if isinstance(part, dict):
+        return {name: _lightened(value) for name, value in part.items()}
+    if isinstance(part, (list, tuple)):
+        return [_lightened(one) for one in part]
+    return _ON_DARK.get(part, part) if isinstance(part, str) else part
+
+
+_PIXELS = ("size", "width", "height", "xshift", "yshift", "l", "r", "t", "b", "thickness")
+
+
+def _enlarged(part: Any, scale: float) -> Any:
+    """``part`` of a figure with everything that is given in pixels ``scale`` times as large."""
+    if scale == 1:
+        return part
+    if isinstance(part, dict):
+        return {
+            name: value * scale
+            if name in _PIXELS and isinstance(value, (int, float)) and not isinstance(value, bool)
+            else _enlarged(value, scale)
+            for name, value in part.items()
+        }
+    return [_enlarged(one, scale) for one in part] if isinstance(part, (list, tuple)) else part
 
 
 def _coloured(found: dict[str, Any], colour: str) -> dict[str, Any]:
@@ -138,112 +181,52 @@ def figure(
     )
 
 
-@dataclass(frozen=True)
-class Label:
-    """A name to be written to the right of (``x``, ``y``)."""
-
-    x: float
-    y: float
-    text: str
-
-
-def label_ends(
-    fig: go.Figure,
-    labels: Sequence[Label],
-    y_range: tuple[float, float],
-    *,
-    log_x: bool = False,
-    log_y: bool = False,
-    axis: str = "",
-    height: float | None = None,
-) -> None:
-    """Write each line's name where it ends, in the page's text colour, moved apart where names
-    would overlap.
-
-    ``y_range`` is what the axis shows (its logarithms for ``log_y``), ``height`` its pixels; they
-    turn heights into pixels. ``axis`` is the number of the panel ("" for the first).
-    """
-    height = float(fig.layout.height) - 80 if height is None else height
-    low, high = y_range
-    wanted = [
-        ((math.log10(la.y) if log_y else la.y) - low) / (high - low or 1.0) * height
-        for la in labels
+def bars(
+    names: Sequence[str],
+    heights: Sequence[float],
+    halves: Sequence[float],
+    colours: Sequence[str],
+    title: str,
+    baselines: Mapping[str, float],
+) -> go.Figure:
+    """Bars with 95 % intervals (half widths ``halves``), and a line for each of ``baselines``."""
+    fig = figure("", title, height=400)
+    texts = [
+        f"{wrapped(name)}<br><b>{three(height)}</b>"
+        for name, height in zip(names, heights, strict=True)
     ]
-    order = sorted(range(len(labels)), key=lambda k: wanted[k])
-    placed = dict(zip(order, _apart([wanted[k] for k in order], _LINE_PIXELS), strict=True))
-    for k, label in enumerate(labels):
-        at = (math.log10(label.x) if log_x else label.x, math.log10(label.y) if log_y else label.y)
-        _aside(fig, "annotations", _name(*at, label.text, placed[k] - wanted[k], axis))
-
-
-def _apart(heights: list[float], gap: float) -> list[float]:
-    """Sorted ``heights`` moved as little as needed so that neighbours are ``gap`` apart (pooled
-    around their means).
-    """
-    groups: list[tuple[float, int]] = []  # centre and number of members
-    for height in heights:
-        groups.append((height, 1))
-        while (
-            len(groups) > 1
-            and groups[-1][0] - groups[-2][0] < gap * (groups[-1][1] + groups[-2][1]) / 2
-        ):
-            (a, n), (b, m) = groups[-2:]
-            groups[-2:] = [((a * n + b * m) / (n + m), n + m)]
-    return [centre + gap * (k - (n - 1) / 2) for centre, n in groups for k in range(n)]
-
-
-def label_end(
-    fig: go.Figure,
-    x: float,
-    y: float,
-    text: str,
-    *,
-    log_x: bool = False,
-    log_y: bool = False,
-    shift: int = 0,
-) -> None:
-    """Write one name beside a point, ``shift`` pixels higher."""
-    at = (math.log10(x) if log_x else x, math.log10(y) if log_y else y)
-    _aside(fig, "annotations", _name(*at, text, shift))
-
-
-def _name(x: float, y: float, text: str, shift: float, axis: str = "") -> dict[str, Any]:
-    """An annotation to the right of a point."""
-    return {
-        "x": x,
-        "y": y,
-        "xref": f"x{axis}",
-        "yref": f"y{axis}",
-        "text": text,
-        "showarrow": False,
-        "xanchor": "left",
-        "xshift": 6,
-        "yshift": shift,
-        "font": {"size": 12},
-    }
-
-
-def log_ticks(low: float, high: float, **others: float) -> dict[str, list[Any]]:
-    """Ticks of a logarithmic axis from ``low`` to ``high`` at 1, 2 and 5 times powers of ten,
-    written in full, and ``others`` by what is written at them.
-
-    >>> log_ticks(0.5, 20, none=60)["ticktext"]
-    ['0.5', '1', '2', '5', '10', '20', 'none']
-    """
-    exponents = range(math.floor(math.log10(low)) - 1, math.ceil(math.log10(high)) + 1)
-    ticks = [m * 10.0**e for e in exponents for m in (1, 2, 5)]
-    ticks = [x for x in ticks if low * 0.999 <= x <= high * 1.001]
-    if len(ticks) > 9:  # a decade each is enough
-        ticks = [x for x in ticks if abs(math.log10(x) - round(math.log10(x))) < 1e-9]
-    return {
-        "tickvals": [*ticks, *others.values()],
-        "ticktext": [*(f"{x:,g}" for x in ticks), *(name.replace("_", " ") for name in others)],
-    }
+    fig.add_bar(
+        x=list(range(len(names))),
+        y=list(heights),
+        error_y={
+            "type": "data",
+            "array": [0.0 if math.isnan(half) else half for half in halves],
+            "thickness": 1.5,
+            "width": 6,
+            "visible": any(half > 0 for half in halves),
+        },
+        marker={"color": list(colours)},
+        width=0.6,
+        hovertemplate="%{y:.4f}<extra></extra>",
+    )
+    fig.update_xaxes(
+        tickvals=list(range(len(names))), ticktext=texts, range=[-0.5, len(names) - 0.5]
+    )
+    top = max([*heights, *baselines.values()]) * 1.12 or 1.0
+    fig.update_yaxes(range=(0.0, top))
+    for value in baselines.values():
+        level(fig, value, {"width": 1, "dash": "dot", "color": BASELINE})
+    ends = [Label(len(names) - 0.5, value, name) for name, value in baselines.items()]
+    label_ends(
+        fig, ends, (0.0, top), height=400 - 26 - 17 * max(t.count("<br>") + 1 for t in texts)
+    )
+    fig.update_layout(hovermode="closest", margin={"r": 120})
+    return fig
 
 
 def level(fig: go.Figure, y: float, line: dict[str, object]) -> None:
     """A line across the whole figure at height ``y``."""
-    _aside(
+    beside(
         fig,
         "shapes",
         {
@@ -257,14 +240,6 @@ def level(fig: go.Figure, y: float, line: dict[str, object]) -> None:
             "line": line,
         },
     )
-
-
-def _aside(fig: go.Figure, kind: str, *parts: dict[str, Any]) -> None:
-    """Keep annotations or shapes beside ``fig`` until it is ``whole``.
-
-    Plotly checks all that are there for each one more, which took most of a figure's time.
-    """
-    fig.__dict__.setdefault(f"dpmc-{kind}", []).extend(parts)
 
 
 def whole(fig: go.Figure) -> dict[str, Any]:
@@ -295,15 +270,23 @@ def draw(fig: go.Figure, name: str, alt: str, *, toolbar: bool = True) -> None:
     """
     colour = "#D5DDE4" if st.context.theme.type == "dark" else _ON_WHITE
     config = chart_config(name) if toolbar else {"displayModeBar": False}
+    scale = _PRESENTED if on_screen.presenting() else 1.0
+    on_screen.add_figure(name, fig, alt)
     st.plotly_chart(
-        _ready(fig, colour), key=f"chart-{name}", config=config, alt=alt, width="stretch"
+        _ready(fig, colour, scale), key=f"chart-{name}", config=config, alt=alt, width="stretch"
     )
 
 
+def on_white(fig: Any) -> dict[str, Any]:
+    """``fig`` as a dictionary with dark text, for white paper whatever the theme here is."""
+    return _coloured(whole(fig), _ON_WHITE)
+
+
 def _page_of(fig: go.Figure, name: str) -> str:
-    """A page with ``fig`` alone, on white whatever the theme here is."""
-    white = _coloured(whole(fig), _ON_WHITE)
-    return str(pio.to_html(white, include_plotlyjs=True, config=chart_config(name), validate=False))
+    """A page with ``fig`` alone."""
+    return str(
+        pio.to_html(on_white(fig), include_plotlyjs=True, config=chart_config(name), validate=False)
+    )
 
 
 def show(fig: go.Figure, name: str, alt: str, numbers: pd.DataFrame | None = None) -> None:
@@ -314,7 +297,7 @@ def show(fig: go.Figure, name: str, alt: str, numbers: pd.DataFrame | None = Non
     for one.
     """
     draw(fig, name, alt)
-    if numbers is None:
+    if numbers is None or on_screen.presenting():
         return
     with st.expander("Show the numbers", on_change="rerun", key=f"numbers-{name}") as fold:
         if fold.open:

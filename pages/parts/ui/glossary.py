@@ -1,9 +1,4 @@
-"""The pages, and the words on them explained once.
-
-Lives here: the pages of the menu (``data/pages.toml``), every term that a first-year student may
-not know (``data/glossary.toml``), and the title that shows a page's words to whoever hovers over
-(or tabs to) the question mark beside it. Does not live here: sentences about numbers (``texts``).
-"""
+"""The pages of the menu (``data/pages.toml``) and the glossary (``data/glossary.toml``)."""
 
 from dataclasses import dataclass
 
@@ -11,7 +6,7 @@ import streamlit as st
 
 from dpmc_core.facts import facts, typed
 
-__all__ = ["PAGES", "WORDS", "Page", "all_words", "meaning", "title"]
+__all__ = ["PAGES", "WORDS", "Page", "all_words", "listed", "meaning"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -19,6 +14,7 @@ class Page:
     """One page; the fields are described at the top of ``data/pages.toml``."""
 
     title: str
+    question: str
     icon: str
     help: str
     words: tuple[str, ...]
@@ -33,11 +29,6 @@ WORDS: dict[str, tuple[str, str]] = {
 }
 
 
-def title(text: str, page: str) -> None:
-    """The title of ``page``, with its words one hover away."""
-    st.title(text, help=_listed(PAGES[page].words))
-
-
 def meaning(name: str) -> str:
     """The word called ``name`` with what it means, for the help of one control."""
     word, says = WORDS[name]
@@ -45,13 +36,10 @@ def meaning(name: str) -> str:
 
 
 def all_words() -> None:
-    """Every word, folded away."""
-    with st.expander("All words, from α to ε", icon=":material/dictionary:"):
-        st.markdown(_listed(tuple(WORDS)))
-        st.caption(
-            "On every page the question mark beside the title explains the words of that page."
-        )
+    """Draw the whole glossary."""
+    st.markdown(listed(tuple(WORDS)))
 
 
-def _listed(names: tuple[str, ...]) -> str:
+def listed(names: tuple[str, ...]) -> str:
+    """Write the words called ``names`` with their meanings as a Markdown list."""
     return "\n".join(f"- **{WORDS[name][0]}**: {WORDS[name][1]}" for name in names)

@@ -11,6 +11,7 @@ import streamlit as st
 from dpmc_core.config import Parameter, parameters
 from dpmc_core.errors import ParameterError
 from dpmc_core.experiments.algorithms import ALGORITHMS
+from dpmc_core.facts import facts
 from dpmc_core.limits import LIMITS, Limit
 from dpmc_core.privacy.noise import KINDS, RoundEpsilon
 
@@ -30,6 +31,7 @@ __all__ = [
     "plain_in_figure",
     "remember",
     "said",
+    "set_next",
     "trusted",
 ]
 
@@ -43,6 +45,8 @@ _PROBLEMS, _PAGE, _DRAWN, _AGAIN, _LABELS = (
 # what own sets are called in addresses
 _OWN = tuple(f"Your {kind}" for kind in ("ratings", "documents", "images"))
 Titles = Mapping[str, str]
+# titles that options had, and what they are called now: links that people shared keep working
+_OLD: dict[str, str] = facts("old_titles")
 _JOINER = "\u2060"  # nobody sees it, and no line breaks there
 _TURNS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
@@ -67,6 +71,14 @@ def on_page(path: str, titles: Mapping[str, Titles] | None = None) -> None:
             path,
             query_params={k: v for k, v in st.query_params.to_dict().items() if k not in endless},
         )
+    given = {key: st.query_params.get_all(key) for key in st.query_params}
+    now = {key: set(by_name.values()) for key, by_name in (titles or {}).items()}
+    renamed = {
+        key: [v if v in now.get(key, ()) else _OLD.get(v, v) for v in values]
+        for key, values in given.items()
+    }
+    if renamed != given:
+        st.switch_page(path, query_params=renamed)
     translated = {
         key: by_name[st.query_params[key]]
         for key, by_name in (titles or {}).items()
@@ -81,6 +93,11 @@ def on_page(path: str, titles: Mapping[str, Titles] | None = None) -> None:
         st.session_state[_AGAIN] = {key: st.query_params[key] for key in translated}
         return
     st.switch_page(path, query_params={**st.query_params.to_dict(), **translated})
+
+
+def set_next(values: Mapping[str, object]) -> None:
+    """Set controls of this page (by their keys) at the start of its next run."""
+    st.session_state.setdefault(_AGAIN, {}).update(values)
 
 
 def _small(text: str) -> bool:

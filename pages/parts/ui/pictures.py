@@ -41,7 +41,7 @@ def heat_map(
     for k, (name, matrix) in enumerate(panels):
         number = "" if k == 0 else str(k + 1)
         left = k * (wide + gap)
-        plain = {"showticklabels": False}
+        plain = {"showticklabels": False, "ticks": "", "showgrid": False, "zeroline": False}
         layout[f"xaxis{number}"] = {
             **plain,
             "domain": [left, left + wide],
@@ -64,7 +64,7 @@ def heat_map(
                 "xanchor": "center",
                 "yanchor": "bottom",
                 "showarrow": False,
-                "font": {"size": 16},
+                "font": {"size": 13},
             }
         )
         cells.append(

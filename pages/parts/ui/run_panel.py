@@ -1,19 +1,25 @@
 """The part of a page that runs something: a button, the work going on, the results that stand."""
 
+import math
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
+from dpmc_core.datasets import entry, user_datasets
 from dpmc_core.errors import DPMCError
-from pages.parts.server import jobs
+from pages.parts.server import estimate, jobs
 from pages.parts.server.job import Job
-from pages.parts.ui import controls
+from pages.parts.ui import controls, on_screen
 
-__all__ = ["Look", "Panel", "panel", "watch"]
+__all__ = ["Example", "Look", "Panel", "duration", "panel", "standing", "untouched", "watch"]
 
 _EVERY = 1.0  # seconds between two looks at a running job
+_ALONE = 0.5  # seconds that a job may take to be begun where nobody else waits
+_ORDINALS = {1: "1st", 2: "2nd", 3: "3rd"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,9 +28,9 @@ class Look:
 
     The button has a ``label`` and a ``key``. ``flag`` is the parameter of an address that runs,
     ``used`` the key that remembers that this was done in this visit. ``changed`` is said where
-    results are of other settings. ``alone``: nothing stands beside the button, and the page
-    itself says what the problem is. ``strict``: an address runs once whatever it asks for, and
-    not where it asks for what could not be had; else it runs as soon as its settings can be.
+    results are of other settings. ``quiet``: the page itself says what the problem is.
+    ``strict``: an address runs once whatever it asks for, and not where it asks for what could
+    not be had; else it runs as soon as its settings can be.
     """
 
     label: str = "Run"
@@ -32,21 +38,33 @@ class Look:
     flag: str = "run"
     used: str = "linked"
     changed: str = "The settings have changed since this run; press *Run* to compute with them."
-    alone: bool = False
+    quiet: bool = False
     strict: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)
+class Example:
+    """What a panel shows before the first run: ``draw`` draws it.
+
+    ``about`` says what it is of (a noun phrase), ``specs`` are its settings.
+    """
+
+    about: str
+    specs: tuple[Any, ...]
+    draw: Callable[[], None]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Panel:
-    """One thing that a page runs.
+    """One thing that a page runs, from the row of its main control down.
 
     ``kind`` of job; ``wanted`` specs, empty where there is a ``problem``; ``start`` begins;
     ``step`` is what progress counts; ``so_far`` draws a running job and says whether there was
     anything; ``show`` draws a job's results; ``example`` what is there before the first;
-    ``beside`` draws what stands beside the button, ``going_on`` what stands above the progress.
-    ``ended`` says why a job ended before its time, where the usual words do not fit. ``kept``
-    says that ``example`` finds results of any settings in the run store: those of other settings
-    are then not shown in their place.
+    ``row`` is where the button stands, ``at_once`` how many runs are made at a time, ``hint`` what
+    else to know before, ``going_on`` what stands above the progress. ``ended`` says why a job
+    ended before its time, where the usual words do not fit. ``kept`` says that ``example`` finds
+    results of any settings in the run store: those of other settings are then not shown.
     """
 
     kind: str
@@ -56,8 +74,10 @@ class Panel:
     step: str
     so_far: Callable[[jobs.Job], bool]
     show: Callable[[jobs.Job], None]
-    example: Callable[[], None]
-    beside: Callable[[], object] | None = None
+    example: Callable[[], None] | Example
+    row: DeltaGenerator
+    at_once: int = 1
+    hint: str = ""
     going_on: Callable[[jobs.Job], None] | None = None
     ended: Callable[[jobs.Job], None] | None = None
     kept: bool = False
@@ -81,7 +101,7 @@ def panel(of: Panel) -> None:
     if job is None:
         if of.look.strict:
             st.query_params.pop(of.look.flag, None)
-        of.example()
+        _example(of)
     elif job.active:
         _active(of, job)
     else:
@@ -89,22 +109,74 @@ def panel(of: Panel) -> None:
 
 
 def _button(of: Panel) -> bool:
-    """Draw the button and what is beside and below it; says whether it was pressed."""
+    """Draw the button, and what is wrong with the settings; says whether it was pressed."""
     look = of.look
-    cells = None if look.alone else st.columns([1, 2], vertical_alignment="center")
-    pressed = (st.button if cells is None else cells[0].button)(
-        f"**{look.label}**",
-        icon=":material/play_arrow:",
-        disabled=bool(of.problem),
-        width="content" if look.alone else "stretch",
-        key=look.key,
-    )
-    if cells is not None and of.beside is not None:
-        with cells[1]:
-            of.beside()
-    if of.problem and not look.alone:
+    with of.row:
+        guess = math.nan if of.problem else estimate.seconds(of.wanted, of.at_once)
+        about = "" if math.isnan(guess) else f"about {duration(guess)}"
+        pressed = st.button(
+            look.label,
+            icon=":material/play_arrow:",
+            type="primary",
+            disabled=bool(of.problem),
+            key=look.key,
+            help=of.hint or None,
+        )
+        if about:
+            st.caption(about, width="content")
+    if of.problem and not look.quiet:
         st.error(controls.said(of.problem), icon=":material/error:")
     return pressed
+
+
+def duration(seconds: float) -> str:
+    """Say how long that is, as roughly as it is known.
+
+    >>> duration(0.3), duration(7.2), duration(48), duration(400), duration(9000)
+    ('a second', '7 s', '50 s', '7 min', '2.5 h')
+    """
+    if seconds < 1.5:
+        return "a second"
+    if seconds < 10:
+        return f"{seconds:.0f} s"
+    if seconds < 90:
+        return f"{10 * round(seconds / 10)} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+# what an address may hold besides settings of a run
+_NO_SETTINGS = (
+    *("lesson", "step", "present", "open_all", "embed", "clip", "user", "list_user"),
+    *("list_enough", "held_user", "f_image", "f_used", "f_document", "f_topic"),
+)
+_QUESTIONS = ("protect", "question", "f_question", "t_protect", "t_vary", "t_by", "t_view")
+
+
+def untouched() -> bool:
+    """Say whether no setting differs from the usual one: the address holds those that do."""
+    return not any(
+        key not in (*_NO_SETTINGS, *_QUESTIONS) and not key.startswith("show-")
+        for key in st.query_params
+    )
+
+
+def _example(of: Panel) -> None:
+    """Draw the example; where the settings are others, nobody can take it for theirs."""
+    if not isinstance(of.example, Example):
+        of.example()
+        return
+    same = of.wanted == of.example.specs or untouched()
+    if same:
+        st.caption(f":material/info: **Example**: {of.example.about}.")
+    else:
+        st.info(
+            f"**Example, not your settings**: {of.example.about}. Press *{of.look.label}* to "
+            "compute with yours.",
+            icon=":material/info:",
+        )
+    on_screen.now().note = "Example: "
+    with st.container(key="example" if same else "example-of-others"):
+        of.example.draw()
 
 
 def _linked(of: Panel) -> bool:
@@ -119,6 +191,7 @@ def _linked(of: Panel) -> bool:
 
 
 def _active(of: Panel, job: jobs.Job) -> None:
+    on_screen.verdict("Running: the figure follows as results come.")
     if of.going_on is not None:
         of.going_on(job)
     watch(job, of.step, lambda: of.so_far(job))
@@ -132,13 +205,26 @@ def _over(of: Panel, job: jobs.Job) -> None:
     else:
         _ended(of, job, standing)
     if standing is None or (of.kept and standing.specs != of.wanted):
-        of.example()
+        _example(of)
         return
     if of.wanted and standing.specs != of.wanted:
         # the address shows settings that have not been run: who gets it sees them and presses Run
         st.query_params.pop(of.look.flag, None)
         st.info(of.look.changed, icon=":material/update:")
+    st.caption(f":material/check: **Your run**{_about(standing)}.")
     of.show(standing)
+
+
+def _about(job: Job) -> str:
+    """Say what a finished job ran on, as far as one run is like another."""
+    spec = job.specs[0]
+    dataset, seed = getattr(spec, "dataset", ""), getattr(spec, "seed", None)
+    said = []
+    if isinstance(dataset, str) and dataset and not user_datasets.is_own(dataset):
+        said.append(entry(dataset).title)
+    if seed is not None:
+        said.append(f"seed {seed}")
+    return "".join(f", {one}" for one in (*said, f"{job.seconds:.1f} s"))
 
 
 def _ended(of: Panel, job: jobs.Job, standing: jobs.Job | None) -> None:
@@ -172,11 +258,18 @@ def _unfinished(job: jobs.Job) -> int | None:
     )
 
 
-def waiting(place: int) -> str:
-    """What a job that waits says: its ``place`` in the line, 1 for the next."""
-    if place <= 1:
-        return "next in line: others' runs are going on…"
-    return f"number {place} in line: others' runs are going on…"
+def standing(job: Job, step: str) -> str:
+    """Say how far ``job`` is; ``step`` is what its progress counts."""
+    done, total = job.progress
+    if job.state == "waiting" and job.place and time.monotonic() - job.started > _ALONE:
+        return f"waiting for others' runs ({_ORDINALS.get(job.place, f'{job.place}th')} in line)"
+    if not done:
+        return "starting…"
+    if done >= total:
+        return f"{step} {done:,} of {total:,}, finishing…"
+    left = job.remaining()
+    said = f", about {duration(left)} left" if left is not None and left >= 1 else ""
+    return f"{step} {done:,} of {total:,}{said}"
 
 
 def watch(job: Job, step: str, so_far: Callable[[], bool]) -> None:
@@ -190,15 +283,8 @@ def watch(job: Job, step: str, so_far: Callable[[], bool]) -> None:
         if not job.active:
             st.rerun()
         done, total = job.progress
-        left = job.remaining()
-        text = f"{step} {done:,} of {total:,}" + (
-            f", about {max(left, 0.1):.0f} s left" if left is not None and left >= 1 else ""
-        )
         bar, button = st.columns([5, 1], vertical_alignment="center")
-        bar.progress(
-            done / total if total else 0.0,
-            text=waiting(job.place) if job.state == "waiting" else text,
-        )
+        bar.progress(done / total if total else 0.0, text=standing(job, step))
         if button.button(
             "Cancel", icon=":material/stop_circle:", key=f"cancel-{job.kind}", width="stretch"
         ):

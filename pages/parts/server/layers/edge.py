@@ -25,8 +25,10 @@ from streamlit import config
 from dpmc_core.errors import ParameterError
 from pages.parts.server import logs, settings
 
-__all__ = ["NEVER_FRAMED", "Edge", "in_another_site", "may_open", "takes_files"]
+__all__ = ["NEVER_FRAMED", "PRINTING", "Edge", "in_another_site", "may_open", "takes_files"]
 
+# the one script of ours that is in the page
+PRINTING = (Path(__file__).parents[2] / "frame" / "print.js").read_text(encoding="utf-8")
 NEVER_FRAMED = ("runs",)  # there a visitor can delete what is everybody's
 _FRAMES = ("iframe", "frame", "embed", "object", "fencedframe")
 _NONE = "'none'"
@@ -65,9 +67,7 @@ class Edge:
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         path = str(scope["path"])
         if path.endswith("/_stcore/metrics") and not _metrics_are_open():
-            closed = PlainTextResponse(
-                "Closed here: whoever runs the app sets DPMC_METRICS=1.", 404
-            )
+            closed = PlainTextResponse("Closed here: set DPMC_METRICS=1 to open it.", 404)
             await closed(scope, receive, send)
         elif _framed_as_a_whole(scope):
             # without the menu, and known as a frame to the pages; by the question alone: before a
@@ -182,11 +182,11 @@ def _headers(path: str) -> Iterator[tuple[str, str]]:
 
 @cache
 def _policy() -> str:
-    """All from here and nothing from elsewhere; of scripts in the page those that Streamlit has."""
+    """All from here and nothing from elsewhere; of scripts in the page Streamlit's and ours."""
     page = (Path(st.__file__).parent / "static" / "index.html").read_text(encoding="utf-8")
     own = (
         base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-        for script in re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
+        for script in (*re.findall(r"<script>(.*?)</script>", page, re.DOTALL), PRINTING)
     )
     return "; ".join(
         (

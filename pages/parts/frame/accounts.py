@@ -13,13 +13,13 @@ __all__ = ["counted"]
 
 def counted(statement: Statement) -> None:
     """The other ways of counting, and what the count covers or leaves out, each in a popover."""
-    with st.popover("Counted by other methods", icon=":material/calculate:"):
+    with st.popover("Other accounting methods", icon=":material/calculate:"):
         points(map(_counted_by, statement.accounts))
         st.page_link(
             "budget.py", label="More on the Budget page", icon=":material/account_balance_wallet:"
         )
     with st.popover(
-        "What this count leaves out" if statement.nominal else "What this covers",
+        "What this leaves out" if statement.nominal else "What this covers",
         icon=":material/warning:",
     ):
         points(statement.caveats)

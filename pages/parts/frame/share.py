@@ -1,15 +1,13 @@
-"""A page as a link: copied, embedded, taken elsewhere.
-
-Lives here: the bar below every page. The address already holds every setting (``controls``); here
-it can be copied, and put into a course site. Does not live here: downloads of figures (``style``)
-or runs (the pages).
-"""
+"""The bar below every page: link, embedding, handout, presenter mode."""
 
 import html
+from datetime import UTC, datetime
 
 import streamlit as st
 
 from dpmc_core.datasets import user_datasets
+from pages.parts.frame.handout import handout
+from pages.parts.ui import on_screen
 
 __all__ = ["address", "bar", "embedding", "own_tab"]
 
@@ -54,24 +52,52 @@ def own_tab(label: str) -> None:
 
 
 def bar(*, framed_elsewhere: bool) -> None:
-    """Draw it, except where the page is embedded already.
+    """Draw it: share, handout, presenter mode.
 
     ``framed_elsewhere``: whether other sites may show this page in a frame.
     """
-    if st.context.is_embedded:
-        return
+    with st.container(key="page-bar", horizontal=True, vertical_alignment="center"):
+        _popover(framed_elsewhere=framed_elsewhere)
+        shown, link = on_screen.now(), _here()
+        st.download_button(
+            "Handout (HTML)",
+            data=lambda: handout(shown, link, datetime.now(UTC).date()),
+            file_name="dpmc-handout.html",
+            mime="text/html",
+            icon=":material/description:",
+            on_click="ignore",
+            key="handout",
+            help="One file with the verdict and the figures on screen; it needs no network.",
+        )
+        _switch(
+            "Presenter mode",
+            "present",
+            on_screen.presenting(),
+            "Large type, no sidebar: verdict, figure and one control. ← and → move the control.",
+        )
+        _switch(
+            "Open all sections",
+            "open_all",
+            on_screen.all_open(),
+            "For a print-out or a handout of everything.",
+        )
+
+
+def _switch(label: str, name: str, on: bool, meaning: str) -> None:
+    st.toggle(
+        label, value=on, key=f"{name}-{on}", on_change=on_screen.turn, args=(name,), help=meaning
+    )
+
+
+def _popover(*, framed_elsewhere: bool) -> None:
     settings, link = st.query_params, _here()
-    with st.popover("Share this page", icon=":material/share:"):
+    with st.popover("Share", icon=":material/share:"):
         st.markdown(
             "**Link**: opens this page with all its settings, seeds included, and the step of a "
-            "lesson. Copy it by the button at its right."
+            "lesson."
+            + (" It has *run=1*: opening it starts the same run." if "run" in settings else "")
             + (
-                " It has *run=1*: whoever opens it starts the same run."
-                if "run" in settings
-                else ""
-            )
-            + (
-                " Your own data does not travel with it: who opens it sees another set."
+                " Your own data does not travel with it: others see another dataset."
                 if any(user_datasets.current())
                 else ""
             )
@@ -81,8 +107,8 @@ def bar(*, framed_elsewhere: bool) -> None:
             st.markdown("**Embed** it in a course site, without the frame around it:")
             st.code(embedding(link), language="html", wrap_lines=True)
         st.caption(
-            "Figures: the camera above each saves a PNG from your browser; *Show the numbers* "
-            "below it has the figure as HTML and its numbers as CSV."
+            "The camera above a figure saves a PNG; *Show the numbers* below it has the figure "
+            "as HTML and its numbers as CSV."
         )
 
 

@@ -1,0 +1,1 @@
+"""The frame around every page: title, verdict, folds, presenter mode, share and print."""

@@ -1,0 +1,147 @@
+"""Presenter mode of every page: large type, no sidebar, arrow keys, and a control that plays."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+
+from pages.parts.ui import controls, links, on_screen
+from pages.parts.ui.glossary import PAGES
+
+__all__ = ["bar", "begin_page", "play", "steps"]
+
+_STEPS, _PLAYING, _NEXT = "presenter-steps", "presenter-playing", "presenter-next"
+_SECONDS = 1.5  # between two values that play
+
+
+@dataclass(frozen=True, slots=True)
+class _Steps:
+    """The values of the page's main control, and the order in which they play."""
+
+    key: str
+    values: tuple[Any, ...]
+    playing: tuple[Any, ...]
+    then: Callable[[], None] | None
+
+    def move(self, by: int) -> None:
+        """Go to the next value (``by`` = 1) or the one before, if there is one."""
+        at = self._at(self.values) + by
+        if 0 <= at < len(self.values):
+            self._set(self.values[at])
+
+    def start(self) -> None:
+        """Play from the first value."""
+        self._set(self.playing[0])
+        st.session_state[_PLAYING] = self.key
+
+    def advance(self) -> None:
+        """Play the next value; the last one ends it."""
+        at = self._at(self.playing) + 1
+        if at < len(self.playing):
+            self._set(self.playing[at])
+        if at >= len(self.playing) - 1:
+            st.session_state.pop(_PLAYING, None)
+
+    def _at(self, values: tuple[Any, ...]) -> int:
+        value = st.session_state.get(self.key)
+        return values.index(value) if value in values else 0
+
+    def _set(self, value: Any) -> None:
+        links.set_next({self.key: value})
+        if self.then is not None:
+            self.then()
+
+
+def steps(
+    key: str,
+    values: Sequence[Any],
+    *,
+    playing: Sequence[Any] = (),
+    then: Callable[[], None] | None = None,
+) -> None:
+    """Say that ← and → move the control called ``key`` along ``values``.
+
+    *Play* moves it along ``playing``, by default the same. ``then`` is called when it moved.
+    """
+    moves = _Steps(key, tuple(values), tuple(playing or values), then)
+    st.session_state[_STEPS] = moves
+
+
+def play(meaning: str = "") -> None:
+    """Draw a button that moves the page's main control by itself, and the clock behind it."""
+    moves: _Steps | None = st.session_state.get(_STEPS)
+    if moves is None:
+        return
+    if st.session_state.get(_PLAYING) == moves.key:
+        st.button("Stop", icon=":material/stop:", key="stop", on_click=_stop)
+        _clock(moves)
+    else:
+        st.button(
+            "Play",
+            icon=":material/play_circle:",
+            key="play",
+            on_click=moves.start,
+            help=meaning or None,
+        )
+
+
+def _stop() -> None:
+    st.session_state.pop(_PLAYING, None)
+
+
+def _clock(moves: _Steps) -> None:
+    first = [True]  # the page's own run draws the clock; its later runs are ticks
+
+    @st.fragment(run_every=_SECONDS)
+    def tick() -> None:
+        if first:
+            first.clear()
+        else:
+            moves.advance()
+            st.rerun()
+
+    tick()
+
+
+def bar() -> None:
+    """Draw what a presenter needs below the page: steps, other pages, the way out."""
+    moves: _Steps | None = st.session_state.get(_STEPS)
+    pages = list(PAGES)
+    here = pages.index(controls.current_page().removesuffix(".py"))
+    with st.container(key="presenter-bar", horizontal=True, vertical_alignment="center"):
+        if moves is not None:
+            for label, key, by in (("Less", "Left", -1), ("More", "Right", 1)):
+                st.button(label, key=f"step-{key}", shortcut=key, on_click=moves.move, args=(by,))
+        for label, key, to in (
+            ("Previous page", "PageUp", here - 1),
+            ("Next page", "PageDown", here + 1),
+        ):
+            st.button(
+                label,
+                key=f"to-{key}",
+                shortcut=key,
+                disabled=not 0 <= to < len(pages),
+                on_click=_turn_to,
+                args=(pages[to % len(pages)],),
+            )
+        st.button(
+            "End",
+            key="end-presenting",
+            shortcut="Esc",
+            icon=":material/close:",
+            on_click=on_screen.turn,
+            args=("present",),
+        )
+
+
+def _turn_to(page: str) -> None:
+    st.session_state[_NEXT] = page
+
+
+def begin_page() -> None:
+    """Turn to another page if that was asked for; forget what the arrow keys moved before."""
+    st.session_state.pop(_STEPS, None)
+    page = st.session_state.pop(_NEXT, None)
+    if page is not None:
+        st.switch_page(f"{page}.py", query_params={"present": "true"})

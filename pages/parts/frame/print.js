@@ -1,0 +1,37 @@
+// figures have a size in pixels; on paper they are as wide as there is room, and no wider
+if (!window.dpmcPrints) {
+  window.dpmcPrints = true;
+  const kept = new Map();
+  const fit = (part, style) => {
+    if (!kept.has(part)) kept.set(part, part.getAttribute("style"));
+    for (const [name, value] of Object.entries(style)) {
+      part.style.setProperty(name, value, "important");
+    }
+  };
+  addEventListener("beforeprint", () => {
+    for (const box of document.querySelectorAll(".stPlotlyChart .svg-container")) {
+      const { width, height } = box.getBoundingClientRect();
+      if (!width) continue;
+      for (const svg of box.querySelectorAll(".main-svg")) {
+        svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
+        fit(svg, { width: "100%", height: "100%" });
+      }
+      fit(box, {
+        width: "100%", "max-width": `${width}px`, height: "auto",
+        "aspect-ratio": `${width} / ${height}`,
+      });
+      for (let part = box.parentElement; part; part = part.parentElement) {
+        fit(part, { height: "auto", "flex-basis": "auto" });
+        if (part.classList.contains("stElementContainer")) break;
+      }
+    }
+  });
+  addEventListener("afterprint", () => {
+    for (const [part, style] of kept) {
+      if (style === null) part.removeAttribute("style");
+      else part.setAttribute("style", style);
+      part.removeAttribute("viewBox");
+    }
+    kept.clear();
+  });
+}

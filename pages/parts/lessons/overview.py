@@ -1,0 +1,100 @@
+"""The lessons to choose from, the summary of one, and the curve to remember."""
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from dpmc_core.privacy import guess_bound
+from pages.parts.frame.page import verdict
+from pages.parts.lessons.lessons import Lesson, begin, lessons, score
+from pages.parts.ui.figures import figure, show
+
+__all__ = ["cards", "curve", "summary"]
+
+
+def cards() -> None:
+    """Draw each lesson with a button that begins it."""
+    for column, lesson in zip(st.columns(3), lessons().values(), strict=True):
+        with column.container(border=True, horizontal=True, vertical_alignment="center"):
+            st.markdown(
+                f"**{lesson.title}** {lesson.minutes} minutes",
+                help=f"For {lesson.audience}. {len(lesson.steps)} steps.",
+            )
+            if st.button(
+                "Begin", icon=":material/play_arrow:", type="primary", key=f"begin-{lesson.name}"
+            ):
+                begin(lesson.name)
+
+
+def summary(lesson: Lesson) -> None:
+    """Draw the score of a finished lesson, with the right answers, and offer it as a file."""
+    results = score(lesson)
+    right, given = sum(r is True for r in results), sum(r is not None for r in results)
+    verdict(f"{lesson.title} You answered {right} of {len(results)} questions correctly.")
+    if given < len(results):
+        st.caption(f"{len(results) - given} questions have no answer yet.")
+    marks = {
+        True: ":material/check: You were right.",
+        False: ":material/close: You chose another answer.",
+        None: "You gave no answer.",
+    }
+    lines = [
+        f"{k}. **{step.question}** Correct: {step.options[step.right].strip()}. {marks[result]}"
+        for k, (step, result) in enumerate(zip(lesson.steps, results, strict=True), start=1)
+    ]
+    st.markdown("\n".join(lines))
+    with st.container(horizontal=True):
+        if st.button("Again", icon=":material/replay:", key="lesson-again"):
+            begin(lesson.name)
+        st.download_button(
+            "Summary (Markdown)",
+            data=lambda: _as_text(lesson, results),
+            file_name=f"dpmc-lesson-{lesson.name}.md",
+            mime="text/markdown",
+            icon=":material/download:",
+            on_click="ignore",
+        )
+        if st.button("All lessons", icon=":material/school:", key="lesson-all"):
+            st.query_params.pop("done", None)
+            st.rerun()
+
+
+def _as_text(lesson: Lesson, results: list[bool | None]) -> str:
+    words = {True: "right", False: "another answer", None: "no answer"}
+    lines = [f"# {lesson.title}", "", "A lesson of DPMC Lab.", ""]
+    for k, (step, result) in enumerate(zip(lesson.steps, results, strict=True), start=1):
+        lines += [
+            f"{k}. {step.question}",
+            f"   Answer: {step.options[step.right].strip()} (you: {words[result]})",
+            f"   {step.feedback[step.right].strip()}",
+            "",
+        ]
+    return "\n".join(lines)
+
+
+def curve() -> None:
+    """Draw the odds of an attacker against ε: the one curve to remember."""
+    epsilons = np.geomspace(0.01, 10, 101)
+    chances = [100 * guess_bound(float(e)) for e in epsilons]
+    drawn = figure("ε (log scale)", "right guesses in 100, at most", height=300, log_x=True)
+    drawn.add_scatter(
+        x=epsilons,
+        y=chances,
+        mode="lines",
+        line={"color": "#0072B2", "width": 3},
+        hovertemplate="ε = %{x:.2f}: %{y:.0f} in 100<extra></extra>",
+    )
+    ticks = [0.01, 0.1, 1, 10]
+    drawn.update_xaxes(tickvals=ticks, ticktext=[f"{t:g}" for t in ticks])
+    drawn.update_layout(margin={"r": 20})
+    show(
+        drawn,
+        "lessons-odds",
+        "The most that an attacker can be right grows from 50 in 100 at ε = 0 to "
+        f"{100 * guess_bound(1.0):.0f} at ε = 1 and {100 * guess_bound(5.0):.0f} at ε = 5.",
+        pd.DataFrame({"epsilon": epsilons, "right_in_100_at_most": chances}),
+    )
+    st.caption(
+        "What ε allows an attacker who wants to know whether one person is in the data; 50 is "
+        "chance."
+    )

@@ -1,0 +1,150 @@
+"""Names of lines beside where they end, moved apart, and ticks that people would write."""
+
+import itertools
+import math
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import plotly.graph_objects as go
+
+__all__ = ["Label", "beside", "label_end", "label_ends", "log_ticks", "wrapped"]
+
+_LINE_PIXELS = 17
+_CHARACTERS = 17  # of a name in one line: a phone is 390 pixels wide
+
+
+@dataclass(frozen=True)
+class Label:
+    """A name to be written to the right of (``x``, ``y``)."""
+
+    x: float
+    y: float
+    text: str
+
+
+def label_ends(
+    fig: go.Figure,
+    labels: Sequence[Label],
+    y_range: tuple[float, float],
+    *,
+    log_x: bool = False,
+    log_y: bool = False,
+    axis: str = "",
+    height: float | None = None,
+) -> None:
+    """Write each line's name where it ends, in the page's text colour, moved apart where names
+    would overlap.
+
+    ``y_range`` is what the axis shows (its logarithms for ``log_y``), ``height`` its pixels; they
+    turn heights into pixels. ``axis`` is the number of the panel ("" for the first).
+    """
+    height = float(fig.layout.height) - 80 if height is None else height
+    low, high = y_range
+    wanted = [
+        ((math.log10(la.y) if log_y else la.y) - low) / (high - low or 1.0) * height
+        for la in labels
+    ]
+    texts = [wrapped(label.text) for label in labels]
+    tall = [_LINE_PIXELS * (1 + text.count("<br>")) for text in texts]
+    order = sorted(range(len(labels)), key=lambda k: wanted[k])
+    moved = _apart([wanted[k] for k in order], [tall[k] for k in order], height)
+    placed = dict(zip(order, moved, strict=True))
+    for k, label in enumerate(labels):
+        at = (math.log10(label.x) if log_x else label.x, math.log10(label.y) if log_y else label.y)
+        beside(fig, "annotations", _name(*at, texts[k], placed[k] - wanted[k], axis))
+
+
+def wrapped(text: str) -> str:
+    """Break a long name into lines.
+
+    >>> wrapped("user + item"), wrapped("one-shot moments, Gaussian")
+    ('user + item', 'one-shot moments,<br>Gaussian')
+    """
+    if "<" in text:
+        return text
+    return "<br>".join(textwrap.wrap(text, _CHARACTERS, break_long_words=False))
+
+
+def _apart(heights: Sequence[float], tall: Sequence[float], room: float) -> list[float]:
+    """Move sorted ``heights`` as little as needed so that names ``tall`` pixels high do not meet.
+
+    All stay between 0 and ``room``, if they fit. Pooled neighbours stand around their mean
+    (isotonic regression of the heights less the room that the names below need).
+    """
+    if not heights:
+        return []
+    below = [0.0]
+    for one, next_one in itertools.pairwise(tall):
+        below.append(below[-1] + (one + next_one) / 2)
+    groups: list[tuple[float, int]] = []  # mean and number of members
+    for height, needed in zip(heights, below, strict=True):
+        groups.append((height - needed, 1))
+        while len(groups) > 1 and groups[-1][0] < groups[-2][0]:
+            (a, n), (b, m) = groups[-2:]
+            groups[-2:] = [((a * n + b * m) / (n + m), n + m)]
+    low, high = tall[0] / 2, room - below[-1] - tall[-1] / 2
+    free = [min(max(mean, low), max(low, high)) for mean, n in groups for _ in range(n)]
+    return [mean + needed for mean, needed in zip(free, below, strict=True)]
+
+
+def label_end(
+    fig: go.Figure,
+    x: float,
+    y: float,
+    text: str,
+    *,
+    log_x: bool = False,
+    log_y: bool = False,
+    shift: int = 0,
+) -> None:
+    """Write one name beside a point, ``shift`` pixels higher."""
+    at = (math.log10(x) if log_x else x, math.log10(y) if log_y else y)
+    beside(fig, "annotations", _name(*at, text, shift))
+
+
+def _name(x: float, y: float, text: str, shift: float, axis: str = "") -> dict[str, Any]:
+    """An annotation to the right of a point."""
+    return {
+        "x": x,
+        "y": y,
+        "xref": f"x{axis}",
+        "yref": f"y{axis}",
+        "text": text,
+        "showarrow": False,
+        "align": "left",
+        "xanchor": "left",
+        "xshift": 6,
+        "yshift": shift,
+        "font": {"size": 12},
+    }
+
+
+def log_ticks(low: float, high: float, **others: float) -> dict[str, list[Any]]:
+    """Ticks of a logarithmic axis from ``low`` to ``high`` at 1, 2 and 5 times powers of ten,
+    written in full, and ``others`` by what is written at them.
+
+    >>> log_ticks(0.5, 20, none=60)["ticktext"]
+    ['0.5', '1', '2', '5', '10', '20', 'none']
+    """
+    exponents = range(math.floor(math.log10(low)) - 1, math.ceil(math.log10(high)) + 1)
+    ticks = [m * 10.0**e for e in exponents for m in (1, 2, 5)]
+    ticks = [x for x in ticks if low * 0.999 <= x <= high * 1.001]
+    if len(ticks) < 3:
+        finer = [m * 10.0**e for e in exponents for m in (1, 1.5, 2, 3, 4, 5, 7)]
+        ticks = [x for x in finer if low * 0.999 <= x <= high * 1.001]
+    if len(ticks) > 9:  # a decade each is enough
+        ticks = [x for x in ticks if abs(math.log10(x) - round(math.log10(x))) < 1e-9]
+    return {
+        "tickvals": [*ticks, *others.values()],
+        "ticktext": [*(f"{x:,g}" for x in ticks), *(name.replace("_", " ") for name in others)],
+    }
+
+
+def beside(fig: go.Figure, kind: str, *parts: dict[str, Any]) -> None:
+    """Keep annotations or shapes beside ``fig`` until it is ``whole``.
+
+    Plotly checks all that are there for each one more, which took most of a figure's time.
+    """
+    fig.__dict__.setdefault(f"dpmc-{kind}", []).extend(parts)

@@ -1,0 +1,116 @@
+"""What the page shows at the moment, remembered for a handout; and whether it is presented."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+__all__ = [
+    "Shown",
+    "add_figure",
+    "add_text",
+    "all_open",
+    "begin",
+    "follow_address",
+    "look_at",
+    "looked_at",
+    "now",
+    "presenting",
+    "turn",
+    "verdict",
+]
+
+_KEY, _LOOK = "on-screen", "lesson-looks-at"
+_MODES = ("present", "open_all")
+
+
+@dataclass(slots=True)
+class Shown:
+    """The title of a page, its sentences, and its figures by name: each with its takeaway.
+
+    ``place`` is where the verdict stands, ``note`` what comes before it ("Example"), and ``focus``
+    the place above the figure for what a lesson speaks of.
+    """
+
+    title: str = ""
+    place: DeltaGenerator | None = None
+    note: str = ""
+    focus: DeltaGenerator | None = None
+    sentences: list[str] = field(default_factory=list)
+    figures: dict[str, tuple[Any, str]] = field(default_factory=dict)
+
+
+def presenting() -> bool:
+    """Say whether presenter mode is on."""
+    return bool(st.session_state.get("present", False))
+
+
+def all_open() -> bool:
+    """Say whether all folds are open."""
+    return bool(st.session_state.get("open_all", False))
+
+
+def follow_address() -> list[str]:
+    """Take what an address says of the two at first, and write there what they are by now.
+
+    No widget is bound to them: Streamlit switches no page while one is. Returns values that the
+    address may not have.
+    """
+    bad = []
+    for name in _MODES:
+        linked = st.query_params.get(name)
+        if name not in st.session_state:
+            st.session_state[name] = (linked or "").lower() == "true"
+            if linked is not None and linked.lower() not in ("true", "false"):
+                bad.append(linked)
+        if st.session_state[name]:
+            st.query_params[name] = "true"
+        else:
+            st.query_params.pop(name, None)
+    return bad
+
+
+def turn(name: str) -> None:
+    """Turn "present" or "open_all" on or off."""
+    st.session_state[name] = not st.session_state.get(name, False)
+
+
+def begin(title: str, place: DeltaGenerator) -> None:
+    """Forget the page before; this one is called ``title``, and its verdict stands in ``place``."""
+    st.session_state[_KEY] = Shown(title, place)
+
+
+def add_text(sentence: str) -> None:
+    """Remember one sentence (Markdown)."""
+    now().sentences.append(sentence)
+
+
+def verdict(sentence: str) -> None:
+    """Write the page's verdict: one sentence (Markdown) from the numbers on screen."""
+    shown = now()
+    said = f"{shown.note}{sentence}"
+    if shown.place is not None:
+        add_text(said)
+        shown.place.markdown(said)
+
+
+def add_figure(name: str, figure: Any, takeaway: str) -> None:
+    """Remember a figure; one of the same name is replaced."""
+    now().figures[name] = (figure, takeaway)
+
+
+def now() -> Shown:
+    """What has been drawn so far."""
+    shown: Shown = st.session_state.setdefault(_KEY, Shown())
+    return shown
+
+
+def look_at(fold: str) -> None:
+    """Say which fold of the page a lesson speaks of; "" for none."""
+    st.session_state[_LOOK] = fold
+
+
+def looked_at() -> str:
+    """Which fold of the page a lesson speaks of; "" for none."""
+    return str(st.session_state.get(_LOOK, ""))

@@ -1,0 +1,179 @@
+"""The frame around every page: order, observations, folds, old links, estimates and progress."""
+
+import itertools
+import time
+from datetime import date
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpmc_core.experiments import RunSpec
+from dpmc_core.facts import facts
+from pages.parts.frame.handout import handout
+from pages.parts.frame.page import _shown_first
+from pages.parts.server import estimate
+from pages.parts.server.job import Job
+from pages.parts.server.queue import Ticket
+from pages.parts.ui.figures import bars
+from pages.parts.ui.labels import _apart, wrapped
+from pages.parts.ui.on_screen import Shown
+from pages.parts.ui.run_panel import standing
+from tests.app.test_pages import fresh_visitor, open_page  # noqa: F401 - a fixture
+
+HEIGHTS = st.lists(st.floats(0, 320), min_size=1, max_size=8)
+
+
+@given(HEIGHTS, st.lists(st.integers(1, 3), min_size=8, max_size=8))
+def test_names_never_meet_and_stay_within_the_figure(
+    heights: list[float], lines: list[int]
+) -> None:
+    placed_at = sorted(heights)
+    tall = [17.0 * lines[k] for k in range(len(placed_at))]
+    room = max(320.0, sum(tall))
+    moved = _apart(placed_at, tall, room)
+    for (a, b), (ta, tb) in zip(itertools.pairwise(moved), itertools.pairwise(tall), strict=True):
+        assert b - a >= (ta + tb) / 2 - 1e-6
+    assert moved[0] >= tall[0] / 2 - 1e-6
+    assert moved[-1] <= room - tall[-1] / 2 + 1e-6
+
+
+def test_names_that_do_not_meet_stay_where_they_are() -> None:
+    assert _apart([20.0, 80.0, 200.0], [17.0] * 3, 320.0) == [20.0, 80.0, 200.0]
+
+
+def test_long_names_take_lines() -> None:
+    assert wrapped("A · One-shot moments, Gaussian").count("<br>") == 1
+    assert wrapped("<b>x</b> and much that is longer than a line").startswith("<b>")
+
+
+def test_observations_are_few_and_short() -> None:
+    word = "word " * 20
+    assert _shown_first([]) == 0
+    assert _shown_first([word * 5]) == 1  # one, however long
+    assert _shown_first([word, word, word]) == 2
+    assert _shown_first(["short"] * 9) == 3
+
+
+def test_bars_have_their_numbers_and_baselines() -> None:
+    drawn = bars(["one", "two"], [0.5, 0.25], [0.01, np.nan], ["#000000"] * 2, "y", {"base": 0.4})
+    assert list(drawn.data[0].y) == [0.5, 0.25]
+    assert list(drawn.data[0].error_y.array) == [0.01, 0.0]
+    assert "<b>0.25</b>" in drawn.layout.xaxis.ticktext[1]
+
+
+def test_a_handout_says_what_the_screen_says_and_escapes_it() -> None:
+    shown = Shown("Which <noise>?")
+    shown.sentences += ["At ε = 1, **fine**.", "A name \\*as it is\\* <b>."]
+    shown.figures["bars"] = (bars(["one"], [1.0], [0.0], ["#000000"], "y", {}), "One bar & more.")
+    page = handout(shown, "http://x/?a=1&b=<2>", date(2026, 1, 2))
+    assert '<p class="verdict">At ε = 1, <strong>fine</strong>.</p>' in page
+    assert "<li>A name *as it is* &lt;b&gt;.</li>" in page
+    assert "<figcaption>One bar &amp; more.</figcaption>" in page
+    assert "Which &lt;noise&gt;?" in page
+    assert 'href="http://x/?a=1&amp;b=&lt;2&gt;"' in page
+    assert "2026-01-02" in page
+
+
+@pytest.mark.parametrize(
+    ("page", "params", "key", "value"),
+    [
+        ("mechanisms", {"m_view": "Log-densities"}, "m_view", "log-density"),
+        ("mechanisms", {"m_view": "Distribution functions"}, "m_view", "cdf"),
+        ("datasets", {"d_view": "Known sets"}, "d_view", "known"),
+        ("factorization", {"f_question": "What do many rounds add up to?"}, "f_question", "rounds"),
+    ],
+)
+def test_old_titles_in_links_keep_working(
+    page: str, params: dict[str, str], key: str, value: str
+) -> None:
+    app = open_page(page, **params)
+    assert not [w.value for w in app.warning]
+    assert app.session_state[key] == value
+
+
+def test_every_old_title_is_called_something_else_now() -> None:
+    old = facts("old_titles")
+    assert not set(old) & set(old.values())
+
+
+def test_a_bad_mode_in_a_link_is_named() -> None:
+    (said,) = open_page("home", present="maybe").warning
+    assert "'maybe' is not allowed here: it must be true or false" in said.value
+    assert not open_page("home", present="true").warning
+
+
+def test_the_estimate_grows_with_the_work_and_learns_from_runs() -> None:
+    small = RunSpec.of(algorithm="svt", dataset="low-rank")
+    large = RunSpec.of(algorithm="svt", dataset="ml-1m")
+    assert estimate.seconds((large,)) > 3 * estimate.seconds((small,))
+    before = estimate.seconds((small,))
+    estimate.learn(small, 8 * before)
+    assert estimate.seconds((small,)) == pytest.approx(8 * before)
+    assert estimate.seconds((small,) * 3, at_once=3) == pytest.approx(8 * before)
+    assert np.isnan(estimate.seconds((("row", "of", 1),)))
+
+
+def _running(done: int, elapsed: float, expected: tuple[float, ...]) -> Job:
+    job = Job(expected=expected, amounts=(10,) * len(expected), state="running")
+    job.progress = (done, 10 * len(expected))
+    job.started = time.monotonic() - elapsed
+    return job
+
+
+def test_what_is_left_follows_the_work_not_the_number_of_steps() -> None:
+    """Two specs of ten steps, the second nine times as long: half of the steps are a tenth."""
+    left = _running(10, 1.0, (1.0, 9.0)).remaining()
+    assert left is not None
+    assert 4.5 < left < 18  # by the number of steps it would be one second
+
+
+@pytest.mark.parametrize("slower", [0.5, 1.0, 3.0, 8.0])
+def test_what_is_left_is_right_within_a_factor_of_two_after_a_tenth(slower: float) -> None:
+    """However much slower this machine is than expected."""
+    whole = 20.0
+    for share in (0.1, 0.3, 0.6, 0.9):
+        left = _running(round(10 * share), share * whole * slower, (whole,)).remaining()
+        truth = (1 - share) * whole * slower
+        assert left is not None
+        assert truth / 2 <= left <= 2 * truth
+
+
+def test_progress_says_starting_waiting_and_finishing_only_when_true() -> None:
+    job = Job(state="waiting", progress=(0, 10))
+    assert standing(job, "step") == "starting…"
+    job._ticket = _InLine(2)  # type: ignore[assignment]
+    assert standing(job, "step") == "starting…"  # nobody waits within half a second
+    job.started -= 5
+    assert standing(job, "step") == "waiting for others' runs (2nd in line)"
+    job.state, job.progress = "running", (10, 10)
+    assert standing(job, "step") == "step 10 of 10, finishing…"
+
+
+class _InLine(Ticket):
+    def __init__(self, place: int) -> None:
+        object.__setattr__(self, "at", place)
+
+    @property
+    def place(self) -> int:
+        return int(self.at)  # type: ignore[attr-defined]
+
+
+def test_the_example_is_marked_once_a_setting_differs() -> None:
+    usual = open_page("completion")
+    assert any("**Example**" in c.value for c in usual.caption)
+    assert not any("not your settings" in i.value for i in usual.info)
+    other = open_page("completion", rank="7")
+    assert any("**Example, not your settings**" in i.value for i in other.info)
+    assert any(m.value.startswith("Example: ") for m in other.markdown)
+
+
+def test_sections_are_drawn_once_they_are_opened() -> None:
+    app = open_page("mechanisms")
+    app.session_state["open_all"] = False
+    app.run()
+    closed = len(app.get("plotly_chart"))
+    app.session_state["show-loss"] = True
+    app.run()
+    assert len(app.get("plotly_chart")) == closed + 2

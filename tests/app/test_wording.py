@@ -1,0 +1,138 @@
+"""The product speaks the field's standard terms: every page's shown text, in its main states."""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from google.protobuf.json_format import MessageToDict
+from streamlit.testing.v1 import AppTest
+
+from dpmc_core.facts import facts
+from pages.parts.lessons.lessons import lessons
+from pages.parts.ui import glossary
+from tests.app.test_pages import fresh_visitor, open_page  # noqa: F401 - a fixture
+
+# old word -> what is written instead
+OLD = {
+    r"\btrivial\b": "baseline",
+    r"\bsound\b": "guarantee, guaranteed, corrected",
+    r"\bmoments once\b": "one-shot moments",
+    r"(?<!one-shot )\bmoment NMF\b": "one-shot moment NMF",
+    r"\bwhat leaves\b|\bleaves? with noise\b": "released",
+    r"\badd(s|ed|ing)? up\b": "composition, sum",
+    r"\bwhat a (whole )?run spends\b": "total privacy cost",
+    r"\btold apart\b|\btell(s|ing)? (\w+ )?apart\b": "not significantly different, distinguish",
+    r"\bloses? to\b|\bbeat(s|en)?\b": "is worse than, is better than",
+    r"\bspoil(s|ed|ing)?\b": "corrupt",
+    r"\bnoises\b": "mechanisms, noise distributions",
+    r"\bthe house\b": "recommended method",
+    r"\bmade[- ](up|users|data|sets?|faces|documents)\b": "synthetic",
+    r"\bhow skewed\b|\balong the axis\b": "popularity skew, vary",
+    r"\bnumbers that one person moves\b": "coordinates one person affects",
+    r"\bseed of all seeds\b": "master seed",
+    r"\btake (it|them) with you\b": "export",
+    r"\blaw\b": "distribution",
+    r"\bhonest(ly)?\b|\bhonour\b": "exact, or nothing",
+    r"\b(un)?counted\b|\bcounts? as\b|\bcounting\b": "accounting, accounted for by",
+    r"\bwhoever\b": "anybody who, or a noun",
+    r"\bis alice in\b(?! the data)": "is Alice in the data",
+    r"\bwhere do i begin\b|\bcome back\?": "Where should I start?, Can we reproduce …?",
+}
+_SHOWN = {
+    *("body", "label", "help", "alt", "caption", "text", "title", "options", "placeholder"),
+    *("content", "headers", "hovertemplate", "name"),
+}
+# words of data and of others
+_THEIRS = re.compile(r"power law|law verdict|judge verdict|^https?:|Lawrence")
+STATES: list[tuple[str, dict[str, str]]] = [
+    *((name, {}) for name in glossary.PAGES),
+    ("mechanisms", {"m_by": "ε", "m_staircase": "true"}),
+    ("budget", {"u_run": "Huber paper: ALS, T = 50"}),
+    *(
+        ("completion", {"protect": "user", "question": question})
+        for question in ("compare", "recommend", "lists", "epsilon", "people", "rank", "skew")
+    ),
+    *(
+        ("factorization", {"f_question": question})
+        for question in ("epsilon", "people", "rounds", "parts", "contaminated")
+        if question in facts("studies")["factorization"]
+    ),
+    ("factorization", {"f_data": "lee"}),
+    ("tradeoffs", {"t_view": "pairs"}),
+    ("tradeoffs", {"t_view": "frontier"}),
+    ("tradeoffs", {"t_vary": "people"}),
+    ("tradeoffs", {"t_protect": "rating"}),
+    *(("audit", {"x_target": target}) for target in ("als", "dpals", "moment-nmf")),
+    *(("papers", {"p_paper": paper}) for paper in ("thesis", "nmf", "dpals")),
+    ("datasets", {"d_view": "own"}),
+    ("datasets", {"d_name": "topics"}),
+    ("lessons", {"l_view": "teach"}),
+    *(
+        (step.page, {"lesson": lesson.name, "step": str(k)})
+        for lesson in lessons().values()
+        for k, step in enumerate(lesson.steps, start=1)
+    ),
+    ("lessons", {"done": "noise"}),
+]
+
+
+def strings(found: Any, field: str = "") -> Iterator[str]:
+    """The strings in the fields of a message that a visitor reads; figures are JSON within one."""
+    if isinstance(found, dict):
+        for name, value in found.items():
+            if name == "spec" and isinstance(value, str):
+                yield from strings(json.loads(value))
+            else:
+                yield from strings(value, name)
+    elif isinstance(found, list):
+        for value in found:
+            yield from strings(value, field)
+    elif isinstance(found, str) and field in _SHOWN:
+        yield found
+
+
+def shown(app: AppTest) -> set[str]:
+    """All that is written on a page: texts, labels, help, options, figures and their takeaways."""
+    said: set[str] = set()
+    for block in (app.main, app.sidebar):
+        for element in block:
+            proto = getattr(element, "proto", None)
+            if proto is not None:
+                said |= set(strings(MessageToDict(proto)))
+    return said
+
+
+def old_words(said: str) -> list[str]:
+    if _THEIRS.search(said):
+        return []
+    return [
+        f"“{found[0]}” (write: {new}) in “{said[max(found.start() - 40, 0) : found.end() + 40]}”"
+        for old, new in OLD.items()
+        if (found := re.search(old, said, re.I))
+    ]
+
+
+@pytest.mark.parametrize(("page", "params"), STATES, ids=str)
+def test_no_old_word_is_shown(page: str, params: dict[str, str]) -> None:
+    said = shown(open_page(page, **params))
+    assert len(said) > 15  # something was collected
+    assert [problem for one in sorted(said) for problem in old_words(one)] == []
+
+
+def test_the_check_finds_old_words_in_texts_help_and_figures() -> None:
+    """Else it would pass on anything."""
+
+    def script() -> None:
+        import plotly.graph_objects as go
+        import streamlit as st
+
+        st.markdown("It beats the baseline.")
+        st.number_input("N", help="what the house takes")
+        st.plotly_chart(go.Figure(layout={"title": {"text": "two noises"}}), key="x", alt="a law")
+
+    app = AppTest.from_function(script).run()
+    found = " ".join(problem for one in shown(app) for problem in old_words(one))
+    for word in ("beats", "the house", "noises", "law"):
+        assert f"“{word}”" in found

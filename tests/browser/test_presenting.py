@@ -1,0 +1,186 @@
+"""Presenter mode, Play, lessons, print-outs and handouts in the browser."""
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.test_app import AXE, grave, ran, ready
+from tests.browser.test_first_sight import PAGES
+
+pytestmark = pytest.mark.browser
+VERDICT = ".st-key-verdict"
+
+
+def seen(page: Page, address: str) -> None:
+    page.goto(address)
+    page.locator("svg.main-svg, canvas").first.wait_for(state="attached", timeout=60_000)
+    ready(page)
+
+
+def test_arrows_move_the_control_and_pages_turn(page: Page, app_url: str) -> None:
+    seen(page, f"{app_url}/?present=true")
+    expect(page.get_by_test_id("stSidebar")).to_be_hidden()
+    expect(page.locator(VERDICT)).to_contain_text("At ε = 1,")
+    expect(page.get_by_role("button", name="Next page")).to_be_enabled()
+    page.keyboard.press("ArrowRight")
+    expect(page.locator(VERDICT)).to_contain_text("At ε = 1.5,")
+    page.keyboard.press("ArrowLeft")
+    expect(page.locator(VERDICT)).to_contain_text("At ε = 1,")
+    page.keyboard.press("PageDown")
+    expect(page.get_by_role("heading", name="Which noise, and how much?")).to_be_visible()
+    expect(page.get_by_test_id("stSidebar")).to_be_hidden()
+    ready(page)
+    page.keyboard.press("Escape")
+    expect(page.get_by_test_id("stSidebar")).to_be_visible()
+
+
+def test_every_page_can_be_presented(browser: Browser, app_url: str) -> None:
+    """Large, no sidebar, no folds, and nothing that a screen reader could not tell."""
+    context = browser.new_context(viewport={"width": 1280, "height": 720})
+    page = context.new_page()
+    for path in PAGES:
+        seen(page, f"{app_url}{path}{'&' if '?' in path else '?'}present=true")
+        expect(page.locator(VERDICT)).to_be_in_viewport(ratio=1)
+        assert page.locator('[data-testid="stMain"] details:visible').count() == 0, path
+        size = page.locator(f"{VERDICT} p").evaluate(
+            "e => parseFloat(getComputedStyle(e).fontSize)"
+        )
+        assert size >= 24, path
+        page.evaluate(AXE.read_text(encoding="utf-8"))
+        assert grave(page) == [], path
+    context.close()
+
+
+def test_play_goes_from_ten_to_a_tenth(page: Page, app_url: str) -> None:
+    seen(page, app_url)
+    page.get_by_role("button", name="Play", exact=True).click()
+    for epsilon in ("10", "7", "5", "3"):
+        expect(page.locator(VERDICT)).to_contain_text(f"At ε = {epsilon},", timeout=30_000)
+    expect(page.locator(VERDICT)).to_contain_text("At ε = 0.1,", timeout=60_000)
+    expect(page.get_by_role("button", name="Play", exact=True)).to_be_visible(timeout=15_000)
+
+
+def test_play_can_be_stopped(page: Page, app_url: str) -> None:
+    seen(page, app_url)
+    page.get_by_role("button", name="Play", exact=True).click()
+    expect(page.locator(VERDICT)).to_contain_text("At ε = 7,", timeout=30_000)
+    ran(page, lambda: page.get_by_role("button", name="Stop", exact=True).click())
+    said = page.locator(VERDICT).inner_text()
+    page.wait_for_timeout(4000)
+    assert page.locator(VERDICT).inner_text() == said
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 720), (390, 844)])
+def test_a_lesson_shows_figure_and_question_at_once(
+    browser: Browser, app_url: str, width: int, height: int
+) -> None:
+    context = browser.new_context(viewport={"width": width, "height": height})
+    page = context.new_page()
+    for step in ("/?lesson=epsilon&step=1", "/factorization?lesson=cost&step=3"):
+        seen(page, app_url + step)
+        expect(page.locator(VERDICT)).to_be_in_viewport(ratio=1)
+        expect(page.get_by_role("radiogroup").first).to_be_in_viewport(ratio=0.9)
+        expect(page.get_by_role("button", name="Next")).to_be_in_viewport(ratio=1)
+        box = page.locator(".stPlotlyChart").first.bounding_box()
+        lesson = page.locator(".st-key-lesson").bounding_box()
+        assert box is not None
+        assert lesson is not None
+        # beside the box, or above it on a phone
+        seen_to = lesson["y"] if width < 500 else float(height)
+        assert seen_to - box["y"] >= 60, (box, lesson)
+        page.evaluate(AXE.read_text(encoding="utf-8"))
+        assert grave(page) == [], step
+    context.close()
+
+
+def test_a_lesson_ends_with_a_score_to_keep(page: Page, app_url: str) -> None:
+    seen(page, f"{app_url}/papers?p_entry_huber=huber-table-4&lesson=cost&step=4")
+    ran(page, lambda: page.get_by_text("A baseline beside it").click())
+    page.get_by_role("button", name="Finish").click()
+    expect(page.locator(VERDICT)).to_contain_text("You answered 1 of 4 questions correctly")
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Summary (Markdown)").click()
+    assert "A baseline beside it" in Path(saved.value.path()).read_text(encoding="utf-8")
+
+
+def test_a_step_that_does_not_exist_is_named(page: Page, app_url: str) -> None:
+    seen(page, f"{app_url}/?lesson=epsilon&step=99")
+    expect(page.get_by_text("There is no step '99' in this lesson")).to_be_visible()
+    expect(page.get_by_text("Step 1 of 6")).to_be_visible()
+
+
+@pytest.mark.parametrize("paper", ["A4", "Letter"])
+def test_a_print_out_has_no_sidebar_and_cuts_nothing(
+    browser: Browser, app_url: str, paper: str, tmp_path: Path
+) -> None:
+    """What is laid out for the paper fits its width; figures are no wider than on screen."""
+    width = {"A4": 794, "Letter": 816}[paper] - 96  # pixels at 96 dpi, half an inch at each side
+    context = browser.new_context(viewport={"width": 1280, "height": 720})
+    page = context.new_page()
+    for path in ("/", "/completion?open_all=true", "/factorization", "/papers"):
+        seen(page, app_url + path)
+        wide = page.evaluate(
+            "[...document.querySelectorAll('.svg-container')].map(e => e.clientWidth)"
+        )
+        saved = tmp_path / f"{paper}.pdf"
+        page.pdf(path=saved, format=paper)
+        assert saved.read_bytes().startswith(b"%PDF")
+        page.evaluate("dispatchEvent(new Event('beforeprint'))")
+        page.emulate_media(media="print")
+        page.set_viewport_size({"width": width, "height": 1000})
+        expect(page.get_by_test_id("stSidebar")).to_be_hidden()
+        expect(page.locator(".st-key-page-bar")).to_be_hidden()
+        assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, path
+        printed = page.evaluate(
+            "[...document.querySelectorAll('.svg-container')].map(e => e.clientWidth)"
+        )
+        for before, after in zip(wide, printed, strict=True):
+            assert after <= max(before, 1) + 1
+            assert after <= width
+        page.emulate_media(media="screen")
+        page.evaluate("dispatchEvent(new Event('afterprint'))")
+        page.set_viewport_size({"width": 1280, "height": 720})
+    context.close()
+
+
+def test_a_page_is_printed_while_it_runs(page: Page, app_url: str, tmp_path: Path) -> None:
+    seen(page, f"{app_url}/completion?iterations=400&rank=20")
+    page.get_by_role("button", name="Run", exact=True).click()
+    expect(page.get_by_role("button", name="Cancel")).to_be_visible(timeout=30_000)
+    page.pdf(path=tmp_path / "running.pdf", format="A4")
+    assert (tmp_path / "running.pdf").stat().st_size > 10_000
+    page.get_by_role("button", name="Cancel").click()
+    expect(page.get_by_text("Cancelled after")).to_be_visible()
+
+
+def test_a_handout_is_one_file_with_the_figures(
+    browser: Browser, page: Page, app_url: str, tmp_path: Path
+) -> None:
+    seen(page, f"{app_url}/mechanisms?m_variance=3")
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Handout (HTML)").click()
+    file = tmp_path / "handout.html"
+    saved.value.save_as(file)
+    text = file.read_text(encoding="utf-8")
+    assert "m_variance=3" in text
+    context = browser.new_context(offline=True)
+    offline = context.new_page()
+    asked: list[str] = []
+    offline.on("request", lambda sent: asked.append(sent.url))
+    offline.goto(file.as_uri())
+    expect(offline.get_by_role("heading", name="Which noise, and how much?")).to_be_visible()
+    expect(offline.get_by_text("At equal variance 3")).to_be_visible()
+    expect(offline.locator("svg.main-svg").first).to_be_visible()
+    assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
+    context.close()
+
+
+def test_back_works_once(page: Page, app_url: str) -> None:
+    """A link with names in the place of titles is translated; Back leads out of it at once."""
+    seen(page, app_url)
+    page.get_by_role("link", name="Budget", exact=True).first.click()
+    expect(page.get_by_role("heading", name="What is the total privacy cost?")).to_be_visible()
+    ready(page)
+    page.go_back()
+    expect(page.get_by_role("heading", name="How much noise hides one person?")).to_be_visible()

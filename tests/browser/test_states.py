@@ -1,0 +1,67 @@
+"""What axe-core finds before, during and after a run, with all sections open, in both themes."""
+
+from typing import Literal
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.test_app import AXE, grave, laid_out, ready
+
+pytestmark = pytest.mark.browser
+Scheme = Literal["light", "dark"]
+SCHEMES: tuple[Scheme, ...] = ("light", "dark")
+RUNS = {  # address that runs for a while -> its button
+    "/completion?iterations=500&rank=40": "Run",
+    "/completion?protect=user&question=people&seeds=5": "Run",
+    "/factorization?f_n=20000": "Run",
+    "/tradeoffs?t_users_user=500&t_ratings=20000": "Run",
+    "/audit?x_target=als&x_algorithm_runs=10,000": "Attack",
+}
+
+
+def looked_at(page: Page, where: str) -> None:
+    for scheme in SCHEMES:
+        page.emulate_media(color_scheme=scheme)
+        size = page.viewport_size
+        assert size is not None
+        page.wait_for_function(
+            "scheme => getComputedStyle(document.querySelector('[data-testid=\"stApp\"]'))"
+            ".colorScheme === scheme",
+            arg=scheme,
+        )
+        page.evaluate(AXE.read_text(encoding="utf-8"))
+        assert grave(page) == [], (where, scheme)
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 720), (390, 844)])
+@pytest.mark.parametrize("path", RUNS)
+def test_a_run_can_be_followed_by_everybody(
+    browser: Browser, app_url: str, path: str, width: int, height: int
+) -> None:
+    context = browser.new_context(viewport={"width": width, "height": height})
+    page = context.new_page()
+    page.goto(app_url + path)
+    page.locator("svg.main-svg, canvas").first.wait_for(state="attached", timeout=60_000)
+    ready(page)
+    page.get_by_test_id("stMain").get_by_role("button", name=RUNS[path], exact=True).click()
+    cancel = page.get_by_role("button", name="Cancel")
+    expect(cancel).to_be_visible(timeout=60_000)
+    looked_at(page, "during")
+    if cancel.is_visible():  # a quick machine may be through
+        cancel.click()
+    ready(page)
+    page.emulate_media(color_scheme="light")
+    laid_out(page, "light", width)
+    looked_at(page, "after")
+    context.close()
+
+
+@pytest.mark.parametrize("path", ["/mechanisms", "/budget", "/completion", "/factorization"])
+def test_open_sections_can_be_read_by_everybody(browser: Browser, app_url: str, path: str) -> None:
+    context = browser.new_context(viewport={"width": 1280, "height": 720})
+    page = context.new_page()
+    page.goto(f"{app_url}{path}?open_all=true")
+    page.locator("svg.main-svg").first.wait_for(state="attached", timeout=60_000)
+    ready(page)
+    looked_at(page, "open")
+    context.close()

@@ -1,0 +1,175 @@
+"""Twenty things that people come for, each in three interactions at most from *Home*.
+
+An interaction is a press, a choice from a list, a number typed or a slider moved; ``docs/pages.md``
+has the table.
+"""
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.test_app import opened, ran, ready
+
+pytestmark = pytest.mark.browser
+MOST = 3
+Act = Callable[[Page], None]
+
+
+def menu(name: str) -> Act:
+    return lambda page: page.get_by_role("link", name=name, exact=True).first.click()
+
+
+def press(name: str) -> Act:
+    return lambda page: page.get_by_role("button", name=name, exact=True).first.click()
+
+
+def radio(name: str) -> Act:
+    return lambda page: page.get_by_role("radio", name=name, exact=True).first.click()
+
+
+def fold(name: str) -> Act:
+    return lambda page: page.locator("summary").filter(has_text=name).first.click()
+
+
+def choose(box: str, option: str) -> Act:
+    def act(page: Page) -> None:
+        opened(page, box)
+        page.get_by_role("option", name=option).first.click()
+
+    return act
+
+
+def typed(box: str, value: str) -> Act:
+    def act(page: Page) -> None:
+        field = page.get_by_role("spinbutton", name=box)
+        field.fill(value)
+        field.press("Enter")
+
+    return act
+
+
+def slid(key: str) -> Act:
+    return lambda page: page.get_by_role("slider").first.press(key)
+
+
+def verdict(page: Page) -> Locator:
+    return page.locator(".st-key-verdict")
+
+
+TASKS: dict[str, tuple[list[Act], Callable[[Page], None]]] = {
+    "show the class what ε = 0.1 does": (
+        [slid("Home")],
+        lambda page: expect(verdict(page)).to_contain_text("At ε = 0.1,"),
+    ),
+    "let ε move by itself": (
+        [press("Play")],
+        lambda page: expect(verdict(page)).to_contain_text("At ε = 5,", timeout=30_000),
+    ),
+    "which noise for 10 releases?": (
+        [menu("Budget"), typed("Releases T", "10")],
+        lambda page: expect(verdict(page)).to_contain_text("10 releases cost a total ε of"),
+    ),
+    "how much noise does a budget need?": (
+        [menu("Budget"), fold("Least noise for a budget")],
+        lambda page: expect(page.get_by_test_id("stDataFrame")).to_be_visible(),
+    ),
+    "which noise is best at one ε?": (
+        [menu("Mechanisms"), radio("ε")],
+        lambda page: expect(verdict(page)).to_contain_text("At equal ε = 1"),
+    ),
+    "show variance against α": (
+        [menu("Mechanisms"), fold("Variance against α")],
+        lambda page: expect(page.get_by_role("heading", name="Variance against α")).to_be_visible(),
+    ),
+    "how many people do I need?": (
+        [menu("Tradeoffs"), radio("how many people"), fold("How many people are needed?")],
+        lambda page: expect(page.get_by_test_id("stDataFrame")).to_be_visible(),
+    ),
+    "what does privacy cost, and is it worth it?": (
+        [menu("Tradeoffs")],
+        lambda page: expect(verdict(page)).to_contain_text("than the best baseline"),
+    ),
+    "which mechanism costs least accuracy?": (
+        [menu("Tradeoffs"), radio("Differences")],
+        lambda page: expect(verdict(page)).to_contain_text("comparisons between mechanisms"),
+    ),
+    "protect whole users in a recommender": (
+        [menu("Completion"), choose("Who is protected", "one user")],
+        lambda page: expect(verdict(page)).to_contain_text("At ε = 5,"),
+    ),
+    "what is one person recommended?": (
+        [
+            menu("Completion"),
+            choose("Who is protected", "one user"),
+            choose("Question", "What does one person see?"),
+        ],
+        lambda page: expect(verdict(page)).to_contain_text("stay the same"),
+    ),
+    "run a completion of my own": (
+        [menu("Completion"), press("Run")],
+        lambda page: expect(verdict(page)).not_to_contain_text("Example", timeout=60_000),
+    ),
+    "can faces be learned privately?": (
+        [menu("Factorization")],
+        lambda page: expect(verdict(page)).to_contain_text("one-shot moment NMF finds 20"),
+    ),
+    "learn topics of news articles": (
+        [menu("Factorization"), choose("Images or documents", "Lee")],
+        lambda page: expect(page.get_by_test_id("stDataFrame")).to_be_visible(),
+    ),
+    "attack a published algorithm": (
+        [menu("Audit"), choose("Target", "ALS, as published"), press("Attack")],
+        lambda page: expect(page.get_by_text(" of ").first).to_be_visible(),
+    ),
+    "play against the noise": (
+        [menu("Audit"), fold("Play: is Alice in the data?"), press("She is in")],
+        lambda page: expect(page.get_by_text("You were right in")).to_be_visible(),
+    ),
+    "audit my own mechanism": (
+        [menu("Audit"), fold("Audit your own mechanism")],
+        lambda page: expect(page.get_by_text("Outputs (CSV)").first).to_be_visible(),
+    ),
+    "can a paper's table be reproduced?": (
+        [menu("Papers"), choose("Table or figure", "Table 4")],
+        lambda page: expect(verdict(page)).to_contain_text("Table 4: of"),
+    ),
+    "bring my own data": (
+        [menu("Datasets"), radio("Your own data")],
+        lambda page: expect(page.locator('input[type="file"]')).to_be_attached(),
+    ),
+    "take a lesson": (
+        [menu("Lessons"), press("Begin")],
+        lambda page: expect(page.get_by_text("Step 1 of")).to_be_visible(),
+    ),
+    "get the agenda of a class": (
+        [menu("Lessons"), radio("Teach a class")],
+        lambda page: expect(verdict(page)).to_contain_text("with expected answers"),
+    ),
+    "present a page": (
+        [lambda page: page.get_by_text("Presenter mode").first.click()],
+        lambda page: expect(page.get_by_test_id("stSidebar")).to_be_hidden(),
+    ),
+    "send somebody this page": (
+        [press("Share")],
+        lambda page: expect(
+            page.get_by_text("opens this page with all its settings")
+        ).to_be_visible(),
+    ),
+}
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_a_task_takes_three_interactions(page: Page, app_url: str, task: str) -> None:
+    acts, done = TASKS[task]
+    assert len(acts) <= MOST
+    page.goto(app_url)
+    page.locator("svg.main-svg").first.wait_for(state="attached", timeout=60_000)
+    ready(page)
+    for act in acts:
+        ran(page, lambda act=act: act(page)) if act is not acts[-1] else act(page)
+    done(page)
+
+
+def test_there_are_twenty() -> None:
+    assert len(TASKS) >= 20
