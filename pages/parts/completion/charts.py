@@ -154,7 +154,7 @@ def rmse_curves(results: Sequence[Named], clip: bool) -> Drawn:
         low = min([*results[0].result.baselines.values(), *reached])
         shown = (max(0.0, low * 0.93), top * 1.08)
         fig.update_yaxes(range=shown)
-        label_ends(fig, [Label(min(x, last), y, text) for x, y, text in ends], shown)
+        label_ends(fig, [Label(last + 0.4, y, text) for _, y, text in ends], shown)
     fig.update_xaxes(range=[0.8, last + 0.4], dtick=1 if last <= 10 else None)  # no half iterations
     return fig, pd.DataFrame(rows)
 

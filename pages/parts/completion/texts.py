@@ -13,19 +13,19 @@ __all__ = ["beaten_by", "beaten_sentence", "noise_sentence", "observations", "ve
 
 
 def verdict(results: Sequence[Named]) -> str:
-    """Say how the best private run stands against no noise and against the baseline."""
+    """Say how the best private run stands against no noise and against the best baseline."""
     private = [n for n in results if n.result.statement.private] or list(results)
     best = min(private, key=lambda n: n.result.final.test_rmse_clipped)
-    spec = best.result.spec
-    title = lowered(spec.card.title)
-    said = f"{spec.card.title} with {NOISES[spec.noise.mechanism]}"
-    if spec.noise.kind == "none":
-        said = f"{spec.card.title} without noise"
-    elif spec.card.guarantee and spec.noise.epsilon:
-        said = f"At ε = {three(spec.noise.epsilon)}, {title} with"
-        said += f" {NOISES[spec.noise.mechanism]}"
-    noise = " noise" * (spec.noise.kind != "none")
-    return f"{said}{noise} {_against_quiet(best, results)}{_against_baseline(best.result)}."
+    spec, statement = best.result.spec, best.result.statement
+    title, noise = spec.card.title, NOISES[spec.noise.mechanism]
+    if not statement.private:
+        said = f"{title} without noise"
+    elif statement.nominal:
+        said = f"At nominal ε = {three(statement.epsilon)}, {title} with {noise} noise"
+    else:
+        said = f"At ε = {three(spec.noise.epsilon or statement.epsilon)}, {lowered(title)} with "
+        said += f"{noise} noise"
+    return f"{said} {_against_quiet(best, results)}, {_against_baseline(best.result)}."
 
 
 def _against_quiet(noisy: Named, results: Sequence[Named]) -> str:
@@ -37,18 +37,18 @@ def _against_quiet(noisy: Named, results: Sequence[Named]) -> str:
         if quiet.result.spec.card.name == noisy.result.spec.card.name:
             change, half = _paired(quiet.result, noisy.result, clip=True)
             if abs(change) <= half:
-                return "is not significantly different from no noise, and "
+                return "is not significantly different from no noise"
             percent = 100 * abs(change) / quiet.result.final.test_rmse_clipped
             compared = "worse" if change > 0 else "better"
-            return f"is {three(percent)} % {compared} than without noise, and "
-    return f"has an RMSE of {three(value)}, "
+            return f"is {three(percent)} % {compared} than without noise"
+    return f"has an RMSE of {three(value)}"
 
 
 def _against_baseline(result: RunResult) -> str:
     _, apart, half = result.against_baseline
     if abs(apart) <= half:
-        return "not significantly different from the best baseline"
-    return f"{'better' if apart < 0 else 'worse'} than the best baseline"
+        return "not significantly different from the baseline"
+    return f"{'better' if apart < 0 else 'worse'} than the baseline"
 
 
 def beaten_sentence(named: Named) -> str:

@@ -99,7 +99,7 @@ def part_tiles(item: Learned) -> go.Figure:
     shape = item.result.clean.shape
     assert shape is not None  # images have one
     across = math.ceil(math.sqrt(item.dictionary.shape[1]))
-    return picture(tiles(item.dictionary, shape, across), 200)
+    return picture(tiles(item.dictionary, shape, across), 180)
 
 
 @drawn_once.of_results
