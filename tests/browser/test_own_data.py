@@ -171,8 +171,10 @@ def missed(page: Page) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("all_open", [False, True], ids=["folded", "open"])
-@pytest.mark.parametrize("path", [*PAGES, "/completion?protect=user"])
+@pytest.mark.parametrize(
+    ("path", "all_open"),
+    [("/", False), ("/audit", False), *((p, True) for p in [*PAGES, "/completion?protect=user"])],
+)
 def test_every_control_is_reached_by_the_keyboard(
     page: Page, app_url: str, path: str, all_open: bool
 ) -> None:

@@ -9,7 +9,8 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.test_app import opened, ran, ready
+from pages.parts.ui.glossary import PAGES
+from tests.browser.test_app import opened, ready
 
 pytestmark = pytest.mark.browser
 MOST = 3
@@ -17,7 +18,14 @@ Act = Callable[[Page], None]
 
 
 def menu(name: str) -> Act:
-    return lambda page: page.get_by_role("link", name=name, exact=True).first.click()
+    question = next(page.question for page in PAGES.values() if page.title == name)
+
+    def act(page: Page) -> None:
+        page.get_by_role("link", name=name, exact=True).first.click()
+        expect(page.get_by_role("heading", name=question)).to_be_visible()
+        ready(page)
+
+    return act
 
 
 def press(name: str) -> Act:
@@ -167,7 +175,8 @@ def test_a_task_takes_three_interactions(page: Page, app_url: str, task: str) ->
     page.locator("svg.main-svg").first.wait_for(state="attached", timeout=60_000)
     ready(page)
     for act in acts:
-        ran(page, lambda act=act: act(page)) if act is not acts[-1] else act(page)
+        act(page)
+        ready(page)
     done(page)
 
 

@@ -28,7 +28,7 @@ __all__ = ["example", "factor_results", "factors_so_far"]
 
 _TOPICS_SHOWN = 6
 _TILES = (
-    "Every part is as bright as its own brightest pixel. In the same place stand the parts that "
+    "White is strong: every part is as bright as its own brightest pixel. In the same place stand the parts that "
     "are most alike (cosine, matched one to one)."
 )
 _WORDS = 5  # of a topic, in the table
@@ -133,7 +133,7 @@ def _parts(items: list[Learned]) -> None:
                     toolbar=False,
                 )
                 st.caption(f"{_found(item)}{_how(item)}")
-    st.caption(f"{_size(items[0].result)}. White is strong.", help=_TILES)
+    st.caption(f"{_size(items[0].result)}.", help=_TILES)
 
 
 def _found(item: Learned) -> str:
@@ -141,7 +141,7 @@ def _found(item: Learned) -> str:
     if share is None:
         return ""
     count = item.result.spec.algorithm.rank
-    return f"{round(share * count)} of {count} parts found, "
+    return f"{round(share * count)}/{count} parts found, "
 
 
 def _how(item: Learned) -> str:
@@ -150,8 +150,8 @@ def _how(item: Learned) -> str:
     if spec.noise.mechanism == "none":
         return "no noise"
     if spec.card.guarantee:
-        return f"total ε = {three(spec.noise.epsilon or 1.0)}"
-    return f"nominal ε = {three(spec.noise.epsilon or 0.5)} each round"
+        return f"ε = {three(spec.noise.epsilon or 1.0)}"
+    return f"nominal ε = {three(spec.noise.epsilon or 0.5)}"
 
 
 def _topics(items: list[Learned]) -> None:
