@@ -28,8 +28,8 @@ __all__ = ["example", "factor_results", "factors_so_far"]
 
 _TOPICS_SHOWN = 6
 _TILES = (
-    "White is strong: every part is as bright as its own brightest pixel. In the same place stand the parts that "
-    "are most alike (cosine, matched one to one)."
+    "White is strong: every part is as bright as its own brightest pixel. In the same place stand "
+    "the parts that are most alike (cosine, matched one to one)."
 )
 _WORDS = 5  # of a topic, in the table
 
