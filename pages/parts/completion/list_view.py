@@ -46,7 +46,7 @@ def lists(results: list[RunResult]) -> None:
         width="stretch",
         alt=f"Ten best items for user {user + 1}, without privacy and at {len(noisy)} ε.",
     )
-    observations(_reasons(results, entries, known))
+    observations(_reasons(results, entries, known, user))
     fold("How the lists are made", "method", lambda: _method(results, user, enough))
     fold("What each list protects", "accounts", lambda: _accounts(results))
     fold("Export", "export", lambda: export(_named(results)), icon=":material/download:")
@@ -80,7 +80,9 @@ def _table(results: list[RunResult], entries: list[Entries], clean: set[int]) ->
     return frame
 
 
-def _reasons(results: list[RunResult], entries: list[Entries], known: np.ndarray) -> list[str]:
+def _reasons(
+    results: list[RunResult], entries: list[Entries], known: np.ndarray, user: int
+) -> list[str]:
     """What noise changed, and why: by how many ratings each list's items have."""
     clean = {item for item, _ in entries[0]}
     out = []
@@ -93,11 +95,9 @@ def _reasons(results: list[RunResult], entries: list[Entries], known: np.ndarray
                 f"{np.median(known[new]):,.0f} ratings in the median, those that left "
                 f"{np.median(known[gone]):,.0f}."
             )
-    out.append(
-        "Noise moves items with few ratings most: the same noise is added to sums over fewer "
-        "people."
-    )
     quiet, *others = results
+    if others:
+        out.append(_moved(quiet, others[-1], user, known))
     for result in others[-1:]:
         change = result.final.test_rmse_clipped - quiet.final.test_rmse_clipped
         out.append(
@@ -105,6 +105,20 @@ def _reasons(results: list[RunResult], entries: list[Entries], known: np.ndarray
             f"{_epsilon(result.spec)}."
         )
     return out
+
+
+def _moved(quiet: RunResult, noisy: RunResult, user: int, known: np.ndarray) -> str:
+    """How far noise moves this person's predictions, for rarely and for often rated items."""
+    one = np.array([user])
+    moved = np.abs(noisy.model.block(one)[0] - quiet.model.block(one)[0])
+    middle = float(np.median(known))
+    said = (
+        f"At ε = {_epsilon(noisy.spec)}, noise moves predictions by "
+        f"{moved[known <= middle].mean():.2f} rating units in the mean for items with at most "
+        f"{middle:,.0f} ratings"
+    )
+    often = moved[known > middle]
+    return f"{said}, by {often.mean():.2f} for the others." if often.size else f"{said}."
 
 
 def _method(results: list[RunResult], user: int, enough: int) -> None:
