@@ -12,10 +12,10 @@ import streamlit as st
 from starlette.middleware import Middleware
 
 from pages.parts.server import loading, warm
-from pages.parts.server.layers import compressed, edge, gate
+from pages.parts.server.layers import compressed, early, edge, gate, icons
 
 # what the frame and Home import, and with it nearly all of the core
-FIRST = ("pages.parts.lessons.lessons", "pages.parts.ui.share", "pages.parts.home.picture")
+FIRST = ("pages.parts.lessons.lessons", "pages.parts.frame.share", "pages.parts.home.picture")
 
 
 @asynccontextmanager
@@ -26,5 +26,8 @@ async def start(_: object) -> AsyncIterator[None]:
     yield
 
 
-LAYERS = [Middleware(edge.Edge), Middleware(gate.Gate), Middleware(compressed.Compressed)]
+LAYERS = [
+    Middleware(layer)
+    for layer in (edge.Edge, gate.Gate, early.Early, icons.Icons, compressed.Compressed)
+]
 app = st.App("pages/main.py", lifespan=start, middleware=LAYERS)

@@ -68,7 +68,7 @@ def test_what_comes_back_is_the_file(base: str, accept: str, encoding: str, back
 def test_it_gets_smaller_behind_the_visitors_back() -> None:
     file = compressed._File(compressed._files()[SCRIPT].path, Lock(), {})
     first = file.compressed("br")
-    compressed._SLOWLY.submit(lambda: None).result(timeout=120)
+    compressed.SLOWLY.submit(lambda: None).result(timeout=120)
     assert len(file.compressed("br")) < 0.95 * len(first)
     assert brotli.decompress(file.compressed("br")) == file.path.read_bytes()
 

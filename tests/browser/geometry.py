@@ -55,6 +55,10 @@ _PROBLEMS = """() => {
     if (box.clientWidth && box.scrollWidth > box.clientWidth + 1)
       found.push(`“${box.textContent.trim().slice(0, 40)}” is cut off`);
   }
+  for (const icon of document.querySelectorAll('[data-testid="stIconMaterial"]')) {
+    if (icon.getBoundingClientRect().width > 1.6 * parseFloat(getComputedStyle(icon).fontSize))
+      found.push(`the icon ${icon.textContent} shows its name`);
+  }
   return found;
 }"""
 

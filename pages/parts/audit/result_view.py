@@ -38,7 +38,7 @@ def example(spec: AuditSpec | None, fields: dict[str, Any]) -> None:
         return
     few = 1000 if spec.case == "on-grid" else 20_000
     st.caption(
-        f":material/info: **Example** with {few:,} outputs. *Attack* takes as many as the "
+        f":material/info: **Example** with {few:,} outputs. **Attack** takes as many as the "
         "sidebar says."
     )
     on_screen.now().note = "Example: "

@@ -60,7 +60,7 @@ def observations(epsilon: float, mechanism: str, seed: int) -> list[str]:
     return [
         f"**What it costs**: RMSE {three(clean.error)} without noise, **{three(noisy.error)}** "
         f"with it, {compared} the best baseline ({three(clean.baseline)}; lower is better).",
-        "The picture's ε is *nominal*, of one release: not a guarantee, so the odds do not hold "
+        "The picture's ε is nominal, of one release: not a guarantee, so the odds do not hold "
         "for it.",
     ]
 

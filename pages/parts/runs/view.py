@@ -55,7 +55,7 @@ def picture(rows: Sequence[dict[str, Any]]) -> None:
     """Draw result against stated ε of the listed runs, by their most common measure."""
     some = [row for row in rows if row["value"] is not None and row["measure"] in _MEASURES]
     if not some:
-        st.caption(":material/info: **Stored example**: the runs behind the *Tradeoffs* page.")
+        st.caption(":material/info: **Stored example**: the runs behind the Tradeoffs page.")
         on_screen.now().note = "Example: "
         some = example()
     measures = [row["measure"] for row in some]

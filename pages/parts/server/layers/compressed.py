@@ -21,7 +21,7 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-__all__ = ["Compressed", "encoding_for"]
+__all__ = ["SLOWLY", "Compressed", "encoding_for", "give_way"]
 
 _FOLDER = Path(streamlit.__file__).parent / "static" / "static"
 _ROUTE = "/static/"
@@ -38,7 +38,8 @@ _WAYS: dict[str, Callable[[bytes], bytes]] = {
     "br": lambda content: brotli.compress(content, quality=9),
     "gzip": lambda content: gzip.compress(content, 9, mtime=0),
 }
-_SLOWLY = ThreadPoolExecutor(1, "dpmc-compress")
+# what is made smaller behind everything else, one after the other
+SLOWLY = ThreadPoolExecutor(1, "dpmc-compress")
 # names hold a digest of the content, so that what a name stands for never changes
 _FOR_EVER = "public, max-age=31536000, immutable"
 
@@ -55,14 +56,19 @@ class _File:
             if encoding not in self.made:
                 self.made[encoding] = _WAYS[encoding](self.path.read_bytes())
                 if encoding == "br":
-                    _SLOWLY.submit(self.again)
+                    SLOWLY.submit(self.again)
             return self.made[encoding]
 
     def again(self) -> None:
-        """Compress as far as brotli can, behind everything else that the machine does."""
-        with suppress(OSError, AttributeError):  # where threads have no priority of their own
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 19)
+        """Compress as far as brotli can."""
+        give_way()
         self.made["br"] = brotli.compress(self.path.read_bytes(), quality=11)
+
+
+def give_way() -> None:
+    """Put this thread behind everything else that the machine does."""
+    with suppress(OSError, AttributeError):  # where threads have no priority of their own
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 19)
 
 
 class Compressed:

@@ -1,0 +1,119 @@
+"""Streamlit's font of icons, sent with those icons that anything here can show: a fifth of it.
+
+The font holds 4,000 icons, each drawn where its name stands. Kept are those whose name is a word of
+Streamlit's scripts or of the pages; who would show another shows its name.
+"""
+
+import hashlib
+import io
+import re
+import threading
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import streamlit
+from fontTools import subset, ttLib
+from starlette.datastructures import Headers
+from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from pages.parts.server.layers import compressed
+
+__all__ = ["Icons", "with_only", "words_of_the_app"]
+
+_STATIC = Path(streamlit.__file__).parent / "static" / "static"
+_OWN = Path(__file__).parents[4]
+_NAME = re.compile(r"[a-z0-9_]+")
+_LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789_"
+_LIGATURES = 4  # the type of lookup in a font's table of substitutions
+
+
+class Icons:
+    """ASGI middleware. Who asks before the small font is made gets Streamlit's."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+        self._small: bytes | None = None
+        self._asked = threading.Lock()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        path = _font()
+        if path is None or not _asks_for(scope, path.name):
+            await self._app(scope, receive, send)
+        elif self._small is None:
+            if self._asked.acquire(blocking=False):  # the first who asks, and nobody after
+                compressed.SLOWLY.submit(self._make, path)
+            await self._app(scope, receive, send)
+        else:
+            await _answer(self._small, Headers(scope=scope))(scope, receive, send)
+
+    def _make(self, path: Path) -> None:
+        compressed.give_way()
+        self._small = with_only(words_of_the_app(), path.read_bytes())
+
+
+def with_only(words: set[str], font: bytes) -> bytes:
+    """A font (WOFF2) of the icons of ``font`` that are called as one of ``words``.
+
+    Without icons of that kind in it (ligatures of small letters) it comes back as it is.
+    """
+    known = ttLib.TTFont(io.BytesIO(font))
+    letters = {known.getBestCmap().get(ord(letter)): letter for letter in _LETTERS}
+    icons = [glyph for name, glyph in _named(known, letters) if name in words]
+    if not icons:
+        return font
+    # "closure" would add every icon again: all are made of the letters that are kept
+    options = subset.Options(flavor="woff2", layout_features=["*"], layout_closure=False)
+    cutter = subset.Subsetter(options)
+    cutter.populate(glyphs=[glyph for glyph in letters if glyph is not None] + icons)
+    cutter.subset(known)
+    made = io.BytesIO()
+    subset.save_font(known, made, options)
+    return made.getvalue()
+
+
+def _named(font: ttLib.TTFont, letters: dict[str | None, str]) -> Iterator[tuple[str, str]]:
+    """The name and the glyph of each icon."""
+    for lookup in font["GSUB"].table.LookupList.Lookup:
+        for table in (getattr(one, "ExtSubTable", one) for one in lookup.SubTable):
+            if table.LookupType == _LIGATURES:
+                for first, found in table.ligatures.items():
+                    for ligature in found:
+                        parts = (first, *ligature.Component)
+                        yield "".join(letters.get(part, " ") for part in parts), ligature.LigGlyph
+
+
+@cache
+def words_of_the_app() -> set[str]:
+    """All words of Streamlit's scripts and of the pages that could name an icon."""
+    texts = (
+        *_STATIC.glob("js/*.js"),
+        *(_OWN / "pages").rglob("*.py"),
+        *(_OWN / "pages").rglob("*.toml"),
+        *_OWN.glob("data/*.toml"),
+    )
+    return {word for path in texts for word in _NAME.findall(path.read_text(encoding="utf-8"))}
+
+
+@cache
+def _font() -> Path | None:
+    return next(iter(_STATIC.glob("media/MaterialSymbols-*.woff2")), None)
+
+
+def _asks_for(scope: Scope, name: str) -> bool:
+    return (
+        scope["type"] == "http"
+        and scope["method"] == "GET"
+        and str(scope["path"]).endswith(f"/static/media/{name}")
+        and "range" not in Headers(scope=scope)
+    )
+
+
+def _answer(font: bytes, asked: Headers) -> Response:
+    """To be asked for again: another release of the app may show other icons under this name."""
+    tag = f'"{hashlib.sha256(font).hexdigest()[:32]}"'
+    headers = {"ETag": tag, "Cache-Control": "no-cache"}
+    if asked.get("if-none-match") == tag:
+        return Response(status_code=304, headers=headers)
+    return Response(font, headers=headers, media_type="font/woff2")
