@@ -9,7 +9,7 @@ import re
 import unicodedata
 from typing import Any
 
-__all__ = ["counted", "csv_text", "finite", "not_computed", "power", "printable", "three"]
+__all__ = ["counted", "csv_text", "finite", "not_computed", "power", "printable", "signed", "three"]
 
 # a cell that a spreadsheet would compute, where it is no number
 # in a column of its own, or after what separates columns in other countries
@@ -33,6 +33,15 @@ def three(value: float) -> str:
         return f"{value:.3g}"
     digits = max(len(str(int(abs(value)))) - 3, 0)
     return f"{round(value, -digits):,.0f}"
+
+
+def signed(value: float, digits: int) -> str:
+    """A number with its sign, so many digits after the point.
+
+    >>> signed(-0.01234, 3), signed(0.5, 2)
+    ('−0.012', '+0.50')
+    """
+    return f"{value:+.{digits}f}".replace("-", "−")
 
 
 def power(value: float) -> str:

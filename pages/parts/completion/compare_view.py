@@ -9,7 +9,7 @@ import streamlit as st
 
 from dpmc_core.experiments import RecommendResult, RunResult, RunSpec, run
 from dpmc_core.privacy import odds_sentence, subject
-from dpmc_core.wording import csv_text, three
+from dpmc_core.wording import csv_text, signed, three
 from pages.parts.completion import charts as run_charts
 from pages.parts.completion import texts
 from pages.parts.completion.charts import Named
@@ -137,7 +137,9 @@ def account(item: Named, clip: bool) -> None:
         if final.truth_rmse is not None:
             lines.append(f"whole true matrix {final.truth_rmse:.4g}")
         name, apart, wide = result.against_baseline
-        lines.append(f"against the best baseline, {name}: {apart:+.4f} ± {wide:.2g} (both clipped)")
+        lines.append(
+            f"against the best baseline, {name}: {signed(apart, 4)} ± {wide:.2g} (both clipped)"
+        )
         st.caption("  \n".join(lines))
         protection(result)
 

@@ -5,7 +5,7 @@ import pandas as pd
 import streamlit as st
 
 from dpmc_core.experiments import RunResult, RunSpec
-from dpmc_core.wording import three
+from dpmc_core.wording import signed, three
 from pages.parts.completion import texts
 from pages.parts.completion.charts import Named, top_entries
 from pages.parts.completion.compare_view import export, protection
@@ -101,7 +101,7 @@ def _reasons(
     for result in others[-1:]:
         change = result.final.test_rmse_clipped - quiet.final.test_rmse_clipped
         out.append(
-            f"For everybody together, the held-out RMSE changes by {change:+.3f} at ε = "
+            f"For everybody together, the held-out RMSE changes by {signed(change, 3)} at ε = "
             f"{_epsilon(result.spec)}."
         )
     return out

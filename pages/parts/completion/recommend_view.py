@@ -14,7 +14,7 @@ import streamlit as st
 
 from dpmc_core.experiments import RecommendResult, RunSpec, run
 from dpmc_core.metrics import RECALL_AT, top_items
-from dpmc_core.wording import not_computed, three
+from dpmc_core.wording import not_computed, signed, three
 from pages.parts.completion.compare_view import protection, title_of
 from pages.parts.frame.page import fold, observations, verdict
 from pages.parts.server import jobs
@@ -189,7 +189,7 @@ def _accounts(shown: Results) -> None:
             apart, wide = result.against_most_liked
             st.caption(
                 f"{interval(result.final.half_width)}  \n"
-                f"against what is most liked: {apart:+.4f} ± {wide:.2g}  \n"
+                f"against what is most liked: {signed(apart, 4)} ± {wide:.2g}  \n"
                 + ", ".join(f"{name} {three(v)}" for name, v in result.baselines.items())
             )
             protection(result)

@@ -2,7 +2,7 @@
 
 from dpmc_core.experiments.studies.result import Point, StudyResult
 from dpmc_core.metrics.topics import W2V_WARNING
-from dpmc_core.wording import three
+from dpmc_core.wording import signed, three
 
 __all__ = ["algorithm_of", "factor_sentences", "from_where_on", "series_of"]
 
@@ -105,8 +105,8 @@ def factor_sentences(result: StudyResult) -> list[str]:
                 ).against_baseline
                 told = "" if abs(apart[0]) > apart[1] else ", not significantly different from zero"
                 out.append(
-                    f"With {100 * a.x:.0f} % corrupted, robust minus plain is {apart[0]:+.4f} ± "
-                    f"{apart[1]:.2g} on the clean images{told}."
+                    f"With {100 * a.x:.0f} % corrupted, robust minus plain is "
+                    f"{signed(apart[0], 4)} ± {apart[1]:.2g} on the clean images{told}."
                 )
     return out
 

@@ -11,7 +11,7 @@ from dpmc_core.errors import DPMCError
 from dpmc_core.experiments import FactorResult, RunSpec, run
 from dpmc_core.metrics.topics import W2V_WARNING, tc_w2v, top_words
 from dpmc_core.privacy import odds_sentence, subject
-from dpmc_core.wording import not_computed, three
+from dpmc_core.wording import not_computed, signed, three
 from pages.parts.factorization import charts as factor_charts
 from pages.parts.factorization.charts import Learned, learned
 from pages.parts.factorization.export import export
@@ -263,7 +263,7 @@ def _account(item: Learned) -> None:
         apart, half = result.against_baseline
         lines = [
             f"± {result.final.half_width:.2g} (95 %)",
-            f"against {result.best_baseline}: {apart:+.4f} ± {half:.2g}",
+            f"against {result.best_baseline}: {signed(apart, 4)} ± {half:.2g}",
         ]
         if math.isfinite(result.way) and apart < 0:
             lines.append(f"{100 * result.way:.0f} % of the way to scikit-learn's NMF")

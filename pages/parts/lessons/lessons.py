@@ -15,7 +15,11 @@ from pages.parts.ui import controls, on_screen
 
 __all__ = ["Lesson", "Step", "asked", "begin", "box", "lessons", "link", "score"]
 
-_ANSWERS = "lesson-answers"
+# of the page only what a step speaks of
+_LOOKED_AT_ALONE = """<style>
+.st-key-verdict, .st-key-main-control, :has(> .st-key-focus) ~ * { display: none; }
+</style>"""
+_ANSWERS, _FOLDED = "lesson-answers", "lesson-is-folded"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -136,36 +140,52 @@ def asked() -> tuple[Lesson, int] | None:
 
 
 def box(lesson: Lesson, step: int) -> None:
-    """Draw the box of a step: what to look at, one question, the way on."""
-    at, last = lesson.steps[step - 1], step == len(lesson.steps)
-    on_screen.look_at(at.look)
+    """Draw the box of a step: what to look at, one question, the way on.
+
+    On a phone it lies over the page, and can be folded away.
+    """
+    folded = bool(st.session_state.get(_FOLDED, False))
     with st.container(border=True, key="lesson"):
-        st.progress(
-            step / len(lesson.steps), text=f"**{lesson.title}** Step {step} of {len(lesson.steps)}"
+        st.button(
+            "Question" if folded else "Fold",
+            icon=":material/expand_less:" if folded else ":material/expand_more:",
+            type="tertiary",
+            key="lesson-fold",
+            on_click=lambda: st.session_state.update({_FOLDED: not folded}),
         )
-        st.markdown(at.text)
-        _question(lesson, step)
-        with st.container(horizontal=True):
-            if st.button(
-                "Finish" if last else "Next",
-                icon=":material/flag:" if last else ":material/arrow_forward:",
-                type="primary",
-                key="lesson-next",
-            ):
-                if last:  # what the page has in the address is its own
-                    st.switch_page("lessons.py", query_params={"done": lesson.name})
-                begin(lesson.name, step + 1)
-            if st.button(
-                "Back", icon=":material/arrow_back:", disabled=step == 1, key="lesson-back"
-            ):
-                begin(lesson.name, step - 1)
-            if st.button("Leave", icon=":material/close:", key="lesson-leave"):
-                for name in ("lesson", "step"):
-                    st.query_params.pop(name, None)
-                st.rerun()
+        with st.container(key="lesson-folded" if folded else "lesson-open"):
+            _step(lesson, step)
 
 
-def _question(lesson: Lesson, step: int) -> None:
+def _step(lesson: Lesson, step: int) -> None:
+    at, last = lesson.steps[step - 1], step == len(lesson.steps)
+    st.progress(
+        step / len(lesson.steps), text=f"**{lesson.title}** Step {step} of {len(lesson.steps)}"
+    )
+    st.markdown(at.text)
+    if at.look:
+        st.html(_LOOKED_AT_ALONE)
+    on_screen.look_at(at.look, answered=_question(lesson, step))
+    with st.container(horizontal=True):
+        if st.button(
+            "Finish" if last else "Next",
+            icon=":material/flag:" if last else ":material/arrow_forward:",
+            type="primary",
+            key="lesson-next",
+        ):
+            if last:  # what the page has in the address is its own
+                st.switch_page("lessons.py", query_params={"done": lesson.name})
+            begin(lesson.name, step + 1)
+        if st.button("Back", icon=":material/arrow_back:", disabled=step == 1, key="lesson-back"):
+            begin(lesson.name, step - 1)
+        if st.button("Leave", icon=":material/close:", key="lesson-leave"):
+            for name in ("lesson", "step"):
+                st.query_params.pop(name, None)
+            st.rerun()
+
+
+def _question(lesson: Lesson, step: int) -> bool:
+    """Draw the question of a step, and what to say to the answer; says whether there is one."""
     at, key = lesson.steps[step - 1], _key(lesson, step)
     # a widget's own memory ends when another step is shown
     given = st.session_state.setdefault(_ANSWERS, {})
@@ -182,3 +202,4 @@ def _question(lesson: Lesson, step: int) -> None:
         (st.success if k == at.right else st.warning)(
             at.feedback[k], icon=":material/check:" if k == at.right else ":material/replay:"
         )
+    return answer is not None

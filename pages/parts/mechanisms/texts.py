@@ -13,12 +13,14 @@ __all__ = ["observations", "verdict"]
 
 
 def verdict(mechanisms: Sequence[Mechanism], asked: Asked) -> str:
-    """Say how well the best attacker on one release with each mechanism guesses."""
-    equal = {
-        "variance": f"At equal variance {three(asked.variance)}",
-        "epsilon": f"At equal ε = {three(asked.epsilon)}",
-        "free": "At these scales",
-    }[asked.compare]
+    """Say how well the best attacker on one release with each mechanism guesses; at equal ε, what
+    that ε costs in variance.
+    """
+    if asked.compare == "epsilon":
+        return _least_variance(mechanisms, asked)
+    equal = {"variance": f"At equal variance {three(asked.variance)}", "free": "At these scales"}[
+        asked.compare
+    ]
     guesses = sorted(
         (100 * m.best_guess(asked.sensitivity), IDENTITY[m.name].title) for m in mechanisms
     )
@@ -27,6 +29,20 @@ def verdict(mechanisms: Sequence[Mechanism], asked: Asked) -> str:
     return (
         f"{equal}, {title} noise hides one release best: {best:.1f} right guesses in 100 "
         f"({said}; chance 50)."
+    )
+
+
+def _least_variance(mechanisms: Sequence[Mechanism], asked: Asked) -> str:
+    found = sorted((m.variance, IDENTITY[m.name].title, m) for m in mechanisms)
+    (least, title, _), *others = found
+    said = ", ".join(
+        f"{other} {three(variance)}"
+        + ("" if math.isfinite(m.epsilon(asked.sensitivity)) else f" with δ = {power(asked.delta)}")
+        for variance, other, m in others
+    )
+    return (
+        f"At equal ε = {three(asked.epsilon)} of one release, {title} noise needs the least "
+        f"variance: {three(least)} ({said})."
     )
 
 

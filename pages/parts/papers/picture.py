@@ -49,7 +49,7 @@ def picture(
         mode="lines",
         line={"color": "rgba(128,128,128,0.7)", "dash": "dot"},
         hoverinfo="skip",
-        showlegend=False,
+        name="equal",
     )
     for kind, (colour, symbol) in LOOKS.items():
         some = [(row, mine) for row, mine, v in printed if v.kind == kind]

@@ -5,13 +5,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pandas as pd
+import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from dpmc_core.experiments.algorithms import ALGORITHMS
 from dpmc_core.experiments.sweeps.tradeoff import Point
 from pages.parts.ui.figures import IDENTITY, Drawn, figure
 
-__all__ = ["QUIET", "Lines", "amount", "curves", "lines_of", "numbers_of"]
+__all__ = ["AXIS", "QUIET", "Lines", "amount", "curves", "lines_of", "numbers_of", "panels"]
 
 QUIET = "rgba(128,128,128,0.9)"
 AXIS = {
@@ -73,12 +74,9 @@ def _rgba(colour: str, alpha: float) -> str:
     return f"rgba({r},{g},{b},{alpha})"
 
 
-def curves(lines: Lines, measure: str) -> Drawn:
-    """Draw mean error with 95 % bands, one panel for each algorithm.
-
-    No noise and the best baseline are always beside.
-    """
-    algorithms = lines.algorithms
+def panels(algorithms: Sequence[str], measure: str, across: str) -> go.Figure:
+    """An empty panel for each algorithm: ``measure`` upward, ``across`` to the right."""
+    several = len(algorithms) > 1
     fig = make_subplots(
         1,
         max(len(algorithms), 1),
@@ -93,6 +91,23 @@ def curves(lines: Lines, measure: str) -> Drawn:
         legend={"orientation": "h", "y": -0.25, "x": 0},
         hovermode="closest",
     )
+    fig.update_xaxes(gridcolor="rgba(128,128,128,0.18)", title={"text": "" if several else across})
+    fig.update_yaxes(gridcolor="rgba(128,128,128,0.18)", zeroline=False, title={"text": ""})
+    fig.update_yaxes(title={"text": measure}, col=1)
+    if several:  # one title for all panels: on a phone they would run into each other
+        fig.add_annotation(
+            text=across, x=0.5, y=0, yshift=-48, xref="paper", yref="paper", showarrow=False
+        )
+    return fig
+
+
+def curves(lines: Lines, measure: str) -> Drawn:
+    """Draw mean error with 95 % bands, one panel for each algorithm.
+
+    No noise and the best baseline are always beside.
+    """
+    algorithms = lines.algorithms
+    fig = panels(algorithms, measure, AXIS[lines.axis])
     xs = sorted({x for line in lines.of.values() for x, _ in line if not math.isnan(x)})
     rows, shown = [], set()
     for column, algorithm in enumerate(algorithms, start=1):
@@ -151,27 +166,11 @@ def curves(lines: Lines, measure: str) -> Drawn:
             col=column,
         )
         shown.add("trivial")
-    several = len(algorithms) > 1
     fig.update_xaxes(
         type="log",
-        gridcolor="rgba(128,128,128,0.18)",
         tickvals=xs,
-        ticktext=_few([amount(x) for x in xs], 6 if several else 8),
-        title={"text": "" if several else AXIS[lines.axis]},
+        ticktext=_few([amount(x) for x in xs], 6 if len(algorithms) > 1 else 8),
     )
-    fig.update_yaxes(gridcolor="rgba(128,128,128,0.18)", zeroline=False)
-    fig.update_yaxes(title={"text": measure}, col=1)
-    if several:  # one title for all panels: on a phone they would run into each other
-        fig.add_annotation(
-            text=AXIS[lines.axis],
-            x=0.5,
-            y=0,
-            yshift=-48,
-            xref="paper",
-            yref="paper",
-            showarrow=False,
-        )
-    fig.update_yaxes(title={"text": ""}, selector=lambda axis: axis.anchor not in ("x", None))
     return fig, pd.DataFrame(rows)
 
 

@@ -1,6 +1,7 @@
 """Paired differences between noises: a sweep's points as a figure and sentences."""
 
 import itertools
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -8,10 +9,13 @@ import pandas as pd
 
 from dpmc_core.experiments.algorithms import ALGORITHMS
 from dpmc_core.experiments.sweeps.tradeoff import Difference, paired
-from pages.parts.tradeoffs.charts import QUIET, Lines
-from pages.parts.ui.figures import IDENTITY, Drawn, figure
+from dpmc_core.wording import signed
+from pages.parts.tradeoffs.charts import AXIS, QUIET, Lines, amount, panels
+from pages.parts.ui.figures import IDENTITY, LINES, Drawn
 
 __all__ = ["Apart", "differences", "pair_sentences", "pairs_figure"]
+
+_BESIDE = 0.22  # how far apart the pairs of one amount stand
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +27,12 @@ class Apart:
     other: str
     x: float
     difference: Difference
+    less_is_better: bool
+
+    @property
+    def better(self) -> str:
+        """Which of the two has the better mean."""
+        return self.one if (self.difference.mean < 0) == self.less_is_better else self.other
 
 
 def differences(lines: Lines) -> list[Apart]:
@@ -42,68 +52,84 @@ def differences(lines: Lines) -> list[Apart]:
         noisy = {m: dict(line) for m, line in lines.noisy(algorithm).items()}
         apart = paired(noisy[one][x], noisy[other][x], len(found))
         if apart is not None:
-            out.append(Apart(algorithm, one, other, x, apart))
+            out.append(Apart(algorithm, one, other, x, apart, noisy[one][x].less_is_better))
     return out
 
 
-def _named(a: Apart, unit: str) -> str:
-    return (
-        f"{ALGORITHMS[a.algorithm].title}, {unit} {a.x:,g}<br>"
-        f"{IDENTITY[a.one].title} − {IDENTITY[a.other].title}"
+def pairs_figure(lines: Lines, apart: Sequence[Apart], measure: str) -> Drawn:
+    """Paired differences with their intervals around zero: a panel for each algorithm."""
+    algorithms = list(dict.fromkeys(a.algorithm for a in apart))
+    pairs = list(dict.fromkeys((a.one, a.other) for a in apart))
+    xs = sorted({a.x for a in apart})
+    fig = panels(
+        algorithms, f"difference in {measure}", AXIS[lines.axis].replace(" (log scale)", "")
     )
-
-
-def pairs_figure(apart: Sequence[Apart], axis: str) -> Drawn:
-    """Paired differences with their intervals around zero."""
-    unit = {"n_users": "people", "variance": "variance"}.get(axis, "ε =")
-    fig = figure(
-        "difference in held-out RMSE<br>(left of 0: the first is better)",
-        "",
-        height=max(300, 90 + 34 * len(apart)),
+    fig.update_layout(margin={"t": 40, "r": 10, "b": 80})
+    for column, algorithm in enumerate(algorithms, start=1):
+        for k, (one, other) in enumerate(pairs):
+            some = [a for a in apart if (a.algorithm, a.one, a.other) == (algorithm, one, other)]
+            found = [a.difference for a in some]
+            colour, _, shape = LINES[k % len(LINES)]
+            name = f"{IDENTITY[one].title} − {IDENTITY[other].title}"
+            fig.add_scatter(
+                # side by side at each amount
+                x=[xs.index(a.x) + _BESIDE * (k - (len(pairs) - 1) / 2) for a in some],
+                y=[d.mean for d in found],
+                error_y={
+                    "type": "data",
+                    "array": [d.half_width for d in found],
+                    "thickness": 1.5,
+                    "width": 3,
+                },
+                mode="markers",
+                marker={
+                    "color": colour,
+                    "symbol": [shape if d.detected else f"{shape}-open" for d in found],
+                    "size": 9,
+                    "line": {"width": 2, "color": colour},
+                },
+                name=name,
+                legendgroup=name,
+                showlegend=column == 1,
+                hovertemplate=f"{name}: %{{y:.4f}} ± %{{error_y.array:.4f}}<extra></extra>",
+                row=1,
+                col=column,
+            )
+    fig.add_hline(y=0, line={"width": 1.5, "color": QUIET})
+    fig.update_xaxes(
+        tickvals=list(range(len(xs))),
+        ticktext=[amount(x) for x in xs],
+        range=[-0.6, len(xs) - 0.4],
+        showgrid=False,
     )
-    names = [_named(a, unit) for a in apart]
-    for detected, colour, symbol, name in (
-        (True, "#D55E00", "diamond", "a difference is detected"),
-        (False, "#0072B2", "circle", "no difference detected"),
-    ):
-        some = [
-            (n, a.difference)
-            for n, a in zip(names, apart, strict=True)
-            if a.difference.detected == detected
-        ]
-        fig.add_scatter(
-            x=[d.mean for _, d in some],
-            y=[n for n, _ in some],
-            error_x={
-                "type": "data",
-                "array": [d.half_width for _, d in some],
-                "thickness": 2,
-                "width": 4,
-            },
-            mode="markers",
-            marker={"color": colour, "symbol": symbol, "size": 10},
-            name=name,
-            hovertemplate="%{y}: %{x:.4f} ± %{error_x.array:.4f}<extra></extra>",
-        )
-    fig.add_vline(x=0, line={"width": 1.5, "color": QUIET})
-    fig.update_yaxes(type="category", categoryorder="array", categoryarray=names[::-1])
-    fig.update_layout(
-        showlegend=True,
-        legend={"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0},
-        hovermode="closest",
-        margin={"r": 20, "t": 30},
-    )
+    unit = {"n_users": "people", "variance": "variance"}.get(lines.axis, "ε =")
     rows = [
         {
-            "comparison": name.replace("<br>", ", "),
+            "comparison": f"{ALGORITHMS[a.algorithm].title}, {unit} {a.x:,g}, "
+            f"{IDENTITY[a.one].title} − {IDENTITY[a.other].title}",
             "difference": a.difference.mean,
             "half_width_95_all_together": a.difference.half_width,
             "pairs": a.difference.pairs,
             "detected": a.difference.detected,
         }
-        for name, a in zip(names, apart, strict=True)
+        for a in apart
     ]
     return fig, pd.DataFrame(rows)
+
+
+def _wins(apart: Sequence[Apart]) -> str:
+    """Say which mechanism wins how many comparisons."""
+    won = Counter(a.better for a in apart if a.difference.detected)
+    if not won:
+        return f"None of {len(apart)} comparisons between mechanisms shows a difference."
+    # mechanisms that could have won, the most successful first
+    names = sorted({m for a in apart for m in (a.one, a.other)}, key=lambda m: -won[m])
+    (most, *others), rest = names, len(apart) - won.total()
+    said = ", ".join(f"{IDENTITY[m].title} {won[m]}" for m in others)
+    return (
+        f"{IDENTITY[most].title} noise wins {won[most]} of {len(apart)} comparisons ({said}); "
+        f"{rest or 'none'} show{'s' * (rest < 2)} no difference."
+    )
 
 
 def pair_sentences(apart: Sequence[Apart], axis: str) -> list[str]:
@@ -111,10 +137,11 @@ def pair_sentences(apart: Sequence[Apart], axis: str) -> list[str]:
     if not apart:
         return ["A comparison needs two mechanisms and two repetitions."]
     unit = {"n_users": "with people =", "variance": "at variance"}.get(axis, "at ε =")
-    found = [a for a in apart if a.difference.detected]
+    side = "Below" if apart[0].less_is_better else "Above"
     out = [
-        f"Of {len(apart)} comparison{'s' * (len(apart) > 1)} between mechanisms, "
-        f"{len(found) or 'none'} show{'s' * (len(found) == 1)} a difference (95 %, all together)."
+        _wins(apart),
+        f"{side} 0 the first of the two is better; open marks: no difference detected. The "
+        f"intervals (95 %) hold for all {len(apart)} comparisons together.",
     ]
     for key, group in itertools.groupby(apart, key=lambda a: (a.algorithm, a.one, a.other)):
         members = list(group)
@@ -128,14 +155,14 @@ def pair_sentences(apart: Sequence[Apart], axis: str) -> list[str]:
             widest = max(members, key=lambda a: a.difference.half_width)
             out.append(
                 f"{title}: no difference detected; the widest interval, {unit} {widest.x:,g}, "
-                f"is {widest.difference.mean:+.4f} ± {widest.difference.half_width:.2g}: a "
+                f"is {signed(widest.difference.mean, 4)} ± {widest.difference.half_width:.2g}: a "
                 "difference beyond "
                 f"{abs(widest.difference.mean) + widest.difference.half_width:.2g} is ruled out "
                 "there, a smaller one is not."
             )
         else:
             said = "; ".join(
-                f"{unit} {a.x:,g} {IDENTITY[one if a.difference.mean < 0 else other].title} is "
+                f"{unit} {a.x:,g} {IDENTITY[a.better].title} is "
                 f"better by {abs(a.difference.mean):.4f} ± {a.difference.half_width:.2g}"
                 for a in detected
             )

@@ -86,7 +86,7 @@ def _made(view: str, points: list[Point], axis: str) -> tuple[list[str], Drawn |
     lines = tradeoff_charts.lines_of(points, axis)
     if view == "pairs":
         apart = pairs.differences(lines)
-        drawn = pairs.pairs_figure(apart, axis) if apart else None
+        drawn = pairs.pairs_figure(lines, apart, measures(points)) if apart else None
         return pairs.pair_sentences(apart, axis), drawn
     if view == "frontier":
         return tradeoff_best.frontier_sentences(points), tradeoff_best.frontier_figure(points)

@@ -1,5 +1,7 @@
 """What the page shows at the moment, remembered for a handout; and whether it is presented."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,11 +19,12 @@ __all__ = [
     "looked_at",
     "now",
     "presenting",
+    "silently",
     "turn",
     "verdict",
 ]
 
-_KEY, _LOOK = "on-screen", "lesson-looks-at"
+_KEY, _LOOK, _HELD = "on-screen", "lesson-looks-at", "lesson-holds-verdict"
 _MODES = ("present", "open_all")
 
 
@@ -90,9 +93,20 @@ def verdict(sentence: str) -> None:
     """Write the page's verdict: one sentence (Markdown) from the numbers on screen."""
     shown = now()
     said = f"{shown.note}{sentence}"
+    if st.session_state.get(_HELD, False):
+        said = "What this page concludes stands here once you have answered."
     if shown.place is not None:
         add_text(said)
         shown.place.markdown(said)
+
+
+@contextmanager
+def silently() -> Iterator[None]:
+    """What is drawn meanwhile says no verdict."""
+    shown = now()
+    place, shown.place = shown.place, None
+    yield
+    shown.place = place
 
 
 def add_figure(name: str, figure: Any, takeaway: str) -> None:
@@ -106,9 +120,12 @@ def now() -> Shown:
     return shown
 
 
-def look_at(fold: str) -> None:
-    """Say which fold of the page a lesson speaks of; "" for none."""
-    st.session_state[_LOOK] = fold
+def look_at(fold: str, *, answered: bool = True) -> None:
+    """Say which fold of the page a lesson speaks of; "" for none.
+
+    Until its question is ``answered``, the page keeps its verdict, which may be the answer.
+    """
+    st.session_state[_LOOK], st.session_state[_HELD] = fold, not answered
 
 
 def looked_at() -> str:

@@ -18,6 +18,7 @@ from pages.parts.ui import controls, on_screen
 __all__ = ["Example", "Look", "Panel", "duration", "panel", "standing", "untouched", "watch"]
 
 _EVERY = 1.0  # seconds between two looks at a running job
+_DRAWN = "results-drawn"  # the job of which the page shows results
 _ALONE = 0.5  # seconds that a job may take to be begun where nobody else waits
 _ORDINALS = {1: "1st", 2: "2nd", 3: "3rd"}
 
@@ -194,7 +195,31 @@ def _active(of: Panel, job: jobs.Job) -> None:
     on_screen.verdict("Running: the figure follows as results come.")
     if of.going_on is not None:
         of.going_on(job)
-    watch(job, of.step, lambda: of.so_far(job))
+    drawn = st.session_state.get(_DRAWN) is job
+
+    def so_far() -> bool:
+        drew = of.so_far(job)
+        if drew and not drawn:  # its place is taken: the page is drawn again without
+            st.session_state[_DRAWN] = job
+            st.rerun()
+        return drew
+
+    watch(job, of.step, so_far)
+    if not drawn:
+        with st.container(key="before-results"):
+            _before(of)
+
+
+def _before(of: Panel) -> None:
+    """Draw what was on screen before a run was begun, until there are results of it."""
+    earlier = jobs.standing(of.kind)
+    with on_screen.silently():
+        if earlier is not None:
+            of.show(earlier)
+        elif isinstance(of.example, Example):
+            of.example.draw()
+        else:
+            of.example()
 
 
 def _over(of: Panel, job: jobs.Job) -> None:

@@ -1,0 +1,101 @@
+"""Verdicts: what they say against numbers that are computed here in another way."""
+
+import math
+import re
+import statistics
+from typing import Any
+
+import pytest
+from scipy import stats
+
+from dpmc_core.experiments.sweeps.tradeoff import Difference
+from dpmc_core.mechanisms import FAMILIES
+from pages.parts.mechanisms import texts
+from pages.parts.mechanisms.controls import Asked
+from pages.parts.tradeoffs import pairs, sentences
+from pages.parts.tradeoffs.charts import Lines
+from pages.parts.tradeoffs.view import examples
+
+
+def asked(**other: Any) -> Asked:
+    usual: dict[str, Any] = {
+        "compare": "epsilon",
+        "alpha": 1.5,
+        "variance": 2.0,
+        "epsilon": 1.0,
+        "scales": {"huber": 1.0, "laplace": 1.0, "gaussian": 1.0},
+        "sensitivity": 1.0,
+        "with_staircase": False,
+        "delta": 1e-5,
+        "samples": 0,
+        "seed": 0,
+        "view": "density",
+    }
+    return Asked(**{**usual, **other})
+
+
+def test_at_equal_epsilon_the_verdict_names_the_least_variance() -> None:
+    said = texts.verdict(asked().build(), asked())
+    assert "ε = 1 of one release, Laplace noise needs the least variance: 2 (Huber 2.96" in said
+    assert said.endswith("Gaussian 13.9 with δ = 10⁻⁵).")  # noise that fails with δ says so
+    gaussian = FAMILIES["gaussian"].with_epsilon(1.0, 1.0, delta=1e-5)
+    assert gaussian.variance == pytest.approx(13.9, abs=0.05)
+
+
+def test_at_equal_variance_the_verdict_is_of_the_attacker() -> None:
+    said = texts.verdict(asked(compare="variance").build(), asked(compare="variance"))
+    assert "Gaussian noise hides one release best: 63.8" in said
+    assert 100 * stats.norm.cdf(0.5 / math.sqrt(2)) == pytest.approx(63.8, abs=0.05)
+
+
+@pytest.fixture
+def lines() -> Lines:
+    from pages.parts.tradeoffs.charts import lines_of
+
+    points = examples()["user"][1]
+    axis = "total_epsilon"
+    return lines_of(points, axis)
+
+
+def test_what_privacy_costs_has_the_interval_of_the_pairs(lines: Lines) -> None:
+    said = sentences.verdict(lines)
+    found = re.search(r"costs (\d+) ± ([\d.]+) % (more|less) error", said)
+    assert found, said
+    x = float(re.search(r"ε = ([\d.]+)", said)[1])  # type: ignore[index]
+    algorithm = next(a for a in lines.algorithms if "moment" in a)
+    noisy = dict(lines.of[algorithm, "gaussian"])[x].values
+    quiet = lines.of[algorithm, "none"][0][1].values
+    apart = [noisy[k] - quiet[k] for k in noisy]
+    mean = statistics.mean(quiet.values())
+    # the best is chosen among all that are drawn at this amount: Bonferroni over them
+    candidates = sum(x in dict(line) for a in lines.algorithms for line in lines.noisy(a).values())
+    t = stats.t.ppf(1 - 0.025 / candidates, len(apart) - 1)
+    half = t * statistics.stdev(apart) / math.sqrt(len(apart))
+    assert float(found[1]) == pytest.approx(100 * statistics.mean(apart) / mean, abs=0.5)
+    assert float(found[2]) == pytest.approx(100 * half / mean, rel=0.5)
+
+
+def apart(mean: float, half: float, *, less: bool = True) -> pairs.Apart:
+    return pairs.Apart("dpals", "huber", "laplace", 1.0, Difference(mean, half, 5, 3), less)
+
+
+def test_the_winner_of_a_comparison_depends_on_what_is_good() -> None:
+    assert apart(-1.0, 0.1).better == "huber"
+    assert apart(-1.0, 0.1, less=False).better == "laplace"  # recall: more is better
+    first, second, *_ = pairs.pair_sentences(
+        [apart(-1.0, 0.1), apart(1.0, 0.1), apart(-2, 0.5)], ""
+    )
+    assert first == "Huber noise wins 2 of 3 comparisons (Laplace 1); none shows no difference."
+    assert second.startswith("Below 0 the first of the two is better")
+    assert pairs.pair_sentences([apart(0.1, 0.2)], "")[0].startswith("None of 1 comparisons")
+    assert "Above 0" in pairs.pair_sentences([apart(0.1, 0.2, less=False)], "")[1]
+
+
+def test_every_comparison_is_drawn_and_open_where_nothing_is_detected(lines: Lines) -> None:
+    found = pairs.differences(lines)
+    figure, numbers = pairs.pairs_figure(lines, found, "error")
+    drawn = [(y, s) for t in figure.data for y, s in zip(t.y, t.marker.symbol, strict=True)]
+    assert len(drawn) == len(found) == len(numbers)
+    assert sorted(y for y, _ in drawn) == sorted(a.difference.mean for a in found)
+    opened = sorted(y for y, s in drawn if s.endswith("-open"))
+    assert opened == sorted(a.difference.mean for a in found if not a.difference.detected)
