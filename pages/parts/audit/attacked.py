@@ -135,9 +135,7 @@ def _tables(target: str, fields: dict[str, Any]) -> None:
         + (f" {CASES[case]}" if case != "as-claimed" else "")
     )
     names = (
-        ("Alice's film C: 5", "Alice's film C: 1")
-        if differing == "rating"
-        else ("with Alice", "without Alice")
+        ("Alice, C: 5", "Alice, C: 1") if differing == "rating" else ("with Alice", "without Alice")
     )
     figure, numbers = charts.two_tables(neighbours(differing), names)
     show(

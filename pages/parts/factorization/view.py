@@ -11,7 +11,7 @@ from dpmc_core.errors import DPMCError
 from dpmc_core.experiments import FactorResult, RunSpec, run
 from dpmc_core.metrics.topics import W2V_WARNING, tc_w2v, top_words
 from dpmc_core.privacy import odds_sentence, subject
-from dpmc_core.wording import not_computed, signed, three
+from dpmc_core.wording import signed, three
 from pages.parts.factorization import charts as factor_charts
 from pages.parts.factorization.charts import Learned, learned
 from pages.parts.factorization.export import export
@@ -159,20 +159,14 @@ def _topics(items: list[Learned]) -> None:
     words = items[0].result.clean.words
     columns = {
         item.name: [
-            ", ".join(word for word, _ in topic) or "(empty)"
+            controls.plain(", ".join(word for word, _ in topic)) or "(empty)"
             for topic in top_words(item.dictionary, words, _WORDS)
         ]
         for item in items
     }
-    frame = not_computed(pd.DataFrame(columns))
-    frame.insert(0, "topic", range(1, len(frame) + 1))
-    st.dataframe(
-        frame,
-        hide_index=True,
-        width="stretch",
-        row_height=54,
-        alt=f"The {_WORDS} heaviest words of each topic by each method.",
-    )
+    frame = pd.DataFrame(columns)
+    frame.index = pd.RangeIndex(1, len(frame) + 1, name="topic")
+    st.table(frame, border="horizontal")  # whole, on a phone too
     st.caption(
         f"{_size(items[0].result)}. The {_WORDS} heaviest words of each topic. Topics are "
         "matched one to one to the first method's by the cosine of their weights."

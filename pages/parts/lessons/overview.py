@@ -17,7 +17,7 @@ def cards() -> None:
     for column, lesson in zip(st.columns(3), lessons().values(), strict=True):
         with column.container(border=True, horizontal=True, vertical_alignment="center"):
             st.markdown(
-                f"**{lesson.title}** {lesson.minutes} minutes",
+                f"**{lesson.title}**  \n{lesson.minutes} minutes",
                 help=f"For {lesson.audience}. {len(lesson.steps)} steps.",
             )
             if st.button(

@@ -31,7 +31,7 @@ def heat_map(
     # laid out by hand: Plotly's own subplots take longer than everything else here
     layout: dict[str, Any] = {
         "height": height,
-        "margin": {"l": 10, "r": 10, "t": 40, "b": 10},
+        "margin": {"l": 30, "r": 10, "t": 40, "b": 30},
         "coloraxis": {
             "colorscale": "Cividis",
             "cmin": low,
