@@ -254,7 +254,7 @@ ALGORITHMS = (
         name="private-nmf",
         title="Private NMF, corrected",
         summary="The same algorithm from a start that reveals nothing, everything clipped and "
-        "counted.",
+        "accounted for.",
         source="nmf-paper, eqs. 13–14 and section 3.3; this project",
         config=CorrectedNMFConfig,
         order=24,

@@ -1,8 +1,10 @@
 """The product speaks the field's standard terms: every page's shown text, in its main states."""
 
+import ast
 import json
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +16,7 @@ from pages.parts.lessons.lessons import lessons
 from pages.parts.ui import glossary
 from tests.app.test_pages import fresh_visitor, open_page  # noqa: F401 - a fixture
 
+ROOT = Path(__file__).parents[2]
 # old word -> what is written instead
 OLD = {
     r"\btrivial\b": "baseline",
@@ -136,3 +139,38 @@ def test_the_check_finds_old_words_in_texts_help_and_figures() -> None:
     found = " ".join(problem for one in shown(app) for problem in old_words(one))
     for word in ("beats", "the house", "noises", "law"):
         assert f"“{word}”" in found
+
+
+def literals(path: Path) -> Iterator[str]:
+    """Sentences in code that somebody may be shown: not docstrings."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    joined = [node for node in ast.walk(tree) if isinstance(node, ast.JoinedStr)]
+    passed_over = {id(part) for node in joined for part in node.values}
+    passed_over |= {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            yield "".join(str(p.value) if isinstance(p, ast.Constant) else "…" for p in node.values)
+        elif (
+            isinstance(node, ast.Constant)
+            and isinstance(node.value, str)
+            and id(node) not in passed_over
+        ):
+            yield node.value
+
+
+def test_no_old_word_in_errors_and_help_of_commands() -> None:
+    """Every sentence in the code, said or not."""
+    paths = [p for folder in ("dpmc_core", "pages") for p in (ROOT / folder).rglob("*.py")]
+    said = [" ".join(one.split()) for path in paths for one in literals(path) if " " in one]
+    assert len(said) > 2000
+    assert [problem for one in said for problem in old_words(one)] == []
+
+
+def test_no_old_word_in_the_documents() -> None:
+    paths = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+    texts = [
+        re.sub(r"```.*?```", "", path.read_text(encoding="utf-8"), flags=re.S) for path in paths
+    ]
+    said = [" ".join(part.split()) for text in texts for part in text.split("\n\n")]
+    assert len(said) > 200
+    assert [problem for one in said for problem in old_words(one)] == []

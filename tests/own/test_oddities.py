@@ -248,11 +248,11 @@ def test_many_zeros_are_asked_about() -> None:
     data = "\n".join(["who,a,b,c,d,e,f", *rows]).encode()
     one = own.read("ratings", "w.csv", data, layout="wide", user="who")
     assert any(
-        "of the ratings are 0, and count as ratings; if 0 says “not rated” here" in note
+        "of the ratings are 0 and are taken as ratings; if 0 says “not rated” here" in note
         for note in one.notes
     )
     told = own.read("ratings", "w.csv", data, layout="wide", user="who", zeros="missing")
-    assert not any("count as ratings" in note for note in told.notes)
+    assert not any("are taken as ratings" in note for note in told.notes)
     assert not any(
-        "count as ratings" in note for note in own.read("ratings", "a.csv", long_csv()).notes
+        "are taken as ratings" in note for note in own.read("ratings", "a.csv", long_csv()).notes
     )

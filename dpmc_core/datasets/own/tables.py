@@ -118,7 +118,7 @@ def ratings_of(
     if blank.any():
         cells = "cells" if reading.layout == "wide" else "rows"
         notes.append(
-            f"{int(blank.sum()):,} of {total:,} {cells} hold no rating: they count as not rated."
+            f"{int(blank.sum()):,} of {total:,} {cells} hold no rating and are taken as not rated."
         )
     keep = ~(broken | blank | nobody)
     if reading.missing:
@@ -126,7 +126,7 @@ def ratings_of(
         keep &= ~coded
         notes.append(
             f"{counted(int(coded.sum()), 'rating is', 'ratings are')} a code for “not rated” "
-            f"({_listed(reading.missing)}): they count as not rated."
+            f"({_listed(reading.missing)}): they are taken as not rated."
         )
     if reading.without and reading.layout != "long":
         notes.append(f"Passed over: {_listed([repr(name) for name in reading.without])}.")
@@ -136,7 +136,7 @@ def ratings_of(
         notes.append(f"{counted(int(zero.sum()), 'zero counts', 'zeros count')} as not rated.")
     elif zero.sum() > 0.3 * keep.sum():
         notes.append(
-            f"{100 * zero.sum() / keep.sum():.0f} % of the ratings are 0, and count as ratings; "
+            f"{100 * zero.sum() / keep.sum():.0f} % of the ratings are 0 and are taken as ratings; "
             "if 0 says “not rated” here, choose that."
         )
     rows = pd.DataFrame(

@@ -123,8 +123,8 @@ def claims(entry: str, result: PaperResult | None) -> list[str]:
             else f"{titles[c.one]} is {'better' if c.mean < 0 else 'worse'}"
         )
         one_by_one = (
-            f"One by one, lower in {c.lower} of {c.settings}, higher in {c.higher}, not told "
-            f"apart in {c.settings - c.lower - c.higher} (95 % for all together)"
+            f"One by one, lower in {c.lower} of {c.settings}, higher in {c.higher}, not "
+            f"significantly different in {c.settings - c.lower - c.higher} (95 % for all together)"
         )
         out.append(
             f"**{titles[c.one]} against {titles[c.other]}**, paired over trials: {over_all}: "

@@ -94,8 +94,8 @@ def _brought(target: str, fields: dict[str, Any]) -> None:
         f"{_LOOKED_AT['parts' if parts else 'factors']}."
     )
     st.caption(
-        "What the audit shows is drawn from the data itself, without noise: it is for whoever "
-        "holds them. Settings other than those in the sidebar are the algorithm's usual ones."
+        "What the audit shows is drawn from the data itself, without noise: it is for those who "
+        "hold them. Settings other than those in the sidebar are the algorithm's usual ones."
     )
 
 

@@ -90,7 +90,7 @@ def _observed(chosen: Entry, ratings: Ratings, top: float) -> list[str]:
     own = user_datasets.is_own(chosen.name)
     if not own and chosen.ratings and len(ratings) != chosen.ratings:
         out.append(
-            f"The file has {chosen.ratings:,} rows; {len(ratings):,} count as ratings here "
+            f"The file has {chosen.ratings:,} rows; {len(ratings):,} are ratings here "
             "(a pair that occurs twice counts once)."
         )
     return out
