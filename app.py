@@ -24,6 +24,7 @@ async def start(_: object) -> AsyncIterator[None]:
     warm.few_arenas()
     loading.begin(FIRST, warm.warm)
     yield
+    compressed.SLOWLY.shutdown(wait=False, cancel_futures=True)
 
 
 LAYERS = [

@@ -48,7 +48,7 @@ if not embedded:
     dark = st.context.theme.type == "dark"
     st.logo(str(_HERE / ("logo-dark.svg" if dark else "logo.svg")), size="large")
 st.html(_STYLES / "style.css")
-st.html(f"<script>{edge.PRINTING}</script>", unsafe_allow_javascript=True)
+st.html(f"<script>{edge.SCRIPT}</script>", unsafe_allow_javascript=True)
 if presenting:
     st.html(_STYLES / "presenter.css")
 for value in bad_modes:

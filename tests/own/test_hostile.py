@@ -1,11 +1,15 @@
 """Kinds of hostile and mistaken files, read in a process that may take what the app's may."""
 
+import faulthandler
 import re
 import time
 import warnings
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
 from pathlib import Path
+
+import pytest
 
 from dpmc_core.datasets import own
 from dpmc_core.errors import DPMCError
@@ -15,9 +19,11 @@ from tests.own.hostile import HOSTILE
 
 def what_becomes_of_them(folder: str) -> dict[str, str]:
     """By kind of file: "read", or what was said of it; anything else fails."""
+    faulthandler.enable(Path(folder, "crash").open("w"))  # noqa: SIM115 - open to the last
     Share(memory=2000).take()
     found = {}
     for name, (kind, file, make) in HOSTILE.items():
+        Path(folder, "now").write_text(name)
         data = make(Path(folder))
         began = time.process_time()
         with warnings.catch_warnings():
@@ -41,7 +47,11 @@ def what_becomes_of_them(folder: str) -> dict[str, str]:
 
 def test_each_ends_in_a_set_or_a_sentence(tmp_path: Path) -> None:
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as apart:
-        found = apart.submit(what_becomes_of_them, str(tmp_path)).result()
+        try:
+            found = apart.submit(what_becomes_of_them, str(tmp_path)).result()
+        except BrokenProcessPool:
+            now, crash = ((tmp_path / name).read_text() for name in ("now", "crash"))
+            pytest.fail(f"The process died on {now!r}: {crash or 'killed without a word'}")
     assert found.keys() == HOSTILE.keys()
     bad = {
         name: said[:300]

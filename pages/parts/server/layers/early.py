@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 
 import streamlit
-from starlette.datastructures import MutableHeaders
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 __all__ = ["Early"]
@@ -24,28 +24,53 @@ _IMPORTED = re.compile(r'(?:from|import)\s*"\./([^"]+\.js)"')
 
 
 class Early:
-    """ASGI middleware."""
+    """ASGI middleware: names the scripts in Streamlit's page.
+
+    Not in a header, which would be longer than some proxies take.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        async def sending(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
-                if headers.get("content-type", "").startswith("text/html"):
-                    headers["Link"] = _links()
-            await send(message)
+        begun: list[Message] = []  # the start of an answer whose body is to come
+        body = b""
 
-        await self._app(scope, receive, sending if scope["type"] == "http" else send)
+        async def sending(message: Message) -> None:
+            nonlocal body
+            if message["type"] == "http.response.start" and _is_page(message):
+                begun.append(message)
+            elif message["type"] == "http.response.body" and begun:
+                body += message.get("body", b"")
+                if message.get("more_body", False):
+                    return
+                body = body.replace(b"</head>", _links() + b"</head>", 1)
+                start = begun.pop()
+                MutableHeaders(scope=start)["Content-Length"] = str(len(body))
+                await send(start)
+                await send({"type": "http.response.body", "body": body})
+            else:
+                await send(message)
+
+        whole = scope["type"] == "http" and scope["method"] == "GET"
+        await self._app(scope, receive, sending if whole else send)
+
+
+def _is_page(start: Message) -> bool:
+    """Whether it is a whole page, and no file to keep."""
+    headers = Headers(raw=start["headers"])
+    return (
+        start["status"] == 200
+        and headers.get("content-type", "").startswith("text/html")
+        and not {"content-encoding", "content-disposition"} & set(headers.keys())
+    )
 
 
 @cache
-def _links() -> str:
-    """The header: relative, as all addresses in Streamlit's page are."""
-    return ", ".join(
-        f"<./static/js/{name}>; rel=modulepreload; fetchpriority=low" for name in _scripts()
-    )
+def _links() -> bytes:
+    """Relative, as all addresses in Streamlit's page are."""
+    how = 'rel="modulepreload" fetchpriority="low" crossorigin'
+    return "".join(f'<link {how} href="./static/js/{name}">' for name in _scripts()).encode()
 
 
 def _scripts() -> tuple[str, ...]:

@@ -25,10 +25,10 @@ from streamlit import config
 from dpmc_core.errors import ParameterError
 from pages.parts.server import logs, settings
 
-__all__ = ["NEVER_FRAMED", "PRINTING", "Edge", "in_another_site", "may_open", "takes_files"]
+__all__ = ["NEVER_FRAMED", "SCRIPT", "Edge", "in_another_site", "may_open", "takes_files"]
 
 # the one script of ours that is in the page
-PRINTING = (Path(__file__).parents[2] / "frame" / "print.js").read_text(encoding="utf-8")
+SCRIPT = (Path(__file__).parents[2] / "frame" / "browser.js").read_text(encoding="utf-8")
 NEVER_FRAMED = ("runs",)  # there a visitor can delete what is everybody's
 _FRAMES = ("iframe", "frame", "embed", "object", "fencedframe")
 _NONE = "'none'"
@@ -186,7 +186,7 @@ def _policy() -> str:
     page = (Path(st.__file__).parent / "static" / "index.html").read_text(encoding="utf-8")
     own = (
         base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-        for script in (*re.findall(r"<script>(.*?)</script>", page, re.DOTALL), PRINTING)
+        for script in (*re.findall(r"<script>(.*?)</script>", page, re.DOTALL), SCRIPT)
     )
     return "; ".join(
         (

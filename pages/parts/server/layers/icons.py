@@ -1,13 +1,12 @@
 """Streamlit's font of icons, sent with those icons that anything here can show: a fifth of it.
 
-The font holds 4,000 icons, each drawn where its name stands. Kept are those whose name is a word of
-Streamlit's scripts or of the pages; who would show another shows its name.
+The font holds 4,000 icons, and draws one in the place of its name. Kept are those whose name is a
+word of Streamlit's own code or of the pages.
 """
 
 import hashlib
 import io
 import re
-import threading
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -18,6 +17,7 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from pages.parts.server import logs
 from pages.parts.server.layers import compressed
 
 __all__ = ["Icons", "with_only", "words_of_the_app"]
@@ -35,14 +35,15 @@ class Icons:
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
         self._small: bytes | None = None
-        self._asked = threading.Lock()
+        self._asked = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         path = _font()
         if path is None or not _asks_for(scope, path.name):
             await self._app(scope, receive, send)
         elif self._small is None:
-            if self._asked.acquire(blocking=False):  # the first who asks, and nobody after
+            if not self._asked:
+                self._asked = True
                 compressed.SLOWLY.submit(self._make, path)
             await self._app(scope, receive, send)
         else:
@@ -50,7 +51,10 @@ class Icons:
 
     def _make(self, path: Path) -> None:
         compressed.give_way()
-        self._small = with_only(words_of_the_app(), path.read_bytes())
+        try:
+            self._small = with_only(words_of_the_app(), path.read_bytes())
+        except (ttLib.TTLibError, OSError, LookupError, ValueError) as error:
+            logs.note("icons", problem=f"the whole font goes out: {error}")
 
 
 def with_only(words: set[str], font: bytes) -> bytes:
@@ -89,6 +93,7 @@ def words_of_the_app() -> set[str]:
     """All words of Streamlit's scripts and of the pages that could name an icon."""
     texts = (
         *_STATIC.glob("js/*.js"),
+        *(Path(streamlit.__file__).parent / "elements").rglob("*.py"),
         *(_OWN / "pages").rglob("*.py"),
         *(_OWN / "pages").rglob("*.toml"),
         *_OWN.glob("data/*.toml"),

@@ -1,6 +1,20 @@
-// figures have a size in pixels; on paper they are as wide as there is room, and no wider
-if (!window.dpmcPrints) {
-  window.dpmcPrints = true;
+if (!window.dpmcLab) {
+  window.dpmcLab = true;
+
+  // Back leads where a visitor came from at once. Streamlit adds an entry of its own to the history
+  // when it writes a link anew, and one without settings before it turns to another page.
+  const push = history.pushState.bind(history);
+  let held = 0;
+  history.pushState = (state, title, url) => {
+    clearTimeout(held);
+    const to = new URL(url, location.href);
+    if (to.pathname !== location.pathname) push(state, title, url);
+    else if (!navigator.userActivation.hasBeenActive) history.replaceState(state, title, url);
+    else if (to.search) push(state, title, url);
+    else held = setTimeout(push, 1000, state, title, url);
+  };
+
+  // figures have a size in pixels; on paper they are as wide as there is room, and no wider
   const kept = new Map();
   const fit = (part, style) => {
     if (!kept.has(part)) kept.set(part, part.getAttribute("style"));
