@@ -9,7 +9,17 @@ import re
 import unicodedata
 from typing import Any
 
-__all__ = ["counted", "csv_text", "finite", "not_computed", "power", "printable", "signed", "three"]
+__all__ = [
+    "counted",
+    "csv_text",
+    "finite",
+    "measured",
+    "not_computed",
+    "power",
+    "printable",
+    "signed",
+    "three",
+]
 
 # a cell that a spreadsheet would compute, where it is no number
 # in a column of its own, or after what separates columns in other countries
@@ -42,6 +52,20 @@ def signed(value: float, digits: int) -> str:
     ('−0.012', '+0.50')
     """
     return f"{value:+.{digits}f}".replace("-", "−")
+
+
+def measured(value: float, half_width: float) -> str:
+    """A number and half of its interval, both as far as the interval's first digit.
+
+    >>> measured(12.34, 1.23), measured(712.0, 68.9), measured(0.1234, 0.0456)
+    ('12 ± 1', '710 ± 70', '0.12 ± 0.05')
+    """
+    if not 0 < half_width < math.inf or not math.isfinite(value):
+        return f"{three(value)} ± {three(half_width)}"
+    digits = -math.floor(math.log10(half_width))
+    half = round(half_width, digits)
+    digits = max(-math.floor(math.log10(half)), 0)  # 0.96 became 1
+    return f"{round(value, -math.floor(math.log10(half))):,.{digits}f} ± {half:,.{digits}f}"
 
 
 def power(value: float) -> str:

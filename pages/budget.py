@@ -24,7 +24,8 @@ shapes = asked.shapes()
 
 verdict(sections.verdict(counts))
 sections.composition(counts)
-observations(stories.observations(counts.statements, counts.mechanisms, asked.sensitivity))
+said = stories.observations(counts.statements, counts.mechanisms, asked.sensitivity)
+observations([*said, *filter(None, [sections.unreviewed(counts)])])
 fold("How this was computed", "method", lambda: sections.method(counts))
 fold("What each mechanism protects", "statements", lambda: sections.statements(counts))
 fold(

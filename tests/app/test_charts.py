@@ -3,6 +3,9 @@
 The builders are pure, so they are tested without a page.
 """
 
+import re
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -193,8 +196,8 @@ def test_words_match_the_numbers(results: list[Named]) -> None:
         view="density",
     )
     said = texts.verdict(pair, asked)
-    assert said.startswith("At equal variance 2, Gaussian noise hides one release best: 63.8")
-    assert "(Laplace 69.7; chance 50)" in said
+    assert said.startswith("At equal variance 2 (Δ = 1), Gaussian noise hides one release best")
+    assert "best: 63.8 right guesses in 100 (Laplace 69.7)" in said
 
 
 def test_the_verdict_of_runs_follows_their_numbers(results: list[Named]) -> None:
@@ -207,12 +210,20 @@ def test_the_verdict_of_runs_follows_their_numbers(results: list[Named]) -> None
         assert ("worse than the baseline" in said) == (apart > half)
         assert best.result.spec.card.title in said
     # without the same algorithm free of noise, the error itself is said
-    assert " % " in run_texts.verdict([quiet, noisy]) or "no noise" in run_texts.verdict(
-        [quiet, noisy]
-    )
+    assert re.search(r"makes ALS [\d.]+ ± [\d.]+ % worse: ", run_texts.verdict([quiet, noisy]))
     assert "has an RMSE of" in run_texts.verdict([quiet, other])
     # the noise on single ratings is nominal, and said to be
-    assert run_texts.verdict([quiet, noisy]).startswith("At nominal ε = ")
+    assert run_texts.verdict([quiet, noisy]).startswith("At nominal total ε = ")
+    # of runs that are not as far along, no difference is said; nor that one is finished
+    part = replace(noisy.result, metrics=noisy.result.metrics[:1], finished=False)
+    said = run_texts.verdict([quiet, replace(noisy, result=part)])
+    assert said.startswith(f"After 1 of {part.spec.length} iterations, at nominal total ε = ")
+    assert "has an RMSE of" in said
+    # the least error among different ε is mostly the largest's: of how many it is the best is said
+    twice = noisy.result.ledger.plus(noisy.result.ledger.releases)
+    longer = replace(noisy, result=replace(noisy.result, ledger=twice))
+    both = run_texts.verdict([noisy, longer])
+    assert both.startswith("The best of 2 runs: at nominal total ε = ")
 
 
 def test_noise_is_judged_by_paired_differences_and_only_like_with_like(

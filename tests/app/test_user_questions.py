@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 from dpmc_core.experiments.studies.result import Point, StudyResult
 from dpmc_core.experiments.studies.spec import STUDIES
-from pages.parts.completion import study_charts
+from pages.parts.completion import study_charts, study_sentences
 from pages.parts.completion.study_view import stored
 from pages.parts.completion.user_controls import QUESTIONS
 from pages.parts.server import jobs
@@ -129,7 +129,7 @@ def made_up(
 def test_words_of_a_study_follow_its_numbers() -> None:
     better, worse, same = (0.70, 0.71, 0.72), (0.90, 0.91, 0.92), (0.75, 0.85, 0.80)
     baseline = (0.80, 0.81, 0.82)
-    said = study_charts.study_sentences(
+    first, *said = study_sentences.study_sentences(
         made_up(
             "epsilon",
             {
@@ -140,6 +140,9 @@ def test_words_of_a_study_follow_its_numbers() -> None:
             },
         )
     )
+    assert first == (
+        "Good is better than the best baseline from ε = 1 on, mixed from 5, bad and vague nowhere."
+    )
     assert [s.split("**")[2].split(" the best baseline")[0].strip() for s in said] == [
         "is better than", "is worse than", "is better than", "is nowhere better than",
     ]  # fmt: skip
@@ -148,7 +151,7 @@ def test_words_of_a_study_follow_its_numbers() -> None:
     assert said[3].endswith("it is worse at ε = 5.")
     # one seed: no victory, no defeat, and no slogan
     for kind in STUDIES["completion"]:
-        (only,) = study_charts.study_sentences(
+        (only,) = study_sentences.study_sentences(
             made_up(kind, {"Good": [(1.0, (0.1,), (0.8,)), (5.0, (0.01,), (0.8,))]})
         )
         assert "One seed gives no interval" in only
@@ -158,11 +161,11 @@ def test_words_of_a_study_follow_its_numbers() -> None:
 def test_a_study_is_drawn_with_every_line_named(kind: str) -> None:
     result = stored()[kind]
     if kind == "people":
-        assert "more people, same privacy, less error" in " ".join(
-            study_charts.study_sentences(result)
+        assert "More people, same privacy, less error" in " ".join(
+            study_sentences.study_sentences(result)
         )
     figure, numbers = study_charts.study_curves(result)
-    assert set(numbers["line"]) == set(study_charts.series_of(result))
+    assert set(numbers["line"]) == set(result.by_series)
     written = {note["text"] for note in whole(figure)["layout"]["annotations"]}
     assert {wrapped(name) for name in numbers["line"]} <= written
 

@@ -59,7 +59,7 @@ def lines() -> Lines:
 
 def test_what_privacy_costs_has_the_interval_of_the_pairs(lines: Lines) -> None:
     said = sentences.verdict(lines)
-    found = re.search(r"costs (\d+) ± ([\d.]+) % (more|less) error", said)
+    found = re.search(r"adds (\d+) ± ([\d.]+) % error to", said)
     assert found, said
     x = float(re.search(r"ε = ([\d.]+)", said)[1])  # type: ignore[index]
     algorithm = next(a for a in lines.algorithms if "moment" in a)
@@ -82,12 +82,22 @@ def apart(mean: float, half: float, *, less: bool = True) -> pairs.Apart:
 def test_the_winner_of_a_comparison_depends_on_what_is_good() -> None:
     assert apart(-1.0, 0.1).better == "huber"
     assert apart(-1.0, 0.1, less=False).better == "laplace"  # recall: more is better
-    first, second, *_ = pairs.pair_sentences(
+    first, second, third, *_ = pairs.pair_sentences(
         [apart(-1.0, 0.1), apart(1.0, 0.1), apart(-2, 0.5)], ""
     )
-    assert first == "Huber noise wins 2 of 3 comparisons (Laplace 1); none shows no difference."
-    assert second.startswith("Below 0 the first of the two is better")
-    assert pairs.pair_sentences([apart(0.1, 0.2)], "")[0].startswith("None of 1 comparisons")
+    assert first == (
+        "Here, Huber noise is significantly better in 2 of 3 comparisons, more than any other."
+    )
+    assert second == (
+        "Laplace is better in 1 of its 3; none of all 3 comparisons show no significant difference."
+    )
+    assert third.startswith("Below 0 the first of the two is better")
+    tie = pairs.pair_sentences([apart(-1.0, 0.1), apart(1.0, 0.1)], "", "total ε")[0]
+    assert tie == (
+        "At equal total ε, Huber and Laplace noise are each significantly better in 1 of 2 "
+        "comparisons."
+    )
+    assert "no mechanism is significantly better" in pairs.pair_sentences([apart(0.1, 0.2)], "")[0]
     assert "Above 0" in pairs.pair_sentences([apart(0.1, 0.2, less=False)], "")[1]
 
 

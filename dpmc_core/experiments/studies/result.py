@@ -1,7 +1,7 @@
 """Points and results of studies, with intervals over seeds."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 from dpmc_core.experiments.studies.spec import StudySpec
 from dpmc_core.metrics.intervals import t_half_width
 
-__all__ = ["Point", "StudyResult"]
+__all__ = ["Point", "StudyResult", "from_where_on"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -39,9 +39,21 @@ class Point:
     @property
     def against_baseline(self) -> tuple[float, float]:
         """Mean difference from the best baseline on the same data, and half of its interval."""
-        mine = self.values.get("error") or self.values["objective"]
-        apart = tuple(e - t for e, t in zip(mine, self.baseline, strict=True))
-        return float(np.mean(apart)), t_half_width(apart)
+        return _paired(self.values.get("error") or self.values["objective"], self.baseline)
+
+    def minus(self, other: "Point", measure: str) -> tuple[float, float]:
+        """Mean difference from another cell, seed by seed, and half of its interval.
+
+        Of the seeds that both have: a study may be stopped between the two.
+        """
+        mine, theirs = self.values[measure], other.values[measure]
+        both = min(len(mine), len(theirs))
+        return _paired(mine[:both], theirs[:both])
+
+
+def _paired(mine: Sequence[float], theirs: Sequence[float]) -> tuple[float, float]:
+    apart = tuple(a - b for a, b in zip(mine, theirs, strict=True))
+    return float(np.mean(apart)), t_half_width(apart)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -65,6 +77,14 @@ class StudyResult:
     def finished(self) -> bool:
         """Whether every run was made."""
         return self.runs == self.total
+
+    @property
+    def by_series(self) -> dict[str, list[Point]]:
+        """The points of each line, in order of x."""
+        out: dict[str, list[Point]] = {}
+        for point in self.points:
+            out.setdefault(point.series, []).append(point)
+        return {name: sorted(points, key=lambda p: p.x) for name, points in out.items()}
 
     @property
     def measures(self) -> tuple[str, ...]:
@@ -115,6 +135,17 @@ class StudyResult:
         level = math.nan if raw["reference"] is None else raw["reference"]
         spec = StudySpec.from_dict(raw["study"])
         return cls(spec=spec, points=points, reference=level, **kept)
+
+
+def from_where_on(held: list[bool]) -> int | None:
+    """Where the last unbroken run of True begins that reaches the end.
+
+    None if the last is False.
+    """
+    place = len(held)
+    while place and held[place - 1]:
+        place -= 1
+    return place if place < len(held) else None
 
 
 def _known(value: float) -> float | None:

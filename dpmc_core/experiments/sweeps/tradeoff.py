@@ -88,7 +88,15 @@ class Point:
 
         None for fewer than two repetitions.
         """
-        return _difference(self.values, self.baselines, 1)
+        return self.apart_from_baseline(1)
+
+    def apart_from_baseline(self, together: int) -> "Difference | None":
+        """The same as one of so many comparisons, whose intervals hold for all at once."""
+        return _difference(self.values, self.baselines, together)
+
+    def is_better(self, difference: "Difference") -> bool:
+        """Whether this point is better by a significant ``difference``, this minus another."""
+        return difference.detected and (difference.mean < 0) == self.less_is_better
 
     def to_json(self) -> dict[str, Any]:
         """Everything, JSON-able; ``from_json`` reads it back."""

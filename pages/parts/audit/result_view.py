@@ -48,10 +48,7 @@ def example(spec: AuditSpec | None, fields: dict[str, Any]) -> None:
 def so_far(job: jobs.Job) -> bool:
     """Draw the bound after each batch seen; says whether there was any."""
     running: AuditSpec = job.specs[0]
-    owner, trail = st.session_state.get("audit-trail", (None, []))
-    if owner is not job:
-        trail = []
-        st.session_state["audit-trail"] = (job, trail)
+    trail = job.trail
     result: AuditResult | None = job.results[0]
     if result is None:
         return False
@@ -66,11 +63,9 @@ def so_far(job: jobs.Job) -> bool:
 def result_of(result: AuditResult, title: str) -> None:
     """Draw the verdict, the scores, and how it was counted."""
     first, *others = result.verdict.split(". ", 1)
-    claimed = ", ".join(three(epsilon) for epsilon in result.claims.values())
-    proved = first.rstrip(".")
-    verdict(controls.plain(f"Claimed: ε = {claimed}. {proved}."))
-    if any(result.beaten.values()):
-        st.error("The claim is **wrong**.", icon=":material/gavel:")
+    proved, *seen = first.rstrip(".").split(", for ", 1)
+    verdict(controls.plain(f"{_claimed(result)}. {_proved(result, proved)}."))
+    _judged(result)
     figure, numbers = charts.scores(
         result.attack, charts.axis_of(result), charts.worlds(result.spec)
     )
@@ -80,13 +75,55 @@ def result_of(result: AuditResult, title: str) -> None:
         f"Scores in the two datasets, as far as an attacker can distinguish them. {result.verdict}",
         numbers,
     )
-    observations([*map(controls.plain, others), *_observed(result)])
+    known = [f"That holds for {one}." for one in seen]
+    observations([*map(controls.plain, [*others, *known]), *_observed(result)])
     if result.attack.test is not None:
         fold("What the claim allows, and what was measured", "curve", lambda: _curve(result))
     fold("How this was computed, and what is claimed", "method", lambda: _method(result, title))
     if result.spec.target != "number":
-        fold("What was attacked", "attacked", lambda: two_datasets(_fields(result.spec)))
+        fold("What was attacked", "was-attacked", lambda: two_datasets(_fields(result.spec)))
     fold("Export", "export", lambda: _export(result), icon=":material/download:")
+
+
+def _claimed(result: AuditResult) -> str:
+    """Say what is claimed, in a few words."""
+    claims, statement = list(result.claims.values()), result.statement
+    at = f" at δ = {power(statement.delta)}" if statement.delta else ""
+    if not statement.nominal:
+        return f"Claimed: ε = {three(claims[0])}{at}"
+    total = f" per release, {three(claims[-1])} in total" if len(claims) > 1 else ""
+    return f"Nominal for one {statement.unit}: ε = {three(claims[0])}{total}"
+
+
+def _proved(result: AuditResult, first: str) -> str:
+    """Say what the attack proves, as short as a verdict has to be."""
+    test, bound = result.attack.test, result.attack.bound
+    if test is not None and test.exceeded and bound.epsilon <= result.claims["claimed"]:
+        return (
+            "The attack finds more than the claim allows, with "
+            f"{100 * bound.confidence:g} % confidence"
+        )
+    return first.split(", more than", 1)[0]
+
+
+def _judged(result: AuditResult) -> None:
+    """Say which of the claims the attack proves wrong, if it does."""
+    lost = [name for name, larger in result.beaten.items() if larger]
+    if not lost:
+        return
+    if result.about_another_unit:
+        st.info(
+            "The claim is about one rating; this attack is about a whole user, of whom the claim "
+            "says nothing.",
+            icon=":material/group:",
+        )
+    elif len(lost) < len(result.claims):
+        st.error(
+            "The nominal ε of one release is **wrong**; the total is not contradicted.",
+            icon=":material/gavel:",
+        )
+    else:
+        st.error("The claim is **wrong**.", icon=":material/gavel:")
 
 
 def _fields(spec: AuditSpec) -> dict[str, Any]:

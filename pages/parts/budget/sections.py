@@ -29,6 +29,7 @@ __all__ = [
     "price_and_need",
     "statement_card",
     "statements",
+    "unreviewed",
     "verdict",
 ]
 
@@ -76,7 +77,23 @@ def verdict(counts: Counts) -> str:
     )
     said = ", ".join(f"{three(epsilon)} with {title}" for epsilon, title in costs)
     many = f"{asked.count:,} releases cost" if asked.count > 1 else "One release costs"
-    return f"{many} a total ε of {said} noise."
+    nominal = "nominal " * any(statement.nominal for statement in counts.statements)
+    return f"{many} a {nominal}total ε of {said} noise, at δ = {power(asked.delta)}."
+
+
+def unreviewed(counts: Counts) -> str:
+    """Name the noises whose ε rests on a proof that nobody has reviewed; "" for none."""
+    ours = [
+        f"{title} {three(s.epsilon_published)}"
+        for title, s in zip(counts.titles, counts.statements, strict=True)
+        if s.epsilon_published > 1.005 * s.epsilon
+    ]
+    if not ours:
+        return ""
+    return (
+        "A part of these ε rests on a proof in this project (docs/huber-composition.md) that has "
+        f"not been peer-reviewed. By published results alone: {', '.join(ours)}."
+    )
 
 
 def composition(counts: Counts) -> None:

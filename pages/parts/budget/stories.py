@@ -88,7 +88,7 @@ def observations(
             f"composition at {three(of_huber)} times Gaussian noise's price. Laplace noise has "
             "the first, Gaussian noise the second."
         )
-    elif abs(of_huber - of_laplace) < 0.2:
+    elif abs(of_huber - of_laplace) < abs(of_huber - 1):
         out.append(
             "At this α and Δ Huber noise composes much like Laplace noise; a larger α or more "
             "noise brings it closer to Gaussian noise."

@@ -37,7 +37,11 @@ def lists(results: list[RunResult]) -> None:
     shared = [sum(item in clean for item, _ in found) for found in entries]
     noisy = list(zip(results, shared, entries, strict=True))[1:]
     said = ", ".join(f"{count} at ε = {_epsilon(r.spec)}" for r, count, _ in noisy)
-    verdict(f"Of this person's {len(clean)} recommended items, {said} stay the same.")
+    verdict(
+        f"Of this person's {len(clean)} recommended items, {said} stay the same."
+        if noisy
+        else "No private list is finished yet: this is the list without noise."
+    )
     if noisy:
         _overlap(noisy, len(clean))
     st.dataframe(

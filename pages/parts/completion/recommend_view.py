@@ -166,11 +166,11 @@ def _verdict(results: Results) -> str:
         else "worse than"
     )
     epsilon = best.spec.noise.epsilon
-    where = f"At ε = {three(epsilon)}, " if best.statement.private and epsilon else ""
-    name = lowered(best.spec.card.title)
-    said = f"{where}{name} finds {100 * best.final.recall:.0f} % of what people like"
-    said = f"{said[0].upper()}{said[1:]}"
-    return f"{said}: {standing} recommending the most liked items to everybody."
+    where = "Without noise" if not best.statement.private else f"At total ε = {three(epsilon or 0)}"
+    return (
+        f"{where}, {lowered(best.spec.card.title)} has a Recall@{RECALL_AT} of "
+        f"{100 * best.final.recall:.0f} %, {standing} recommending the most liked items."
+    )
 
 
 def _accounts(shown: Results) -> None:

@@ -1,9 +1,4 @@
-"""From studies to figures and sentences.
-
-Lives here: error against what a study varies, the spread of ratings over items, and the "What to
-notice" of each. Pure functions of their inputs. Does not live here: running
-(``dpmc_core.experiments.studies.completion``), or page layout.
-"""
+"""Figures of studies: error against what varies, and the spread of ratings over items."""
 
 import math
 from collections.abc import Sequence
@@ -13,12 +8,11 @@ import pandas as pd
 from plotly.subplots import make_subplots
 
 from dpmc_core.experiments.skew import Skew
-from dpmc_core.experiments.studies.result import Point, StudyResult
-from dpmc_core.wording import three
+from dpmc_core.experiments.studies.result import StudyResult
 from pages.parts.ui.figures import LINES, Drawn, figure, level
 from pages.parts.ui.labels import Label, label_ends
 
-__all__ = ["skew_cells", "skew_curves", "skew_sentences", "study_curves", "study_sentences"]
+__all__ = ["skew_cells", "skew_curves", "study_curves"]
 
 _QUIET = ", no noise"
 BEST = "best baseline"
@@ -26,14 +20,6 @@ _GREY = ("#666666", "longdash", "cross")
 
 
 E = "error"  # the measure of these studies
-
-
-def series_of(result: StudyResult) -> dict[str, list[Point]]:
-    """The points of each line, in order of x."""
-    out: dict[str, list[Point]] = {}
-    for point in result.points:
-        out.setdefault(point.series, []).append(point)
-    return {name: sorted(points, key=lambda p: p.x) for name, points in out.items()}
 
 
 def looks(names: Sequence[str]) -> dict[str, tuple[str, str, str]]:
@@ -59,7 +45,7 @@ def study_curves(result: StudyResult) -> Drawn:
     fig = figure(
         kind.x_title, "held-out RMSE, clipped (rating units)", height=460, log_x=kind.log_x
     )
-    by_name = series_of(result)
+    by_name = result.by_series
     style = looks(list(by_name))
     ends: list[Label] = []
     values: list[float] = []
@@ -127,79 +113,6 @@ def study_curves(result: StudyResult) -> Drawn:
             range=[edges[0] - room, edges[1] + 0.4 * room],
         )
     return fig, pd.DataFrame(rows)
-
-
-def study_sentences(result: StudyResult) -> list[str]:
-    """What a study's numbers show."""
-    by_name = series_of(result)
-    if not result.baselines or not by_name:
-        return []
-    if result.spec.seeds == 1 or all(len(p.values[E]) < 2 for p in result.points):
-        return [
-            "One seed gives no interval: take more seeds to see which differences are significant."
-        ]
-    out = [_special(result, by_name)] if result.spec.kind != "epsilon" else []
-    name, best = min(result.baselines.items(), key=lambda pair: pair[1])
-    baseline = "the best baseline on the same ratings (" + (
-        "which protects nobody)"
-        if result.spec.kind == "people"
-        else f"{name} means, {three(best)}, which protects nobody)"
-    )
-    return out + [
-        _standing(line, points, baseline, result.spec.kind) for line, points in by_name.items()
-    ]
-
-
-def _standing(line: str, points: list[Point], baseline: str, kind: str) -> str:
-    """Where a line stands against the best baseline, by paired differences over the seeds."""
-    what = {"epsilon": "ε", "projection": "ε", "people": "users", "rank": "rank"}.get(kind, "β")
-
-    def places(some: list[Point]) -> str:
-        return ", ".join(f"{p.x:,.0f}" if p.x >= 100 else f"{p.x:g}" for p in some)
-
-    apart = [(p, *p.against_baseline) for p in points]
-    won = [p for p, mean, half in apart if mean < -half]
-    lost = [p for p, mean, half in apart if mean > half]
-    if len(won) == len(points):
-        return f"**{line}** is better than {baseline} throughout."
-    if len(lost) == len(points):
-        return f"**{line}** is worse than {baseline} throughout."
-    if not won:
-        where = f"; it is worse at {what} = {places(lost)}" if lost else ""
-        return f"**{line}** is nowhere better than {baseline}{where}."
-    rest = f", worse at {places(lost)}" if lost else ""
-    left = "" if len(won) + len(lost) == len(points) else "; elsewhere not significantly different"
-    return f"**{line}** is better than {baseline} at {what} = {places(won)}{rest}{left}."
-
-
-def _special(result: StudyResult, by_name: dict[str, list[Point]]) -> str:
-    """The sentence that a study is made for."""
-    kind = result.spec.kind
-    if kind == "people":
-        line, points = next(iter(by_name.items()))
-        first, last = points[0], points[-1]
-        if len(points) > 1 and last.mean(E) + _half(last) < first.mean(E) - _half(first):
-            return (
-                f"From {first.x:,.0f} to {last.x:,.0f} users, at the same ε, the error of "
-                f"{line} falls from {three(first.mean(E))} to {three(last.mean(E))}: more "
-                "people, same privacy, less error."
-            )
-        return (
-            f"From {first.x:,.0f} to {last.x:,.0f} users the error of {line} goes from "
-            f"{three(first.mean(E))} to {three(last.mean(E))}."
-        )
-    if kind in ("items", "rank", "exponents"):
-        what = "rank" if kind == "rank" else "β"
-        bests = [(line, min(points, key=lambda p: p.mean(E))) for line, points in by_name.items()]
-        said = "; ".join(f"{line}: {what} = {p.x:g} ({three(p.mean(E))})" for line, p in bests)
-        return f"Least error, read from the held-out ratings themselves: {said}."
-    lowest = {line: points[0] for line, points in by_name.items()}
-    said = "; ".join(f"{line} {three(p.mean(E))} ± {_half(p):.2g}" for line, p in lowest.items())
-    return f"With most noise (ε = {next(iter(lowest.values())).x:g}): {said}."
-
-
-def _half(point: Point) -> float:
-    return math.inf if math.isnan(point.half_width(E)) else point.half_width(E)
 
 
 def skew_curves(skews: Sequence[Skew]) -> Drawn:
@@ -289,25 +202,3 @@ def skew_cells(skews: Sequence[Skew]) -> Drawn:
         },
     )
     return fig, pd.concat(rows)
-
-
-def skew_sentences(skews: Sequence[Skew], k: int) -> list[str]:
-    """What the curves show."""
-    top = {s.name: 100 * s.top for s in skews}
-    out = [
-        f"The most popular fifth of the items holds {top['all ratings']:.0f} % of all ratings; "
-        f"of at most {k} a user, {top['uniform']:.0f} % if drawn evenly and "
-        f"{top['adaptive']:.0f} % if everybody gives their rarest; with weights instead of "
-        f"drawing, {top['all, by weights']:.0f} % of the squared weight."
-    ]
-    if top["uniform"] > top["all ratings"] + 0.5:
-        out.append(
-            "Drawing evenly makes the skew worse: quiet users, who mostly know popular items, "
-            "count for more."
-        )
-    if top["adaptive"] < top["uniform"] - 0.5:
-        out.append(
-            "Less skew means that fewer ratings are spent on items that are known well anyway, "
-            "and noise hurts less where it hurts most."
-        )
-    return out

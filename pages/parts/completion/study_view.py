@@ -14,7 +14,7 @@ from dpmc_core.experiments.studies.result import StudyResult
 from dpmc_core.experiments.studies.spec import cells
 from dpmc_core.paths import RESULTS
 from dpmc_core.wording import power, three
-from pages.parts.completion import study_charts
+from pages.parts.completion import study_charts, study_sentences
 from pages.parts.frame.page import fold, observations, verdict
 from pages.parts.server import jobs
 from pages.parts.ui.figures import draw, show
@@ -56,7 +56,7 @@ def about(result: StudyResult) -> str:
 def study_result(result: StudyResult) -> None:
     """Figure, sentences, and what was run."""
     kind = result.spec.study
-    sentences = study_charts.study_sentences(result)
+    sentences = study_sentences.study_sentences(result)
     first = sentences[0] if sentences else kind.title
     verdict(first.replace("**", ""))
     figure, numbers = study_charts.study_curves(result)
@@ -121,7 +121,7 @@ def skew(data: RatingsData, k: int, seed: int) -> None:
     train = split_of(data, seed).train
     skews = _spreads(data, k, seed)
     figure, numbers = study_charts.skew_curves(skews)
-    sentences = study_charts.skew_sentences(skews, k)
+    sentences = study_sentences.skew_sentences(skews, k)
     verdict(sentences[0])
     show(figure, "skew", sentences[0], numbers)
     observations(sentences[1:])

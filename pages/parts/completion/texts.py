@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from dpmc_core.experiments import RunResult
 from dpmc_core.metrics import clipped
-from dpmc_core.wording import power, three
+from dpmc_core.wording import measured, power, three
 from pages.parts.completion.charts import Named
 from pages.parts.ui.names import NOISES, lowered
 
@@ -13,35 +13,65 @@ __all__ = ["beaten_by", "beaten_sentence", "noise_sentence", "observations", "ve
 
 
 def verdict(results: Sequence[Named]) -> str:
-    """Say how the best private run stands against no noise and against the best baseline."""
+    """Say how a private run stands against no noise and against the best baseline.
+
+    Of several the one with the least error, which of different ε is mostly the largest's.
+    """
     private = [n for n in results if n.result.statement.private] or list(results)
     best = min(private, key=lambda n: n.result.final.test_rmse_clipped)
-    spec, statement = best.result.spec, best.result.statement
-    title, noise = spec.card.title, NOISES[spec.noise.mechanism]
-    if not statement.private:
-        said = f"{title} without noise"
-    elif statement.nominal:
-        said = f"At nominal ε = {three(statement.epsilon)}, {title} with {noise} noise"
+    where = [] if best.result.finished else [_so_far(best.result)]
+    where += [f"at {said}"] if (said := _epsilon(best.result)) else []
+    name, private_run = lowered(best.result.spec.card.title), best.result.statement.private
+    noise = NOISES[best.result.spec.noise.mechanism]
+    change = _against_quiet(best, results)
+    if change is None:
+        rmse = three(best.result.final.test_rmse_clipped)
+        noise = f"{noise} noise" if private_run else "no noise"
+        where.append(f"{name} with {noise} has an RMSE of {rmse}")
     else:
-        said = f"At ε = {three(spec.noise.epsilon or statement.epsilon)}, {lowered(title)} with "
-        said += f"{noise} noise"
-    return f"{said} {_against_quiet(best, results)}, {_against_baseline(best.result)}."
+        where.append(f"{noise} noise {change.format(name)}")
+    said = f"{', '.join(where)}: {_against_baseline(best.result)}."
+    if len({_epsilon(n.result) for n in private}) > 1:
+        return f"The best of {len(private)} runs: {said}"
+    return said[0].upper() + said[1:]
 
 
-def _against_quiet(noisy: Named, results: Sequence[Named]) -> str:
-    """How much worse than the same algorithm without noise, where that was run."""
-    value = noisy.result.final.test_rmse_clipped
-    for quiet in results:
-        if quiet.result.statement.private or quiet is noisy:
-            continue
-        if quiet.result.spec.card.name == noisy.result.spec.card.name:
-            change, half = _paired(quiet.result, noisy.result, clip=True)
-            if abs(change) <= half:
-                return "is not significantly different from no noise"
-            percent = 100 * abs(change) / quiet.result.final.test_rmse_clipped
-            compared = "worse" if change > 0 else "better"
-            return f"is {three(percent)} % {compared} than without noise"
-    return f"has an RMSE of {three(value)}"
+def _so_far(result: RunResult) -> str:
+    return f"after {result.final.iteration} of {result.spec.length} iterations"
+
+
+def _epsilon(result: RunResult) -> str:
+    """The total ε of a private run, for a verdict."""
+    if not result.statement.private:
+        return ""
+    if result.statement.nominal:
+        return f"nominal total ε = {three(result.statement.epsilon)}"
+    return f"total ε = {three(result.spec.noise.epsilon or result.statement.epsilon)}"
+
+
+def _against_quiet(noisy: Named, results: Sequence[Named]) -> str | None:
+    """What noise does to an algorithm ({}), where the same run was made without."""
+    quiet = next(iter(_quiet(noisy, results)), None)
+    if quiet is None:
+        return None
+    change, half = _paired(quiet.result, noisy.result, clip=True)
+    if abs(change) <= half:
+        return "does not change {} significantly"
+    percent = 100 / quiet.result.final.test_rmse_clipped
+    compared = "worse" if change > 0 else "better"
+    return f"makes {{}} {measured(percent * abs(change), percent * half)} % {compared}"
+
+
+def _quiet(noisy: Named, results: Sequence[Named]) -> list[Named]:
+    """Find the same run without noise, as far along."""
+    if not noisy.result.statement.private:
+        return []
+    bare = noisy.result.spec.replace(mechanism="none", variance=None, epsilon=None, alpha=None)
+    return [
+        quiet
+        for quiet in results
+        if quiet.result.spec == bare and len(quiet.result.metrics) == len(noisy.result.metrics)
+    ]
 
 
 def _against_baseline(result: RunResult) -> str:
@@ -116,10 +146,7 @@ def observations(results: Sequence[Named]) -> list[str]:
     for noisy in results:
         if not noisy.result.statement.private:
             continue
-        bare = noisy.result.spec.replace(mechanism="none", variance=None, epsilon=None, alpha=None)
-        for quiet in results:
-            if quiet.result.spec == bare and len(quiet.result.metrics) == len(noisy.result.metrics):
-                out.append(noise_sentence(quiet, noisy))
+        out += [noise_sentence(quiet, noisy) for quiet in _quiet(noisy, results)]
         s = noisy.result.statement
         if not s.nominal:
             protected.append(

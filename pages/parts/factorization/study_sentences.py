@@ -1,133 +1,148 @@
-"""What a study of factorisations says, in sentences."""
+"""What a study of factorisations says, in sentences: the verdict first."""
 
-from dpmc_core.experiments.studies.result import Point, StudyResult
+from dpmc_core.experiments.studies.result import Point, StudyResult, from_where_on
 from dpmc_core.metrics.topics import W2V_WARNING
-from dpmc_core.wording import signed, three
+from dpmc_core.wording import measured, signed, three
 
-__all__ = ["algorithm_of", "factor_sentences", "from_where_on", "series_of"]
+__all__ = ["algorithm_of", "factor_sentences"]
+
+Lines = dict[str, list[Point]]
+_PUBLISHED = "as published (not private)"
+_HARDLY = 0.02  # a change of the objective that is hardly one
 
 
 def factor_sentences(result: StudyResult) -> list[str]:
     """What a study shows, from its numbers."""
-    kind, by_name = result.spec.kind, series_of(result)
-    out = []
+    lines = result.by_series
+    said = {
+        "epsilon": _by_epsilon,
+        "rounds": _by_rounds,
+        "people": _by_people,
+        "outliers": _by_outliers,
+    }.get(result.spec.kind)
+    return _by_parts(result, lines) if said is None else said(lines)
 
-    def end(name: str, measure: str, place: int = -1) -> float:
-        return by_name[name][place].mean(measure)
 
-    moment = next((n for n in by_name if n.startswith("One-shot")), None)
-    sound = next(
-        (n for n in by_name if algorithm_of(n) == "private-nmf" and not n.endswith("no noise")),
-        None,
+def _one_shot(lines: Lines) -> str | None:
+    return next((name for name in lines if name.startswith("One-shot")), None)
+
+
+def _by_epsilon(lines: Lines) -> list[str]:
+    moment = _one_shot(lines)
+    corrected = next(
+        (n for n in lines if algorithm_of(n) == "private-nmf" and not n.endswith("no noise")), None
     )
-    if kind == "epsilon" and moment and sound:
-        for name in (moment, sound):
-            won = from_where_on(
-                [p.against_baseline[0] + p.against_baseline[1] < 0 for p in by_name[name]]
-            )
-            if won is not None:
-                out.append(
-                    f"**{name}** is better than the best baseline from ε = "
-                    f"{three(by_name[name][won].x)} on (paired over seeds, 95 %)."
-                )
-            elif all(len(p.baseline) > 1 for p in by_name[name]):
-                out.append(
-                    f"**{name}** is not shown to be better than the best baseline at any ε here."
-                )
-        shared = [
-            (a, b) for a, b in zip(by_name[moment], by_name[sound], strict=False) if a.x == b.x
-        ]
-        ahead = [a.x for a, b in shared if a.mean("objective") < b.mean("objective")]
-        out.append(
-            f"One-shot moment NMF has the lower mean objective at {len(ahead)} of {len(shared)} ε."
-        )
-    if kind == "rounds":
-        loud = by_name.get("as published (not private)", [])
-        if loud:
-            low, high = (
-                min(p.mean("objective") for p in loud),
-                max(p.mean("objective") for p in loud),
-            )
-            where = (
-                f"at {low:.5f}"
-                if f"{low:.5f}" == f"{high:.5f}"
-                else f"between {low:.5f} and {high:.5f}"
-            )
+    if not moment or not corrected:
+        return []
+    out = []
+    for name in (moment, corrected):
+        won = from_where_on([sum(p.against_baseline) < 0 for p in lines[name]])
+        if won is not None:
             out.append(
-                f"**As published, ε hardly matters**: its objective stays {where} while the "
-                "overall ε by the paper's own formula goes from "
-                f"{three(loud[0].mean('epsilon'))} to {three(loud[-1].mean('epsilon'))}. Noise "
-                "that changes nothing protects nothing: the parts are the raw data's."
+                f"**{name}** is better than the best baseline from ε = "
+                f"{three(lines[name][won].x)} on (paired over seeds, 95 %)."
             )
-        if moment:
+        elif all(len(p.baseline) > 1 for p in lines[name]):
             out.append(
-                f"Spending the same overall ε on two releases, {moment} goes from "
-                f"{three(end(moment, 'objective', 0))} to {three(end(moment, 'objective'))}."
+                f"**{name}** is not shown to be better than the best baseline at any ε here."
             )
-    if kind == "people" and moment:
-        there = from_where_on([p.mean("found") >= 0.9 for p in by_name[moment]])
-        if there is not None:
-            out.append(
-                f"**{moment}** finds nine in ten true parts from "
-                f"{by_name[moment][there].x:,.0f} on: privacy needs many."
-            )
-        published = by_name.get("as published (not private)")
-        if published:
-            out.append(
-                f"As published finds {100 * published[-1].mean('found'):.0f} % even of the "
-                "most: its parts stay where the singular vectors put them."
-            )
-    if kind == "parts":
-        if "npmi" in result.measures:
-            name = next(n for n in by_name if n.startswith("NMF"))
-            best = max(by_name[name], key=lambda p: p.mean("npmi"))
-            out.append(
-                f"By NPMI, {best.x:.0f} topics go together best without noise "
-                f"({three(best.mean('npmi'))})."
-            )
-        if "tc_w2v" in result.measures:
-            out.append(W2V_WARNING)
-        if not out and moment:
-            out.append(
-                f"With the most parts the objective is {three(end(moment, 'objective'))} for "
-                f"{moment}."
-            )
-    if kind == "outliers":
-        plain, robust = by_name.get("NMF, no noise", []), by_name.get("Robust NMF, no noise", [])
-        for a, b in zip(plain, robust, strict=False):
-            seeds = min(
-                len(a.values["objective"]), len(b.values["objective"])
-            )  # a study may be stopped between the two
-            if a.x in (0.1, 0.2) and seeds > 1:
-                pairs = (b.values["objective"][:seeds], a.values["objective"][:seeds])
-                apart = Point(
-                    series="", x=a.x, values={"objective": pairs[0]}, baseline=pairs[1]
-                ).against_baseline
-                told = "" if abs(apart[0]) > apart[1] else ", not significantly different from zero"
-                out.append(
-                    f"With {100 * a.x:.0f} % corrupted, robust minus plain is "
-                    f"{signed(apart[0], 4)} ± {apart[1]:.2g} on the clean images{told}."
-                )
+    shared = [(a, b) for a, b in zip(lines[moment], lines[corrected], strict=False) if a.x == b.x]
+    ahead = [a for a, b in shared if sum(a.minus(b, "objective")) < 0]
+    out.append(
+        f"One-shot moment NMF has a significantly lower objective than the corrected algorithm at "
+        f"{len(ahead)} of {len(shared)} ε (paired over seeds, 95 % each)."
+    )
     return out
 
 
-def from_where_on(held: list[bool]) -> int | None:
-    """Where the last unbroken run of True begins that reaches the end.
+def _by_rounds(lines: Lines) -> list[str]:
+    out = []
+    loud, moment = lines.get(_PUBLISHED, []), _one_shot(lines)
+    if loud:
+        objectives = [p.mean("objective") for p in loud]
+        low, high = min(objectives), max(objectives)
+        span = f"{three(loud[0].mean('epsilon'))} to {three(loud[-1].mean('epsilon'))}"
+        change = high / low - 1
+        if change < _HARDLY:
+            percent = "0.01 % or less" if change <= 1e-4 else f"{100 * change:.2g} %"
+            out += [
+                f"**As published, ε hardly matters**: from {span}, the objective changes by "
+                f"{percent}.",
+                "That ε is the overall one by the paper's own formula. Noise that changes nothing "
+                "protects nothing: the parts are the raw data's.",
+            ]
+        else:
+            out.append(
+                f"As published, from an overall ε of {span}, the objective goes from "
+                f"{three(objectives[0])} to {three(objectives[-1])}."
+            )
+    if moment:
+        first, last = (lines[moment][k].mean("objective") for k in (0, -1))
+        out.append(
+            "Spending the same overall ε on two releases, one-shot moment NMF goes from "
+            f"{three(first)} to {three(last)}."
+        )
+    return out
 
-    None if the last is False.
-    """
-    place = len(held)
-    while place and held[place - 1]:
-        place -= 1
-    return place if place < len(held) else None
+
+def _by_people(lines: Lines) -> list[str]:
+    moment = _one_shot(lines)
+    if not moment:
+        return []
+    out = []
+    there = from_where_on([p.mean("found") >= 0.9 for p in lines[moment]])
+    if there is not None:
+        out.append(
+            f"**{moment}** finds nine in ten true parts from "
+            f"{lines[moment][there].x:,.0f} on: privacy needs many."
+        )
+    if published := lines.get(_PUBLISHED):
+        out.append(
+            f"As published finds {100 * published[-1].mean('found'):.0f} % even of the "
+            "most: its parts stay where the singular vectors put them."
+        )
+    return out
 
 
-def series_of(result: StudyResult) -> dict[str, list[Point]]:
-    """The points of each line, in order of x."""
-    out: dict[str, list[Point]] = {}
-    for point in result.points:
-        out.setdefault(point.series, []).append(point)
-    return {name: sorted(points, key=lambda p: p.x) for name, points in out.items()}
+def _by_parts(result: StudyResult, lines: Lines) -> list[str]:
+    out = []
+    if "npmi" in result.measures:
+        name = next(n for n in lines if n.startswith("NMF"))
+        best = max(lines[name], key=lambda p: p.mean("npmi"))
+        out.append(
+            f"By NPMI, {best.x:.0f} topics go together best without noise "
+            f"({three(best.mean('npmi'))})."
+        )
+    if "tc_w2v" in result.measures:
+        out.append(W2V_WARNING)
+    moment = _one_shot(lines)
+    if not out and moment:
+        last = lines[moment][-1].mean("objective")
+        out.append(f"With the most parts the objective is {three(last)} for {moment}.")
+    return out
+
+
+def _by_outliers(lines: Lines) -> list[str]:
+    out = []
+    plain, robust = lines.get("NMF, no noise", []), lines.get("Robust NMF, no noise", [])
+    for a, b in zip(plain, robust, strict=False):
+        apart, half = b.minus(a, "objective")
+        if a.x not in (0.1, 0.2) or not half >= 0:  # one seed has no interval
+            continue
+        where = f"With {100 * a.x:.0f} % corrupted pixels"
+        if abs(apart) <= half:
+            out.append(
+                f"{where}, robust and plain NMF are not significantly different on the clean "
+                f"images ({signed(apart, 4)} ± {half:.2g})."
+            )
+            continue
+        percent = 100 / a.mean("objective")
+        said = measured(percent * abs(apart), percent * half)
+        out.append(
+            f"{where}, robust NMF has {said} % {'less' if apart < 0 else 'more'} error than plain "
+            "NMF on clean images."
+        )
+    return out
 
 
 def algorithm_of(name: str) -> str:

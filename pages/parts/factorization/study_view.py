@@ -17,7 +17,7 @@ from dpmc_core.experiments.studies.spec import MEASURES
 from dpmc_core.paths import RESULTS
 from dpmc_core.wording import power, three
 from pages.parts.factorization.charts import LOOKS
-from pages.parts.factorization.study_sentences import algorithm_of, factor_sentences, series_of
+from pages.parts.factorization.study_sentences import algorithm_of, factor_sentences
 from pages.parts.frame.page import fold, observations, verdict
 from pages.parts.server import jobs
 from pages.parts.ui.figures import Drawn, draw, show
@@ -58,7 +58,7 @@ def factor_curves(result: StudyResult) -> Drawn:
         font={"size": 14},
     )
     rows = []
-    by_name = series_of(result)
+    by_name = result.by_series
     last = max(p.x for p in result.points)
     for place, measure in enumerate(measures, start=1):
         ends: list[Label] = []

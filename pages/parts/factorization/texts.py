@@ -19,10 +19,12 @@ __all__ = ["baseline_sentence", "factor_observations", "factor_verdict"]
 def factor_verdict(items: Sequence[Learned]) -> str:
     """How the private methods stand, in one sentence."""
     by_name = {item.result.spec.card.name: item.result for item in items}
-    private = [by_name[n] for n in ("moment-nmf", "private-nmf") if n in by_name]
-    if not private or private[0].spec.noise.epsilon is None:
-        return "These methods are not finished yet."
-    epsilon = three(private[0].spec.noise.epsilon)
+    found = [by_name[n] for n in ("moment-nmf", "private-nmf") if n in by_name]
+    private = [r for r in found if r.finished and r.spec.noise.epsilon is not None]
+    if not private:
+        return "No method with a guarantee is finished yet."
+    nominal = "nominal " * any(r.statement.nominal for r in private)
+    where = f"At {nominal}ε = {three(private[0].spec.noise.epsilon or 0.0)}"
     names = {"moment-nmf": "one-shot moment NMF", "private-nmf": "the corrected algorithm"}
     count = private[0].spec.algorithm.rank
     kind = "parts" if private[0].clean.unit == "image" else "topics"
@@ -31,9 +33,9 @@ def factor_verdict(items: Sequence[Learned]) -> str:
             f"{names[r.spec.card.name]} finds {round(count * (r.final.found or 0.0))}"
             for r in private
         )
-        return f"At ε = {epsilon}, of {count} true {kind}, {said}."
+        return f"{where}, of {count} true {kind}, {said}."
     standing = " and ".join(f"{names[r.spec.card.name]} {_standing(r)}" for r in private)
-    return f"At ε = {epsilon}, {standing}."
+    return f"{where}, {standing}."
 
 
 def _standing(result: FactorResult) -> str:

@@ -149,9 +149,7 @@ def _how(item: Learned) -> str:
     spec = item.result.spec
     if spec.noise.mechanism == "none":
         return "no noise"
-    if spec.card.guarantee:
-        return f"ε = {three(spec.noise.epsilon or 1.0)}"
-    return f"nominal ε = {three(spec.noise.epsilon or 0.5)}"
+    return f"{'nominal ' * item.result.statement.nominal}ε = {three(spec.noise.epsilon or 0.5)}"
 
 
 def _topics(items: list[Learned]) -> None:

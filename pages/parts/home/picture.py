@@ -29,14 +29,15 @@ _PAUSE = 0.3  # seconds between two pictures made ahead: visitors come first
 class Picture:
     """A corner of the true matrix and of the completed one, and what the run came to.
 
-    The held-out RMSE (clipped) of it and of the best baseline, the standard deviation of
-    the noise, and the label of the statement.
+    The held-out RMSE (clipped) of it and of the best baseline, how far ``beyond`` that it is with
+    half of the 95 % interval, the standard deviation of the noise, and the label of the statement.
     """
 
     truth: NDArray[np.float64]
     completed: NDArray[np.float64]
     error: float
     baseline: float
+    beyond: tuple[float, float]
     noise: float
     label: str
 
@@ -64,6 +65,7 @@ def picture(mechanism: str, epsilon: float, seed: int) -> Picture:
         completed=result.model.user_factors[:_SIZE] @ result.model.item_factors[:_SIZE].T,
         error=result.final.test_rmse_clipped,
         baseline=min(result.baselines.values()),
+        beyond=result.against_baseline[1:],
         noise=result.ledger.releases[0].mechanism.std if result.ledger.private else 0.0,
         label=result.statement.label,
     )

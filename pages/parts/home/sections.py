@@ -24,7 +24,7 @@ def verdict(epsilon: float) -> str:
         )
     return (
         f"At ε = {epsilon:g}, an attacker guesses whether you are in the data right at most "
-        f"{chance:.0f} times in 100."
+        f"about {chance:.0f} times in 100."
     )
 
 
@@ -56,7 +56,14 @@ def privacy_and_cost(epsilon: float, mechanism: str, seed: int) -> None:
 def observations(epsilon: float, mechanism: str, seed: int) -> list[str]:
     """Say what the noise costs, and what the ε of the picture is."""
     clean, noisy = picture("none", 1.0, seed), picture(mechanism, epsilon, seed)
-    compared = "below" if noisy.error < clean.baseline else "above"
+    apart, half = noisy.beyond
+    compared = (
+        "not significantly different from"
+        if abs(apart) <= half
+        else "better than"
+        if apart < 0
+        else "worse than"
+    )
     return [
         f"**What it costs**: RMSE {three(clean.error)} without noise, **{three(noisy.error)}** "
         f"with it, {compared} the best baseline ({three(clean.baseline)}; lower is better).",

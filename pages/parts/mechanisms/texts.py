@@ -11,6 +11,8 @@ from pages.parts.ui.figures import IDENTITY
 
 __all__ = ["observations", "verdict"]
 
+_SURE = 99.95  # right guesses in 100 that would be written as 100
+
 
 def verdict(mechanisms: Sequence[Mechanism], asked: Asked) -> str:
     """Say how well the best attacker on one release with each mechanism guesses; at equal ε, what
@@ -18,31 +20,47 @@ def verdict(mechanisms: Sequence[Mechanism], asked: Asked) -> str:
     """
     if asked.compare == "epsilon":
         return _least_variance(mechanisms, asked)
-    equal = {"variance": f"At equal variance {three(asked.variance)}", "free": "At these scales"}[
-        asked.compare
-    ]
-    guesses = sorted(
-        (100 * m.best_guess(asked.sensitivity), IDENTITY[m.name].title) for m in mechanisms
-    )
-    (best, title), *others = guesses
-    said = ", ".join(f"{other} {guess:.1f}" for guess, other in others)
+    equal = {
+        "variance": f"At equal variance {three(asked.variance)} (Δ = {three(asked.sensitivity)})",
+        "free": f"At these scales (Δ = {three(asked.sensitivity)})",
+    }[asked.compare]
+    guesses = [(100 * m.best_guess(asked.sensitivity), IDENTITY[m.name].title) for m in mechanisms]
+    written = {title: f"{guess:.1f}" for guess, title in guesses}
+    least = min(guesses)[0]
+    if least >= _SURE:
+        return f"{equal}, no mechanism hides one release: the best attacker guesses nearly always."
+    best = [title for title, guess in written.items() if guess == f"{least:.1f}"]
+    others = [f"{title} {guess}" for title, guess in written.items() if title not in best]
+    beside = f" ({', '.join(others)})" if others else ""
     return (
-        f"{equal}, {title} noise hides one release best: {best:.1f} right guesses in 100 "
-        f"({said}; chance 50)."
+        f"{equal}, {_listed(best)} noise hide{'s' * (len(best) == 1)} one release best: "
+        f"{least:.1f} right guesses in 100{beside}."
     )
+
+
+def _listed(titles: Sequence[str]) -> str:
+    return " and ".join(titles) if len(titles) < 3 else ", ".join(titles)
 
 
 def _least_variance(mechanisms: Sequence[Mechanism], asked: Asked) -> str:
+    """Say which noise needs the least variance; those that are written alike are equal."""
     found = sorted((m.variance, IDENTITY[m.name].title, m) for m in mechanisms)
-    (least, title, _), *others = found
+
+    def fails(m: Mechanism) -> str:
+        pure = math.isfinite(m.epsilon(asked.sensitivity))
+        return "" if pure else f" with δ = {power(asked.delta)}"
+
+    least = three(found[0][0])
+    best = [(title, m) for variance, title, m in found if three(variance) == least]
     said = ", ".join(
-        f"{other} {three(variance)}"
-        + ("" if math.isfinite(m.epsilon(asked.sensitivity)) else f" with δ = {power(asked.delta)}")
-        for variance, other, m in others
+        f"{title} {three(variance)}{fails(m)}"
+        for variance, title, m in found
+        if three(variance) != least
     )
     return (
-        f"At equal ε = {three(asked.epsilon)} of one release, {title} noise needs the least "
-        f"variance: {three(least)} ({said})."
+        f"At equal ε = {three(asked.epsilon)} of one release, "
+        f"{_listed([f'{title} noise{fails(m)}' for title, m in best])} "
+        f"need{'s' * (len(best) == 1)} the least variance: {least}{f' ({said})' if said else ''}."
     )
 
 

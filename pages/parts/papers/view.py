@@ -26,7 +26,7 @@ from dpmc_core.experiments.papers import (
 from dpmc_core.experiments.papers.claims import claims
 from dpmc_core.experiments.papers.compute import prediction_interval, verdict_of
 from dpmc_core.experiments.papers.row import Row
-from dpmc_core.experiments.papers.verdict import DIFFERS, KINDS, Verdict
+from dpmc_core.experiments.papers.verdict import DIFFERS, KINDS, UNPRINTED, Verdict
 from dpmc_core.facts import facts
 from dpmc_core.metrics.intervals import t_half_width
 from dpmc_core.wording import csv_text, three
@@ -116,9 +116,7 @@ def table(entry: Entry, rows: Sequence[Row], result: PaperResult | None) -> None
         for row in rows
     ]
     counts = {kind: sum(v.kind == kind for _, _, v in found) for kind in KINDS}
-    said = ", ".join(
-        f"{n} {'differ' if kind == DIFFERS and n > 1 else kind}" for kind, n in counts.items() if n
-    )
+    said = ", ".join(f"{n} {_kind(kind, n)}" for kind, n in counts.items() if n)
     sentences = [*beaten(found), *claims(entry.id, result)]
     say_verdict(f"{entry.place}: of {len(found)} rows, {said}.")
     show(*picture(found, f"Of {len(found)} rows: {said}."))
@@ -127,6 +125,13 @@ def table(entry: Entry, rows: Sequence[Row], result: PaperResult | None) -> None
     observations([_first_sentence(entry.finding), *sentences] if entry.finding else sentences)
     fold("What we found, and how", "about", lambda: _about(entry, result))
     fold("Every row: printed, ours, verdict", "rows", lambda: _rows(entry, found, result))
+
+
+def _kind(kind: str, count: int) -> str:
+    """Make a sentence of a verdict's kind with its count before."""
+    if kind == UNPRINTED:
+        return f"{'has' if count == 1 else 'have'} no printed value"
+    return "differ" if kind == DIFFERS and count > 1 else kind
 
 
 def _first_sentence(text: str) -> str:

@@ -28,7 +28,8 @@ class Job:
     "done", "cancelled" or "failed"; partial results stay in every case. ``note`` says why a
     finished run could not be kept in the store, if so, ``let_go`` which former results made room
     for these. ``expected`` seconds and ``amounts`` of progress belong to
-    each spec. ``session`` is the visitor's, ``sets`` the own data that it may read.
+    each spec. ``session`` is the visitor's, ``sets`` the own data that it may read. ``drawn`` and
+    ``trail`` are the page's: whether it has drawn results, and what it noted of them as they came.
     """
 
     kind: str = "task"
@@ -45,6 +46,8 @@ class Job:
     amounts: tuple[int, ...] = ()
     session: str = ""
     sets: tuple[OwnSet, ...] = ()
+    drawn: bool = False
+    trail: list[tuple[int, float]] = field(default_factory=list)
     _stop: threading.Event = field(default_factory=threading.Event)
     _ticket: Ticket | None = None
 
@@ -74,9 +77,9 @@ class Job:
     def remaining(self) -> float | None:
         """Seconds left: the expected work that is left, at the pace so far; None at first."""
         done, total = self.progress
-        known = getattr(self.results[-1], "remaining", None) if self.results else None
-        if isinstance(known, float):  # it knows what was there before it began
-            return known
+        if self.results and hasattr(self.results[-1], "remaining"):
+            left: float | None = self.results[-1].remaining  # it knows what was there at first
+            return left
         if not done or not total:
             return None
         worked, whole = self._work(done), sum(self.expected)
@@ -113,10 +116,10 @@ class Box:
         return self._jobs.get(kind)
 
     def standing(self, kind: str) -> Job | None:
-        """The latest job of this kind that has results."""
+        """The latest job of this kind that is over and has results."""
         with self._lock:
             job = self._jobs.get(kind)
-            if job is not None and any(job.results):
+            if job is not None and not job.active and any(job.results):
                 # results hold models and splits: the former ones are not needed any more
                 self._former.pop(kind, None)
                 return job

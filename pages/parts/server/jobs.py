@@ -124,9 +124,9 @@ def current(kind: str = "run") -> Job | None:
 
 
 def standing(kind: str = "run") -> Job | None:
-    """Find the visitor's latest job of this kind that has results to show.
+    """Find the visitor's latest job of this kind that is over and has results to show.
 
-    One that fails at once takes nothing away.
+    One that goes on, or fails at once, takes nothing away.
     """
     return _box().standing(kind)
 

@@ -1,8 +1,4 @@
-"""The best trade-offs of a sweep, and how many people are needed: figures, tables and sentences.
-
-Lives here: pure functions from points. Does not live here: curves and differences
-(``tradeoff_charts``) or statistics (``dpmc_core.experiments.sweeps.tradeoff``).
-"""
+"""The best trade-offs of a sweep, and how many people are needed: figures, tables and sentences."""
 
 import math
 from collections.abc import Sequence
@@ -12,8 +8,8 @@ import pandas as pd
 from dpmc_core.experiments.algorithms import ALGORITHMS
 from dpmc_core.experiments.sweeps.tradeoff import Point, frontier, kind_of_point, needed
 from dpmc_core.wording import power, three
-from pages.parts.tradeoffs.charts import QUIET, Lines, numbers_of
-from pages.parts.ui.figures import IDENTITY, Drawn, figure, level
+from pages.parts.tradeoffs.charts import Lines, numbers_of
+from pages.parts.ui.figures import BASELINE, IDENTITY, Drawn, figure, level
 from pages.parts.ui.labels import Label, label_ends, log_ticks
 from pages.parts.ui.names import lowered
 
@@ -72,14 +68,14 @@ def frontier_figure(points: Sequence[Point]) -> Drawn:
             x=[p.epsilon for p in line],
             y=[p.mean for p in line],
             mode="lines",
-            line={"color": QUIET, "width": 2, "shape": "hv"},
+            line={"color": BASELINE, "width": 2, "shape": "hv"},
             hoverinfo="skip",
             showlegend=False,
         )
     baseline = [p.baseline for p in points if not math.isnan(p.baseline)]
     if baseline and rows:
         worst = sum(baseline) / len(baseline)
-        level(fig, worst, {"width": 1.5, "dash": "dot", "color": QUIET})
+        level(fig, worst, {"width": 1.5, "dash": "dot", "color": BASELINE})
         far = max(float(str(r["stated"])) for r in rows)
         values = [float(str(r["mean"])) for r in rows] + [worst]
         shown = (min(values) * 0.97, max(values) * 1.03)
@@ -104,7 +100,8 @@ def frontier_sentences(points: Sequence[Point]) -> list[str]:
         return ["No run here has a finite ε."]
     near = min(best, key=lambda p: abs(math.log((p.epsilon or 5.0) / 5.0)))
     out = [
-        f"At ε = {three(near.epsilon or 0)}, the least error here is that of "
+        f"At {'nominal ' * near.nominal}total ε = {three(near.epsilon or 0)}, the least error here "
+        "is that of "
         f"{lowered(ALGORITHMS[near.spec.card.name].title)} with "
         f"{IDENTITY[near.spec.noise.mechanism].title} noise: {three(near.mean)}."
     ]
@@ -120,13 +117,7 @@ def frontier_sentences(points: Sequence[Point]) -> list[str]:
             f"For one {line[0].unit} ({standing}) at δ = {power(line[0].spec.noise.delta)}, "
             f"by their means nothing here is better than: {said}."
         )
-    helps = [
-        p
-        for p in best
-        if p.against_baseline is not None
-        and p.against_baseline.detected
-        and p.against_baseline.mean < 0
-    ]
+    helps = [p for p in best if (d := p.against_baseline) is not None and p.is_better(d)]
     out.append(
         f"{len(helps) or 'None'} of these {len(best)} {'is' if len(helps) <= 1 else 'are'} better "
         "than the best baseline, which protects nobody (each at 95 %)."

@@ -10,11 +10,10 @@ from plotly.subplots import make_subplots
 
 from dpmc_core.experiments.algorithms import ALGORITHMS
 from dpmc_core.experiments.sweeps.tradeoff import Point
-from pages.parts.ui.figures import IDENTITY, Drawn, figure
+from pages.parts.ui.figures import BASELINE, IDENTITY, Drawn, figure
 
-__all__ = ["AXIS", "QUIET", "Lines", "amount", "curves", "lines_of", "numbers_of", "panels"]
+__all__ = ["AXIS", "Lines", "amount", "curves", "lines_of", "numbers_of", "panels"]
 
-QUIET = "rgba(128,128,128,0.9)"
 AXIS = {
     "total_epsilon": "total ε of the run (log scale)",
     "epsilon": "ε of one release (log scale)",
@@ -158,7 +157,7 @@ def curves(lines: Lines, measure: str) -> Drawn:
             y=[y for _, y in baseline],
             mode="lines",
             name="best baseline",
-            line={"color": QUIET, "dash": "dot", "width": 1.5},
+            line={"color": BASELINE, "dash": "dot", "width": 1.5},
             legendgroup="trivial",
             showlegend="trivial" not in shown,
             hovertemplate="best baseline: %{y:.4f}<extra></extra>",

@@ -35,6 +35,7 @@ class Live:
     def panel(self, row: DeltaGenerator) -> None:
         """Draw the button, the work going on and the results that stand."""
         spec = self.built.spec
+        points, kept = ([], 0) if spec is None or self.built.problem else _stored_points(spec)
         panel(
             Panel(
                 kind="sweep",
@@ -42,19 +43,17 @@ class Live:
                 problem=self.built.problem,
                 start=self._start,
                 step="run",
-                so_far=lambda job: view.so_far(job, self._axis),
-                show=self._standing,
-                example=self._example,
+                so_far=view.so_far,
+                show=lambda _: self._kept(points, kept, least=1),
+                # half at least: a part of somebody's sweep is no example
+                example=lambda: self._kept(points, kept, least=_half(spec)),
                 kept=True,
                 row=row,
                 at_once=_AT_ONCE,
+                left=1.0 if spec is None else 1 - kept / how_many(spec),
                 hint="" if spec is None else _length(spec),
             )
         )
-
-    @property
-    def _axis(self) -> str:
-        return view.axis_of(self.asked.vary, self.asked.by)
 
     def _start(self) -> jobs.Job:
         spec = self.built.spec
@@ -62,42 +61,27 @@ class Live:
         runs = user_data.runs_for(dict(spec.base)) if _is_own(spec) else None
         return jobs.start_sweep(spec, _AT_ONCE, lambda: run_store.store() if runs is None else runs)
 
-    def _result(self, spec: SweepSpec, points: list[Point], done: int) -> None:
-        view.progress_of(spec, done)
-        self._views(spec, points)
-
     def _views(self, spec: SweepSpec, points: list[Point], example: str = "") -> None:
-        view.views(self.shown, points, self._axis, example=example)
+        view.views(self.shown, points, view.axis_of(spec), example=example)
         fold(
             "How this was computed, and what it protects",
             "method",
-            lambda: view.counted(points, spec, self.asked.vary, self.asked.by),
+            lambda: view.counted(points, spec),
         )
         fold("Export", "export", lambda: view.export(spec, points), icon=":material/download:")
 
-    def _standing(self, job: jobs.Job) -> None:
-        spec = job.specs[0]
-        found = _stored_points(spec)
-        if found is None:
-            return
-        points, done = found
-        if any(p.unit for p in points):  # something with noise is there to be drawn
-            self._result(spec, points, done)
-        else:
-            self._example()
+    def _kept(self, points: list[Point], kept: int, least: int) -> None:
+        """Show the ``kept`` runs of these settings, ``least`` at least; else the stored example.
 
-    def _example(self) -> None:
-        """Show kept results of these settings, or the stored example."""
-        spec, kept = self.built.spec, 0
-        # a class sees the figure that the lesson is about
-        if spec is not None and not self.built.problem and "lesson" not in st.query_params:
-            found = _stored_points(spec)
-            if found is not None:
-                points, kept = found
-                if any(p.unit for p in points) and 2 * kept >= how_many(spec):
-                    self._result(spec, points, kept)
-                    return
-        self._stored_example(kept)
+        A class sees the figure that the lesson is about.
+        """
+        spec = self.built.spec
+        noisy = any(p.unit for p in points)
+        if spec is None or not noisy or kept < least or "lesson" in st.query_params:
+            self._stored_example(kept)
+            return
+        view.progress_of(spec, kept)
+        self._views(spec, points)
 
     def _stored_example(self, kept: int) -> None:
         """Show the example that comes with the app, and how many runs are ``kept``."""
@@ -123,13 +107,13 @@ class Live:
             self._views(shown, points, example=name)
 
 
-def _stored_points(spec: SweepSpec) -> tuple[list[Point], int] | None:
-    """Read a sweep from the store; None, and a sentence, where it cannot be read."""
+def _stored_points(spec: SweepSpec) -> tuple[list[Point], int]:
+    """Read a sweep from the store; nothing, and a sentence, where it cannot be read."""
     try:
         return view.stored_points(spec)
     except StoreError as error:
         st.warning(controls.plain(run_store.told(error)), icon=":material/database_off:")
-        return None
+        return [], 0
 
 
 def _is_own(spec: SweepSpec) -> bool:
@@ -142,3 +126,7 @@ def _length(spec: SweepSpec) -> str:
         + (" (your own data: for this visit)" if _is_own(spec) else "")
         + ", so that a stopped sweep continues."
     )
+
+
+def _half(spec: SweepSpec | None) -> int:
+    return 0 if spec is None else -(-how_many(spec) // 2)

@@ -10,8 +10,8 @@ import pandas as pd
 from dpmc_core.experiments.algorithms import ALGORITHMS
 from dpmc_core.experiments.sweeps.tradeoff import Difference, paired
 from dpmc_core.wording import signed
-from pages.parts.tradeoffs.charts import AXIS, QUIET, Lines, amount, panels
-from pages.parts.ui.figures import IDENTITY, LINES, Drawn
+from pages.parts.tradeoffs.charts import AXIS, Lines, amount, panels
+from pages.parts.ui.figures import BASELINE, IDENTITY, LINES, Drawn
 
 __all__ = ["Apart", "differences", "pair_sentences", "pairs_figure"]
 
@@ -95,7 +95,7 @@ def pairs_figure(lines: Lines, apart: Sequence[Apart], measure: str) -> Drawn:
                 row=1,
                 col=column,
             )
-    fig.add_hline(y=0, line={"width": 1.5, "color": QUIET})
+    fig.add_hline(y=0, line={"width": 1.5, "color": BASELINE})
     fig.update_xaxes(
         tickvals=list(range(len(xs))),
         ticktext=[amount(x) for x in xs],
@@ -117,29 +117,39 @@ def pairs_figure(lines: Lines, apart: Sequence[Apart], measure: str) -> Drawn:
     return fig, pd.DataFrame(rows)
 
 
-def _wins(apart: Sequence[Apart]) -> str:
-    """Say which mechanism wins how many comparisons."""
+def _wins(apart: Sequence[Apart], equal: str) -> list[str]:
+    """Say which mechanism is better in how many of its comparisons."""
+    count, at = len(apart), f"At equal {equal}" if equal else "Here"
     won = Counter(a.better for a in apart if a.difference.detected)
+    rest = count - won.total()
     if not won:
-        return f"None of {len(apart)} comparisons between mechanisms shows a difference."
-    # mechanisms that could have won, the most successful first
-    names = sorted({m for a in apart for m in (a.one, a.other)}, key=lambda m: -won[m])
-    (most, *others), rest = names, len(apart) - won.total()
-    said = ", ".join(f"{IDENTITY[m].title} {won[m]}" for m in others)
-    return (
-        f"{IDENTITY[most].title} noise wins {won[most]} of {len(apart)} comparisons ({said}); "
-        f"{rest or 'none'} show{'s' * (rest < 2)} no difference."
+        return [f"{at}, no mechanism is significantly better than another ({count} compared)."]
+    took_part = Counter(m for a in apart for m in (a.one, a.other))
+    most = max(won.values())
+    best = [m for m in IDENTITY if won[m] == most]
+    titles = " and ".join(IDENTITY[m].title for m in best)
+    said = "; ".join(
+        f"{IDENTITY[m].title} is better in {won[m]} of its {took_part[m]}"
+        for m in IDENTITY
+        if m in took_part and m not in best
     )
+    verb, beyond = ("is", ", more than any other") if len(best) == 1 else ("are each", "")
+    return [
+        f"{at}, {titles} noise {verb} significantly better in {most} of {took_part[best[0]]} "
+        f"comparisons{beyond}.",
+        f"{said}{'; ' if said else ''}{rest or 'none'} of all {count} comparisons "
+        f"show{'s' * (rest == 1)} no significant difference.",
+    ]
 
 
-def pair_sentences(apart: Sequence[Apart], axis: str) -> list[str]:
-    """How many differences there are, and the plain sentence of each pair."""
+def pair_sentences(apart: Sequence[Apart], axis: str, equal: str = "") -> list[str]:
+    """How many differences there are at ``equal`` amounts, and the plain sentence of each pair."""
     if not apart:
         return ["A comparison needs two mechanisms and two repetitions."]
     unit = {"n_users": "with people =", "variance": "at variance"}.get(axis, "at ε =")
     side = "Below" if apart[0].less_is_better else "Above"
     out = [
-        _wins(apart),
+        *_wins(apart, equal),
         f"{side} 0 the first of the two is better; open marks: no difference detected. The "
         f"intervals (95 %) hold for all {len(apart)} comparisons together.",
     ]

@@ -25,9 +25,7 @@ def present() -> None:
         slide = controls.segments("Slide", "t_slide", SLIDES, "user", label_visibility="collapsed")
         presenter.steps("t_slide", list(SLIDES))
     spec, points, made = stored.examples()[slide]
-    vary = "people" if slide == "people" else "noise"
-    by = slide.removeprefix("rating-") if slide.startswith("rating-") else "total_epsilon"
-    view.views("curves", points, view.axis_of(vary, by), example=slide)
+    view.views("curves", points, view.axis_of(spec), example=slide)
     st.caption(
         f"{view.standing(points)} Stored results of {made['runs']} runs ({spec.seeds} repetitions "
         f"of each point), made on {made['date']}."

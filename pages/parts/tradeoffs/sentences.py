@@ -5,56 +5,84 @@ from collections.abc import Sequence
 
 from dpmc_core.experiments.algorithms import ALGORITHMS
 from dpmc_core.experiments.sweeps.tradeoff import Point, paired
+from dpmc_core.wording import measured
 from pages.parts.tradeoffs.charts import Lines, amount
 from pages.parts.ui.figures import IDENTITY
 from pages.parts.ui.names import lowered
 
-__all__ = ["against_baseline", "verdict"]
+__all__ = ["against_baseline", "chosen_among", "equal_amount", "verdict"]
 
 _SPOKEN_OF = {"n_users": 4000.0, "variance": 2.0}  # the amount nearest to this; else ε = 5
+_NONE = "No run with noise is finished yet."
+
+
+def equal_amount(lines: Lines) -> str:
+    """Name what noises have in common at one place of the axis, as "total ε"."""
+    nominal = "nominal " * any(p.nominal for line in lines.of.values() for _, p in line)
+    return {"epsilon": f"{nominal}ε per release", "variance": "variance"}.get(
+        lines.axis, f"{nominal}total ε"
+    )
 
 
 def verdict(lines: Lines) -> str:
     """Say how the best private method stands against no noise and the baseline at one amount."""
     xs = sorted({x for a in lines.algorithms for line in lines.noisy(a).values() for x, _ in line})
     if not xs:
-        return "No run with noise is finished yet."
+        return _NONE
     wanted = _SPOKEN_OF.get(lines.axis, 5.0)
     x = min(xs, key=lambda one: abs(math.log(one / wanted)))
-    candidates = [
+    candidates = _at(lines, x)
+    best, algorithm, mechanism = _best(candidates)
+    where = _where(lines, x, best)
+    noise, title = IDENTITY[mechanism].title, lowered(ALGORITHMS[algorithm].title)
+    quiet = _quiet(lines, algorithm, x)
+    cost = None if quiet is None else _cost(best, quiet, len(candidates))
+    standing = _standing(best, len(candidates))
+    if cost is None:
+        return f"{where}, {title} with {noise} noise is {standing}."
+    return f"{where}, {noise} noise {cost} {title}: {standing}."
+
+
+def _at(lines: Lines, x: float) -> list[tuple[Point, str, str]]:
+    """Find all private points at ``x``, with their algorithm and mechanism."""
+    return [
         (p, a, m)
         for a in lines.algorithms
         for m, line in lines.noisy(a).items()
         for at, p in line
         if at == x
     ]
-    best, algorithm, mechanism = min(
-        candidates, key=lambda found: found[0].mean if found[0].less_is_better else -found[0].mean
-    )
-    quiet = _quiet(lines, algorithm, x)
-    cost = "" if quiet is None else _cost(best, quiet, len(candidates))
-    where = {"n_users": f"With {amount(x)} people", "variance": f"At variance {amount(x)}"}.get(
-        lines.axis, f"At ε = {amount(x)}"
-    )
-    name = f"{lowered(ALGORITHMS[algorithm].title)} with {IDENTITY[mechanism].title} noise"
-    return f"{where}, {name}{cost}{' and' if cost else ''} {_standing(best)}."
 
 
-def _cost(noisy: Point, quiet: Point, candidates: int) -> str:
-    """What noise costs against none, on the same data and seeds, with a 95 % interval.
+def _best(candidates: Sequence[tuple[Point, str, str]]) -> tuple[Point, str, str]:
+    return min(candidates, key=lambda c: c[0].mean if c[0].less_is_better else -c[0].mean)
+
+
+def _where(lines: Lines, x: float, best: Point) -> str:
+    if lines.axis == "n_users":
+        said = dict(best.settings).get("total_epsilon")
+        return f"With {amount(x)} people" + (f" (total ε = {said:g})" if said else "")
+    if lines.axis == "epsilon":
+        return f"At {equal_amount(lines).replace('ε', f'ε = {amount(x)}')}"
+    return f"At {equal_amount(lines)}{' ' if lines.axis == 'variance' else ' = '}{amount(x)}"
+
+
+def _cost(noisy: Point, quiet: Point, together: int) -> str | None:
+    """What noise does to a method, on the same data and seeds, with a 95 % interval.
 
     ``noisy`` is the best of so many: the interval holds for all of them at once.
     """
-    apart = paired(noisy, quiet, candidates)
+    apart = paired(noisy, quiet, together)
     if apart is None or not quiet.mean:
-        return ""
-    if not apart.detected:
-        return " costs no error that these runs could detect"
-    percent = 100 / quiet.mean
-    change = percent * apart.mean * (1 if noisy.less_is_better else -1)
+        return None
     what = "error" if noisy.less_is_better else "recall"
-    more = "more" if (change > 0) == noisy.less_is_better else "less"
-    return f" costs {abs(change):.0f} ± {percent * apart.half_width:.1g} % {more} {what}"
+    if not apart.detected:
+        return f"has no significant effect on the {what} of"
+    percent = 100 / quiet.mean
+    said = f"{measured(percent * abs(apart.mean), percent * apart.half_width)} %"
+    if apart.mean > 0:
+        return f"adds {said} {what} to"
+    return f"removes {said} of the {what} of"
 
 
 def _quiet(lines: Lines, algorithm: str, x: float) -> Point | None:
@@ -62,54 +90,58 @@ def _quiet(lines: Lines, algorithm: str, x: float) -> Point | None:
     return next((p for at, p in line if at == x or math.isnan(at)), None)
 
 
-def _standing(point: Point) -> str:
-    apart = point.against_baseline
+def _standing(point: Point, together: int) -> str:
+    apart = point.apart_from_baseline(together)
     if apart is None:
-        return "has one repetition, which gives no interval"
+        return "one repetition gives no interval"
     if not apart.detected:
-        return "is not significantly different from the best baseline"
-    better = (apart.mean < 0) == point.less_is_better
-    return f"is {'better' if better else 'worse'} than the best baseline"
+        return "not significantly different from the best baseline"
+    return f"{'better' if point.is_better(apart) else 'worse'} than the best baseline"
 
 
 def against_baseline(lines: Lines) -> list[str]:
     """Say where each algorithm stands against the baseline."""
     out = []
-    word = "with" if lines.axis == "n_users" else "at"
-    unit = {"n_users": "people", "variance": "variance"}.get(lines.axis, "ε")
-
-    def at(places: Sequence[float]) -> str:
-        said = ", ".join(amount(x) for x in places)
-        return f"{word} {said} {unit}" if lines.axis == "n_users" else f"{word} {unit} = {said}"
-
     for algorithm in lines.algorithms:
         for mechanism, line in lines.noisy(algorithm).items():
             name = f"**{ALGORITHMS[algorithm].title}, {IDENTITY[mechanism].title} noise**"
-            known = [(x, p, p.against_baseline) for x, p in line]
-            if any(apart is None for _, _, apart in known):
-                out.append(f"{name} has one repetition, which gives no interval.")
-                continue
-            won = [x for x, _, d in known if d is not None and d.detected and d.mean < 0]
-            lost = [x for x, _, d in known if d is not None and d.detected and d.mean > 0]
-            rest = len(line) - len(won) - len(lost)
-            if len(won) == len(line) or len(lost) == len(line):
-                out.append(
-                    f"{name} is {'better' if won else 'worse'} than the best baseline "
-                    "everywhere it was run."
-                )
-                continue
-            said = (
-                [f"is better than the best baseline {at(won)}"]
-                if won
-                else ["is nowhere better than the best baseline"]
-            )
-            said += [f"is worse {at(lost)}"] if lost else []
-            out.append(
-                f"{name} {', and '.join(said)}"
-                + (
-                    f"; elsewhere ({rest} point{'s' * (rest > 1)}) not significantly different."
-                    if rest and (won or lost)
-                    else "."
-                )
-            )
+            out.append(f"{name} {_everywhere(lines, line)}.")
     return out
+
+
+def _everywhere(lines: Lines, line: Sequence[tuple[float, Point]]) -> str:
+    known = [(x, p, d) for x, p in line if (d := p.against_baseline) is not None]
+    if not known:
+        return "has one repetition, which gives no interval"
+    won = [x for x, p, d in known if p.is_better(d)]
+    lost = [x for x, p, d in known if d.detected and not p.is_better(d)]
+    if len(line) in (len(won), len(lost)):
+        return f"is {'better' if won else 'worse'} than the best baseline everywhere it was run"
+    said = [
+        f"is better than the best baseline {_places(lines, won)}"
+        if won
+        else "is nowhere better than the best baseline"
+    ]
+    said += [f"is worse {_places(lines, lost)}"] if lost else []
+    single, rest = len(line) - len(known), len(known) - len(won) - len(lost)
+    unclear = f"; elsewhere ({rest} point{'s' * (rest > 1)}) not significantly different"
+    alone = f"; {single} with one repetition, which gives no interval"
+    return " and ".join(said) + unclear * (rest > 0 and bool(won or lost)) + alone * (single > 0)
+
+
+def _places(lines: Lines, xs: Sequence[float]) -> str:
+    said = ", ".join(map(amount, xs))
+    return (
+        f"with {said} people" if lines.axis == "n_users" else f"at {equal_amount(lines)} = {said}"
+    )
+
+
+def chosen_among(lines: Lines) -> str:
+    """Say of how many the verdict speaks of the best, and what its intervals cover."""
+    most = len(lines.of) - sum(mechanism == "none" for _, mechanism in lines.of)
+    if most < 2:
+        return ""
+    return (
+        f"The verdict is of the best of {most} methods by mean; its intervals hold for all "
+        f"{most} at once."
+    )

@@ -57,9 +57,16 @@ def stored_points(spec: SweepSpec) -> tuple[list[Point], int]:
     return points_of(runs), len(runs)
 
 
-def axis_of(vary: str, by: str) -> str:
-    """What the x axis is."""
-    return "n_users" if vary == "people" else by
+def compared_at(spec: SweepSpec) -> str:
+    """In what noises are equal in a sweep that this page can ask for."""
+    asked = {name for grid in spec.grids for name, _ in grid}
+    return next(name for name in BY if name in asked)
+
+
+def axis_of(spec: SweepSpec) -> str:
+    """What its x axis is."""
+    people = any(name == "n_users" for grid in spec.grids for name, _ in grid)
+    return "n_users" if people else compared_at(spec)
 
 
 def measures(points: Sequence[Point]) -> str:
@@ -67,13 +74,13 @@ def measures(points: Sequence[Point]) -> str:
     return points[0].measure if points else ""
 
 
-def so_far(job: jobs.Job, axis: str) -> bool:
+def so_far(job: jobs.Job) -> bool:
     """The curves of a running sweep."""
     try:
         points, _ = stored_points(job.specs[0])
     except StoreError:
         return False
-    lines = tradeoff_charts.lines_of(points, axis)
+    lines = tradeoff_charts.lines_of(points, axis_of(job.specs[0]))
     if not any(lines.noisy(a) for a in lines.algorithms):
         return False
     figure, _ = tradeoff_charts.curves(lines, measures(points))
@@ -87,7 +94,7 @@ def _made(view: str, points: list[Point], axis: str) -> tuple[list[str], Drawn |
     if view == "pairs":
         apart = pairs.differences(lines)
         drawn = pairs.pairs_figure(lines, apart, measures(points)) if apart else None
-        return pairs.pair_sentences(apart, axis), drawn
+        return pairs.pair_sentences(apart, axis, sentences.equal_amount(lines)), drawn
     if view == "frontier":
         return tradeoff_best.frontier_sentences(points), tradeoff_best.frontier_figure(points)
     return (
@@ -156,7 +163,7 @@ def standing(points: Sequence[Point]) -> str:
     return f"A guarantee for {unit}: sensitivities are derived, every release is in the ledger."
 
 
-def counted(points: Sequence[Point], spec: SweepSpec, vary: str, by: str) -> None:
+def counted(points: Sequence[Point], spec: SweepSpec) -> None:
     """How the numbers were counted."""
     noisy = [p for p in points if p.unit]
     if not noisy:  # nothing here protects anybody, and nothing was counted
@@ -164,12 +171,14 @@ def counted(points: Sequence[Point], spec: SweepSpec, vary: str, by: str) -> Non
     delta = dict(spec.base).get("delta", 1e-5)
     made = spec.fresh_data and all(p.spec.data.synthetic for p in points)
     differ = "data, split, start and noise" if made else "split, start and noise"
+    axis, by = axis_of(spec), compared_at(spec)
     points_made = [
         f"{standing(points)} δ = {power(delta)}.",
         f"Means over repetitions, each with {differ} of its own. Bands: 95 % t-intervals"
         f"{'' if made else ' (they do not cover other data)'}.",
         "Lines without noise and the dotted baseline protect nobody.",
-        "Each point is compared with the baseline at 95 % on its own.",
+        "Each point is compared with the baseline at 95 % on its own. "
+        + sentences.chosen_among(tradeoff_charts.lines_of(points, axis)),
         "ε is of one run: published runs compose.",
         "Settings are the same along a line, and were chosen on other data. Errors are measured "
         "without noise, for the holder of the data. Predictions are clipped to the rating scale.",
@@ -177,7 +186,7 @@ def counted(points: Sequence[Point], spec: SweepSpec, vary: str, by: str) -> Non
         "the same kind is better in both ε and error. Bars: 95 % t-intervals over repetitions.",
         "Plans may stay a little below the ε that was asked for.",
     ]
-    if vary == "noise":
+    if axis != "n_users":
         points_made.insert(1, f"Mechanisms are compared at {BY[by]}.")
     bullets(points_made)
     ours = [

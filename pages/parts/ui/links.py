@@ -63,15 +63,12 @@ def on_page(path: str, titles: Mapping[str, Titles] | None = None) -> None:
     st.session_state[_LABELS] = {}
     st.session_state.update(st.session_state.pop(_AGAIN, {}))
     endless = [key for key in st.query_params if not _small(st.query_params[key])]
+    given = {key: st.query_params.get_all(key) for key in st.query_params}
     if endless:  # Streamlit would try to make whole numbers of them
         for key in endless:
             said = ParameterError(key, st.query_params[key], "a finite number")
             remember(key, f"From the address: {said} The usual value is used instead.")
-        st.switch_page(
-            path,
-            query_params={k: v for k, v in st.query_params.to_dict().items() if k not in endless},
-        )
-    given = {key: st.query_params.get_all(key) for key in st.query_params}
+        st.switch_page(path, query_params={k: v for k, v in given.items() if k not in endless})
     now = {key: set(by_name.values()) for key, by_name in (titles or {}).items()}
     renamed = {
         key: [v if v in now.get(key, ()) else _OLD.get(v, v) for v in values]
@@ -92,7 +89,7 @@ def on_page(path: str, titles: Mapping[str, Titles] | None = None) -> None:
         # know in this run; ``link_problems`` has it run again
         st.session_state[_AGAIN] = {key: st.query_params[key] for key in translated}
         return
-    st.switch_page(path, query_params={**st.query_params.to_dict(), **translated})
+    st.switch_page(path, query_params={**given, **translated})
 
 
 def set_next(values: Mapping[str, object]) -> None:
@@ -240,9 +237,12 @@ def trusted() -> bool:
 
 def link_problems() -> None:
     """Show what was wrong with this page's controls; call after all of them."""
-    if _AGAIN in st.session_state:
-        st.rerun()
     drawn = st.session_state.get(_DRAWN, set())
+    # a control that is not on screen has nothing to set: the page would be drawn for ever
+    again = {k: v for k, v in st.session_state.pop(_AGAIN, {}).items() if k in drawn}
+    if again:
+        st.session_state[_AGAIN] = again
+        st.rerun()
     for key, sentence in st.session_state.get(_PROBLEMS, {}).items():
         if key in drawn:
             st.warning(plain(sentence), icon=":material/link_off:")

@@ -102,11 +102,13 @@ def verdict(sentence: str) -> None:
 
 @contextmanager
 def silently() -> Iterator[None]:
-    """What is drawn meanwhile says no verdict."""
-    shown = now()
-    place, shown.place = shown.place, None
-    yield
-    shown.place = place
+    """What is drawn meanwhile says no verdict, and no handout has it."""
+    shown = st.session_state.get(_KEY)
+    st.session_state[_KEY] = Shown(focus=None if shown is None else shown.focus)
+    try:
+        yield
+    finally:
+        st.session_state[_KEY] = shown or Shown()
 
 
 def add_figure(name: str, figure: Any, takeaway: str) -> None:

@@ -14,13 +14,12 @@ from dpmc_core.errors import DPMCError
 from pages.parts.server import estimate, jobs
 from pages.parts.server.job import Job
 from pages.parts.ui import controls, on_screen
+from pages.parts.ui.names import LETTERS
 
 __all__ = ["Example", "Look", "Panel", "duration", "panel", "standing", "untouched", "watch"]
 
 _EVERY = 1.0  # seconds between two looks at a running job
-_DRAWN = "results-drawn"  # the job of which the page shows results
 _ALONE = 0.5  # seconds that a job may take to be begun where nobody else waits
-_ORDINALS = {1: "1st", 2: "2nd", 3: "3rd"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,10 +61,11 @@ class Panel:
     ``kind`` of job; ``wanted`` specs, empty where there is a ``problem``; ``start`` begins;
     ``step`` is what progress counts; ``so_far`` draws a running job and says whether there was
     anything; ``show`` draws a job's results; ``example`` what is there before the first;
-    ``row`` is where the button stands, ``at_once`` how many runs are made at a time, ``hint`` what
-    else to know before, ``going_on`` what stands above the progress. ``ended`` says why a job
-    ended before its time, where the usual words do not fit. ``kept`` says that ``example`` finds
-    results of any settings in the run store: those of other settings are then not shown.
+    ``row`` is where the button stands, ``at_once`` how many runs are made at a time, ``left`` the
+    share of them that is not made yet, ``hint`` what else to know before, ``going_on`` what stands
+    above the progress. ``ended`` says why a job ended before its time, where the usual words do not
+    fit. ``kept`` says that ``example`` finds
+    results of any settings in the run store: those of a job with other settings are not shown.
     """
 
     kind: str
@@ -78,14 +78,12 @@ class Panel:
     example: Callable[[], None] | Example
     row: DeltaGenerator
     at_once: int = 1
+    left: float = 1.0
     hint: str = ""
     going_on: Callable[[jobs.Job], None] | None = None
     ended: Callable[[jobs.Job], None] | None = None
     kept: bool = False
     look: Look = Look()
-
-
-_LETTERS = "ABC"
 
 
 def panel(of: Panel) -> None:
@@ -113,7 +111,7 @@ def _button(of: Panel) -> bool:
     """Draw the button, and what is wrong with the settings; says whether it was pressed."""
     look = of.look
     with of.row:
-        guess = math.nan if of.problem else estimate.seconds(of.wanted, of.at_once)
+        guess = math.nan if of.problem else of.left * estimate.seconds(of.wanted, of.at_once)
         about = "" if math.isnan(guess) else f"about {duration(guess)}"
         pressed = st.button(
             look.label,
@@ -195,41 +193,46 @@ def _active(of: Panel, job: jobs.Job) -> None:
     on_screen.verdict("Running: the figure follows as results come.")
     if of.going_on is not None:
         of.going_on(job)
-    drawn = st.session_state.get(_DRAWN) is job
+    drawn = job.drawn
 
     def so_far() -> bool:
         drew = of.so_far(job)
-        if drew and not drawn:  # its place is taken: the page is drawn again without
-            st.session_state[_DRAWN] = job
+        if drew and not drawn:  # the page is drawn again without what stood before
+            job.drawn = True
             st.rerun()
         return drew
 
     watch(job, of.step, so_far)
     if not drawn:
-        with st.container(key="before-results"):
+        with st.container(key="before-results"), on_screen.silently():
+            st.caption("Before this run:")
             _before(of)
 
 
 def _before(of: Panel) -> None:
     """Draw what was on screen before a run was begun, until there are results of it."""
-    earlier = jobs.standing(of.kind)
-    with on_screen.silently():
-        if earlier is not None:
-            of.show(earlier)
-        elif isinstance(of.example, Example):
-            of.example.draw()
-        else:
-            of.example()
+    if (earlier := _standing(of)) is not None:
+        of.show(earlier)
+    elif isinstance(of.example, Example):
+        of.example.draw()
+    else:
+        of.example()
+
+
+def _standing(of: Panel) -> Job | None:
+    """Find the job whose results stand, if any do."""
+    found = jobs.standing(of.kind)
+    return None if found is None or (of.kept and found.specs != of.wanted) else found
 
 
 def _over(of: Panel, job: jobs.Job) -> None:
     """Say how the job ended, and show the results that stand."""
-    standing = jobs.standing(of.kind)
+    standing = _standing(of)
     if of.ended is not None:
         of.ended(job)
     else:
         _ended(of, job, standing)
-    if standing is None or (of.kept and standing.specs != of.wanted):
+    if standing is None:
         _example(of)
         return
     if of.wanted and standing.specs != of.wanted:
@@ -258,7 +261,7 @@ def _ended(of: Panel, job: jobs.Job, standing: jobs.Job | None) -> None:
     if standing is not None and (job.progress[0] or not of.kept):
         below = "What it computed is below." if standing is job else "Earlier results are below."
     if job.state == "failed" and (job.specs == of.wanted or not of.wanted):  # other settings may do
-        which = _LETTERS[unfinished] + ": " if (unfinished := _unfinished(job)) is not None else ""
+        which = LETTERS[unfinished] + ": " if (unfinished := _unfinished(job)) is not None else ""
         st.error(f"{which}{controls.said(job.error)} {below}", icon=":material/error:")
     if job.state == "cancelled":
         done, total = job.progress
@@ -276,7 +279,7 @@ def _ended(of: Panel, job: jobs.Job, standing: jobs.Job | None) -> None:
 
 def _unfinished(job: jobs.Job) -> int | None:
     """Find which of several configurations has no result."""
-    if not 1 < len(job.specs) <= len(_LETTERS) or job.kind not in ("run", "recommend"):
+    if not 1 < len(job.specs) <= len(LETTERS) or job.kind not in ("run", "recommend"):
         return None
     return next(
         (k for k, result in enumerate(job.results) if result is None or not result.finished), None
@@ -287,7 +290,7 @@ def standing(job: Job, step: str) -> str:
     """Say how far ``job`` is; ``step`` is what its progress counts."""
     done, total = job.progress
     if job.state == "waiting" and job.place and time.monotonic() - job.started > _ALONE:
-        return f"waiting for others' runs ({_ORDINALS.get(job.place, f'{job.place}th')} in line)"
+        return f"waiting for others' runs ({_ordinal(job.place)} in line)"
     if not done:
         return "starting…"
     if done >= total:
@@ -295,6 +298,16 @@ def standing(job: Job, step: str) -> str:
     left = job.remaining()
     said = f", about {duration(left)} left" if left is not None and left >= 1 else ""
     return f"{step} {done:,} of {total:,}{said}"
+
+
+def _ordinal(n: int) -> str:
+    """Write a place in a line.
+
+    >>> _ordinal(1), _ordinal(12), _ordinal(22)
+    ('1st', '12th', '22nd')
+    """
+    last = "th" if 10 <= n % 100 < 20 else {1: "st", 2: "nd", 3: "rd"}.get(n % 10, "th")
+    return f"{n}{last}"
 
 
 def watch(job: Job, step: str, so_far: Callable[[], bool]) -> None:
