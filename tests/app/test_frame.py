@@ -12,14 +12,13 @@ from hypothesis import strategies as st
 from dpmc_core.experiments import RunSpec
 from dpmc_core.facts import facts
 from pages.parts.frame.handout import handout
-from pages.parts.frame.page import _shown_first
 from pages.parts.server import estimate
 from pages.parts.server.job import Job
+from pages.parts.server.progress import standing
 from pages.parts.server.queue import Ticket
 from pages.parts.ui.figures import bars
 from pages.parts.ui.labels import _apart, wrapped
 from pages.parts.ui.on_screen import Shown
-from pages.parts.ui.run_panel import standing
 from tests.app.test_pages import fresh_visitor, open_page  # noqa: F401 - a fixture
 
 HEIGHTS = st.lists(st.floats(0, 320), min_size=1, max_size=8)
@@ -46,14 +45,6 @@ def test_names_that_do_not_meet_stay_where_they_are() -> None:
 def test_long_names_take_lines() -> None:
     assert wrapped("A · One-shot moments, Gaussian").count("<br>") == 1
     assert wrapped("<b>x</b> and much that is longer than a line").startswith("<b>")
-
-
-def test_observations_are_few_and_short() -> None:
-    word = "word " * 20
-    assert _shown_first([]) == 0
-    assert _shown_first([word * 5]) == 1  # one, however long
-    assert _shown_first([word, word, word]) == 2
-    assert _shown_first(["short"] * 9) == 3
 
 
 def test_bars_have_their_numbers_and_baselines() -> None:

@@ -33,7 +33,7 @@ def fresh_visitor(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jobs, "_box", lambda: mine)
 
 
-def open_page(name: str, **params: str) -> AppTest:
+def open_page(name: str, **params: str | list[str]) -> AppTest:
     """Open a page with all of its sections open, unless ``params`` say otherwise."""
     app = AppTest.from_file(str(ROOT / "pages" / "main.py"), default_timeout=60)
     if name != "home":

@@ -184,3 +184,17 @@ def test_back_works_once(page: Page, app_url: str) -> None:
     ready(page)
     page.go_back()
     expect(page.get_by_role("heading", name="How much noise hides one person?")).to_be_visible()
+
+
+def test_back_returns_to_a_page_with_its_settings(page: Page, app_url: str) -> None:
+    seen(page, f"{app_url}/budget")
+    field = page.get_by_role("spinbutton", name="Releases T")
+    field.fill("10")
+    field.press("Enter")
+    expect(page.get_by_text("10 releases cost").first).to_be_visible()
+    page.get_by_role("link", name="Mechanisms", exact=True).first.click()
+    expect(page.get_by_role("heading", name="Which noise, and how much?")).to_be_visible()
+    ready(page)
+    page.go_back()
+    expect(page.get_by_text("10 releases cost").first).to_be_visible()
+    assert "u_count=10" in page.url

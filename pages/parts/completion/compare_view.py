@@ -7,7 +7,7 @@ from functools import partial
 import pandas as pd
 import streamlit as st
 
-from dpmc_core.experiments import RecommendResult, RunResult, RunSpec, run
+from dpmc_core.experiments import RecommendResult, RunResult, RunSpec
 from dpmc_core.privacy import odds_sentence, subject
 from dpmc_core.wording import csv_text, signed, three
 from pages.parts.completion import charts as run_charts
@@ -20,7 +20,7 @@ from pages.parts.ui import controls, glossary
 from pages.parts.ui.figures import IDENTITY, draw, show
 from pages.parts.ui.names import LETTERS, NOISES, describe
 
-__all__ = ["example", "main_figure", "named", "protection", "results_of", "so_far", "title_of"]
+__all__ = ["main_figure", "named", "protection", "results_of", "so_far", "title_of"]
 
 
 def title_of(spec: RunSpec) -> str:
@@ -45,12 +45,6 @@ def named(results: Sequence[RunResult | None]) -> list[Named]:
         for letter, r in zip(LETTERS, results, strict=False)
         if r is not None
     ]
-
-
-@st.cache_resource(max_entries=4, show_spinner=False)
-def example(specs: tuple[RunSpec, ...]) -> list[RunResult]:
-    """Finished results of a few small specs."""
-    return [run(spec) for spec in specs]
 
 
 def main_figure(results: list[Named], clip: bool) -> None:

@@ -13,7 +13,7 @@ from pages.parts.completion import compare_view, list_view, recommend_view, stud
 from pages.parts.completion.asked import Asked, Built
 from pages.parts.server import jobs
 from pages.parts.ui import controls
-from pages.parts.ui.run_panel import Example, Panel, panel
+from pages.parts.ui.run_panel import Example, Panel, example_runs, panel
 
 __all__ = ["compare", "lists", "make_ahead", "recommend", "skewed", "studied"]
 
@@ -56,7 +56,7 @@ def _compared_example(protect: str, clip: bool) -> Example:
     return Example(
         about=text,
         specs=shown,
-        draw=lambda: compare_view.results_of(compare_view.named(compare_view.example(shown)), clip),
+        draw=lambda: compare_view.results_of(compare_view.named(example_runs(shown)), clip),
     )
 
 
@@ -83,7 +83,7 @@ def _recommended_example() -> Example:
     return Example(
         about="4,000 synthetic users and 300 items, total ε = 5",
         specs=shown,
-        draw=lambda: recommend_view.results_of(recommend_view.example(shown)),
+        draw=lambda: recommend_view.results_of(example_runs(shown)),
     )
 
 
@@ -122,7 +122,7 @@ def _listed_example() -> Example:
     return Example(
         about="4,000 synthetic users and 300 items, which have no names (MovieLens has titles)",
         specs=specs,
-        draw=lambda: _listed(compare_view.example(specs)),
+        draw=lambda: _listed(example_runs(specs)),
     )
 
 
@@ -165,4 +165,4 @@ def skewed(asked: Asked, built: Built) -> None:
 def make_ahead() -> None:
     """Compute the examples of the page as it opens."""
     for protect in ("rating", "user"):
-        compare_view.example(_compared_example(protect, clip=False).specs)
+        example_runs(_compared_example(protect, clip=False).specs)

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from dpmc_core.experiments import RecommendResult, RunSpec, run
+from dpmc_core.experiments import RecommendResult
 from dpmc_core.metrics import RECALL_AT, top_items
 from dpmc_core.wording import not_computed, signed, three
 from pages.parts.completion.compare_view import protection, title_of
@@ -23,16 +23,10 @@ from pages.parts.ui.figures import BASELINE, LINES, Drawn, bars, draw, figure, l
 from pages.parts.ui.labels import Label, label_ends
 from pages.parts.ui.names import LETTERS, lowered
 
-__all__ = ["example", "results_of", "so_far"]
+__all__ = ["results_of", "so_far"]
 
 _FEW_STEPS = 3
 Results = list[tuple[str, RecommendResult]]  # letter and result
-
-
-@st.cache_resource(max_entries=4, show_spinner=False)
-def example(specs: tuple[RunSpec, ...]) -> list[RecommendResult]:
-    """Finished results of a few small specs."""
-    return [run(spec) for spec in specs]
 
 
 def lettered(results: Sequence[RecommendResult | None]) -> Results:

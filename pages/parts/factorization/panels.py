@@ -11,7 +11,7 @@ from pages.parts.factorization import study_view, view
 from pages.parts.factorization.asked import Asked, Built
 from pages.parts.factorization.controls import QUESTIONS
 from pages.parts.server import jobs
-from pages.parts.ui.run_panel import Example, Panel, panel
+from pages.parts.ui.run_panel import Example, Panel, example_runs, panel
 
 __all__ = ["compare", "example_specs", "introduction", "make_ahead", "studied"]
 
@@ -78,7 +78,7 @@ def _example(*, images: bool) -> Example:
         if images
         else "300 news articles that ship with the app, K = 8, total ε = 2"
     )
-    return Example(about=about, specs=specs, draw=lambda: view.factor_results(view.example(specs)))
+    return Example(about=about, specs=specs, draw=lambda: view.factor_results(example_runs(specs)))
 
 
 def studied(question: str, built: Built, row: DeltaGenerator) -> None:
@@ -106,4 +106,4 @@ def studied(question: str, built: Built, row: DeltaGenerator) -> None:
 
 def make_ahead() -> None:
     """Compute the example of the page as it opens."""
-    view.example(example_specs(images=True))
+    example_runs(example_specs(images=True))

@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from dpmc_core.errors import DPMCError
-from dpmc_core.experiments import FactorResult, RunSpec, run
+from dpmc_core.experiments import FactorResult
 from dpmc_core.metrics.topics import W2V_WARNING, tc_w2v, top_words
 from dpmc_core.privacy import odds_sentence, subject
 from dpmc_core.wording import signed, three
@@ -24,7 +24,7 @@ from pages.parts.server.sandbox import learn_words
 from pages.parts.ui import controls
 from pages.parts.ui.figures import draw, show
 
-__all__ = ["example", "factor_results", "factors_so_far"]
+__all__ = ["factor_results", "factors_so_far"]
 
 _TOPICS_SHOWN = 6
 _TILES = (
@@ -32,12 +32,6 @@ _TILES = (
     "the parts that are most alike (cosine, matched one to one)."
 )
 _WORDS = 5  # of a topic, in the table
-
-
-@st.cache_resource(max_entries=4, show_spinner="Learning the example's parts…")
-def example(specs: tuple[RunSpec, ...]) -> list[FactorResult]:
-    """Finished results of a few small specs."""
-    return [run(spec) for spec in specs]
 
 
 def factors_so_far(job: jobs.Job) -> bool:

@@ -83,22 +83,19 @@ def begin(name: str, step: int = 1) -> None:
         st.session_state.update(to.settings)
         st.query_params.update(place)
         st.rerun()
-    st.switch_page(
-        path,
-        query_params={
-            **{k: f"{v:g}" if isinstance(v, float) else str(v) for k, v in to.settings.items()},
-            **place,
-        },
-    )
+    st.switch_page(path, query_params={**_in_address(to), **place})
 
 
 def link(lesson: Lesson, step: int, base: str) -> str:
     """The address that opens a step, on the server whose address is ``base``."""
     to = lesson.steps[step - 1]
     path = "" if to.page == "home" else to.page
-    settings = {k: f"{v:g}" if isinstance(v, float) else str(v) for k, v in to.settings.items()}
-    query = urlencode({**settings, "lesson": lesson.name, "step": step})
+    query = urlencode({**_in_address(to), "lesson": lesson.name, "step": step})
     return f"{base.rstrip('/')}/{path}?{query}"
+
+
+def _in_address(step: Step) -> dict[str, str]:
+    return {k: f"{v:g}" if isinstance(v, float) else str(v) for k, v in step.settings.items()}
 
 
 def score(lesson: Lesson) -> list[bool | None]:

@@ -14,7 +14,7 @@ __all__ = ["cards", "curve", "summary"]
 
 def cards() -> None:
     """Draw each lesson with a button that begins it."""
-    for column, lesson in zip(st.columns(3), lessons().values(), strict=True):
+    for column, lesson in zip(st.columns(len(lessons())), lessons().values(), strict=True):
         with column.container(border=True, horizontal=True, vertical_alignment="center"):
             st.markdown(
                 f"**{lesson.title}**  \n{lesson.minutes} minutes",

@@ -16,8 +16,8 @@ from pages.parts.frame.page import fold
 from pages.parts.server import jobs, run_store, user_data
 from pages.parts.tradeoffs import view
 from pages.parts.tradeoffs.controls import Built, Form
-from pages.parts.ui import controls, on_screen
-from pages.parts.ui.run_panel import Panel, panel, untouched
+from pages.parts.ui import controls
+from pages.parts.ui.run_panel import Panel, draw_example, panel
 
 __all__ = ["Live"]
 
@@ -93,18 +93,13 @@ class Live:
             f"on {made['date']}"
         )
         done = f" {kept} of {how_many(spec)} runs are finished." if kept and spec else ""
-        same = spec == shown or untouched()
-        if same:
-            st.caption(f":material/info: **Stored example**: {about}.")
-        else:
-            st.info(
-                f"**Example, not your settings**: {about}. Press *Run* to compute with yours."
-                f"{done}",
-                icon=":material/info:",
-            )
-        on_screen.now().note = "Example: "
-        with st.container(key="example" if same else "example-of-others"):
-            self._views(shown, points, example=name)
+        draw_example(
+            about,
+            lambda: self._views(shown, points, example=name),
+            same=spec == shown,
+            name="Stored example",
+            also=done,
+        )
 
 
 def _stored_points(spec: SweepSpec) -> tuple[list[Point], int]:

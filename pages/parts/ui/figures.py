@@ -102,7 +102,7 @@ class _Ready(go.Figure):  # type: ignore[misc]  # Plotly has no types, so its cl
 def _ready(fig: go.Figure, colour: str, scale: float) -> _Ready:
     """``fig`` with all its text in ``colour``, everything ``scale`` times as large.
 
-    Made once for a figure that is drawn again (``drawn_once``).
+    Made once for a figure that is drawn again (``figure_cache``).
     """
     made: dict[tuple[str, float], _Ready] = fig.__dict__.setdefault("_in_colours", {})
     if (colour, scale) not in made:

@@ -1,7 +1,6 @@
 """The part of a page that runs something: a button, the work going on, the results that stand."""
 
 import math
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -11,15 +10,25 @@ from streamlit.delta_generator import DeltaGenerator
 
 from dpmc_core.datasets import entry, user_datasets
 from dpmc_core.errors import DPMCError
+from dpmc_core.experiments import RunSpec, run
 from pages.parts.server import estimate, jobs
 from pages.parts.server.job import Job
+from pages.parts.server.progress import duration, standing
 from pages.parts.ui import controls, on_screen
 from pages.parts.ui.names import LETTERS
 
-__all__ = ["Example", "Look", "Panel", "duration", "panel", "standing", "untouched", "watch"]
+__all__ = [
+    "Example",
+    "Look",
+    "Panel",
+    "draw_example",
+    "example_runs",
+    "panel",
+    "untouched",
+    "watch",
+]
 
 _EVERY = 1.0  # seconds between two looks at a running job
-_ALONE = 0.5  # seconds that a job may take to be begun where nobody else waits
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,21 +137,6 @@ def _button(of: Panel) -> bool:
     return pressed
 
 
-def duration(seconds: float) -> str:
-    """Say how long that is, as roughly as it is known.
-
-    >>> duration(0.3), duration(7.2), duration(48), duration(400), duration(9000)
-    ('a second', '7 s', '50 s', '7 min', '2.5 h')
-    """
-    if seconds < 1.5:
-        return "a second"
-    if seconds < 10:
-        return f"{seconds:.0f} s"
-    if seconds < 90:
-        return f"{10 * round(seconds / 10)} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
-
-
 # what an address may hold besides settings of a run
 _NO_SETTINGS = (
     *("lesson", "step", "present", "open_all", "embed", "clip", "user", "list_user"),
@@ -164,18 +158,42 @@ def _example(of: Panel) -> None:
     if not isinstance(of.example, Example):
         of.example()
         return
-    same = of.wanted == of.example.specs or untouched()
+    same = of.wanted == of.example.specs
+    draw_example(of.example.about, of.example.draw, same=same, label=of.look.label)
+
+
+def draw_example(
+    about: str,
+    draw: Callable[[], None],
+    *,
+    same: bool,
+    name: str = "Example",
+    label: str = "Run",
+    also: str = "",
+) -> None:
+    """Draw what stands before the first run, called ``name``.
+
+    ``about`` says what it is of, ``same`` that its settings are those on screen; else what
+    ``label`` does is said, and ``also`` what else is known.
+    """
+    same = same or untouched()
     if same:
-        st.caption(f":material/info: **Example**: {of.example.about}.")
+        st.caption(f":material/info: **{name}**: {about}.")
     else:
         st.info(
-            f"**Example, not your settings**: {of.example.about}. Press *{of.look.label}* to "
-            "compute with yours.",
+            f"**Example, not your settings**: {about}. Press *{label}* to compute with yours."
+            f"{also}",
             icon=":material/info:",
         )
     on_screen.now().note = "Example: "
     with st.container(key="example" if same else "example-of-others"):
-        of.example.draw()
+        draw()
+
+
+@st.cache_resource(max_entries=8, show_spinner="Computing the example…")
+def example_runs(specs: tuple[RunSpec, ...]) -> list[Any]:
+    """Finished results of a few small specs."""
+    return [run(spec) for spec in specs]
 
 
 def _linked(of: Panel) -> bool:
@@ -284,30 +302,6 @@ def _unfinished(job: jobs.Job) -> int | None:
     return next(
         (k for k, result in enumerate(job.results) if result is None or not result.finished), None
     )
-
-
-def standing(job: Job, step: str) -> str:
-    """Say how far ``job`` is; ``step`` is what its progress counts."""
-    done, total = job.progress
-    if job.state == "waiting" and job.place and time.monotonic() - job.started > _ALONE:
-        return f"waiting for others' runs ({_ordinal(job.place)} in line)"
-    if not done:
-        return "starting…"
-    if done >= total:
-        return f"{step} {done:,} of {total:,}, finishing…"
-    left = job.remaining()
-    said = f", about {duration(left)} left" if left is not None and left >= 1 else ""
-    return f"{step} {done:,} of {total:,}{said}"
-
-
-def _ordinal(n: int) -> str:
-    """Write a place in a line.
-
-    >>> _ordinal(1), _ordinal(12), _ordinal(22)
-    ('1st', '12th', '22nd')
-    """
-    last = "th" if 10 <= n % 100 < 20 else {1: "st", 2: "nd", 3: "rd"}.get(n % 10, "th")
-    return f"{n}{last}"
 
 
 def watch(job: Job, step: str, so_far: Callable[[], bool]) -> None:
