@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from fontTools import ttLib
+from starlette.middleware.gzip import GZipMiddleware
 
 import app
 from pages.parts.server import loading
@@ -50,7 +51,7 @@ PAGE = b"<html><head><title>x</title></head><body></head></body></html>"
 
 
 def test_scripts_of_figures_are_named_in_the_page_and_exist() -> None:
-    _, headers, body = answer(early.Early, "/", content=PAGE)
+    _, headers, body = answer(early.Early, "/", content=PAGE, accept="text/html,*/*")
     assert int(headers["content-length"]) == len(body) > len(PAGE)
     head, rest = body.split(b"</head>", 1)
     assert rest == b"<body></head></body></html>"
@@ -74,7 +75,17 @@ def test_scripts_of_figures_are_named_in_the_page_and_exist() -> None:
     ids=str,
 )
 def test_what_is_no_page_stays_as_it_is(how: dict[str, Any]) -> None:
-    assert answer(early.Early, "/", content=PAGE, **how)[2] == PAGE
+    assert answer(early.Early, "/", content=PAGE, **{"accept": "text/html", **how})[2] == PAGE
+
+
+@pytest.mark.parametrize(("accept", "named"), [("text/html,*/*", True), ("*/*", False)])
+def test_pages_for_browsers_that_take_gzip_have_the_names_too(accept: str, named: bool) -> None:
+    def layer(inner: Any) -> early.Early:
+        return early.Early(GZipMiddleware(inner, minimum_size=1))  # as Streamlit compresses
+
+    _, headers, body = answer(layer, "/", content=PAGE, accept=accept, accept_encoding="gzip")
+    assert (b"modulepreload" in body) == named
+    assert (headers.get("content-encoding") == "gzip") == (not named)
 
 
 def test_code_loaded_first_exists() -> None:

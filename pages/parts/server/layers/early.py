@@ -52,8 +52,16 @@ class Early:
             else:
                 await send(message)
 
-        whole = scope["type"] == "http" and scope["method"] == "GET"
-        await self._app(scope, receive, sending if whole else send)
+        if scope["type"] == "http" and scope["method"] == "GET" and _asks_for_a_page(scope):
+            # nothing can be put into a compressed one
+            kept = [(k, v) for k, v in scope["headers"] if k.lower() != b"accept-encoding"]
+            await self._app({**scope, "headers": kept}, receive, sending)
+        else:
+            await self._app(scope, receive, send)
+
+
+def _asks_for_a_page(scope: Scope) -> bool:
+    return "text/html" in Headers(scope=scope).get("accept", "")
 
 
 def _is_page(start: Message) -> bool:
