@@ -21,6 +21,7 @@ from pages.parts.server import jobs, run_store
 from pages.parts.tradeoffs import charts as tradeoff_charts
 from pages.parts.tradeoffs.controls import BY, VIEWS
 from tests.app.test_pages import (
+    OF_RATINGS,
     example_note,
     fresh_visitor,  # noqa: F401 - a fixture
     open_page,
@@ -88,18 +89,7 @@ def test_examples_are_whole() -> None:
 
 
 def test_a_sweep_runs_on_the_page_and_is_kept(own_store: Path) -> None:
-    link = {
-        "t_protect": "rating",
-        "t_noises": "Laplace",
-        "t_variance_rating": "1, 2",
-        "t_by": "variance",
-        "t_seeds": "2",
-        "t_iterations_rating": "2",
-        "t_users_rating": "60",
-        "t_items_rating": "40",
-        "t_observed": "0.5",
-    }
-    app = open_page("tradeoffs", **link)
+    app = open_page("tradeoffs", **OF_RATINGS)
     assert not app.error
     app.button(key="go").click().run()
     job = jobs.current("sweep")
@@ -112,13 +102,13 @@ def test_a_sweep_runs_on_the_page_and_is_kept(own_store: Path) -> None:
     with RunStore(own_store) as store:
         assert store.count() == 6
     # another visitor with the same link finds it in the store, without a run
-    again = open_page("tradeoffs", **link)
+    again = open_page("tradeoffs", **OF_RATINGS)
     assert not example_note(again)
     # more repetitions: what is there is shown, as a part
-    more = open_page("tradeoffs", **{**link, "t_seeds": "3"})
+    more = open_page("tradeoffs", **{**OF_RATINGS, "t_seeds": "3"})
     assert "6 of 9 runs are kept so far" in texts(more)
     # of many more a quarter says little: the example stands, and what is kept is said
-    many = open_page("tradeoffs", **{**link, "t_seeds": "8"})
+    many = open_page("tradeoffs", **{**OF_RATINGS, "t_seeds": "8"})
     assert "Example, not your settings" in example_note(many)
     assert "6 of 24 runs are finished" in example_note(many)
     listed = open_page("runs")

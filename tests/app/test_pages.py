@@ -24,6 +24,18 @@ from pages.parts.server import jobs
 from pages.parts.ui import controls, glossary
 
 ROOT = Path(__file__).resolve().parents[2]
+# a sweep of a few seconds, as an address of *Tradeoffs* asks for it
+OF_RATINGS = {
+    "t_protect": "rating",
+    "t_noises": "Laplace",
+    "t_variance_rating": "1, 2",
+    "t_by": "variance",
+    "t_seeds": "2",
+    "t_iterations_rating": "2",
+    "t_users_rating": "60",
+    "t_items_rating": "40",
+    "t_observed": "0.5",
+}
 
 
 @pytest.fixture(autouse=True)

@@ -15,23 +15,12 @@ from pages.parts.server.job import Box, Job
 from pages.parts.tradeoffs import view
 from pages.parts.ui import on_screen
 from tests.app.test_pages import (
+    OF_RATINGS,
     example_note,
     fresh_visitor,  # noqa: F401 - a fixture
     open_page,
     verdict_of,
 )
-
-OF_RATINGS = {
-    "t_protect": "rating",
-    "t_noises": "Laplace",
-    "t_variance_rating": "1, 2",
-    "t_by": "variance",
-    "t_seeds": "2",
-    "t_iterations_rating": "2",
-    "t_users_rating": "60",
-    "t_items_rating": "40",
-    "t_observed": "0.5",
-}
 
 
 @pytest.fixture(autouse=True)
