@@ -210,7 +210,9 @@ def test_the_verdict_of_runs_follows_their_numbers(results: list[Named]) -> None
         assert ("worse than the baseline" in said) == (apart > half)
         assert best.result.spec.card.title in said
     # without the same algorithm free of noise, the error itself is said
-    assert re.search(r"makes ALS [\d.]+ ± [\d.]+ % worse: ", run_texts.verdict([quiet, noisy]))
+    assert re.search(
+        r"raises ALS's error by [\d.]+ ± [\d.]+ %, ", run_texts.verdict([quiet, noisy])
+    )
     assert "has an RMSE of" in run_texts.verdict([quiet, other])
     # the noise on single ratings is nominal, and said to be
     assert run_texts.verdict([quiet, noisy]).startswith("At nominal total ε = ")

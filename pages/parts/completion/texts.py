@@ -24,13 +24,15 @@ def verdict(results: Sequence[Named]) -> str:
     name, private_run = lowered(best.result.spec.card.title), best.result.statement.private
     noise = NOISES[best.result.spec.noise.mechanism]
     change = _against_quiet(best, results)
+    standing = _against_baseline(best.result)
     if change is None:
         rmse = three(best.result.final.test_rmse_clipped)
         noise = f"{noise} noise" if private_run else "no noise"
-        where.append(f"{name} with {noise} has an RMSE of {rmse}")
+        where.append(f"{name} with {noise} has an RMSE of {rmse}: {standing}.")
     else:
-        where.append(f"{noise} noise {change.format(name)}")
-    said = f"{', '.join(where)}: {_against_baseline(best.result)}."
+        still = " still" if not standing.startswith("worse") else ""
+        where.append(f"{noise} noise {change.format(name)},{still} {standing}.")
+    said = ", ".join(where)
     if len({_epsilon(n.result) for n in private}) > 1:
         return f"The best of {len(private)} runs: {said}"
     return said[0].upper() + said[1:]
@@ -58,8 +60,8 @@ def _against_quiet(noisy: Named, results: Sequence[Named]) -> str | None:
     if abs(change) <= half:
         return "does not change {} significantly"
     percent = 100 / quiet.result.final.test_rmse_clipped
-    compared = "worse" if change > 0 else "better"
-    return f"makes {{}} {measured(percent * abs(change), percent * half)} % {compared}"
+    verb = "raises" if change > 0 else "lowers"
+    return f"{verb} {{}}'s error by {measured(percent * abs(change), percent * half)} %"
 
 
 def _quiet(noisy: Named, results: Sequence[Named]) -> list[Named]:

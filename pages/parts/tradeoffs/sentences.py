@@ -38,9 +38,12 @@ def verdict(lines: Lines) -> str:
     quiet = _quiet(lines, algorithm, x)
     cost = None if quiet is None else _cost(best, quiet, len(candidates))
     standing = _standing(best, len(candidates))
+    if not standing:
+        return f"{where}, {title} with {noise} noise has one repetition, which gives no interval."
     if cost is None:
         return f"{where}, {title} with {noise} noise is {standing}."
-    return f"{where}, {noise} noise {cost} {title}: {standing}."
+    still = " still" if not standing.startswith("worse") else ""
+    return f"{where}, {noise} noise {cost} {title},{still} {standing}."
 
 
 def _at(lines: Lines, x: float) -> list[tuple[Point, str, str]]:
@@ -93,7 +96,7 @@ def _quiet(lines: Lines, algorithm: str, x: float) -> Point | None:
 def _standing(point: Point, together: int) -> str:
     apart = point.apart_from_baseline(together)
     if apart is None:
-        return "one repetition gives no interval"
+        return ""
     if not apart.detected:
         return "not significantly different from the best baseline"
     return f"{'better' if point.is_better(apart) else 'worse'} than the best baseline"

@@ -117,7 +117,10 @@ def _lightened(part: Any) -> Any:
         return {name: _lightened(value) for name, value in part.items()}
     if isinstance(part, (list, tuple)):
         return [_lightened(one) for one in part]
-    return _ON_DARK.get(part, part) if isinstance(part, str) else part
+    if isinstance(part, str):  # a colour, or a text in which a span has one
+        for dark, light in _ON_DARK.items():
+            part = part.replace(dark, light)
+    return part
 
 
 _PIXELS = ("size", "width", "height", "xshift", "yshift", "l", "r", "t", "b", "thickness")
