@@ -34,15 +34,22 @@ def factor_verdict(items: Sequence[Learned]) -> str:
             for r in private
         )
         return f"{where}, of {count} true {kind}, {said}."
-    standing = " and ".join(f"{names[r.spec.card.name]} {_standing(r)}" for r in private)
-    return f"{where}, {standing}."
+    standings = [_standing(r) for r in private]
+    if len(set(standings)) < len(standings):  # alike
+        both = " and ".join(names[r.spec.card.name] for r in private)
+        return f"{where}, {both} are {standings[0]}."
+    said = " and ".join(
+        f"{names[r.spec.card.name]} is {standing}"
+        for r, standing in zip(private, standings, strict=True)
+    )
+    return f"{where}, {said}."
 
 
 def _standing(result: FactorResult) -> str:
     apart, half = result.against_baseline
     if abs(apart) <= half:
-        return "is not significantly different from the baseline"
-    return "is better than the baseline" if apart < 0 else "is worse than the baseline"
+        return "not significantly different from the baseline"
+    return f"{'better' if apart < 0 else 'worse'} than the baseline"
 
 
 def baseline_sentence(item: Learned) -> str:
