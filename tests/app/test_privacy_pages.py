@@ -58,7 +58,7 @@ def test_budget_counts_the_papers_run_by_every_method() -> None:
     assert list(table["accounting"]) == [a.title for a in said[0].accounts]
     assert table["Gaussian"][0] == "–"
     assert sum("◀" in cell for cell in table["Huber"]) == 1
-    assert "The ε values of 1,000 releases with Huber noise add up to" in texts_of(app)
+    assert "The ε values of 1,000 releases with Huber noise sum to" in texts_of(app)
     assert not app.exception
 
 

@@ -68,7 +68,7 @@ def observations(
     added = said.accounts[0].epsilon
     if said.draws > 1:
         out.append(
-            f"The ε values of {said.draws:,} releases with Huber noise add up to {three(added)}. "
+            f"The ε values of {said.draws:,} releases with Huber noise sum to {three(added)}. "
             f"The tightest accounting gives {three(said.epsilon)} at "
             f"δ = {power(said.accounts[-1].delta)}."
         )
