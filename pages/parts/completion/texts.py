@@ -30,7 +30,7 @@ def verdict(results: Sequence[Named]) -> str:
         noise = f"{noise} noise" if private_run else "no noise"
         where.append(f"{name} with {noise} has an RMSE of {rmse}: {standing}.")
     else:
-        still = " still" if not standing.startswith("worse") else ""
+        still = " still" * (change.startswith("raises") and standing.startswith("better"))
         where.append(f"{noise} noise {change.format(name)},{still} {standing}.")
     said = ", ".join(where)
     if len({_epsilon(n.result) for n in private}) > 1:

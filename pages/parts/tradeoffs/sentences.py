@@ -42,7 +42,7 @@ def verdict(lines: Lines) -> str:
         return f"{where}, {title} with {noise} noise has one repetition, which gives no interval."
     if cost is None:
         return f"{where}, {title} with {noise} noise is {standing}."
-    still = " still" if not standing.startswith("worse") else ""
+    still = " still" * (cost.startswith("adds") and standing.startswith("better"))
     return f"{where}, {noise} noise {cost} {title},{still} {standing}."
 
 
