@@ -77,7 +77,7 @@ async def hostile(app: App, until: float, k: int, files: dict[str, bytes]) -> No
     async def compute(query: str) -> None:
         async with Visitor(app.url) as visitor:
             await visitor.open("completion", query)
-            while time.monotonic() < until and visitor._timers:
+            while time.monotonic() < until and visitor.waits:
                 await asyncio.sleep(1)
 
     if k < 4:
@@ -161,7 +161,7 @@ async def left_behind(app: App, sets: int, results: int, settle: float) -> None:
         visitor = await Visitor(app.url).__aenter__()
         staying.append(visitor)
         await visitor.open("completion", f"{KEPT}&seed={k}", timeout=200)
-        while visitor._timers:
+        while visitor.waits:
             await asyncio.sleep(0.2)
     full = memory(app)[0]
     print(

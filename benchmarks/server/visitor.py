@@ -108,6 +108,7 @@ class Visitor:
     _listener: Any = None
     _finished: asyncio.Event = field(default_factory=asyncio.Event)
     _timers: dict[str, Any] = field(default_factory=dict)
+    _drawing: bool = False
     _parts: set[str] = field(default_factory=set)
     _cookie: str = ""
     _session: str = ""
@@ -137,6 +138,11 @@ class Visitor:
             timer.cancel()
         self._listener.cancel()
         await self._socket.close()
+
+    @property
+    def waits(self) -> bool:
+        """Whether the page is being drawn, or will draw a part of itself again."""
+        return self._drawing or bool(self._timers)
 
     async def open(self, page: str, query: str = "", timeout: float = 60.0) -> float:
         """Open a page; seconds until its script has ended."""
@@ -231,6 +237,7 @@ class Visitor:
             message.ParseFromString(raw)
             kind = message.WhichOneof("type")
             if kind == "script_finished":
+                self._drawing = message.script_finished == ForwardMsg.FINISHED_EARLY_FOR_RERUN
                 # a run that was cut off by the next one has not answered, and one of a part of the
                 # page answers nobody
                 if message.script_finished == ForwardMsg.FINISHED_SUCCESSFULLY:
@@ -241,7 +248,7 @@ class Visitor:
                     self.runs += 1
                     self._finished.set()
             elif kind == "new_session":
-                self._parts = set()
+                self._parts, self._drawing = set(), True
                 self._session = message.new_session.initialize.session_id or self._session
             elif kind == "file_urls_response":
                 self._addresses.put_nowait(message.file_urls_response)
@@ -260,14 +267,11 @@ class Visitor:
                     self._again(again.fragment_id, again.interval)
                 )
             elif kind == "stop_auto_rerun":
-                self._stop_timers()
+                for fragment in message.stop_auto_rerun.fragment_ids:
+                    if fragment in self._timers:
+                        self._timers.pop(fragment).cancel()
             elif kind == "delta":
                 self._see(message.delta)
-
-    def _stop_timers(self) -> None:
-        for timer in self._timers.values():
-            timer.cancel()
-        self._timers = {}
 
     def _see(self, delta: Any) -> None:
         if delta.WhichOneof("type") != "new_element":

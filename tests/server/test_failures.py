@@ -99,7 +99,7 @@ async def run_one(app: App, seed: int) -> Visitor:
     async with Visitor(app.url) as visitor:
         before = len(ends(app))
         await visitor.open("completion", SHORT.format(seed))
-        await until(lambda: len(ends(app)) > before and not visitor._timers)
+        await until(lambda: len(ends(app)) > before and not visitor.waits)
         assert visitor.errors == []
         return visitor
 
@@ -145,7 +145,7 @@ def test_a_full_disk_and_a_restart_lose_no_finished_run(tmp_path: Path) -> None:
             visitor = await run_one(app, seed)
             if any("not kept among past runs" in a for a in visitor.alerts):
                 # the run is shown all the same: its own verdict, not the example's
-                assert any("ALS without noise has an RMSE of" in t for t in visitor.texts)
+                assert any("ALS with no noise has an RMSE of" in t for t in visitor.texts)
                 return
             kept.append(seed)
         raise AssertionError("the disk was never full")
