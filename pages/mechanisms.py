@@ -25,7 +25,7 @@ sensitivity, delta = asked.sensitivity, asked.delta
 huber = next(m for m in mechanisms if isinstance(m, Huber))
 
 verdict(texts.verdict(mechanisms, asked))
-sections.shapes(mechanisms, asked.view)
+sections.shapes(mechanisms, asked.view, sensitivity)
 observations(texts.observations(mechanisms, sensitivity, delta))
 fold(
     "What one release costs, by mechanism",

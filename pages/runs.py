@@ -6,13 +6,14 @@ from dpmc_core.experiments.store.store import StoreError
 from pages.parts.frame.page import fold, head
 from pages.parts.runs import actions, table
 from pages.parts.runs import view as runs_view
+from pages.parts.runs.names import titles
 from pages.parts.server import run_store
 from pages.parts.server.layers import edge
 from pages.parts.ui import controls
 
 AT_ONCE = 200
 
-controls.on_page("runs.py", {f"r_{column}": names for column, names in runs_view.titles().items()})
+controls.on_page("runs.py", {f"r_{column}": names for column, names in titles().items()})
 head("runs")
 
 

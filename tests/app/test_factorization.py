@@ -22,6 +22,7 @@ from pages.parts.factorization import document_chart, study_sentences
 from pages.parts.factorization import study_view as factor_study_view
 from pages.parts.factorization.controls import QUESTIONS
 from pages.parts.factorization.texts import factor_observations, factor_verdict
+from pages.parts.factorization.words import shown_words
 from pages.parts.server import jobs
 from pages.parts.ui import figures as style
 from pages.parts.ui import labels, pictures
@@ -320,3 +321,18 @@ def test_parts_are_shown_beside_their_likes() -> None:
     said = " ".join(factor_observations(items))
     assert "True parts found" in said
     assert math.isnan(items[0].likeness[0])
+
+
+def test_coarse_words_are_cut_and_harmless_ones_whole() -> None:
+    words = ("class", "shitty", "scrap", "cocktail", "assess", "fucking", "shirt", "dickens")
+    (topic,) = shown_words(np.arange(8.0, 0, -1)[:, None], words, 8)
+    assert [word for word, _ in topic] == [
+        "class",
+        "s…",
+        "scrap",
+        "cocktail",
+        "assess",
+        "f…",
+        "shirt",
+        "dickens",
+    ]

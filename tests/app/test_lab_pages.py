@@ -60,7 +60,7 @@ def wait(app: AppTest) -> AppTest:
 def test_nominal_examples_in_every_view(by: str, view: str) -> None:
     app = open_page("tradeoffs", t_protect="one rating (nominal)", t_by=by, t_view=view)
     assert not app.error
-    assert "Stored example" in texts(app)
+    assert "Shown are the stored runs" in texts(app)
     assert "Nominal" in texts(app)
     assert app.get("plotly_chart")[0].proto.alt
 
@@ -182,7 +182,7 @@ def test_a_row_is_run_again_live() -> None:
 def test_runs_without_any_show_an_example(own_store: Path) -> None:
     app = open_page("runs")
     assert "No run is kept yet" in texts(app)
-    assert "Stored example" in texts(app)
+    assert "Shown are the stored runs" in texts(app)
 
 
 def test_runs_are_filtered_compared_and_deleted(own_store: Path) -> None:

@@ -263,7 +263,7 @@ def test_noise_far_outside_the_usual_runs_and_is_counted() -> None:
     finish(app)
     assert not app.exception
     assert not app.error
-    assert any("for all 40 (as published; not a guarantee)" in m.value for m in app.markdown)
+    assert any("for all 40 together (as published" in m.value for m in app.markdown)
     assert any("over 40 releases" in m.value for m in app.markdown)
 
 

@@ -262,7 +262,7 @@ def test_an_example_stands_before_any_attack_and_an_attack_replaces_it() -> None
     assert not example_note(app)
     (error,) = app.error
     assert "is **wrong**" in error.value
-    assert re.match(r"Claimed: ε = 1. The attack proves ε ≥ [\d.]+ with", verdict_of(app))
+    assert re.match(r"The claim is ε = 1; the attack proves ε ≥ [\d.]+ with", verdict_of(app))
     assert "The claimed ε = 1 is wrong." in texts_of(app)
     assert app.query_params["audit"] in ("1", ["1"])
     app.selectbox(key="x_case").set_value("as-claimed").run()

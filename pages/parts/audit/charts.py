@@ -48,7 +48,7 @@ def about_one_rating(spec: AuditSpec) -> bool:
 
 def scores(attack: Attack, axis: str, names: tuple[str, str]) -> Drawn:
     """How often each score occurred in the two datasets, in the held-out half, and where the
-    attacker draws the line.
+    attacker draws the line; without the 2 in 1,000 scores that lie farthest out.
     """
     everything = np.concatenate([attack.scores_in, attack.scores_out])
     low, high = np.quantile(everything, [0.001, 0.999])
@@ -57,13 +57,13 @@ def scores(attack: Attack, axis: str, names: tuple[str, str]) -> Drawn:
     edges = np.linspace(low, high, 61)
     middles = (edges[:-1] + edges[1:]) / 2
     fig = figure(axis, "share of held-out outputs (%)")
-    numbers: dict[str, object] = {"score": middles}
+    numbers: dict[str, object] = {axis: middles}
     heights = []
     for name, values, colour, dash in (
         (names[0], attack.scores_in, IN, "solid"),
         (names[1], attack.scores_out, OUT, "dash"),
     ):
-        share = 100 * np.histogram(np.clip(values, low, high), edges)[0] / len(values)
+        share = 100 * np.histogram(values, edges)[0] / len(values)
         numbers[f"{name} (%)"] = share
         heights.append(share)
         fig.add_scatter(
@@ -75,24 +75,13 @@ def scores(attack: Attack, axis: str, names: tuple[str, str]) -> Drawn:
             hovertemplate="%{y:.2f} %",
         )
     top = float(max(h.max() for h in heights))
-    peaks = [int(np.argmax(h)) for h in heights]
-    right_first = (
-        peaks[0] >= peaks[1]
-    )  # each name on the outer side of its peak, so that they do not meet
-    for name, share, peak, colour, outer in zip(
-        names, heights, peaks, (IN, OUT), (right_first, not right_first), strict=True
-    ):
-        fig.add_annotation(
-            x=middles[peak],
-            y=share[peak],
-            text=name,
-            showarrow=False,
-            xanchor="left" if outer else "right",
-            xshift=8 if outer else -8,
-            yanchor="bottom",  # above the line, which goes on at its side
-            font={"size": 12, "color": colour},
-        )
-    fig.update_yaxes(range=[0, 1.2 * top])
+    fig.update_layout(
+        showlegend=True,
+        legend={"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0},
+        margin={"r": 20},
+    )
+    fig.update_xaxes(range=[low, high])
+    fig.update_yaxes(range=[0, 1.15 * top])
     bound = attack.bound
     sides = {bound.threshold: "above" if bound.above else "at or below"}
     if bound.other is not None:
@@ -102,7 +91,7 @@ def scores(attack: Attack, axis: str, names: tuple[str, str]) -> Drawn:
             fig.add_vline(x=cut, line={"color": _GREY, "width": 1.5, "dash": "dot"})
             fig.add_annotation(
                 x=cut,
-                y=1.0,  # above the names
+                y=1.0,
                 yref="paper",
                 yanchor="top",
                 text=f"attacker: {side} {cut:.3g}",

@@ -64,7 +64,8 @@ def result_of(result: AuditResult, title: str) -> None:
     """Draw the verdict, the scores, and how it was counted."""
     first, *others = result.verdict.split(". ", 1)
     proved, *seen = first.rstrip(".").split(", for ", 1)
-    verdict(controls.plain(f"{_claimed(result)}. {_proved(result, proved)}."))
+    attacks = _proved(result, proved)
+    verdict(controls.plain(f"{_claimed(result)}; {attacks[0].lower()}{attacks[1:]}."))
     _judged(result)
     figure, numbers = charts.scores(
         result.attack, charts.axis_of(result), charts.worlds(result.spec)
@@ -90,7 +91,7 @@ def _claimed(result: AuditResult) -> str:
     claims, statement = list(result.claims.values()), result.statement
     at = f" at δ = {power(statement.delta)}" if statement.delta else ""
     if not statement.nominal:
-        return f"Claimed: ε = {three(claims[0])}{at}"
+        return f"The claim is ε = {three(claims[0])}{at}"
     total = f" per release, {three(claims[-1])} in total" if len(claims) > 1 else ""
     return f"Nominal for one {statement.unit}: ε = {three(claims[0])}{total}"
 
@@ -158,8 +159,10 @@ def _observed(result: AuditResult) -> list[str]:
     ceiling = proves_at_most(bound.runs_likely, bound.confidence, bound.delta)
     first, second = charts.worlds(result.spec)
     likely, other = (first, second) if bound.likely_in else (second, first)
+    about_it = charts.axis_of(result) == "published number"
+    seen = "published number" if about_it else "score"
     return [
-        _event(bound, likely, other),
+        _event(bound, likely, other, seen),
         f"The rule that is right most often attributes {100 * bound.accuracy:.1f} of 100 "
         f"fresh outputs correctly ({100 * bound.accuracy_low:.1f} to "
         f"{100 * bound.accuracy_high:.1f} with {100 * bound.confidence:g} % confidence; 50 "
@@ -169,17 +172,17 @@ def _observed(result: AuditResult) -> list[str]:
     ]
 
 
-def _event(bound: Bound, likely: str, other: str) -> str:
+def _event(bound: Bound, likely: str, other: str, seen: str) -> str:
     if bound.other is None:
         return (
-            f"The attacker looks for a score {'above' if bound.above else 'at or below'} "
+            f"The attacker looks for a {seen} {'above' if bound.above else 'at or below'} "
             f"{three(bound.threshold)}, a rule chosen on other outputs. It "
             f"occurred in {bound.hits_likely:,} of {bound.runs_likely:,} fresh outputs with "
             f"“{likely}” and in {bound.hits_unlikely:,} of {bound.runs_unlikely:,} with "
             f"“{other}”."
         )
     return (
-        f"The attacker says “{likely}” where the score is above {three(bound.threshold)} and "
+        f"The attacker says “{likely}” where the {seen} is above {three(bound.threshold)} and "
         f"“{other}” where it is at most {three(bound.other)}, a rule chosen on other outputs. Of "
         f"{bound.runs_likely:,} fresh pairs of outputs, one of each dataset, it was right in "
         f"{bound.hits_likely:,} and wrong in {bound.hits_unlikely:,}; in the others it said "

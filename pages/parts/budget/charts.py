@@ -68,8 +68,8 @@ def composition(
                 y=added,
                 name=f"{look.title}, summed",
                 mode="lines",
-                line={"color": look.colour, "dash": look.dash, "width": 1},
-                opacity=0.6,
+                line={"color": look.colour, "dash": look.dash, "width": 1.5},
+                opacity=0.8,
                 hovertemplate="%{y:.3g}",
             )
             numbers[f"{look.title} sum of ε (δ = 0)"] = added
@@ -214,6 +214,7 @@ def _line(fig: go.Figure, look: Identity, x: Sequence[int], y: Sequence[float]) 
         line={"color": look.colour, "dash": look.dash, "width": 2.5},
         marker={"symbol": look.marker, "size": 8},
         hovertemplate="%{y:.3g}",
+        cliponaxis=False,  # the last marker stands on the edge
     )
 
 

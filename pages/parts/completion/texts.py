@@ -164,6 +164,6 @@ def observations(results: Sequence[Named]) -> list[str]:
             continue
         protected.append(
             f"{noisy.label}: nominal ε = {three(s.epsilon_per_draw)} for one release, "
-            f"{three(s.epsilon)} for all {s.draws:,} (as published; not a guarantee)."
+            f"{three(s.epsilon)} for all {s.draws:,} together (as published; not a guarantee)."
         )
     return protected[:1] + out + protected[1:]

@@ -17,7 +17,7 @@ from plotly.subplots import make_subplots
 
 from dpmc_core.experiments import FactorResult
 from dpmc_core.metrics.factors import match_parts
-from dpmc_core.metrics.topics import top_words
+from pages.parts.factorization.words import shown_words
 from pages.parts.ui import figure_cache as drawn_once
 from pages.parts.ui.figures import Drawn, Identity, figure, level
 from pages.parts.ui.labels import Label, label_ends
@@ -108,7 +108,7 @@ def topic_bars(item: Learned, first: int, count: int, words: int = 8) -> Drawn:
 
     Their heaviest words, as long as their weight within the topic.
     """
-    named = top_words(item.dictionary[:, first : first + count], item.result.clean.words, words)
+    named = shown_words(item.dictionary[:, first : first + count], item.result.clean.words, words)
     titles = []
     for k in range(len(named)):
         near = item.likeness[first + k]

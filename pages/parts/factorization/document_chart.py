@@ -3,8 +3,8 @@
 import numpy as np
 import pandas as pd
 
-from dpmc_core.metrics.topics import top_words
 from pages.parts.factorization.charts import Learned
+from pages.parts.factorization.words import shown_words
 from pages.parts.ui import figure_cache as drawn_once
 from pages.parts.ui.figures import Drawn, figure
 
@@ -17,7 +17,7 @@ def document_bars(item: Learned, column: int, most: int = 6) -> Drawn:
     result = item.result
     weights = result.coefficients[item.order, column] * np.linalg.norm(item.dictionary, axis=0)
     share = weights / max(float(weights.sum()), 1e-300)
-    heads = top_words(item.dictionary, result.clean.words, 3)
+    heads = shown_words(item.dictionary, result.clean.words, 3)
     order = [int(k) for k in np.argsort(-share, kind="stable")[:most] if share[k] > 0.005]
     rows = pd.DataFrame(
         [

@@ -9,7 +9,7 @@ import streamlit as st
 
 from dpmc_core.errors import DPMCError
 from dpmc_core.experiments import FactorResult
-from dpmc_core.metrics.topics import W2V_WARNING, tc_w2v, top_words
+from dpmc_core.metrics.topics import W2V_WARNING, tc_w2v
 from dpmc_core.privacy import odds_sentence, subject
 from dpmc_core.wording import signed, three
 from pages.parts.factorization import charts as factor_charts
@@ -17,6 +17,7 @@ from pages.parts.factorization.charts import Learned, learned
 from pages.parts.factorization.export import export
 from pages.parts.factorization.one_sample import document_topics, rebuilt_image
 from pages.parts.factorization.texts import factor_observations, factor_verdict
+from pages.parts.factorization.words import CUT, shown_words
 from pages.parts.frame.accounts import counted
 from pages.parts.frame.page import fold, observations, verdict
 from pages.parts.server import jobs
@@ -152,7 +153,7 @@ def _topics(items: list[Learned]) -> None:
     columns = {
         item.name: [
             controls.plain(", ".join(word for word, _ in topic)) or "(empty)"
-            for topic in top_words(item.dictionary, words, _WORDS)
+            for topic in shown_words(item.dictionary, words, _WORDS)
         ]
         for item in items
     }
@@ -162,6 +163,8 @@ def _topics(items: list[Learned]) -> None:
     st.caption(
         f"{_size(items[0].result)}. The {_WORDS} heaviest words of each topic. Topics are "
         "matched one to one to the first method's by the cosine of their weights."
+        + f" {CUT}"
+        * any("…" in topics for column in columns.values() for topics in column)
     )
 
 

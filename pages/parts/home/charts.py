@@ -31,7 +31,7 @@ def attackers(before: float, after: float) -> go.Figure:
             "showlegend": False,
             "annotations": [
                 {
-                    "text": f"<b>{said}</b><br>right {_in_100(chance)} times in 100",
+                    "text": f"<b>{said}</b><br>right {most}{_in_100(chance)} times in 100",
                     "x": left + 4.5,
                     "y": 1.0,
                     "yref": "paper",
@@ -39,9 +39,9 @@ def attackers(before: float, after: float) -> go.Figure:
                     "showarrow": False,
                     "font": {"size": 14},
                 }
-                for said, chance, left in (
-                    ("Without a release", before, 0),
-                    ("After it, at most", after, 11.5),
+                for said, most, chance, left in (
+                    ("Without a release", "", before, 0),
+                    ("After a release", "≤ ", after, 11.5),
                 )
             ],
         }
@@ -50,7 +50,7 @@ def attackers(before: float, after: float) -> go.Figure:
         right = k < round(100 * chance)
         for name, chosen, colour, symbol in (
             ("guesses right", right, "#0072B2", "circle"),
-            ("guesses wrong", ~right, "rgba(128,128,128,0.55)", "circle-open"),
+            ("guesses wrong", ~right, "rgb(128,128,128)", "circle-open"),
         ):
             fig.add_scatter(
                 x=left + (k % _SIDE)[chosen],

@@ -34,6 +34,7 @@ def privacy_and_cost(epsilon: float, mechanism: str, seed: int) -> None:
     clean, noisy = picture("none", 1.0, seed), picture(mechanism, epsilon, seed)
     left, right = st.columns([2, 3])
     with left:
+        st.markdown("**Privacy**: the attacker's guesses")
         draw(
             charts.attackers(0.5, chance),
             "attackers",
@@ -42,6 +43,7 @@ def privacy_and_cost(epsilon: float, mechanism: str, seed: int) -> None:
             toolbar=False,
         )
     with right:
+        st.markdown("**Accuracy**: ratings completed from 30 % of them")
         figure, numbers = panels(mechanism, epsilon, seed)
         show(
             figure,
@@ -65,8 +67,9 @@ def observations(epsilon: float, mechanism: str, seed: int) -> list[str]:
         else "worse than"
     )
     return [
-        f"**What it costs**: RMSE {three(clean.error)} without noise, **{three(noisy.error)}** "
-        f"with it, {compared} the best baseline ({three(clean.baseline)}; lower is better).",
+        f"**What it costs**: a typical error (RMSE) of {three(clean.error)} without noise, "
+        f"**{three(noisy.error)}** with it, {compared} the best baseline "
+        f"({three(clean.baseline)}; lower is better).",
         "The picture's ε is nominal, of one release: not a guarantee, so the odds do not hold "
         "for it.",
     ]

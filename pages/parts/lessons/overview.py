@@ -19,6 +19,7 @@ def cards() -> None:
             st.markdown(
                 f"**{lesson.title}**  \n{lesson.minutes} minutes",
                 help=f"For {lesson.audience}. {len(lesson.steps)} steps.",
+                width="stretch",
             )
             if st.button(
                 "Begin", icon=":material/play_arrow:", type="primary", key=f"begin-{lesson.name}"

@@ -23,9 +23,10 @@ __all__ = [
 ]
 
 
-def shapes(mechanisms: list[Mechanism], view: str) -> None:
+def shapes(mechanisms: list[Mechanism], view: str, sensitivity: float) -> None:
     """Draw the density of every noise, or what ``view`` asks for."""
-    figure, numbers = densities.densities(mechanisms, view)
+    guesses = [f"({100 * m.best_guess(sensitivity):.1f} in 100)" for m in mechanisms]
+    figure, numbers = densities.densities(mechanisms, view, guesses)
     facts = "; ".join(f"{TITLES[m.name]} standard deviation {three(m.std)}" for m in mechanisms)
     show(figure, f"mechanisms-{view}", f"{view} of each noise. {facts}.", numbers)
 

@@ -70,6 +70,13 @@ def observations(mechanisms: Sequence[Mechanism], sensitivity: float, delta: flo
     out = []
     pure = {name: m.epsilon(sensitivity) for name, m in by_name.items()}
     finite = {name: e for name, e in pure.items() if math.isfinite(e)}
+    hardest = min(mechanisms, key=lambda m: m.best_guess(sensitivity))
+    if finite and pure[hardest.name] > min(finite.values()) * 1.001:
+        out.append(
+            f"Fewest right guesses ({IDENTITY[hardest.name].title}) is not smallest ε "
+            f"({IDENTITY[min(finite, key=finite.__getitem__)].title}): guesses are an average "
+            "over all outcomes; ε bounds the worst one."
+        )
     if finite:
         said = ", ".join(f"{IDENTITY[name].title} {three(e)}" for name, e in finite.items())
         out.append(

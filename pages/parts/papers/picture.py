@@ -43,9 +43,12 @@ def picture(
     high = max(
         max(row.printed.value, mine.mean) for row, mine, _ in printed if row.printed is not None
     )
+    # the diagonal as far as there are printed values: beyond them half of the figure was empty
+    right = max(row.printed.value for row, _, _ in printed if row.printed is not None)
+    end = min(high, right + 0.08 * (right - low))
     fig.add_scatter(
-        x=[low, high],
-        y=[low, high],
+        x=[low, end],
+        y=[low, end],
         mode="lines",
         line={"color": "rgba(128,128,128,0.7)", "dash": "dot"},
         hoverinfo="skip",

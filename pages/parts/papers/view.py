@@ -117,7 +117,7 @@ def table(entry: Entry, rows: Sequence[Row], result: PaperResult | None) -> None
     ]
     counts = {kind: sum(v.kind == kind for _, _, v in found) for kind in KINDS}
     said = ", ".join(f"{n} {_kind(kind, n)}" for kind, n in counts.items() if n)
-    sentences = [*beaten(found), *claims(entry.id, result)]
+    sentences = [*_how_far(found), *beaten(found), *claims(entry.id, result)]
     say_verdict(f"{entry.place}: of {len(found)} rows, {said}.")
     show(*picture(found, f"Of {len(found)} rows: {said}."))
     if entry.missing:
@@ -230,6 +230,30 @@ def _stated(mine: RowResult) -> str:
         else f"; by published results {three(mine.epsilon_published)}"
     )
     return f"{three(mine.epsilon)} ({'nominal' if mine.nominal else 'guarantee'}{beside})"
+
+
+def _how_far(found: Sequence[Found]) -> list[str]:
+    """Which rows differ least and most from what is printed, in per cent of it."""
+    apart = sorted(
+        (
+            (mine.mean / row.printed.value - 1, label_of(row))
+            for row, mine, verdict in found
+            if verdict.kind == DIFFERS and mine.values and row.printed and row.printed.value
+        ),
+        key=lambda one: abs(one[0]),
+    )
+    if len(apart) < 2:
+        return []
+    (least, nearest), (most, farthest) = apart[0], apart[-1]
+    return [
+        f"Of the {len(apart)} that differ, the nearest is {_per_cent(least)} from what is printed "
+        f"({nearest}), the farthest {_per_cent(most)} ({farthest})."
+    ]
+
+
+def _per_cent(share: float) -> str:
+    digits = 2 if abs(share) < 0.01 else 1 if abs(share) < 0.1 else 0
+    return f"{100 * share:+,.{digits}f} %".replace("-", "−")
 
 
 def beaten(found: Sequence[tuple[Row, RowResult, Verdict]]) -> list[str]:

@@ -9,7 +9,7 @@ import streamlit as st
 from dpmc_core.experiments.store.records import Record
 from dpmc_core.experiments.store.store import RunStore
 from dpmc_core.wording import three
-from pages.parts.runs.view import titled
+from pages.parts.runs.names import titled
 from pages.parts.ui import controls
 
 __all__ = ["MOST_COMPARED", "filters", "picked", "to_compare"]

@@ -1,17 +1,13 @@
-"""Kept runs as pictures and side by side, and what stands in their place where there are none."""
+"""Kept runs in one figure and side by side, and what stands there where there are none."""
 
 import json
-import math
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
-from dpmc_core.datasets.catalogue import catalogue
 from dpmc_core.errors import DPMCError
-from dpmc_core.experiments.algorithms import ALGORITHMS
 from dpmc_core.experiments.run import TASKS, better
 from dpmc_core.experiments.store.records import Record, spec_of
 from dpmc_core.experiments.store.store import StoreError
@@ -19,21 +15,14 @@ from dpmc_core.experiments.sweeps.stored import examples
 from dpmc_core.wording import counted, three
 from pages.parts.frame import share
 from pages.parts.frame.page import fold, verdict
+from pages.parts.runs.chart import distances
+from pages.parts.runs.names import look_of, titled
 from pages.parts.server import run_store
 from pages.parts.ui import on_screen
-from pages.parts.ui.figures import IDENTITY, Identity, figure, show
-from pages.parts.ui.labels import log_ticks
+from pages.parts.ui.figures import figure, show
 from pages.parts.ui.links import plain, plain_in_figure
 
-__all__ = [
-    "compare",
-    "nothing_kept",
-    "only_in_a_tab",
-    "picture",
-    "titled",
-    "titles",
-    "without_store",
-]
+__all__ = ["compare", "nothing_kept", "only_in_a_tab", "picture", "without_store"]
 
 _WAYS = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot", "solid", "dash")
 _LETTERS = "ABCDEFGH"
@@ -52,90 +41,60 @@ def only_in_a_tab() -> None:
 
 
 def picture(rows: Sequence[dict[str, Any]]) -> None:
-    """Draw result against stated ε of the listed runs, by their most common measure."""
-    some = [row for row in rows if row["value"] is not None and row["measure"] in _MEASURES]
+    """Draw how far the listed runs are from the best baseline, against their stated ε.
+
+    By their most common measure; the stored example where none can be drawn.
+    """
+    some = [row for row in rows if row["measure"] in _MEASURES and _has_result(row)]
     if not some:
-        st.caption(":material/info: **Stored example**: the runs behind the Tradeoffs page.")
+        if rows:
+            st.caption(
+                "None of the listed runs can be drawn. Shown are the stored runs behind the "
+                "*Tradeoffs* page."
+            )
         on_screen.now().note = "Example: "
         some = example()
     measures = [row["measure"] for row in some]
     measure = max(dict.fromkeys(measures), key=measures.count)
     some = [row for row in some if row["measure"] == measure]
-    finite = [row["epsilon"] for row in some if row["epsilon"] is not None]
-    right = 3 * max(finite, default=1.0)  # those without a finite ε stand beyond the others
-    fig = figure("stated total ε (log scale)", measure, height=380, log_x=True)
-    for mechanism in dict.fromkeys(row["mechanism"] for row in some):
-        look = look_of(mechanism)
-        these = [row for row in some if row["mechanism"] == mechanism]
-        fig.add_scatter(
-            x=[row["epsilon"] or right for row in these],
-            y=[row["value"] for row in these],
-            mode="markers",
-            name=look.title,
-            marker={"color": look.colour, "symbol": look.marker, "size": 9, "opacity": 0.75},
-            text=[
-                plain_in_figure(
-                    f"{titled('dataset', row['dataset'])}, "
-                    f"{titled('algorithm', row['algorithm'])}, seed {row['seed']}"
-                )
-                for row in these
-            ],
-            hovertemplate="%{text}: %{y:.4f}<extra></extra>",
-        )
-    fig.update_layout(
-        showlegend=True,
-        legend={"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0},
-        hovermode="closest",
-        margin={"r": 20},
+    beat = sum(better(measure, row["value"], row["baseline"]) for row in some)
+    said = (
+        f"{beat:,} of {counted(len(some), 'single run', 'single runs')} "
+        f"{'is' if beat == 1 else 'are'} better than the best baseline, by "
+        f"{measure.partition(' (')[0]}."
     )
-    least = min(finite, default=1.0)
-    fig.update_xaxes(
-        **log_ticks(least / 2.2, 2.2 * max(finite, default=1.0), no_ε=right),
-        range=[math.log10(least / 1.3), math.log10(right * 1.3)],
-    )
+    verdict(said)
     left_out = max(len(rows) - len(some), 0)
-    beat = sum(
-        row["baseline"] is not None and better(measure, row["value"], row["baseline"])
-        for row in some
-    )
-    alt = (
-        f"{len(some)} runs by {measure}; {beat} of them {'is' if beat == 1 else 'are'} better "
-        "than the best baseline on their data."
-        + (
-            f" {left_out} listed runs with another measure or an error are not drawn."
-            if left_out
-            else ""
-        )
-    )
-    verdict(
-        f"{beat} of {counted(len(some), 'run', 'runs')} {'is' if beat == 1 else 'are'} better "
-        f"than the best baseline, by {measure}."
-    )
-    show(fig, "runs", alt)
+    others = f" {left_out} listed runs with another measure or an error are not drawn."
+    fig, numbers = distances(some, measure)
+    show(fig, "runs", said + others * bool(left_out), numbers)
+
+
+def _has_result(row: dict[str, Any]) -> bool:
+    return row["value"] is not None and row["baseline"] is not None
 
 
 def without_store(error: StoreError) -> None:
-    """Say that the store cannot be read, and draw the example."""
+    """Say that the store cannot be read, and draw the stored runs."""
     st.error(plain(run_store.told(error)), icon=":material/database_off:")
     st.caption(
         "The other pages work all the same; what they run is shown but not kept until this is "
-        "mended."
+        "mended. Shown are the stored runs behind the *Tradeoffs* page."
     )
     picture([])
 
 
 def nothing_kept(*, filtered: bool) -> None:
     """Say that no run is kept, or none that fits what was chosen (``filtered``)."""
-    st.info(
-        "No run is kept yet"
+    st.caption(
+        ":material/history: "
         + (
-            " that fits what you chose on the left."
+            "No run is kept that fits what you chose on the left."
             if filtered
-            else (": run something on *Completion* or *Tradeoffs*, and come back.")
-        ),
-        icon=":material/history:",
+            else "No run is kept yet: run something on *Completion* or *Tradeoffs*, and come back."
+        )
+        + " Shown are the stored runs behind the *Tradeoffs* page."
     )
-    st.page_link("tradeoffs.py", label="Go to Tradeoffs", icon=":material/balance:")
 
 
 def example() -> list[dict[str, Any]]:
@@ -156,30 +115,9 @@ def example() -> list[dict[str, Any]]:
     ]
 
 
-def look_of(mechanism: str) -> Identity:
-    """How a mechanism looks; one that this release does not know looks like none."""
-    return IDENTITY.get(mechanism, IDENTITY["none"])
-
-
 def title_of(record: Record) -> str:
     """What a run is, short."""
     return f"{titled('algorithm', record.algorithm)}, {look_of(record.mechanism).title}"
-
-
-@lru_cache(maxsize=1)
-def titles() -> dict[str, dict[str, str]]:
-    """What the values of columns are called, as far as this release knows them."""
-    return {
-        "dataset": {name: one.title for name, one in catalogue().items()},
-        "algorithm": {name: one.title for name, one in ALGORITHMS.items()},
-        "mechanism": {name: look.title for name, look in IDENTITY.items()},
-        "unit": {"": "nobody"},
-    }
-
-
-def titled(column: str, value: str) -> str:
-    """A value as a visitor reads it; as it is where this release does not know it."""
-    return titles()[column].get(value, value)
 
 
 def compare(records: Sequence[Record]) -> None:

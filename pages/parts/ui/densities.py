@@ -29,9 +29,11 @@ VIEWS: dict[str, tuple[str, str]] = {
 
 
 @drawn_once.of_values
-def densities(mechanisms: Sequence[Mechanism], view: str = "density") -> Drawn:
+def densities(
+    mechanisms: Sequence[Mechanism], view: str = "density", notes: Sequence[str] = ()
+) -> Drawn:
     """Density, log-density or distribution function of each mechanism over ±5 of the widest
-    standard deviation.
+    standard deviation; of ``notes``, one behind the name of each density.
     """
     title, method = VIEWS[view]
     reach = (
@@ -73,8 +75,12 @@ def densities(mechanisms: Sequence[Mechanism], view: str = "density") -> Drawn:
             showlegend=False,
         )
         ends.append((m, y))
+    # or names beside curves would widen it
+    fig.update_xaxes(range=[-reach, reach])
     if view == "density":
-        _label_peaks(fig, x, ends)
+        titles = [IDENTITY[m.name].title for m in mechanisms]
+        names = [" ".join(both) for both in zip(titles, notes, strict=True)] if notes else titles
+        _label_peaks(fig, x, ends, names)
     else:  # lines that run together
         fig.update_layout(
             showlegend=True,
@@ -154,13 +160,17 @@ _GLYPHS = {
 
 
 def _label_peaks(
-    fig: go.Figure, x: NDArray[np.float64], ends: list[tuple[Mechanism, NDArray[np.float64]]]
+    fig: go.Figure,
+    x: NDArray[np.float64],
+    ends: list[tuple[Mechanism, NDArray[np.float64]]],
+    names: Sequence[str],
 ) -> None:
-    """Name each density beside its right flank, spread so that names do not collide."""
-    for k, (m, y) in enumerate(sorted(ends, key=lambda end: -float(np.max(end[1])))):
+    """Write each of ``names`` beside its density's right flank, spread so that none collide."""
+    highest_first = sorted(zip(ends, names, strict=True), key=lambda one: -float(np.max(one[0][1])))
+    for k, ((m, y), name) in enumerate(highest_first):
         top = float(y.max())
         i = x.size // 2 + int(np.argmax(y[x.size // 2 :] < top * (0.85 - 0.22 * k)))
         i = min(i, x.size - 1)
         look = IDENTITY[m.name]
         glyph = f'<span style="color:{look.colour}">{_GLYPHS[look.marker]}</span>'
-        label_end(fig, float(x[i]), float(y[i]), f"{glyph} {look.title}", shift=(len(ends) - k) * 3)
+        label_end(fig, float(x[i]), float(y[i]), f"{glyph} {name}", shift=(len(ends) - k) * 3)
