@@ -60,7 +60,7 @@ def wait(app: AppTest) -> AppTest:
 def test_nominal_examples_in_every_view(by: str, view: str) -> None:
     app = open_page("tradeoffs", t_protect="one rating (nominal)", t_by=by, t_view=view)
     assert not app.error
-    assert "Shown are the stored runs" in texts(app)
+    assert "Stored example" in texts(app)
     assert "Nominal" in texts(app)
     assert app.get("plotly_chart")[0].proto.alt
 
