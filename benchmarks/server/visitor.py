@@ -288,7 +288,7 @@ class Visitor:
         elif kind == "heading" and element.heading.tag == "h1":
             self.title = element.heading.body
         elif kind == "markdown":
-            self.texts.append(element.markdown.body)
+            self.texts.append(element.markdown.body.replace("\N{NO-BREAK SPACE}", " "))
         elif kind == "progress":
             self.texts.append(element.progress.text)
         elif kind in ("slider", "button", "file_uploader"):

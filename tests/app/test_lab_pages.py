@@ -40,7 +40,7 @@ def own_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def texts(app: AppTest) -> str:
     return "\n".join(
-        str(e.value)
+        str(e.value).replace("\N{NO-BREAK SPACE}", " ")
         for kind in ("markdown", "caption", "info", "warning", "error", "success")
         for e in app.get(kind)
     )

@@ -77,7 +77,7 @@ def verdict_of(app: AppTest) -> str:
     (place,) = [b for b in blocks(app.main) if str(getattr(b.proto, "id", "")).endswith("-verdict")]
     said = [m.value for m in place.markdown]
     assert len(said) <= 1, said
-    return str(said[0]) if said else ""
+    return str(said[0]).replace("\N{NO-BREAK SPACE}", " ") if said else ""
 
 
 def example_note(app: AppTest) -> str:

@@ -34,7 +34,8 @@ from .test_pages import (
 
 def texts_of(app: AppTest) -> str:
     return "\n".join(
-        x.value for x in [*app.markdown, *app.caption, *app.info, *app.error, *app.warning]
+        x.value.replace("\N{NO-BREAK SPACE}", " ")
+        for x in [*app.markdown, *app.caption, *app.info, *app.error, *app.warning]
     )
 
 

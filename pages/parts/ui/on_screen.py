@@ -1,5 +1,6 @@
 """What the page shows at the moment, remembered for a handout; and whether it is presented."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -26,6 +27,8 @@ __all__ = [
 
 _KEY, _LOOK, _HELD = "on-screen", "lesson-looks-at", "lesson-holds-verdict"
 _MODES = ("present", "open_all")
+# "ε ≥ 0.873", "12 ± 1 %": no line breaks within
+_NUMBER_PARTS = re.compile(r" (?=[=≥≤±%])|(?<=[=≥≤±]) ")
 
 
 @dataclass(slots=True)
@@ -97,7 +100,7 @@ def verdict(sentence: str) -> None:
         said = "What this page concludes stands here once you have answered."
     if shown.place is not None:
         add_text(said)
-        shown.place.markdown(said)
+        shown.place.markdown(_NUMBER_PARTS.sub("\N{NO-BREAK SPACE}", said))
 
 
 @contextmanager
