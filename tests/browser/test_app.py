@@ -365,7 +365,7 @@ def test_attack_als_watch_it_and_share_the_link(
         page.get_by_text(re.compile(r"The nominal ε = 2 \(all releases\) is wrong there"))
     ).to_be_visible(timeout=90_000)
     ready(page)
-    verdict = page.get_by_text(re.compile("The attack proves ε ≥")).first.inner_text()
+    verdict = page.get_by_text(re.compile(r"the attack proves ε\s≥")).first.inner_text()
     link = page.url
     assert "audit=1" in link
     again = desktop.new_page()

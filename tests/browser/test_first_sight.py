@@ -43,8 +43,9 @@ FIGURE = '[data-testid="stMain"] .stPlotlyChart, [data-testid="stMain"] [data-te
 Scheme = Literal["light", "dark"]
 
 
-@pytest.fixture(params=SIZES, ids=["desktop", "phone"])
+@pytest.fixture(params=SIZES, ids=["desktop", "phone"], scope="module")
 def visitor(browser: Browser, request: pytest.FixtureRequest) -> Iterator[BrowserContext]:
+    """One profile for each size: scripts are fetched once."""
     width, height = request.param
     phone = width < 500
     context = browser.new_context(

@@ -246,7 +246,7 @@ def test_each_page_does_its_main_job_on_a_phone(browser: Browser, app_url: str) 
     narrow()
     page.goto(f"{app_url}/audit?x_runs=1,000")
     page.get_by_test_id("stMainBlockContainer").get_by_role("button", name="Attack").tap()
-    expect(page.get_by_text(re.compile("The attack proves ε ≥")).first).to_be_visible(
+    expect(page.get_by_text(re.compile(r"the attack proves ε\s≥")).first).to_be_visible(
         timeout=60_000
     )
     narrow()

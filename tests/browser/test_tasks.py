@@ -129,7 +129,7 @@ TASKS: dict[str, tuple[list[Act], Callable[[Page], None]]] = {
     ),
     "attack a published algorithm": (
         [menu("Audit"), choose("Target", "ALS, as published"), press("Attack")],
-        lambda page: expect(verdict(page)).to_contain_text("The attack proves", timeout=90_000),
+        lambda page: expect(verdict(page)).to_contain_text("the attack proves", timeout=90_000),
     ),
     "play against the noise": (
         [menu("Audit"), fold("Play: is Alice in the data?"), press("She is in")],
