@@ -75,11 +75,11 @@ def factor_observations(items: Sequence[Learned]) -> list[str]:
     published = by_name.get("private-nmf-published")
     if published is not None and published.result.final.moved is not None:
         out.append(
-            "**As published is not private.** Its parts start from the raw data's singular "
-            f"vectors and moved {100 * published.result.final.moved:.2g} % from there in "
-            f"{published.result.final.iteration} noisy rounds"
+            "**As published is not private.** Its parts start as singular vectors of the raw "
+            f"data; {published.result.final.iteration} noisy rounds moved them by "
+            f"{100 * published.result.final.moved:.2g} %"
             + (
-                ": it shows the start."
+                ", so that it publishes that start."
                 if published.result.final.moved < 0.01
                 else ". Only these rounds are noisy, not the start."
             )

@@ -11,6 +11,7 @@ from dpmc_core.errors import DPMCError
 from dpmc_core.experiments import FactorResult
 from dpmc_core.metrics.topics import W2V_WARNING, tc_w2v
 from dpmc_core.privacy import odds_sentence, subject
+from dpmc_core.privacy.noise import RoundEpsilon
 from dpmc_core.wording import signed, three
 from pages.parts.factorization import charts as factor_charts
 from pages.parts.factorization.charts import Learned, learned
@@ -30,7 +31,10 @@ __all__ = ["factor_results", "factors_so_far"]
 _TOPICS_SHOWN = 6
 _TILES = (
     "White is strong: every part is as bright as its own brightest pixel. In the same place stand "
-    "the parts that are most alike (cosine, matched one to one)."
+    "the parts that are most alike (cosine, matched one to one). *As published*: the paper's "
+    "algorithm at the paper's own ε of each round. *Corrected*: its rounds from a random start, "
+    "with noise on everything they learn. *One-shot moment NMF*: sums and products of all images "
+    "are released once, and the parts are learned from them."
 )
 _WORDS = 5  # of a topic, in the table
 
@@ -144,7 +148,8 @@ def _how(item: Learned) -> str:
     spec = item.result.spec
     if spec.noise.mechanism == "none":
         return "no noise"
-    return f"{'nominal ' * item.result.statement.nominal}ε = {three(spec.noise.epsilon or 0.5)}"
+    said = f"{'nominal ' * item.result.statement.nominal}ε = {three(spec.noise.epsilon or 0.5)}"
+    return f"{said} a round" if isinstance(spec.noise, RoundEpsilon) else said
 
 
 def _topics(items: list[Learned]) -> None:
