@@ -50,7 +50,7 @@ def picture(rows: Sequence[dict[str, Any]]) -> None:
         if rows:
             st.caption(
                 "None of the listed runs can be drawn. Shown are the stored runs behind the "
-                "*Tradeoffs* page."
+                "Tradeoffs page."
             )
         on_screen.now().note = "Example: "
         some = example()
@@ -79,7 +79,7 @@ def without_store(error: StoreError) -> None:
     st.error(plain(run_store.told(error)), icon=":material/database_off:")
     st.caption(
         "The other pages work all the same; what they run is shown but not kept until this is "
-        "mended. Shown are the stored runs behind the *Tradeoffs* page."
+        "mended. Shown are the stored runs behind the Tradeoffs page."
     )
     picture([])
 
@@ -91,9 +91,9 @@ def nothing_kept(*, filtered: bool) -> None:
         + (
             "No run is kept that fits what you chose on the left."
             if filtered
-            else "No run is kept yet: run something on *Completion* or *Tradeoffs*, and come back."
+            else "No run is kept yet: run something on Completion or Tradeoffs, and come back."
         )
-        + " Shown are the stored runs behind the *Tradeoffs* page."
+        + " Shown are the stored runs behind the Tradeoffs page."
     )
 
 
