@@ -315,17 +315,20 @@ def odds_sentence(epsilon: float, delta: float = 0.0, subject: str = "you are in
 
     >>> odds_sentence(1.0)
     "An attacker's chance to tell whether you are in the data rises from 50 in
-    100 to at most about 73 in 100."
+    100 to at most about 73 in 100, by ε alone."
     """
     if math.isinf(epsilon):
         return f"No bound: an attacker may be certain whether {subject}."
-    chance = 100 * guess_bound(epsilon, delta)
+    chance, alone = 100 * guess_bound(epsilon, delta), "ε and δ" if delta else "ε"
     if chance > 99.99:
-        return f"An attacker may be all but certain whether {subject} (more than 99.99 in 100)."
+        return (
+            f"An attacker may be all but certain whether {subject} (more than 99.99 in 100), by "
+            f"{alone} alone."
+        )
     shown = (
         f"{chance:.0f}" if chance < 98.5 else f"{chance:.1f}" if chance < 99.85 else f"{chance:.2f}"
     )
     return (
         f"An attacker's chance to tell whether {subject} rises from 50 in 100 to at most about "
-        f"{shown} in 100."
+        f"{shown} in 100, by {alone} alone."
     )

@@ -3,6 +3,7 @@
 The builders are pure, so they are tested without a page.
 """
 
+import itertools
 import re
 from dataclasses import replace
 
@@ -79,21 +80,17 @@ def test_table_1_values() -> None:
     np.testing.assert_allclose(table["Huber exact"], [15.0, 5.380, 4.216, 3.601], atol=6e-4)
 
 
-def test_rmse_chart_has_every_run_and_every_baseline(results: list[Named]) -> None:
+def test_rmse_chart_has_every_run_and_the_best_baseline(results: list[Named]) -> None:
     fig, numbers = run_charts.rmse_curves(results, clip=False)
     assert len(numbers) == 12
     assert numbers.query("configuration == 'B · ALS + Huber'")["test_rmse"].tolist() == [
         m.test_rmse for m in results[1].result.metrics
     ]
     written = [note["text"] for note in whole(fig)["layout"]["annotations"]]
-    for text in (
-        *(named.label for named in results),
-        "global mean",
-        "user mean",
-        "item mean",
-        "user + item",
-    ):
-        assert labels.wrapped(text) in written
+    name, value = min(results[0].result.baselines.items(), key=lambda one: one[1])
+    said = (*(named.label for named in results), f"best baseline: {name}")
+    assert sorted(written) == sorted(map(labels.wrapped, said))
+    assert [shape["y0"] for shape in whole(fig)["layout"]["shapes"]] == [value]
     clipped, _ = run_charts.rmse_curves(results, clip=True)
     assert clipped.data[1].y[-1] == results[0].result.final.test_rmse_clipped
 
@@ -109,9 +106,25 @@ def test_few_steps_are_drawn_as_bars() -> None:
         assert list(fig.data[0].y) == numbers["rmse"].tolist() == [wanted]
         found = whole(fig)["layout"]
         written = {note["text"] for note in found["annotations"]}
-        assert written == {labels.wrapped(name) for name in short[0].result.baselines}
-        drawn = {shape["y0"] for shape in found["shapes"]}
-        assert drawn == set(short[0].result.baselines.values())
+        name, value = min(short[0].result.baselines.items(), key=lambda one: one[1])
+        assert written == {labels.wrapped(f"best baseline: {name}")}
+        assert {shape["y0"] for shape in found["shapes"]} == {value}
+
+
+def test_names_of_lines_stay_apart_where_a_figure_is_drawn_lower(results: list[Named]) -> None:
+    fig, _ = run_charts.rmse_curves(results, clip=False)
+    found = whole(fig)
+    low, high = found["layout"]["yaxis"]["range"]
+    for room in (350.0, 150.0):
+        labels.move_ends(fig, found, room)
+        notes = found["layout"]["annotations"]
+        places = sorted(
+            (room * (note["y"] - low) / (high - low) + note["yshift"], note["text"])
+            for note in notes
+        )
+        for (below, one), (above, other) in itertools.pairwise(places):
+            lines = 2 + one.count("<br>") + other.count("<br>")
+            assert above - below >= 17 * lines / 2 - 1e-6
 
 
 def test_labels_never_overlap() -> None:
@@ -206,7 +219,9 @@ def test_the_verdict_of_runs_follows_their_numbers(results: list[Named]) -> None
         said = run_texts.verdict(shown)
         best = shown[-1]
         _, apart, half = best.result.against_baseline
-        assert ("better than the baseline" in said) == (apart < -half)
+        lost = "no longer significantly better than the baseline"
+        assert ("better than the baseline" in said.replace(lost, "")) == (apart < -half)
+        assert (lost in said) <= (abs(apart) <= half and quiet in shown)
         assert ("worse than the baseline" in said) == (apart > half)
         assert best.result.spec.card.title in said
     # without the same algorithm free of noise, the error itself is said

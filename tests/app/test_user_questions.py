@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from dpmc_core.experiments import RunSpec, run
 from dpmc_core.experiments.studies.result import Point, StudyResult
 from dpmc_core.experiments.studies.spec import STUDIES
-from pages.parts.completion import study_charts, study_sentences
+from pages.parts.completion import recommend_view, study_charts, study_sentences
 from pages.parts.completion.study_view import stored
 from pages.parts.completion.user_controls import QUESTIONS
 from pages.parts.server import jobs
@@ -112,6 +113,34 @@ def test_the_house_says_which_model_it_would_take() -> None:
     assert any("Recommended method: Most liked" in m.value for m in app.markdown)
 
 
+def test_an_example_passes_for_ones_settings_only_where_its_epsilon_is_the_sliders() -> None:
+    stored_epsilon = stored()["people"].spec.one_epsilon
+    app = ask("people")
+    assert app.select_slider(key="total_epsilon").value == stored_epsilon
+    assert "at settings of its own" in example_note(app) or "**Example**:" in example_note(app)
+    app.select_slider(key="total_epsilon").set_value(1.0).run()
+    assert "not your settings" in example_note(app)
+
+
+def test_a_list_that_holds_all_items_is_no_success() -> None:
+    spec = RunSpec.of(
+        algorithm="moments", task="recommend", mechanism="gaussian", epsilon=5.0, dataset="skewed",
+        n_users=200, n_items=18, n_ratings=1500, rank=2,
+    )  # fmt: skip
+    said = recommend_view._verdict(recommend_view.lettered([run(spec)]))
+    assert said.startswith("There are only 18 items: a list of 20 holds them all")
+
+
+def test_the_least_error_of_a_study_is_no_victory_over_the_baseline() -> None:
+    low, high, baseline = (0.90, 0.91, 0.92), (0.95, 0.96, 0.97), (0.80, 0.81, 0.82)
+    lines = {"ε = 1": [(0.05, low, baseline), (0.5, high, baseline)]}
+    (first, *_) = study_sentences.study_sentences(made_up("items", lines))
+    assert first == "Least error is at β = 0.05 (ε = 1), worse than the baseline."
+    lines = {"ε = 1": [(0.05, low, high), (0.5, high, high)]}
+    (first, *_) = study_sentences.study_sentences(made_up("items", lines))
+    assert first == "Least error is at β = 0.05 (ε = 1)."
+
+
 def made_up(
     kind: str, lines: dict[str, list[tuple[float, tuple[float, ...], tuple[float, ...]]]]
 ) -> StudyResult:
@@ -144,7 +173,7 @@ def test_words_of_a_study_follow_its_numbers() -> None:
         "Good is better than the best baseline from ε = 1 on, mixed from 5, bad and vague nowhere."
     )
     assert [s.split("**")[2].split(" the best baseline")[0].strip() for s in said] == [
-        "is better than", "is worse than", "is better than", "is nowhere better than",
+        "is better than", "is worse than", "is better than", "is nowhere significantly better than",
     ]  # fmt: skip
     assert said[0].endswith("throughout.")
     assert said[2].endswith("at ε = 5, worse at 1; elsewhere not significantly different.")

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from tests.browser.geometry import problems
 from tests.browser.test_app import AXE, grave, ran, ready
 from tests.browser.test_first_sight import PAGES
 
@@ -47,6 +48,12 @@ def test_every_page_can_be_presented(browser: Browser, app_url: str) -> None:
             "e => parseFloat(getComputedStyle(e).fontSize)"
         )
         assert size >= 24, path
+        bar = page.locator(".st-key-presenter-bar").bounding_box()
+        figure = page.locator(".stPlotlyChart").first.bounding_box()
+        assert bar is not None, path
+        assert figure is not None, path
+        assert figure["y"] + figure["height"] <= bar["y"] + 1, path
+        assert problems(page) == [], path
         page.evaluate(AXE.read_text(encoding="utf-8"))
         assert grave(page) == [], path
     context.close()

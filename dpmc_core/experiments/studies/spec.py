@@ -105,6 +105,12 @@ class StudySpec:
         return cls(room, kind, tuple(sorted(settings.items())), seeds)
 
     @property
+    def one_epsilon(self) -> float | None:
+        """The total ε of all its runs; None where ε is what it varies."""
+        own = STUDIES[self.room][self.kind].own_epsilon
+        return None if own else dict(self.settings).get("epsilon")
+
+    @property
     def study(self) -> Study:
         """What it asks."""
         return STUDIES[self.room][self.kind]

@@ -38,7 +38,7 @@ def worlds(spec: AuditSpec) -> tuple[str, str]:
     if spec.dataset:
         high_or_low = about_one_rating(spec)
         return ("rated high", "rated low") if high_or_low else ("with the record", "without")
-    return ("a 5", "a 1") if about_one_rating(spec) else ("Alice in", "Alice out")
+    return ("Alice's 5", "Alice's 1") if about_one_rating(spec) else ("Alice in", "Alice out")
 
 
 def about_one_rating(spec: AuditSpec) -> bool:

@@ -56,7 +56,9 @@ class Rounds:
         hit = inside == self.inside
         self.right += hit
         truth = _answer(self.spec, self.inside)
-        self.last = f"{'Right' if hit else 'Wrong'}: {truth}."
+        a_number = self.spec.target == "number" and self.spec.case not in ("low-bits", "on-grid")
+        seen = f" ({float(self.output[0][0]):.3f})" if a_number else ""
+        self.last = f"Last round{seen}: **{'right' if hit else 'wrong'}, {truth}.**"
         self.deal()
 
 
@@ -163,7 +165,7 @@ def _picture(rounds: Rounds) -> None:
 
 def _score(rounds: Rounds) -> None:
     if rounds.last:
-        st.markdown(f"**{rounds.last}**")
+        st.markdown(rounds.last)
     if not rounds.played:
         st.caption("Chance alone gets half of the rounds right.")
         return

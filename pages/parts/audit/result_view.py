@@ -120,7 +120,8 @@ def _judged(result: AuditResult) -> None:
         )
     elif len(lost) < len(result.claims):
         st.error(
-            "The nominal ε of one release is **wrong**; the total is not contradicted.",
+            "As a claim about all that the attacker sees, the nominal ε of one release is "
+            "**wrong**; the total is not contradicted.",
             icon=":material/gavel:",
         )
     else:

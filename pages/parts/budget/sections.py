@@ -171,7 +171,8 @@ def statement_card(title: str, said: Statement) -> None:
             three(said.epsilon),
         )
         st.caption(f"One release: ε = {three(said.epsilon_per_draw)}.")
-        st.caption(odds_sentence(said.epsilon, said.delta, subject(said.unit)))
+        odds = odds_sentence(said.epsilon, said.delta, subject(said.unit))
+        st.caption(f"{odds} What an attacker finds against this very noise stands below.")
         st.caption(f"Unit: one {said.unit}; neighbours: {said.neighbours}. {said.how}.")
 
 

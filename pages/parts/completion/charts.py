@@ -13,7 +13,7 @@ from dpmc_core.metrics import clipped, top_items
 from dpmc_core.wording import not_computed
 from pages.parts.ui import figure_cache as drawn_once
 from pages.parts.ui.figures import BASELINE, LINES, Drawn, bars, figure, level
-from pages.parts.ui.labels import Label, label_end, label_ends, wrapped
+from pages.parts.ui.labels import Label, label_end, label_ends
 from pages.parts.ui.names import LETTERS
 from pages.parts.ui.pictures import heat_map
 
@@ -75,7 +75,7 @@ def rmse_bars(results: Sequence[Named], clip: bool) -> Drawn:
     finals = [named.result.final for named in results]
     heights = [m.test_rmse_clipped if clip else m.test_rmse for m in finals]
     halves = [m.test_half_width_clipped if clip else m.test_half_width for m in finals]
-    baselines = results[0].result.baselines
+    baselines = _best_baseline(results[0].result)
     fig = bars(
         [named.label for named in results],
         heights,
@@ -140,7 +140,7 @@ def rmse_curves(results: Sequence[Named], clip: bool) -> Drawn:
             for m in metrics
         ]
     if results:
-        for name, value in results[0].result.baselines.items():
+        for name, value in _best_baseline(results[0].result).items():
             level(fig, value, {"width": 1, "dash": "dot", "color": BASELINE})
             ends.append((math.inf, value, name))
             top = max(top, value)
@@ -151,12 +151,18 @@ def rmse_curves(results: Sequence[Named], clip: bool) -> Drawn:
             for m in named.result.metrics
             for e in (m.test_rmse, m.test_rmse_clipped)
         ]
-        low = min([*results[0].result.baselines.values(), *reached])
+        top = max(top, min(max(reached), 2.5 * top))
+        low = min([*_best_baseline(results[0].result).values(), *reached])
         shown = (max(0.0, low * 0.93), top * 1.08)
         fig.update_yaxes(range=shown)
         label_ends(fig, [Label(last + 0.4, y, text) for _, y, text in ends], shown)
     fig.update_xaxes(range=[0.8, last + 0.4], dtick=1 if last <= 10 else None)  # no half iterations
     return fig, pd.DataFrame(rows)
+
+
+def _best_baseline(result: RunResult) -> dict[str, float]:
+    name = min(result.baselines, key=result.baselines.__getitem__)
+    return {f"best baseline: {name}": result.baselines[name]}
 
 
 @drawn_once.of_results
@@ -172,9 +178,7 @@ def completed(results: Sequence[Named], size: int = 40) -> Drawn | None:
     panels = [("truth", truth)]
     for named in results:
         model = named.result.model
-        panels.append(
-            (wrapped(named.label), model.user_factors[:size] @ model.item_factors[:size].T)
-        )
+        panels.append((named.label, model.user_factors[:size] @ model.item_factors[:size].T))
     return heat_map(panels, float(truth.min()), float(truth.max()))
 
 

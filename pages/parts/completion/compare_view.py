@@ -50,8 +50,13 @@ def named(results: Sequence[RunResult | None]) -> list[Named]:
 def main_figure(results: list[Named], clip: bool) -> None:
     """Draw the held-out error, with its alt text and numbers."""
     figure, numbers = run_charts.main_figure(results, clip)
-    said = "; ".join(f"{n.label}: {three(n.result.final.test_rmse)}" for n in results)
-    show(figure, "rmse", f"Held-out RMSE; lower is better. At the end: {said}.", numbers)
+    finals = [(n.label, n.result.final) for n in results]
+    said = "; ".join(
+        f"{label}: {three(end.test_rmse_clipped if clip else end.test_rmse)}"
+        for label, end in finals
+    )
+    which = ", clipped" * clip
+    show(figure, "rmse", f"Held-out RMSE{which}; lower is better. At the end: {said}.", numbers)
 
 
 def so_far(job: jobs.Job, clip: bool) -> bool:

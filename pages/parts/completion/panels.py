@@ -143,6 +143,7 @@ def studied(question: str, built: Built, row: DeltaGenerator) -> None:
                 about=study_view.about(stored),
                 specs=(stored.spec,),
                 draw=lambda: study_view.study_result(stored),
+                differs=wanted is not None and wanted.one_epsilon != stored.spec.one_epsilon,
             ),
             row=row,
         )

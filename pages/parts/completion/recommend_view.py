@@ -159,6 +159,11 @@ def _verdict(results: Results) -> str:
         if gap > 0
         else "worse than"
     )
+    if best.split.query.n_items <= RECALL_AT:
+        return (
+            f"There are only {best.split.query.n_items} items: a list of {RECALL_AT} holds them "
+            "all, so that recall says nothing."
+        )
     epsilon = best.spec.noise.epsilon
     where = "Without noise" if not best.statement.private else f"At total ε = {three(epsilon or 0)}"
     return (

@@ -52,7 +52,7 @@ def _standing(line: str, points: list[Point], baseline: str, kind: str) -> str:
         return f"**{line}** is worse than {baseline} throughout."
     if not won:
         where = f"; it is worse at {what} = {places(lost)}" if lost else ""
-        return f"**{line}** is nowhere better than {baseline}{where}."
+        return f"**{line}** is nowhere significantly better than {baseline}{where}."
     rest = f", worse at {places(lost)}" if lost else ""
     left = "" if len(won) + len(lost) == len(points) else "; elsewhere not significantly different"
     return f"**{line}** is better than {baseline} at {what} = {places(won)}{rest}{left}."
@@ -69,10 +69,22 @@ def _special(result: StudyResult, by_name: dict[str, list[Point]]) -> str:
         return _least(by_name)
     what = "rank" if kind == "rank" else "β ="
     lines: dict[float, list[str]] = {}
+    best = []
     for line, points in by_name.items():
-        lines.setdefault(min(points, key=lambda p: p.mean(E)).x, []).append(line)
+        best.append(min(points, key=lambda p: p.mean(E)))
+        lines.setdefault(best[-1].x, []).append(line)
     said = ", ".join(f"{x:g} ({'; '.join(names)})" for x, names in lines.items())
-    return f"Least error is at {what} {said}."
+    return f"Least error is at {what} {said}{_beside(best)}."
+
+
+def _beside(best: Sequence[Point]) -> str:
+    """What the baseline says of the best points, where none is better than it."""
+    apart = [p.against_baseline for p in best]
+    if any(mean < -half for mean, half in apart):
+        return ""
+    if all(mean > half for mean, half in apart):
+        return ", worse than the baseline"
+    return ", not significantly better than the baseline"
 
 
 def _better_from(by_name: dict[str, list[Point]]) -> str:
@@ -87,7 +99,7 @@ def _better_from(by_name: dict[str, list[Point]]) -> str:
         else:
             said.append((line, points[start].x))
     if not said:
-        return f"Nothing here is better than the best baseline: {', '.join(never)}."
+        return f"Nothing here is significantly better than the best baseline: {', '.join(never)}."
     (line, x), *others = said
     more = [f"{lowered(name)} from {at:g}" for name, at in others]
     more += [f"{' and '.join(never)} nowhere"] if never else []
@@ -119,7 +131,7 @@ def _least(by_name: dict[str, list[Point]]) -> str:
         shown.append(apart + half < 0)
     if all(shown):
         least = measured(best.mean(E), _half(best))
-        return f"{where}, projecting “{line}” has the least error: {least}."
+        return f"{where}, projecting “{line}” has the least error, {least}{_beside([best])}."
     return f"{where}, no way of projecting has significantly less error than all others."
 
 

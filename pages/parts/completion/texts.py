@@ -30,7 +30,10 @@ def verdict(results: Sequence[Named]) -> str:
         noise = f"{noise} noise" if private_run else "no noise"
         where.append(f"{name} with {noise} has an RMSE of {rmse}: {standing}.")
     else:
-        still = " still" * (change.startswith("raises") and standing.startswith("better"))
+        raises = change.startswith("raises")
+        still = " still" * (raises and standing.startswith("better"))
+        if raises and standing.startswith("not") and _is_better(_quiet(best, results)[0].result):
+            standing = "no longer significantly better than the baseline"
         where.append(f"{noise} noise {change.format(name)},{still} {standing}.")
     said = ", ".join(where)
     if len({_epsilon(n.result) for n in private}) > 1:
@@ -74,6 +77,11 @@ def _quiet(noisy: Named, results: Sequence[Named]) -> list[Named]:
         for quiet in results
         if quiet.result.spec == bare and len(quiet.result.metrics) == len(noisy.result.metrics)
     ]
+
+
+def _is_better(result: RunResult) -> bool:
+    _, apart, half = result.against_baseline
+    return apart < -half
 
 
 def _against_baseline(result: RunResult) -> str:

@@ -14,6 +14,22 @@ if (!window.dpmcLab) {
     else held = setTimeout(push, 1000, state, title, url);
   };
 
+  // a narrow window has no room for menu and page: the menu goes once a page is chosen
+  addEventListener("click", (event) => {
+    if (innerWidth > 640 || !event.target.closest('[data-testid="stSidebarNavLink"]')) return;
+    setTimeout(() => {
+      if (document.querySelector('[data-testid="stSidebar"]').getBoundingClientRect().right > 0) {
+        document.querySelector('[data-testid="stSidebarCollapseButton"] button')?.click();
+      }
+    }, 400);
+  });
+
+  // presenting begins at the top of the page
+  addEventListener("click", (event) => {
+    if (!event.target.closest(".st-key-present-False")) return;
+    setTimeout(() => document.querySelector('[data-testid="stMain"]').scrollTo(0, 0), 600);
+  });
+
   // figures have a size in pixels; on paper they are as wide as there is room, and no wider
   const kept = new Map();
   const fit = (part, style) => {

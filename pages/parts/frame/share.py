@@ -7,7 +7,7 @@ import streamlit as st
 
 from dpmc_core.datasets import user_datasets
 from pages.parts.frame.handout import handout
-from pages.parts.ui import on_screen
+from pages.parts.ui import controls, on_screen
 
 __all__ = ["address", "bar", "embedding", "own_tab"]
 
@@ -62,7 +62,7 @@ def bar(*, framed_elsewhere: bool) -> None:
         st.download_button(
             "Handout (HTML)",
             data=lambda: handout(shown, link, datetime.now(UTC).date()),
-            file_name="dpmc-handout.html",
+            file_name=f"dpmc-handout-{controls.current_page().removesuffix('.py')}.html",
             mime="text/html",
             icon=":material/description:",
             on_click="ignore",

@@ -9,10 +9,13 @@ __all__ = ["attackers"]
 
 
 _SIDE = 10  # dots in a row
+_SURE = 0.995  # a chance that would be written as 100 in 100
 
 
-def _in_100(chance: float) -> str:
-    return f"{100 * chance:.0f}" if chance < 0.995 else f"{100 * chance:.2f}"
+def _odds(chance: float, most: str) -> str:
+    if chance >= _SURE:
+        return "right nearly always"
+    return f"right {most}{100 * chance:.0f} times in 100"
 
 
 @drawn_once.of_values
@@ -31,7 +34,7 @@ def attackers(before: float, after: float) -> go.Figure:
             "showlegend": False,
             "annotations": [
                 {
-                    "text": f"<b>{said}</b><br>right {most}{_in_100(chance)} times in 100",
+                    "text": f"<b>{said}</b><br>{_odds(chance, most)}",
                     "x": left + 4.5,
                     "y": 1.0,
                     "yref": "paper",

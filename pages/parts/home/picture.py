@@ -75,7 +75,11 @@ def picture(mechanism: str, epsilon: float, seed: int) -> Picture:
 def panels(mechanism: str, epsilon: float, seed: int) -> tuple[go.Figure, pd.DataFrame]:
     """Draw the truth and the matrix completed without and with noise; and numbers."""
     clean, noisy = picture("none", 1.0, seed), picture(mechanism, epsilon, seed)
-    three = [("truth", clean.truth), ("no noise", clean.completed), ("noise", noisy.completed)]
+    three = [
+        ("truth", clean.truth),
+        ("no noise", clean.completed),
+        ("noise, with nominal ε", noisy.completed),
+    ]
     return pictures.heat_map(three, float(clean.truth.min()), float(clean.truth.max()))
 
 

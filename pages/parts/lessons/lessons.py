@@ -11,7 +11,7 @@ import streamlit as st
 
 from dpmc_core.errors import DataError
 from dpmc_core.facts import facts, typed
-from pages.parts.ui import controls, on_screen
+from pages.parts.ui import controls, glossary, on_screen
 
 __all__ = ["Lesson", "Step", "asked", "begin", "box", "lessons", "link", "score"]
 
@@ -159,7 +159,7 @@ def _step(lesson: Lesson, step: int) -> None:
     st.progress(
         step / len(lesson.steps), text=f"**{lesson.title}** Step {step} of {len(lesson.steps)}"
     )
-    st.markdown(at.text)
+    st.markdown(at.text, help=glossary.listed(glossary.PAGES[at.page].words))
     if at.look:
         st.html(_LOOKED_AT_ALONE)
     on_screen.look_at(at.look, answered=_question(lesson, step))

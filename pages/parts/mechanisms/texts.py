@@ -71,7 +71,8 @@ def observations(mechanisms: Sequence[Mechanism], sensitivity: float, delta: flo
     pure = {name: m.epsilon(sensitivity) for name, m in by_name.items()}
     finite = {name: e for name, e in pure.items() if math.isfinite(e)}
     hardest = min(mechanisms, key=lambda m: m.best_guess(sensitivity))
-    if finite and pure[hardest.name] > min(finite.values()) * 1.001:
+    apart = len({three(e) for e in finite.values()}) > 1
+    if apart and pure[hardest.name] > min(finite.values()) * 1.001:
         out.append(
             f"Fewest right guesses ({IDENTITY[hardest.name].title}) is not smallest ε "
             f"({IDENTITY[min(finite, key=finite.__getitem__)].title}): guesses are an average "

@@ -7,8 +7,10 @@ from typing import Any
 import pandas as pd
 import plotly.graph_objects as go
 
+from dpmc_core.experiments.algorithms import ALGORITHMS
+from dpmc_core.wording import three
 from pages.parts.runs.names import look_of, titled
-from pages.parts.ui.figures import BASELINE, Drawn, figure
+from pages.parts.ui.figures import BASELINE, IDENTITY, Drawn, figure
 from pages.parts.ui.labels import log_ticks
 from pages.parts.ui.links import plain_in_figure
 
@@ -23,9 +25,14 @@ def distances(rows: Sequence[dict[str, Any]], measure: str) -> Drawn:
     least, most = min(finite, default=1.0), max(finite, default=1.0)
     right = 3 * most  # those without a finite ε stand beyond the others
     unit = f" ({measure.rpartition('(')[2]}" * ("(" in measure)
-    fig = figure("stated total ε (log scale)", f"result − best baseline{unit}", height=380)
-    algorithms = list(dict.fromkeys(row["algorithm"] for row in rows))
-    mechanisms = list(dict.fromkeys(row["mechanism"] for row in rows))
+    beside = ", mechanisms side by side" * (
+        len({row["mechanism"] for row in rows if row["epsilon"]}) > 1
+    )
+    fig = figure(f"stated total ε (log scale{beside})", f"result − best baseline{unit}", height=380)
+    algorithms = [a for a in ALGORITHMS if any(row["algorithm"] == a for row in rows)]
+    algorithms += sorted({row["algorithm"] for row in rows} - {*algorithms})  # of other releases
+    mechanisms = [m for m in IDENTITY if any(row["mechanism"] == m for row in rows)]
+    mechanisms += sorted({row["mechanism"] for row in rows} - {*mechanisms})
     fig.add_scatter(
         x=[least / 2, right * 2],
         y=[0.0, 0.0],
@@ -56,12 +63,13 @@ def distances(rows: Sequence[dict[str, Any]], measure: str) -> Drawn:
                 "color": look.colour,
                 "symbol": look.marker + _INSIDE[algorithms.index(algorithm) % len(_INSIDE)],
                 "size": 8,
-                "line": {"width": 1.5},
+                "line": {"width": 1.5, "color": look.colour},
             },
             text=[
                 plain_in_figure(
                     f"{titled('dataset', row['dataset'])}, "
-                    f"{titled('algorithm', row['algorithm'])}, {look.title}, seed {row['seed']}: "
+                    f"{titled('algorithm', row['algorithm'])}, {look.title}, {_stated(row)}, seed "
+                    f"{row['seed']}: "
                     f"{row['value']:.4f}, best baseline {row['baseline']:.4f}"
                 )
                 for row in these
@@ -83,8 +91,12 @@ def distances(rows: Sequence[dict[str, Any]], measure: str) -> Drawn:
 
 
 def _in_legend(fig: go.Figure, name: str, colour: str, symbol: str) -> None:
-    marker = {"color": colour, "symbol": symbol, "size": 8, "line": {"width": 1.5}}
+    marker = {"color": colour, "symbol": symbol, "size": 8, "line": {"width": 1.5, "color": colour}}
     fig.add_scatter(x=[None], y=[None], mode="markers", name=plain_in_figure(name), marker=marker)
+
+
+def _stated(row: dict[str, Any]) -> str:
+    return f"ε = {three(row['epsilon'])}" if row["epsilon"] else "no finite ε"
 
 
 def _numbers(rows: Sequence[dict[str, Any]]) -> pd.DataFrame:

@@ -40,7 +40,7 @@ def picked(rows: Sequence[dict[str, Any]], total: int) -> list[str]:
     st.caption(
         f"{total:,} run{'s' * (total != 1)}"
         + (f", the latest {len(rows)} of them below" if total > len(rows) else "")
-        + f". Tick up to {MOST_COMPARED} to compare."
+        + f", of everybody who uses this server. Tick up to {MOST_COMPARED} to compare."
     )
     shown = pd.DataFrame([_cells(row) for row in rows])
     event = st.dataframe(
@@ -77,12 +77,12 @@ def _cells(row: dict[str, Any]) -> dict[str, Any]:
         "dataset": titled("dataset", row["dataset"]),
         "algorithm": titled("algorithm", row["algorithm"]),
         "noise": titled("mechanism", row["mechanism"]),
+        "ε stated": _stated(row),
         "result": row["value"],
         "best baseline": row["baseline"],
         "measure": row["error"] or row["measure"],
         "ε by published results": None if published is None else three(published),
-        "ε stated": _stated(row),
-        "counted": (
+        "accounting": (
             f"{'nominal' if row['nominal'] else 'guarantee'}, one {row['unit']}"
             if row["unit"]
             else ""

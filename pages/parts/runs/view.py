@@ -58,16 +58,22 @@ def picture(rows: Sequence[dict[str, Any]]) -> None:
     measure = max(dict.fromkeys(measures), key=measures.count)
     some = [row for row in some if row["measure"] == measure]
     beat = sum(better(measure, row["value"], row["baseline"]) for row in some)
+    quiet = sum(
+        better(measure, row["value"], row["baseline"]) and row["mechanism"] == "none"
+        for row in some
+    )
     said = (
         f"{beat:,} of {counted(len(some), 'single run', 'single runs')} "
         f"{'is' if beat == 1 else 'are'} better than the best baseline, by "
-        f"{measure.partition(' (')[0]}."
+        f"{measure.partition(' (')[0]}" + (f" ({quiet:,} of them without noise)." if quiet else ".")
     )
     verdict(said)
     left_out = max(len(rows) - len(some), 0)
-    others = f" {left_out} listed runs with another measure or an error are not drawn."
+    others = f"Not drawn: {left_out:,} of the listed runs, with another measure or an error."
     fig, numbers = distances(some, measure)
-    show(fig, "runs", said + others * bool(left_out), numbers)
+    show(fig, "runs", f"{said} {others}" if left_out else said, numbers)
+    if left_out:
+        st.caption(others)
 
 
 def _has_result(row: dict[str, Any]) -> bool:

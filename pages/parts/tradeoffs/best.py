@@ -167,9 +167,7 @@ def needed_table(lines: Lines, share: float) -> pd.DataFrame:
                         "method": f"{ALGORITHMS[algorithm].title}, {IDENTITY[mechanism].title}",
                         "until its error is": what,
                         "people needed (median)": _people(found.n, sizes),
-                        "least to most of the repetitions": (
-                            f"{_people(found.low, sizes)} to {_people(found.high, sizes)}"
-                        ),
+                        "range": (f"{_people(found.low, sizes)} to {_people(found.high, sizes)}"),
                     }
                 )
     return pd.DataFrame(rows)

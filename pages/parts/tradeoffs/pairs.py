@@ -18,6 +18,9 @@ __all__ = ["Apart", "differences", "pair_sentences", "pairs_figure"]
 _BESIDE = 0.22  # how far apart the pairs of one amount stand
 
 
+_FEW = 5  # repetitions whose intervals are several times those of many
+
+
 @dataclass(frozen=True, slots=True)
 class Apart:
     """One comparison of two mechanisms under one algorithm at one amount."""
@@ -123,7 +126,9 @@ def _wins(apart: Sequence[Apart], equal: str) -> list[str]:
     won = Counter(a.better for a in apart if a.difference.detected)
     rest = count - won.total()
     if not won:
-        return [f"{at}, no mechanism is significantly better than another ({count} compared)."]
+        fewest = min(a.difference.pairs for a in apart)
+        few = f" with {fewest} repetitions, which tell little" if fewest < _FEW else ""
+        return [f"{at}, no mechanism is significantly better than another{few} ({count} compared)."]
     took_part = Counter(m for a in apart for m in (a.one, a.other))
     most = max(won.values())
     best = [m for m in IDENTITY if won[m] == most]

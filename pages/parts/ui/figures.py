@@ -14,7 +14,7 @@ import streamlit as st
 from dpmc_core.mechanisms import FAMILIES
 from dpmc_core.wording import csv_text, three
 from pages.parts.ui import on_screen
-from pages.parts.ui.labels import Label, beside, label_ends, wrapped
+from pages.parts.ui.labels import Label, beside, fit_lower, label_ends, wrapped
 
 __all__ = [
     "BASELINE",
@@ -81,6 +81,7 @@ _GRID = "rgba(128,128,128,0.18)"
 _ON_WHITE = "#2B3741"
 _TEXT_SIZE = 14
 _PRESENTED = 1.3  # how much larger everything is drawn in presenter mode
+_PRESENTED_ROOM = 175  # pixels of an axis on a screen 720 high, before they are enlarged
 
 
 class _Ready(go.Figure):  # type: ignore[misc]  # Plotly has no types, so its class is Any
@@ -106,7 +107,10 @@ def _ready(fig: go.Figure, colour: str, scale: float) -> _Ready:
     """
     made: dict[tuple[str, float], _Ready] = fig.__dict__.setdefault("_in_colours", {})
     if (colour, scale) not in made:
-        drawn = _enlarged(_coloured(whole(fig), colour), scale)
+        found = whole(fig)
+        if scale != 1:
+            fit_lower(fig, found, _PRESENTED_ROOM)
+        drawn = _enlarged(_coloured(found, colour), scale)
         made[colour, scale] = _Ready(drawn if colour == _ON_WHITE else _lightened(drawn))
     return made[colour, scale]
 
@@ -273,11 +277,21 @@ def draw(fig: go.Figure, name: str, alt: str, *, toolbar: bool = True) -> None:
     """
     colour = "#D5DDE4" if st.context.theme.type == "dark" else _ON_WHITE
     config = chart_config(name) if toolbar else {"displayModeBar": False}
-    scale = _PRESENTED if on_screen.presenting() else 1.0
     on_screen.add_figure(name, fig, alt)
-    st.plotly_chart(
-        _ready(fig, colour, scale), key=f"chart-{name}", config=config, alt=alt, width="stretch"
-    )
+    if not on_screen.presenting():
+        st.plotly_chart(
+            _ready(fig, colour, 1.0), key=f"chart-{name}", config=config, alt=alt, width="stretch"
+        )
+        return
+    with st.container(key=f"presented-{name}"):  # as high as the screen has room
+        st.plotly_chart(
+            _ready(fig, colour, _PRESENTED),
+            key=f"chart-{name}",
+            config=config,
+            alt=alt,
+            width="stretch",
+            height="stretch",
+        )
 
 
 def on_white(fig: Any) -> dict[str, Any]:

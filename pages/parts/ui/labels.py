@@ -9,7 +9,16 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-__all__ = ["Label", "beside", "label_end", "label_ends", "log_ticks", "wrapped"]
+__all__ = [
+    "Label",
+    "beside",
+    "fit_lower",
+    "label_end",
+    "label_ends",
+    "log_ticks",
+    "move_ends",
+    "wrapped",
+]
 
 _LINE_PIXELS = 17
 _CHARACTERS = 17  # of a name in one line: a phone is 390 pixels wide
@@ -42,21 +51,47 @@ def label_ends(
     """
     height = float(fig.layout.height) - 80 if height is None else height
     low, high = y_range
-    wanted = [
-        ((math.log10(la.y) if log_y else la.y) - low) / (high - low or 1.0) * height
-        for la in labels
-    ]
+    shares = [((math.log10(la.y) if log_y else la.y) - low) / (high - low or 1.0) for la in labels]
     texts = [wrapped(label.text) for label in labels]
     tall = [_LINE_PIXELS * (1 + text.count("<br>")) for text in texts]
-    order = sorted(range(len(labels)), key=lambda k: wanted[k])
-    moved = _apart([wanted[k] for k in order], [tall[k] for k in order], height)
-    placed = dict(zip(order, moved, strict=True))
-    for k, label in enumerate(labels):
+    first = len(fig.__dict__.get("dpmc-annotations", ()))
+    fig.__dict__.setdefault("dpmc-ends", []).append((first, shares, tall))
+    for label, text, shift in zip(labels, texts, _shifts(shares, tall, height), strict=True):
         at = (math.log10(label.x) if log_x else label.x, math.log10(label.y) if log_y else label.y)
-        beside(fig, "annotations", _name(*at, texts[k], placed[k] - wanted[k], axis))
+        beside(fig, "annotations", _name(*at, text, shift, axis))
 
 
-def wrapped(text: str) -> str:
+def move_ends(fig: go.Figure, found: dict[str, Any], room: float) -> None:
+    """Move the names of ``label_ends`` apart anew in ``found``, which is the whole of ``fig``, for
+    an axis of only ``room`` pixels.
+    """
+    every = found.get("layout", {}).get("annotations", [])
+    before = len(every) - len(fig.__dict__.get("dpmc-annotations", ()))
+    for first, shares, tall in fig.__dict__.get("dpmc-ends", ()):
+        for k, shift in enumerate(_shifts(shares, tall, room), start=before + first):
+            every[k]["yshift"] = shift
+
+
+def fit_lower(fig: go.Figure, found: dict[str, Any], room: float) -> None:
+    """Make room in ``found``, the whole of ``fig``, whose axis is only ``room`` pixels high."""
+    move_ends(fig, found, room)
+    layout = found["layout"]
+    title = layout.get("yaxis", {}).get("title", {})
+    if title.get("text"):
+        title["text"] = wrapped(title["text"], 28)
+    if layout.get("legend", {}).get("y", 0) < 0:  # below the axis, in parts of its height
+        layout["legend"]["y"] *= 2
+
+
+def _shifts(shares: Sequence[float], tall: Sequence[float], room: float) -> list[float]:
+    """How far names move in pixels that belong at ``shares`` of ``room``."""
+    order = sorted(range(len(shares)), key=lambda k: shares[k])
+    moved = _apart([room * shares[k] for k in order], [tall[k] for k in order], room)
+    placed = dict(zip(order, moved, strict=True))
+    return [placed[k] - room * share for k, share in enumerate(shares)]
+
+
+def wrapped(text: str, characters: int = _CHARACTERS) -> str:
     """Break a long name into lines.
 
     >>> wrapped("user + item"), wrapped("one-shot moments, Gaussian")
@@ -64,7 +99,7 @@ def wrapped(text: str) -> str:
     """
     if "<" in text:
         return text
-    return "<br>".join(textwrap.wrap(text, _CHARACTERS, break_long_words=False))
+    return "<br>".join(textwrap.wrap(text, characters, break_long_words=False))
 
 
 def _apart(heights: Sequence[float], tall: Sequence[float], room: float) -> list[float]:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from pages.parts.ui.figures import Drawn
+from pages.parts.ui.labels import wrapped
 
 FloatArray = NDArray[np.float64]
 
@@ -27,11 +28,12 @@ def heat_map(
     """
     across = len(panels)
     gap = 0.03
+    lines = max(wrapped(name).count("<br>") for name, _ in panels)
     wide = (1 - gap * (across - 1)) / across
     # laid out by hand: Plotly's own subplots take longer than everything else here
     layout: dict[str, Any] = {
-        "height": height,
-        "margin": {"l": 30, "r": 10, "t": 40, "b": 30},
+        "height": height + 17 * lines,
+        "margin": {"l": 30, "r": 10, "t": 40 + 17 * lines, "b": 30},
         "coloraxis": {
             "colorscale": "Cividis",
             "cmin": low,
@@ -59,7 +61,7 @@ def heat_map(
         }
         layout["annotations"].append(
             {
-                "text": name,
+                "text": wrapped(name),
                 "x": left + wide / 2,
                 "y": 1.0,
                 "xref": "paper",

@@ -55,12 +55,14 @@ class Look:
 class Example:
     """What a panel shows before the first run: ``draw`` draws it.
 
-    ``about`` says what it is of (a noun phrase), ``specs`` are its settings.
+    ``about`` says what it is of (a noun phrase), ``specs`` are its settings; ``differs``: the main
+    control of the page stands at another value.
     """
 
     about: str
     specs: tuple[Any, ...]
     draw: Callable[[], None]
+    differs: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,7 +161,13 @@ def _example(of: Panel) -> None:
         of.example()
         return
     same = of.wanted == of.example.specs
-    draw_example(of.example.about, of.example.draw, same=same, label=of.look.label)
+    draw_example(
+        of.example.about,
+        of.example.draw,
+        same=same,
+        label=of.look.label,
+        differs=of.example.differs,
+    )
 
 
 def draw_example(
@@ -170,15 +178,18 @@ def draw_example(
     name: str = "Example",
     label: str = "Run",
     also: str = "",
+    differs: bool = False,
 ) -> None:
     """Draw what stands before the first run, called ``name``.
 
     ``about`` says what it is of, ``same`` that its settings are those on screen; else what
-    ``label`` does is said, and ``also`` what else is known.
+    ``label`` does is said, and ``also`` what else is known. While no setting was touched the
+    example passes for what they are, unless what is most in sight ``differs``.
     """
-    same = same or untouched()
+    own = "" if same else " at settings of its own"
+    same = same or (untouched() and not differs)
     if same:
-        st.caption(f":material/info: **{name}**: {about}.")
+        st.caption(f":material/info: **{name}**{own}: {about}.")
     else:
         st.info(
             f"**Example, not your settings**: {about}. Press *{label}* to compute with yours."
@@ -257,7 +268,8 @@ def _over(of: Panel, job: jobs.Job) -> None:
         # the address shows settings that have not been run: who gets it sees them and presses Run
         st.query_params.pop(of.look.flag, None)
         st.info(of.look.changed, icon=":material/update:")
-    st.caption(f":material/check: **Your run**{_about(standing)}.")
+    if standing.state == "done" or not of.kept:  # else the page says how much of it is kept
+        st.caption(f":material/check: **Your run**{_about(standing)}.")
     of.show(standing)
 
 
@@ -281,7 +293,7 @@ def _ended(of: Panel, job: jobs.Job, standing: jobs.Job | None) -> None:
     if job.state == "failed" and (job.specs == of.wanted or not of.wanted):  # other settings may do
         which = LETTERS[unfinished] + ": " if (unfinished := _unfinished(job)) is not None else ""
         st.error(f"{which}{controls.said(job.error)} {below}", icon=":material/error:")
-    if job.state == "cancelled":
+    if job.state == "cancelled" and not (of.kept and below):
         done, total = job.progress
         st.info(
             f"Cancelled after {done} of {total} {of.step}s. {below}", icon=":material/stop_circle:"
