@@ -125,7 +125,11 @@ def _judged(result: AuditResult) -> None:
             icon=":material/gavel:",
         )
     else:
-        st.error("The claim is **wrong**.", icon=":material/gavel:")
+        both = len(result.claims) > 1
+        st.error(
+            f"{'Both nominal ε are' if both else 'The claim is'} **wrong**.",
+            icon=":material/gavel:",
+        )
 
 
 def _fields(spec: AuditSpec) -> dict[str, Any]:
