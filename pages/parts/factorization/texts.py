@@ -79,7 +79,7 @@ def factor_observations(items: Sequence[Learned]) -> list[str]:
             f"data; {published.result.final.iteration} noisy rounds moved them by "
             f"{100 * published.result.final.moved:.2g} %"
             + (
-                ", so that it publishes that start."
+                ": it publishes the start."
                 if published.result.final.moved < 0.01
                 else ". Only these rounds are noisy, not the start."
             )
