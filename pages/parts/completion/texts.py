@@ -32,8 +32,11 @@ def verdict(results: Sequence[Named]) -> str:
     else:
         raises = change.startswith("raises")
         still = " still" * (raises and standing.startswith("better"))
-        if raises and standing.startswith("not") and _is_better(_quiet(best, results)[0].result):
+        without = _against_baseline(_quiet(best, results)[0].result)
+        if raises and standing.startswith("not") and without.startswith("better"):
             standing = "no longer significantly better than the baseline"
+        elif standing == without and standing.startswith("worse"):  # not the noise's doing
+            standing += " with or without noise"
         where.append(f"{noise} noise {change.format(name)},{still} {standing}.")
     said = ", ".join(where)
     if len({_epsilon(n.result) for n in private}) > 1:
@@ -77,11 +80,6 @@ def _quiet(noisy: Named, results: Sequence[Named]) -> list[Named]:
         for quiet in results
         if quiet.result.spec == bare and len(quiet.result.metrics) == len(noisy.result.metrics)
     ]
-
-
-def _is_better(result: RunResult) -> bool:
-    _, apart, half = result.against_baseline
-    return apart < -half
 
 
 def _against_baseline(result: RunResult) -> str:
