@@ -75,8 +75,8 @@ class Panel:
     ``row`` is where the button stands, ``at_once`` how many runs are made at a time, ``left`` the
     share of them that is not made yet, ``hint`` what else to know before, ``going_on`` what stands
     above the progress. ``ended`` says why a job ended before its time, where the usual words do not
-    fit. ``kept`` says that ``example`` finds
-    results of any settings in the run store: those of a job with other settings are not shown.
+    fit. ``kept`` says that ``example`` finds results of any settings in the run store: those of a
+    job with other settings are not shown.
     """
 
     kind: str
