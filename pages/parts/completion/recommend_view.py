@@ -26,6 +26,7 @@ from pages.parts.ui.names import LETTERS, lowered
 __all__ = ["results_of", "so_far"]
 
 _FEW_STEPS = 3
+_ALL = 0.999  # a recall by chance of lists that leave nothing out
 Results = list[tuple[str, RecommendResult]]  # letter and result
 
 
@@ -159,10 +160,10 @@ def _verdict(results: Results) -> str:
         if gap > 0
         else "worse than"
     )
-    if best.split.query.n_items <= RECALL_AT:
+    if best.baselines["by chance"] >= _ALL:
         return (
-            f"There are only {best.split.query.n_items} items: a list of {RECALL_AT} holds them "
-            "all, so that recall says nothing."
+            f"There are only {best.split.query.n_items} items: a list of {RECALL_AT} holds all "
+            "that a user has not shown, so that recall says nothing."
         )
     epsilon = best.spec.noise.epsilon
     where = "Without noise" if not best.statement.private else f"At total ε = {three(epsilon or 0)}"
