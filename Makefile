@@ -11,6 +11,7 @@ VERSIONS ?= locked
 TESTS ?= all
 RUN_FILE := $(if $(filter latest,$(VERSIONS)),requirements.txt,requirements.lock)
 DEV_FILE := $(if $(filter latest,$(VERSIONS)),requirements-dev.txt,requirements-dev.lock)
+PARTS := $(wildcard requirements/*.txt)
 MARKS := $(if $(filter fast,$(TESTS)),-m "not browser",)
 OLD_PYTHON := DPMC Lab needs Python 3.11, 3.12 or 3.13: make PYTHON=python3.12 ...
 
@@ -55,12 +56,12 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); \
 	  echo "On Debian and Ubuntu: apt-get install python3-venv"; exit 1; }
 
-$(VENV)/.run-$(VERSIONS): $(RUN_FILE) | $(BIN)/python
+$(VENV)/.run-$(VERSIONS): $(RUN_FILE) $(PARTS) | $(BIN)/python
 	rm -f $(VENV)/.run-* $(VENV)/.dev-*
 	$(BIN)/python -m pip install --quiet --upgrade -r $(RUN_FILE)
 	touch $@
 
-$(VENV)/.dev-$(VERSIONS): $(DEV_FILE) $(RUN_FILE) | $(BIN)/python
+$(VENV)/.dev-$(VERSIONS): $(DEV_FILE) $(RUN_FILE) $(PARTS) | $(BIN)/python
 	rm -f $(VENV)/.run-* $(VENV)/.dev-*
 	$(BIN)/python -m pip install --quiet --upgrade -r $(DEV_FILE)
 	touch $@ $(VENV)/.run-$(VERSIONS)

@@ -1,10 +1,23 @@
-"""``python -m dpmc_core``: the command line (see ``dpmc_core.cli.main``)."""
+"""``dpmc``, or ``python -m dpmc_core``: the command line (see ``dpmc_core.cli.main``)."""
 
 import os
 import signal
 import sys
 from contextlib import suppress
 from typing import Any
+
+__all__ = ["start"]
+
+
+def start() -> int:
+    """Run what the command line says; the exit code. Ctrl-C is answered in a word throughout."""
+    usual = signal.getsignal(signal.SIGINT)
+    if usual != signal.SIG_IGN:  # as for what runs in the background
+        signal.signal(signal.SIGINT, _leave)
+    code = 130
+    with suppress(KeyboardInterrupt):
+        code = _run(usual)
+    return code
 
 
 def _leave(*_: Any) -> None:
@@ -13,7 +26,7 @@ def _leave(*_: Any) -> None:
     os._exit(130)
 
 
-def _run() -> int:
+def _run(usual: Any) -> int:
     from dpmc_core.cli.main import main
 
     signal.signal(signal.SIGINT, usual)
@@ -27,10 +40,4 @@ def _run() -> int:
 
 
 if __name__ == "__main__":  # not where a worker process imports its parent's module
-    usual = signal.getsignal(signal.SIGINT)
-    if usual != signal.SIG_IGN:  # as for what runs in the background
-        signal.signal(signal.SIGINT, _leave)
-    code = 130
-    with suppress(KeyboardInterrupt):
-        code = _run()
-    sys.exit(code)
+    sys.exit(start())

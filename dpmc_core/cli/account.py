@@ -5,7 +5,7 @@ import math
 from typing import Any
 
 from dpmc_core import limits
-from dpmc_core.cli.options import parsed
+from dpmc_core.cli.common.options import parsed
 from dpmc_core.errors import ParameterError
 from dpmc_core.mechanisms import FAMILIES, Mechanism
 from dpmc_core.privacy import (
@@ -20,9 +20,8 @@ from dpmc_core.privacy import (
 )
 from dpmc_core.wording import three
 
-__all__ = ["SUMMARY", "add", "run"]
+__all__ = ["add", "run"]
 
-SUMMARY = "What a ledger of releases spends in all, and the least noise for a budget."
 _NOISE = ("alpha", "scale", "variance")
 _OTHER = {
     "l1": ("sensitivity", "most that one person moves the released vector in the ℓ1 norm"),

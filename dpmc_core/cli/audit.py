@@ -3,8 +3,8 @@
 import argparse
 from typing import Any
 
-from dpmc_core.cli.options import add_parameters, last_of
-from dpmc_core.cli.user_data import add_data, load_user_data
+from dpmc_core.cli.common.options import add_parameters, last_of
+from dpmc_core.cli.common.user_data import add_data, load_user_data
 from dpmc_core.config import parameters
 from dpmc_core.errors import ParameterError
 from dpmc_core.experiments.algorithms import ALGORITHMS
@@ -14,11 +14,10 @@ from dpmc_core.experiments.tasks.audit_spec import CASES, FACTOR_TARGETS, AuditS
 from dpmc_core.limit import Limit
 from dpmc_core.wording import printable, three
 
-__all__ = ["SUMMARY", "add", "run"]
+__all__ = ["add", "run"]
 
 _HOLDS = ("ratings", "images", "documents")
 _DELTA = Limit("delta", 0, 1, "δ of a claim, 0 for pure ε", open_high=True)
-SUMMARY = "Attack a release with and without one person, and bound its ε from below."
 
 
 def add(parser: argparse.ArgumentParser) -> None:

@@ -4,11 +4,9 @@ import argparse
 import sys
 from typing import Any
 
-from dpmc_core.cli.options import whole
+from dpmc_core.cli.common.options import whole
 
-__all__ = ["SUMMARY", "add", "run"]
-
-SUMMARY = "Measure the kernel and the samplers on this machine."
+__all__ = ["add", "run"]
 
 
 def add(parser: argparse.ArgumentParser) -> None:

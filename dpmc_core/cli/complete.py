@@ -5,14 +5,13 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from dpmc_core.cli.options import add_spec, last_of, spec_of
-from dpmc_core.cli.user_data import add_data, load_user_data
+from dpmc_core.cli.common.options import add_spec, last_of, spec_of
+from dpmc_core.cli.common.user_data import add_data, load_user_data
 from dpmc_core.experiments import RecommendMetrics, RecommendResult, RunResult, RunSpec, steps
 from dpmc_core.metrics import RECALL_AT
 
-__all__ = ["SUMMARY", "add", "run"]
+__all__ = ["add", "run"]
 
-SUMMARY = "Complete a matrix of ratings, with or without noise."
 TASKS = ("rate", "recommend")
 
 

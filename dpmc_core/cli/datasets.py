@@ -4,13 +4,11 @@ import argparse
 import sys
 from typing import Any
 
-from dpmc_core.datasets import catalogue, download, entry
+from dpmc_core.datasets import catalogue, entry
 from dpmc_core.datasets.data import forget
 from dpmc_core.errors import ParameterError
 
-__all__ = ["SUMMARY", "add", "run"]
-
-SUMMARY = "List the datasets, or fetch one."
+__all__ = ["add", "run"]
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -30,6 +28,8 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
                 folder = known.path()
                 print(f"{known.title} is in {folder} already; without that folder it is fetched.")
             return {"dataset": known.name, "folder": str(known.path())}
+        from dpmc_core.datasets import download  # its packages are an extra
+
         print(f"{known.title}. Terms: {known.terms} Cite: {known.citation}", file=sys.stderr)
         shown = -1
 

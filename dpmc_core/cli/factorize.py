@@ -6,16 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from dpmc_core.cli.options import add_spec, last_of, spec_of
-from dpmc_core.cli.user_data import add_data, load_user_data
+from dpmc_core.cli.common.options import add_spec, last_of, spec_of
+from dpmc_core.cli.common.user_data import add_data, load_user_data
 from dpmc_core.datasets.data import samples_of
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.experiments import FactorResult, RunSpec, steps
 from dpmc_core.metrics.topics import W2V_WARNING, tc_w2v, top_words
 
-__all__ = ["SUMMARY", "add", "run"]
+__all__ = ["add", "run"]
 
-SUMMARY = "Factorise faces into parts or documents into topics."
 TASKS = ("factorize",)
 
 

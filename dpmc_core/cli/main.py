@@ -1,4 +1,4 @@
-"""The command line: ``python -m dpmc_core COMMAND ... [--seed N] [--json]``, a file per command.
+"""The command line ``dpmc COMMAND ... [--seed N] [--json]``, a file per command.
 
 With ``--json`` the last line on standard output is one JSON object; progress goes to standard
 error. A user's mistake is one sentence on standard error and exit code 2.
@@ -10,10 +10,11 @@ import json
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from dpmc_core import __version__
-from dpmc_core.cli.options import Parser
+from dpmc_core.cli.common.options import Parser
 from dpmc_core.errors import DPMCError
 from dpmc_core.wording import finite, printable
 
@@ -23,10 +24,28 @@ MAIN_HELP = (
     "Differential privacy in matrix completion and factorisation: mechanisms, runs, accounts, "
     "audits, datasets."
 )
-COMMANDS = (
-    *("mechanism", "complete", "factorize", "account", "audit", "sweep", "runs", "paper"),
-    *("datasets", "bench"),
-)
+COMMANDS = {
+    "mechanism": "What one noise mechanism is and protects.",
+    "complete": "Complete a matrix of ratings, with or without noise.",
+    "factorize": "Factorise faces into parts or documents into topics.",
+    "account": "What a ledger of releases spends in all, and the least noise for a budget.",
+    "audit": "Attack a release with and without one person, and bound its ε from below.",
+    "sweep": "Make many runs from a TOML file, at once and resumable.",
+    "runs": "List, export, delete or add runs of the store.",
+    "paper": "Compute a table or figure of the papers and keep its results.",
+    "datasets": "List the datasets, or fetch one.",
+    "app": "Open the dashboard, which answers on this machine alone.",
+    "bench": "Measure the kernel and the samplers on this machine.",
+}
+# packages that the core alone does without, and the extra that brings each
+_EXTRAS = {
+    **dict.fromkeys(("pandas", "pooch", "requests", "pyarrow", "PIL", "skimage"), "data"),
+    **dict.fromkeys(("sklearn", "gensim"), "text"),
+    **dict.fromkeys(("sqlalchemy", "joblib", "psutil", "threadpoolctl"), "runs"),
+    **dict.fromkeys(("streamlit", "plotly"), "app"),
+    "distributed": "cluster",
+    "psycopg": "postgres",
+}
 _BY_ALGORITHM = ("complete", "factorize")  # whose options follow from what is typed
 
 
@@ -44,6 +63,13 @@ def main(argv: Sequence[str] | None = None) -> int:
             print(json.dumps(finite(result)))
         if sys.stdout is not None:  # closed by whoever called
             sys.stdout.flush()
+    except ModuleNotFoundError as error:
+        extra = _EXTRAS.get((error.name or "").partition(".")[0])
+        if extra is None:
+            raise
+        needs = f"this needs {error.name}, which is not installed"
+        print(f"error: {needs}: pip install 'dpmc-lab[{extra}]'.", file=sys.stderr)
+        return 2
     except DPMCError as error:
         print(printable(f"error: {error}"), file=sys.stderr)
         return 2
@@ -70,25 +96,28 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 130 if getattr(arguments, "stopped", False) else 0
 
 
+def _called() -> str:
+    """What was typed before the command."""
+    return "dpmc" if Path(sys.argv[0]).stem == "dpmc" else "python -m dpmc_core"
+
+
 def _nothing_more() -> None:
     """Let what is still to be written go nowhere: at the end Python writes it by itself."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _parser(words: Sequence[str]) -> Parser:
-    parser = Parser(prog="python -m dpmc_core", description=MAIN_HELP)
+    parser = Parser(prog=_called(), description=MAIN_HELP)
     parser.add_argument("--version", action="version", version=f"dpmc_core {__version__}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     named = next((word for word in words if not word.startswith("-")), "")
-    for name in COMMANDS:
-        module: Any = importlib.import_module(f"dpmc_core.cli.{name}")
-        sub = commands.add_parser(
-            name, help=module.SUMMARY, description=module.SUMMARY, allow_abbrev=False
-        )
+    for name, summary in COMMANDS.items():
+        sub = commands.add_parser(name, help=summary, description=summary, allow_abbrev=False)
         sub.add_argument(
             "--json", action="store_true", help="end with one JSON object on standard output"
         )
-        sub.set_defaults(command=module.run)
-        if name == named:  # the others' options need not be made
+        if name == named:  # the others' code need not be loaded
+            module: Any = importlib.import_module(f"dpmc_core.cli.{name}")
+            sub.set_defaults(command=module.run)
             module.add(sub, words) if name in _BY_ALGORITHM else module.add(sub)
     return parser

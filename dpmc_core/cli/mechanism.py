@@ -7,14 +7,12 @@ from typing import Any
 import numpy as np
 
 from dpmc_core import limits
-from dpmc_core.cli.options import whole
+from dpmc_core.cli.common.options import whole
 from dpmc_core.errors import ParameterError
 from dpmc_core.mechanisms import FAMILIES, Mechanism
 from dpmc_core.mechanisms.grid import release_on_grid
 
-__all__ = ["SUMMARY", "add", "run"]
-
-SUMMARY = "What one noise mechanism is and protects."
+__all__ = ["add", "run"]
 
 
 def add(parser: argparse.ArgumentParser) -> None:

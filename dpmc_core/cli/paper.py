@@ -8,16 +8,14 @@ import argparse
 import sys
 from typing import Any
 
-from dpmc_core.cli.options import parsed
+from dpmc_core.cli.common.options import parsed
 from dpmc_core.errors import ParameterError
 from dpmc_core.experiments.papers import ENTRIES, compute, rows_of
 from dpmc_core.experiments.papers.compute import stored, verdict_of, write
 from dpmc_core.experiments.store.store import RunStore
 from dpmc_core.wording import three
 
-__all__ = ["SUMMARY", "add", "run"]
-
-SUMMARY = "Compute a table or figure of the papers and keep its results."
+__all__ = ["add", "run"]
 
 
 def add(parser: argparse.ArgumentParser) -> None:

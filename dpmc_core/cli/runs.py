@@ -1,11 +1,11 @@
 """The command ``runs``: list, export, delete or add runs of the store."""
 
+from __future__ import annotations
+
 import argparse
 import sys
 from pathlib import Path
-from typing import Any
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any
 
 from dpmc_core.cli.sweep import add_store
 from dpmc_core.errors import DPMCError, ParameterError
@@ -13,9 +13,11 @@ from dpmc_core.experiments.store.store import FILTERS, RunStore, default_place
 from dpmc_core.experiments.sweeps.sweep import read_unkept
 from dpmc_core.wording import csv_text, printable, three
 
-__all__ = ["SUMMARY", "add", "run"]
+__all__ = ["add", "run"]
 
-SUMMARY = "List, export, delete or add runs of the store."
+if TYPE_CHECKING:
+    import pandas as pd
+
 _LISTED = 20
 
 
@@ -80,6 +82,8 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
             print(f"{gone} runs were deleted from {store.place}", file=sys.stderr)
             return {"deleted": gone, "store": store.place}
         if arguments.action == "export":
+            import pandas as pd  # an extra that the other actions do without
+
             frame = pd.DataFrame(store.rows(where))
             write_frame(frame, arguments.file)
             print(f"{len(frame)} runs are in {arguments.file}", file=sys.stderr)

@@ -11,8 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from dpmc_core.cli.options import parsed
-from dpmc_core.cli.user_data import add_data, load_user_data
+from dpmc_core.cli.common.options import parsed
+from dpmc_core.cli.common.user_data import add_data, load_user_data
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.experiments.store.store import RunStore
 from dpmc_core.experiments.sweeps.spec import SweepSpec
@@ -22,9 +22,8 @@ from dpmc_core.experiments.sweeps.tradeoff import points_of
 from dpmc_core.paths import read_file
 from dpmc_core.wording import three
 
-__all__ = ["SUMMARY", "add", "add_store", "run"]
+__all__ = ["add", "add_store", "run"]
 
-SUMMARY = "Make many runs from a TOML file, at once and resumable."
 
 _EVERY = 2.0  # seconds between lines of progress
 _LARGEST = 1_000_000  # bytes of a sweep's file

@@ -14,7 +14,7 @@ from pathlib import Path
 from dpmc_core.datasets import user_datasets
 from dpmc_core.errors import ParameterError
 from dpmc_core.facts import facts, typed
-from dpmc_core.paths import DATA
+from dpmc_core.paths import LOCAL
 
 __all__ = ["Entry", "catalogue", "data_dir", "entry", "names"]
 
@@ -73,8 +73,10 @@ class Entry:
 
 
 def data_dir() -> Path:
-    """The folder of datasets: ``DPMC_DATA_DIR``, by default ``data/downloads`` in the project."""
-    return Path(os.environ.get("DPMC_DATA_DIR") or DATA / "downloads")
+    """The folder of datasets: ``DPMC_DATA_DIR``, by default ``data/downloads`` in a checkout of the
+    project, else ``~/.dpmc-lab/downloads``.
+    """
+    return Path(os.environ.get("DPMC_DATA_DIR") or LOCAL / "downloads")
 
 
 @cache

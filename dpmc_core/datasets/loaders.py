@@ -4,14 +4,19 @@ Lives here: one reader per file format, from a folder to checked ``Ratings``, an
 split. Does not live here: finding or fetching the folder (``catalogue``, ``download``).
 """
 
+from __future__ import annotations
+
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 
 from dpmc_core.datasets.catalogue import Entry, entry
 from dpmc_core.datasets.ratings import Ratings, Split
 from dpmc_core.errors import DataError, DatasetMissingError, ParameterError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["load", "published_split", "require"]
 
@@ -118,6 +123,8 @@ def require(known: Entry) -> None:
 
 
 def _table(path: Path, sep: str, columns: tuple[int, int, int] = (0, 1, 2)) -> pd.DataFrame:
+    import pandas as pd
+
     frame = pd.read_csv(path, sep=sep, header=None, usecols=list(columns), engine="c")
     frame.columns = ["user", "item", "value"]
     if frame.isna().to_numpy().any():
@@ -191,6 +198,8 @@ def _ml_double_colon(known: Entry, folder: Path, zeros: str) -> Ratings:
 
 
 def _ml_20m(known: Entry, folder: Path, zeros: str) -> Ratings:
+    import pandas as pd
+
     del zeros
     frame = pd.read_csv(folder / "ratings.csv", usecols=["userId", "movieId", "rating"])
     frame.columns = ["user", "item", "value"]
@@ -205,6 +214,8 @@ def _sweetrs(known: Entry, folder: Path, zeros: str) -> Ratings:
     """Users and products are numbered from the whole file, so both readings of 0 give one matrix
     shape. A pair that occurs twice (50 do) counts once, with its later row.
     """
+    import pandas as pd
+
     frame = pd.read_csv(folder / "ratings-final.csv")
     if len(frame) != known.ratings:
         raise DataError(

@@ -10,6 +10,7 @@ from fontTools import ttLib
 from starlette.middleware.gzip import GZipMiddleware
 
 import app
+from dpmc_core.paths import DATA
 from pages.parts.server import loading
 from pages.parts.server.layers import compressed, early, icons
 
@@ -125,7 +126,7 @@ def test_the_small_font_has_every_icon_that_is_named_and_few_others(small: bytes
     own_files = len(texts)
     texts += [p.read_text(encoding="utf-8") for p in (icons._STATIC / "js").glob("*.js")]
     named = {name for text in texts for name in re.findall(r":material/([a-z0-9_]+):", text)}
-    pages = (icons._OWN / "data" / "pages.toml").read_text(encoding="utf-8")
+    pages = (DATA / "pages.toml").read_text(encoding="utf-8")
     named |= set(re.findall(r'^icon = "([a-z0-9_]+)"', pages, re.M))
     assert len(named) > 40
     own = {n for text in texts[:own_files] for n in re.findall(r":material/([a-z0-9_]+):", text)}

@@ -55,7 +55,7 @@ def test_every_printed_number_has_a_row() -> None:
     left = [p for p in printed() if id(p) not in rows]
     assert {(p.paper, p.table) for p in left} == {("dpals", "4"), ("dpals", "2"), ("nmf", "2")}
     assert {p.metric for p in left if p.paper == "nmf"} == {"K"}
-    with (ROOT / "data" / "papers" / "printed.csv").open(newline="") as file:
+    with (ROOT / "dpmc_core" / "data" / "papers" / "printed.csv").open(newline="") as file:
         assert len(printed()) == sum(1 for _ in csv.DictReader(file)) > 300
 
 

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import ThreadpoolController
 
 from dpmc_core.completion.kernel.grouping import Block
 
@@ -86,7 +85,12 @@ def available_processors() -> int:
 
 
 @cache
-def _controller() -> ThreadpoolController:
+def _controller() -> Any:
+    """None in an installation without threadpoolctl: BLAS keeps its threads, which is slower."""
+    try:
+        from threadpoolctl import ThreadpoolController
+    except ModuleNotFoundError:
+        return None
     return ThreadpoolController()
 
 
@@ -109,7 +113,7 @@ def single_blas_thread() -> Iterator[None]:
     leave restores it.
     """
     with _BlasLimit.lock:
-        if _BlasLimit.wanted == 0:
+        if _BlasLimit.wanted == 0 and _controller() is not None:
             _BlasLimit.limiter = _controller().limit(limits=1, user_api="blas")
         _BlasLimit.wanted += 1
     try:
@@ -117,5 +121,5 @@ def single_blas_thread() -> Iterator[None]:
     finally:
         with _BlasLimit.lock:
             _BlasLimit.wanted -= 1
-            if _BlasLimit.wanted == 0:
+            if _BlasLimit.wanted == 0 and _BlasLimit.limiter is not None:
                 _BlasLimit.limiter.restore_original_limits()

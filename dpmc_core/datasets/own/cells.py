@@ -1,7 +1,13 @@
 """Cells of a table as numbers."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
-import pandas as pd
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["NUMBERS", "decimal_commas", "numbers"]
 
@@ -13,6 +19,8 @@ def numbers(column: pd.Series) -> pd.Series:
 
     Decimal commas are read, true and false are 1 and 0, times are no numbers.
     """
+    import pandas as pd
+
     if column.dtype.kind in NUMBERS:
         return column.astype(np.float64)
     if column.dtype.kind == "O" or pd.api.types.is_string_dtype(column):
@@ -38,6 +46,8 @@ def decimal_commas(column: pd.Series) -> pd.Series:
     """Which cells are numbers with a comma before one or two decimals, as much of the world writes
     them; with three digits it would be a thousand.
     """
+    import pandas as pd
+
     if column.dtype.kind in NUMBERS or column.dtype.kind in "mM":
         return pd.Series(False, index=column.index)
     return column.astype("str").str.fullmatch(r"\s*[-+]?\d+,\d{1,2}\s*").fillna(False).astype(bool)

@@ -4,23 +4,27 @@ Lives here: grey images of one size from whatever holds them, checked before any
 Does not live here: their columns (``datasets.samples``) or built-in sets (``datasets.images``).
 """
 
+from __future__ import annotations
+
 import math
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from io import BytesIO
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
-from PIL import Image
 
 from dpmc_core.datasets.own.archive import is_archive, members
 from dpmc_core.datasets.own.arrays import MOST_NUMBERS, array_in, header, variable_in, variables_of
 from dpmc_core.datasets.samples import Samples
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.wording import printable
+
+if TYPE_CHECKING:
+    from PIL import Image
 
 __all__ = ["ImagesReading", "guess_images", "images_of"]
 
@@ -40,7 +44,6 @@ _DAMAGED = (
     OverflowError,
     EOFError,
     Warning,
-    Image.DecompressionBombError,
 )
 _COMPARED = 400  # images of which neighbouring pixels are compared
 _CLEARLY = 2.0  # times as unlike are neighbours that show which side counts images
@@ -164,6 +167,8 @@ def images_of(file: str, data: bytes, reading: ImagesReading, title: str) -> Sam
     pixels), fewer than five images, and images of different sizes without a ``side``;
     ``ParameterError`` for a variable that is not there.
     """
+    from PIL import Image
+
     notes: tuple[str, ...] = ()
     if is_archive(file, data):
         stack, labels, notes = _pictures(file, data, reading.side)
@@ -243,11 +248,13 @@ def _pictures(
 
 
 def _opened(name: str, content: bytes) -> Image.Image:
+    from PIL import Image
+
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # Pillow warns of images that unpack to too much
         try:
             opened = Image.open(BytesIO(content), formats=("PNG", "JPEG"))
-        except _DAMAGED:
+        except (*_DAMAGED, Image.DecompressionBombError):
             raise DataError(f"{name[-80:]} is no PNG or JPEG picture that can be read.") from None
     if math.prod(opened.size) > MOST_PIXELS:
         raise DataError(
@@ -258,6 +265,8 @@ def _opened(name: str, content: bytes) -> Image.Image:
 
 
 def _pixels(name: str, opened: Image.Image, side: int) -> NDArray[np.float64]:
+    from PIL import Image
+
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         try:
@@ -269,13 +278,15 @@ def _pixels(name: str, opened: Image.Image, side: int) -> NDArray[np.float64]:
                 opened = opened.convert("RGBA")
             grey = opened.convert("L")
             return _resized(grey, side) if side else np.asarray(grey, dtype=np.float64) / 255
-        except _DAMAGED as error:
+        except (*_DAMAGED, Image.DecompressionBombError) as error:
             raise DataError(
                 f"{name[-80:]} is damaged ({type(error).__name__}); nothing was read."
             ) from None
 
 
 def _resized(grey: Image.Image, side: int) -> NDArray[np.float64]:
+    from PIL import Image
+
     return np.asarray(grey.resize((side, side), Image.Resampling.BILINEAR), dtype=np.float64) / 255
 
 

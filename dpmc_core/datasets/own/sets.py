@@ -5,15 +5,16 @@ and the words that read it again elsewhere. Does not live here: formats (``table
 ``images``).
 """
 
+from __future__ import annotations
+
 import dataclasses
 import hashlib
 import shlex
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-import pandas as pd
 
 from dpmc_core.datasets.catalogue import Entry
 from dpmc_core.datasets.own.arrays import variables_of
@@ -27,6 +28,9 @@ from dpmc_core.datasets.samples import Samples
 from dpmc_core.datasets.text import TextFilter, samples_of_texts
 from dpmc_core.datasets.user_datasets import OWN
 from dpmc_core.errors import DataError, ParameterError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["KINDS", "MOST_MEGABYTES", "OwnSet", "Preview", "Reading", "inspect", "read", "readable"]
 

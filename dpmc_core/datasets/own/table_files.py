@@ -1,12 +1,16 @@
 """Files of tables as data frames: text with separators, and Parquet."""
 
+from __future__ import annotations
+
 import io
 import re
 import warnings
-
-import pandas as pd
+from typing import TYPE_CHECKING
 
 from dpmc_core.errors import DataError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["decoded", "read_table"]
 
@@ -59,6 +63,8 @@ def read_table(file: str, data: bytes) -> pd.DataFrame:
     Raises ``DataError`` for what is no table, and for one with more than 5 million rows, 20,000
     columns or 30 million cells.
     """
+    import pandas as pd
+
     frame = _parquet(file, data) if data[:4] == b"PAR1" else _text(file, data)
     frame.columns = pd.Index(_names(list(frame.columns)))
     if frame.shape[1] > MOST_COLUMNS or frame.shape[0] > MOST_ROWS or frame.size > MOST_CELLS:
@@ -107,6 +113,8 @@ def _parquet(file: str, data: bytes) -> pd.DataFrame:
 
 
 def _text(file: str, data: bytes) -> pd.DataFrame:
+    import pandas as pd
+
     text = decoded(file, data)
     if "\0" in text:
         raise DataError(f"{file} is no text; a table as CSV, TSV or Parquet is allowed.")

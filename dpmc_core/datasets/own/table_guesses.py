@@ -1,18 +1,22 @@
 """How a table of ratings is probably meant, and what a person should be asked about it."""
 
+from __future__ import annotations
+
 import dataclasses
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from dpmc_core.datasets.own.cells import NUMBERS, numbers
 from dpmc_core.datasets.own.table_files import FEW, MARKS
 from dpmc_core.datasets.own.tables import RatingsReading
 from dpmc_core.wording import counted
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["guess_ratings"]
 
@@ -169,6 +173,8 @@ def _rows_of_users(
 
 def _cells(frame: pd.DataFrame, reading: RatingsReading) -> pd.DataFrame:
     """The columns that hold numbers, those of text as numbers where they are few."""
+    import pandas as pd
+
     named_by = reading.item if reading.layout == "turned" else ""
     held = {}
     for k, (name, kind) in enumerate(frame.dtypes.items()):

@@ -5,13 +5,15 @@ of what was left out. Does not live here: guesses (``table_guesses``), files (``
 other kinds of data (``texts``, ``images``).
 """
 
+from __future__ import annotations
+
 import csv
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 
 from dpmc_core import limits
 from dpmc_core.datasets.own.cells import NUMBERS, decimal_commas, numbers
@@ -19,6 +21,9 @@ from dpmc_core.datasets.own.table_files import LABEL
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.wording import counted, printable
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["RatingsReading", "ratings_of"]
 
@@ -86,6 +91,8 @@ def ratings_of(
     ratings, two users or two items are left, a rating is outside the scale, or there are more than
     200,000 users or items.
     """
+    import pandas as pd
+
     rows = (
         _long(frame, reading)
         if reading.layout == "long"
@@ -196,6 +203,8 @@ def ratings_of(
 
 
 def _long(frame: pd.DataFrame, reading: RatingsReading) -> pd.DataFrame:
+    import pandas as pd
+
     if frame.shape[1] < 3:
         raise DataError(
             f"The table has {counted(frame.shape[1], 'column', 'columns')}; one rating a row "
@@ -214,6 +223,8 @@ def _long(frame: pd.DataFrame, reading: RatingsReading) -> pd.DataFrame:
 
 def _across(frame: pd.DataFrame, reading: RatingsReading, down: str, across: str) -> pd.DataFrame:
     """A table with users or items ``down`` its rows and the others ``across`` its columns."""
+    import pandas as pd
+
     named_by = str(getattr(reading, down))
     if named_by:
         _there(frame, down, named_by)
@@ -297,6 +308,8 @@ def _once(rows: pd.DataFrame, twice: str) -> tuple[pd.DataFrame, int]:
 
 def _numbered(ids: pd.Series) -> tuple[np.ndarray, tuple[str, ...]]:
     """Numbers from 0 in the order of the ids, and the ids as words."""
+    import pandas as pd
+
     if ids.dtype.kind == "f" and bool((ids % 1 == 0).all()):
         ids = ids.astype(np.int64)
     codes, known = pd.factorize(ids)

@@ -4,17 +4,22 @@ Lives here: which part of a file is a document, with an account of what was left
 here: words and their weights (``datasets.text``).
 """
 
+from __future__ import annotations
+
 import re
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 
 from dpmc_core.datasets.own.archive import is_archive, members
 from dpmc_core.datasets.own.table_files import decoded, read_table
 from dpmc_core.datasets.samples import Places
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.wording import counted, printable
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["Documents", "DocumentsReading", "documents_of", "guess_documents"]
 
@@ -83,6 +88,8 @@ def documents_of(
     Raises ``DataError`` where fewer than five hold anything, or there are more than 100,000 of them
     or 100 million characters; ``ParameterError`` for a column that is not there.
     """
+    import pandas as pd
+
     if is_archive(file, data):
         found = [(name, decoded(name, content)) for name, content in members(file, data, (".txt",))]
         texts = [text for _, text in found]

@@ -30,7 +30,7 @@ from sqlalchemy.exc import (
 from dpmc_core.errors import DPMCError
 from dpmc_core.experiments.store.records import Record
 from dpmc_core.experiments.store.tables import ABOUT, METADATA, RUNS, SUMMARIES
-from dpmc_core.paths import DATA
+from dpmc_core.paths import LOCAL
 
 __all__ = ["FILTERS", "STORE_VERSION", "RunStore", "StoreError", "default_place"]
 
@@ -51,8 +51,8 @@ class StoreError(DPMCError):
 
 
 def default_place() -> str:
-    """``DPMC_STORE`` if set, else ``data/runs.sqlite`` beside the project's code."""
-    return os.environ.get("DPMC_STORE") or str(DATA / "runs.sqlite")
+    """``DPMC_STORE`` if set, else ``data/runs.sqlite`` in a checkout, ``~/.dpmc-lab`` elsewhere."""
+    return os.environ.get("DPMC_STORE") or str(LOCAL / "runs.sqlite")
 
 
 class RunStore:

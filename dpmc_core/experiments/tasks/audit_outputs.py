@@ -1,12 +1,13 @@
 """An audit of somebody's own mechanism, from a file of its outputs with and without a record."""
 
+from __future__ import annotations
+
 import io
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from dpmc_core import limits
@@ -14,6 +15,9 @@ from dpmc_core.errors import DataError
 from dpmc_core.privacy.distinguish.attack import Attack, attack
 from dpmc_core.privacy.distinguish.tradeoff import of_profile
 from dpmc_core.wording import three
+
+if TYPE_CHECKING:
+    pass
 
 __all__ = ["INSIDE", "MOST_BYTES", "OutputsAudit", "audit_outputs", "audit_text"]
 
@@ -114,6 +118,8 @@ def audit_text(
 
 def _read(content: bytes, file: str) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
     """Which outputs (n,) were made with the record, and the released numbers (n×d)."""
+    import pandas as pd
+
     try:
         rows = pd.read_csv(
             io.BytesIO(content),

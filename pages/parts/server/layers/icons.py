@@ -17,6 +17,7 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from dpmc_core.paths import DATA
 from pages.parts.server import logs
 from pages.parts.server.layers import compressed
 
@@ -96,7 +97,7 @@ def words_of_the_app() -> set[str]:
         *(Path(streamlit.__file__).parent / "elements").rglob("*.py"),
         *(_OWN / "pages").rglob("*.py"),
         *(_OWN / "pages").rglob("*.toml"),
-        *_OWN.glob("data/*.toml"),
+        *DATA.glob("*.toml"),
     )
     return {word for path in texts for word in _NAME.findall(path.read_text(encoding="utf-8"))}
 

@@ -1,0 +1,37 @@
+"""The command ``app``: open the dashboard in a browser."""
+
+import argparse
+import importlib.util
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from dpmc_core.errors import DataError
+from dpmc_core.limit import Limit
+
+__all__ = ["add", "run"]
+
+_PACKAGE = Path(__file__).resolve().parents[1]
+_PORT = Limit("port", 1, 65535, "port of this machine that the app answers on", integer=True)
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """The options."""
+    parser.add_argument("--port", default="8501", help=f"{_PORT.meaning} (8501)")
+
+
+def run(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Become Streamlit's server, in the folder of the app: its settings are read from there."""
+    port = int(_PORT.parse(arguments.port))
+    for name in ("streamlit", "plotly", "sqlalchemy"):
+        if importlib.util.find_spec(name) is None:
+            raise ModuleNotFoundError(name=name)
+    places = (_PACKAGE / "app", _PACKAGE.parent)  # installed, or a checkout of the project
+    home = next((place for place in places if (place / "app.py").is_file()), None)
+    if home is None:
+        raise DataError("The app is not part of this installation: install dpmc-lab from a wheel.")
+    os.chdir(home)
+    words = ["-m", "streamlit", "run", "app.py", f"--server.port={port}"]
+    sys.stdout.flush()
+    os.execv(sys.executable, [sys.executable, *words])

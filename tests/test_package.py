@@ -1,0 +1,182 @@
+"""The package as somebody installs it: outside the project, with the core's own packages alone."""
+
+import importlib.metadata as installed
+import json
+import os
+import re
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+ROOT = Path(__file__).resolve().parents[1]
+# what the core asks for, and what dp-accounting brings
+CORE = {
+    *("numpy", "scipy", "dp-accounting", "randomgen"),
+    *("absl-py", "attrs", "dm-tree", "mpmath", "wrapt"),
+}
+# what each extra brings, by a name that a person would look for
+EXTRAS = {
+    "data": "pandas",
+    "text": "scikit-learn",
+    "runs": "sqlalchemy",
+    "cluster": "distributed",
+    "postgres": "psycopg",
+    "app": "streamlit",
+    "all": "distributed",
+}
+
+
+@pytest.fixture(scope="session")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("wheel")
+    build = ("pip", "wheel", "--no-deps", "--no-build-isolation", "--quiet", "--wheel-dir")
+    subprocess.run([sys.executable, "-m", *build, folder, ROOT], check=True)
+    (found,) = folder.glob("*.whl")
+    return found
+
+
+@pytest.fixture(scope="session")
+def empty(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]]:
+    """A folder that holds nothing, and an environment of the wheel and the core's packages."""
+    packages = tmp_path_factory.mktemp("packages")
+    for name in CORE:
+        found = installed.distribution(name)
+        tops = {file.parts[0] for file in found.files or () if file.parts[0] not in ("..", ".")}
+        for top in tops - {"__pycache__"}:
+            if not (packages / top).exists():
+                (packages / top).symlink_to(Path(str(found.locate_file(top))))
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(packages)
+    home = tmp_path_factory.mktemp("home")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("DPMC_")}
+    return home, {**kept, "PYTHONPATH": str(packages), "HOME": str(home)}
+
+
+@pytest.fixture
+def dpmc(empty: tuple[Path, dict[str, str]]) -> Callable[..., subprocess.CompletedProcess[str]]:
+    folder, environment = empty
+
+    def run(*words: str) -> subprocess.CompletedProcess[str]:
+        # -S: no other package of this machine is found
+        code = "import sys; sys.argv[0] = 'dpmc'; from dpmc_core.__main__ import start; "
+        return subprocess.run(
+            [sys.executable, "-S", "-c", f"{code}sys.exit(start())", *words],
+            cwd=folder,
+            env=environment,
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            timeout=300,
+        )
+
+    return run
+
+
+def needed(names: set[str]) -> set[str]:
+    """These packages and all that they need, as they are installed here."""
+    found: set[str] = set()
+    while names:
+        name = names.pop()
+        if name not in found:
+            found.add(name)
+            asked = [Requirement(text) for text in installed.requires(name) or ()]
+            names |= {
+                each.name.lower()
+                for each in asked
+                if each.marker is None or each.marker.evaluate({"extra": ""})
+            }
+    return found
+
+
+def test_the_core_asks_for_four_packages_and_brings_five_more() -> None:
+    """Nine in all, five of them dp-accounting's own."""
+    lines = (ROOT / "requirements" / "core.txt").read_text().splitlines()
+    named = {re.split("[<>=]", line)[0] for line in lines if not line.startswith("#")}
+    assert named == {"numpy", "scipy", "dp-accounting", "randomgen"}
+    assert needed(named) <= CORE
+
+
+def test_the_wheel_holds_the_core_its_data_its_types_and_the_app(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        names = set(archive.namelist())
+        (about,) = (name for name in names if name.endswith("METADATA"))
+        metadata = archive.read(about).decode()
+        entry = archive.read(about.replace("METADATA", "entry_points.txt")).decode()
+    assert "dpmc = dpmc_core.__main__:start" in entry
+    assert "dpmc_core/py.typed" in names
+    for path in (ROOT / "dpmc_core").rglob("*"):
+        if path.is_file() and "__pycache__" not in path.parts and "local" not in path.parts:
+            assert path.relative_to(ROOT).as_posix() in names
+    for path in (ROOT / "app.py", *(ROOT / "pages").rglob("*.py"), ROOT / ".streamlit/config.toml"):
+        assert f"dpmc_core/app/{path.relative_to(ROOT).as_posix()}" in names
+    assert not [name for name in names if name.startswith(("tests", "data", "benchmarks"))]
+    for extra, brings in EXTRAS.items():
+        pattern = rf"Requires-Dist: {re.escape(brings)}\b.*extra == '{extra}'"
+        assert re.search(pattern, metadata), extra
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "mechanism huber --alpha 1.5 --scale 1 --sensitivity 5 --delta 1e-5",
+        "complete als --dataset low-rank --iterations 2",
+        "complete moments --dataset skewed --mechanism gaussian --epsilon 1",
+        "audit --case half-noise --runs 2000",
+    ],
+)
+def test_commands_work_outside_the_project_with_the_core_alone(
+    words: str, dpmc: Callable[..., subprocess.CompletedProcess[str]]
+) -> None:
+    done = dpmc(*words.split(), "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.mark.parametrize(
+    ("words", "extra"),
+    [
+        ("runs", "runs"),
+        ("sweep nothing.toml", "runs"),
+        ("app", "app"),
+        ("factorize nmf --dataset cartoon", "text"),
+        ("datasets fetch ml-100k", "data"),
+    ],
+)
+def test_what_needs_more_says_which_extra_brings_it(
+    words: str, extra: str, dpmc: Callable[..., subprocess.CompletedProcess[str]]
+) -> None:
+    done = dpmc(*words.split())
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+    assert re.fullmatch(
+        rf"error: this needs \w+, which is not installed: pip install 'dpmc-lab\[{extra}\]'\.",
+        done.stderr.splitlines()[-1],
+    )
+
+
+def test_importing_loads_nothing_that_takes_time(
+    dpmc: Callable[..., subprocess.CompletedProcess[str]], empty: tuple[Path, dict[str, str]]
+) -> None:
+    """No third package until a room is asked for; then its names are there."""
+    code = (
+        "import sys, dpmc_core\n"
+        "assert not {'numpy', 'scipy', 'pandas', 'sklearn'} & set(sys.modules)\n"
+        "assert 'mechanisms' in dir(dpmc_core)\n"
+        "print(dpmc_core.mechanisms.Laplace(scale=2.0).variance)\n"
+        "assert 'pandas' not in sys.modules and 'dp_accounting' not in sys.modules\n"
+    )
+    folder, environment = empty
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", code],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == "8.0"
