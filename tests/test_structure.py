@@ -21,12 +21,14 @@ ALLOWED = {
     "experiments": {
         *("factorization", "completion", "privacy", "mechanisms", "datasets", "metrics")
     },
+    "planning": {"privacy", "mechanisms"},
     "bench": {
         *("experiments", "factorization", "completion", "privacy", "mechanisms", "datasets"),
         "metrics",
     },
     "cli": {
-        *("bench", "experiments", "factorization", "completion", "privacy", "mechanisms"),
+        *("planning", "bench", "experiments", "factorization", "completion"),
+        *("privacy", "mechanisms"),
         *("datasets", "metrics"),
     },
 }

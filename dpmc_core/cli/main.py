@@ -26,6 +26,7 @@ MAIN_HELP = (
 )
 COMMANDS = {
     "mechanism": "What one noise mechanism is and protects.",
+    "plan": "How much ε, how many people, or how much noise an accuracy takes.",
     "complete": "Complete a matrix of ratings, with or without noise.",
     "factorize": "Factorise faces into parts or documents into topics.",
     "account": "What a ledger of releases spends in all, and the least noise for a budget.",

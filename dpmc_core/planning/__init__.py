@@ -1,0 +1,6 @@
+"""Planning: from how accurate an answer must be to the ε, people or noise that it takes."""
+
+from dpmc_core.planning.answer import Candidate, Plan, halved, plan
+from dpmc_core.planning.spec import PlanSpec
+
+__all__ = ["Candidate", "Plan", "PlanSpec", "halved", "plan"]

@@ -1,0 +1,331 @@
+"""The answer to a plan: every mechanism at the asked accuracy, exactly, the best one first.
+
+Lives here: the searches for a mechanism's least ε, people or margin, and for the best α of Huber
+noise. Does not live here: accounting (``privacy``) or noise laws (``mechanisms``).
+"""
+
+import math
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
+from typing import Any
+
+import numpy as np
+from scipy import optimize
+
+from dpmc_core.errors import DataError, ParameterError
+from dpmc_core.mechanisms import Gaussian, Huber, Laplace, Mechanism, Staircase
+from dpmc_core.planning.spec import QUERIES, PlanSpec
+from dpmc_core.privacy import Ledger, Release, least_noise, odds_sentence
+from dpmc_core.privacy.account import tightest
+from dpmc_core.privacy.calibrate import scaled
+from dpmc_core.wording import counted, power, three
+
+__all__ = ["Candidate", "Plan", "halved", "plan", "reach", "release_of"]
+
+INSIDE = 0.95  # of releases lie within the margin
+MOST_EPSILON, LEAST_EPSILON = 100.0, 1e-4  # beyond the first ε says nothing about privacy
+_ALPHAS = tuple(float(a) for a in np.geomspace(0.02, 16, 9))  # where the search for α looks first
+# the search for α ends at this change of its logarithm; a second turn looks no further than that
+_FINE, _NEAR, _TURNS = 3e-3, 0.15, 2
+# mechanisms this close to the best are as good, and the simpler one is named
+_AS_GOOD, _SIMPLE = 1e-3, ("laplace", "gaussian")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Candidate:
+    """One mechanism that meets the plan: its noise on each released number, ``epsilon`` of all
+    releases together, ``margin`` of each, and for a mean how many ``people`` it is of.
+    """
+
+    mechanism: Mechanism
+    epsilon: float
+    margin: float
+    people: int | None
+    ledger: Ledger
+
+    def asked(self, spec: PlanSpec) -> float:
+        """The number that the plan asks for."""
+        return float(getattr(self, spec.asked))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Plan:
+    """``candidates``, the best first (least ε, fewest people, or least margin), and for mechanisms
+    that cannot meet it, why (``refused``, by name).
+    """
+
+    spec: PlanSpec
+    candidates: tuple[Candidate, ...]
+    refused: dict[str, str]
+
+    @property
+    def best(self) -> Candidate:
+        """The mechanism that needs least."""
+        return self.candidates[0]
+
+    @property
+    def sentence(self) -> str:
+        """The answer for somebody who has to decide.
+
+        >>> plan(PlanSpec(query="count", margin=50)).sentence
+        '±50 in 95 of 100 releases: a count takes a total ε of 0.0599, with Laplace noise.'
+        """
+        spec, best = self.spec, self.best
+        noise = f"with {best.mechanism.title} noise"
+        within, spent = f"±{three(best.margin)}", f"a total ε of {three(best.epsilon)}"
+        often = f"in {100 * INSIDE:g} of 100 releases"
+        if spec.asked == "epsilon":
+            return f"{within} {often}: {spec.what} takes {spent}, {noise}."
+        if spec.asked == "people":
+            people = counted(best.people or 0, "person", "people")
+            return f"{within} {often} at {spent}: {spec.what} takes {people}, {noise}."
+        return f"At {spent}, {spec.what} is within {within} {often}, {noise}."
+
+    def as_dict(self) -> dict[str, Any]:
+        """A JSON-able copy."""
+        return {
+            "spec": self.spec.as_dict(),
+            "asked": self.spec.asked,
+            "answer": self.sentence,
+            "candidates": [
+                {
+                    "mechanism": c.ledger.releases[0].as_dict()["mechanism"],
+                    "epsilon": c.epsilon,
+                    "margin": c.margin,
+                    "people": c.people,
+                    "ledger": c.ledger.as_dict(),
+                }
+                for c in self.candidates
+            ],
+            "refused": dict(self.refused),
+            "odds": odds_sentence(self.best.epsilon, self.spec.delta),
+        }
+
+
+def reach(spec: PlanSpec, noise: Mechanism) -> float:
+    """How far this ``noise`` moves the released numbers in 95 of 100 releases.
+
+    P(|Z| ≤ m) = 0.95 for one number; for a histogram all k bins at once, which are independent:
+    P(|Z| ≤ m)ᵏ = 0.95.
+    """
+    outside = -math.expm1(math.log(INSIDE) / (spec.bins if spec.query == "histogram" else 1))
+    return float(noise.isf(outside / 2))
+
+
+def release_of(spec: PlanSpec, noise: Mechanism, moved: float) -> Release:
+    """All ``spec.releases`` with ``noise``, one person moving one number by ``moved``.
+
+    Neighbours of a mean replace one person by another, since it is of a public number of people;
+    of the others one is added or removed.
+    """
+    return Release(
+        what=QUERIES[spec.query],
+        mechanism=noise,
+        l1_sensitivity=moved,
+        l2_sensitivity=moved,
+        linf_sensitivity=moved,
+        unit="record",
+        neighbours="replace-one" if spec.query == "mean" else "add/remove-one",
+        coordinates=spec.bins if spec.query == "histogram" else 1,
+        count=spec.releases,
+        sound=True,
+        source="dpmc_core.planning.spec, PlanSpec.moved",
+    )
+
+
+@lru_cache(maxsize=256)
+def plan(spec: PlanSpec) -> Plan:
+    """All mechanisms side by side, right to 1e-6 relative; cached.
+
+    Each noise has one scale at which it meets the fixed values: ε of all releases depends on the
+    scale in units of ``moved`` alone, and so does the margin. Huber noise has its best α besides.
+    Staircase noise is planned for one release of one number, by its design ε.
+
+    Raises ``DataError`` where no mechanism can: it says what can be reached.
+    """
+    found: list[Candidate] = []
+    refused: dict[str, str] = {}
+    search = _Search(spec)
+    for name, one in (
+        ("huber", search.huber),
+        ("laplace", lambda: search.of(Laplace(scale=1.0))),
+        ("gaussian", lambda: search.of(Gaussian(scale=1.0))),
+        ("staircase", search.staircase),
+    ):
+        try:
+            candidate = one()
+        except (ParameterError, ArithmeticError, ValueError) as error:
+            refused[name] = str(error)
+            continue
+        if candidate is None:
+            refused[name] = "accounted for here with one release of one number only"
+        elif not LEAST_EPSILON <= candidate.epsilon <= MOST_EPSILON * (1 + 1e-6):
+            refused[name] = f"it would take ε = {three(candidate.epsilon)}"
+        else:
+            found.append(candidate)
+    if not found:
+        raise DataError(_unreachable(spec, refused))
+    found.sort(key=lambda candidate: candidate.asked(spec))
+    enough = found[0].asked(spec) * (1 + _AS_GOOD)
+    found.sort(key=lambda c: c.asked(spec) > enough or c.mechanism.name not in _SIMPLE)
+    return Plan(spec=spec, candidates=tuple(found), refused=refused)
+
+
+def halved(made: Plan) -> dict[str, float]:
+    """What would halve the ε of a plan, each alone: another margin, for a mean more people, and for
+    several releases fewer of them (with the noise as planned).
+    """
+    spec, best = made.spec, made.best
+    half = best.epsilon / 2
+    if half < LEAST_EPSILON:
+        return {}
+    out: dict[str, float] = {}
+    wider = plan(replace(spec, margin=None, epsilon=half, people=best.people)).best
+    out["margin"] = wider.margin
+    if best.people is not None:  # a mean's margin is in proportion to 1/people
+        out["people"] = math.ceil(best.people * wider.margin / best.margin * (1 - 1e-9))
+    if spec.releases > 1:
+        fewer = _fewer_releases(made, half)
+        if fewer:
+            out["releases"] = fewer
+    return out
+
+
+def _fewer_releases(made: Plan, epsilon: float) -> int:
+    """The most releases with at most ``epsilon``, with the noise as planned; 0 for none."""
+    (release,) = made.best.ledger.releases
+
+    def spent(count: int) -> float:
+        return tightest(Ledger((replace(release, count=count),)), made.spec.delta)
+
+    low, high = 0, made.spec.releases
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if spent(middle) <= epsilon else (low, middle)
+    return low
+
+
+class _Search:
+    """The searches of one plan, for one person moving a number by 1 in units of the noise."""
+
+    def __init__(self, spec: PlanSpec) -> None:
+        self.spec = spec
+        # what a margin and noise are measured in: how far one person moves the released number
+        self.unit = spec.moved / (spec.people or 1)
+
+    def of(self, shape: Mechanism) -> Candidate:
+        """This family and shape, at the scale that meets the plan."""
+        spec = self.spec
+        if spec.epsilon is None:
+            assert spec.margin is not None
+            factor = spec.margin / self.unit / reach(spec, shape)
+        else:
+            (noise,) = least_noise(
+                Ledger((release_of(spec, shape, 1.0),)), spec.epsilon, spec.delta, quick=True
+            ).releases
+            factor = noise.mechanism.std / shape.std
+        return self._candidate(scaled(shape, factor))
+
+    def huber(self) -> Candidate:
+        """Huber noise with its best α: the one that spends least at the margin.
+
+        With ε given, the margin is not known before: from that of Gaussian noise the best α and the
+        margin at which it spends ε, about in proportion to 1/ε, are found in turn.
+        """
+        spec = self.spec
+        if spec.epsilon is None:
+            assert spec.margin is not None
+            alpha, _ = self._best_alpha(spec.margin / self.unit)
+        else:
+            gaussian = self.of(Gaussian(scale=1.0))
+            margin = gaussian.margin * (gaussian.people or 1) / spec.moved
+            alpha = 0.0
+            for _ in range(_TURNS):
+                alpha, spent = self._best_alpha(margin, near=alpha)
+                margin *= spent / spec.epsilon
+        return self.of(Huber(alpha=alpha, scale=1.0))
+
+    def staircase(self) -> Candidate | None:
+        """Staircase noise of the design ε that meets the plan; None where it is not accounted."""
+        spec = self.spec
+        if spec.releases > 1 or spec.query == "histogram":
+            return None
+        if spec.epsilon is not None:
+            return self._candidate(Staircase(epsilon=spec.epsilon, sensitivity=1.0))
+        assert spec.margin is not None
+        wanted = math.log(spec.margin / self.unit)
+
+        def beyond(log_epsilon: float) -> float:
+            noise = Staircase(epsilon=math.exp(log_epsilon), sensitivity=1.0)
+            return math.log(reach(spec, noise)) - wanted
+
+        low, high = math.log(LEAST_EPSILON), math.log(MOST_EPSILON)
+        found = float(optimize.brentq(beyond, low, high, xtol=1e-9))
+        return self._candidate(Staircase(epsilon=math.exp(found), sensitivity=1.0))
+
+    def _candidate(self, noise: Mechanism) -> Candidate:
+        """The mechanism in the unit of what is released, from ``noise`` per unit of ``moved``."""
+        spec = self.spec
+        people, unit = spec.people, self.unit
+        if spec.asked == "people":
+            assert spec.margin is not None
+            # a little less than a whole number more is rounding, not another person
+            people = max(1, math.ceil(spec.moved * reach(spec, noise) / spec.margin * (1 - 1e-9)))
+            unit = spec.moved / people
+        ledger = Ledger((release_of(spec, scaled(noise, unit), unit),))
+        epsilon = tightest(ledger, spec.delta) if spec.epsilon is None else spec.epsilon
+        return Candidate(
+            mechanism=ledger.releases[0].mechanism,
+            epsilon=epsilon,
+            margin=reach(spec, ledger.releases[0].mechanism),
+            people=people,
+            ledger=ledger,
+        )
+
+    def _best_alpha(self, margin: float, near: float = 0.0) -> tuple[float, float]:
+        """The α whose noise of this ``margin``, in units of ``moved``, spends least, and its ε."""
+        spec = self.spec
+
+        @cache
+        def spent(log_alpha: float) -> float:
+            shape = Huber(alpha=math.exp(log_alpha), scale=1.0)
+            noise = scaled(shape, margin / reach(spec, shape))
+            ledger = Ledger((release_of(spec, noise, 1.0),))
+            return math.log(max(tightest(ledger, spec.delta, coarse=True), 1e-300))
+
+        places = [math.log(alpha) for alpha in _ALPHAS]
+        if near:
+            around = (math.log(near) - _NEAR, math.log(near) + _NEAR)
+        else:
+            k = min(range(len(places)), key=lambda i: spent(places[i]))
+            around = (places[max(k - 1, 0)], places[min(k + 1, len(places) - 1)])
+        bounds = (max(around[0], places[0]), min(around[1], places[-1]))
+        found = optimize.minimize_scalar(
+            spent, bounds=bounds, method="bounded", options={"xatol": _FINE}
+        )
+        return math.exp(float(found.x)), math.exp(float(found.fun))
+
+
+def _unreachable(spec: PlanSpec, refused: dict[str, str]) -> str:
+    """What cannot be reached, and what could."""
+    if spec.epsilon is None:
+        at_most = plan(replace(spec, epsilon=MOST_EPSILON, margin=None))
+        at_least = plan(replace(spec, epsilon=LEAST_EPSILON, margin=None))
+        assert spec.margin is not None
+        if spec.margin < at_most.best.margin:
+            people = ""
+            if spec.query == "mean":
+                needed = plan(replace(spec, epsilon=1.0, people=None)).best.people or 0
+                people = f", or {counted(needed, 'person', 'people')} at ε = 1"
+            return (
+                f"A margin of ±{three(spec.margin)} cannot be reached with a meaningful ε: at "
+                f"ε = {MOST_EPSILON:g} it is ±{three(at_most.best.margin)}{people}."
+            )
+        return (
+            f"A margin of ±{three(spec.margin)} hides everybody: ε is below {LEAST_EPSILON:g}, "
+            f"where the margin is ±{three(at_least.best.margin)}; nearly nothing of the answer is "
+            "left, so that a number fixed in advance does as well."
+        )
+    said = "; ".join(f"{name}: {why}" for name, why in refused.items())
+    at = f"ε = {three(spec.epsilon)} and δ = {power(spec.delta)}"
+    return f"No mechanism can be planned at {at} ({said})."

@@ -1,0 +1,184 @@
+"""What is planned: a query, what is fixed, and the one thing that is left out, which is asked."""
+
+import json
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from dpmc_core.config import Choice, Config, changed, parameters
+from dpmc_core.errors import ParameterError
+from dpmc_core.limits import LIMITS, Limit
+from dpmc_core.wording import counted
+
+__all__ = ["QUERIES", "PlanSpec"]
+
+QUERIES = {
+    "mean": "mean of a number",
+    "sum": "sum of a number",
+    "count": "count of people",
+    "histogram": "histogram",
+}
+_ASKED = ("epsilon", "people", "margin")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanSpec(Config):
+    """``query`` is made of each person's number, clipped to [``low``, ``high``]; or of whether they
+    belong to a group (count), or to which of ``bins`` (histogram).
+
+    It is released ``releases`` times, together at most ``epsilon`` at ``delta``, and in 95 of 100
+    releases noise moves it (a histogram: all its bins) by at most ``margin``. Exactly one of
+    ``epsilon``, ``people`` and ``margin`` is left out (None): it is ``asked``. ``people`` are those
+    of a mean, whose number is public; noise of the others does not depend on them.
+
+    Raises ``ParameterError`` for what contradicts itself, and says what is allowed.
+    """
+
+    query: Annotated[
+        str, Choice(tuple(QUERIES), "what is released", "What is released", tuple(QUERIES.values()))
+    ] = "mean"
+    margin: (
+        Annotated[
+            float,
+            Limit(
+                "margin",
+                1e-12,
+                1e15,
+                "most that noise may move the answer in 95 of 100 releases, in its own unit",
+                label="Margin, 95 of 100 times",
+            ),
+        ]
+        | None
+    ) = None
+    epsilon: (
+        Annotated[
+            float,
+            Limit(
+                "epsilon",
+                1e-4,
+                100,
+                "total privacy loss ε of all releases together",
+                label="Total ε",
+                step=0.1,
+            ),
+        ]
+        | None
+    ) = None
+    people: (
+        Annotated[
+            int,
+            Limit(
+                "people",
+                1,
+                10**10,
+                "how many people a mean is of; that number is public",
+                integer=True,
+                label="People",
+            ),
+        ]
+        | None
+    ) = None
+    low: Annotated[
+        float,
+        Limit("low", -1e9, 1e9, "numbers of a mean or sum below are raised to this", label="Least"),
+    ] = 0.0
+    high: Annotated[
+        float,
+        Limit("high", -1e9, 1e9, "numbers of a mean or sum above are cut to this", label="Most"),
+    ] = 100.0
+    bins: Annotated[
+        int, Limit("bins", 2, 10_000, "bins of a histogram", integer=True, label="Bins")
+    ] = 10
+    releases: Annotated[
+        int,
+        Limit(
+            "releases", 1, 10_000, "how many times it is released", integer=True, label="Releases"
+        ),
+    ] = 1
+    delta: Annotated[float, LIMITS["account_delta"]] = 1e-5
+
+    def consistent(self) -> None:
+        if self.low >= self.high:
+            raise ParameterError("low", self.low, f"below high, {self.high:g}")
+        if self.query != "mean" and self.people is not None:
+            raise ParameterError(
+                "people",
+                self.people,
+                f"left out for a {self.query}: its noise does not depend on how many people there "
+                "are (for a share of them take the mean of a number from 0 to 1)",
+            )
+        left = [name for name in self.possible if getattr(self, name) is None]
+        if not left:
+            raise ParameterError(
+                self.possible[0],
+                getattr(self, self.possible[0]),
+                "left out, or another of " + ", ".join(self.possible) + ": one is asked",
+            )
+        if len(left) > 1:
+            raise ParameterError(
+                left[0],
+                None,
+                f"given, or {' and '.join(left[1:])}: one of {', '.join(self.possible)} is asked "
+                "and the others are fixed",
+            )
+
+    @property
+    def possible(self) -> tuple[str, ...]:
+        """What can be asked of this query."""
+        return _ASKED if self.query == "mean" else ("epsilon", "margin")
+
+    @property
+    def asked(self) -> str:
+        """What is left out: "epsilon", "people" or "margin"."""
+        return next(name for name in self.possible if getattr(self, name) is None)
+
+    @property
+    def what(self) -> str:
+        """What is released, in words.
+
+        >>> PlanSpec(people=5000, epsilon=1.0, releases=10).what
+        'the mean of 5,000 people, released 10 times,'
+        """
+        if self.query == "mean":
+            of = "" if self.people is None else f" of {counted(self.people, 'person', 'people')}"
+            what = f"the mean{of}"
+        else:
+            of = f" of {self.bins:,} bins" if self.query == "histogram" else ""
+            what = f"a {self.query}{of}"
+        return f"{what}, released {self.releases:,} times," if self.releases > 1 else what
+
+    @property
+    def moved(self) -> float:
+        """How far one person moves the released number, for a mean of one person.
+
+        A mean of n numbers in [low, high], n public: one replaced by another moves it by at most
+        (high − low)/n. A sum: one added or removed moves it by at most max(|low|, |high|). A count,
+        and a histogram in one of its bins: by 1. (Dwork & Roth 2014, section 3.3, for numbers that
+        are clipped.)
+        """
+        if self.query == "mean":
+            return self.high - self.low
+        if self.query == "sum":
+            return max(abs(self.low), abs(self.high))
+        return 1.0
+
+    def command(self) -> str:
+        """The command line that answers it.
+
+        >>> PlanSpec(margin=1.0, people=5000).command()
+        'python -m dpmc_core plan --margin 1.0 --people 5000'
+        """
+        words = (f"--{name} {value}" for name, value in changed(self).items())
+        return " ".join(["python -m dpmc_core plan", *words])
+
+    def python(self) -> str:
+        """Python lines that answer it."""
+        said = ", ".join(f"{name}={value!r}" for name, value in changed(self).items())
+        return f"from dpmc_core.planning import PlanSpec, plan\n\nplan(PlanSpec({said})).best\n"
+
+    def as_dict(self) -> dict[str, Any]:
+        """A JSON-able copy."""
+        return {name: getattr(self, name) for name in parameters(type(self))}
+
+    def to_json(self) -> str:
+        """One line of JSON."""
+        return json.dumps(self.as_dict(), sort_keys=True)
