@@ -68,18 +68,18 @@ class Plan:
         """The answer for somebody who has to decide.
 
         >>> plan(PlanSpec(query="count", margin=50)).sentence
-        '±50 in 95 of 100 releases: a count takes a total ε of 0.0599, with Laplace noise.'
+        '±50 (95 %): a count takes a total ε of 0.0599, with Laplace noise.'
         """
         spec, best = self.spec, self.best
         noise = f"with {best.mechanism.title} noise"
-        within, spent = f"±{three(best.margin)}", f"a total ε of {three(best.epsilon)}"
-        often = f"in {100 * INSIDE:g} of 100 releases"
+        within = f"±{three(best.margin)} ({100 * INSIDE:g} %)"
+        spent = f"a total ε of {three(best.epsilon)}"
         if spec.asked == "epsilon":
-            return f"{within} {often}: {spec.what} takes {spent}, {noise}."
+            return f"{within}: {spec.what} takes {spent}, {noise}."
         if spec.asked == "people":
             people = counted(best.people or 0, "person", "people")
-            return f"{within} {often} at {spent}: {spec.what} takes {people}, {noise}."
-        return f"At {spent}, {spec.what} is within {within} {often}, {noise}."
+            return f"{within} at {spent}: {spec.what} takes {people}, {noise}."
+        return f"At {spent}, {spec.what} is within {within}, {noise}."
 
     def as_dict(self) -> dict[str, Any]:
         """A JSON-able copy."""

@@ -15,6 +15,7 @@ PAGES = (
     "/",
     "/mechanisms",
     "/budget",
+    "/plan",
     "/completion",
     "/completion?protect=user",
     "/factorization",

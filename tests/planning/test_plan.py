@@ -221,7 +221,7 @@ def test_the_command_line_and_the_python_lines_say_the_same(
     assert printed["candidates"][0]["epsilon"] == names["made"].epsilon
     assert main(["plan", "count", "--margin", "20"]) == 0
     said = capsys.readouterr().out
-    assert said.startswith("±20 in 95 of 100 releases: a count takes a total ε of 0.15")
+    assert said.startswith("±20 (95 %): a count takes a total ε of 0.15")
     assert "half of this ε: a margin of ±40" in said
 
 

@@ -16,20 +16,28 @@ __all__ = ["box", "boxes", "chance", "secret_switch", "titles"]
 
 
 def box(
-    name: str, key: str, default: Any = None, *, label: str = "", why: str = "", **options: Any
+    name: str,
+    key: str,
+    default: Any = None,
+    *,
+    label: str = "",
+    why: str = "",
+    needed: bool = False,
+    **options: Any,
 ) -> Any:
     """Draw the box that the declaration called ``name`` ("dpals.rank", "seed") asks for.
 
     A number box (an int for whole numbers), a select box, or, for what need not be said, a switch
-    that asks for it: None while it is off. It starts from ``default``, by default the declared one;
-    ``label`` in the place of the declared, or ``why`` before it, tells boxes of one page apart.
+    that asks for it: None while it is off (no switch where it is ``needed`` here). It starts from
+    ``default``, by default the declared one; ``label`` in the place of the declared, or ``why``
+    before it, tells boxes of one page apart.
     """
     found = declaration(name)
     rule = found.rule
     label = label or (f"{why}: {lowered(rule.label)}" if why else rule.label)
     label_of(found.name, label)
     meaning = f"{rule.meaning[0].upper()}{rule.meaning[1:]}"
-    if found.optional:
+    if found.optional and not needed:
         with place():
             if not switch(f"Choose {label}", f"own_{found.name}", help=f"{meaning}."):
                 return None

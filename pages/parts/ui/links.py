@@ -13,6 +13,7 @@ from dpmc_core.errors import ParameterError
 from dpmc_core.experiments.algorithms import ALGORITHMS
 from dpmc_core.facts import facts
 from dpmc_core.limits import LIMITS, Limit
+from dpmc_core.planning import PlanSpec
 from dpmc_core.privacy.noise import KINDS, RoundEpsilon
 
 __all__ = [
@@ -150,13 +151,13 @@ def _item(start: str) -> str:
 def declaration(name: str) -> Parameter:
     """Find the declaration that ``name`` stands for.
 
-    "als.rank" is a parameter of an algorithm, "nominal.epsilon" of a kind of noise; a single
-    word is a number of its own (``limits.LIMITS``).
+    "als.rank" is a parameter of an algorithm, "nominal.epsilon" of a kind of noise,
+    "plan.people" of a plan; a single word is a number of its own (``limits.LIMITS``).
     """
     owner, dot, field = name.rpartition(".")
     if not dot:
         return Parameter(name, LIMITS[name], LIMITS[name].default, optional=False)
-    kinds: dict[str, type] = {**KINDS, "round": RoundEpsilon}
+    kinds: dict[str, type] = {**KINDS, "round": RoundEpsilon, "plan": PlanSpec}
     kind = ALGORITHMS[owner].config if owner in ALGORITHMS else kinds[owner]
     return parameters(kind)[field]
 

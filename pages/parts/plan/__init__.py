@@ -1,0 +1,1 @@
+"""Controls, sections and charts of the page *Plan*."""

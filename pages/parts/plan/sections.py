@@ -1,0 +1,134 @@
+"""The sections of the *Plan* page, one function each."""
+
+import json
+
+import streamlit as st
+
+from dpmc_core.planning import Plan, PlanSpec, halved, plan
+from dpmc_core.privacy import odds_sentence, state
+from dpmc_core.wording import counted, power, three
+from pages.parts.plan import charts
+from pages.parts.ui import densities
+from pages.parts.ui.figures import show
+from pages.parts.ui.on_screen import presenting
+
+__all__ = ["answer", "attackers", "export", "figure", "half", "mechanisms", "method", "notes"]
+
+
+def answer(spec: PlanSpec) -> Plan:
+    """Search the plan. Raises ``DPMCError``."""
+    with st.spinner("Searching every mechanism…"):
+        return plan(spec)
+
+
+def figure(made: Plan) -> None:
+    """Draw ε against the margin, or the people, with the plan marked."""
+    drawn, numbers = charts.spending(made.spec, made.candidates)
+    against = "people" if made.spec.asked == "people" else "margin"
+    show(drawn, "plan", f"Total ε against the {against}. {made.sentence}", numbers)
+
+
+def notes(made: Plan) -> list[str]:
+    """What to notice: odds, what would halve ε, and what a margin leaves out."""
+    said = [odds_sentence(made.best.epsilon, made.spec.delta)]
+    if not presenting():
+        said += [half(made)]
+    said += [
+        "The margin is of the noise alone: that other people might have taken part comes on top."
+    ]
+    return [sentence for sentence in said if sentence]
+
+
+def half(made: Plan) -> str:
+    """Say what would halve ε, each alone."""
+    changes = halved(made)
+    said = {
+        "margin": lambda x: f"a margin of ±{three(x)}",
+        "people": lambda x: counted(int(x), "person", "people"),
+        "releases": lambda x: counted(int(x), "release", "releases") + " with this noise",
+    }
+    ways = [said[name](value) for name, value in changes.items()]
+    if not ways:
+        return ""
+    return f"Half of this ε takes one of: {', or '.join(ways)}."
+
+
+def mechanisms(made: Plan) -> None:
+    """Show every mechanism that meets the plan, and why others do not."""
+    st.dataframe(
+        charts.table(made),
+        hide_index=True,
+        width="stretch",
+        alt="Every mechanism that meets the plan, the best first.",
+    )
+    st.caption(
+        "Huber noise has the α that needs least here. Mechanisms within 0.1 % of the best are as "
+        "good; the simplest stands first."
+    )
+    for name, why in made.refused.items():
+        st.caption(f"{name.capitalize()}: {why}.")
+
+
+def attackers(made: Plan) -> None:
+    """Draw what an attacker finds who sees all releases with each mechanism."""
+    shown = [one for one in made.candidates if one.mechanism.name != "staircase"]
+    with st.spinner("Composing the privacy losses…"):
+        drawn, numbers, said = densities.attackers([one.ledger for one in shown])
+    st.markdown(said)
+    show(drawn, "attackers", said, numbers)
+    st.caption(
+        "No rule that tells “in” from “out” lies above its mechanism's line (the trade-off "
+        "function, f-DP)."
+    )
+
+
+def method(made: Plan) -> None:
+    """Say what one person moves, who neighbours are, and how ε was composed."""
+    spec = made.spec
+    (release,) = made.best.ledger.releases
+    moved = {
+        "mean": "The number of people is public. One person replaced by another moves a mean of "
+        "numbers from Least to Most by at most (Most − Least)/people",
+        "sum": "One person added or removed moves a sum by at most the larger of |Least| and "
+        "|Most|",
+        "count": "One person added or removed moves a count by 1",
+        "histogram": "One person is in one bin, and added or removed moves that bin by 1",
+    }[spec.query]
+    said = state(made.best.ledger, spec.delta)
+    st.markdown(
+        f"{moved}: {three(release.l1_sensitivity)} here. Numbers outside are cut to the range "
+        "first. Each mechanism has one scale at which its noise stays within the margin in 95 of "
+        "100 releases"
+        + (", all bins at once" if spec.query == "histogram" else "")
+        + f". Its total ε is that of all releases at δ = {power(spec.delta)}. {said.how}."
+    )
+    if said.epsilon_published > 1.005 * said.epsilon:
+        st.caption(f"By published results alone ε = {three(said.epsilon_published)}.")
+    for caveat in said.caveats:
+        st.caption(f":material/warning: {caveat}")
+    st.caption(
+        "To publish a number about real people draw its noise with `mechanism … --release`, "
+        "which samples exactly on a grid."
+    )
+
+
+def export(made: Plan) -> None:
+    """Offer the plan and its ledger as files, and the lines that make it again."""
+    st.download_button(
+        "Plan (JSON)",
+        data=json.dumps(made.as_dict(), indent=1),
+        file_name="dpmc-plan.json",
+        mime="application/json",
+        on_click="ignore",
+    )
+    st.download_button(
+        "Ledger of the best mechanism (JSON)",
+        data=json.dumps(made.best.ledger.as_dict(), indent=1),
+        file_name="dpmc-plan-ledger.json",
+        mime="application/json",
+        on_click="ignore",
+    )
+    st.markdown("On the command line:")
+    st.code(made.spec.command(), language="bash", wrap_lines=True)
+    st.markdown("In Python:")
+    st.code(made.spec.python(), language="python", wrap_lines=True)
