@@ -16,8 +16,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmc_core.completion.common.parameters import Rank
+from dpmc_core.completion.common.parameters import Rank, UseOfFeatures, public_features
 from dpmc_core.completion.common.profiles import (
+    RATING_SD,
+    TASTE_SD,
     centre,
     fit_users,
     left_out_squares,
@@ -29,7 +31,7 @@ from dpmc_core.completion.common.profiles import (
 from dpmc_core.completion.common.step import FactorModel, Step
 from dpmc_core.completion.item_factors import ITEMS_PER_SIGNAL, RESIDUAL_CLIP, release_item_factors
 from dpmc_core.completion.kernel.threads import Workers
-from dpmc_core.completion.offsets import RATING_SD, Offsets, offset_parts, release_offsets
+from dpmc_core.completion.offsets import Offsets, offset_parts, release_offsets
 from dpmc_core.completion.recommending import LikesConfig, moments_of_likes
 from dpmc_core.config import Config
 from dpmc_core.datasets.ratings import Ratings
@@ -77,6 +79,7 @@ class MomentsConfig(Config):
     """
 
     rank: Rank = 16
+    item_features: UseOfFeatures = "none"
     budget: Budget | None = None
 
 
@@ -96,6 +99,7 @@ def one_shot_moments(
     coefficients‖², the negative log-posterior of the users' own fits.
     """
     ratings = on_scale(ratings)
+    public = public_features(ratings, config.item_features)
     norm = 2 if config.budget is None else config.budget.norm
     width = ratings.high - ratings.low
     size = min(MOST_ITEMS, ratings.n_items)
@@ -104,11 +108,13 @@ def one_shot_moments(
     curator = Curator(plan(_parts(ratings, norm, size), config.budget), rng)
     reg = (RATING_SD * width) ** 2
     with Workers(workers) as pool:
-        offsets = release_offsets(ratings, curator, norm)
+        offsets = release_offsets(ratings, curator, norm, public)
         base = offsets.offset + centre(ratings)
         profile = _profile_features(offsets, width)
         targets = ratings.values - base[ratings.items]
         profile = _profile_worth_it(ratings, targets, profile, reg, curator, pool)
+        if public is not None:
+            profile = np.hstack([profile, TASTE_SD * width * public])
         fits = fit_users(ratings, targets, profile, reg, pool)
         yield _step(1, ratings, model_with_offsets(base, profile, fits), fits, reg, curator)
 
@@ -227,7 +233,9 @@ def _of_likes(
     workers: int | None,
     visitors: Ratings,
 ) -> Iterator[Step]:
-    settings = LikesConfig(rank=config.rank, budget=config.budget)
+    settings = LikesConfig(
+        rank=config.rank, item_features=config.item_features, budget=config.budget
+    )
     return moments_of_likes(likes, settings, rng, workers, visitors)
 
 

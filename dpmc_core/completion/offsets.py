@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from dpmc_core.completion.common.profiles import (
     MEAN_PULL,
+    RATING_SD,
     centre,
     fit_users,
     model_with_offsets,
@@ -59,7 +60,7 @@ DEVIATION_CLIP = 0.2  # R: largest norm of a user's weighted deviations
 CLIPPED = 1.2  # deviations before clipping over those after it
 OFFSET_SD = 0.1  # R: how far offsets lie from what an item's popularity suggests
 CURVE_SD = 0.025  # R: how large the coefficients of that curve of popularity are
-RATING_SD = 0.22  # R: how far a rating lies from what a model says of it
+FEATURE_SD = 0.02  # R: the same of the coefficients of public item features
 OFFSET_POWER = 0.4  # items are weighted by popularity to minus this power
 MEANS_SHARES = (0.12, 0.12, 0.76)  # of the budget: popularity, weights, deviations
 FIRST_ROUND = 0.3  # of the budget for deviations
@@ -124,14 +125,17 @@ def user_weights(ratings: Ratings, item_weight: FloatArray, norm: int) -> FloatA
     return normalised(ratings.users, item_weight[ratings.items], ratings.n_users, norm)
 
 
-def release_offsets(ratings: Ratings, curator: Curator, norm: int) -> Offsets:
+def release_offsets(
+    ratings: Ratings, curator: Curator, norm: int, features: FloatArray | None = None
+) -> Offsets:
     """Release the four sums and read offsets from them, by a regression on log-popularity that
     knows the noise.
 
     What a round tells of an offset is a weighted mean of deviations, of variance s²q/C_j + σ²/C_j²
     (C_j the item's weight, q a typical squared weight over a typical weight); it is pulled to a
     quadratic of log-popularity in the proportion of that variance to the offsets' own, which is
-    (``OFFSET_SD``)² before the first round and what that leaves before the second.
+    (``OFFSET_SD``)² before the first round and what that leaves before the second. Public
+    ``features`` (n_items×q, of mean square 1) are further columns of that regression.
     """
     width, n_items = ratings.high - ratings.low, ratings.n_items
     even = user_weights(ratings, np.ones(n_items), norm)
@@ -146,6 +150,10 @@ def release_offsets(ratings: Ratings, curator: Curator, norm: int) -> Offsets:
 
     logs = standardised_log(popularity)
     design = np.stack([np.ones_like(logs), logs, logs**2], axis=1)
+    sds = np.full(3, CURVE_SD)
+    if features is not None:
+        design = np.hstack([design, features])
+        sds = np.append(sds, np.full(features.shape[1], FEATURE_SD))
     offsets, own = np.zeros(n_items), np.full(n_items, (OFFSET_SD * width) ** 2)
     for name in ("deviations", "remainders"):
         left = replace(ratings, values=ratings.values - offsets[ratings.items])
@@ -157,8 +165,7 @@ def release_offsets(ratings: Ratings, curator: Curator, norm: int) -> Offsets:
         variance = (RATING_SD * width) ** 2 * 0.1 / total + (curator.std(name) / total) ** 2
         trust = 1 / (own + variance)
         suggested = design @ np.linalg.solve(
-            (design.T * trust) @ design + np.eye(3) / (CURVE_SD * width) ** 2,
-            (design.T * trust) @ raw,
+            (design.T * trust) @ design + np.diag(1 / (sds * width) ** 2), (design.T * trust) @ raw
         )
         offsets = offsets + suggested + (raw - suggested) * own * trust
         own = own * variance * trust

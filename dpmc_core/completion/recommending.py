@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmc_core.completion.common.parameters import Rank
+from dpmc_core.completion.common.parameters import Rank, UseOfFeatures, public_features
 from dpmc_core.completion.common.profiles import fit_likes, squared_residuals, together
 from dpmc_core.completion.common.step import FactorModel, Step
 from dpmc_core.completion.kernel.grouping import group_rows
@@ -54,6 +54,8 @@ PENALTY, REG = (
     0.3,
     1.0,
 )  # λ₀ and λ of a user's own fit, for factors with a mean square of 1 over the items
+# of public features in a user's own fit, within ±1: beside factors, and beside popularity alone
+TASTE, TASTE_ALONE = 0.15, 0.03
 POPULAR_WEIGHT = 0.1  # how much the most popular item scores before anything is known of a user
 # about how many (users × sensitivity/σ) one item more asks for, before anything is known of them,
 # and the items below which the second moment is left out: the budget does more for popularity
@@ -68,6 +70,7 @@ class LikesConfig(Config):
     """``rank`` is the most factors kept; ``budget`` None for no noise."""
 
     rank: Rank = 32
+    item_features: UseOfFeatures = "none"
     budget: Budget | None = None
 
 
@@ -117,7 +120,8 @@ def moments_of_likes(
     mean square of 1; a user's vector solves ``fit_likes``. With few rows or little ε the plan
     leaves the second moment out, by the size of the matrix and ε alone, and what remains is
     ``most_popular``. The items that take part are those whose weight in the second moment, about
-    p_j²/n̂ for released popularities p_j and number of users n̂, stands out from its noise.
+    p_j²/n̂ for released popularities p_j and number of users n̂, stands out from its noise. Public
+    item features are further factors, whose weights every user finds alone.
     """
     norm = 2 if config.budget is None else config.budget.norm
     size = min(MOST_ITEMS, likes.n_items)
@@ -135,6 +139,9 @@ def moments_of_likes(
     factors = (
         _factors(likes, popularity, n_users, config.rank, size, curator, norm) if second else none
     )
+    public = public_features(likes, config.item_features)
+    if public is not None:
+        factors = np.hstack([factors, (TASTE if factors.shape[1] else TASTE_ALONE) * public])
     users = np.zeros((likes.n_users, factors.shape[1]))
     if factors.shape[1]:
         with Workers(workers) as pool:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpmc_core.datasets.catalogue import Entry, entry
-from dpmc_core.datasets.ratings import Ratings, Split
+from dpmc_core.datasets.ratings import ItemFeatures, Ratings, Split
 from dpmc_core.errors import DataError, DatasetMissingError, ParameterError
 
 if TYPE_CHECKING:
@@ -21,6 +21,11 @@ if TYPE_CHECKING:
 __all__ = ["load", "published_split", "require"]
 
 ZEROS = ("missing", "rating")
+_GENRES_100K = (  # of u.item, in the order of u.genre
+    *("unknown", "Action", "Adventure", "Animation", "Children's", "Comedy", "Crime"),
+    *("Documentary", "Drama", "Fantasy", "Film-Noir", "Horror", "Musical", "Mystery", "Romance"),
+    *("Sci-Fi", "Thriller", "War", "Western"),
+)
 
 
 def load(name: str, zeros: str = "missing") -> Ratings:
@@ -85,6 +90,7 @@ def published_split(name: str) -> Split:
             rows[:, 2],
             n_users=whole.n_users,
             n_items=whole.n_items,
+            item_features=whole.item_features,
             low=whole.low,
             high=whole.high,
             name=whole.name,
@@ -141,8 +147,13 @@ def _compact(ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return kept, numbers
 
 
-def _ratings(known: Entry, frame: pd.DataFrame, titles: dict[int, str]) -> Ratings:
-    """Renumber users and items from 0 without gaps, in order of their ids."""
+def _ratings(
+    known: Entry, frame: pd.DataFrame, titles: dict[int, str], genres: dict[int, str]
+) -> Ratings:
+    """Renumber users and items from 0 without gaps, in order of their ids.
+
+    ``genres`` of a film are in one text with | between; each is a feature of 0 or 1.
+    """
     _, users = _compact(frame["user"].to_numpy())
     item_ids, items = _compact(frame["item"].to_numpy())
     low, high = known.scale
@@ -154,16 +165,31 @@ def _ratings(known: Entry, frame: pd.DataFrame, titles: dict[int, str]) -> Ratin
         high=high,
         name=known.title,
         item_labels=tuple(titles.get(int(k), f"item {k}") for k in item_ids) if titles else (),
+        item_features=_flags([genres.get(int(k), "") for k in item_ids], known),
     )
+
+
+def _flags(listed: list[str], known: Entry) -> ItemFeatures | None:
+    """A feature of 0 or 1 for each genre of texts with | between; None where there is none."""
+    each = [set(text.split("|")) - {"", "(no genres listed)"} for text in listed]
+    names = sorted(set().union(*each))
+    if not names:
+        return None
+    flags = [[float(name in has) for name in names] for has in each]
+    return ItemFeatures.checked(names, flags, len(listed), f"{known.title}, genres")
 
 
 def _ml_100k(known: Entry, folder: Path, zeros: str) -> Ratings:
     del zeros
     rows = _table(folder / "u.data", sep="\t")
     titles: tuple[str, ...] = ()
+    features = None
     if (folder / "u.item").is_file():
         lines = (folder / "u.item").read_text(encoding="latin-1").splitlines()
-        titles = tuple(line.split("|")[1] for line in lines if line)
+        cells = [line.split("|") for line in lines if line]
+        titles = tuple(row[1] for row in cells)
+        flags = [row[-len(_GENRES_100K) :] for row in cells]
+        features = ItemFeatures.checked(_GENRES_100K, flags, known.items, f"{known.title}, u.item")
     return Ratings.checked(
         rows["user"].to_numpy() - 1,
         rows["item"].to_numpy() - 1,
@@ -174,6 +200,7 @@ def _ml_100k(known: Entry, folder: Path, zeros: str) -> Ratings:
         high=known.scale[1],
         name=known.title,
         item_labels=titles,
+        item_features=features,
     )
 
 
@@ -184,7 +211,7 @@ def _ml_double_colon(known: Entry, folder: Path, zeros: str) -> Ratings:
     """
     del zeros
     frame = _table(folder / "ratings.dat", sep=":", columns=(0, 2, 4))
-    titles = {}
+    titles, genres = {}, {}
     if (folder / "movies.dat").is_file():
         raw = (folder / "movies.dat").read_bytes()
         try:
@@ -192,9 +219,10 @@ def _ml_double_colon(known: Entry, folder: Path, zeros: str) -> Ratings:
         except UnicodeDecodeError:
             text = raw.decode("latin-1")  # ML-1M
         for line in text.splitlines():
-            number, title, *_ = line.split("::")
+            number, title, *rest = line.split("::")
             titles[int(number)] = title
-    return _ratings(known, frame, titles)
+            genres[int(number)] = rest[0].strip() if rest else ""
+    return _ratings(known, frame, titles, genres)
 
 
 def _ml_20m(known: Entry, folder: Path, zeros: str) -> Ratings:
@@ -203,11 +231,13 @@ def _ml_20m(known: Entry, folder: Path, zeros: str) -> Ratings:
     del zeros
     frame = pd.read_csv(folder / "ratings.csv", usecols=["userId", "movieId", "rating"])
     frame.columns = ["user", "item", "value"]
-    titles = {}
+    titles, genres = {}, {}
     if (folder / "movies.csv").is_file():
         movies = pd.read_csv(folder / "movies.csv")
         titles = dict(zip(movies["movieId"], movies["title"], strict=True))
-    return _ratings(known, frame, titles)
+        if "genres" in movies:
+            genres = dict(zip(movies["movieId"], movies["genres"].astype(str), strict=True))
+    return _ratings(known, frame, titles, genres)
 
 
 def _sweetrs(known: Entry, folder: Path, zeros: str) -> Ratings:

@@ -19,7 +19,7 @@ from dpmc_core.errors import DataError
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int32]
 
-__all__ = ["Ratings", "Split", "Truth", "chances", "one_sided", "random_split"]
+__all__ = ["ItemFeatures", "Ratings", "Split", "Truth", "chances", "one_sided", "random_split"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,6 +34,59 @@ class Truth:
     left: FloatArray
     right: FloatArray
     noise_floor: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ItemFeatures:
+    """What is publicly known of each item: ``values`` (n_items×p), a column for each of ``names``.
+
+    Nothing in it may come from anybody's ratings: private solvers read it as it is.
+    """
+
+    names: tuple[str, ...]
+    values: FloatArray
+
+    @classmethod
+    def checked(
+        cls, names: Sequence[str], values: Any, n_items: int, where: str = "item features"
+    ) -> "ItemFeatures":
+        """Raises ``DataError`` that names the first offending item or column: other items than
+        ``n_items``, text, NaN or infinite numbers, no column or one that is named twice.
+        """
+        try:
+            table = np.array(values, dtype=np.float64, ndmin=2)
+        except (TypeError, ValueError):
+            raise DataError(f"{where}: all features must be numbers, not text.") from None
+        if table.ndim != 2 or table.shape[1] != len(names) or not len(names):
+            raise DataError(
+                f"{where}: {table.shape} numbers where a row for each item and a column for each "
+                f"of {len(names)} names are needed, at least one."
+            )
+        if len(table) != n_items:
+            raise DataError(
+                f"{where}: {len(table):,} items where the ratings have {n_items:,}; each needs a "
+                "row."
+            )
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if list(names).count(name) > 1)
+            raise DataError(f"{where}: the column {twice!r} is there twice.")
+        if not np.isfinite(table).all():
+            item, column = np.argwhere(~np.isfinite(table))[0]
+            raise DataError(
+                f"{where}: {names[column]} of item {item + 1} is {table[item, column]}; features "
+                "must be finite numbers (0 where nothing is known)."
+            )
+        return cls(tuple(names), table)
+
+    @property
+    def scaled(self) -> FloatArray:
+        """The columns that vary, centred and within ±1 (n_items×q): a rare genre weighs no more
+        for being rare.
+        """
+        centred = self.values - self.values.mean(axis=0)
+        most = np.abs(centred).max(axis=0)
+        varies = most > 1e-9 * np.maximum(np.abs(self.values).max(axis=0), 1e-300)
+        return np.asarray(centred[:, varies] / most[varies])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,6 +109,7 @@ class Ratings:
     item_labels: Sequence[str] = field(default=())
     user_labels: Sequence[str] = field(default=())
     truth: Truth | None = None
+    item_features: ItemFeatures | None = None
 
     @property
     def numbers(self) -> tuple[NDArray[Any], ...]:
@@ -92,6 +146,7 @@ class Ratings:
             self.item_labels,
             self.user_labels,
             self.truth,
+            self.item_features,
         )
 
     @classmethod
@@ -109,6 +164,7 @@ class Ratings:
         item_labels: Sequence[str] = (),
         user_labels: Sequence[str] = (),
         truth: Truth | None = None,
+        item_features: ItemFeatures | None = None,
     ) -> "Ratings":
         """Validated ratings; sizes default to the largest number + 1, the scale to the smallest and
         largest value.
@@ -162,6 +218,7 @@ class Ratings:
             item_labels,
             user_labels,
             truth,
+            item_features,
         )
 
 

@@ -112,6 +112,7 @@ def state(
     *,
     secret: bool | None = None,
     open_words: bool = False,
+    public_features: tuple[str, ...] = (),
 ) -> Statement:
     """The statement of a ledger at ``delta``.
 
@@ -120,7 +121,8 @@ def state(
     too, since whoever stops a run has seen what it came to. ``secret`` says whether its noise came
     from the operating system, or follows from a seed (None: not known here). With ``open_words``
     the list of words was made from the documents without noise: ε does not cover it, so it is
-    nominal. Raises ``ParameterError`` for δ out of range, or a ledger that mixes units or
+    nominal. ``public_features`` are what was read of items as it is, named as assumed public.
+    Raises ``ParameterError`` for δ out of range, or a ledger that mixes units or
     neighbours: one ε cannot speak of both.
     """
     if not ledger.private:
@@ -167,6 +169,7 @@ def state(
             *_chosen_words(ledger),
             *_repeatable(ledger.sound, secret),
             *_stopped(made, ledger.draws),
+            *_features(public_features),
             *_caveats(ledger, delta, rating_width),
         ),
         secret=secret,
@@ -191,6 +194,11 @@ def _chosen_words(ledger: Ledger) -> tuple[str, ...]:
     words = Ledger(tuple(r for r in ledger.releases if r.unit == "document"))
     said = _CAVEATS["words"]["chosen"].format(failure=three(words.failure))
     return (said,) if words.failure else ()
+
+
+def _features(names: tuple[str, ...]) -> tuple[str, ...]:
+    said = _CAVEATS["features"]["public"].format(names=", ".join(names))
+    return (said,) if names else ()
 
 
 def _stopped(made: int | None, planned: int) -> tuple[str, ...]:

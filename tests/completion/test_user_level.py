@@ -25,7 +25,7 @@ from dpmc_core.completion.moments import MomentsConfig, one_shot_moments
 from dpmc_core.completion.offsets import PrivateMeansConfig, private_means
 from dpmc_core.completion.private_svd import PrivateSVDConfig, private_svd
 from dpmc_core.completion.recommending import LikesConfig, moments_of_likes, most_popular
-from dpmc_core.datasets.ratings import Ratings
+from dpmc_core.datasets.ratings import ItemFeatures, Ratings
 from dpmc_core.errors import ParameterError
 from dpmc_core.privacy import Ledger, state
 from dpmc_core.privacy.budget import Budget, Curator
@@ -41,7 +41,17 @@ def table(seed: int) -> Ratings:
     seen[:, 0] = True
     users, items = np.nonzero(seen)
     values = rng.integers(1, 6, users.size).astype(float)
-    return Ratings.checked(users, items, values, n_users=USERS, n_items=ITEMS, low=1, high=5)
+    known = np.random.default_rng(77).random((ITEMS, 3))
+    return Ratings.checked(
+        users,
+        items,
+        values,
+        n_users=USERS,
+        n_items=ITEMS,
+        low=1,
+        high=5,
+        item_features=ItemFeatures.checked(("a", "b", "c"), known, ITEMS),
+    )
 
 
 def liked(ratings: Ratings) -> Ratings:
@@ -74,6 +84,15 @@ def solvers(family: str) -> dict[str, Callable[[Ratings, np.random.Generator], I
         "moments, hardly any noise": lambda r, rng: one_shot_moments(
             r, MomentsConfig(rank=3, budget=replace(budget, epsilon=20_000.0)), rng, 1
         ),
+        "moments, public features": lambda r, rng: one_shot_moments(
+            r, MomentsConfig(rank=3, item_features="shrink", budget=budget), rng, 1
+        ),
+        "moments, public features, hardly any noise": lambda r, rng: one_shot_moments(
+            r,
+            MomentsConfig(rank=3, item_features="shrink", budget=replace(budget, epsilon=20_000.0)),
+            rng,
+            1,
+        ),
         "moments, first stage alone": lambda r, rng: one_shot_moments(
             r, MomentsConfig(rank=3, budget=budget), rng, 1
         ),
@@ -81,12 +100,20 @@ def solvers(family: str) -> dict[str, Callable[[Ratings, np.random.Generator], I
         "moments of likes": lambda r, rng: moments_of_likes(
             liked(r), LikesConfig(rank=2, budget=budget), rng, 1, visiting(r)
         ),
+        "moments of likes, public features": lambda r, rng: moments_of_likes(
+            liked(r),
+            LikesConfig(rank=2, item_features="shrink", budget=budget),
+            rng,
+            1,
+            visiting(r),
+        ),
         "means": lambda r, rng: private_means(r, PrivateMeansConfig(budget=budget), rng, 1),
         "svd": lambda r, rng: private_svd(r, PrivateSVDConfig(rank=2, budget=budget), rng, 1),
         "fw": lambda r, rng: frank_wolfe(
             r, FrankWolfeConfig(iterations=3, items_per_user=3, budget=budget), rng, 1
         ),
         "dpals": with_dpals(),
+        "dpals, public features": with_dpals(item_features="shrink"),
         "dpals uniform, power start, user means": with_dpals(
             sampling="uniform", start="power", centring="user"
         ),

@@ -2,9 +2,23 @@
 
 from typing import Annotated
 
+import numpy as np
+from numpy.typing import NDArray
+
+from dpmc_core.config import Choice
+from dpmc_core.datasets.ratings import Ratings
+from dpmc_core.errors import ParameterError
 from dpmc_core.limits import Limit
 
-__all__ = ["ItemsPerUser", "Iterations", "Penalty", "Rank", "Sensitivity"]
+__all__ = [
+    "ItemsPerUser",
+    "Iterations",
+    "Penalty",
+    "Rank",
+    "Sensitivity",
+    "UseOfFeatures",
+    "public_features",
+]
 
 Rank = Annotated[
     int, Limit("rank", 1, 256, "number of latent factors r", integer=True, label="Rank r")
@@ -54,3 +68,28 @@ Sensitivity = Annotated[
         step=0.5,
     ),
 ]
+
+UseOfFeatures = Annotated[
+    str,
+    Choice(
+        ("none", "shrink"),
+        "public features of items, such as genres: not used, or what items are shrunk towards "
+        "(after Curmei et al. 2023)",
+        "Public item features",
+        ("not used", "items shrunk towards them"),
+    ),
+]
+
+
+def public_features(ratings: Ratings, use: str) -> NDArray[np.float64] | None:
+    """The scaled features (n_items×q) that a solver may read as they are; None for "none".
+
+    Raises ``ParameterError`` where they are asked for and the ratings have none.
+    """
+    if use == "none":
+        return None
+    if ratings.item_features is None:
+        raise ParameterError(
+            "item_features", use, f"none: no item features are known of {ratings.name}"
+        )
+    return ratings.item_features.scaled

@@ -24,6 +24,8 @@ FloatArray = NDArray[np.float64]
 
 __all__ = [
     "MEAN_PULL",
+    "RATING_SD",
+    "TASTE_SD",
     "centre",
     "clipped_values",
     "fit_likes",
@@ -32,6 +34,7 @@ __all__ = [
     "model_with_offsets",
     "on_scale",
     "own_means",
+    "own_tastes",
     "residuals",
     "squared_residuals",
     "together",
@@ -39,6 +42,9 @@ __all__ = [
 
 _LARGEST, _NARROWEST = 1e40, 1e-10  # of a scale: fourth powers are sums' variances
 _ROOM = 10.0  # widths of the scale: synthetic values with noise leave it a little
+# in widths of the scale; chosen on MovieLens 100K and 1M (docs/one-shot-moments.md)
+RATING_SD = 0.22  # how far a rating lies from what a model says of it
+TASTE_SD = 0.04  # spread over users of what a public item feature, within ±1, is worth to them
 MEAN_PULL = 5.0  # a user's mean is pulled to the middle of the scale as if by so many ratings
 
 
@@ -90,6 +96,15 @@ def fit_users(
     side = group_rows(ratings.users, ratings.items, targets, ratings.n_users, ratings.n_items, rank)
     coefficients, _ = half_sweep(side, features, reg, pool)
     return coefficients
+
+
+def own_tastes(
+    ratings: Ratings, targets: FloatArray, public: FloatArray, pool: Workers
+) -> FloatArray:
+    """What public item features (n_items×q, within ±1) are worth to each user (n_users×q), by a
+    ridge on their own ``targets`` alone; its λ is the ratio of the variances of both.
+    """
+    return fit_users(ratings, targets, public, (RATING_SD / TASTE_SD) ** 2, pool)
 
 
 def fit_likes(

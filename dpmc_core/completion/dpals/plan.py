@@ -13,9 +13,8 @@ statistics of at most k items (or of all with weights ω, Σω² ≤ k):
 * the right-hand sides ω x u, |x| ≤ Γ_M: √k·Γ_u·Γ_M in ℓ2 and k·Γ_u·Γ_M·√r in ℓ1.
 * with λ₀ also Σ u uᵀ over all users, once a step: Γ_u² and Γ_u²(1 + r)/2.
 
-Both statistics leave in every step, so both are counted (findings 9). What a setting has no use for
-is not released: item counts without β, adaptive sampling or weights, and the second counts without
-μ.
+Both statistics leave in every step, so both are counted (findings 9). What a setting does not use
+is not released: item counts without β, adaptive sampling or weights; second counts without μ.
 """
 
 import math
@@ -23,6 +22,7 @@ from dataclasses import dataclass, replace
 from typing import Annotated
 
 from dpmc_core import limits
+from dpmc_core.completion.common import parameters as shared
 from dpmc_core.completion.common.parameters import ItemsPerUser, Iterations, Penalty, Rank
 from dpmc_core.completion.dpals.power_iteration import power_part
 from dpmc_core.completion.dpals.preprocessing import SAMPLING, preparation_parts, preparation_shifts
@@ -59,6 +59,7 @@ class DPALSConfig(Config):
     reg: Penalty = 25.0
     iterations: Iterations = 2
     items_per_user: ItemsPerUser = 100
+    item_features: shared.UseOfFeatures = "none"
     item_share: Annotated[
         float,
         Limit(

@@ -17,12 +17,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpmc_core.completion.common.parameters import public_features
 from dpmc_core.completion.common.profiles import (
     centre,
     clipped_values,
     fit_likes,
     on_scale,
     own_means,
+    own_tastes,
     squared_residuals,
     together,
 )
@@ -64,9 +66,10 @@ def dpals(
     are measured from the middle of the scale, and clipped to ±Γ_M, again after centring. The
     objective is Σ (x − prediction)² over the training ratings. ``visitors`` are the ratings of
     users of the same matrix who have none in ``ratings``: they get vectors, and take part in
-    nothing that is released (held-out users, dpals-paper D.1). Raises ``ParameterError`` for a rank
-    above the smaller side of the matrix or above β·n_items, and for a budget that the preparation
-    alone exceeds.
+    nothing that is released (held-out users, dpals-paper D.1). With public item features every
+    user first fits alone what these are worth to them, and rounds learn what that leaves. Raises
+    ``ParameterError`` for a rank above the smaller side of the matrix or above β·n_items, and for a
+    budget that the preparation alone exceeds.
     """
     check_rank(ratings, config.rank)
     ratings = on_scale(ratings)
@@ -94,9 +97,16 @@ def dpals(
     )
     own_mean = own_means(ratings) - centre(ratings)
     base = own_mean if config.centring == "user" else np.full(ratings.n_users, prepared.mean)
-    centred = replace(
-        values, values=np.clip(values.values - base[values.users], -value_clip, value_clip)
-    )
+    public = public_features(ratings, config.item_features)
+    if public is not None and config.implicit:
+        raise ParameterError("item_features", config.item_features, "none for likes with DPALS")
+    left = values.values - base[values.users]
+    tastes = None
+    if public is not None:
+        with Workers(workers) as pool:
+            tastes = own_tastes(values, left, public, pool)
+        left -= FactorModel(tastes, public).predict(values.users, values.items)
+    centred = replace(values, values=np.clip(left, -value_clip, value_clip))
     guests = None if visitors is None else clipped_values(visitors, value_clip)
     if config.start == "power":
         items = noisy_power_iteration(
@@ -113,6 +123,10 @@ def dpals(
             users = solver.users(items)
             elsewhere = np.full(ratings.n_users, -centre(ratings)) if config.implicit else own_mean
             model = _assembled(ratings, users, items, base, elsewhere, prepared.frequent)
+            if public is not None and tastes is not None:
+                model = FactorModel(
+                    np.hstack([model.user_factors, tastes]), np.hstack([model.item_factors, public])
+                )
             squares = squared_residuals(ratings, model)
             yield Step(iteration, model, squares, squares, curator.made(), curator.rest())
 

@@ -19,7 +19,7 @@ from dpmc_core.datasets.data import split_of
 from dpmc_core.datasets.ratings import Ratings, Split
 from dpmc_core.errors import DataError
 from dpmc_core.experiments.spec import RunSpec
-from dpmc_core.experiments.tasks.solve import noise_source, solvable, solve, versions
+from dpmc_core.experiments.tasks.solve import features_read, noise_source, solvable, solve, versions
 from dpmc_core.metrics.ratings import clipped, rmse, truth_rmse, truth_rmse_clipped
 from dpmc_core.privacy import Ledger, Statement, state
 
@@ -82,7 +82,12 @@ class RunResult:
         """
         width = self.split.train.high - self.split.train.low
         return state(
-            self.ledger, self.spec.noise.delta, width, made=self.made, secret=self.spec.secret
+            self.ledger,
+            self.spec.noise.delta,
+            width,
+            made=self.made,
+            secret=self.spec.secret,
+            public_features=features_read(self.spec, self.split.train),
         )
 
     @property

@@ -14,13 +14,14 @@ from numpy.typing import NDArray
 
 import dpmc_core
 from dpmc_core.datasets import user_datasets
+from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.errors import DataError
 from dpmc_core.experiments.spec import RunSpec
 from dpmc_core.experiments.total import resolved
 from dpmc_core.mechanisms.secret import secret_generator
 from dpmc_core.privacy.ledger import Release
 
-__all__ = ["noise_source", "solvable", "solve", "versions"]
+__all__ = ["features_read", "noise_source", "solvable", "solve", "versions"]
 
 
 def noise_source(spec: RunSpec, given: tuple[NDArray[Any], ...] = ()) -> np.random.Generator:
@@ -97,3 +98,10 @@ def versions() -> dict[str, str]:
         "numpy": np.__version__,
         "scipy": scipy.__version__,
     }
+
+
+def features_read(spec: RunSpec, ratings: Ratings) -> tuple[str, ...]:
+    """The names of the public item features that the spec's algorithm reads."""
+    known = ratings.item_features
+    used = getattr(spec.algorithm, "item_features", "none") != "none"
+    return known.names if used and known is not None else ()
