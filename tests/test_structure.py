@@ -21,7 +21,7 @@ ALLOWED = {
     "experiments": {
         *("factorization", "completion", "privacy", "mechanisms", "datasets", "metrics")
     },
-    "planning": {"privacy", "mechanisms"},
+    "planning": {"experiments", "datasets", "privacy", "mechanisms"},
     "bench": {
         *("experiments", "factorization", "completion", "privacy", "mechanisms", "datasets"),
         "metrics",

@@ -47,7 +47,7 @@ _EXTRAS = {
     "distributed": "cluster",
     "psycopg": "postgres",
 }
-_BY_ALGORITHM = ("complete", "factorize")  # whose options follow from what is typed
+_BY_ALGORITHM = ("complete", "factorize", "plan")  # whose options follow from what is typed
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -1,24 +1,37 @@
 """The command ``plan``: how much ε, how many people, or how much noise an accuracy takes."""
 
-import argparse
-from typing import Any
+from __future__ import annotations
 
-from dpmc_core.cli.common.options import add_parameters
+import argparse
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from dpmc_core.cli.common.options import add_parameters, add_spec, last_of, parsed, spec_of
+from dpmc_core.cli.common.user_data import add_data, load_user_data
 from dpmc_core.config import parameters
+from dpmc_core.datasets import user_datasets
 from dpmc_core.errors import ParameterError
+from dpmc_core.experiments.algorithms import of_task
 from dpmc_core.planning import PlanSpec, halved, plan
 from dpmc_core.planning.spec import QUERIES
 from dpmc_core.privacy import odds_sentence
 from dpmc_core.wording import three
 
+if TYPE_CHECKING:
+    from dpmc_core.planning.models import Search
+
 __all__ = ["add", "run"]
 
+MODEL = "model"
 
-def add(parser: argparse.ArgumentParser) -> None:
+
+def add(parser: argparse.ArgumentParser, argv: Sequence[str]) -> None:
     """The options: what is released, what is fixed; what is left out is asked."""
-    parser.add_argument(
-        "query_name", nargs="?", metavar="QUERY", help=f"one of {', '.join(QUERIES)} (mean)"
-    )
+    kinds = f"one of {', '.join(QUERIES)} (mean); or model, and then an algorithm"
+    parser.add_argument("query_name", nargs="?", metavar="QUERY", help=kinds)
+    if MODEL in argv:
+        _add_model(parser, argv)
+        return
     parser.epilog = (
         "Leave out the one of --epsilon, --people and --margin that is asked. Every noise "
         "mechanism answers; Huber noise with its best α."
@@ -26,8 +39,80 @@ def add(parser: argparse.ArgumentParser) -> None:
     add_parameters(parser, parameters(PlanSpec))
 
 
+def _add_model(parser: argparse.ArgumentParser, argv: Sequence[str]) -> None:
+    from dpmc_core.planning.models import ModelPlan
+
+    parser.epilog = (
+        "Runs are kept, so that the same command goes on where it stopped. Without --target the "
+        "goal is to be better than the best baseline."
+    )
+    add_spec(parser, _tasks(argv), argv)
+    group = parser.add_argument_group("plan")
+    group.add_argument("--vary", metavar="NAME", help="epsilon (usual), or n_users")
+    add_parameters(group, parameters(ModelPlan))
+    group.add_argument("--jobs", default="2", metavar="N", help="runs at once (2)")
+    group.add_argument("--store", metavar="PLACE", help="where runs are kept (DPMC_STORE)")
+    add_data(parser, "ratings", "images", "documents")
+
+
+def _tasks(words: Sequence[str]) -> tuple[str, ...]:
+    """What the algorithm among ``words`` does: to factorise, or to complete."""
+    factorises = set(of_task("factorize")) & set(words)
+    return ("factorize",) if factorises else ("rate", "recommend")
+
+
+def _model(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Search over runs, with progress on standard error."""
+    from dpmc_core.experiments.store.store import RunStore
+    from dpmc_core.experiments.sweeps.storing import PassingRuns
+    from dpmc_core.planning.models import ModelPlan, search
+
+    known = parameters(ModelPlan)
+    typed = {name: getattr(arguments, name) for name in (*known, "vary")}
+    said = {n: known[n].parse(x) if n in known else x for n, x in typed.items() if x is not None}
+    jobs = int(parsed("jobs", "sweep_jobs", arguments.jobs))
+    with load_user_data(arguments, "ratings", "images", "documents") as own:
+        if own is not None and arguments.secret is None:
+            arguments.secret = False  # a plan repeats runs on paired seeds
+        noisy = arguments.mechanism not in (None, "none") and arguments.epsilon is None
+        if noisy and said.get("vary", "epsilon") == "epsilon":
+            arguments.epsilon = str(said.get("most", known["most"].default))
+        base = spec_of(arguments, _tasks([arguments.algorithm or ""]), own)
+        planned = ModelPlan(base=base, **said)
+        sets = () if own is None else (user_datasets.find(own),)
+
+        def told(state: Search) -> str:
+            return f"{state.spent} runs: between {three(state.low)} and {three(state.high)}"
+
+        with PassingRuns() if own is not None else RunStore(arguments.store) as store:
+            looks = _changes(search(planned, store, jobs=jobs, sets=sets))
+            found = last_of(looks, arguments, told)
+    if not arguments.json:
+        print(found.sentence if found.finished else f"stopped: {found.sentence}")
+        for probe in sorted(found.probes, key=lambda one: one.place):
+            verdict = {1: "reached", 0: "undecided", -1: "missed"}[probe.decided]
+            print(
+                f"  {three(probe.place):>8}: {probe.mean:.4f} on average of {len(probe.values)} "
+                f"runs, {verdict}"
+            )
+        for caveat in found.caveats:
+            print(f"  - {caveat}")
+    return found.as_dict()
+
+
+def _changes(states: Iterator[Search]) -> Iterator[Search]:
+    """Those that tell something new."""
+    spent = 0
+    for state in states:
+        if state.finished or state.spent > spent:
+            spent = state.spent
+            yield state
+
+
 def run(arguments: argparse.Namespace) -> dict[str, Any]:
     """Answer the plan, for all mechanisms."""
+    if arguments.query_name == MODEL:
+        return _model(arguments)
     known = parameters(PlanSpec)
     said = {name: getattr(arguments, name) for name in known}
     if arguments.query_name is not None:

@@ -26,6 +26,12 @@ class PassingRuns:
     def __init__(self) -> None:
         self._records: dict[str, Record] = {}
 
+    def __enter__(self) -> "PassingRuns":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Let the runs go with whoever held them."""
+
     def check_writable(self) -> None:
         """See ``RunStore.check_writable``."""
 

@@ -1,0 +1,165 @@
+"""Plans by runs: real runs on small sets, and the search on runs whose truth is known."""
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dpmc_core.cli.main import main
+from dpmc_core.errors import DataError, ParameterError
+from dpmc_core.experiments import RunSpec
+from dpmc_core.experiments.store.records import Record, key_of, record_of, run_single_threaded
+from dpmc_core.experiments.store.store import RunStore
+from dpmc_core.experiments.sweeps.storing import PassingRuns
+from dpmc_core.planning.models import ModelPlan, Search, search
+
+BASE = RunSpec.of(
+    dataset="skewed",
+    n_users=400,
+    n_items=60,
+    n_ratings=8000,
+    algorithm="moments",
+    mechanism="gaussian",
+    epsilon=1.0,
+)
+
+
+class KnownRuns(PassingRuns):
+    """Runs whose error is known: it falls by 0.02 for each doubling of ε, from 0.9 at ε = 1, with a
+    seed's own part that all ε share and noise of its own; the baseline has 0.85 and that part.
+    """
+
+    def __init__(self, salt: int, noise: float) -> None:
+        super().__init__()
+        template = record_of(run_single_threaded(BASE))
+        self._fields = {name: getattr(template, name) for name in Record.__dataclass_fields__}
+        self._salt, self._noise = salt, noise
+
+    def know(self, spec: RunSpec) -> RunSpec:
+        epsilon = float(spec.noise.epsilon)
+        own = np.random.default_rng([self._salt, spec.seed]).normal() * 0.01
+        digits = round(math.log(epsilon) * 1e6) + 10**9
+        noise = np.random.default_rng([self._salt, spec.seed, digits]).normal() * self._noise
+        value = 0.9 - 0.02 * math.log2(epsilon) + own + noise
+        known = {"key": key_of(spec), "value": value, "baseline": 0.85 + own}
+        self.add(Record(**{**self._fields, **known}))
+        return spec
+
+
+def searched(plan: ModelPlan, salt: int, noise: float) -> Search:
+    """A search whose runs are all known already."""
+    runs, real = KnownRuns(salt, noise), plan.spec_at
+    object.__setattr__(plan, "spec_at", lambda place, seed: runs.know(real(place, seed)))
+    *_, last = search(plan, runs)
+    return last
+
+
+@pytest.mark.parametrize(
+    ("target", "truth"), [(0.88, 2.0), (0.84, 8.0), (None, 2.0 ** (0.05 / 0.02))]
+)
+def test_the_interval_holds_the_truth(target: float | None, truth: float) -> None:
+    """Of 30 searches by 95 % intervals at most 5 may miss (binomial: more have probability 0.003);
+    Bonferroni makes them fewer.
+    """
+    held, estimates, spent = 0, [], []
+    for salt in range(30):
+        found = searched(ModelPlan(base=BASE, target=target), salt, 0.01)
+        held += found.low <= truth <= found.high
+        estimates.append(math.log(found.estimate / truth))
+        spent.append(found.spent)
+        assert found.finished
+    assert held >= 25
+    assert abs(float(np.mean(estimates))) < 0.25
+    assert np.mean(spent) < 120
+
+
+def test_runs_are_spent_where_they_decide() -> None:
+    """Far from the goal the fewest are enough; most are near it."""
+    found = searched(ModelPlan(base=BASE, target=0.86), 3, 0.01)
+    by_place = {probe.place: len(probe.values) for probe in found.probes}
+    assert by_place[0.1] <= 6
+    assert by_place[50.0] <= 6
+    nearest = min(by_place, key=lambda place: abs(math.log(place / 4)))
+    assert by_place[nearest] == max(by_place.values())
+
+
+def test_paired_seeds_take_a_seeds_own_part_out_against_a_baseline() -> None:
+    """What a seed adds to a run and to its baseline alike is no noise."""
+    plan = ModelPlan(base=BASE)
+    found = searched(plan, 5, 1e-6)
+    assert found.high / found.low <= plan.within
+    assert found.low <= 2.0**2.5 <= found.high
+
+
+def test_a_goal_out_of_reach_or_reached_already_is_one_sentence() -> None:
+    with pytest.raises(DataError, match=r"is not reached at ε = 50: it is 0\.7\d+ there"):
+        searched(ModelPlan(base=BASE, target=0.5), 0, 0.01)
+    with pytest.raises(DataError, match=r"is reached at ε = 0\.1 already"):
+        searched(ModelPlan(base=BASE, target=1.5), 0, 0.01)
+
+
+def test_real_runs_are_kept_and_not_made_again(tmp_path: Path) -> None:
+    plan = ModelPlan(base=BASE, target=0.95, least=0.05, most=200.0, within=3.0, runs=6)
+    with RunStore(tmp_path / "runs.sqlite") as store:
+        *_, first = search(plan, store, jobs=1)
+        kept = store.count()
+        *_, again = search(plan, store, jobs=1)
+        assert store.count() == kept
+    assert again.before == again.spent == first.spent == kept
+    assert (again.low, again.high, again.estimate) == (first.low, first.high, first.estimate)
+    assert first.low < first.estimate < first.high
+    assert first.low * plan.within >= first.high or first.probes
+
+
+def test_people_can_be_asked() -> None:
+    plan = ModelPlan(
+        base=BASE.replace(epsilon=2.0), vary="n_users", least=100, most=4000, within=3.0, runs=6
+    )
+    *_, found = search(plan, PassingRuns(), jobs=1)
+    assert 100 <= found.low < found.high <= 4000
+    assert "people:" in found.sentence
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"vary": "rank"}, "one of epsilon, n_users"),
+        ({"least": 5, "most": 5}, "below most"),
+        ({"base": RunSpec.of(algorithm="als")}, "one with a total ε"),
+        ({"base": BASE.replace(secret=True)}, "repeats runs on paired seeds"),
+        ({"runs": 2}, "a whole number from 4"),
+    ],
+)
+def test_contradictions(changed: dict[str, object], said: str) -> None:
+    with pytest.raises(ParameterError, match=said):
+        ModelPlan(**{"base": BASE, **changed})  # type: ignore[arg-type]
+
+
+def test_the_command_line_goes_on_where_it_was(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["plan", "model", "moments", "--dataset", "skewed", "--n-users", "300", "--n-items"]
+    words += [
+        "50",
+        "--n-ratings",
+        "5000",
+        "--mechanism",
+        "gaussian",
+        "--least",
+        "0.1",
+        "--most",
+        "200",
+        "--within",
+        "4",
+    ]
+    words += ["--target", "0.97", "--runs", "4", "--jobs", "1", "--store", str(tmp_path / "s")]
+    assert main([*words, "--json"]) == 0
+    first = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert main([*words, "--json"]) == 0
+    again = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert again["already_there"] == again["runs"] == first["runs"]
+    assert again["interval_95"] == first["interval_95"]
+    assert main(["plan", "model", "als", "--dataset", "low-rank"]) == 2
+    assert "total ε" in capsys.readouterr().err
