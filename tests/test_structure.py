@@ -21,6 +21,7 @@ ALLOWED = {
     "experiments": {
         *("factorization", "completion", "privacy", "mechanisms", "datasets", "metrics")
     },
+    "estimators": {"factorization", "completion", "privacy", "mechanisms", "datasets"},
     "planning": {"experiments", "datasets", "privacy", "mechanisms"},
     "bench": {
         *("experiments", "factorization", "completion", "privacy", "mechanisms", "datasets"),

@@ -37,9 +37,10 @@ class ModelPlan(Config):
     error or objective at most that, a recall at least; None for better than the best baseline.
 
     The answer is looked for between ``least`` and ``most`` of ``vary``, until its interval's ends
-    are within the factor ``within`` of one another, or no number of runs up to ``runs`` at one
-    place tells more. Raises ``ParameterError``: for a ``base`` without a guarantee's total ε, or
-    with secret noise, whose runs nothing can repeat.
+    are within the factor ``within`` of one another, no number of runs up to ``runs`` at one place
+    tells more, or another place could take more than ``total_runs`` in all. Raises
+    ``ParameterError``: for a ``base`` without a guarantee's total ε, or with secret noise, whose
+    runs nothing can repeat.
     """
 
     base: RunSpec
@@ -60,6 +61,9 @@ class ModelPlan(Config):
         float, Limit("within", 1.02, 10, "factor between the answer's ends at which it stops")
     ] = 1.5
     runs: Annotated[int, Limit("runs", 4, 100, "most runs at one place", integer=True)] = 20
+    total_runs: Annotated[
+        int, Limit("total_runs", 8, 10_000, "runs in all after which it stops", integer=True)
+    ] = 120
 
     def consistent(self) -> None:
         if self.vary not in _STEPS:
@@ -218,7 +222,7 @@ def search(
         )
     # where runs could not decide: nothing inside is worth another look
     murky: list[float] = [p.place for p in looking.probes.values() if not p.decided]
-    while len(looking.probes) < _MOST_PROBES:
+    while len(looking.probes) < _MOST_PROBES and looking.room:
         low, high = looking.low, looking.high
         gaps = [(low, high)]
         if murky:
@@ -263,6 +267,12 @@ class _Looking:
         """The least place that clearly reached."""
         above = [p.place for p in self.probes.values() if p.decided > 0 and p.place >= self.low]
         return min(above, default=self._plan.most)
+
+    @property
+    def room(self) -> bool:
+        """Whether one place more keeps to the runs in all."""
+        spent = sum(len(probe.values) for probe in self.probes.values())
+        return spent + self._plan.runs <= self._plan.total_runs
 
     def new(self, place: float) -> bool:
         """Whether nothing was looked at there, as runs are told apart."""

@@ -1,0 +1,9 @@
+"""scikit-learn estimators: NMF, private NMF, and private completion of ratings.
+
+They need scikit-learn, which the extra ``text`` of the package brings.
+"""
+
+from dpmc_core.estimators.completion import RatingCompletion
+from dpmc_core.estimators.factorization import NMF, PrivateNMF
+
+__all__ = ["NMF", "PrivateNMF", "RatingCompletion"]

@@ -1,0 +1,119 @@
+"""Completion of ratings as a scikit-learn regressor on pairs (user, item)."""
+
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from dpmc_core.completion.moments import MomentsConfig, one_shot_moments
+from dpmc_core.datasets.ratings import ItemFeatures, Ratings
+from dpmc_core.errors import DPMCError
+from dpmc_core.estimators.chance import generator_of
+from dpmc_core.privacy import Ledger, Statement, state
+from dpmc_core.privacy.budget import Budget
+
+__all__ = ["RatingCompletion"]
+
+FloatArray = NDArray[np.float64]
+
+
+class RatingCompletion(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """One-shot moments on ratings: ``fit`` on pairs (user, item) and their ratings, ``predict`` of
+    other pairs. (ε, δ)-DP for all ratings of one user, added or removed, under joint differential
+    privacy: what is predicted for a user uses that user's own ratings without noise.
+
+    ``low`` and ``high`` are the ends of the rating scale, which are public; ``epsilon`` None for no
+    noise. Which users and items there are is taken as public. ``random_state`` None draws the noise
+    from the operating system; a seed repeats it, for teaching. Pairs with a user or item that
+    ``fit`` did not see get the middle of the scale. ``item_features`` (names, table) are public
+    features of the items in rising order of their numbers.
+
+    Fitted: ``users_`` and ``items_`` (the numbers seen, in rising order), ``ledger_``,
+    ``statement_``.
+    """
+
+    def __init__(
+        self,
+        low: float = 1.0,
+        high: float = 5.0,
+        *,
+        epsilon: float | None = 1.0,
+        delta: float = 1e-5,
+        mechanism: str = "gaussian",
+        rank: int = 16,
+        item_features: tuple[Any, Any] | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.low = low
+        self.high = high
+        self.epsilon = epsilon
+        self.delta = delta
+        self.mechanism = mechanism
+        self.rank = rank
+        self.item_features = item_features
+        self.random_state = random_state
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Learn from pairs ``X`` (n×2 whole numbers) and ratings ``y`` (n,). Raises
+        ``ValueError``: for other columns, a pair that is there twice, ratings off the scale.
+        """
+        pairs, values = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
+        pairs = _whole(pairs)
+        self.users_, users = np.unique(pairs[:, 0], return_inverse=True)
+        self.items_, items = np.unique(pairs[:, 1], return_inverse=True)
+        if values.min() < self.low or values.max() > self.high:
+            raise ValueError(
+                f"y has {values.min():g} to {values.max():g}; ratings must be from low = "
+                f"{self.low:g} to high = {self.high:g}."
+            )
+        use = "none" if self.item_features is None else "shrink"
+        try:
+            budget = None
+            if self.epsilon is not None:
+                budget = Budget(epsilon=self.epsilon, delta=self.delta, family=self.mechanism)
+            ratings = Ratings.checked(users, items, values, low=self.low, high=self.high)
+            if self.item_features is not None:
+                names, table = self.item_features
+                known = ItemFeatures.checked(names, table, ratings.n_items)
+                ratings = replace(ratings, item_features=known)
+            config = MomentsConfig(rank=self.rank, item_features=use, budget=budget)
+            rng = generator_of(self.random_state, private=budget is not None)
+            ledger = Ledger()
+            for step in one_shot_moments(ratings, config, rng):
+                ledger = ledger.plus(step.releases)
+        except DPMCError as error:
+            raise ValueError(str(error)) from None
+        self.model_, self.ledger_ = step.model, ledger
+        return self
+
+    def predict(self, X: ArrayLike) -> FloatArray:
+        """Ratings (n,) of pairs ``X`` (n×2), within the scale."""
+        check_is_fitted(self)
+        pairs = _whole(validate_data(self, X, reset=False, dtype=np.float64))
+        places = [
+            np.minimum(np.searchsorted(known, column), len(known) - 1)
+            for known, column in ((self.users_, pairs[:, 0]), (self.items_, pairs[:, 1]))
+        ]
+        seen = (self.users_[places[0]] == pairs[:, 0]) & (self.items_[places[1]] == pairs[:, 1])
+        predicted = np.full(len(pairs), (self.low + self.high) / 2)
+        predicted[seen] = self.model_.predict(places[0][seen], places[1][seen])
+        return np.clip(predicted, self.low, self.high)
+
+    @property
+    def statement_(self) -> Statement:
+        """What the run protects, at ``delta``."""
+        check_is_fitted(self)
+        names = () if self.item_features is None else tuple(self.item_features[0])
+        secret = self.random_state is None
+        return state(self.ledger_, self.delta, secret=secret, public_features=names)
+
+
+def _whole(pairs: FloatArray) -> NDArray[np.int64]:
+    if pairs.shape[1] != 2 or not np.array_equal(pairs, np.floor(pairs)):
+        raise ValueError(
+            "X must have two columns of whole numbers, a user and an item in each row."
+        )
+    return pairs.astype(np.int64)

@@ -1,0 +1,165 @@
+"""Non-negative matrix factorisation as scikit-learn estimators, without and with privacy."""
+
+from dataclasses import replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
+
+from dpmc_core.datasets.samples import Samples
+from dpmc_core.errors import DPMCError
+from dpmc_core.estimators.chance import generator_of
+from dpmc_core.factorization.blocks import fit_coefficients
+from dpmc_core.factorization.corrected import CorrectedNMFConfig, corrected_nmf
+from dpmc_core.factorization.robust import NMFConfig, robust_nmf
+from dpmc_core.privacy import Ledger, Statement, state
+from dpmc_core.privacy.budget import Budget
+
+__all__ = ["NMF", "PrivateNMF"]
+
+FloatArray = NDArray[np.float64]
+_SWEEPS = 200
+
+
+class _Factorization(
+    ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
+    TransformerMixin,  # type: ignore[misc]
+    BaseEstimator,  # type: ignore[misc]
+):
+    """What both share: X ≈ H·components_, H non-negative, each row fitted alone."""
+
+    components_: FloatArray
+    n_features_in_: int
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        return tags
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.components_.shape[0])
+
+    def _rows(self, X: ArrayLike, *, reset: bool) -> FloatArray:
+        """X as float64 rows (n_samples×n_features); raises ``ValueError`` or ``TypeError``."""
+        rows = validate_data(self, X, reset=reset, dtype=np.float64, order="C")
+        check_non_negative(rows, type(self).__name__)
+        return np.asarray(rows)
+
+    def _parts(self, rows: FloatArray) -> int:
+        """How many parts: at most the smaller side of X."""
+        return min(self.n_components or 16, *rows.shape)
+
+    def transform(self, X: ArrayLike) -> FloatArray:
+        """H (n_samples×n_components): the non-negative weights that rebuild each row of X, worked
+        out from that row alone.
+        """
+        check_is_fitted(self)
+        rows = self._rows(X, reset=False)
+        return np.asarray(fit_coefficients(rows.T, self.components_.T, sweeps=_SWEEPS).T)
+
+    def inverse_transform(self, X: ArrayLike) -> FloatArray:
+        """H·components_ (n_samples×n_features) of weights H = ``X``."""
+        check_is_fitted(self)
+        return np.asarray(np.asarray(X, dtype=np.float64) @ self.components_)
+
+
+class NMF(_Factorization):
+    """Non-negative matrix factorisation by coordinate descent from NNDSVD (nmf-paper section 2.3,
+    eqs. 1–8), without privacy.
+
+    ``n_components`` parts (None: 16, or the smaller side of X), ``max_iter`` rounds. Fitted:
+    ``components_`` (n_components×n_features), ``n_iter_``, ``reconstruction_err_`` ½‖X − WH‖²/N.
+    """
+
+    def __init__(
+        self, n_components: int | None = None, *, max_iter: int = 50, random_state: Any = None
+    ) -> None:
+        self.n_components = n_components
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    def fit(self, X: ArrayLike, y: object = None) -> Self:
+        """Learn the parts of ``X`` (n_samples×n_features, non-negative); ``y`` is not read."""
+        rows = self._rows(X, reset=True)
+        config = _checked(NMFConfig, rank=self._parts(rows), rounds=self.max_iter)
+        rng = generator_of(self.random_state, private=False)
+        *_, last = robust_nmf(rows.T, config, rng)
+        self.components_ = np.ascontiguousarray(last.dictionary.T)
+        self.n_iter_ = last.iteration
+        left = rows - self.transform(rows) @ self.components_
+        self.reconstruction_err_ = float(0.5 * np.mean((left**2).sum(axis=1)))
+        return self
+
+
+class PrivateNMF(_Factorization):
+    """Private NMF, corrected (``factorization.corrected``): the parts are (ε, δ)-DP for one row
+    added or removed.
+
+    Each row is scaled to length 1, from that row alone; then it moves the sums that are released in
+    each of ``max_iter`` rounds by at most 1. How many rows there are is taken as public. The parts
+    and ``statement_`` may be published; what ``transform`` returns is of the rows that it is
+    given, without noise.
+
+    ``epsilon`` is the total at ``delta``, by ``mechanism`` ("gaussian", "laplace", "huber").
+    ``random_state`` None draws the noise from the operating system; a seed repeats it, for
+    teaching: with it there is no guarantee. Fitted: ``components_``, ``ledger_``, ``statement_``.
+    """
+
+    _mechanisms: ClassVar[tuple[str, ...]] = ("gaussian", "laplace", "huber")
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        epsilon: float = 1.0,
+        delta: float = 1e-5,
+        mechanism: str = "gaussian",
+        max_iter: int = 20,
+        random_state: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.epsilon = epsilon
+        self.delta = delta
+        self.mechanism = mechanism
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    def fit(self, X: ArrayLike, y: object = None) -> Self:
+        """Learn the parts of ``X`` with noise; ``y`` is not read. Raises ``ValueError``."""
+        rows = self._rows(X, reset=True)
+        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+        columns = (rows / np.where(lengths > 0, lengths, 1.0)).T
+        budget = _checked(Budget, epsilon=self.epsilon, delta=self.delta, family=self.mechanism)
+        config = _checked(
+            CorrectedNMFConfig, rank=self._parts(rows), rounds=self.max_iter, budget=budget
+        )
+        rng = generator_of(self.random_state, private=True)
+        samples = Samples(values=columns, unit="image", name="rows")
+        ledger = Ledger()
+        for step in corrected_nmf(samples, config, rng):
+            ledger = ledger.plus(step.releases)
+        self.components_ = np.ascontiguousarray(step.dictionary.T)
+        self.n_iter_ = step.iteration
+        # a row is whatever it stands for: the sums and their sensitivities are the same
+        self.ledger_ = Ledger(tuple(replace(r, unit="record") for r in ledger.releases))
+        return self
+
+    @property
+    def statement_(self) -> Statement:
+        """What the parts protect, at ``delta``."""
+        check_is_fitted(self)
+        return state(self.ledger_, self.delta, secret=self.random_state is None)
+
+
+def _checked(kind: type, **values: Any) -> Any:
+    """``kind`` of these values; what is out of range is a ``ValueError``, as users of scikit-learn
+    expect.
+    """
+    try:
+        return kind(**values)
+    except DPMCError as error:
+        raise ValueError(str(error)) from None

@@ -1,0 +1,180 @@
+"""Estimators by scikit-learn's own checks, and against the functions behind them."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.model_selection import KFold, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler
+from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
+
+from dpmc_core.estimators import NMF, PrivateNMF, RatingCompletion
+from dpmc_core.privacy.account import tightest
+
+
+@parametrize_with_checks([NMF(random_state=0), PrivateNMF(random_state=0, max_iter=3)])
+def test_scikit_learns_own_checks(estimator: Any, check: Any) -> None:
+    check(estimator)
+
+
+def faces(seed: int = 0, rows: int = 3000) -> np.ndarray:
+    """Rows of non-negative mixtures of four parts that do not overlap."""
+    rng = np.random.default_rng(seed)
+    parts = np.kron(np.eye(4), np.ones(6))
+    return np.asarray(rng.dirichlet(np.full(4, 0.3), rows) @ parts)
+
+
+def test_nmf_finds_parts_and_rebuilds() -> None:
+    X = faces()
+    model = NMF(4, random_state=0, max_iter=300).fit(X)
+    back = model.inverse_transform(model.transform(X))
+    assert np.sqrt(np.mean((X - back) ** 2)) < 0.01
+    assert model.reconstruction_err_ == pytest.approx(
+        0.5 * np.mean(((X - back) ** 2).sum(axis=1)), rel=1e-9
+    )
+    assert list(model.get_feature_names_out()) == ["nmf0", "nmf1", "nmf2", "nmf3"]
+
+
+@pytest.mark.parametrize("mechanism", ["gaussian", "laplace", "huber"])
+def test_private_nmf_spends_what_it_says(mechanism: str) -> None:
+    model = PrivateNMF(4, epsilon=2.0, mechanism=mechanism, random_state=0).fit(faces())
+    assert tightest(model.ledger_, 1e-5) == pytest.approx(2.0, rel=1e-4)
+    said = model.statement_
+    assert not said.nominal
+    assert (said.unit, said.neighbours) == ("record", "add/remove-one")
+    assert (model.components_ >= 0).all()
+
+
+def test_private_nmf_is_near_what_noise_allows() -> None:
+    """With next to no noise it explains the rows as NMF does; with much it does not."""
+    X = faces()
+    rows = X / np.linalg.norm(X, axis=1, keepdims=True)
+    left = {}
+    for epsilon in (0.01, 1e4):
+        model = PrivateNMF(4, epsilon=epsilon, random_state=1, max_iter=30).fit(X)
+        left[epsilon] = np.mean((rows - model.inverse_transform(model.transform(rows))) ** 2)
+    assert left[1e4] < 0.3 * left[0.01]
+
+
+def test_noise_without_a_seed_is_secret_and_new_each_time() -> None:
+    X = faces(rows=200)
+    one, other = (PrivateNMF(3, max_iter=2).fit(X) for _ in range(2))
+    assert not np.array_equal(one.components_, other.components_)
+    assert one.statement_.secret
+    again = [PrivateNMF(3, max_iter=2, random_state=5).fit(X).components_ for _ in range(2)]
+    np.testing.assert_array_equal(*again)
+
+
+@pytest.mark.parametrize("kind", [NMF, PrivateNMF])
+@pytest.mark.parametrize(
+    ("X", "error", "said"),
+    [
+        (-np.ones((5, 3)), ValueError, "Negative values"),
+        (np.zeros((0, 3)), ValueError, "0 sample"),
+        (np.full((5, 3), np.nan), ValueError, "NaN"),
+        (sparse.csr_array(np.eye(5)), TypeError, "[Ss]parse"),
+        (np.array([["a", "b"]]), ValueError, "could not convert"),
+    ],
+    ids=["negative", "empty", "nan", "sparse", "text"],
+)
+def test_bad_input(kind: Any, X: Any, error: type[Exception], said: str) -> None:
+    with pytest.raises(error, match=said):
+        kind(random_state=0).fit(X)
+
+
+@pytest.mark.parametrize(
+    "X",
+    [faces(rows=60).astype(np.float32), np.asfortranarray(faces(rows=60)), faces(rows=60).tolist()],
+    ids=["float32", "Fortran", "lists"],
+)
+def test_input_of_any_kind_gives_one_answer_and_stays_as_it_was(X: Any) -> None:
+    usual = PrivateNMF(3, max_iter=2, random_state=0).fit(faces(rows=60))
+    found = PrivateNMF(3, max_iter=2, random_state=0).fit(X)
+    np.testing.assert_allclose(found.components_, usual.components_, atol=1e-5)
+    fixed = faces(rows=60)
+    fixed.setflags(write=False)
+    PrivateNMF(3, max_iter=2, random_state=0).fit_transform(fixed)
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"epsilon": 0}, "epsilon = 0 is not allowed"),
+        ({"delta": 2}, "delta = 2"),
+        ({"mechanism": "cauchy"}, "one of"),
+        ({"max_iter": 0}, "rounds = 0"),
+    ],
+)
+def test_settings_out_of_range(changed: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        PrivateNMF(**changed).fit(faces(rows=50))
+
+
+def test_in_a_pipeline() -> None:
+    steps = make_pipeline(MinMaxScaler(), NMF(3, random_state=0))
+    assert clone(steps).fit_transform(faces(rows=50)).shape == (50, 3)
+
+
+# ---- completion ----------------------------------------------------------------------------------
+
+# X names users and items: checks that make up tables of any numbers, with other columns, are met by
+# that sentence, and by no other error
+PAIRS = "X must have two columns of whole numbers, a user and an item in each row."
+
+
+def test_scikit_learns_checks_of_completion_fail_for_one_reason_alone() -> None:
+    found = check_estimator(RatingCompletion(random_state=0), on_skip=None, on_fail=None)
+    failed = {
+        one["check_name"]: str(one["exception"]) for one in found if one["status"] == "failed"
+    }
+    assert sum(one["status"] == "passed" for one in found) >= 20
+    # these look for a sentence of scikit-learn's own where ours says that X is no pairs
+    ours = {"check_fit2d_1sample", "check_fit2d_1feature", "check_positive_only_tag_during_fit"}
+    assert {name for name, said in failed.items() if PAIRS not in said} <= ours
+
+
+def some_ratings(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    users, items = np.nonzero(rng.random((300, 40)) < 0.4)
+    tastes, kinds = rng.normal(size=(300, 1)), rng.normal(size=(40, 1))
+    said = 3 + rng.normal(size=40)[items] * 0.7 + (tastes @ kinds.T)[users, items] * 0.5
+    return np.column_stack([users + 1000, items + 7]), np.clip(np.rint(said), 1, 5)
+
+
+def test_completion_is_better_than_the_mean_and_says_what_it_spends() -> None:
+    X, y = some_ratings()
+    model = RatingCompletion(epsilon=5.0, random_state=0)
+    folds = KFold(3, shuffle=True, random_state=0)
+    assert cross_val_score(model, X, y, cv=folds).min() > 0.1
+    model.fit(X, y)
+    assert tightest(model.ledger_, 1e-5) == pytest.approx(5.0, rel=1e-4)
+    assert model.statement_.unit == "user"
+    assert model.predict([[1000, 7], [1, 1]])[1] == 3.0
+    assert clone(model).get_params() == model.get_params()
+
+
+def test_completion_with_public_features() -> None:
+    X, y = some_ratings()
+    table = np.random.default_rng(3).random((40, 2))
+    model = RatingCompletion(item_features=(("a", "b"), table), random_state=0).fit(X, y)
+    assert any("item features a, b" in said for said in model.statement_.caveats)
+    with pytest.raises(ValueError, match="39 items where the ratings have 40"):
+        RatingCompletion(item_features=(("a", "b"), table[:39]), random_state=0).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "said"),
+    [
+        ([[0, 1, 2]], [3], "two columns of whole numbers"),
+        ([[0, 1.5]], [3], "two columns of whole numbers"),
+        ([[0, 1], [0, 1]], [3, 4], "more than once"),
+        ([[0, 1]], [9], "from low = 1 to high = 5"),
+        ([[0, 1]], [np.nan], "NaN"),
+    ],
+)
+def test_bad_pairs(X: Any, y: Any, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        RatingCompletion(random_state=0).fit(X, y)
