@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpmc_core.cli.common.options import add_parameters, add_spec, last_of, parsed, spec_of
@@ -12,9 +14,11 @@ from dpmc_core.config import parameters
 from dpmc_core.datasets import user_datasets
 from dpmc_core.errors import ParameterError
 from dpmc_core.experiments.algorithms import of_task
+from dpmc_core.paths import read_file
 from dpmc_core.planning import PlanSpec, halved, plan
+from dpmc_core.planning.project import project_from_toml, share_out
 from dpmc_core.planning.spec import QUERIES
-from dpmc_core.privacy import odds_sentence
+from dpmc_core.privacy import odds_sentence, read_ledger
 from dpmc_core.wording import three
 
 if TYPE_CHECKING:
@@ -22,13 +26,18 @@ if TYPE_CHECKING:
 
 __all__ = ["add", "run"]
 
-MODEL = "model"
+MODEL, PROJECT, _LARGEST = "model", "project", 1_000_000
 
 
 def add(parser: argparse.ArgumentParser, argv: Sequence[str]) -> None:
     """The options: what is released, what is fixed; what is left out is asked."""
-    kinds = f"one of {', '.join(QUERIES)} (mean); or model, and then an algorithm"
+    kinds = f"one of {', '.join(QUERIES)} (mean); model, and then an algorithm; or project FILE"
     parser.add_argument("query_name", nargs="?", metavar="QUERY", help=kinds)
+    if PROJECT in argv:
+        parser.add_argument("file", help="a TOML file: epsilon, delta, mechanism, [[release]]")
+        parser.add_argument("--spent", metavar="FILE", help="the ledger of what was made before")
+        parser.add_argument("--keep", metavar="FILE", help="write the ledger with these releases")
+        return
     if MODEL in argv:
         _add_model(parser, argv)
         return
@@ -100,6 +109,32 @@ def _model(arguments: argparse.Namespace) -> dict[str, Any]:
     return found.as_dict()
 
 
+def _project(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Share one budget out among the releases of a file."""
+    spent = None if arguments.spent is None else read_ledger(arguments.spent)
+    try:
+        text = read_file(Path(arguments.file), _LARGEST).decode()
+    except UnicodeDecodeError:
+        raise ParameterError("file", arguments.file, "a TOML file in UTF-8") from None
+    shared = share_out(project_from_toml(text, spent))
+    made = shared.as_dict()
+    if arguments.keep is not None:
+        try:
+            Path(arguments.keep).write_text(json.dumps(made["ledger"], indent=1), encoding="utf-8")
+        except OSError as error:
+            allowed = f"a place that can be written ({error.strerror})"
+            raise ParameterError("keep", arguments.keep, allowed) from None
+    if not arguments.json:
+        print(shared.sentence)
+        for row in made["items"]:
+            print(
+                f"  {row['name']}: ±{three(row['margin_95'])} (95 %), standard deviation "
+                f"{three(row['standard_deviation'])}, ε = {three(row['epsilon_alone'])} alone"
+            )
+        print(f"protects: one person, neighbours: {made['neighbours']}, δ = {made['delta']:g}")
+    return made
+
+
 def _changes(states: Iterator[Search]) -> Iterator[Search]:
     """Those that tell something new."""
     spent = 0
@@ -113,6 +148,8 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
     """Answer the plan, for all mechanisms."""
     if arguments.query_name == MODEL:
         return _model(arguments)
+    if arguments.query_name == PROJECT:
+        return _project(arguments)
     known = parameters(PlanSpec)
     said = {name: getattr(arguments, name) for name in known}
     if arguments.query_name is not None:

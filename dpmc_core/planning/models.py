@@ -151,11 +151,9 @@ class Search:
     def sentence(self) -> str:
         """The answer, with its interval and how many runs it took."""
         what = "a total ε of" if self.plan.vary == "epsilon" else "people:"
+        is_ = "is" if self.plan.target is None else "reaches"
         return (
-            f"{self.plan.base.card.title} is {self.plan.goal} from {what} {three(self.estimate)} "
-            f"on ({three(self.low)} to {three(self.high)}, 95 % interval; {self.spent} runs)."
-            if self.plan.target is None
-            else f"{self.plan.base.card.title} reaches {self.plan.goal} from {what} "
+            f"{self.plan.base.card.title} {is_} {self.plan.goal} from {what} "
             f"{three(self.estimate)} on ({three(self.low)} to {three(self.high)}, 95 % interval; "
             f"{self.spent} runs)."
         )
@@ -169,6 +167,14 @@ class Search:
             "Errors of runs are computed without noise: choosing by them is for the holder of the "
             "data, and no ε of a later run covers that choice.",
         ]
+        reached = [p.place for p in self.probes if p.decided > 0]
+        first = min(reached, default=math.inf)
+        again = [p.place for p in self.probes if p.decided < 0 and p.place > first]
+        if again:
+            said.append(
+                f"More was not always better: reached at {three(first)}, the goal was "
+                f"missed at {three(max(again))}. The interval is of the last time it is reached."
+            )
         if not is_own(self.plan.base.dataset):
             said[1] = (
                 "Errors of runs are computed without noise. On data that is public already this "
@@ -220,8 +226,7 @@ def search(
             f"“{plan.goal}” is reached at {_STEPS[plan.vary]} = {three(plan.least)} "
             f"already ({three(looking.last.mean)} on average): look below it."
         )
-    # where runs could not decide: nothing inside is worth another look
-    murky: list[float] = [p.place for p in looking.probes.values() if not p.decided]
+    murky: list[float] = []  # where runs could not decide: between them no look is worth it
     while len(looking.probes) < _MOST_PROBES and looking.room:
         low, high = looking.low, looking.high
         gaps = [(low, high)]

@@ -1,0 +1,247 @@
+"""A project: several releases that share one budget, planned together and extended later.
+
+Lives here: a project's file, how its budget is shared out, and what is left. Does not live here:
+single queries (``spec``, ``answer``) or accounting (``privacy``).
+"""
+
+import math
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from dpmc_core.config import Choice, Config, parameters
+from dpmc_core.errors import DataError, ParameterError
+from dpmc_core.limits import LIMITS, Limit
+from dpmc_core.planning.answer import reach
+from dpmc_core.planning.spec import QUERIES, PlanSpec
+from dpmc_core.privacy import Ledger, Release
+from dpmc_core.privacy.account import tightest
+from dpmc_core.privacy.budget import Budget, Part, plan
+from dpmc_core.wording import three
+
+__all__ = ["Item", "Project", "Shared", "project_from_toml", "share_out"]
+
+_NOISES = ("gaussian", "laplace", "huber")
+_RESERVE = "what is kept for later"
+_MOST_ITEMS = 50
+_NOTHING = Ledger()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Item(Config):
+    """One query of a project, and its ``share`` of the budget beside the others'."""
+
+    name: str
+    query: Annotated[str, Choice(tuple(QUERIES), "what is released")] = "count"
+    share: Annotated[
+        float, Limit("share", 0, 1e6, "share of the budget beside the others'", open_low=True)
+    ] = 1.0
+    people: Annotated[
+        int, Limit("people", 1, 10**10, "how many people a mean is of", integer=True)
+    ] = 1000
+    low: Annotated[float, Limit("low", -1e9, 1e9, "numbers below are raised to this")] = 0.0
+    high: Annotated[float, Limit("high", -1e9, 1e9, "numbers above are cut to this")] = 100.0
+    bins: Annotated[int, Limit("bins", 2, 10_000, "bins of a histogram", integer=True)] = 10
+    releases: Annotated[
+        int, Limit("releases", 1, 10_000, "how many times it is released", integer=True)
+    ] = 1
+
+    def consistent(self) -> None:
+        if not isinstance(self.name, str) or not self.name.strip():
+            raise ParameterError("name", self.name, "a name for each release")
+        if self.low >= self.high:
+            raise ParameterError("low", self.low, f"below high, {self.high:g}, in {self.name!r}")
+
+    def part(self, *, replacing: bool) -> Part:
+        """The planned release. One person added or removed moves it as ``PlanSpec.moved`` says; one
+        *replaced* moves a sum by at most high − low, a count by 1, and two bins of a histogram by 1
+        each: 2 in ℓ1, √2 in ℓ2.
+        """
+        spec = self._spec
+        moved, l2, linf = spec.moved / (self.people if self.query == "mean" else 1), None, None
+        if replacing and self.query == "sum":
+            moved = self.high - self.low
+        if self.query == "histogram":
+            linf = 1.0
+            if replacing:
+                moved, l2 = 2.0, math.sqrt(2.0)
+        return Part(
+            what=f"{self.name}: {QUERIES[self.query]}",
+            l1=moved,
+            l2=moved if l2 is None else l2,
+            linf=linf,
+            coordinates=self.bins if self.query == "histogram" else 1,
+            share=self.share,
+            count=self.releases,
+            unit="record",
+            neighbours="replace-one" if replacing else "add/remove-one",
+            source="dpmc_core.planning.project, Item.part",
+        )
+
+    @property
+    def _spec(self) -> PlanSpec:
+        people = self.people if self.query == "mean" else None
+        return PlanSpec(
+            query=self.query,
+            people=people,
+            epsilon=1.0,
+            releases=self.releases,
+            low=self.low,
+            high=self.high,
+            bins=self.bins,
+        )
+
+    def margin(self, release: Release) -> float:
+        """How far noise moves it at most in 95 of 100 releases."""
+        return reach(self._spec, release.mechanism)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Project(Config):
+    """``items`` that share a total ``epsilon`` at ``delta`` with releases made before (``spent``);
+    ``reserve`` is a share that is kept for later. Neighbours replace one person where any item is a
+    mean, and add or remove one otherwise. Raises ``ParameterError``.
+    """
+
+    items: tuple[Item, ...]
+    epsilon: Annotated[float, Limit("epsilon", 1e-4, 100, "total ε of the project")] = 1.0
+    delta: Annotated[float, LIMITS["account_delta"]] = 1e-5
+    mechanism: Annotated[str, Choice(_NOISES, "noise of all releases")] = "gaussian"
+    alpha: Annotated[float, LIMITS["alpha"]] = 1.5
+    reserve: Annotated[float, Limit("reserve", 0, 1e6, "share that is kept for later")] = 0.0
+    spent: Ledger = _NOTHING
+
+    def consistent(self) -> None:
+        if not 0 < len(self.items) <= _MOST_ITEMS:
+            raise ParameterError("releases", len(self.items), f"1 to {_MOST_ITEMS} in a project")
+        names = [item.name for item in self.items]
+        for name in names:
+            if names.count(name) > 1:
+                raise ParameterError("name", name, "there once: each release has its own")
+        mine = self.neighbours
+        for release in self.spent.releases:
+            if release.neighbours != mine or release.unit != "record":
+                raise ParameterError(
+                    "neighbours",
+                    f"{release.neighbours}, one {release.unit}",
+                    f"{mine}, one record, as in this project: one ε cannot speak of both",
+                )
+
+    @property
+    def replacing(self) -> bool:
+        """Whether neighbours replace one person."""
+        before = {release.neighbours for release in self.spent.releases}
+        return "replace-one" in before or any(item.query == "mean" for item in self.items)
+
+    @property
+    def neighbours(self) -> str:
+        """Who are neighbours."""
+        return "replace-one" if self.replacing else "add/remove-one"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Shared:
+    """A project's plan: ``releases`` of its items in order, the ``ledger`` of these and of what was
+    made before, and ε: of all that was made ``before``, of the ledger, and of the project.
+    """
+
+    project: Project
+    releases: tuple[Release, ...]
+    ledger: Ledger
+    before: float
+    with_these: float
+
+    @property
+    def sentence(self) -> str:
+        """What is spent, and what is left."""
+        total = three(self.project.epsilon)
+        was = f" ({three(self.before)} of it before)" if self.before else ""
+        left = (
+            f"the rest of {total} is kept for later"
+            if self.project.reserve
+            else f"nothing of {total} is left"
+        )
+        return f"These releases bring the total ε to {three(self.with_these)}{was}; {left}."
+
+    def as_dict(self) -> dict[str, Any]:
+        """A JSON-able copy; ``ledger`` in it is what ``spent`` takes to go on later."""
+        rows = [
+            {
+                "name": item.name,
+                "query": item.query,
+                "releases": item.releases,
+                "share": item.share,
+                "margin_95": item.margin(release),
+                "standard_deviation": release.mechanism.std,
+                "epsilon_alone": tightest(Ledger((release,)), self.project.delta),
+            }
+            for item, release in zip(self.project.items, self.releases, strict=True)
+        ]
+        return {
+            "answer": self.sentence,
+            "epsilon": self.project.epsilon,
+            "delta": self.project.delta,
+            "epsilon_before": self.before,
+            "epsilon_with_these": self.with_these,
+            "neighbours": self.project.neighbours,
+            "items": rows,
+            "ledger": self.ledger.as_dict(),
+        }
+
+
+def share_out(project: Project) -> Shared:
+    """The least noise, by shares, at which all releases, those made before and what is kept for
+    later spend at most the project's ε together (``privacy.budget.plan``).
+
+    Raises ``ParameterError`` where what was spent before leaves nothing.
+    """
+    budget = Budget(
+        epsilon=project.epsilon,
+        delta=project.delta,
+        family=project.mechanism,
+        alpha=project.alpha,
+        spent=project.spent.releases,
+    )
+    parts = {item.name: item.part(replacing=project.replacing) for item in project.items}
+    if project.reserve:
+        later = Item(name=_RESERVE, share=project.reserve)
+        parts[""] = later.part(replacing=project.replacing)
+    planned = plan(parts, budget)
+    assert planned is not None
+    made = tuple(planned[item.name] for item in project.items)
+    ledger = Ledger((*project.spent.releases, *made))
+    before = tightest(project.spent, project.delta) if project.spent.private else 0.0
+    return Shared(
+        project=project,
+        releases=made,
+        ledger=ledger,
+        before=before,
+        with_these=tightest(ledger, project.delta),
+    )
+
+
+def project_from_toml(text: str, spent: Ledger | None = None) -> Project:
+    """The project in a TOML text: epsilon, delta, mechanism, reserve, and [[release]] tables.
+
+    Raises ``DataError`` for no TOML, and ``ParameterError`` for what is wrong inside.
+    """
+    try:
+        raw = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise DataError(f"The project is no TOML: {error}.") from None
+    tables = raw.pop("release", [])
+    if not isinstance(tables, Sequence) or not all(isinstance(t, Mapping) for t in tables):
+        raise ParameterError("release", tables, "[[release]] tables, one for each release")
+    items = tuple(_made(Item, table) for table in tables)
+    return _made(Project, raw, items=items, spent=spent or _NOTHING)
+
+
+def _made(kind: type, raw: Mapping[str, Any], **more: Any) -> Any:
+    known = {*parameters(kind), *({"name"} if kind is Item else ())}
+    for name in raw:
+        if name not in known:
+            raise ParameterError(name, raw[name], "one of " + ", ".join(sorted(known)))
+    if kind is Item and "name" not in raw:
+        raise ParameterError("name", None, "a name for each release")
+    return kind(**raw, **more)

@@ -1,0 +1,135 @@
+"""Projects: shares, what was spent before, and what is kept for later."""
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dpmc_core.cli.main import main
+from dpmc_core.errors import DataError, ParameterError
+from dpmc_core.mechanisms import Gaussian
+from dpmc_core.planning.project import Item, Project, project_from_toml, share_out
+from dpmc_core.privacy import Ledger, state
+from dpmc_core.privacy.account import tightest
+
+AGES = Item(name="ages", query="mean", people=2000, low=0, high=110, share=2)
+ILL = Item(name="ill", query="count", share=1, releases=3)
+TOWNS = Item(name="towns", query="histogram", bins=12, share=1)
+
+
+@pytest.mark.parametrize("mechanism", ["gaussian", "laplace", "huber"])
+def test_all_releases_together_spend_the_budget(mechanism: str) -> None:
+    shared = share_out(Project(items=(AGES, ILL, TOWNS), epsilon=1.5, mechanism=mechanism))
+    assert tightest(shared.ledger, 1e-5) == pytest.approx(1.5, rel=1e-5)
+    assert shared.with_these == pytest.approx(1.5, rel=1e-5)
+    assert {r.neighbours for r in shared.releases} == {"replace-one"}
+    assert not state(shared.ledger, 1e-5).nominal
+
+
+def test_shares_of_gaussian_noise_are_parts_of_what_is_spent() -> None:
+    """Σ(Δ/σ)² of each item, by hand: replacing one moves a mean by 110/2000, a count by 1, and two
+    bins by 1 each.
+    """
+    shared = share_out(Project(items=(AGES, ILL, TOWNS), epsilon=1.0))
+    moved = {"ages": 110 / 2000, "ill": 1.0, "towns": math.sqrt(2)}
+    spent = []
+    for item, release in zip(shared.project.items, shared.releases, strict=True):
+        assert isinstance(release.mechanism, Gaussian)
+        assert release.l2_sensitivity == pytest.approx(moved[item.name], rel=1e-12)
+        spent.append(item.releases * (moved[item.name] / release.mechanism.scale) ** 2)
+    assert [x / sum(spent) for x in spent] == pytest.approx([0.5, 0.25, 0.25], rel=1e-9)
+
+
+def test_without_a_mean_one_is_added_or_removed() -> None:
+    shared = share_out(Project(items=(ILL, TOWNS)))
+    assert [r.l1_sensitivity for r in shared.releases] == [1.0, 1.0]
+    assert {r.neighbours for r in shared.releases} == {"add/remove-one"}
+
+
+def test_a_project_is_extended_later_within_the_same_budget() -> None:
+    first = share_out(Project(items=(AGES, ILL), epsilon=2.0, reserve=3.0))
+    assert first.with_these < 2.0
+    assert "kept for later" in first.sentence
+    second = share_out(Project(items=(TOWNS,), epsilon=2.0, spent=first.ledger))
+    assert second.before == pytest.approx(first.with_these, rel=1e-9)
+    assert second.with_these == pytest.approx(2.0, rel=1e-5)
+    assert len(second.ledger.releases) == 3
+    # what was kept is what towns get: a reserve of share 3 among 6 is half of Σ(Δ/σ)²
+    squares = [r.count * (r.l2_sensitivity / r.mechanism.std) ** 2 for r in second.ledger.releases]
+    assert squares[2] == pytest.approx(sum(squares[:2]), rel=1e-4)
+    with pytest.raises(ParameterError, match="alone cost"):
+        share_out(Project(items=(ILL,), epsilon=1.0, spent=second.ledger))
+
+
+def test_margins_are_of_the_noise_that_is_planned() -> None:
+    shared = share_out(Project(items=(ILL, TOWNS)))
+    for item, release in zip(shared.project.items, shared.releases, strict=True):
+        margin, noise = item.margin(release), release.mechanism
+        inside = float(noise.cdf(margin) - noise.cdf(-margin))
+        assert inside ** (12 if item.query == "histogram" else 1) == pytest.approx(0.95, rel=1e-9)
+
+
+TOML = """
+epsilon = 2.0
+mechanism = "laplace"
+reserve = 1.0
+
+[[release]]
+name = "ages"
+query = "mean"
+people = 500
+high = 110
+
+[[release]]
+name = "ill"
+share = 2.0
+"""
+
+
+def test_a_file_is_planned_kept_and_extended(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "project.toml").write_text(TOML)
+    kept = tmp_path / "ledger.json"
+    assert main(["plan", "project", str(tmp_path / "project.toml"), "--keep", str(kept)]) == 0
+    said = capsys.readouterr().out
+    assert "kept for later" in said
+    assert "ages: ±" in said
+    later = '[[release]]\nname = "again"\nquery = "mean"\n'
+    (tmp_path / "later.toml").write_text(f"epsilon = 2.0\n{later}")
+    words = ["plan", "project", str(tmp_path / "later.toml"), "--spent", str(kept), "--json"]
+    assert main(words) == 0
+    made = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert made["epsilon_with_these"] == pytest.approx(2.0, rel=1e-5)
+    assert len(made["ledger"]["releases"]) == 3
+    raw = json.loads(kept.read_text())
+    kept.write_text(json.dumps({**raw, "version": 7}))
+    assert main(words) == 2
+    assert "version" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "said"),
+    [
+        ("epsilon = ", DataError, "no TOML"),
+        ("epsilon = 1.0", ParameterError, "1 to 50 in a project"),
+        ('release = "x"', ParameterError, r"\[\[release\]\] tables"),
+        ('colour = 1\n[[release]]\nname = "a"', ParameterError, "colour"),
+        ('[[release]]\nquery = "count"', ParameterError, "a name for each"),
+        ('[[release]]\nname = "a"\n[[release]]\nname = "a"', ParameterError, "there once"),
+        ('[[release]]\nname = "a"\nshare = -1', ParameterError, "share"),
+        ('[[release]]\nname = "a"\nlow = 5\nhigh = 5', ParameterError, "below high"),
+        ("[[release]]\nname = 3", ParameterError, "a name for each"),
+    ],
+)
+def test_bad_projects(text: str, error: type[Exception], said: str) -> None:
+    with pytest.raises(error, match=said):
+        project_from_toml(text)
+
+
+def test_a_ledger_about_somebody_else_is_refused() -> None:
+    other: Any = share_out(Project(items=(ILL,)))
+    with pytest.raises(ParameterError, match="one ε cannot speak of both"):
+        Project(items=(AGES,), spent=Ledger(other.ledger.releases))
