@@ -340,12 +340,9 @@ class _Looking:
 
 def _missed(plan: ModelPlan, probe: Probe) -> str:
     """What can be reached in the place of the goal."""
+    more = "More people" if plan.vary == "epsilon" else "A larger ε"
     return (
-        f"“{plan.goal}” is not reached at {_STEPS[plan.vary]} = {three(plan.most)}: it "
-        f"is {three(probe.mean)} there on average of {len(probe.values)} runs. "
-        + (
-            "More people, another method, or a goal that allows that can be reached."
-            if plan.vary == "epsilon"
-            else "A larger ε, another method, or a goal that allows that can be reached."
-        )
+        f"“{plan.goal}” is not reached at {_STEPS[plan.vary]} = {three(plan.most)}: it is "
+        f"{three(probe.mean)} there on average of {len(probe.values)} runs. {more}, another method "
+        "or an easier goal can be reached."
     )
