@@ -3,6 +3,7 @@
 #   make test VERSIONS=latest      what the registry serves today, in the place of the lock files
 #   make test TESTS=fast           without browsers
 #   make audit OFFLINE=1           known vulnerabilities, as far as they can be asked for
+#   make docs                      the documents as a site, in docs/_build
 #   make lock                      write the lock files anew
 PYTHON ?= python3
 VENV ?= .venv
@@ -15,7 +16,7 @@ PARTS := $(wildcard requirements/*.txt)
 MARKS := $(if $(filter fast,$(TESTS)),-m "not browser",)
 OLD_PYTHON := DPMC Lab needs Python 3.11, 3.12 or 3.13: make PYTHON=python3.12 ...
 
-.PHONY: run test lint audit format bench lock clean
+.PHONY: run test lint audit format bench docs lock clean
 
 run: $(VENV)/.run-$(VERSIONS)
 	$(BIN)/streamlit run app.py
@@ -39,6 +40,9 @@ bench: $(VENV)/.dev-$(VERSIONS)
 # fails where a package could not be looked up, too; OFFLINE=1: where that is expected
 audit: $(VENV)/.dev-$(VERSIONS)
 	$(BIN)/pip-audit --progress-spinner off --desc off $(if $(OFFLINE),,--strict)
+
+docs: $(VENV)/.dev-$(VERSIONS)
+	PYTHONPATH=. $(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build
 
 lock: $(VENV)/.dev-latest
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --upgrade \
