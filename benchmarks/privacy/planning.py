@@ -17,7 +17,8 @@ from dpmc_core.experiments.store.records import Record, key_of
 from dpmc_core.experiments.store.store import RunStore
 from dpmc_core.experiments.sweeps.storing import PassingRuns
 from dpmc_core.experiments.sweeps.sweep import make_all
-from dpmc_core.planning.models import ModelPlan, search
+from dpmc_core.planning.goal import ModelPlan
+from dpmc_core.planning.models import search
 
 GRID, SEEDS = np.geomspace(0.1, 50, 24), 20
 BASE = RunSpec.of(

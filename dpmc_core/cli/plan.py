@@ -22,7 +22,7 @@ from dpmc_core.privacy import odds_sentence, read_ledger
 from dpmc_core.wording import three
 
 if TYPE_CHECKING:
-    from dpmc_core.planning.models import Search
+    from dpmc_core.planning.goal import Search
 
 __all__ = ["add", "run"]
 
@@ -49,7 +49,7 @@ def add(parser: argparse.ArgumentParser, argv: Sequence[str]) -> None:
 
 
 def _add_model(parser: argparse.ArgumentParser, argv: Sequence[str]) -> None:
-    from dpmc_core.planning.models import ModelPlan
+    from dpmc_core.planning.goal import ModelPlan
 
     parser.epilog = (
         "Runs are kept, so that the same command goes on where it stopped. Without --target the "
@@ -74,7 +74,8 @@ def _model(arguments: argparse.Namespace) -> dict[str, Any]:
     """Search over runs, with progress on standard error."""
     from dpmc_core.experiments.store.store import RunStore
     from dpmc_core.experiments.sweeps.storing import PassingRuns
-    from dpmc_core.planning.models import ModelPlan, search
+    from dpmc_core.planning.goal import ModelPlan
+    from dpmc_core.planning.models import search
 
     known = parameters(ModelPlan)
     typed = {name: getattr(arguments, name) for name in (*known, "vary")}

@@ -135,7 +135,7 @@ def release_offsets(
     (C_j the item's weight, q a typical squared weight over a typical weight); it is pulled to a
     quadratic of log-popularity in the proportion of that variance to the offsets' own, which is
     (``OFFSET_SD``)² before the first round and what that leaves before the second. Public
-    ``features`` (n_items×q, of mean square 1) are further columns of that regression.
+    ``features`` (n_items×q, centred and within ±1) are further columns of that regression.
     """
     width, n_items = ratings.high - ratings.low, ratings.n_items
     even = user_weights(ratings, np.ones(n_items), norm)

@@ -83,9 +83,11 @@ class ItemFeatures:
         """The columns that vary, centred and within ±1 (n_items×q): a rare genre weighs no more
         for being rare.
         """
-        centred = self.values - self.values.mean(axis=0)
+        largest = np.abs(self.values).max(axis=0)
+        within = self.values / np.where(largest > 0, largest, 1.0)  # their sums are numbers
+        centred = within - within.mean(axis=0)
         most = np.abs(centred).max(axis=0)
-        varies = most > 1e-9 * np.maximum(np.abs(self.values).max(axis=0), 1e-300)
+        varies = most > 1e-9
         return np.asarray(centred[:, varies] / most[varies])
 
 

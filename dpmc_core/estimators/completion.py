@@ -18,6 +18,8 @@ from dpmc_core.privacy.budget import Budget
 __all__ = ["RatingCompletion"]
 
 FloatArray = NDArray[np.float64]
+_PAIRS = "X must have two columns of whole numbers, a user and an item in each row."
+_EXACT = 2**53 - 1  # floats beyond it are not one number each
 
 
 class RatingCompletion(RegressorMixin, BaseEstimator):  # type: ignore[misc]
@@ -26,10 +28,11 @@ class RatingCompletion(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     privacy: what is predicted for a user uses that user's own ratings without noise.
 
     ``low`` and ``high`` are the ends of the rating scale, which are public; ``epsilon`` None for no
-    noise. Which users and items there are is taken as public. ``random_state`` None draws the noise
+    noise. Which users and items there are is taken as public: give all ``items`` (numbers), where
+    those that happen to be rated would tell. ``random_state`` None draws the noise
     from the operating system; a seed repeats it, for teaching. Pairs with a user or item that
     ``fit`` did not see get the middle of the scale. ``item_features`` (names, table) are public
-    features of the items in rising order of their numbers.
+    features of the items, a row for each in rising order of their numbers.
 
     Fitted: ``users_`` and ``items_`` (the numbers seen, in rising order), ``ledger_``,
     ``statement_``.
@@ -44,6 +47,7 @@ class RatingCompletion(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         delta: float = 1e-5,
         mechanism: str = "gaussian",
         rank: int = 16,
+        items: Any = None,
         item_features: tuple[Any, Any] | None = None,
         random_state: Any = None,
     ) -> None:
@@ -53,6 +57,7 @@ class RatingCompletion(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.delta = delta
         self.mechanism = mechanism
         self.rank = rank
+        self.items = items
         self.item_features = item_features
         self.random_state = random_state
 
@@ -60,21 +65,25 @@ class RatingCompletion(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """Learn from pairs ``X`` (n×2 whole numbers) and ratings ``y`` (n,). Raises
         ``ValueError``: for other columns, a pair that is there twice, ratings off the scale.
         """
-        pairs, values = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
-        pairs = _whole(pairs)
+        pairs, values = validate_data(self, X, y, dtype=_kind_of(X), y_numeric=True)
+        pairs, values = _whole(pairs), np.asarray(values, dtype=np.float64)
         self.users_, users = np.unique(pairs[:, 0], return_inverse=True)
-        self.items_, items = np.unique(pairs[:, 1], return_inverse=True)
+        seen = pairs[:, 1] if self.items is None else _numbers(self.items, "items")
+        self.items_ = np.unique(seen)
+        items = np.minimum(np.searchsorted(self.items_, pairs[:, 1]), len(self.items_) - 1)
+        if not np.array_equal(self.items_[items], pairs[:, 1]):
+            raise ValueError("X has an item that is not among items.")
+        # what the ratings are is not told: who asks may not be who may know
         if values.min() < self.low or values.max() > self.high:
-            raise ValueError(
-                f"y has {values.min():g} to {values.max():g}; ratings must be from low = "
-                f"{self.low:g} to high = {self.high:g}."
-            )
+            raise ValueError(f"y must be from low = {self.low:g} to high = {self.high:g}.")
         use = "none" if self.item_features is None else "shrink"
         try:
             budget = None
             if self.epsilon is not None:
                 budget = Budget(epsilon=self.epsilon, delta=self.delta, family=self.mechanism)
-            ratings = Ratings.checked(users, items, values, low=self.low, high=self.high)
+            ratings = Ratings.checked(
+                users, items, values, n_items=len(self.items_), low=self.low, high=self.high
+            )
             if self.item_features is not None:
                 names, table = self.item_features
                 known = ItemFeatures.checked(names, table, ratings.n_items)
@@ -86,13 +95,15 @@ class RatingCompletion(RegressorMixin, BaseEstimator):  # type: ignore[misc]
                 ledger = ledger.plus(step.releases)
         except DPMCError as error:
             raise ValueError(str(error)) from None
+        names = () if self.item_features is None else tuple(self.item_features[0])
         self.model_, self.ledger_ = step.model, ledger
+        self._stated = (self.delta, self.random_state is None, names)
         return self
 
     def predict(self, X: ArrayLike) -> FloatArray:
         """Ratings (n,) of pairs ``X`` (n×2), within the scale."""
         check_is_fitted(self)
-        pairs = _whole(validate_data(self, X, reset=False, dtype=np.float64))
+        pairs = _whole(validate_data(self, X, reset=False, dtype=_kind_of(X)))
         places = [
             np.minimum(np.searchsorted(known, column), len(known) - 1)
             for known, column in ((self.users_, pairs[:, 0]), (self.items_, pairs[:, 1]))
@@ -104,16 +115,31 @@ class RatingCompletion(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     @property
     def statement_(self) -> Statement:
-        """What the run protects, at ``delta``."""
+        """What the run protects, at the ``delta`` that it was fitted with."""
         check_is_fitted(self)
-        names = () if self.item_features is None else tuple(self.item_features[0])
-        secret = self.random_state is None
-        return state(self.ledger_, self.delta, secret=secret, public_features=names)
+        delta, secret, names = self._stated
+        return state(self.ledger_, delta, secret=secret, public_features=names)
 
 
-def _whole(pairs: FloatArray) -> NDArray[np.int64]:
-    if pairs.shape[1] != 2 or not np.array_equal(pairs, np.floor(pairs)):
-        raise ValueError(
-            "X must have two columns of whole numbers, a user and an item in each row."
-        )
-    return pairs.astype(np.int64)
+def _kind_of(X: Any) -> Any:
+    """What pairs are read as: whole numbers stay what they are, for two users must not become one
+    by being rounded.
+    """
+    return np.int64 if np.asarray(X).dtype.kind == "i" else np.float64
+
+
+def _whole(pairs: NDArray[Any]) -> NDArray[np.int64]:
+    if pairs.shape[1] != 2:
+        raise ValueError(_PAIRS)
+    return _numbers(pairs, "X")
+
+
+def _numbers(given: Any, name: str) -> NDArray[np.int64]:
+    found = np.asarray(given)
+    if found.dtype.kind == "i":
+        return found.astype(np.int64)
+    if found.dtype.kind != "f" or not np.array_equal(found, np.floor(found)):
+        raise ValueError(_PAIRS if name == "X" else f"{name} must be whole numbers.")
+    if np.abs(found).max() > _EXACT:
+        raise ValueError(f"{name} has numbers beyond 2^53 as floats: give whole numbers (int64).")
+    return found.astype(np.int64)

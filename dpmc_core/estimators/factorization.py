@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
 
-from dpmc_core.datasets.samples import Samples
+from dpmc_core.datasets.samples import Places, Samples
 from dpmc_core.errors import DPMCError
 from dpmc_core.estimators.chance import generator_of
 from dpmc_core.factorization.blocks import fit_coefficients
@@ -22,6 +22,8 @@ __all__ = ["NMF", "PrivateNMF"]
 
 FloatArray = NDArray[np.float64]
 _SWEEPS = 200
+_USUAL_PARTS = 16
+_LARGEST = 1e100  # squares of it are numbers
 
 
 class _Factorization(
@@ -47,11 +49,9 @@ class _Factorization(
         """X as float64 rows (n_samples×n_features); raises ``ValueError`` or ``TypeError``."""
         rows = validate_data(self, X, reset=reset, dtype=np.float64, order="C")
         check_non_negative(rows, type(self).__name__)
+        if rows.max() > _LARGEST:
+            raise ValueError(f"X must have numbers of at most {_LARGEST:g}.")
         return np.asarray(rows)
-
-    def _parts(self, rows: FloatArray) -> int:
-        """How many parts: at most the smaller side of X."""
-        return min(self.n_components or 16, *rows.shape)
 
     def transform(self, X: ArrayLike) -> FloatArray:
         """H (n_samples×n_components): the non-negative weights that rebuild each row of X, worked
@@ -85,9 +85,14 @@ class NMF(_Factorization):
     def fit(self, X: ArrayLike, y: object = None) -> Self:
         """Learn the parts of ``X`` (n_samples×n_features, non-negative); ``y`` is not read."""
         rows = self._rows(X, reset=True)
-        config = _checked(NMFConfig, rank=self._parts(rows), rounds=self.max_iter)
+        usual = min(_USUAL_PARTS, *rows.shape)
+        parts = usual if self.n_components is None else self.n_components
+        config = _checked(NMFConfig, rank=parts, rounds=self.max_iter)
         rng = generator_of(self.random_state, private=False)
-        *_, last = robust_nmf(rows.T, config, rng)
+        try:
+            *_, last = robust_nmf(rows.T, config, rng)
+        except DPMCError as error:
+            raise ValueError(str(error)) from None
         self.components_ = np.ascontiguousarray(last.dictionary.T)
         self.n_iter_ = last.iteration
         left = rows - self.transform(rows) @ self.components_
@@ -100,9 +105,10 @@ class PrivateNMF(_Factorization):
     added or removed.
 
     Each row is scaled to length 1, from that row alone; then it moves the sums that are released in
-    each of ``max_iter`` rounds by at most 1. How many rows there are is taken as public. The parts
-    and ``statement_`` may be published; what ``transform`` returns is of the rows that it is
-    given, without noise.
+    each of ``max_iter`` rounds by at most 1. How many places for rows there are is taken as public:
+    formally a row is there, or its place is empty. ``n_components`` None takes 16, or the number of
+    columns where that is less. The parts and ``statement_`` may be published; what ``transform``
+    returns is of the rows that it is given, without noise.
 
     ``epsilon`` is the total at ``delta``, by ``mechanism`` ("gaussian", "laplace", "huber").
     ``random_state`` None draws the noise from the operating system; a seed repeats it, for
@@ -131,28 +137,42 @@ class PrivateNMF(_Factorization):
     def fit(self, X: ArrayLike, y: object = None) -> Self:
         """Learn the parts of ``X`` with noise; ``y`` is not read. Raises ``ValueError``."""
         rows = self._rows(X, reset=True)
+        largest = rows.max(axis=1, keepdims=True)
+        rows = rows / np.where(largest > 0, largest, 1.0)
         lengths = np.linalg.norm(rows, axis=1, keepdims=True)
         columns = (rows / np.where(lengths > 0, lengths, 1.0)).T
+        usual = min(_USUAL_PARTS, rows.shape[1])  # by public columns alone
+        parts = usual if self.n_components is None else self.n_components
         budget = _checked(Budget, epsilon=self.epsilon, delta=self.delta, family=self.mechanism)
-        config = _checked(
-            CorrectedNMFConfig, rank=self._parts(rows), rounds=self.max_iter, budget=budget
-        )
+        config = _checked(CorrectedNMFConfig, rank=parts, rounds=self.max_iter, budget=budget)
         rng = generator_of(self.random_state, private=True)
-        samples = Samples(values=columns, unit="image", name="rows")
+        # places beyond the rows are empty: fewer rows than parts change nothing that is released
+        places = Places(np.arange(len(rows)), max(len(rows), config.rank))
+        samples = Samples(values=columns, unit="image", name="rows", of=places)
         ledger = Ledger()
-        for step in corrected_nmf(samples, config, rng):
-            ledger = ledger.plus(step.releases)
+        try:
+            for step in corrected_nmf(samples, config, rng):
+                ledger = ledger.plus(step.releases)
+        except DPMCError as error:
+            raise ValueError(str(error)) from None
         self.components_ = np.ascontiguousarray(step.dictionary.T)
         self.n_iter_ = step.iteration
         # a row is whatever it stands for: the sums and their sensitivities are the same
-        self.ledger_ = Ledger(tuple(replace(r, unit="record") for r in ledger.releases))
+        self.ledger_ = Ledger(
+            tuple(
+                replace(r, unit="record", source=r.source.replace("one image", "one row"))
+                for r in ledger.releases
+            )
+        )
+        self._stated = (self.delta, self.random_state is None)
         return self
 
     @property
     def statement_(self) -> Statement:
-        """What the parts protect, at ``delta``."""
+        """What the parts protect, at the ``delta`` that they were fitted with."""
         check_is_fitted(self)
-        return state(self.ledger_, self.delta, secret=self.random_state is None)
+        delta, secret = self._stated
+        return state(self.ledger_, delta, secret=secret)
 
 
 def _checked(kind: type, **values: Any) -> Any:

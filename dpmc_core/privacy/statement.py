@@ -32,9 +32,9 @@ __all__ = [
 _CAVEATS = facts("caveats")
 _SECRET, _REPEATABLE = _CAVEATS["chance"]["secret"], _CAVEATS["chance"]["repeatable"]
 _GROUP = 10  # images or documents of one person
-NOMINAL_CAVEATS, JOINT_CAVEATS, FACTOR_CAVEATS, PUBLISHED_NMF_CAVEATS = (
+NOMINAL_CAVEATS, JOINT_CAVEATS, FACTOR_CAVEATS, PUBLISHED_NMF_CAVEATS, ROW_CAVEATS = (
     tuple(text.format(**_CAVEATS["shared"]) for text in _CAVEATS[kind])
-    for kind in ("nominal", "joint", "factors", "published_nmf")
+    for kind in ("nominal", "joint", "factors", "published_nmf", "rows")
 )
 
 
@@ -260,7 +260,10 @@ def _caveats(ledger: Ledger, delta: float, rating_width: float | None) -> tuple[
                     else "nothing is promised: a word that only they use may be on the list."
                 ),
             )
-        return JOINT_CAVEATS if "user" in ours else ()
+        rows = any(
+            r.source.startswith("dpmc_core.privacy.moments: one row") for r in ledger.releases
+        )
+        return JOINT_CAVEATS if "user" in ours else ROW_CAVEATS if rows else ()
     if all(r.source.startswith("nmf-paper") for r in ledger.releases):
         return PUBLISHED_NMF_CAVEATS
     if all(r.source.startswith("Ran et al.") for r in ledger.releases):

@@ -71,6 +71,11 @@ def test_scaled_features_are_centred_within_one_and_without_constants() -> None:
     np.testing.assert_allclose(np.abs(scaled).max(axis=0), 1)
 
 
+def test_huge_features_are_scaled_without_overflow() -> None:
+    scaled = ItemFeatures.checked(("a", "b"), [[1e308, -1e308], [1e308, 1e308]], 2).scaled
+    np.testing.assert_allclose(scaled, [[-1], [1]])
+
+
 @pytest.mark.parametrize("epsilon", [0.5, 3.0])
 def test_features_that_say_something_help(epsilon: float) -> None:
     """The least of six paired differences is far from none: 0.1 in a scale of four."""

@@ -171,10 +171,61 @@ def test_completion_with_public_features() -> None:
         ([[0, 1, 2]], [3], "two columns of whole numbers"),
         ([[0, 1.5]], [3], "two columns of whole numbers"),
         ([[0, 1], [0, 1]], [3, 4], "more than once"),
-        ([[0, 1]], [9], "from low = 1 to high = 5"),
+        ([[0, 1]], [9.123456], r"^y must be from low = 1 to high = 5\.$"),
+        ([[2.0**53, 1]], [3], "beyond 2"),
         ([[0, 1]], [np.nan], "NaN"),
     ],
 )
 def test_bad_pairs(X: Any, y: Any, said: str) -> None:
     with pytest.raises(ValueError, match=said):
         RatingCompletion(random_state=0).fit(X, y)
+
+
+def test_users_with_large_numbers_stay_themselves() -> None:
+    """As floats these two would be one, and the second be shown what the first said."""
+    first, second = 2**53, 2**53 + 1
+    X = [[first, item] for item in range(10)] + [[7, item] for item in range(12)]
+    model = RatingCompletion(random_state=0).fit(X, [5.0] * 10 + [2.0] * 12)
+    assert model.users_.tolist() == [7, first]
+    assert model.predict([[second, 3]]).tolist() == [3.0]
+    assert model.predict([[first, 3]])[0] > 3.5
+
+
+def test_items_can_be_given_so_that_the_rated_ones_tell_nothing() -> None:
+    X, y = some_ratings()
+    items = np.arange(100)
+    part = X[:, 1] < 30
+    model = RatingCompletion(items=items, random_state=0).fit(X[part], y[part])
+    assert model.items_.tolist() == items.tolist()
+    assert {r.coordinates for r in model.ledger_.releases} >= {100}
+    with pytest.raises(ValueError, match="not among items"):
+        RatingCompletion(items=items[:20], random_state=0).fit(X, y)
+
+
+@pytest.mark.parametrize("rows", [1, 5, 6])
+def test_the_shape_of_private_parts_does_not_tell_how_many_rows_there_are(rows: int) -> None:
+    table = np.random.default_rng(0).random((rows, 40))
+    model = PrivateNMF(random_state=0, max_iter=2).fit(table)
+    assert model.components_.shape == (16, 40)
+    with pytest.raises(ValueError, match="rank = 0"):
+        PrivateNMF(0).fit(table)
+
+
+def test_a_statement_is_of_the_fit_and_says_what_is_not_covered() -> None:
+    model = PrivateNMF(4, random_state=0, max_iter=2).fit(faces(rows=100))
+    before = model.statement_
+    model.set_params(random_state=None, delta=1e-3)
+    assert model.statement_ == before
+    assert before.secret is False
+    assert any("its place is" in said for said in before.caveats)
+    assert any("floating point" in said for said in before.caveats)
+
+
+def test_rows_of_any_size_move_the_parts_alike() -> None:
+    rows = faces(rows=80)
+    usual = PrivateNMF(3, max_iter=2, random_state=0).fit(rows).components_
+    for size in (1e-200, 1e99):
+        found = PrivateNMF(3, max_iter=2, random_state=0).fit(rows * size).components_
+        np.testing.assert_allclose(found, usual, rtol=1e-9)
+    with pytest.raises(ValueError, match="at most 1e"):
+        NMF().fit(rows * 1e200)

@@ -13,7 +13,8 @@ from dpmc_core.experiments import RunSpec
 from dpmc_core.experiments.store.records import Record, key_of, record_of, run_single_threaded
 from dpmc_core.experiments.store.store import RunStore
 from dpmc_core.experiments.sweeps.storing import PassingRuns
-from dpmc_core.planning.models import ModelPlan, Search, search
+from dpmc_core.planning.goal import ModelPlan, Search
+from dpmc_core.planning.models import search
 
 BASE = RunSpec.of(
     dataset="skewed",
@@ -91,6 +92,24 @@ def test_paired_seeds_take_a_seeds_own_part_out_against_a_baseline() -> None:
     found = searched(plan, 5, 1e-6)
     assert found.high / found.low <= plan.within
     assert found.low <= 2.0**2.5 <= found.high
+
+
+def test_an_end_that_nothing_decides_is_open() -> None:
+    """The truth is just above the largest ε: nothing is clearly reached, and no number is made of
+    the end of the range.
+    """
+    found = searched(ModelPlan(base=BASE, target=0.7863), 1, 0.03)  # reached at ε = 51
+    if found.ends_known == (True, False):
+        assert "at least" in found.sentence
+        assert found.as_dict()["interval_95"][1] is None
+    assert found.ends_known[0]
+    assert found.low < 51
+
+
+def test_an_estimate_lies_in_its_interval() -> None:
+    for salt in range(8):
+        found = searched(ModelPlan(base=BASE, target=0.85, runs=6), salt, 0.08)
+        assert found.low <= found.estimate <= found.high
 
 
 def test_a_goal_out_of_reach_or_reached_already_is_one_sentence() -> None:
