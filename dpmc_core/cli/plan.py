@@ -33,12 +33,15 @@ def add(parser: argparse.ArgumentParser, argv: Sequence[str]) -> None:
     """The options: what is released, what is fixed; what is left out is asked."""
     kinds = f"one of {', '.join(QUERIES)} (mean); model, and then an algorithm; or project FILE"
     parser.add_argument("query_name", nargs="?", metavar="QUERY", help=kinds)
-    if PROJECT in argv:
-        parser.add_argument("file", help="a TOML file: epsilon, delta, mechanism, [[release]]")
+    # the first word after the command decides, as it does in run
+    kind = argv[argv.index("plan") + 1] if argv[-1] != "plan" and "plan" in argv else ""
+    if kind == PROJECT:
+        file = "a TOML file: epsilon, delta, mechanism, [[release]]"
+        parser.add_argument("file", nargs="?", help=file)
         parser.add_argument("--spent", metavar="FILE", help="the ledger of what was made before")
         parser.add_argument("--keep", metavar="FILE", help="write the ledger with these releases")
         return
-    if MODEL in argv:
+    if kind == MODEL:
         _add_model(parser, argv)
         return
     parser.epilog = (
@@ -88,6 +91,9 @@ def _model(arguments: argparse.Namespace) -> dict[str, Any]:
         if noisy and said.get("vary", "epsilon") == "epsilon":
             arguments.epsilon = str(said.get("most", known["most"].default))
         base = spec_of(arguments, _tasks([arguments.algorithm or ""]), own)
+        if said.get("vary") == "n_users":
+            people = getattr(base.data, "n_users", 1000)
+            said = {"least": float(max(people // 20, 20)), "most": float(10 * people), **said}
         planned = ModelPlan(base=base, **said)
         sets = () if own is None else (user_datasets.find(own),)
 
@@ -112,7 +118,14 @@ def _model(arguments: argparse.Namespace) -> dict[str, Any]:
 
 def _project(arguments: argparse.Namespace) -> dict[str, Any]:
     """Share one budget out among the releases of a file."""
+    if arguments.file is None:
+        raise ParameterError("file", None, "a TOML file that names the releases")
     spent = None if arguments.spent is None else read_ledger(arguments.spent)
+    # what a ledger holds was spent: written over, nobody would account for it again
+    over = arguments.keep is not None and Path(arguments.keep).exists()
+    if over and arguments.keep != arguments.spent:
+        allowed = "a new file, or the one that --spent names: it may hold what was spent before"
+        raise ParameterError("keep", arguments.keep, allowed)
     try:
         text = read_file(Path(arguments.file), _LARGEST).decode()
     except UnicodeDecodeError:
@@ -121,7 +134,9 @@ def _project(arguments: argparse.Namespace) -> dict[str, Any]:
     made = shared.as_dict()
     if arguments.keep is not None:
         try:
-            Path(arguments.keep).write_text(json.dumps(made["ledger"], indent=1), encoding="utf-8")
+            whole = Path(f"{arguments.keep}.new")
+            whole.write_text(json.dumps(made["ledger"], indent=1), encoding="utf-8")
+            whole.replace(arguments.keep)
         except OSError as error:
             allowed = f"a place that can be written ({error.strerror})"
             raise ParameterError("keep", arguments.keep, allowed) from None
@@ -173,7 +188,8 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
         for name, why in made.refused.items():
             print(f"  {name}: {why}")
         print(odds_sentence(made.best.epsilon, spec.delta))
-        print(f"half of this ε: {', or '.join(words(changes))}" if changes else "")
+        if changes:
+            print(f"half of this ε: {', or '.join(words(changes))}")
         print("margins are of the noise alone: who happens to take part comes on top")
     return {**made.as_dict(), "half_the_epsilon": changes}
 

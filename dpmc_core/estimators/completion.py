@@ -65,6 +65,8 @@ class RatingCompletion(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """Learn from pairs ``X`` (n×2 whole numbers) and ratings ``y`` (n,). Raises
         ``ValueError``: for other columns, a pair that is there twice, ratings off the scale.
         """
+        if not self.low < self.high:
+            raise ValueError(f"low = {self.low} must be below high = {self.high}.")
         pairs, values = validate_data(self, X, y, dtype=_kind_of(X), y_numeric=True)
         pairs, values = _whole(pairs), np.asarray(values, dtype=np.float64)
         self.users_, users = np.unique(pairs[:, 0], return_inverse=True)
@@ -136,7 +138,9 @@ def _whole(pairs: NDArray[Any]) -> NDArray[np.int64]:
 
 def _numbers(given: Any, name: str) -> NDArray[np.int64]:
     found = np.asarray(given)
-    if found.dtype.kind == "i":
+    if found.size == 0:
+        raise ValueError(f"{name} is empty.")
+    if found.dtype.kind in "iu" and (found.dtype.kind == "i" or found.max() < 2**63):
         return found.astype(np.int64)
     if found.dtype.kind != "f" or not np.array_equal(found, np.floor(found)):
         raise ValueError(_PAIRS if name == "X" else f"{name} must be whole numbers.")

@@ -1,7 +1,7 @@
 """Non-negative matrix factorisation as scikit-learn estimators, without and with privacy."""
 
 from dataclasses import replace
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,7 +10,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
 
 from dpmc_core.datasets.samples import Places, Samples
-from dpmc_core.errors import DPMCError
+from dpmc_core.errors import DPMCError, ParameterError
 from dpmc_core.estimators.chance import generator_of
 from dpmc_core.factorization.blocks import fit_coefficients
 from dpmc_core.factorization.corrected import CorrectedNMFConfig, corrected_nmf
@@ -87,6 +87,11 @@ class NMF(_Factorization):
         rows = self._rows(X, reset=True)
         usual = min(_USUAL_PARTS, *rows.shape)
         parts = usual if self.n_components is None else self.n_components
+        if parts > min(rows.shape):
+            raise ValueError(
+                f"n_components = {parts} must be at most {min(rows.shape)}, the smaller side of X "
+                f"(n_samples = {rows.shape[0]}, n_features = {rows.shape[1]})."
+            )
         config = _checked(NMFConfig, rank=parts, rounds=self.max_iter)
         rng = generator_of(self.random_state, private=False)
         try:
@@ -115,8 +120,6 @@ class PrivateNMF(_Factorization):
     teaching: with it there is no guarantee. Fitted: ``components_``, ``ledger_``, ``statement_``.
     """
 
-    _mechanisms: ClassVar[tuple[str, ...]] = ("gaussian", "laplace", "huber")
-
     def __init__(
         self,
         n_components: int | None = None,
@@ -143,6 +146,10 @@ class PrivateNMF(_Factorization):
         columns = (rows / np.where(lengths > 0, lengths, 1.0)).T
         usual = min(_USUAL_PARTS, rows.shape[1])  # by public columns alone
         parts = usual if self.n_components is None else self.n_components
+        if parts > rows.shape[1]:
+            raise ValueError(
+                f"n_components = {parts} must be at most {rows.shape[1]}, the columns of X."
+            )
         budget = _checked(Budget, epsilon=self.epsilon, delta=self.delta, family=self.mechanism)
         config = _checked(CorrectedNMFConfig, rank=parts, rounds=self.max_iter, budget=budget)
         rng = generator_of(self.random_state, private=True)
@@ -181,5 +188,6 @@ def _checked(kind: type, **values: Any) -> Any:
     """
     try:
         return kind(**values)
-    except DPMCError as error:
-        raise ValueError(str(error)) from None
+    except ParameterError as error:
+        name = {"rank": "n_components", "rounds": "max_iter"}.get(error.name, error.name)
+        raise ValueError(str(ParameterError(name, error.value, error.allowed))) from None

@@ -65,7 +65,14 @@ class ModelPlan(Config):
             )
         if self.base.secret:
             raise ParameterError("secret", True, "left out: a plan repeats runs on paired seeds")
-        self.spec_at(self.most, 0)
+        if self.total_runs < 2 * self.runs:
+            raise ParameterError(
+                "total_runs", self.total_runs, f"at least {2 * self.runs}: both ends may take runs"
+            )
+        if self.vary == "n_users" and (self.least < 1 or self.most != round(self.most)):
+            raise ParameterError("least", self.least, "whole numbers of people, as most is")
+        for place in (self.least, self.most):
+            self.spec_at(place, self.runs - 1)
 
     def spec_at(self, place: float, seed: int) -> RunSpec:
         """The run at ``place`` with the ``seed``-th of the paired seeds."""

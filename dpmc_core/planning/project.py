@@ -17,14 +17,15 @@ from dpmc_core.planning.answer import reach
 from dpmc_core.planning.spec import QUERIES, PlanSpec
 from dpmc_core.privacy import Ledger, Release
 from dpmc_core.privacy.account import tightest
-from dpmc_core.privacy.budget import Budget, Part, plan
+from dpmc_core.privacy.budget import Budget, Part
+from dpmc_core.privacy.budget import plan as planned_releases
 from dpmc_core.wording import three
 
 __all__ = ["Item", "Project", "Shared", "project_from_toml", "share_out"]
 
 _NOISES = ("gaussian", "laplace", "huber")
 _RESERVE = "what is kept for later"
-_MOST_ITEMS = 50
+_MOST_ITEMS, _USED_UP = 50, 1e-4
 _NOTHING = Ledger()
 
 
@@ -196,6 +197,13 @@ def share_out(project: Project) -> Shared:
 
     Raises ``ParameterError`` where what was spent before leaves nothing.
     """
+    before = tightest(project.spent, project.delta) if project.spent.private else 0.0
+    if before >= project.epsilon * (1 - _USED_UP):
+        raise ParameterError(
+            "epsilon",
+            project.epsilon,
+            f"above {three(before)}, which the releases made before cost: nothing is left",
+        )
     budget = Budget(
         epsilon=project.epsilon,
         delta=project.delta,
@@ -207,11 +215,10 @@ def share_out(project: Project) -> Shared:
     if project.reserve:
         later = Item(name=_RESERVE, share=project.reserve)
         parts[""] = later.part(replacing=project.replacing)
-    planned = plan(parts, budget)
+    planned = planned_releases(parts, budget)
     assert planned is not None
     made = tuple(planned[item.name] for item in project.items)
     ledger = Ledger((*project.spent.releases, *made))
-    before = tightest(project.spent, project.delta) if project.spent.private else 0.0
     return Shared(
         project=project,
         releases=made,

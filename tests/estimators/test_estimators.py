@@ -105,7 +105,7 @@ def test_input_of_any_kind_gives_one_answer_and_stays_as_it_was(X: Any) -> None:
         ({"epsilon": 0}, "epsilon = 0 is not allowed"),
         ({"delta": 2}, "delta = 2"),
         ({"mechanism": "cauchy"}, "one of"),
-        ({"max_iter": 0}, "rounds = 0"),
+        ({"max_iter": 0}, "max_iter = 0"),
     ],
 )
 def test_settings_out_of_range(changed: dict[str, Any], said: str) -> None:
@@ -207,7 +207,7 @@ def test_the_shape_of_private_parts_does_not_tell_how_many_rows_there_are(rows: 
     table = np.random.default_rng(0).random((rows, 40))
     model = PrivateNMF(random_state=0, max_iter=2).fit(table)
     assert model.components_.shape == (16, 40)
-    with pytest.raises(ValueError, match="rank = 0"):
+    with pytest.raises(ValueError, match="n_components = 0"):
         PrivateNMF(0).fit(table)
 
 

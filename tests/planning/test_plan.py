@@ -226,7 +226,15 @@ def test_the_command_line_and_the_python_lines_say_the_same(
 
 
 @pytest.mark.parametrize(
-    "words", ["plan", "plan mode --margin 3", "plan count --query sum --margin 3", "plan --bins x"]
+    "words",
+    [
+        "plan",
+        "plan mode --margin 3",
+        "plan count --query sum --margin 3",
+        "plan --bins x",
+        "plan project",
+        "plan mean project",
+    ],
 )
 def test_the_command_line_refuses_in_one_sentence(
     words: str, capsys: pytest.CaptureFixture[str]

@@ -59,8 +59,9 @@ def test_a_project_is_extended_later_within_the_same_budget() -> None:
     # what was kept is what towns get: a reserve of share 3 among 6 is half of Σ(Δ/σ)²
     squares = [r.count * (r.l2_sensitivity / r.mechanism.std) ** 2 for r in second.ledger.releases]
     assert squares[2] == pytest.approx(sum(squares[:2]), rel=1e-4)
-    with pytest.raises(ParameterError, match="alone cost"):
-        share_out(Project(items=(ILL,), epsilon=1.0, spent=second.ledger))
+    for epsilon in (1.0, 2.0):  # more than there is, and exactly what there is
+        with pytest.raises(ParameterError, match="nothing is left"):
+            share_out(Project(items=(AGES,), epsilon=epsilon, spent=second.ledger))
 
 
 def test_margins_are_of_the_noise_that_is_planned() -> None:
@@ -104,6 +105,11 @@ def test_a_file_is_planned_kept_and_extended(
     made = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert made["epsilon_with_these"] == pytest.approx(2.0, rel=1e-5)
     assert len(made["ledger"]["releases"]) == 3
+    assert main(["plan", "project", str(tmp_path / "project.toml"), "--keep", str(kept)]) == 2
+    assert "may hold what was spent before" in capsys.readouterr().err
+    assert main([*words, "--keep", str(kept)]) == 0
+    assert len(json.loads(kept.read_text())["releases"]) == 3
+    capsys.readouterr()
     raw = json.loads(kept.read_text())
     kept.write_text(json.dumps({**raw, "version": 7}))
     assert main(words) == 2
