@@ -1,5 +1,6 @@
 """Pages in this process have no server around them."""
 
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -30,3 +31,11 @@ def packages_searched_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(scanner, "scan_component_manifests", lambda: found)
         yield
+
+
+@pytest.fixture(autouse=True)
+def this_program_stays_the_main_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A script that ran here is ``__main__`` ever after: a process that a later test starts would
+    draw the page first.
+    """
+    monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
