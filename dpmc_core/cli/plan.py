@@ -19,7 +19,7 @@ from dpmc_core.planning import PlanSpec, halved, plan
 from dpmc_core.planning.project import project_from_toml, share_out
 from dpmc_core.planning.spec import QUERIES
 from dpmc_core.privacy import odds_sentence, read_ledger
-from dpmc_core.wording import three
+from dpmc_core.wording import counted, three
 
 if TYPE_CHECKING:
     from dpmc_core.planning.goal import Search
@@ -197,11 +197,8 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
 def words(changes: dict[str, float]) -> list[str]:
     """What would halve ε, in words."""
     said = {
-        "margin": "a margin of ±{}",
-        "people": "{} people",
-        "releases": "{} releases with the same noise",
+        "margin": lambda x: f"a margin of ±{three(x)}",
+        "people": lambda x: counted(int(x), "person", "people"),
+        "releases": lambda x: counted(int(x), "release", "releases") + " with the same noise",
     }
-    return [
-        said[name].format(f"{x:,.0f}" if name != "margin" else three(x))
-        for name, x in changes.items()
-    ]
+    return [said[name](value) for name, value in changes.items()]

@@ -116,17 +116,20 @@ def release_of(spec: PlanSpec, noise: Mechanism, moved: float) -> Release:
     """All ``spec.releases`` with ``noise``, one person moving one number by ``moved``.
 
     Neighbours of a mean replace one person by another, since it is of a public number of people;
-    of the others one is added or removed.
+    of the others one is added or removed. A histogram is accounted for as the one bin that this
+    person is in: the noisy others are independent of it and alike with and without the person, so
+    that they cancel from every likelihood ratio, and what holds for one number holds.
     """
+    bins = f" of {spec.bins:,} bins, the one that a person is in"
     return Release(
-        what=QUERIES[spec.query],
+        what=QUERIES[spec.query] + (bins if spec.query == "histogram" else ""),
         mechanism=noise,
         l1_sensitivity=moved,
         l2_sensitivity=moved,
         linf_sensitivity=moved,
         unit="record",
         neighbours="replace-one" if spec.query == "mean" else "add/remove-one",
-        coordinates=spec.bins if spec.query == "histogram" else 1,
+        coordinates=1,
         count=spec.releases,
         sound=True,
         source="dpmc_core.planning.spec, PlanSpec.moved",
@@ -322,9 +325,9 @@ def _unreachable(spec: PlanSpec, refused: dict[str, str]) -> str:
                 f"ε = {MOST_EPSILON:g} it is ±{three(at_most.best.margin)}{people}."
             )
         return (
-            f"A margin of ±{three(spec.margin)} hides everybody: ε is below {LEAST_EPSILON:g}, "
-            f"where the margin is ±{three(at_least.best.margin)}; nearly nothing of the answer is "
-            "left, so that a number fixed in advance does as well."
+            f"A margin of ±{three(spec.margin)} takes an ε below {LEAST_EPSILON:g} at δ = "
+            f"{power(spec.delta)}, too small to be told: at {LEAST_EPSILON:g} the margin is "
+            f"±{three(at_least.best.margin)} already."
         )
     said = "; ".join(f"{name}: {why}" for name, why in refused.items())
     at = f"ε = {three(spec.epsilon)} and δ = {power(spec.delta)}"

@@ -16,7 +16,7 @@ from dpmc_core.limits import LIMITS, Limit
 from dpmc_core.planning.answer import reach
 from dpmc_core.planning.spec import QUERIES, PlanSpec
 from dpmc_core.privacy import Ledger, Release
-from dpmc_core.privacy.account import tightest
+from dpmc_core.privacy.account import OWN_PROOF, account, best_published, tightest
 from dpmc_core.privacy.budget import Budget, Part
 from dpmc_core.privacy.budget import plan as planned_releases
 from dpmc_core.wording import three
@@ -83,14 +83,11 @@ class Item(Config):
     @property
     def _spec(self) -> PlanSpec:
         people = self.people if self.query == "mean" else None
+        read: dict[str, Any] = {"bins": self.bins} if self.query == "histogram" else {}
+        if self.query in ("mean", "sum"):
+            read = {"low": self.low, "high": self.high}
         return PlanSpec(
-            query=self.query,
-            people=people,
-            epsilon=1.0,
-            releases=self.releases,
-            low=self.low,
-            high=self.high,
-            bins=self.bins,
+            query=self.query, people=people, epsilon=1.0, releases=self.releases, **read
         )
 
     def margin(self, release: Release) -> float:
@@ -144,7 +141,8 @@ class Project(Config):
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Shared:
     """A project's plan: ``releases`` of its items in order, the ``ledger`` of these and of what was
-    made before, and ε: of all that was made ``before``, of the ledger, and of the project.
+    made before, and ε: of all that was made ``before``, of the ledger (``with_these``), and of the
+    ledger by ``published`` results alone, where the former rests on this project's own proof.
     """
 
     project: Project
@@ -152,6 +150,7 @@ class Shared:
     ledger: Ledger
     before: float
     with_these: float
+    published: float
 
     @property
     def sentence(self) -> str:
@@ -163,7 +162,12 @@ class Shared:
             if self.project.reserve
             else f"nothing of {total} is left"
         )
-        return f"These releases bring the total ε to {three(self.with_these)}{was}; {left}."
+        proof = (
+            f" That {OWN_PROOF}: by published results alone it is {three(self.published)}."
+            if self.published > 1.005 * self.with_these
+            else ""
+        )
+        return f"These releases bring the total ε to {three(self.with_these)}{was}; {left}.{proof}"
 
     def as_dict(self) -> dict[str, Any]:
         """A JSON-able copy; ``ledger`` in it is what ``spent`` takes to go on later."""
@@ -185,6 +189,7 @@ class Shared:
             "delta": self.project.delta,
             "epsilon_before": self.before,
             "epsilon_with_these": self.with_these,
+            "epsilon_by_published_results": self.published,
             "neighbours": self.project.neighbours,
             "items": rows,
             "ledger": self.ledger.as_dict(),
@@ -225,6 +230,7 @@ def share_out(project: Project) -> Shared:
         ledger=ledger,
         before=before,
         with_these=tightest(ledger, project.delta),
+        published=best_published(account(ledger, project.delta)).epsilon,
     )
 
 

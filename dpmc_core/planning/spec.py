@@ -17,6 +17,13 @@ QUERIES = {
     "count": "count of people",
     "histogram": "histogram",
 }
+MOST_DELTA = 0.01
+_READ = {
+    "mean": {"low", "high"},
+    "sum": {"low", "high"},
+    "count": set[str](),
+    "histogram": {"bins"},
+}
 _ASKED = ("epsilon", "people", "margin")
 
 
@@ -97,8 +104,20 @@ class PlanSpec(Config):
     delta: Annotated[float, LIMITS["account_delta"]] = 1e-5
 
     def consistent(self) -> None:
+        if self.delta > MOST_DELTA:
+            allowed = f"at most {MOST_DELTA}: with that probability ε promises nothing"
+            raise ParameterError("delta", self.delta, allowed)
+        usual = parameters(type(self))
+        for name in sorted({"low", "high", "bins"} - _READ[self.query]):
+            if getattr(self, name) != usual[name].default:
+                allowed = f"left out for a {self.query}, which does not read it"
+                raise ParameterError(name, getattr(self, name), allowed)
         if self.low >= self.high:
             raise ParameterError("low", self.low, f"below high, {self.high:g}")
+        half = (self.high - self.low) / 2
+        if self.query == "mean" and self.margin is not None and self.margin >= half:
+            allowed = f"below {half:g}: the middle of the range is never further off than that"
+            raise ParameterError("margin", self.margin, allowed)
         if self.query != "mean" and self.people is not None:
             raise ParameterError(
                 "people",

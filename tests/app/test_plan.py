@@ -58,7 +58,7 @@ def test_every_section_opens_and_says_how_to_do_it_again() -> None:
     [
         ({"n_low": "7", "n_high": "7"}, "Least = 7.0 is not allowed: it must be below Most, 7"),
         ({"n_margin_mean": "0.0001", "n_people": "1"}, "cannot be reached with a meaningful ε"),
-        ({"n_query": "count", "n_margin_count": "1e14"}, "hides everybody"),
+        ({"n_query": "count", "n_margin_count": "1e14"}, "too small to be told"),
         ({"n_margin_mean": "-3"}, "Margin, 95"),
         ({"n_people": "many"}, "a whole number from 1"),
     ],

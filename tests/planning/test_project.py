@@ -139,3 +139,16 @@ def test_a_ledger_about_somebody_else_is_refused() -> None:
     other: Any = share_out(Project(items=(ILL,)))
     with pytest.raises(ParameterError, match="one ε cannot speak of both"):
         Project(items=(AGES,), spent=Ledger(other.ledger.releases))
+
+
+def test_a_figure_that_rests_on_our_own_proof_is_marked() -> None:
+    """One replaced moves two bins: for Huber noise that is a vector."""
+    shared = share_out(Project(items=(AGES, TOWNS), mechanism="huber"))
+    assert shared.published == pytest.approx(
+        state(shared.ledger, 1e-5).epsilon_published, rel=1e-12
+    )
+    assert ("not been peer-reviewed" in shared.sentence) == (
+        shared.published > 1.005 * shared.with_these
+    )
+    assert "peer-reviewed" not in share_out(Project(items=(AGES, TOWNS))).sentence
+    assert shared.as_dict()["epsilon_by_published_results"] == shared.published

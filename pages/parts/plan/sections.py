@@ -94,16 +94,17 @@ def method(made: Plan) -> None:
         "count": "One person added or removed moves a count by 1",
         "histogram": "One person is in one bin, and added or removed moves that bin by 1",
     }[spec.query]
+    if spec.query in ("mean", "sum"):
+        moved += (
+            f": {three(release.l1_sensitivity)} here. Numbers outside are cut to the range first"
+        )
     said = state(made.best.ledger, spec.delta)
     st.markdown(
-        f"{moved}: {three(release.l1_sensitivity)} here. Numbers outside are cut to the range "
-        "first. Each mechanism has one scale at which its noise stays within the margin in 95 of "
-        "100 releases"
+        f"{moved}. Each mechanism has one scale at which its noise stays within the margin in 95 "
+        "of 100 releases"
         + (", all bins at once" if spec.query == "histogram" else "")
         + f". Its total ε is that of all releases at δ = {power(spec.delta)}. {said.how}."
     )
-    if said.epsilon_published > 1.005 * said.epsilon:
-        st.caption(f"By published results alone ε = {three(said.epsilon_published)}.")
     for caveat in said.caveats:
         st.caption(f":material/warning: {caveat}")
     st.caption(
