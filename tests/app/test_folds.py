@@ -61,6 +61,26 @@ def test_presenter_mode_shows_verdict_and_figure_alone(name: str) -> None:
     assert not any("-numbers-" in str(getattr(b.proto, "id", "")) for b in blocks(app.main))
 
 
+def test_steps_go_on_from_what_was_asked_while_the_browser_still_reports_the_value_before() -> None:
+    app = opened("home")
+    app.session_state["present"] = True
+    app.run()
+    app.button(key="step-Right").click().run()
+    assert app.select_slider(key="home_epsilon").value == 1.5
+    app.select_slider(key="home_epsilon").set_value(1.0)  # not drawn there yet
+    app.button(key="step-Right").click().run()
+    assert app.select_slider(key="home_epsilon").value == 2.0
+    app.select_slider(key="home_epsilon").set_value(1.0)
+    app.button(key="step-Left").click().run()
+    assert app.select_slider(key="home_epsilon").value == 1.5
+    app.select_slider(key="home_epsilon").set_value(0.5).run()  # moved by hand: that counts
+    app.button(key="step-Left").click().run()
+    assert app.select_slider(key="home_epsilon").value == 0.3
+    app.select_slider(key="home_epsilon").set_value(1.5).run()
+    app.button(key="step-Left").click().run()
+    assert app.select_slider(key="home_epsilon").value == 1.0
+
+
 def test_few_short_observations_are_shown_and_all_others_folded() -> None:
     short, long = "four words of text", " ".join(["word"] * 44)
     assert _shown_first([]) == 0

@@ -36,6 +36,34 @@ def test_arrows_move_the_control_and_pages_turn(page: Page, app_url: str) -> Non
     expect(page.get_by_test_id("stSidebar")).to_be_visible()
 
 
+# ← is pressed in the moment in which the new verdict is drawn, before the slider has followed
+PRESS_AT_ONCE = """() => {
+  const said = () => document.querySelector('.st-key-verdict').innerText;
+  window.verdicts = [said()];
+  const watch = new MutationObserver(() => {
+    if (said() === window.verdicts.at(-1)) return;
+    window.verdicts.push(said());
+    if (window.verdicts.length > 2) watch.disconnect();
+    else document.dispatchEvent(new KeyboardEvent(
+      'keydown', {key: 'ArrowLeft', code: 'ArrowLeft', bubbles: true}));
+  });
+  watch.observe(document.body, {subtree: true, childList: true, characterData: true});
+}"""
+
+
+def test_an_arrow_pressed_before_the_slider_followed_goes_one_step(
+    page: Page, app_url: str
+) -> None:
+    seen(page, f"{app_url}/?present=true&home_epsilon=1.5")
+    expect(page.locator(VERDICT)).to_contain_text("At ε = 1.5,")
+    page.evaluate(PRESS_AT_ONCE)
+    page.keyboard.press("ArrowRight")
+    page.wait_for_function("window.verdicts.length === 3")
+    before, stepped, after = page.evaluate("window.verdicts")
+    assert "At ε = 2," in stepped.replace("\xa0", " ")
+    assert after == before
+
+
 def test_every_page_can_be_presented(browser: Browser, app_url: str) -> None:
     """Large, no sidebar, no folds, and nothing that a screen reader could not tell."""
     context = browser.new_context(viewport={"width": 1280, "height": 720})

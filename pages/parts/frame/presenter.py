@@ -12,7 +12,20 @@ from pages.parts.ui.glossary import PAGES
 __all__ = ["bar", "begin_page", "play", "steps"]
 
 _STEPS, _PLAYING, _NEXT = "presenter-steps", "presenter-playing", "presenter-next"
+_MOVED = "presenter-moved"
 _SECONDS = 1.5  # between two values that play
+
+
+@dataclass(frozen=True, slots=True)
+class _Moved:
+    """Where a step put the control, and what its browser may still report until it has drawn that.
+
+    A key that is pressed before then brings the value that the control had before.
+    """
+
+    key: str
+    to: Any
+    late: tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +57,19 @@ class _Steps:
             st.session_state.pop(_PLAYING, None)
 
     def _at(self, values: tuple[Any, ...]) -> int:
-        value = st.session_state.get(self.key)
+        value = self._now()
         return values.index(value) if value in values else 0
 
+    def _now(self) -> Any:
+        value = st.session_state.get(self.key)
+        moved: _Moved | None = st.session_state.get(_MOVED)
+        return moved.to if moved and moved.key == self.key and value in moved.late else value
+
     def _set(self, value: Any) -> None:
+        moved: _Moved | None = st.session_state.get(_MOVED)
+        reported = st.session_state.get(self.key)
+        late = moved.late if moved and moved.key == self.key and reported != moved.to else ()
+        st.session_state[_MOVED] = _Moved(self.key, value, (*late, reported))
         links.set_next({self.key: value})
         if self.then is not None:
             self.then()
@@ -65,6 +87,9 @@ def steps(
     *Play* moves it along ``playing``, by default the same. ``then`` is called when it moved.
     """
     moves = _Steps(key, tuple(values), tuple(playing or values), then)
+    moved: _Moved | None = st.session_state.get(_MOVED)
+    if moved is not None and st.session_state.get(moved.key) != moved.to:
+        del st.session_state[_MOVED]  # the control was moved by hand since
     st.session_state[_STEPS] = moves
 
 
