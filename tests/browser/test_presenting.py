@@ -58,7 +58,7 @@ def test_an_arrow_pressed_before_the_slider_followed_goes_one_step(
     expect(page.locator(VERDICT)).to_contain_text("At ε = 1.5,")
     page.evaluate(PRESS_AT_ONCE)
     page.keyboard.press("ArrowRight")
-    page.wait_for_function("window.verdicts.length === 3")
+    page.wait_for_function("() => window.verdicts.length === 3")
     before, stepped, after = page.evaluate("window.verdicts")
     assert "At ε = 2," in stepped.replace("\xa0", " ")
     assert after == before
