@@ -26,6 +26,7 @@ verdict(sections.verdict(counts))
 sections.composition(counts)
 said = stories.observations(counts.statements, counts.mechanisms, asked.sensitivity)
 observations([*said, *filter(None, [sections.unreviewed(counts)])])
+sections.lines(counts)
 fold("How this was computed", "method", lambda: sections.method(counts))
 fold("What each mechanism protects", "statements", lambda: sections.statements(counts))
 fold(

@@ -27,6 +27,7 @@ huber = next(m for m in mechanisms if isinstance(m, Huber))
 verdict(texts.verdict(mechanisms, asked))
 sections.shapes(mechanisms, asked.view, sensitivity)
 observations(texts.observations(mechanisms, sensitivity, delta))
+sections.lines(mechanisms, sensitivity, delta)
 fold(
     "What one release costs, by mechanism",
     "cards",

@@ -6,7 +6,7 @@ from dpmc_core.errors import DPMCError
 from pages.parts.frame.page import control, fold, head, observations, verdict
 from pages.parts.plan import sections
 from pages.parts.plan.controls import LINK_TITLES, form, goal
-from pages.parts.ui import controls
+from pages.parts.ui import controls, on_screen
 
 controls.on_page("plan.py", LINK_TITLES)
 head("plan")
@@ -24,6 +24,7 @@ except DPMCError as error:
 
 verdict(made.sentence)
 sections.figure(made)
+on_screen.add_lines("The same plan", made.spec.python())
 observations(sections.notes(made))
 fold("All mechanisms side by side", "mechanisms", lambda: sections.mechanisms(made))
 fold(

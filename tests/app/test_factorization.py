@@ -16,6 +16,7 @@ from streamlit.testing.v1 import AppTest
 
 from dpmc_core.experiments import RunSpec, run
 from dpmc_core.experiments.studies.spec import STUDIES, cells, seeds_of
+from dpmc_core.experiments.studies.stored import examples
 from dpmc_core.metrics.topics import W2V_WARNING
 from pages.parts.factorization import charts as factor_charts
 from pages.parts.factorization import document_chart, study_sentences
@@ -57,7 +58,7 @@ def test_every_question_has_an_answer_before_anything_is_run(question: str) -> N
     if question == "compare":
         assert "**As published is not private.**" in said
     else:
-        first, *others = study_sentences.factor_sentences(factor_study_view.stored()[question])
+        first, *others = study_sentences.factor_sentences(examples("factorization")[question])
         assert verdict_of(app) == "Example: " + first.replace("**", "")
         assert all(f"- {sentence}" in said for sentence in others)
 
@@ -225,7 +226,7 @@ def test_the_datasets_page_shows_faces_and_texts(name: str) -> None:
 def test_stored_studies_are_what_running_them_again_gives() -> None:
     """A few runs of the stored file, made again from their specs."""
     checked = 0
-    for kind, result in factor_study_view.stored().items():
+    for kind, result in examples("factorization").items():
         assert result.finished
         assert kind in STUDIES["factorization"]
         for cell in cells(result.spec):
@@ -248,7 +249,7 @@ def test_stored_studies_are_what_running_them_again_gives() -> None:
 
 @pytest.mark.parametrize("kind", STUDIES["factorization"])
 def test_study_figures_and_sentences(kind: str) -> None:
-    result = factor_study_view.stored()[kind]
+    result = examples("factorization")[kind]
     figure, numbers = factor_study_view.factor_curves(result)
     assert len(numbers)
     assert {note["text"] for note in style.whole(figure)["layout"]["annotations"]} >= {

@@ -13,8 +13,8 @@ from streamlit.testing.v1 import AppTest
 from dpmc_core.experiments import RunSpec, run
 from dpmc_core.experiments.studies.result import Point, StudyResult
 from dpmc_core.experiments.studies.spec import STUDIES
+from dpmc_core.experiments.studies.stored import examples
 from pages.parts.completion import recommend_view, study_charts, study_sentences
-from pages.parts.completion.study_view import stored
 from pages.parts.completion.user_controls import QUESTIONS
 from pages.parts.server import jobs
 from pages.parts.ui.figures import whole
@@ -114,7 +114,7 @@ def test_the_house_says_which_model_it_would_take() -> None:
 
 
 def test_an_example_passes_for_ones_settings_only_where_its_epsilon_is_the_sliders() -> None:
-    stored_epsilon = stored()["people"].spec.one_epsilon
+    stored_epsilon = examples("completion")["people"].spec.one_epsilon
     app = ask("people")
     assert app.select_slider(key="total_epsilon").value == stored_epsilon
     assert "not your settings" not in example_note(app)
@@ -145,7 +145,7 @@ def made_up(
     kind: str, lines: dict[str, list[tuple[float, tuple[float, ...], tuple[float, ...]]]]
 ) -> StudyResult:
     """A study with these points: x, errors, and the baseline's errors."""
-    old = stored()[kind]
+    old = examples("completion")[kind]
     points = tuple(
         Point(series=name, x=x, values={"error": errors}, baseline=baseline, epsilon=1.0)
         for name, some in lines.items()
@@ -188,7 +188,7 @@ def test_words_of_a_study_follow_its_numbers() -> None:
 
 @pytest.mark.parametrize("kind", STUDIES["completion"])
 def test_a_study_is_drawn_with_every_line_named(kind: str) -> None:
-    result = stored()[kind]
+    result = examples("completion")[kind]
     if kind == "people":
         assert "More people, same privacy, less error" in " ".join(
             study_sentences.study_sentences(result)

@@ -1,8 +1,4 @@
-"""What an audit is: one frozen, JSON-able value that names it.
-
-Lives here: ``AuditSpec``, the names in it and what they mean. Does not live here: what is released
-(``audit_targets``) or running an audit (``audits``).
-"""
+"""What an audit is: one frozen, JSON-able value that names it, and what its names mean."""
 
 import json
 import shlex
@@ -310,6 +306,20 @@ class AuditSpec(Config):
         if self.record:
             words.append(f"--record {shlex.quote(self.record)}")
         return " ".join(["python -m dpmc_core audit", *words])
+
+    def python(self) -> str:
+        """Python lines that make this audit."""
+        own = user_datasets.is_own(self.dataset)
+        said = {name: repr(value) for name, value in changed(self).items()}
+        if own:
+            said["dataset"] = "mine.name"
+        arguments = ", ".join(f"{name}={value}" for name, value in said.items())
+        return (
+            (user_datasets.find(self.dataset).lines() if own else "")
+            + "from dpmc_core.experiments.tasks.audit import audit\n"
+            + "from dpmc_core.experiments.tasks.audit_spec import AuditSpec\n\n"
+            + f"print(audit(AuditSpec({arguments})).verdict)\n"
+        )
 
     def run_spec(self, seed: int) -> RunSpec:
         """The run of an algorithm target with this seed.

@@ -78,6 +78,7 @@ def result_of(result: AuditResult, title: str) -> None:
     )
     known = [f"That holds for {one}." for one in seen]
     observations([*map(controls.plain, [*others, *known]), *_observed(result)])
+    on_screen.add_lines("The same attack", result.spec.python())
     if result.attack.test is not None:
         fold("What the claim allows, and what was measured", "curve", lambda: _curve(result))
     fold("How this was computed, and what is claimed", "method", lambda: _method(result, title))
@@ -234,3 +235,4 @@ def _export(result: AuditResult) -> None:
         on_click="ignore",
     )
     st.code(result.spec.command(), language="bash", wrap_lines=True)
+    st.code(result.spec.python(), language="python", wrap_lines=True)

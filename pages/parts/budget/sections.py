@@ -14,7 +14,8 @@ from dpmc_core.wording import power, three
 from pages.parts.budget import charts, stories
 from pages.parts.budget.controls import MODES
 from pages.parts.budget.counts import Question
-from pages.parts.ui import controls, densities
+from pages.parts.frame import python_lines
+from pages.parts.ui import controls, densities, on_screen
 from pages.parts.ui.figures import IDENTITY, show
 from pages.parts.ui.names import describe
 
@@ -24,6 +25,7 @@ __all__ = [
     "count",
     "findings",
     "least_noise",
+    "lines",
     "method",
     "methods",
     "price_and_need",
@@ -116,6 +118,21 @@ def composition(counts: Counts) -> None:
         "composition",
         f"ε of all releases grows with their number. After {asked.count:,} releases: {said}.",
         numbers,
+    )
+
+
+def lines(counts: Counts) -> None:
+    """Remember the Python of the total."""
+    asked = counts.asked
+    ledgers = ",\n    ".join(repr(asked.ledger(noise).releases[0]) for noise in counts.mechanisms)
+    on_screen.add_lines(
+        "The total privacy cost of each mechanism",
+        f"{python_lines.imports_of(counts.mechanisms)}"
+        "from dpmc_core.privacy import Ledger, Release, state\n\n"
+        f"releases = [\n    {ledgers},\n]\n"
+        "for release in releases:\n"
+        f"    statement = state(Ledger((release,)), {asked.delta!r})\n"
+        "    print(release.mechanism.name, statement.epsilon, statement.label)\n",
     )
 
 

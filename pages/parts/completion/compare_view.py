@@ -13,6 +13,7 @@ from dpmc_core.wording import csv_text, signed, three
 from pages.parts.completion import charts as run_charts
 from pages.parts.completion import texts
 from pages.parts.completion.charts import Named
+from pages.parts.frame import python_lines
 from pages.parts.frame.accounts import counted
 from pages.parts.frame.page import fold, observations, verdict
 from pages.parts.server import jobs
@@ -73,6 +74,7 @@ def results_of(results: list[Named], clip: bool) -> None:
     verdict(texts.verdict(results))
     main_figure(results, clip)
     observations(texts.observations(results))
+    python_lines.of_runs([(item.label, item.result.spec) for item in results])
     fold(
         "What each run protects, and its error in full", "accounts", lambda: accounts(results, clip)
     )

@@ -9,6 +9,7 @@ from dpmc_core.wording import signed, three
 from pages.parts.completion import texts
 from pages.parts.completion.charts import Named, top_entries
 from pages.parts.completion.compare_view import export, protection
+from pages.parts.frame import python_lines
 from pages.parts.frame.page import fold, observations, verdict
 from pages.parts.ui import controls
 from pages.parts.ui.figures import LINES, bars, show
@@ -51,6 +52,7 @@ def lists(results: list[RunResult]) -> None:
         alt=f"Ten best items for user {user + 1}, without privacy and at {len(noisy)} ε.",
     )
     observations(_reasons(results, entries, known, user))
+    python_lines.of_runs([(item.label, item.result.spec) for item in _named(results)])
     fold("How the lists are made", "method", lambda: _method(results, user, enough))
     fold("What each list protects", "accounts", lambda: _accounts(results))
     fold("Export", "export", lambda: export(_named(results)), icon=":material/download:")

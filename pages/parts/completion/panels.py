@@ -9,6 +9,7 @@ from streamlit.delta_generator import DeltaGenerator
 from dpmc_core.errors import DPMCError
 from dpmc_core.experiments import RunSpec
 from dpmc_core.experiments.presets import LIKING, PEOPLE, WELL_REGULARISED, preset
+from dpmc_core.experiments.studies.stored import examples
 from pages.parts.completion import compare_view, list_view, recommend_view, study_view
 from pages.parts.completion.asked import Asked, Built
 from pages.parts.server import jobs
@@ -129,7 +130,7 @@ def _listed_example() -> Example:
 def studied(question: str, built: Built, row: DeltaGenerator) -> None:
     """Run the many runs of one question, and show their figure."""
     wanted = built.study
-    stored = study_view.stored()[question]
+    stored = examples("completion")[question]
     panel(
         Panel(
             kind=f"study-{question}",

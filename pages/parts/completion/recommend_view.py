@@ -16,6 +16,7 @@ from dpmc_core.experiments import RecommendResult
 from dpmc_core.metrics import RECALL_AT, top_items
 from dpmc_core.wording import not_computed, signed, three
 from pages.parts.completion.compare_view import protection, title_of
+from pages.parts.frame import python_lines
 from pages.parts.frame.page import fold, observations, verdict
 from pages.parts.server import jobs
 from pages.parts.ui import controls
@@ -143,6 +144,7 @@ def results_of(results: Sequence[RecommendResult | None]) -> None:
             icon=":material/group:",
         )
     observations(said)
+    python_lines.of_runs([(f"{x} · {title_of(run.spec)}", run.spec) for x, run in shown])
     fold("What each run protects, and its recall in full", "accounts", lambda: _accounts(shown))
     fold("One held-out person's ten best", "one-user", lambda: one_user(shown))
     fold("Export", "export", lambda: _export(shown), icon=":material/download:")

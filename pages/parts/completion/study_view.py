@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Sequence
-from functools import lru_cache
 
 import streamlit as st
 
@@ -12,26 +11,14 @@ from dpmc_core.datasets.data import split_of
 from dpmc_core.experiments.skew import Skew, spreads
 from dpmc_core.experiments.studies.result import StudyResult
 from dpmc_core.experiments.studies.spec import cells
-from dpmc_core.paths import RESULTS
 from dpmc_core.wording import power, three
 from pages.parts.completion import study_charts, study_sentences
+from pages.parts.frame import python_lines
 from pages.parts.frame.page import fold, observations, verdict
 from pages.parts.server import jobs
 from pages.parts.ui.figures import draw, show
 
-__all__ = ["about", "skew", "so_far", "stored", "study_result"]
-
-_STORED = RESULTS / "studies.json"
-
-
-@lru_cache(maxsize=1)
-def stored() -> dict[str, StudyResult]:
-    """Results that come with the app, by kind of study.
-
-    Made by ``python -m benchmarks.studies`` on synthetic data.
-    """
-    with _STORED.open(encoding="utf-8") as file:
-        return {kind: StudyResult.from_summary(raw) for kind, raw in json.load(file).items()}
+__all__ = ["about", "skew", "so_far", "study_result"]
 
 
 def so_far(job: jobs.Job) -> bool:
@@ -62,6 +49,7 @@ def study_result(result: StudyResult) -> None:
     figure, numbers = study_charts.study_curves(result)
     show(figure, f"study-{result.spec.kind}", first.replace("**", ""), numbers)
     observations(sentences[1:])
+    python_lines.of_study(result)
     fold("How this was computed, and what it protects", "method", lambda: _method(result))
     fold("Export", "export", lambda: _export(result), icon=":material/download:")
 

@@ -12,6 +12,7 @@ from dpmc_core.datasets.data import ratings_of
 from dpmc_core.errors import DPMCError
 from dpmc_core.wording import three
 from pages.parts.datasets import popularity
+from pages.parts.frame import python_lines
 from pages.parts.frame.page import fold, observations, verdict
 from pages.parts.ui import controls
 from pages.parts.ui.figures import show
@@ -38,6 +39,7 @@ def ratings_of_entry(chosen: Entry, zeros: str) -> None:
         f"{title}: {ratings.n_users:,} users rated {ratings.n_items:,} items; "
         f"{100 * ratings.density:.3g} % of the matrix is known."
     )
+    python_lines.of_dataset(chosen.name, "ratings")
     _pictures(chosen, ratings, data, top)
     observations(_observed(chosen, ratings, top))
 

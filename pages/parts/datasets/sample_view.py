@@ -16,6 +16,7 @@ from dpmc_core.datasets.configs import config_of
 from dpmc_core.datasets.data import samples_of
 from dpmc_core.datasets.samples import Samples
 from dpmc_core.wording import three
+from pages.parts.frame import python_lines
 from pages.parts.frame.page import fold, observations, verdict
 from pages.parts.ui import controls
 from pages.parts.ui.figures import Drawn, draw, figure, show
@@ -35,6 +36,7 @@ def samples_of_entry(chosen: Entry) -> None:
     size = "pixels" if images else "words"
     title = "Your own data" if user_datasets.is_own(chosen.name) else controls.plain(chosen.title)
     verdict(f"{title}: {len(samples):,} {samples.unit}s of {samples.dimension:,} {size}.")
+    python_lines.of_dataset(chosen.name, "samples")
     (_images if images else _documents)(samples)
     observations(_observed(chosen, samples))
     st.page_link(

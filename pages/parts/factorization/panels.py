@@ -7,6 +7,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from dpmc_core.experiments import RunSpec
 from dpmc_core.experiments.studies.spec import STUDIES
+from dpmc_core.experiments.studies.stored import examples
 from pages.parts.factorization import study_view, view
 from pages.parts.factorization.asked import Asked, Built
 from pages.parts.factorization.controls import QUESTIONS
@@ -84,7 +85,7 @@ def _example(*, images: bool) -> Example:
 def studied(question: str, built: Built, row: DeltaGenerator) -> None:
     """Run the many runs of one question, and show their figure."""
     wanted = built.study
-    stored = study_view.stored()[question]
+    stored = examples("factorization")[question]
     panel(
         Panel(
             kind=f"factor-study-{question}",

@@ -6,7 +6,6 @@ or running.
 
 import json
 import math
-from functools import lru_cache
 
 import pandas as pd
 import streamlit as st
@@ -14,31 +13,20 @@ from plotly.subplots import make_subplots
 
 from dpmc_core.experiments.studies.result import StudyResult
 from dpmc_core.experiments.studies.spec import MEASURES
-from dpmc_core.paths import RESULTS
 from dpmc_core.wording import power, three
 from pages.parts.factorization.charts import LOOKS
 from pages.parts.factorization.study_sentences import algorithm_of, factor_sentences
+from pages.parts.frame import python_lines
 from pages.parts.frame.page import fold, observations, verdict
 from pages.parts.server import jobs
 from pages.parts.ui.figures import Drawn, draw, show
 from pages.parts.ui.labels import Label, label_ends
 
-__all__ = ["about", "factor_curves", "factor_study_result", "factor_study_so_far", "stored"]
+__all__ = ["about", "factor_curves", "factor_study_result", "factor_study_so_far"]
 
-_STORED = RESULTS / "factor_studies.json"
 _PANEL, _GAP = 330, 60  # pixels
 _LINE = "rgba(128,128,128,0.9)"
 _GRID = "rgba(128,128,128,0.18)"
-
-
-@lru_cache(maxsize=1)
-def stored() -> dict[str, StudyResult]:
-    """Results that come with the app, by kind of study.
-
-    Made by ``python -m benchmarks.factor_studies`` on made data.
-    """
-    with _STORED.open(encoding="utf-8") as file:
-        return {kind: StudyResult.from_summary(raw) for kind, raw in json.load(file).items()}
 
 
 def factor_curves(result: StudyResult) -> Drawn:
@@ -173,6 +161,7 @@ def factor_study_result(result: StudyResult) -> None:
     verdict(first)
     show(figure, f"factor-study-{result.spec.kind}", first, numbers)
     observations(sentences[1:])
+    python_lines.of_study(result)
     fold("How this was computed, and what it protects", "method", lambda: _method(result))
     fold("Export", "export", lambda: _export(result), icon=":material/download:")
 

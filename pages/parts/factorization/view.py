@@ -19,6 +19,7 @@ from pages.parts.factorization.export import export
 from pages.parts.factorization.one_sample import document_topics, rebuilt_image
 from pages.parts.factorization.texts import factor_observations, factor_verdict
 from pages.parts.factorization.words import CUT, shown_words
+from pages.parts.frame import python_lines
 from pages.parts.frame.accounts import counted
 from pages.parts.frame.page import fold, observations, verdict
 from pages.parts.server import jobs
@@ -76,6 +77,7 @@ def factor_results(results: Sequence[FactorResult | None]) -> None:
     verdict(factor_verdict(items))
     (_parts if images else _topics)(items)
     observations([*factor_observations(items), *notes])
+    python_lines.of_runs([(item.name, item.result.spec) for item in items])
     fold("Error of each method, round by round", "objective", lambda: _objective(items))
     fold("What each method protects", "accounts", lambda: _accounts(items))
     if images:

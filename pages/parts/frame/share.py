@@ -7,6 +7,7 @@ import streamlit as st
 
 from dpmc_core.datasets import user_datasets
 from pages.parts.frame.handout import handout
+from pages.parts.frame.notebook import notebook
 from pages.parts.ui import controls, on_screen
 
 __all__ = ["address", "bar", "embedding", "own_tab"]
@@ -68,6 +69,16 @@ def bar(*, framed_elsewhere: bool) -> None:
             on_click="ignore",
             key="handout",
             help="One file with the verdict and the figures on screen; it needs no network.",
+        )
+        st.download_button(
+            "Open as notebook",
+            data=lambda: notebook(shown, link, datetime.now(UTC).date()),
+            file_name=f"dpmc-{controls.current_page().removesuffix('.py')}.ipynb",
+            mime="application/x-ipynb+json",
+            icon=":material/code_blocks:",
+            on_click="ignore",
+            key="notebook",
+            help="For Jupyter: what the page says, its figures, and Python that computes it anew.",
         )
         _switch(
             "Presenter mode",

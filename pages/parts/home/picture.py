@@ -17,7 +17,7 @@ from dpmc_core.mechanisms import FAMILIES, RUN_FAMILIES
 from pages.parts.ui import figure_cache as drawn_once
 from pages.parts.ui import pictures
 
-__all__ = ["EPSILONS", "NOISES", "Picture", "make_ahead", "panels", "picture"]
+__all__ = ["EPSILONS", "NOISES", "Picture", "make_ahead", "panels", "picture", "spec_of"]
 
 EPSILONS = (0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 7.0, 10.0)
 NOISES = {name: FAMILIES[name].title for name in RUN_FAMILIES}
@@ -42,9 +42,8 @@ class Picture:
     label: str
 
 
-@lru_cache(maxsize=256)
-def picture(mechanism: str, epsilon: float, seed: int) -> Picture:
-    """Run ``mechanism`` ("none": no noise) at nominal ``epsilon`` for each draw."""
+def spec_of(mechanism: str, epsilon: float, seed: int) -> RunSpec:
+    """The run behind a picture."""
     spec = RunSpec.of(
         n_users=150,
         n_items=150,
@@ -55,9 +54,13 @@ def picture(mechanism: str, epsilon: float, seed: int) -> Picture:
         iterations=15,
         seed=seed,
     )
-    result = run(
-        spec if mechanism == "none" else spec.replace(mechanism=mechanism, epsilon=epsilon)
-    )
+    return spec if mechanism == "none" else spec.replace(mechanism=mechanism, epsilon=epsilon)
+
+
+@lru_cache(maxsize=256)
+def picture(mechanism: str, epsilon: float, seed: int) -> Picture:
+    """Run ``mechanism`` ("none": no noise) at nominal ``epsilon`` for each draw."""
+    result = run(spec_of(mechanism, epsilon, seed))
     truth = result.split.test.truth
     assert truth is not None  # the data are made
     return Picture(

@@ -6,11 +6,19 @@ from dpmc_core.mechanisms import Gaussian, Huber, Laplace
 from dpmc_core.privacy import guess_bound
 from dpmc_core.wording import three
 from pages.parts.home import charts
-from pages.parts.home.picture import panels, picture
-from pages.parts.ui import densities, glossary
+from pages.parts.home.picture import panels, picture, spec_of
+from pages.parts.ui import densities, glossary, on_screen
 from pages.parts.ui.figures import IDENTITY, draw, show
 
-__all__ = ["invitations", "method", "noises", "observations", "privacy_and_cost", "verdict"]
+__all__ = [
+    "invitations",
+    "lines",
+    "method",
+    "noises",
+    "observations",
+    "privacy_and_cost",
+    "verdict",
+]
 
 _SURE = 99.5  # right guesses in 100 that would be written as 100
 
@@ -53,6 +61,17 @@ def privacy_and_cost(epsilon: float, mechanism: str, seed: int) -> None:
             f"{noisy.error:.2f}).",
             numbers,
         )
+
+
+def lines(epsilon: float, mechanism: str, seed: int) -> None:
+    """Remember the Python of the odds and of the picture."""
+    on_screen.add_lines(
+        "How often an attacker guesses right, at most",
+        f"from dpmc_core.privacy import guess_bound\n\nprint(guess_bound({epsilon!r}))",
+    )
+    noisy = f"With noise, nominal ε = {epsilon:g}"
+    for label, name in (("Completed without noise", "none"), (noisy, mechanism)):
+        on_screen.add_lines(label, spec_of(name, epsilon, seed).python())
 
 
 def observations(epsilon: float, mechanism: str, seed: int) -> list[str]:

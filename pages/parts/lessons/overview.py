@@ -7,9 +7,18 @@ import streamlit as st
 from dpmc_core.privacy import guess_bound
 from pages.parts.frame.page import verdict
 from pages.parts.lessons.lessons import Lesson, begin, lessons, score
+from pages.parts.ui import on_screen
 from pages.parts.ui.figures import figure, show
 
 __all__ = ["cards", "curve", "summary"]
+
+
+_CURVE = """\
+from dpmc_core.privacy import guess_bound
+
+for epsilon in (0.01, 0.1, 0.5, 1, 2, 5, 10):
+    print(epsilon, 100 * guess_bound(epsilon))
+"""
 
 
 def cards() -> None:
@@ -95,6 +104,7 @@ def curve() -> None:
         f"{100 * guess_bound(1.0):.0f} at ε = 1 and {100 * guess_bound(5.0):.0f} at ε = 5.",
         pd.DataFrame({"epsilon": epsilons, "right_in_100_at_most": chances}),
     )
+    on_screen.add_lines("The curve", _CURVE)
     st.caption(
         "What ε allows an attacker who wants to know whether one person is in the data; 50 is "
         "chance."

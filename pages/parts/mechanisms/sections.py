@@ -6,9 +6,10 @@ from dpmc_core.limits import LIMITS
 from dpmc_core.mechanisms import Huber, Mechanism
 from dpmc_core.privacy import Ledger, Release
 from dpmc_core.wording import power, three
+from pages.parts.frame import python_lines
 from pages.parts.mechanisms import charts
 from pages.parts.mechanisms.controls import TITLES
-from pages.parts.ui import densities
+from pages.parts.ui import densities, on_screen
 from pages.parts.ui.figures import show
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "cards",
     "formulas",
     "introduction",
+    "lines",
     "losses",
     "shapes",
     "table_1",
@@ -29,6 +31,19 @@ def shapes(mechanisms: list[Mechanism], view: str, sensitivity: float) -> None:
     figure, numbers = densities.densities(mechanisms, view, guesses)
     facts = "; ".join(f"{TITLES[m.name]} standard deviation {three(m.std)}" for m in mechanisms)
     show(figure, f"mechanisms-{view}", f"{view} of each noise. {facts}.", numbers)
+
+
+def lines(mechanisms: list[Mechanism], sensitivity: float, delta: float) -> None:
+    """Remember the Python of what one release with each noise costs."""
+    on_screen.add_lines(
+        "What one release costs, by mechanism",
+        f"{python_lines.imports_of(mechanisms)}\n"
+        f"sensitivity, delta = {sensitivity!r}, {delta!r}\n"
+        f"for noise in {mechanisms!r}:\n"
+        '    print(noise, "variance", noise.variance, "pure ε", noise.epsilon(sensitivity))\n'
+        '    print("  ε at δ", noise.epsilon_at_delta(delta, sensitivity))\n'
+        '    print("  right guesses of the best attacker", noise.best_guess(sensitivity))\n',
+    )
 
 
 def introduction() -> None:

@@ -33,6 +33,7 @@ from dpmc_core.wording import csv_text, three
 from pages.parts.frame.page import fold, observations
 from pages.parts.frame.page import verdict as say_verdict
 from pages.parts.papers.picture import label_of, picture
+from pages.parts.ui import on_screen
 from pages.parts.ui.figures import figure, show
 from pages.parts.ui.glossary import PAGES
 
@@ -123,8 +124,19 @@ def table(entry: Entry, rows: Sequence[Row], result: PaperResult | None) -> None
     if entry.missing:
         st.warning(entry.missing, icon=":material/cloud_off:")
     observations([_first_sentence(entry.finding), *sentences] if entry.finding else sentences)
+    on_screen.add_lines("The rows, printed and ours", _ROWS.format(name=entry.id))
     fold("What we found, and how", "about", lambda: _about(entry, result))
     fold("Every row: printed, ours, verdict", "rows", lambda: _rows(entry, found, result))
+
+
+_ROWS = """\
+from dpmc_core.experiments.papers import rows_of, stored
+
+made = stored({name!r})
+for row in rows_of({name!r}):
+    printed = row.printed.text if row.printed else "not printed"
+    print(row.id, row.metric, printed, made.row(row.id).values if made else "not computed")
+"""
 
 
 def _kind(kind: str, count: int) -> str:

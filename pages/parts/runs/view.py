@@ -8,12 +8,13 @@ import pandas as pd
 import streamlit as st
 
 from dpmc_core.errors import DPMCError
+from dpmc_core.experiments import RunSpec
 from dpmc_core.experiments.run import TASKS, better
 from dpmc_core.experiments.store.records import Record, spec_of
 from dpmc_core.experiments.store.store import StoreError
 from dpmc_core.experiments.sweeps.stored import examples
 from dpmc_core.wording import counted, three
-from pages.parts.frame import share
+from pages.parts.frame import python_lines, share
 from pages.parts.frame.page import fold, verdict
 from pages.parts.runs.chart import distances
 from pages.parts.runs.names import look_of, titled
@@ -54,6 +55,9 @@ def picture(rows: Sequence[dict[str, Any]]) -> None:
             )
         on_screen.now().note = "Example: "
         some = example()
+        python_lines.of_stored_sweep("user")
+    else:
+        on_screen.add_lines("The runs kept where this runs", _KEPT)
     measures = [row["measure"] for row in some]
     measure = max(dict.fromkeys(measures), key=measures.count)
     some = [row for row in some if row["measure"] == measure]
@@ -74,6 +78,14 @@ def picture(rows: Sequence[dict[str, Any]]) -> None:
     show(fig, "runs", f"{said} {others}" if left_out else said, numbers)
     if left_out:
         st.caption(others)
+
+
+_KEPT = """\
+from dpmc_core.experiments.store.store import RunStore
+
+for row in RunStore().rows({}, limit=20):
+    print(row)
+"""
 
 
 def _has_result(row: dict[str, Any]) -> bool:
@@ -166,24 +178,32 @@ def compare(records: Sequence[Record]) -> None:
     elif len(records) > 1:
         st.caption("Their settings are the same.")
     _steps(records)
+    python_lines.of_runs([(x, s) for x, s in _specs(records).items() if not isinstance(s, str)])
     fold("The same runs elsewhere", "elsewhere", lambda: _elsewhere(records))
 
 
 def _elsewhere(records: Sequence[Record]) -> None:
-    for k, record in enumerate(records):
-        try:
-            spec = spec_of(record.kind, record.spec)
-        except DPMCError as error:
-            st.caption(
-                plain(
-                    f"{_LETTERS[k]} was made by another release, whose settings this one "
-                    f"cannot read ({error})."
-                )
-            )
+    for letter, spec in _specs(records).items():
+        if isinstance(spec, str):
+            st.caption(spec)
             continue
-        st.markdown(f"**{_LETTERS[k]}** on the command line, and in Python:")
+        st.markdown(f"**{letter}** on the command line, and in Python:")
         st.code(spec.command(), language="bash", wrap_lines=True)
         st.code(spec.python(), language="python", wrap_lines=True)
+
+
+def _specs(records: Sequence[Record]) -> dict[str, RunSpec | str]:
+    """The settings of each run by its letter, or why they cannot be read."""
+    found: dict[str, RunSpec | str] = {}
+    for letter, record in zip(_LETTERS, records, strict=False):
+        try:
+            found[letter] = spec_of(record.kind, record.spec)
+        except DPMCError as error:
+            found[letter] = plain(
+                f"{letter} was made by another release, whose settings this one cannot read "
+                f"({error})."
+            )
+    return found
 
 
 def _settings(record: Record) -> dict[str, Any]:

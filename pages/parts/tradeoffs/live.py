@@ -12,6 +12,7 @@ from dpmc_core.experiments.sweeps import stored
 from dpmc_core.experiments.sweeps.spec import SweepSpec
 from dpmc_core.experiments.sweeps.sweep import how_many
 from dpmc_core.experiments.sweeps.tradeoff import Point
+from pages.parts.frame import python_lines
 from pages.parts.frame.page import fold
 from pages.parts.server import jobs, run_store, user_data
 from pages.parts.tradeoffs import view
@@ -63,6 +64,7 @@ class Live:
 
     def _views(self, spec: SweepSpec, points: list[Point], example: str = "") -> None:
         view.views(self.shown, points, view.axis_of(spec), example=example)
+        python_lines.of_sweep(spec, example)
         fold(
             "How this was computed, and what it protects",
             "method",

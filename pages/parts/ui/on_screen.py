@@ -12,6 +12,7 @@ from streamlit.delta_generator import DeltaGenerator
 __all__ = [
     "Shown",
     "add_figure",
+    "add_lines",
     "add_text",
     "all_open",
     "begin",
@@ -35,8 +36,9 @@ _NUMBER_PARTS = re.compile(r" (?=[=≥≤±%])|(?<=[=≥≤±]) ")
 class Shown:
     """The title of a page, its sentences, and its figures by name: each with its takeaway.
 
-    ``place`` is where the verdict stands, ``note`` what comes before it ("Example"), and ``focus``
-    the place above the figure for what a lesson speaks of.
+    ``lines`` are the Python of its numbers by heading, ``slow`` the headings of those that take
+    long. ``place`` is where the verdict stands, ``note`` what comes before it ("Example"), and
+    ``focus`` the place above the figure for what a lesson speaks of.
     """
 
     title: str = ""
@@ -45,6 +47,8 @@ class Shown:
     focus: DeltaGenerator | None = None
     sentences: list[str] = field(default_factory=list)
     figures: dict[str, tuple[Any, str]] = field(default_factory=dict)
+    lines: dict[str, str] = field(default_factory=dict)
+    slow: set[str] = field(default_factory=set)
 
 
 def presenting() -> bool:
@@ -117,6 +121,13 @@ def silently() -> Iterator[None]:
 def add_figure(name: str, figure: Any, takeaway: str) -> None:
     """Remember a figure; one of the same name is replaced."""
     now().figures[name] = (figure, takeaway)
+
+
+def add_lines(heading: str, python: str, *, slow: bool = False) -> None:
+    """Remember Python that computes numbers on screen; ``slow``: it takes minutes or longer."""
+    now().lines[heading] = python
+    if slow:
+        now().slow.add(heading)
 
 
 def now() -> Shown:

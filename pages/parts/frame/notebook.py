@@ -1,0 +1,66 @@
+"""A page as a Jupyter notebook: what it says, its figures, and the Python that computes it anew."""
+
+from datetime import date
+
+import nbformat
+import plotly.io as pio
+from nbformat import NotebookNode
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+from pages.parts.ui.figures import on_white
+from pages.parts.ui.on_screen import Shown
+
+__all__ = ["notebook"]
+
+_NEEDS = (
+    "This notebook needs DPMC Lab where Jupyter runs: `pip install 'dpmc-lab[app]'`, or the folder "
+    "of the project. Where the page showed your own file, run it in the folder of that file."
+)
+
+
+def notebook(shown: Shown, link: str, made: date) -> str:
+    """Write what is ``shown`` as a notebook (nbformat 4, JSON) whose cells run from top to bottom.
+
+    The figures are in it as they stood on screen; the lines after them compute their numbers
+    anew. ``link`` opens the page again.
+    """
+    verdict, *others = shown.sentences or [""]
+    listed = "".join(f"\n- {sentence}" for sentence in others)
+    cells = [
+        new_markdown_cell(f"# {shown.title}\n\n**{verdict.replace('**', '')}**\n{listed}"),
+        new_markdown_cell(f"From DPMC Lab, {made:%Y-%m-%d}: [this page]({link}). {_NEEDS}"),
+    ]
+    for k, (figure, takeaway) in enumerate(shown.figures.values()):
+        cells += [
+            new_markdown_cell(takeaway),
+            _drawn(pio.to_json(on_white(figure), validate=False), first=k == 0),
+        ]
+    if shown.lines:
+        cells.append(new_markdown_cell("## Computed anew"))
+    for heading, lines in shown.lines.items():
+        cells += _computing(heading, lines.strip(), slow=heading in shown.slow)
+    for k, cell in enumerate(cells):
+        cell.id = f"cell-{k}"  # the same page gives the same file
+    return str(nbformat.writes(new_notebook(cells=cells, metadata=_PYTHON)))
+
+
+_PYTHON = {
+    "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+    "language_info": {"name": "python"},
+}
+
+
+def _computing(heading: str, lines: str, *, slow: bool) -> list[NotebookNode]:
+    if not slow:
+        return [new_markdown_cell(f"**{heading}**"), new_code_cell(lines)]
+    said = f"**{heading}**: takes minutes or longer, so that it is no cell that runs by itself."
+    return [new_markdown_cell(f"{said}\n\n```python\n{lines}\n```")]
+
+
+def _drawn(figure: str, *, first: bool) -> NotebookNode:
+    """A cell that draws the ``figure`` (JSON) as it stood on screen."""
+    imported = "import plotly.io\n\n" if first else ""
+    return new_code_cell(
+        f"{imported}figure = plotly.io.from_json({figure!r})\nfigure",
+        metadata={"jupyter": {"source_hidden": True}},
+    )

@@ -1,0 +1,78 @@
+"""The Python that computes what a page shows, for its notebook."""
+
+from collections.abc import Sequence
+
+from dpmc_core.datasets import user_datasets
+from dpmc_core.experiments import RunSpec
+from dpmc_core.experiments.studies.result import StudyResult
+from dpmc_core.experiments.studies.stored import examples
+from dpmc_core.experiments.sweeps.spec import SweepSpec
+from dpmc_core.mechanisms import Mechanism
+from pages.parts.ui import on_screen
+
+__all__ = ["imports_of", "of_dataset", "of_runs", "of_stored_sweep", "of_study", "of_sweep"]
+
+_STUDY = """\
+from dpmc_core.experiments.studies.stored import examples
+
+result = examples({room!r})[{kind!r}]
+for point in result.points:
+    for measure in result.measures:
+        print(point.series, point.x, measure, point.mean(measure), point.half_width(measure))
+"""
+_SWEEP = """\
+from dpmc_core.experiments.sweeps.stored import examples
+
+spec, points, made = examples()[{name!r}]
+for point in points:
+    print(dict(point.settings), point.mean, point.half_width)
+"""
+
+
+def of_dataset(name: str, holds: str) -> None:
+    """Reading a dataset, the visitor's own from the file it came from. ``holds`` as it has."""
+    own = user_datasets.is_own(name)
+    said = "mine.name" if own else repr(name)
+    what, size = ("ratings", "density") if holds == "ratings" else ("samples", "dimension")
+    on_screen.add_lines(
+        "The same set",
+        (user_datasets.find(name).lines() if own else "")
+        + "from dpmc_core.datasets.configs import config_of\n"
+        + f"from dpmc_core.datasets.data import {what}_of\n\n"
+        + f"{what} = {what}_of(config_of({said}, {what!r})(dataset={said}))\n"
+        + f"print(len({what}), {what}.{size})\n",
+    )
+
+
+def imports_of(mechanisms: Sequence[Mechanism]) -> str:
+    """The line that imports the classes of ``mechanisms``."""
+    names = ", ".join(sorted({type(mechanism).__name__ for mechanism in mechanisms}))
+    return f"from dpmc_core.mechanisms import {names}\n"
+
+
+def of_runs(runs: Sequence[tuple[str, RunSpec]]) -> None:
+    """Each run with its label."""
+    for label, spec in runs:
+        on_screen.add_lines(label, spec.python())
+
+
+def of_study(result: StudyResult) -> None:
+    """A study: read where it is one that comes with the app, else made."""
+    room, kind = result.spec.room, result.spec.kind
+    if result is examples(room).get(kind):
+        on_screen.add_lines("The stored study", _STUDY.format(room=room, kind=kind))
+        on_screen.add_lines("The same study, made anew", result.spec.python(), slow=True)
+    else:
+        on_screen.add_lines("The study", result.spec.python(), slow=True)
+
+
+def of_stored_sweep(name: str) -> None:
+    """The sweep of that name that comes with the app."""
+    on_screen.add_lines("The stored sweep", _SWEEP.format(name=name))
+
+
+def of_sweep(spec: SweepSpec, example: str) -> None:
+    """A sweep: read where it is the stored ``example`` of that name, else made."""
+    if example:
+        of_stored_sweep(example)
+    on_screen.add_lines("The sweep, made anew", spec.python(), slow=True)

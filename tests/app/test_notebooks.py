@@ -1,0 +1,55 @@
+"""*Open as notebook*: what a page exports runs from top to bottom, and computes what it shows."""
+
+import re
+from datetime import date
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from pages.parts.frame.notebook import notebook
+from pages.parts.ui import glossary
+from pages.parts.ui.on_screen import Shown
+from tests.app.test_folds import opened
+from tests.app.test_pages import fresh_visitor, verdict_of  # noqa: F401 - a fixture
+from tests.executed import PLOTLY, executed, pictures, printed
+
+QUESTIONS = {
+    "recommend": ("completion", {"protect": "One user", "question": "recommend"}),
+    "people": ("completion", {"protect": "One user", "question": "people"}),
+}
+STATES = {name: (name, {}) for name in glossary.PAGES} | QUESTIONS
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_a_page_as_a_notebook_runs_and_draws_what_the_page_draws(
+    state: str, tmp_path: Path
+) -> None:
+    name, params = STATES[state]
+    app = opened(name, **params)
+    shown: Shown = app.session_state["on-screen"]
+    text = notebook(shown, "http://x/?a=1", date(2026, 1, 2))
+    assert text == notebook(shown, "http://x/?a=1", date(2026, 1, 2))
+    found = executed(text, tmp_path)
+    assert verdict_of(app).replace("*", "") in found.cells[0].source.replace("*", "").replace(
+        "\N{NO-BREAK SPACE}", " "
+    )
+    assert pictures(found, PLOTLY) == len(shown.figures) >= 1
+    assert shown.lines
+    if shown.slow != set(shown.lines):
+        assert re.search(r"\d", printed(found))
+
+
+def test_a_notebook_computes_the_numbers_on_screen(tmp_path: Path) -> None:
+    app = opened("plan")
+    found = executed(notebook(app.session_state["on-screen"], "", date(2026, 1, 2)), tmp_path)
+    best = found.cells[-1].outputs[0].data["text/plain"]
+    epsilon = float(re.search(r"epsilon=([\d.]+)", best)[1])  # type: ignore[index]
+    assert f"{epsilon:.3g}" in verdict_of(app)
+
+
+def test_what_takes_long_is_no_cell_that_runs() -> None:
+    shown = Shown("Which?", lines={"Fast": "1", "Slow": "2"}, slow={"Slow"})
+    cells = nbformat.reads(notebook(shown, "", date(2026, 1, 2)), as_version=4).cells
+    assert [c.source for c in cells if c.cell_type == "code"] == ["1"]
+    assert "```python\n2\n```" in cells[-1].source

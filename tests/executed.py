@@ -1,0 +1,61 @@
+"""Notebooks run from top to bottom by a kernel of their own."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+from nbformat import NotebookNode
+
+__all__ = ["PLOTLY", "executed", "pictures", "printed"]
+
+PLOTLY = "application/vnd.plotly.v1+json"
+ROOT = Path(__file__).parents[1]
+# in a process of its own: what a kernel's packages warn of is not for this one to judge
+_EXECUTE = """\
+import sys
+import nbformat
+from nbclient import NotebookClient
+found = nbformat.read(sys.argv[1], as_version=4)
+NotebookClient(found, timeout=300, kernel_name="python3").execute()
+nbformat.write(found, sys.argv[1])
+"""
+
+
+def executed(text: str, folder: Path) -> NotebookNode:
+    """The notebook ``text`` with its outputs, run in the empty ``folder``."""
+    file = folder / "notebook.ipynb"
+    file.write_text(text, encoding="utf-8")
+    nbformat.validate(nbformat.reads(text, as_version=4))
+    done = subprocess.run(
+        [sys.executable, "-c", _EXECUTE, str(file)],
+        cwd=folder,
+        env=os.environ
+        | {"PYTHONPATH": str(ROOT), "IPYTHONDIR": str(folder), "MPLCONFIGDIR": str(folder)}
+        | {"DPMC_DATA_DIR": os.environ.get("DPMC_DATA_DIR", str(folder / "data"))},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return nbformat.read(file, as_version=4)
+
+
+def printed(notebook: NotebookNode) -> str:
+    """All that its cells printed or came to, as text."""
+    outputs = [output for cell in notebook.cells for output in cell.get("outputs", ())]
+    return "\n".join(
+        output.text if output.output_type == "stream" else output.data.get("text/plain", "")
+        for output in outputs
+        if PLOTLY not in output.get("data", {})
+    )
+
+
+def pictures(notebook: NotebookNode, kind: str = "image/png") -> int:
+    """How many outputs of this kind it has."""
+    return sum(
+        kind in output.get("data", {})
+        for cell in notebook.cells
+        for output in cell.get("outputs", ())
+    )
