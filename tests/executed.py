@@ -31,7 +31,8 @@ def executed(text: str, folder: Path) -> NotebookNode:
     done = subprocess.run(
         [sys.executable, "-c", _EXECUTE, str(file)],
         cwd=folder,
-        env=os.environ
+        # the kernel draws into the notebook unless it is told of another place
+        env={name: value for name, value in os.environ.items() if name != "MPLBACKEND"}
         | {"PYTHONPATH": str(ROOT), "IPYTHONDIR": str(folder), "MPLCONFIGDIR": str(folder)}
         | {"DPMC_DATA_DIR": os.environ.get("DPMC_DATA_DIR", str(folder / "data"))},
         capture_output=True,

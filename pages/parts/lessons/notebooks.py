@@ -1,0 +1,41 @@
+"""The notebooks that teach, to take away."""
+
+import json
+from functools import lru_cache
+from pathlib import Path
+
+import streamlit as st
+
+__all__ = ["files", "offer", "title_of"]
+
+_FOLDER = Path(__file__).parents[3] / "notebooks"
+
+
+def files() -> list[Path]:
+    """The notebooks in their order."""
+    return sorted(_FOLDER.glob("*.ipynb"))
+
+
+@lru_cache
+def title_of(file: Path) -> str:
+    """What a notebook is called: its first heading."""
+    first = json.loads(file.read_text(encoding="utf-8"))["cells"][0]["source"]
+    return "".join(first).splitlines()[0].removeprefix("# ")
+
+
+def offer() -> None:
+    """Draw a button for each."""
+    st.markdown(
+        "For Jupyter, each 20 to 30 minutes with exercises. They need "
+        "`pip install 'dpmc-lab[all]'` or the folder of the project where Jupyter runs."
+    )
+    for file in files():
+        st.download_button(
+            title_of(file),
+            data=file.read_bytes,
+            file_name=file.name,
+            mime="application/x-ipynb+json",
+            icon=":material/download:",
+            on_click="ignore",
+            key=f"take-{file.stem}",
+        )
