@@ -5,32 +5,50 @@ import streamlit as st
 from dpmc_core.errors import DPMCError
 from pages.parts.frame.page import control, fold, head, observations, verdict
 from pages.parts.plan import sections
-from pages.parts.plan.controls import LINK_TITLES, form, goal
+from pages.parts.plan.controls import KINDS, LINK_TITLES, form, goal, kind
+from pages.parts.plan.model_controls import MODEL_TITLES
+from pages.parts.plan.model_controls import form as model_form
+from pages.parts.plan.model_view import model
 from pages.parts.ui import controls, on_screen
 
-controls.on_page("plan.py", LINK_TITLES)
+controls.on_page("plan.py", {"n_kind": KINDS, **LINK_TITLES, **MODEL_TITLES})
 head("plan")
-with control():
-    target = goal()
-try:
-    with st.sidebar:
-        spec = form(target)
-    controls.link_problems()
-    made = sections.answer(spec)
-except DPMCError as error:
-    verdict("This cannot be planned.")
-    st.error(controls.plain(str(error)))
-    st.stop()
+row = control()
 
-verdict(made.sentence)
-sections.figure(made)
-on_screen.add_lines("The same plan", made.spec.python())
-observations(sections.notes(made))
-fold("All mechanisms side by side", "mechanisms", lambda: sections.mechanisms(made))
-fold(
-    "What an attacker can find (trade-off function)",
-    "tradeoff-function",
-    lambda: sections.attackers(made),
-)
-fold("How this was computed", "method", lambda: sections.method(made))
-fold("Export", "export", lambda: sections.export(made), icon=":material/download:")
+
+def numbers() -> None:
+    """What is exact: a number, sum or histogram."""
+    with row:
+        target = goal()
+    try:
+        with st.sidebar:
+            spec = form(target)
+        controls.link_problems()
+        made = sections.answer(spec)
+    except DPMCError as error:
+        verdict("This cannot be planned.")
+        st.error(controls.plain(str(error)))
+        return
+    verdict(made.sentence)
+    sections.figure(made)
+    on_screen.add_lines("The same plan", made.spec.python())
+    observations(sections.notes(made))
+    fold("All mechanisms side by side", "mechanisms", lambda: sections.mechanisms(made))
+    fold(
+        "What an attacker can find (trade-off function)",
+        "tradeoff-function",
+        lambda: sections.attackers(made),
+    )
+    fold("How this was computed", "method", lambda: sections.method(made))
+    fold("Export", "export", lambda: sections.export(made), icon=":material/download:")
+
+
+with row:
+    planned = kind()
+if planned == "model":
+    with row:
+        asked = model_form()
+    controls.link_problems()
+    model(asked, row)
+else:
+    numbers()

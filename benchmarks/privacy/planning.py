@@ -1,10 +1,12 @@
 """Plans by runs against a fine grid: is the ε that a search finds where the grid has it, and how
 many runs does it take?
 
-``python -m benchmarks.privacy.planning [STORE]`` on the skewed set of 5,000 users: 24 ε from 0.1 to
-50 and 20 seeds; some six minutes on two cores.
+``python -m benchmarks.privacy.planning [STORE | --keep]`` on the skewed set of 5,000 users: 24 ε
+from 0.1 to 50 and 20 seeds; some six minutes on two cores. ``--keep`` makes the searches alone and
+writes those that come with the app.
 """
 
+import json
 import sys
 import tempfile
 from pathlib import Path
@@ -17,8 +19,11 @@ from dpmc_core.experiments.store.records import Record, key_of
 from dpmc_core.experiments.store.store import RunStore
 from dpmc_core.experiments.sweeps.storing import PassingRuns
 from dpmc_core.experiments.sweeps.sweep import make_all
+from dpmc_core.experiments.sweeps.workers import Workers
+from dpmc_core.paths import RESULTS
 from dpmc_core.planning.goal import ModelPlan
 from dpmc_core.planning.models import search
+from dpmc_core.planning.stored import to_json
 
 GRID, SEEDS = np.geomspace(0.1, 50, 24), 20
 BASE = RunSpec.of(
@@ -42,8 +47,20 @@ def on_grid(plan: ModelPlan, found: dict[str, Record]) -> tuple[float, float]:
     return low, high
 
 
+def keep() -> None:
+    """Write the searches that come with the app."""
+    made = []
+    for target in GOALS:
+        *_, found = search(ModelPlan(base=BASE, target=target), PassingRuns())
+        made.append(to_json(found))
+    (RESULTS / "plans.json").write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")
+
+
 def main() -> None:
     """Print the table."""
+    if sys.argv[1:] == ["--keep"]:
+        keep()
+        return
     place = sys.argv[1] if len(sys.argv) > 1 else Path(tempfile.mkdtemp()) / "runs.sqlite"
     print("| goal | grid, 480 runs | search | runs | estimate in the grid's interval |")
     print("|---|---|---|---|---|")
@@ -51,8 +68,9 @@ def main() -> None:
         for target in GOALS:
             plan = ModelPlan(base=BASE, target=target)
             specs = [plan.spec_at(float(e), seed) for e in GRID for seed in range(SEEDS)]
-            for _ in make_all({key_of(spec): spec for spec in specs}, store):
-                pass
+            with Workers(2) as workers:
+                for _ in make_all({key_of(spec): spec for spec in specs}, store, workers):
+                    pass
             low, high = on_grid(plan, store.find(key_of(spec) for spec in specs))
             *_, found = search(plan, PassingRuns())
             print(

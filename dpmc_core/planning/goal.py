@@ -1,12 +1,14 @@
 """What is asked of models, and what a search over runs has found so far."""
 
 import math
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 import numpy as np
 
-from dpmc_core.config import Config
+from dpmc_core.config import Config, changed
+from dpmc_core.datasets import user_datasets
 from dpmc_core.datasets.user_datasets import is_own
 from dpmc_core.errors import ParameterError
 from dpmc_core.experiments.run import TASKS
@@ -16,6 +18,7 @@ from dpmc_core.wording import three
 
 __all__ = ["VARIED", "ModelPlan", "Probe", "Search"]
 
+_KEEPING = (("store.store", "RunStore"), ("sweeps.storing", "PassingRuns"))
 VARIED = {"epsilon": "ε", "n_users": "people"}
 
 
@@ -35,18 +38,34 @@ class ModelPlan(Config):
     vary: str = "epsilon"
     target: (
         Annotated[
-            float, Limit("target", -1e9, 1e9, "what an error may be at most, or a recall at least")
+            float,
+            Limit(
+                "target",
+                -1e9,
+                1e9,
+                "what an error may be at most, or a recall at least",
+                label="Target",
+            ),
         ]
         | None
     ) = None
     least: Annotated[
-        float, Limit("least", 0, 1e9, "least value that is looked at", open_low=True)
+        float,
+        Limit("least", 0, 1e9, "least value that is looked at", open_low=True, label="Look from"),
     ] = 0.1
     most: Annotated[
-        float, Limit("most", 0, 1e9, "largest value that is looked at", open_low=True)
+        float,
+        Limit("most", 0, 1e9, "largest value that is looked at", open_low=True, label="Look to"),
     ] = 50.0
     within: Annotated[
-        float, Limit("within", 1.02, 10, "factor between the answer's ends at which it stops")
+        float,
+        Limit(
+            "within",
+            1.02,
+            10,
+            "factor between the answer's ends at which it stops",
+            label="Stop within a factor of",
+        ),
     ] = 1.5
     runs: Annotated[int, Limit("runs", 4, 100, "most runs at one place", integer=True)] = 20
     total_runs: Annotated[
@@ -84,6 +103,48 @@ class ModelPlan(Config):
         if ratings is not None:  # each person rates as many items as before
             people["n_ratings"] = round(ratings * round(place) / self.base.data.n_users)
         return self.base.replace(**people, **chance)
+
+    def asks_the_same(self, other: "ModelPlan") -> bool:
+        """Whether ``other`` makes the same runs for the same goal: what varies is no setting."""
+        mine, theirs = (replace(plan, base=plan.spec_at(plan.most, 0)) for plan in (self, other))
+        return mine == theirs
+
+    def command(self) -> str:
+        """The command line that makes this search.
+
+        >>> base = RunSpec.of(algorithm="moments", mechanism="gaussian", epsilon=1)
+        >>> ModelPlan(base=base, target=0.9).command()
+        'python -m dpmc_core plan model moments --dataset low-rank --mechanism gaussian
+         --target 0.9'
+        """
+        run = re.sub(" (complete|factorize) ", " plan model ", self.base.command(), count=1)
+        if self.vary == "epsilon":  # each run has its own
+            run = re.sub(r" --epsilon \S+", "", run)
+        said = {"vary": self.vary} if self.vary != "epsilon" else {}
+        said |= changed(self)
+        return " ".join([run, *(f"--{n.replace('_', '-')} {v}" for n, v in said.items())])
+
+    def python(self) -> str:
+        """Python lines that make this search."""
+        own = user_datasets.find(self.base.dataset) if is_own(self.base.dataset) else None
+        fields = self.base.changes() | ({} if own is None else {"dataset": "mine.name"})
+        base = ", ".join(
+            f"{n}={v if own is not None and n == 'dataset' else repr(v)}" for n, v in fields.items()
+        )
+        said = {"vary": self.vary} if self.vary != "epsilon" else {}
+        more = "".join(f", {n}={v!r}" for n, v in (said | changed(self)).items())
+        room, place = _KEEPING[own is not None]
+        sets = "" if own is None else ", sets=(mine,)"
+        return (
+            ("" if own is None else own.lines())
+            + "from dpmc_core.experiments import RunSpec\n"
+            + f"from dpmc_core.experiments.{room} import {place}\n"
+            + "from dpmc_core.planning.goal import ModelPlan\n"
+            + "from dpmc_core.planning.models import search\n\n"
+            + f"planned = ModelPlan(base=RunSpec.of({base}){more})\n"
+            + f"for found in search(planned, {place}(), jobs=1{sets}):\n    pass\n"
+            + "print(found.sentence)\n"
+        )
 
     @property
     def goal(self) -> str:

@@ -6,6 +6,7 @@ here: making and keeping runs (``experiments.sweeps``), or answers that need non
 
 import math
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -16,10 +17,12 @@ from dpmc_core.experiments.run import TASKS
 from dpmc_core.experiments.store.records import Record, key_of
 from dpmc_core.experiments.sweeps.storing import Runs
 from dpmc_core.experiments.sweeps.sweep import make_all
+from dpmc_core.experiments.sweeps.workers import Workers
+from dpmc_core.experiments.worker.share import ALL, Share
 from dpmc_core.planning.goal import VARIED, ModelPlan, Probe, Search
 from dpmc_core.wording import three
 
-__all__ = ["search"]
+__all__ = ["kept", "search"]
 
 _LOOKS = (4, 6, 9, 13, 20)  # runs at one place after which it is asked whether it is decided
 _MOST_PROBES = 16
@@ -27,10 +30,10 @@ _CONFIDENCE = 0.95  # of the whole interval: shared by all looks at all probes
 
 
 def search(
-    plan: ModelPlan, store: Runs, *, jobs: int = 2, sets: Sequence[Any] = ()
+    plan: ModelPlan, store: Runs, *, jobs: int = 2, sets: Sequence[Any] = (), share: Share = ALL
 ) -> Iterator[Search]:
-    """Yield the search so far after each look; stop asking and it stops. Runs that ``store`` has
-    are not made again.
+    """Yield the search so far after each run; stop asking and it stops. Runs that ``store`` has
+    are not made again. Processes see ``sets``, and each takes at most its ``share`` of the machine.
 
     Both ends first, then halves of the interval on a logarithmic scale. At one place runs are made
     until a t-interval of their margins, paired with the target or each run's own best baseline,
@@ -40,7 +43,11 @@ def search(
 
     Raises ``DataError`` where the goal is reached at ``least`` already, or missed at ``most``.
     """
-    looking = _Looking(plan, store, jobs, sets)
+    with Workers(jobs, sets, share) as workers:
+        yield from _searched(plan, _Looking(plan, store, workers))
+
+
+def _searched(plan: ModelPlan, looking: "_Looking") -> Iterator[Search]:
     yield from looking.at(plan.most)
     if looking.last.decided < 0:
         raise DataError(_missed(plan, looking.last))
@@ -68,13 +75,40 @@ def search(
     yield looking.state(finished=True)
 
 
+def kept(plan: ModelPlan, store: Runs) -> Search | None:
+    """The search as far as the runs in ``store`` carry it; None where these are too few.
+
+    Makes no run. Raises ``DataError`` as ``search`` does.
+    """
+    states: list[Search] = []
+    with suppress(_NotMade):
+        states.extend(search(plan, _Kept(store)))
+    return states[-1] if states and states[-1].probes else None
+
+
+class _NotMade(Exception):
+    """The next run is not in the store."""
+
+
+class _Kept:
+    """A store to which nothing is added."""
+
+    def __init__(self, store: Runs) -> None:
+        self._store = store
+        self.have, self.find, self.add = store.have, store.find, store.add
+
+    def check_writable(self) -> None:
+        """Called before the first run that the store has not."""
+        raise _NotMade
+
+
 class _Looking:
     """The probes of one search, and the runs behind them."""
 
-    def __init__(self, plan: ModelPlan, store: Runs, jobs: int, sets: Sequence[Any]) -> None:
-        self._plan, self._store, self._jobs, self._sets = plan, store, jobs, sets
+    def __init__(self, plan: ModelPlan, store: Runs, workers: Workers) -> None:
+        self._plan, self._store, self._workers = plan, store, workers
         self.probes: dict[float, Probe] = {}
-        self._before = 0
+        self._before = self._under_way = 0
         looks = [look for look in _LOOKS if look < plan.runs] + [plan.runs]
         self._looks = looks
         self._tail = (1 - _CONFIDENCE) / 2 / (len(looks) * _MOST_PROBES)
@@ -124,10 +158,12 @@ class _Looking:
             }
             self._before += len(self._store.have([key for key in specs if key not in seen]))
             seen |= specs.keys()
-            for _ in make_all(specs, self._store, jobs=self._jobs, sets=self._sets):
-                if self.probes:
-                    yield self.state(finished=False)
+            others = sum(len(p.values) for k, p in self.probes.items() if k != value)
+            for made in make_all(specs, self._store, self._workers):
+                self._under_way = others + made.done
+                yield self.state(finished=False)
             records = self._store.find(specs)
+            self._under_way = 0
             self.probes.pop(value, None)
             self.probes[value] = self._probe(value, [records[key] for key in specs])
             yield self.state(finished=False)
@@ -156,7 +192,7 @@ class _Looking:
             probes=tuple(self.probes.values()),
             low=self.low,
             high=self.high,
-            spent=sum(len(p.values) for p in self.probes.values()),
+            spent=max(sum(len(p.values) for p in self.probes.values()), self._under_way),
             before=self._before,
             finished=finished,
         )

@@ -18,6 +18,7 @@ from dpmc_core.experiments import RunSpec, run
 from dpmc_core.experiments.store.records import key_of, record_of
 from dpmc_core.experiments.store.store import RunStore, StoreError
 from dpmc_core.experiments.sweeps.sweep import make_all
+from dpmc_core.experiments.sweeps.workers import Workers
 from dpmc_core.paths import read_file
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs signals, devices and pipes")
@@ -142,7 +143,7 @@ def test_a_store_that_can_only_be_read_is_read(
     spec = RunSpec.of(algorithm="als", dataset="low-rank", rank=2, iterations=1)
     other = RunSpec.of(algorithm="als", dataset="low-rank", rank=3, iterations=1)
     with RunStore(place) as store:
-        for _ in make_all({key_of(spec): spec}, store, jobs=1):
+        for _ in make_all({key_of(spec): spec}, store, Workers(1)):
             pass
     before = sorted(tmp_path.iterdir())
     monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK)  # a read-only medium
@@ -152,10 +153,10 @@ def test_a_store_that_can_only_be_read_is_read(
         with pytest.raises(StoreError, match=r"could not be kept.*may not write there"):
             store.add(record_of(run(other)))
         monkeypatch.setattr(
-            "dpmc_core.experiments.sweeps.sweep.run_single_threaded", None
+            "dpmc_core.experiments.sweeps.workers.run_single_threaded", None
         )  # nothing is run in vain
         with pytest.raises(StoreError, match=r"could not be written.*may not write there"):
-            list(make_all({key_of(other): other}, store, jobs=1))
-        made = list(make_all({key_of(spec): spec}, store, jobs=1))
+            list(make_all({key_of(other): other}, store, Workers(1)))
+        made = list(make_all({key_of(spec): spec}, store, Workers(1)))
         assert made[-1].done == 1  # nothing is missing, so nothing has to be written
     assert sorted(tmp_path.iterdir()) == before

@@ -166,8 +166,8 @@ def test_a_dead_worker_takes_no_run_with_it(
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), str(tmp_path)]))
     (tmp_path / "deadly.py").write_text(
         "import os, signal\n"
-        "from dpmc_core.experiments.sweeps import sweep as s\n"
-        "plain = s._one\n"
+        "from dpmc_core.experiments.sweeps import workers as s\n"
+        "plain = s.one\n"
         "def deadly(kind, text):\n"
         "    flag = os.environ['DPMC_TEST_KILL']\n"
         "    if not os.path.exists(flag):\n"
@@ -178,12 +178,12 @@ def test_a_dead_worker_takes_no_run_with_it(
     monkeypatch.syspath_prepend(str(tmp_path))
     import deadly
 
-    monkeypatch.setattr("dpmc_core.experiments.sweeps.sweep._one", deadly.deadly)
+    monkeypatch.setattr("dpmc_core.experiments.sweeps.workers.one", deadly.deadly)
     spec = SweepSpec.from_toml(TOML)
     records = made(spec, tmp_path / "runs", jobs=2)
     assert flag.exists()
     assert len(records) == 16
-    monkeypatch.setattr("dpmc_core.experiments.sweeps.sweep._one", deadly.plain)
+    monkeypatch.setattr("dpmc_core.experiments.sweeps.workers.one", deadly.plain)
     assert numbers(records) == numbers(made(spec, tmp_path / "other", jobs=1))
 
 
@@ -527,7 +527,7 @@ def test_a_cluster_of_one_thread_computes_and_its_end_is_told(
 
     with cluster(tmp_path, 1) as (address, _), RunStore(tmp_path / "runs") as store:
         wait_for_workers(address, 1)
-        monkeypatch.setattr("dpmc_core.experiments.sweeps.sweep.run_single_threaded", here)
+        monkeypatch.setattr("dpmc_core.experiments.sweeps.workers.run_single_threaded", here)
         with pytest.raises(SweepError, match=r"its workers are gone .*goes on from here"):
             kill_the_scheduler_half_way(address, store)
         assert 2 <= store.count() < 16

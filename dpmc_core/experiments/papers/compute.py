@@ -30,6 +30,7 @@ from dpmc_core.experiments.store.store import RunStore
 from dpmc_core.experiments.sweeps.spec import seeds_of
 from dpmc_core.experiments.sweeps.sweep import make_all
 from dpmc_core.experiments.sweeps.tradeoff import largest
+from dpmc_core.experiments.sweeps.workers import Workers
 from dpmc_core.experiments.tasks.solve import versions
 
 __all__ = [
@@ -122,13 +123,13 @@ def compute(
     ]
     specs = {row.id: specs_of(row, trials) for row in able if row.spec is not None}
     said = -math.inf
-    for made in make_all(
-        {key_of(s): s for several in specs.values() for s in several}, store, jobs=jobs
-    ):
-        if made.seconds - said > 10 or made.done == made.total:
-            said = made.seconds
-            left = "" if made.remaining is None else f", about {made.remaining:.0f} s left"
-            tell(f"{entry}: {made.done} of {made.total} runs{left}")
+    keyed = {key_of(s): s for several in specs.values() for s in several}
+    with Workers(jobs) as workers:
+        for made in make_all(keyed, store, workers):
+            if made.seconds - said > 10 or made.done == made.total:
+                said = made.seconds
+                left = "" if made.remaining is None else f", about {made.remaining:.0f} s left"
+                tell(f"{entry}: {made.done} of {made.total} runs{left}")
     found = store.find(key_of(s) for several in specs.values() for s in several)
     results = []
     for row in able:

@@ -1,6 +1,6 @@
 """A Dask cluster: reaching its scheduler, and drawing results from its workers."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar, cast
 
@@ -19,7 +19,7 @@ class SweepError(DPMCError):
 
 def results_of(
     one: Callable[..., Made], named: list[tuple[str, str]], client: Any
-) -> Iterator[Made | None]:
+) -> Generator[Made | None, None, None]:
     """What ``one`` makes of each of ``named``, on the workers of a cluster.
 
     None where nothing was for half a second. What a worker had that is gone goes to another one.

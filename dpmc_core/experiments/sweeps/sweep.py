@@ -7,48 +7,33 @@ the plan (``sweep_spec``) and one thread. Does not live here: what runs mean tog
 (``tradeoff``).
 """
 
-import itertools
 import json
 import os
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
-from joblib.externals.loky import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from joblib.externals.loky.process_executor import BrokenProcessPool, TerminatedWorkerError
-from threadpoolctl import threadpool_limits
 
-from dpmc_core import limits
-from dpmc_core.datasets import user_datasets
 from dpmc_core.datasets.own import OwnSet
-from dpmc_core.errors import DataError, ParameterError
+from dpmc_core.errors import DataError
 from dpmc_core.experiments.spec import RunSpec
-from dpmc_core.experiments.store.records import (
-    Record,
-    failed,
-    key_of,
-    kind_of,
-    measure_of,
-    record_of,
-    run_single_threaded,
-    spec_of,
-)
+from dpmc_core.experiments.store.records import Record, key_of, kind_of, measure_of, spec_of
 from dpmc_core.experiments.store.store import RunStore, StoreError
 from dpmc_core.experiments.sweeps.cluster import SweepError, connected, results_of
 from dpmc_core.experiments.sweeps.spec import Planned, SweepSpec
 from dpmc_core.experiments.sweeps.storing import Runs
-from dpmc_core.experiments.worker.share import ALL, Share, end_with_parent
+from dpmc_core.experiments.sweeps.workers import Workers, one
+from dpmc_core.experiments.worker.share import ALL, Share
 from dpmc_core.paths import read_file
 
 __all__ = ["Made", "SweepError", "finished", "how_many", "make_all", "read_unkept", "sweep"]
 
 _ATTEMPTS = 3  # how often workers may die before the sweep gives up
-_HEARTBEAT = 0.5  # seconds
-_SETTLE = 0.1  # seconds
 _LARGEST = 1_000_000_000  # bytes of a file of runs that could not be kept
 
 
@@ -93,27 +78,15 @@ def sweep(
     workers die again and again; ``StoreError`` where nothing can be kept, before any run, or where
     a run cannot be, which is then in the file that the message names.
     """
-    yield from make_all(
-        {key: run.spec for key, run in _keyed(spec)},
-        store,
-        jobs=jobs,
-        scheduler=scheduler,
-        sets=sets,
-        share=share,
-    )
+    with Workers(jobs, sets, share) as workers:
+        specs = {key: run.spec for key, run in _keyed(spec)}
+        yield from make_all(specs, store, workers, scheduler=scheduler)
 
 
 def make_all(
-    specs: Mapping[str, RunSpec],
-    store: Runs,
-    *,
-    jobs: int = 2,
-    scheduler: str | None = None,
-    sets: Sequence[OwnSet] = (),
-    share: Share = ALL,
+    specs: Mapping[str, RunSpec], store: Runs, workers: Workers, *, scheduler: str | None = None
 ) -> Iterator[Made]:
-    """As ``sweep``, for any ``specs`` by their keys."""
-    jobs = limits.check_int("sweep_jobs", jobs)
+    """As ``sweep``, for any ``specs`` by their keys; the ``workers`` are kept for the next."""
     with connected(scheduler) as client:
         started = time.perf_counter()
         missing = specs.keys() - store.have(specs)
@@ -135,16 +108,20 @@ def make_all(
         yield made(None)
         for attempt in range(_ATTEMPTS):
             try:
-                for record in _records(
-                    [specs[key] for key in specs if key in missing], jobs, client, sets, share
-                ):
-                    if record is None:
-                        yield made(None)
-                        continue
-                    _keep(store, record)
-                    missing.discard(record.key)
-                    done, failures = done + 1, failures + bool(record.error)
-                    yield made(record)
+                todo = [specs[key] for key in specs if key in missing]
+                named = [(kind_of(spec), spec.to_json()) for spec in todo]
+                records = (
+                    workers.records(named) if client is None else results_of(one, named, client)
+                )
+                with closing(records):
+                    for record in records:
+                        if record is None:
+                            yield made(None)
+                            continue
+                        _keep(store, record)
+                        missing.discard(record.key)
+                        done, failures = done + 1, failures + bool(record.error)
+                        yield made(record)
                 break
             except (TerminatedWorkerError, BrokenProcessPool) as error:
                 if attempt == _ATTEMPTS - 1:
@@ -211,68 +188,6 @@ def read_unkept(file: Path, store: RunStore) -> int:
             "left."
         ) from None
     return sum(store.add(record) for record in records)
-
-
-def _records(
-    todo: list[RunSpec], jobs: int, client: Any, sets: Sequence[OwnSet], share: Share
-) -> Iterator[Record | None]:
-    """Records of ``todo`` as they are finished.
-
-    None where nothing was for half a second, so that who asked may stop.
-    """
-    named = [(kind_of(spec), spec.to_json()) for spec in todo]
-    if client is not None:
-        yield from results_of(_one, named, client)
-    elif jobs == 1 and share == ALL:  # what has a share of its own needs a process of its own
-        yield from (_one(*name) for name in named)
-    else:
-        yield from _here(named, jobs, sets, share)
-
-
-def _here(
-    named: list[tuple[str, str]], jobs: int, sets: Sequence[OwnSet], share: Share
-) -> Iterator[Record | None]:
-    """On processes of this machine, by joblib's own pool.
-
-    Each sweep has one to itself: joblib's shared one is shut down for everybody when one sweep is
-    stopped.
-    """
-    pool = ProcessPoolExecutor(jobs, initializer=_begin, initargs=(tuple(sets), share))
-    waiting: set[Any] = set()
-    try:
-        rest = iter(named)
-        waiting |= {pool.submit(_one, *name) for name in itertools.islice(rest, 2 * jobs)}
-        while waiting:
-            done, waiting = wait(waiting, timeout=_HEARTBEAT, return_when=FIRST_COMPLETED)
-            if not done:
-                yield None
-            for future in done:
-                waiting |= {pool.submit(_one, *name) for name in itertools.islice(rest, 1)}
-                yield future.result()
-    finally:
-        # joblib's manager stumbles over work that it was given and has not looked at when it is
-        # told to end
-        wait(waiting, timeout=_SETTLE)
-        pool.shutdown(wait=True, kill_workers=True)
-
-
-def _begin(sets: tuple[OwnSet, ...], share: Share) -> None:
-    share.take()
-    end_with_parent()
-    user_datasets.put({one.name: one for one in sets})
-
-
-def _one(kind: str, text: str) -> Record:
-    """One run, in whatever process: the spec travels as JSON, a record comes back."""
-    spec = spec_of(kind, text)
-    try:
-        with threadpool_limits(1):
-            return record_of(run_single_threaded(spec))
-    except (
-        DataError,
-        ParameterError,
-    ) as error:  # what only the data can tell: too few ratings, a rank above its sizes
-        return failed(spec, error)
 
 
 def _keep(store: Runs, record: Record) -> None:

@@ -10,8 +10,9 @@ from dpmc_core.planning.spec import QUERIES
 from pages.parts.frame import presenter
 from pages.parts.ui import controls, declared
 
-__all__ = ["LINK_TITLES", "asked", "form", "goal"]
+__all__ = ["KINDS", "LINK_TITLES", "asked", "form", "goal", "kind"]
 
+KINDS = {"numbers": "Numbers", "model": "A model"}
 ASKED = {"epsilon": "least ε", "people": "fewest people", "margin": "best mechanism"}
 LINK_TITLES = {"n_query": QUERIES, "n_asked": ASKED}
 USUAL: dict[str, Any] = {"epsilon": 1.0, "people": 5000, "margin": 1.0, "releases": 10}
@@ -30,6 +31,13 @@ def asked() -> str:
     """What is asked of the query, which the sidebar says."""
     of = _picked("n_asked", ASKED, "epsilon")
     return "epsilon" if of == "people" and _picked("n_query", QUERIES, "mean") != "mean" else of
+
+
+def kind() -> str:
+    """Draw what is planned."""
+    return controls.segments(
+        "What is planned", "n_kind", KINDS, "numbers", label_visibility="collapsed"
+    )
 
 
 def goal() -> dict[str, float]:

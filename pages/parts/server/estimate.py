@@ -9,6 +9,7 @@ from dpmc_core.experiments import RunSpec
 from dpmc_core.experiments.studies.spec import StudySpec, cells, seeds_of
 from dpmc_core.experiments.sweeps.spec import SweepSpec
 from dpmc_core.experiments.tasks.audit_spec import AuditSpec
+from dpmc_core.planning.goal import ModelPlan
 
 __all__ = ["learn", "of_each", "seconds"]
 
@@ -49,6 +50,8 @@ def _seconds(spec: Any) -> float:
         return sum(_seconds(cell.spec) * cell.users * seeds_of(spec, cell) for cell in cells(spec))
     if isinstance(spec, SweepSpec):
         return sum(_seconds(run) for _, run in spec.cells()) * spec.seeds
+    if isinstance(spec, ModelPlan):  # most searches take nearly all that they may
+        return _seconds(spec.spec_at(spec.most, 0)) * spec.total_runs
     if isinstance(spec, AuditSpec):
         if spec.dataset:
             return math.nan

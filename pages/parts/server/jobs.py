@@ -25,6 +25,8 @@ from dpmc_core.experiments.tasks.audit_spec import AuditSpec
 from dpmc_core.experiments.worker.messages import too_large
 from dpmc_core.experiments.worker.share import Share
 from dpmc_core.experiments.worker.worker import Worker
+from dpmc_core.planning.goal import ModelPlan, Search
+from dpmc_core.planning.models import search
 from pages.parts.server import estimate, logs, run_store, settings
 from pages.parts.server.job import Box, Job
 from pages.parts.server.queue import Pool, TooManyJobs
@@ -37,6 +39,7 @@ __all__ = [
     "session",
     "standing",
     "start",
+    "start_plan",
     "start_sweep",
     "start_task",
     "workers_start",
@@ -106,6 +109,22 @@ def start_sweep(spec: SweepSpec, at_once: int, store: Callable[[], Runs]) -> Job
 
     return _submit(
         job, lambda worker: _follow(job, results(worker), lambda _, result: result.done), _pool()
+    )
+
+
+def start_plan(plan: ModelPlan, at_once: int, store: Callable[[], Runs]) -> Job:
+    """Search a model's plan, ``at_once`` runs at a time, each in a process of its own.
+
+    Replaces (and cancels) the visitor's former search.
+    """
+    job = Job(kind="plan", specs=(plan,), results=[None], progress=(0, plan.total_runs))
+
+    def states(_: Worker) -> Iterator[tuple[int, Search, bool]]:
+        for found in search(plan, store(), jobs=at_once, sets=job.sets, share=_share(at_once)):
+            yield 0, found, False
+
+    return _submit(
+        job, lambda worker: _follow(job, states(worker), lambda _, found: found.spent), _pool()
     )
 
 
