@@ -9,9 +9,10 @@ from pages.parts.plan.controls import KINDS, LINK_TITLES, form, goal, kind
 from pages.parts.plan.model_controls import MODEL_TITLES
 from pages.parts.plan.model_controls import form as model_form
 from pages.parts.plan.model_view import model
+from pages.parts.plan.project_view import PROJECT_TITLES, project
 from pages.parts.ui import controls, on_screen
 
-controls.on_page("plan.py", {"n_kind": KINDS, **LINK_TITLES, **MODEL_TITLES})
+controls.on_page("plan.py", {"n_kind": KINDS, **LINK_TITLES, **MODEL_TITLES, **PROJECT_TITLES})
 head("plan")
 row = control()
 
@@ -50,5 +51,7 @@ if planned == "model":
         asked = model_form()
     controls.link_problems()
     model(asked, row)
+elif planned == "project":
+    project(row)
 else:
     numbers()

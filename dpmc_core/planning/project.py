@@ -4,13 +4,14 @@ Lives here: a project's file, how its budget is shared out, and what is left. Do
 single queries (``spec``, ``answer``) or accounting (``privacy``).
 """
 
+import json
 import math
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from dpmc_core.config import Choice, Config, parameters
+from dpmc_core.config import Choice, Config, changed, parameters
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.limits import LIMITS, Limit
 from dpmc_core.planning.answer import reach
@@ -19,9 +20,10 @@ from dpmc_core.privacy import Ledger, Release
 from dpmc_core.privacy.account import OWN_PROOF, account, best_published, tightest
 from dpmc_core.privacy.budget import Budget, Part
 from dpmc_core.privacy.budget import plan as planned_releases
+from dpmc_core.privacy.ledger_file import ledger_from_text
 from dpmc_core.wording import three
 
-__all__ = ["Item", "Project", "Shared", "project_from_toml", "share_out"]
+__all__ = ["Item", "Project", "Shared", "project_from_toml", "share_out", "share_out_after"]
 
 _NOISES = ("gaussian", "laplace", "huber")
 _RESERVE = "what is kept for later"
@@ -103,11 +105,16 @@ class Project(Config):
     """
 
     items: tuple[Item, ...]
-    epsilon: Annotated[float, Limit("epsilon", 1e-4, 100, "total ε of the project")] = 1.0
+    epsilon: Annotated[
+        float, Limit("epsilon", 1e-4, 100, "total ε of the project", label="Total ε")
+    ] = 1.0
     delta: Annotated[float, LIMITS["account_delta"]] = 1e-5
     mechanism: Annotated[str, Choice(_NOISES, "noise of all releases")] = "gaussian"
     alpha: Annotated[float, LIMITS["alpha"]] = 1.5
-    reserve: Annotated[float, Limit("reserve", 0, 1e6, "share that is kept for later")] = 0.0
+    reserve: Annotated[
+        float,
+        Limit("reserve", 0, 1e6, "share that is kept for later", label="Share kept for later"),
+    ] = 0.0
     spent: Ledger = _NOTHING
 
     def consistent(self) -> None:
@@ -125,6 +132,25 @@ class Project(Config):
                     f"{release.neighbours}, one {release.unit}",
                     f"{mine}, one record, as in this project: one ε cannot speak of both",
                 )
+
+    def to_toml(self) -> str:
+        """The file from which ``project_from_toml`` makes the same project, but for ``spent``.
+
+        >>> print(Project(items=(Item(name="ill", releases=12),), epsilon=2.0).to_toml())
+        epsilon = 2.0
+        <BLANKLINE>
+        [[release]]
+        name = "ill"
+        releases = 12
+        <BLANKLINE>
+        """
+
+        def lines(config: Config) -> str:
+            said = {n: v for n, v in changed(config).items() if n not in ("items", "spent")}
+            return "".join(f"{name} = {json.dumps(value)}\n" for name, value in said.items())
+
+        tables = (f"\n[[release]]\nname = {json.dumps(i.name)}\n{lines(i)}" for i in self.items)
+        return lines(self) + "".join(tables)
 
     @property
     def replacing(self) -> bool:
@@ -248,6 +274,14 @@ def project_from_toml(text: str, spent: Ledger | None = None) -> Project:
         raise ParameterError("release", tables, "[[release]] tables, one for each release")
     items = tuple(_made(Item, table) for table in tables)
     return _made(Project, raw, items=items, spent=spent or _NOTHING)
+
+
+def share_out_after(name: str, content: bytes, text: str) -> Shared:
+    """Share out the project in ``text`` (TOML) after the releases in a ledger file's ``content``.
+
+    Raises ``DataError`` or ``ParameterError``.
+    """
+    return share_out(project_from_toml(text, ledger_from_text(content, name)))
 
 
 def _made(kind: type, raw: Mapping[str, Any], **more: Any) -> Any:

@@ -1,9 +1,17 @@
 """The *Plan* page: its sentence is the planner's, and what contradicts itself is one sentence."""
 
+import json
+import time
+
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from dpmc_core.experiments.sweeps.storing import PassingRuns
 from dpmc_core.planning import PlanSpec, plan
+from dpmc_core.planning.models import search
+from dpmc_core.planning.project import Item, Project, share_out
+from dpmc_core.planning.stored import examples
+from pages.parts.server import jobs
 from tests.app.test_pages import fresh_visitor, open_page, verdict_of  # noqa: F401 - a fixture
 
 
@@ -69,3 +77,96 @@ def test_what_cannot_be_planned_is_one_sentence(address: dict[str, str], said: s
     assert not app.exception
     shown = " ".join(x.value for x in (*app.error, *app.warning)).replace("\\", "")
     assert said in shown
+
+
+def test_a_model_is_answered_from_what_is_stored_first() -> None:
+    """The stored example of the goal stands there at once, marked; other settings say so."""
+    for address, found in (({}, examples()[0]), ({"n_goal": "value"}, examples()[1])):
+        app = open_page("plan", n_kind="model", **address)
+        assert not app.exception
+        assert verdict_of(app).replace("\N{NO-BREAK SPACE}", " ") == f"Example: {found.sentence}"
+        assert "Stored example" in texts_of(app)
+        assert "not your settings" not in " ".join(note.value for note in app.info)
+    other = open_page("plan", n_kind="model", n_users="400")
+    assert "Example, not your settings" in " ".join(note.value for note in other.info)
+
+
+def test_stored_searches_are_what_searching_again_begins_with() -> None:
+    """The first place of each stored search, made again."""
+    for found in examples():
+        states = search(found.plan, PassingRuns(), jobs=1)
+        first = next(state for state in states if state.probes)
+        assert first.probes[0].values == found.probes[0].values[: len(first.probes[0].values)]
+
+
+def test_a_search_runs_on_the_page_and_is_kept() -> None:
+    small = {"n_kind": "model", "n_users": "400", "n_most_epsilon": "20", "n_within": "8"}
+    app = open_page("plan", **small)
+    app.button(key="n_go").click().run()
+    job = jobs.current("plan")
+    assert job is not None
+    while job.active:
+        time.sleep(0.05)
+    app.run()
+    assert not app.exception
+    assert not app.error
+    assert "One-shot moments is better than the best baseline from" in verdict_of(app)
+    assert "Your run" in texts_of(app)
+    again = open_page("plan", **small)
+    assert "runs that are kept here" in texts_of(again)
+    assert verdict_of(again) == verdict_of(app)
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ({"n_least_epsilon": "60"}, "Look from = 60"),
+        ({"n_method": "popular", "n_goal": "value"}, ""),
+        ({"n_method": "moment-nmf"}, ""),
+        ({"n_vary": "n_users", "n_total": "2"}, ""),
+    ],
+    ids=str,
+)
+def test_every_model_can_be_asked_for(address: dict[str, str], said: str) -> None:
+    app = open_page("plan", n_kind="model", **address)
+    assert not app.exception
+    assert [said in error.value for error in app.error] == [True] * bool(said)
+
+
+def test_a_project_shares_one_budget() -> None:
+    app = open_page("plan", n_kind="project", **{"show-method": "true", "show-export": "true"})
+    assert not app.exception
+    items = (
+        Item(name="mean age", query="mean", share=2.0, people=2000, high=110.0),
+        Item(name="ill, each month", releases=12),
+        Item(name="by region", query="histogram", bins=20),
+    )
+    made = share_out(Project(items=items, epsilon=2.0, reserve=1.0))
+    assert verdict_of(app).replace("\N{NO-BREAK SPACE}", " ") == made.sentence
+    assert "One person replaced by another" in texts_of(app)
+    rows = json.dumps([{"name": "ill", "query": "count", "releases": 3}])
+    linked = open_page("plan", n_kind="project", n_project=rows, n_reserve="0")
+    alone = share_out(Project(items=(Item(name="ill", releases=3),), epsilon=2.0))
+    assert verdict_of(linked).replace("\N{NO-BREAK SPACE}", " ") == alone.sentence
+
+
+def test_a_project_goes_on_after_a_ledger() -> None:
+    first = share_out(Project(items=(Item(name="ages", query="mean"),), epsilon=1.0, reserve=1.0))
+    app = open_page("plan", n_kind="project")
+    ledger = json.dumps(first.ledger.as_dict()).encode()
+    app.get("file_uploader")[0].upload("before.json", ledger, "application/json").run()
+    assert not app.exception
+    assert not app.error
+    assert f"({first.with_these:.3g} of it before)" in verdict_of(app)
+    app.get("file_uploader")[0].upload("before.json", b"{", "application/json").run()
+    assert "is not a ledger file" in app.error[0].value
+
+
+@pytest.mark.parametrize(
+    "rows", ["[", "{}", '[{"query": "median"}]', '[{"name": "a", "people": -1}]', "[" * 5000]
+)
+def test_a_bad_project_in_an_address_is_one_sentence(rows: str) -> None:
+    app = open_page("plan", n_kind="project", n_project=rows)
+    assert not app.exception
+    assert "its releases cannot be read" in " ".join(note.value for note in app.warning)
+    assert verdict_of(app).startswith("These releases bring")

@@ -15,6 +15,7 @@ from dpmc_core.experiments.tasks.audit import audit
 from dpmc_core.experiments.tasks.audit_spec import AuditSpec
 from dpmc_core.experiments.tasks.audit_targets import outputs
 from dpmc_core.mechanisms import Gaussian, Huber, Laplace
+from dpmc_core.planning.project import Item, Project, share_out
 from dpmc_core.privacy import account, state
 from dpmc_core.privacy.compare import dpals_counts, epsilon_curve, price, variance_curve
 from pages.parts.audit import charts as audit_charts
@@ -171,6 +172,23 @@ def test_a_ledger_file_is_counted() -> None:
     ).run()
     assert not app.error
     assert app.metric[3].value == f"{state(book).epsilon:.3g}"
+
+
+def test_what_is_left_of_a_budget_after_a_ledger() -> None:
+    book = ledger(Huber(alpha=1.5, scale=9.0), 40)
+    app = open_page("budget")
+    app.get("file_uploader")[0].upload(
+        "book.json", json.dumps(book.as_dict()).encode(), "application/json"
+    ).run()
+    after = Item(name="one more count")
+    budget = state(book).epsilon + 1.0
+    app.number_input(key="u_budget").set_value(budget).run()
+    left = next(m.value for m in app.markdown if m.value.startswith("**Left**"))
+    made = share_out(Project(items=(after,), epsilon=budget, spent=book))
+    assert f"at least {made.releases[0].mechanism.std:.3g}" in left
+    app.number_input(key="u_budget").set_value(state(book).epsilon / 2).run()
+    left = next(m.value for m in app.markdown if m.value.startswith("**Left**"))
+    assert "nothing is left" in left
 
 
 def test_budget_charts_hold_what_was_computed() -> None:

@@ -1,5 +1,6 @@
 """What a worker can compute, by name."""
 
+import importlib
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any
@@ -70,6 +71,12 @@ def _ledger(spec: tuple[str, str, bytes, float]) -> Iterator[Any]:
     yield state(ledger_from_text(content, name), delta)
 
 
+def _call(spec: tuple[str, str, bytes, str]) -> Iterator[Any]:
+    """``module:function`` of a room that builds on this one, of a file's name and content."""
+    module, _, function = spec[0].partition(":")
+    yield getattr(importlib.import_module(module), function)(*spec[1:])
+
+
 def _outputs(spec: tuple[str, str, bytes, dict[str, float]]) -> Iterator[Any]:
     from dpmc_core.experiments.tasks.audit_outputs import audit_text
 
@@ -90,6 +97,7 @@ STEPS: dict[str, Callable[[Any], Iterator[Any]]] = {
     "take": _take,
     "read": _read,
     "ledger": _ledger,
+    "call": _call,
     "outputs": _outputs,
     "words": _words,
 }

@@ -6,16 +6,18 @@ from dataclasses import replace
 import streamlit as st
 
 from dpmc_core.errors import DataError, DPMCError, ParameterError
+from dpmc_core.planning.project import Item, Project
 from dpmc_core.privacy import Ledger, Statement
 from dpmc_core.privacy.ledger_file import MOST_BYTES
+from dpmc_core.wording import three
 from pages.parts.budget import charts
 from pages.parts.budget.sections import Counts, statement_card
 from pages.parts.server import sandbox
-from pages.parts.ui import controls
+from pages.parts.ui import controls, declared
 
 __all__ = ["export", "upload"]
 
-_COUNTED = "u_counted"
+_COUNTED, _LEFT = "u_counted", "u_left"
 _OF_THE_FILE = (DataError, ParameterError, sandbox.TooMuchError)
 
 
@@ -64,6 +66,13 @@ def _count(name: str, content: bytes, delta: float) -> None:
         )
         for caveat in yours.caveats:
             st.caption(f":material/warning: {controls.plain(caveat)}")
+        st.markdown(_left(name, content, delta))
+        st.page_link(
+            "plan.py",
+            label="Plan what follows (A project)",
+            icon=":material/target:",
+            query_params={"n_kind": "project"},
+        )
     except DPMCError as error:
         st.error(controls.plain(str(error)), icon=":material/error:")
 
@@ -85,6 +94,29 @@ def _counted(name: str, content: bytes, delta: float) -> Statement:
         raise kept[1].with_traceback(None)
     made: Statement = kept[1]
     return made
+
+
+def _left(name: str, content: bytes, delta: float) -> str:
+    """Say what is left of a budget after a ledger, as the noise of one more count."""
+    epsilon = declared.box("project.epsilon", "u_budget", 2.0, label="Budget: total ε")
+    more = Project(items=(Item(name="one more count"),), epsilon=epsilon, delta=delta)
+    asked, kept = (name, content, more), st.session_state.get(_LEFT)
+    if kept is None or kept[0] != asked:
+        with st.spinner("Searching what is left…"):
+            room = "dpmc_core.planning.project:share_out_after"
+            try:
+                made = sandbox.read_file("call", (room, name, content, more.to_toml()))
+                (release,) = made.releases
+                said = (
+                    f"**Left** of ε = {three(epsilon)}: for example one more count (one person "
+                    f"moves it by 1) with Gaussian noise of standard deviation at least "
+                    f"{three(release.mechanism.std)}, which then is the end of the budget."
+                )
+            except _OF_THE_FILE as error:  # not: the lab is too busy
+                said = f"**Left**: {controls.plain(str(error))}"
+            kept = (asked, said)
+        st.session_state[_LEFT] = kept
+    return str(kept[1])
 
 
 def export(counts: Counts) -> None:

@@ -12,7 +12,7 @@ from pages.parts.ui import controls, declared
 
 __all__ = ["KINDS", "LINK_TITLES", "asked", "form", "goal", "kind"]
 
-KINDS = {"numbers": "Numbers", "model": "A model"}
+KINDS = {"numbers": "Numbers", "model": "A model", "project": "A project"}
 ASKED = {"epsilon": "least ε", "people": "fewest people", "margin": "best mechanism"}
 LINK_TITLES = {"n_query": QUERIES, "n_asked": ASKED}
 USUAL: dict[str, Any] = {"epsilon": 1.0, "people": 5000, "margin": 1.0, "releases": 10}

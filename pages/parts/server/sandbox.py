@@ -73,9 +73,9 @@ def read_file(
 ) -> Any:
     """What the worker for files makes of one.
 
-    ``steps`` "take", "read", "ledger" or "outputs" of ``dpmc_core.experiments.worker``. It takes a
-    second, and is not allowed more than twenty of a processor: whatever is in the file, the app
-    goes on. ``tell`` is called with the place in the line, 0 when it has begun. Raises
+    ``steps`` "take", "read", "ledger", "call" or "outputs" of ``dpmc_core.experiments.worker``. It
+    takes a second, and is not allowed more than twenty of a processor: whatever is in the file, the
+    app goes on. ``tell`` is called with the place in the line, 0 when it has begun. Raises
     ``DPMCError``.
     """
     data, now = spec[2], time.monotonic()

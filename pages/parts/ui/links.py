@@ -15,6 +15,7 @@ from dpmc_core.facts import facts
 from dpmc_core.limits import LIMITS, Limit
 from dpmc_core.planning import PlanSpec
 from dpmc_core.planning.goal import ModelPlan
+from dpmc_core.planning.project import Project
 from dpmc_core.privacy.noise import KINDS, RoundEpsilon
 
 __all__ = [
@@ -153,13 +154,14 @@ def declaration(name: str) -> Parameter:
     """Find the declaration that ``name`` stands for.
 
     "als.rank" is a parameter of an algorithm, "nominal.epsilon" of a kind of noise,
-    "plan.people" of a plan, "model.target" of a model's; a single word is a number of its own
-    (``limits.LIMITS``).
+    "plan.people" of a plan, "model.target" and "project.reserve" of others; a single word is a
+    number of its own (``limits.LIMITS``).
     """
     owner, dot, field = name.rpartition(".")
     if not dot:
         return Parameter(name, LIMITS[name], LIMITS[name].default, optional=False)
-    kinds: dict[str, type] = {**KINDS, "round": RoundEpsilon, "plan": PlanSpec, "model": ModelPlan}
+    kinds: dict[str, type] = {**KINDS, "round": RoundEpsilon, "plan": PlanSpec}
+    kinds |= {"model": ModelPlan, "project": Project}
     kind = ALGORITHMS[owner].config if owner in ALGORITHMS else kinds[owner]
     return parameters(kind)[field]
 

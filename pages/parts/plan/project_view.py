@@ -1,0 +1,303 @@
+"""A project on the *Plan* page: several releases that share one budget."""
+
+import json
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from dpmc_core.config import parameters
+from dpmc_core.errors import DataError, DPMCError, ParameterError
+from dpmc_core.limits import Limit
+from dpmc_core.planning.project import Item, Project, Shared, share_out
+from dpmc_core.planning.spec import QUERIES
+from dpmc_core.privacy import odds_sentence, state
+from dpmc_core.privacy.ledger_file import MOST_BYTES
+from dpmc_core.wording import power, three
+from pages.parts.frame import presenter
+from pages.parts.frame.page import fold, observations, verdict
+from pages.parts.server import sandbox
+from pages.parts.ui import controls, declared, on_screen
+from pages.parts.ui.figures import IDENTITY, bars, show
+
+__all__ = ["PROJECT_TITLES", "project"]
+
+NOISES = {name: IDENTITY[name].title for name in ("gaussian", "laplace", "huber")}
+PROJECT_TITLES = {"n_noise": NOISES}
+_EPSILONS = (0.5, 1.0, 2.0, 3.0, 5.0, 10.0)
+_ROWS, _NOW, _LEDGER, _MADE = "n-rows", "n-rows-now", "n-ledger", "n-shared"
+_LINK = "n_project"
+_ONE = {"releases": 1, "share": 1.0}
+_USUAL: list[dict[str, Any]] = [
+    {"name": "mean age", "query": "mean", **_ONE, "share": 2.0, "people": 2000, "high": 110.0},
+    {"name": "ill, each month", "query": "count", **_ONE, "releases": 12},
+    {"name": "by region", "query": "histogram", **_ONE, "bins": 20},
+]
+_COLUMNS = {
+    "name": "Release",
+    "query": "Query",
+    "releases": "Releases",
+    "share": "Share",
+    "people": "People (mean)",
+    "low": "Least (mean, sum)",
+    "high": "Most (mean, sum)",
+    "bins": "Bins (histogram)",
+}
+_MOST_CHARACTERS = 4000  # of a table that an address may hold
+
+
+def project(row: DeltaGenerator) -> None:
+    """Draw a project: ε above the figure, and the table of its releases below it."""
+    with row:
+        fields = {"epsilon": declared.box("project.epsilon", "n_project_epsilon", 2.0)}
+        presenter.steps("n_project_epsilon", _EPSILONS)
+    with st.sidebar:
+        st.subheader("The budget")
+        fields["mechanism"] = controls.choice(
+            "Noise of all releases", "n_noise", NOISES, "gaussian"
+        )
+        fields["reserve"] = declared.box("project.reserve", "n_reserve", 1.0)
+        before = _before()
+        with st.expander("More", key="n-project-more"):
+            fields["delta"] = declared.box("project.delta", "n_project_delta", 1e-5)
+    controls.link_problems()
+    place = st.container()  # filled once the table is known
+    rows = _table()
+    with place:
+        try:
+            made = _shared(Project(items=_items(rows), **fields), before)
+        except DPMCError as error:
+            verdict("This cannot be planned.")
+            st.error(controls.plain(str(error)), icon=":material/error:")
+            return
+        _answer(made)
+    fold("What each release costs alone", "releases", lambda: _releases(made))
+    fold("How this was computed, and what it protects", "method", lambda: _method(made))
+    fold("Export", "export", lambda: _export(made), icon=":material/download:")
+
+
+def _before() -> tuple[str, bytes] | None:
+    """The visitor's ledger of what was released before, if there is one."""
+    st.file_uploader(
+        "Releases made before (ledger, JSON)",
+        type=["json"],
+        max_upload_size=MOST_BYTES // 1_000_000,
+        key="n_file",
+        help="The ledger that a project or a run exported: the total ε holds for it too.",
+        on_change=_remember,
+    )
+    kept: tuple[str, bytes] | None = st.session_state.get(_LEDGER)
+    if kept is not None:
+        st.button(
+            f"Forget {controls.plain(kept[0])}",
+            icon=":material/delete:",
+            key="n_forget",
+            on_click=lambda: st.session_state.update({_LEDGER: None}),
+        )
+    return kept
+
+
+def _remember() -> None:
+    """Keep the file beside the widget, which forgets it when the page is left."""
+    given = st.session_state["n_file"]
+    st.session_state[_LEDGER] = None if given is None else (given.name, given.getvalue())
+
+
+def _table() -> list[dict[str, Any]]:
+    """Draw the releases, to edit; the address remembers them where they are few."""
+    if on_screen.presenting():
+        return list(st.session_state.get(_NOW, _linked()))
+    if _ROWS not in st.session_state:
+        st.session_state[_ROWS] = _linked()
+    st.markdown("**Releases**: click a cell to change it; add or delete rows below and at the left")
+    known = parameters(Item)
+    columns: dict[str, Any] = {"name": st.column_config.TextColumn(_COLUMNS["name"], required=True)}
+    for name, title in list(_COLUMNS.items())[1:]:
+        rule = known[name].rule
+        if not isinstance(rule, Limit):
+            columns[name] = st.column_config.SelectboxColumn(title, options=list(QUERIES))
+            continue
+        columns[name] = st.column_config.NumberColumn(
+            title,
+            min_value=rule.low,
+            max_value=rule.high,
+            default=known[name].default,
+            step=1 if rule.integer else None,
+            help=f"{rule.meaning[0].upper()}{rule.meaning[1:]}.",
+        )
+    edited = st.data_editor(
+        pd.DataFrame(st.session_state[_ROWS], columns=list(_COLUMNS)),
+        column_config=columns,
+        num_rows="dynamic",
+        hide_index=True,
+        width="stretch",
+        key="n_table",
+    )
+    rows = [
+        {name: value for name, value in row.items() if value is not None and value == value}
+        for row in edited.to_dict("records")
+    ]
+    st.session_state[_NOW] = rows
+    text = json.dumps(rows, separators=(",", ":"), ensure_ascii=False)
+    if rows == _USUAL or len(text) > _MOST_CHARACTERS:
+        st.query_params.pop(_LINK, None)
+    else:
+        st.query_params[_LINK] = text
+    return rows
+
+
+def _linked() -> list[dict[str, Any]]:
+    """The releases that the address asks for, else the usual ones."""
+    text = st.query_params.get(_LINK, "")
+    if not text:
+        return _USUAL
+    try:
+        found = json.loads(text[:_MOST_CHARACTERS])
+        assert isinstance(found, list)
+        _items(found)
+    except (ValueError, AssertionError, RecursionError, DPMCError):
+        st.query_params.pop(_LINK, None)
+        st.warning(
+            "From the address: its releases cannot be read. The usual ones are used instead.",
+            icon=":material/link_off:",
+        )
+        return _USUAL
+    return found
+
+
+def _items(rows: list[dict[str, Any]]) -> tuple[Item, ...]:
+    """The rows as releases. Raises ``ParameterError`` with the row's number."""
+    known = parameters(Item)
+    items = []
+    for k, row in enumerate(rows, start=1):
+        try:
+            whole: dict[str, Any] = {
+                n: int(v) if n in known and getattr(known[n].rule, "integer", False) else v
+                for n, v in row.items()
+                if n in _COLUMNS
+            }
+            items.append(Item(**{"name": "", **whole}))
+        except (ParameterError, TypeError, ValueError) as error:
+            raise DataError(f"Row {k} of the releases: {error}") from None
+    return tuple(items)
+
+
+def _shared(asked: Project, before: tuple[str, bytes] | None) -> Shared:
+    """The plan; after a visitor's ledger elsewhere, since accounting for that may take long."""
+    if before is None:
+        with st.spinner("Searching the noise…"):
+            return share_out(asked)
+    text = asked.to_toml()
+    known = (before, text)
+    kept = st.session_state.get(_MADE)
+    if kept is None or kept[0] != known:
+        with st.spinner("Accounting for the ledger…"):
+            room = "dpmc_core.planning.project:share_out_after"
+            kept = (known, sandbox.read_file("call", (room, *before, text)))
+        st.session_state[_MADE] = kept
+    made: Shared = kept[1]
+    return made
+
+
+def _answer(made: Shared) -> None:
+    asked = made.project
+    verdict(made.sentence)
+    costs = [row["epsilon_alone"] for row in made.as_dict()["items"]]
+    names = [item.name for item in asked.items]
+    colours = [IDENTITY[asked.mechanism].colour] * len(names)
+    if made.before:
+        names, costs, colours = (
+            ["made before", *names],
+            [made.before, *costs],
+            ["#888888", *colours],
+        )
+    figure = bars(
+        names, costs, [0.0] * len(names), colours, "ε of each alone", {"total ε": asked.epsilon}
+    )
+    said = ", ".join(f"{name} {three(cost)}" for name, cost in zip(names, costs, strict=True))
+    show(
+        figure,
+        "project",
+        f"ε of each release alone: {said}. Together {three(made.with_these)}.",
+        pd.DataFrame({"release": names, "ε alone": costs}),
+    )
+    on_screen.add_lines("The same project", _PYTHON.format(text=asked.to_toml()))
+    observations(
+        [
+            f"Together they cost ε = {three(made.with_these)}, less than the sum of all "
+            f"({three(sum(costs))}).",
+            odds_sentence(made.with_these, asked.delta),
+            "Each margin is of the noise alone: that other people might have taken part comes on "
+            "top.",
+        ]
+    )
+
+
+def _releases(made: Shared) -> None:
+    rows = made.as_dict()["items"]
+    st.dataframe(
+        pd.DataFrame(
+            {
+                "release": [row["name"] for row in rows],
+                "query": [row["query"] for row in rows],
+                "times": [row["releases"] for row in rows],
+                "margin, 95 %": [f"±{three(row['margin_95'])}" for row in rows],
+                "standard deviation": [three(row["standard_deviation"]) for row in rows],
+                "ε alone": [three(row["epsilon_alone"]) for row in rows],
+            }
+        ),
+        hide_index=True,
+        width="stretch",
+        alt="Margin, standard deviation and ε of each release.",
+    )
+
+
+def _method(made: Shared) -> None:
+    asked = made.project
+    said = state(made.ledger, asked.delta)
+    who = "One person replaced by another" if asked.replacing else "One person added or removed"
+    st.markdown(
+        f"{who} makes a neighbouring dataset"
+        + (" (a mean is of a public number of people)" if asked.replacing else "")
+        + ". The noise is the least at which all releases, those made before and what is kept for "
+        f"later cost at most the total ε at δ = {power(asked.delta)}. With Gaussian noise a share "
+        "is the part of Σ(Δ/σ)² that a release costs; with other noise the standard deviation is "
+        f"in proportion to sensitivity/√share. {said.how}."
+    )
+    for caveat in said.caveats:
+        st.caption(f":material/warning: {controls.plain(caveat)}")
+
+
+_PYTHON = """\
+from dpmc_core.planning.project import project_from_toml, share_out
+
+made = share_out(project_from_toml({text!r}))
+print(made.sentence)
+"""
+
+
+def _export(made: Shared) -> None:
+    st.download_button(
+        "Ledger (JSON), to go on from later",
+        data=json.dumps(made.ledger.as_dict(), indent=1),
+        file_name="dpmc-project-ledger.json",
+        mime="application/json",
+        on_click="ignore",
+    )
+    st.download_button(
+        "Project (TOML)",
+        data=made.project.to_toml(),
+        file_name="project.toml",
+        mime="application/toml",
+        on_click="ignore",
+    )
+    st.markdown("Save the TOML, then on the command line:")
+    spent = " --spent dpmc-project-ledger.json" if made.before else ""
+    st.code(
+        f"python -m dpmc_core plan project project.toml{spent} --keep ledger.json",
+        language="bash",
+        wrap_lines=True,
+    )
+    st.markdown("In Python:")
+    st.code(_PYTHON.format(text=made.project.to_toml()), language="python", wrap_lines=True)
