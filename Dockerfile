@@ -5,8 +5,9 @@ FROM python:3.11-slim
 ENV PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1 PIP_NO_CACHE_DIR=1 HOME=/tmp
 WORKDIR /app
 COPY requirements.lock .
+COPY requirements/postgres.txt requirements/
 # the PostgreSQL driver is for compose.yaml; SQLite needs none
-RUN python -m pip install -r requirements.lock "psycopg[binary]>=3.2,<4" && (python -m compileall -q /usr/local/lib/python3.11/site-packages >/dev/null || true)
+RUN python -m pip install -r requirements.lock -r requirements/postgres.txt && (python -m compileall -q /usr/local/lib/python3.11/site-packages >/dev/null || true)
 COPY . .
 RUN python -m compileall -q app.py pages dpmc_core && useradd --system --uid 10001 --no-create-home dpmc && mkdir /data && chown dpmc /data
 USER 10001

@@ -21,7 +21,8 @@ class ParameterError(DPMCError, ValueError):
         shown = repr(value) if isinstance(value, str) else str(value)
         if len(shown) > 80:
             shown = shown[:77] + "..."
-        super().__init__(f"{name} = {shown} is not allowed: it must be {allowed}.")
+        said = "is missing" if value is None else f"= {shown} is not allowed"
+        super().__init__(f"{name} {said}: it must be {allowed}.")
         self.name, self.value, self.allowed = name, value, allowed
 
     def __reduce__(self) -> tuple[type["ParameterError"], tuple[str, object, str]]:

@@ -7,12 +7,13 @@ from typing import Any
 
 from dpmc_core.errors import DataError
 
-__all__ = ["DATA", "LOCAL", "RESULTS", "names_once", "read_file"]
+__all__ = ["DATA", "IN_CHECKOUT", "LOCAL", "RESULTS", "names_once", "read_file"]
 
 DATA = Path(__file__).resolve().parent / "data"
 _PROJECT = DATA.parents[1]
 # what is fetched or kept: beside the project's code in a checkout of it, else in the home folder
-LOCAL = _PROJECT / "data" if (_PROJECT / "pyproject.toml").is_file() else Path.home() / ".dpmc-lab"
+IN_CHECKOUT = (_PROJECT / "pyproject.toml").is_file()
+LOCAL = _PROJECT / "data" if IN_CHECKOUT else Path.home() / ".dpmc-lab"
 RESULTS = DATA / "results"  # computed once and kept, with their provenance
 
 

@@ -56,6 +56,7 @@ def folder(tmp_path: Path) -> Path:
             pixels = rng.integers(0, 255, (32, 32), dtype=np.uint8)
             Image.fromarray(pixels).save(image, "PNG")
             archive.writestr(f"{k}.png", image.getvalue())
+    (tmp_path / "scores.csv").write_text("moments,dpals\n" + "0.4,0.1\n0.3,0.6\n" * 50, "utf-8")
     for page, name, less in (
         ("README.md", "my-sweep.toml", ("seeds = 10", "seeds = 1")),
         ("docs/sweeps.md", "huber.toml", ("seeds = 3", "seeds = 1")),

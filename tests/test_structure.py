@@ -347,3 +347,16 @@ def test_solvers_with_a_guarantee_reach_no_noise_but_the_curators() -> None:
             }
             assert used & draws <= STARTS.get(name, set()), name
     assert len(looked_at) > 12
+
+
+def test_every_room_is_offered_and_documented() -> None:
+    """The list of rooms stands in the package, in the documents, and above."""
+    import dpmc_core
+
+    public = set(ALLOWED) - {"cli"}
+    assert set(dpmc_core._ROOMS) == public
+    documented = set(re.findall(r"^reference/(\w+)$", (ROOT / "docs/index.md").read_text(), re.M))
+    configured = (ROOT / "docs/conf.py").read_text()
+    for room in public - {"bench"}:
+        assert room in documented, room
+        assert f'"{room}"' in configured, room

@@ -3,16 +3,21 @@
 import argparse
 import importlib.util
 import os
+import socket
 import sys
 from pathlib import Path
 from typing import Any
 
-from dpmc_core.errors import DataError
+from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.limit import Limit
 
 __all__ = ["add", "run"]
 
 _PACKAGE = Path(__file__).resolve().parents[1]
+_NEEDS = (
+    *("streamlit", "starlette", "plotly", "orjson", "brotli", "fontTools", "spellchecker"),
+    *("nbformat", "pandas", "sklearn", "sqlalchemy", "joblib", "psutil", "threadpoolctl"),
+)
 _PORT = Limit("port", 1, 65535, "port of this machine that the app answers on", integer=True)
 
 
@@ -24,9 +29,17 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> dict[str, Any]:
     """Become Streamlit's server, in the folder of the app: its settings are read from there."""
     port = int(_PORT.parse(arguments.port))
-    for name in ("streamlit", "plotly", "sqlalchemy"):
+    for name in _NEEDS:
         if importlib.util.find_spec(name) is None:
-            raise ModuleNotFoundError(name=name)
+            raise DataError(
+                f"this needs {name}, which is not installed: pip install 'dpmc-lab[app]'."
+            )
+    with socket.socket() as trial:
+        trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as the server will
+        try:
+            trial.bind(("127.0.0.1", port))
+        except OSError as error:
+            raise ParameterError("port", port, f"one that is free ({error.strerror})") from None
     places = (_PACKAGE / "app", _PACKAGE.parent)  # installed, or a checkout of the project
     home = next((place for place in places if (place / "app.py").is_file()), None)
     if home is None:

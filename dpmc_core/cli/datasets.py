@@ -51,11 +51,12 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
             "title": known.title,
             "kind": known.kind,
             "present": known.present(),
+            "how": "to fetch" if known.url else "an extra" if known.package else "to bring",
             "terms": known.terms,
         }
         for known in catalogue().values()
     ]
     if not arguments.json:
         for row in listing:
-            print(f"{row['name']:<14} {'here' if row['present'] else 'to fetch':<9} {row['title']}")
+            print(f"{row['name']:<14} {'here' if row['present'] else row['how']:<9} {row['title']}")
     return {"datasets": listing}

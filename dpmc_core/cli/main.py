@@ -43,7 +43,9 @@ _EXTRAS = {
     **dict.fromkeys(("pandas", "pooch", "requests", "pyarrow", "PIL", "skimage"), "data"),
     **dict.fromkeys(("sklearn", "gensim"), "text"),
     **dict.fromkeys(("sqlalchemy", "joblib", "psutil", "threadpoolctl"), "runs"),
-    **dict.fromkeys(("streamlit", "plotly"), "app"),
+    **dict.fromkeys(("streamlit", "plotly", "starlette", "orjson", "nbformat"), "app"),
+    **dict.fromkeys(("brotli", "fontTools", "spellchecker"), "app"),
+    **dict.fromkeys(("matplotlib", "ipykernel"), "notebooks"),
     "distributed": "cluster",
     "psycopg": "postgres",
 }
@@ -69,20 +71,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         if extra is None:
             raise
         needs = f"this needs {error.name}, which is not installed"
-        print(f"error: {needs}: pip install 'dpmc-lab[{extra}]'.", file=sys.stderr)
-        return 2
+        return _failed(f"{needs}: pip install 'dpmc-lab[{extra}]'.", words)
     except DPMCError as error:
-        print(printable(f"error: {error}"), file=sys.stderr)
-        return 2
+        return _failed(str(error), words)
     except KeyboardInterrupt:
         print("stopped", file=sys.stderr)
         return 130
     except (ArithmeticError, MemoryError, RecursionError) as error:
-        print(
-            f"error: these values cannot be computed with ({type(error).__name__}: {error}).",
-            file=sys.stderr,
-        )
-        return 2
+        said = f"these values cannot be computed with ({type(error).__name__}: {error})."
+        return _failed(said, words)
     except BrokenPipeError:
         # whoever read has gone: nothing more to say
         _nothing_more()
@@ -95,6 +92,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"error: {why}, or write elsewhere.", file=sys.stderr)
         return os.EX_IOERR
     return 130 if getattr(arguments, "stopped", False) else 0
+
+
+def _failed(said: str, words: Sequence[str]) -> int:
+    """Say what was wrong; where JSON was asked for, in JSON too. Returns the exit code."""
+    print(printable(f"error: {said}"), file=sys.stderr)
+    if "--json" in words:
+        print(json.dumps({"error": said}))
+    return 2
 
 
 def _called() -> str:

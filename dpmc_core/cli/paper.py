@@ -13,6 +13,7 @@ from dpmc_core.errors import ParameterError
 from dpmc_core.experiments.papers import ENTRIES, compute, rows_of
 from dpmc_core.experiments.papers.compute import stored, verdict_of, write
 from dpmc_core.experiments.store.store import RunStore
+from dpmc_core.paths import IN_CHECKOUT, LOCAL
 from dpmc_core.wording import three
 
 __all__ = ["add", "run"]
@@ -28,10 +29,12 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--keep",
         action="store_true",
-        help="let the results take the place of those in data/results, which the app shows",
+        help="let the results take the place of the stored ones, which the app shows",
     )
     parser.add_argument(
-        "--store", metavar="PLACE", help="where runs are kept (DPMC_STORE, else data/runs.sqlite)"
+        "--store",
+        metavar="PLACE",
+        help=f"where runs are kept (DPMC_STORE, else {LOCAL}/runs.sqlite)",
     )
 
 
@@ -49,6 +52,9 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
     names = [e.id for e in ENTRIES if e.computed]
     if arguments.entry not in names:
         raise ParameterError("paper", arguments.entry, "one of " + ", ".join(names))
+    if arguments.keep and not IN_CHECKOUT:
+        allowed = "left out: stored results are part of a checkout of the project"
+        raise ParameterError("keep", True, allowed)
     asked = arguments.trials
     trials = None if asked is None else int(parsed("trials", "sweep_seeds", asked))
     if trials is not None and arguments.keep:

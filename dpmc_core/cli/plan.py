@@ -14,11 +14,13 @@ from dpmc_core.config import parameters
 from dpmc_core.datasets import user_datasets
 from dpmc_core.errors import ParameterError
 from dpmc_core.experiments.algorithms import of_task
+from dpmc_core.limits import LIMITS
 from dpmc_core.paths import read_file
 from dpmc_core.planning import PlanSpec, halved, plan
 from dpmc_core.planning.project import project_from_toml, share_out
 from dpmc_core.planning.spec import QUERIES
-from dpmc_core.privacy import odds_sentence, read_ledger
+from dpmc_core.privacy import Ledger, odds_sentence, read_ledger, state
+from dpmc_core.privacy.choice import WAYS, choose, scores_from_csv
 from dpmc_core.wording import counted, three
 
 if TYPE_CHECKING:
@@ -26,12 +28,16 @@ if TYPE_CHECKING:
 
 __all__ = ["add", "run"]
 
-MODEL, PROJECT, _LARGEST = "model", "project", 1_000_000
+MODEL, PROJECT, CHOOSE, _LARGEST = "model", "project", "choose", 1_000_000
+_LARGEST_SCORES = 100_000_000
 
 
 def add(parser: argparse.ArgumentParser, argv: Sequence[str]) -> None:
     """The options: what is released, what is fixed; what is left out is asked."""
-    kinds = f"one of {', '.join(QUERIES)} (mean); model, and then an algorithm; or project FILE"
+    kinds = (
+        f"one of {', '.join(QUERIES)} (mean); model, and then an algorithm; project FILE; or "
+        "choose FILE"
+    )
     parser.add_argument("query_name", nargs="?", metavar="QUERY", help=kinds)
     # the first word after the command decides, as it does in run
     kind = argv[argv.index("plan") + 1] if argv[-1] != "plan" and "plan" in argv else ""
@@ -41,6 +47,9 @@ def add(parser: argparse.ArgumentParser, argv: Sequence[str]) -> None:
         parser.add_argument("--spent", metavar="FILE", help="the ledger of what was made before")
         parser.add_argument("--keep", metavar="FILE", help="write the ledger with these releases")
         return
+    if kind == CHOOSE:
+        _add_choose(parser)
+        return
     if kind == MODEL:
         _add_model(parser, argv)
         return
@@ -49,6 +58,51 @@ def add(parser: argparse.ArgumentParser, argv: Sequence[str]) -> None:
         "mechanism answers; Huber noise with its best α."
     )
     add_parameters(parser, parameters(PlanSpec))
+
+
+def _add_choose(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = (
+        "Chooses among candidates by what each is worth to people, with noise: only the choice is "
+        "released. The candidates must not depend on these people, or have their ε in --spent."
+    )
+    scores = "a CSV: a column for each candidate, a row of scores from 0 to 1 for each person"
+    parser.add_argument("file", nargs="?", help=scores)
+    epsilon, kinds = LIMITS["epsilon"], ", ".join(WAYS)
+    parser.add_argument("--epsilon", metavar="X", help=f"ε of the choice; {epsilon.allowed} (1)")
+    parser.add_argument("--delta", metavar="X", help="δ of the statement (1e-5)")
+    parser.add_argument("--way", default="exponential", help=f"one of {kinds} (exponential)")
+    parser.add_argument("--spent", metavar="FILE", help="the ledger of what was made before")
+    parser.add_argument("--keep", metavar="FILE", help="write the ledger with this choice")
+
+
+def _choose(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Choose with noise from the operating system; what was released is kept before it is said."""
+    if arguments.file is None:
+        raise ParameterError("file", None, "a CSV with a column of scores for each candidate")
+    epsilon = parsed("epsilon", "epsilon", arguments.epsilon or "1")
+    delta = parsed("delta", "account_delta", arguments.delta or "1e-5")
+    spent = None if arguments.spent is None else read_ledger(arguments.spent)
+    _may_write(arguments)
+    before = () if spent is None else spent.releases
+    if any((r.unit, r.neighbours) != ("record", "add/remove-one") for r in before):
+        allowed = "a ledger about one record, added or removed: one ε cannot speak of both"
+        raise ParameterError("spent", arguments.spent, allowed)
+    names, scores = scores_from_csv(read_file(Path(arguments.file), _LARGEST_SCORES))
+    chosen, release = choose(scores, epsilon, names=names, way=arguments.way)
+    ledger = Ledger(before).plus((release,))
+    if arguments.keep is not None:
+        _write(arguments.keep, ledger.as_dict())
+    statement = state(ledger, delta, secret=None if before else True)
+    if not arguments.json:
+        print(f"{names[chosen]} was chosen among {', '.join(names)}.")
+        print(f"protects: one record, added or removed; {statement.label}")
+    return {
+        "chosen": names[chosen],
+        "candidates": list(names),
+        "epsilon_of_the_choice": epsilon,
+        "statement": statement.label,
+        "ledger": ledger.as_dict(),
+    }
 
 
 def _add_model(parser: argparse.ArgumentParser, argv: Sequence[str]) -> None:
@@ -121,11 +175,7 @@ def _project(arguments: argparse.Namespace) -> dict[str, Any]:
     if arguments.file is None:
         raise ParameterError("file", None, "a TOML file that names the releases")
     spent = None if arguments.spent is None else read_ledger(arguments.spent)
-    # what a ledger holds was spent: written over, nobody would account for it again
-    over = arguments.keep is not None and Path(arguments.keep).exists()
-    if over and arguments.keep != arguments.spent:
-        allowed = "a new file, or the one that --spent names: it may hold what was spent before"
-        raise ParameterError("keep", arguments.keep, allowed)
+    _may_write(arguments)
     try:
         text = read_file(Path(arguments.file), _LARGEST).decode()
     except UnicodeDecodeError:
@@ -133,13 +183,7 @@ def _project(arguments: argparse.Namespace) -> dict[str, Any]:
     shared = share_out(project_from_toml(text, spent))
     made = shared.as_dict()
     if arguments.keep is not None:
-        try:
-            whole = Path(f"{arguments.keep}.new")
-            whole.write_text(json.dumps(made["ledger"], indent=1), encoding="utf-8")
-            whole.replace(arguments.keep)
-        except OSError as error:
-            allowed = f"a place that can be written ({error.strerror})"
-            raise ParameterError("keep", arguments.keep, allowed) from None
+        _write(arguments.keep, made["ledger"])
     if not arguments.json:
         print(shared.sentence)
         for row in made["items"]:
@@ -151,13 +195,31 @@ def _project(arguments: argparse.Namespace) -> dict[str, Any]:
     return made
 
 
+def _may_write(arguments: argparse.Namespace) -> None:
+    """Refuse to write over what another ledger holds: nobody would account for it again."""
+    over = arguments.keep is not None and Path(arguments.keep).exists()
+    if over and arguments.keep != arguments.spent:
+        allowed = "a new file, or the one that --spent names: it may hold what was spent before"
+        raise ParameterError("keep", arguments.keep, allowed)
+
+
+def _write(place: str, ledger: dict[str, Any]) -> None:
+    try:
+        whole = Path(f"{place}.new")
+        whole.write_text(json.dumps(ledger, indent=1), encoding="utf-8")
+        whole.replace(place)
+    except OSError as error:
+        allowed = f"a place that can be written ({error.strerror})"
+        raise ParameterError("keep", place, allowed) from None
+
+
 def _changes(states: Iterator[Search]) -> Iterator[Search]:
     """Those that tell something new."""
     spent = 0
-    for state in states:
-        if state.finished or state.spent > spent:
-            spent = state.spent
-            yield state
+    for found in states:
+        if found.finished or found.spent > spent:
+            spent = found.spent
+            yield found
 
 
 def run(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -166,6 +228,8 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
         return _model(arguments)
     if arguments.query_name == PROJECT:
         return _project(arguments)
+    if arguments.query_name == CHOOSE:
+        return _choose(arguments)
     known = parameters(PlanSpec)
     said = {name: getattr(arguments, name) for name in known}
     if arguments.query_name is not None:

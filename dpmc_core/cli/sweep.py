@@ -19,7 +19,7 @@ from dpmc_core.experiments.sweeps.spec import SweepSpec
 from dpmc_core.experiments.sweeps.storing import PassingRuns, Runs
 from dpmc_core.experiments.sweeps.sweep import Made, finished, sweep
 from dpmc_core.experiments.sweeps.tradeoff import points_of
-from dpmc_core.paths import read_file
+from dpmc_core.paths import LOCAL, read_file
 from dpmc_core.wording import three
 
 __all__ = ["add", "add_store", "run"]
@@ -45,7 +45,7 @@ def add_store(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--store",
         metavar="PLACE",
-        help="a file or a database's URL (DPMC_STORE, else data/runs.sqlite)",
+        help=f"a file or a database's URL (DPMC_STORE, else {LOCAL}/runs.sqlite)",
     )
 
 

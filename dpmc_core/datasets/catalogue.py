@@ -1,7 +1,7 @@
 """The catalogue of datasets and where they are on this machine.
 
-Lives here: ``data/catalogue.toml`` as objects, the data folder, whether a set is present, and one
-look-up for these sets and for users' own (``user_datasets``). Does not live here: reading
+Lives here: ``dpmc_core/data/catalogue.toml`` as objects, the data folder, whether a set is present,
+and one look-up for these sets and for users' own (``user_datasets``). Does not live here: reading
 ratings (``loaders``) or fetching (``download``).
 """
 
@@ -23,7 +23,7 @@ __all__ = ["Entry", "catalogue", "data_dir", "entry", "names"]
 class Entry:
     """One dataset of the catalogue.
 
-    The fields are described at the top of ``data/catalogue.toml``.
+    The fields are described at the top of ``dpmc_core/data/catalogue.toml``.
     """
 
     name: str

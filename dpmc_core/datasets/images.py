@@ -30,7 +30,8 @@ def _lfw(known: Entry) -> Samples:
     path = lfw_file()
     if path is None or not path.is_file():
         raise DatasetMissingError(
-            f"{known.title} ships with scikit-image, which is not installed; run 'make run' again."
+            f"{known.title} ships with scikit-image, which is not installed: pip install "
+            "'dpmc-lab[data]'."
         )
     stack = np.load(path, allow_pickle=False)
     return Samples.of_images(stack[:100], name=known.title)

@@ -235,7 +235,7 @@ def _lee(known: Entry, chosen: TextFilter, share: float, seed: int) -> Samples:
     path = lee_file()
     if path is None or not path.is_file():
         raise DatasetMissingError(
-            f"{known.title} ships with gensim, which is not installed; run 'make run' again."
+            f"{known.title} ships with gensim, which is missing: pip install 'dpmc-lab[text]'."
         )
     return samples_of_texts(
         path.read_text(encoding="utf-8").splitlines(), name=known.title, chosen=chosen

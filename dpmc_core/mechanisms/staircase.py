@@ -39,7 +39,7 @@ def variance_optimal_gamma(epsilon: float) -> float:
     return b * (1 + 2 * b) / 2 / (root * root + root * b + b * b)
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, repr=False)
 class Staircase(Mechanism):
     """Staircase noise for design ``epsilon`` and ``sensitivity``.
 
@@ -68,6 +68,11 @@ class Staircase(Mechanism):
         object.__setattr__(self, "epsilon_design", epsilon)
         object.__setattr__(self, "sensitivity", limits.check("sensitivity", sensitivity))
         object.__setattr__(self, "gamma", limits.check("gamma", gamma))
+
+    def __repr__(self) -> str:
+        """The call that makes it."""
+        made = f"epsilon={self.epsilon_design!r}, sensitivity={self.sensitivity!r}"
+        return f"Staircase({made}, gamma={self.gamma!r})"
 
     @property
     def _height(self) -> float:

@@ -11,9 +11,11 @@ from dpmc_core.config import Config, changed
 from dpmc_core.datasets import user_datasets
 from dpmc_core.datasets.user_datasets import is_own
 from dpmc_core.errors import ParameterError
+from dpmc_core.experiments.algorithms import of_task
 from dpmc_core.experiments.run import TASKS
 from dpmc_core.experiments.spec import RunSpec
 from dpmc_core.limits import Limit
+from dpmc_core.mechanisms import RUN_FAMILIES
 from dpmc_core.wording import three
 
 __all__ = ["VARIED", "ModelPlan", "Probe", "Search"]
@@ -77,11 +79,20 @@ class ModelPlan(Config):
             raise ParameterError("vary", self.vary, "one of " + ", ".join(VARIED))
         if self.least >= self.most:
             raise ParameterError("least", self.least, f"below most, {self.most:g}")
+        card, less = self.base.card, TASKS[self.base.task].less_is_better
+        if not card.guarantee:
+            able = [n for n, c in of_task(self.base.task).items() if c.guarantee]
+            allowed = f"one with a guarantee: {', '.join(able)}"
+            raise ParameterError("algorithm", card.name, allowed)
         if self.base.noise.kind != "total":
-            name = self.base.card.name
             raise ParameterError(
-                "mechanism", self.base.noise.mechanism, f"one with a total ε for {name}"
+                "mechanism",
+                self.base.noise.mechanism,
+                f"one of {', '.join(RUN_FAMILIES)}, with a total ε for {card.name}",
             )
+        if self.target is not None and not 0 < self.target <= (1e9 if less else 1):
+            allowed = "above 0" + ("" if less else " and at most 1: a share of what is liked")
+            raise ParameterError("target", self.target, allowed)
         if self.base.secret:
             raise ParameterError("secret", True, "left out: a plan repeats runs on paired seeds")
         if self.total_runs < 2 * self.runs:

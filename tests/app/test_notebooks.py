@@ -16,6 +16,7 @@ from tests.executed import PLOTLY, executed, pictures, printed
 
 QUESTIONS = {
     "recommend": ("completion", {"protect": "One user", "question": "recommend"}),
+    "staircase": ("mechanisms", {"m_staircase": "true"}),
     "people": ("completion", {"protect": "One user", "question": "people"}),
 }
 STATES = {name: (name, {}) for name in glossary.PAGES} | QUESTIONS

@@ -12,6 +12,7 @@ from dpmc_core.planning.models import search
 from dpmc_core.planning.project import Item, Project, share_out
 from dpmc_core.planning.stored import examples
 from pages.parts.server import jobs
+from pages.parts.server.job import Box
 from tests.app.test_pages import fresh_visitor, open_page, verdict_of  # noqa: F401 - a fixture
 
 
@@ -99,7 +100,7 @@ def test_stored_searches_are_what_searching_again_begins_with() -> None:
         assert first.probes[0].values == found.probes[0].values[: len(first.probes[0].values)]
 
 
-def test_a_search_runs_on_the_page_and_is_kept() -> None:
+def test_a_search_runs_on_the_page_and_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     small = {"n_kind": "model", "n_users": "400", "n_most_epsilon": "20", "n_within": "8"}
     app = open_page("plan", **small)
     app.button(key="n_go").click().run()
@@ -112,6 +113,8 @@ def test_a_search_runs_on_the_page_and_is_kept() -> None:
     assert not app.error
     assert "One-shot moments is better than the best baseline from" in verdict_of(app)
     assert "Your run" in texts_of(app)
+    another = Box()
+    monkeypatch.setattr(jobs, "_box", lambda: another)  # another visitor
     again = open_page("plan", **small)
     assert "runs that are kept here" in texts_of(again)
     assert verdict_of(again) == verdict_of(app)

@@ -144,7 +144,7 @@ def test_people_can_be_asked() -> None:
     [
         ({"vary": "rank"}, "one of epsilon, n_users"),
         ({"least": 5, "most": 5}, "below most"),
-        ({"base": RunSpec.of(algorithm="als")}, "one with a total ε"),
+        ({"base": RunSpec.of(algorithm="als")}, "one with a guarantee: moments, dpals"),
         ({"base": BASE.replace(secret=True)}, "repeats runs on paired seeds"),
         ({"runs": 2}, "a whole number from 4"),
         ({"total_runs": 20}, "at least 40"),
@@ -181,4 +181,4 @@ def test_the_command_line_goes_on_where_it_was(
     assert again["already_there"] == again["runs"] == first["runs"]
     assert again["interval_95"] == first["interval_95"]
     assert main(["plan", "model", "als", "--dataset", "low-rank"]) == 2
-    assert "total ε" in capsys.readouterr().err
+    assert "one with a guarantee: moments" in capsys.readouterr().err

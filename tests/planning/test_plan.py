@@ -176,7 +176,7 @@ def test_a_mechanism_as_good_as_the_best_is_named_if_it_is_simpler() -> None:
 @pytest.mark.parametrize(
     ("given_values", "said"),
     [
-        ({}, "epsilon = None is not allowed: it must be given, or people and margin"),
+        ({}, "epsilon is missing: it must be given, or people and margin"),
         ({"margin": 1, "people": 9, "epsilon": 1}, "it must be left out, or another of"),
         ({"query": "count", "margin": 1, "people": 9}, "left out for a count"),
         ({"margin": 1, "people": 9, "low": 5, "high": 5}, "low = 5.0 is not allowed"),

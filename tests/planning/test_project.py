@@ -11,7 +11,7 @@ from dpmc_core.cli.main import main
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.mechanisms import Gaussian
 from dpmc_core.planning.project import Item, Project, project_from_toml, share_out
-from dpmc_core.privacy import Ledger, state
+from dpmc_core.privacy import Ledger, read_ledger, state
 from dpmc_core.privacy.account import tightest
 
 AGES = Item(name="ages", query="mean", people=2000, low=0, high=110, share=2)
@@ -152,3 +152,42 @@ def test_a_figure_that_rests_on_our_own_proof_is_marked() -> None:
     )
     assert "peer-reviewed" not in share_out(Project(items=(AGES, TOWNS))).sentence
     assert shared.as_dict()["epsilon_by_published_results"] == shared.published
+
+
+def test_a_choice_on_the_command_line_is_in_the_ledger(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scores, kept = tmp_path / "scores.csv", tmp_path / "ledger.json"
+    scores.write_text("good,bad\n" + "1,0\n" * 200, encoding="utf-8")
+    words = ["plan", "choose", str(scores), "--epsilon", "0.5"]
+    assert main([*words, "--keep", str(kept), "--json"]) == 0
+    made = json.loads(capsys.readouterr().out)
+    assert made["chosen"] == "good"  # but once in e¹⁰⁰
+    assert main([*words, "--spent", str(kept), "--keep", str(kept)]) == 0
+    said = capsys.readouterr().out
+    assert "good was chosen among good, bad." in said
+    (release,) = read_ledger(kept).releases
+    assert release.count == 2
+    assert f"ε = {state(read_ledger(kept), 1e-5).epsilon:.3g}" in said
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a,b\n1\n", "2 scores"),
+        ("a,b\n1,x\n", "Scores must be a CSV"),
+        ("a,a\n1,0\n", "a name of its own"),
+        ("a,b\n1,nan\n", "finite"),
+        ("", "Scores must be a CSV"),
+        ("a,b\n", "2 scores"),
+        ("a\n1\n", "two candidates or more"),
+    ],
+)
+def test_bad_scores_end_in_one_sentence(
+    text: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "scores.csv").write_text(text, encoding="utf-8")
+    assert main(["plan", "choose", str(tmp_path / "scores.csv"), "--json"]) == 2
+    shown = capsys.readouterr()
+    assert said in json.loads(shown.out)["error"]
+    assert shown.err.count("\n") == 1

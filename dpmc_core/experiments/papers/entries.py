@@ -1,7 +1,7 @@
 """Every table and figure of the four papers, and what stands for it here.
 
-Lives here: ``data/papers/entries.toml`` as objects. Does not live here: rows, numbers or verdicts
-on single rows.
+Lives here: ``dpmc_core/data/papers/entries.toml`` as objects. Does not live here: rows, numbers or
+verdicts on single rows.
 """
 
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What the papers print, as we transcribed it: ``data/papers/printed.csv``.
+"""What the papers print, as we transcribed it: ``dpmc_core/data/papers/printed.csv``.
 
 Lives here: reading that file. Does not live here: what any number means.
 """

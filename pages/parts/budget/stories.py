@@ -3,7 +3,7 @@
 What was found in the papers, each with its numbers computed on the spot.
 
 Lives here: sentences written from accounts, and one fold per finding, whose words are
-``data/stories.toml``. Does not live here: numbers (``dpmc_core``).
+``dpmc_core/data/stories.toml``. Does not live here: numbers (``dpmc_core``).
 """
 
 import math
@@ -30,7 +30,7 @@ __all__ = ["least_by_count", "observations", "paper_statements", "tell"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Story:
-    """One finding; the fields are described at the top of ``data/stories.toml``."""
+    """One finding; the fields are described at the top of ``dpmc_core/data/stories.toml``."""
 
     title: str
     text: str

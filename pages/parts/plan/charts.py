@@ -10,7 +10,7 @@ from dpmc_core.planning import Candidate, Plan, PlanSpec
 from dpmc_core.privacy import Ledger
 from dpmc_core.privacy.account import tightest
 from dpmc_core.privacy.calibrate import scaled
-from dpmc_core.wording import power, three
+from dpmc_core.wording import three
 from pages.parts.ui import figure_cache as drawn_once
 from pages.parts.ui.figures import IDENTITY, Drawn, figure
 from pages.parts.ui.labels import Label, label_ends, log_ticks
@@ -29,13 +29,7 @@ def spending(spec: PlanSpec, candidates: Sequence[Candidate]) -> Drawn:
     by_people = spec.asked == "people"
     unit = "its unit" if spec.query in ("mean", "sum") else "people"
     x_title = "people" if by_people else f"margin of one release ({unit})"
-    fig = figure(
-        f"{x_title}, log scale",
-        f"total ε (log scale), δ = {power(spec.delta)}",
-        height=420,
-        log_x=True,
-        log_y=True,
-    )
+    fig = figure(f"{x_title}, log scale", "total ε (log scale)", height=420, log_x=True, log_y=True)
     start = float(best.people or 1) if by_people else best.margin
     xs = [start * factor for factor in _AROUND]
     numbers: dict[str, object] = {x_title: xs}

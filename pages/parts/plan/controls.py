@@ -17,6 +17,9 @@ ASKED = {"epsilon": "least ε", "people": "fewest people", "margin": "best mecha
 LINK_TITLES = {"n_query": QUERIES, "n_asked": ASKED}
 USUAL: dict[str, Any] = {"epsilon": 1.0, "people": 5000, "margin": 1.0, "releases": 10}
 USUAL_MARGIN = {"mean": 1.0, "sum": 1000.0, "count": 50.0, "histogram": 50.0}
+_UNITS = {"mean": "of the mean", "sum": "of the sum"} | dict.fromkeys(
+    ("count", "histogram"), "people"
+)
 _EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 
 
@@ -52,7 +55,11 @@ def goal() -> dict[str, float]:
     query = _picked("n_query", QUERIES, "mean")
     usual = USUAL_MARGIN[query]
     margin = declared.box(
-        "plan.margin", needed=True, key=f"n_margin_{query}", default=usual, label="Margin, 95 %"
+        "plan.margin",
+        needed=True,
+        key=f"n_margin_{query}",
+        default=usual,
+        label=f"Margin, 95 % ({_UNITS[query]})",
     )
     steps = tuple(usual * factor for factor in (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0))
     presenter.steps(f"n_margin_{query}", steps)

@@ -1,4 +1,4 @@
-"""The pages of the menu (``data/pages.toml``) and the glossary (``data/glossary.toml``)."""
+"""The pages of the menu and the glossary (``pages.toml``, ``glossary.toml`` of the core's data)."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ __all__ = ["PAGES", "WORDS", "Page", "all_words", "listed", "meaning"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Page:
-    """One page; the fields are described at the top of ``data/pages.toml``."""
+    """One page; the fields are described at the top of ``dpmc_core/data/pages.toml``."""
 
     title: str
     question: str
