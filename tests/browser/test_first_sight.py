@@ -16,6 +16,8 @@ PAGES = (
     "/mechanisms",
     "/budget",
     "/plan",
+    "/plan?n_kind=model",
+    "/plan?n_kind=project",
     "/completion",
     "/completion?protect=user",
     "/factorization",

@@ -95,6 +95,24 @@ TASKS: dict[str, tuple[list[Act], Callable[[Page], None]]] = {
         [menu("Tradeoffs"), radio("how many people"), fold("How many people are needed?")],
         lambda page: expect(page.get_by_test_id("stDataFrame")).to_be_visible(),
     ),
+    "what ε does my accuracy take?": (
+        [menu("Plan"), typed("Margin, 95 % (of the mean)", "2")],
+        lambda page: expect(verdict(page)).to_contain_text("within ±2 "),
+    ),
+    "from which ε on is a model worth having?": (
+        [menu("Plan"), radio("A model")],
+        lambda page: expect(verdict(page)).to_contain_text("is better than the best baseline from"),
+    ),
+    "share one budget among my statistics": (
+        [menu("Plan"), radio("A project")],
+        lambda page: expect(verdict(page)).to_contain_text("bring the total ε to"),
+    ),
+    "go on in my own notebook": (
+        [press("Open as notebook")],
+        lambda page: expect(
+            page.get_by_role("button", name="Open as notebook", exact=True)
+        ).to_be_visible(),
+    ),
     "what does privacy cost, and is it worth it?": (
         [menu("Tradeoffs")],
         lambda page: expect(verdict(page)).to_contain_text("than the best baseline"),

@@ -1,0 +1,70 @@
+"""*Plan* in the browser: a search that is cancelled and goes on, a table that is edited, files."""
+
+import json
+import re
+from pathlib import Path
+
+import nbformat
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.test_app import ran, ready
+from tests.browser.test_presenting import seen
+
+pytestmark = pytest.mark.browser
+VERDICT = ".st-key-verdict"
+
+
+def test_a_search_is_cancelled_and_goes_on(page: Page, app_url: str) -> None:
+    seen(page, f"{app_url}/plan?n_kind=model&n_seed=70")
+    expect(page.get_by_text("Example, not your settings")).to_be_visible()
+    page.get_by_role("button", name="Search").click()
+    expect(page.get_by_text(re.compile(r"run \d+ of 120"))).to_be_visible(timeout=60_000)
+    page.get_by_role("button", name="Cancel").click()
+    expect(page.get_by_text("Cancelled after")).to_be_visible(timeout=2_000)
+    ready(page)
+    page.get_by_role("button", name="Search").click()
+    expect(page.get_by_text("Your run")).to_be_visible(timeout=90_000)
+    said = page.locator(VERDICT).inner_text()
+    assert "is better than the best baseline from a total ε of" in said.replace("\xa0", " ")
+    page.reload()  # its link makes the same search: all runs are kept
+    expect(page.get_by_text("Your run")).to_be_visible(timeout=30_000)
+    assert page.locator(VERDICT).inner_text() == said
+
+
+def test_a_project_is_edited_linked_and_gone_on_with(
+    page: Page, app_url: str, tmp_path: Path
+) -> None:
+    seen(page, f"{app_url}/plan?n_kind=project&show-export=true")
+    expect(page.locator(VERDICT)).to_contain_text("bring the total ε to 1.77")
+    table = page.get_by_test_id("stDataFrame").last
+    box = table.bounding_box()
+    assert box is not None
+    # the second row's "Releases", which is 12
+    page.mouse.dblclick(box["x"] + 290, box["y"] + 35 * 2 + 18)
+    page.keyboard.press("Control+a")
+    page.keyboard.type("3")
+    ran(page, lambda: page.keyboard.press("Enter"))
+    expect(page).to_have_url(re.compile("n_project="))
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Ledger (JSON), to go on from later").click()
+    saved.value.save_as(tmp_path / "ledger.json")
+    counts = [r["count"] for r in json.loads((tmp_path / "ledger.json").read_text())["releases"]]
+    assert sorted(counts) == [1, 1, 3]
+    said = page.locator(VERDICT).inner_text()
+    page.goto(page.url)
+    ready(page)
+    expect(page.locator(VERDICT)).to_have_text(said)
+    page.get_by_test_id("stFileUploaderDropzoneInput").set_input_files(tmp_path / "ledger.json")
+    expect(page.locator(VERDICT)).to_contain_text("of it before", timeout=30_000)
+
+
+def test_a_page_opens_as_a_notebook(page: Page, app_url: str, tmp_path: Path) -> None:
+    seen(page, f"{app_url}/plan?n_margin_mean=2")
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Open as notebook").click()
+    assert saved.value.suggested_filename == "dpmc-plan.ipynb"
+    saved.value.save_as(tmp_path / "plan.ipynb")
+    cells = nbformat.read(tmp_path / "plan.ipynb", as_version=4).cells
+    assert "n_margin_mean=2" in cells[1].source
+    assert "margin=2.0" in cells[-1].source
