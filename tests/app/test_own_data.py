@@ -22,6 +22,7 @@ from streamlit.runtime.websocket_session_manager import WebsocketSessionManager
 from streamlit.testing.v1 import AppTest
 
 from dpmc_core.datasets import user_datasets
+from dpmc_core.datasets.own import OwnSet
 from dpmc_core.errors import DPMCError, ParameterError
 from dpmc_core.experiments.store.store import RunStore
 from pages.parts.server import held, jobs, settings, warm
@@ -501,3 +502,29 @@ def test_ones_own_ratings_are_audited_with_a_record_of_ones_choice() -> None:
     ended(app, "audit", "done")
     assert any("The record: the rating of" in c.value for c in app.caption)
     assert "x_record" not in app.query_params
+
+
+def test_a_table_of_items_is_public_features_of_ones_own_ratings() -> None:
+    app = upload(own_page(), "mine.csv", ratings_file())
+
+    def mine() -> OwnSet:
+        (one,) = app.session_state["own-sets"].values()
+        return one
+
+    ratings = mine().ratings
+    assert ratings is not None
+    labels = [ratings.item_label(item) for item in range(ratings.n_items)]
+    table = "item,comedy,year\n" + "".join(f"{name},{k % 2},{k}\n" for k, name in enumerate(labels))
+    app.get("file_uploader")[1].upload("items.csv", table.encode(), "text/csv").run()
+    assert not app.error
+    assert any("Used: comedy, year." in c.value for c in app.caption)
+    known = mine()
+    assert known.ratings is not None
+    assert known.ratings.item_features is not None
+    assert known.ratings.item_features.values[:, 1].tolist() == list(range(len(labels)))
+    app.run()  # the same file again is the same set: nothing that rests on it is dropped
+    assert mine() is known
+    missing = "".join(table.splitlines(keepends=True)[:-1])
+    app.get("file_uploader")[1].upload("fewer.csv", missing.encode(), "text/csv").run()
+    (error,) = app.error
+    assert "has no row" in error.value

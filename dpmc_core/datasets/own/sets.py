@@ -117,6 +117,7 @@ class OwnSet:
             held = self.ratings
             size += held.users.nbytes + held.items.nbytes + held.values.nbytes
             size += sum(60 + len(name) for name in (*held.user_labels, *held.item_labels))
+            size += 0 if held.item_features is None else held.item_features.values.nbytes
         if self.images is not None:
             size += int(np.asarray(self.images.values).nbytes)
         if self.documents is not None:

@@ -4,6 +4,7 @@ Lives here: choosing a file and what came of it. Does not live here: how it is r
 (``reading_form``, ``dpmc_core.datasets.own``), or keeping the sets (``server.user_data``).
 """
 
+from dataclasses import replace
 from typing import Any
 
 import streamlit as st
@@ -41,6 +42,7 @@ _HOW = {
         "version 7.2. Colours become grey."
     ),
 }
+_ITEM_TABLES = "dpmc_core.datasets.own.item_table:read_item_features"
 _TURN = "own-turn"  # how often something was removed
 _PAGES = {
     "ratings": ("completion", "tradeoffs"),
@@ -88,6 +90,8 @@ def own_form() -> None:
     if known is not None:
         if file is None:
             st.caption("To read it in another way, give the file again.")
+        if kind == "ratings":
+            known = _with_features(known)
         _ready(kind, known)
 
 
@@ -103,13 +107,14 @@ def _take(kind: str, name: str, data: bytes, file_id: str) -> None:
         choices = reading_form.choices(kind, preview, file_id)
         key = ("read", file_id, kind, tuple(sorted(choices.items())))
         one: OwnSet = _once(key, "read", (kind, name, data, {**choices, **called}))
-        if own_data.of_kind(kind) is not one:
+        if st.session_state.get(f"own-base-{kind}") is not one:
             try:
                 own_data.add(one)
             except DPMCError:
                 for step in ("take", "read"):  # what there is no room for is not kept here either
                     st.session_state.pop(f"own-{step}", None)
                 raise
+            st.session_state[f"own-base-{kind}"] = one
     except DPMCError as error:
         st.error(controls.plain(str(error)), icon=":material/error:")
         if own_data.of_kind(kind) is not None:
@@ -143,6 +148,38 @@ def _once(key: tuple[Any, ...], steps: str, spec: tuple[Any, ...]) -> Any:
     if isinstance(held[1], DPMCError):
         raise held[1]
     return held[1]
+
+
+def _with_features(one: OwnSet) -> OwnSet:
+    """The set with what is public of its items, where the visitor gives a table of that."""
+    assert one.ratings is not None
+    with st.expander("Public features of your items", key="own-features-fold"):
+        st.markdown(
+            "A table (CSV, TSV or Parquet): its first column names items as your ratings do, the "
+            "others hold numbers, such as 1 for a comedy. **They are taken as public**: nothing in "
+            "them may come from anybody's ratings. One-shot moments and DPALS then shrink items "
+            "towards them (*Item features*, under *More settings* of *Completion*)."
+        )
+        file = st.file_uploader(
+            "Table of items",
+            type=["csv", "tsv", "parquet"],
+            key=f"own-items-{st.session_state.get(_TURN, 0)}",
+            max_upload_size=MOST_MEGABYTES,
+        )
+        if file is None:
+            return one
+        labels = tuple(one.ratings.item_label(item) for item in range(one.ratings.n_items))
+        try:
+            spec = (_ITEM_TABLES, file.name, file.getvalue(), labels)
+            features = _once(("call", file.file_id, "ratings", labels), "call", spec)
+        except DPMCError as error:
+            st.error(controls.plain(str(error)), icon=":material/error:")
+            return one
+        st.caption(f"Used: {controls.plain(', '.join(features.names))}.")
+    if one.ratings.item_features is not features:
+        one = replace(one, ratings=replace(one.ratings, item_features=features))
+        own_data.add(one)
+    return one
 
 
 def _ready(kind: str, one: OwnSet) -> None:
@@ -181,9 +218,10 @@ def _remove(kind: str, name: str) -> None:
     """Forget the set, the file and what was read from it."""
     own_data.remove(name)
     own_data.deselect(name)
+    st.session_state.pop(f"own-base-{kind}", None)
     files = {
         held[0][1]
-        for step in ("take", "read")
+        for step in ("take", "read", "call")
         if (held := st.session_state.pop(f"own-{step}", None))
     }
     # the browser would send the file's number again for the same field: that is another one from
