@@ -73,6 +73,7 @@ def main() -> None:
                     pass
             low, high = on_grid(plan, store.find(key_of(spec) for spec in specs))
             *_, found = search(plan, PassingRuns())
+            assert found.estimate is not None, found.sentence
             print(
                 f"| {plan.goal} | {low:.3g} to {high:.3g} | {found.estimate:.3g} ({found.low:.3g} "
                 f"to {found.high:.3g}) | {found.spent} | "

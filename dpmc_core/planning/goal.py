@@ -93,6 +93,9 @@ class ModelPlan(Config):
         if self.target is not None and not 0 < self.target <= (1e9 if less else 1):
             allowed = "above 0" + ("" if less else " and at most 1: a share of what is liked")
             raise ParameterError("target", self.target, allowed)
+        if self.base.data.open_words:
+            allowed = "one that is public or chosen with noise: from the documents, ε is nominal"
+            raise ParameterError("word_list", self.base.data.word_list, allowed)
         if self.base.secret:
             raise ParameterError("secret", True, "left out: a plan repeats runs on paired seeds")
         if self.total_runs < 2 * self.runs:
@@ -209,9 +212,9 @@ class Search:
         return -1 in decided, 1 in decided
 
     @property
-    def estimate(self) -> float:
+    def estimate(self) -> float | None:
         """Where a line through the two nearest means within the interval crosses 0, on a
-        logarithmic scale.
+        logarithmic scale; None where no two means lie on both sides of the goal.
         """
         inside = sorted(
             (p for p in self.probes if self.low <= p.place <= self.high), key=lambda p: p.place
@@ -219,7 +222,7 @@ class Search:
         missed = [p for p in inside if np.mean(p.margins) < 0]
         reached = [p for p in inside if np.mean(p.margins) >= 0]
         if not missed or not reached:
-            return math.sqrt(self.low * self.high)
+            return None
         a, b = missed[-1], reached[0]
         found = math.sqrt(a.place * b.place)
         if a.place < b.place:  # else not monotone within noise: the middle of where it turns
@@ -238,10 +241,10 @@ class Search:
             between = f"at most {three(self.high)}" if high else f"at least {three(self.low)}"
         if not (low or high):
             between = "not known: no place that was looked at is decided"
-        return (
-            f"{self.plan.base.card.title} {is_} {self.plan.goal} from {what} "
-            f"{three(self.estimate)} on ({between}, 95 % interval; {self.spent} runs)."
-        )
+        start = f"{self.plan.base.card.title} {is_} {self.plan.goal} from {what}"
+        if self.estimate is None:
+            return f"{start} {between} on: not narrowed down yet ({self.spent} runs)."
+        return f"{start} {three(self.estimate)} on ({between}, 95 % interval; {self.spent} runs)."
 
     @property
     def caveats(self) -> tuple[str, ...]:

@@ -181,19 +181,20 @@ class Shared:
     @property
     def sentence(self) -> str:
         """What is spent, and what is left."""
-        total = three(self.project.epsilon)
+        budget = three(self.project.epsilon)
         was = f" ({three(self.before)} of it before)" if self.before else ""
         left = (
-            f"the rest of {total} is kept for later"
+            f"the rest of {budget} is kept for later"
             if self.project.reserve
-            else f"nothing of {total} is left"
+            else f"nothing of {budget} is left"
         )
         proof = (
             f" That {OWN_PROOF}: by published results alone it is {three(self.published)}."
             if self.published > 1.005 * self.with_these
             else ""
         )
-        return f"These releases bring the total ε to {three(self.with_these)}{was}; {left}.{proof}"
+        total = "total ε" if self.ledger.sound else "nominal total ε"
+        return f"These releases bring the {total} to {three(self.with_these)}{was}; {left}.{proof}"
 
     def as_dict(self) -> dict[str, Any]:
         """A JSON-able copy; ``ledger`` in it is what ``spent`` takes to go on later."""

@@ -42,10 +42,14 @@ def choose(
 
     The ledger has one number with staircase noise of step ½ and this ε: that moves between
     neighbours as randomised response does, whose privacy loss (±ε) dominates every ε-DP mechanism
-    (Kairouz, Oh & Viswanath 2015, Theorem 3.1). So all accounting methods hold for the choice.
+    (Kairouz, Oh & Viswanath 2015, Theorem 3.1). So whatever method accounts for that holds for the
+    choice: pure ε, optimal composition of pure ε, Rényi; staircase noise has no privacy loss
+    distribution here, so that beside other noise ε is up to some percent above what is exact.
 
-    The candidates must not depend on these rows, or have an ε of their own in the ledger. Raises
-    ``DataError`` for scores that are not finite or not a table; ``ParameterError``.
+    Where candidates are ε, the total must be fixed first and the largest of them accounted for:
+    composition is of plans that do not follow from what was released. The candidates must not
+    depend on these rows, or have an ε of their own in the ledger. Raises ``DataError`` for scores
+    that are not finite or not a table; ``ParameterError``.
     """
     totals = _totals(scores)
     epsilon = limits.check("epsilon", epsilon)

@@ -37,7 +37,7 @@ def test_a_page_as_a_notebook_runs_and_draws_what_the_page_draws(
     )
     assert pictures(found, PLOTLY) == len(shown.figures) >= 1
     assert shown.lines
-    if shown.slow != set(shown.lines):
+    if shown.held_back.keys() != shown.lines.keys():
         assert re.search(r"\d", printed(found))
 
 
@@ -50,7 +50,7 @@ def test_a_notebook_computes_the_numbers_on_screen(tmp_path: Path) -> None:
 
 
 def test_what_takes_long_is_no_cell_that_runs() -> None:
-    shown = Shown("Which?", lines={"Fast": "1", "Slow": "2"}, slow={"Slow"})
+    shown = Shown("Which?", lines={"Fast": "1", "Slow": "2"}, held_back={"Slow": "it is"})
     cells = nbformat.reads(notebook(shown, "", date(2026, 1, 2)), as_version=4).cells
     assert [c.source for c in cells if c.cell_type == "code"] == ["1"]
     assert "```python\n2\n```" in cells[-1].source

@@ -107,13 +107,16 @@ def _left(name: str, content: bytes, delta: float) -> str:
             try:
                 made = sandbox.read_file("call", (room, name, content, more.to_toml()))
                 (release,) = made.releases
+                nominal = "" if made.ledger.sound else "nominal "
                 said = (
-                    f"**Left** of ε = {three(epsilon)}: for example one more count (one person "
-                    f"moves it by 1) with Gaussian noise of standard deviation at least "
+                    f"**Left** of {nominal}ε = {three(epsilon)}: for example one more count (one "
+                    f"person moves it by 1) with Gaussian noise of standard deviation at least "
                     f"{three(release.mechanism.std)}, which then is the end of the budget."
                 )
             except _OF_THE_FILE as error:  # not: the lab is too busy
                 said = f"**Left**: {controls.plain(str(error))}"
+                if isinstance(error, ParameterError) and error.name == "neighbours":
+                    said = "What is left can be said of ledgers about one record (one person) only."
             kept = (asked, said)
         st.session_state[_LEFT] = kept
     return str(kept[1])

@@ -30,6 +30,8 @@ def notebook(shown: Shown, link: str, made: date) -> str:
         new_markdown_cell(f"# {shown.title}\n\n**{verdict.replace('**', '')}**\n{listed}"),
         new_markdown_cell(f"From DPMC Lab, {made:%Y-%m-%d}: [this page]({link}). {_NEEDS}"),
     ]
+    if any("own.read(" in lines for lines in shown.lines.values()):
+        cells.append(new_markdown_cell(_OWN))
     for k, (figure, takeaway) in enumerate(shown.figures.values()):
         cells += [
             new_markdown_cell(takeaway),
@@ -38,22 +40,26 @@ def notebook(shown: Shown, link: str, made: date) -> str:
     if shown.lines:
         cells.append(new_markdown_cell("## Computed anew"))
     for heading, lines in shown.lines.items():
-        cells += _computing(heading, lines.strip(), slow=heading in shown.slow)
+        cells += _computing(heading, lines.strip(), shown.held_back.get(heading, ""))
     for k, cell in enumerate(cells):
         cell.id = f"cell-{k}"  # the same page gives the same file
     return str(nbformat.writes(new_notebook(cells=cells, metadata=_PYTHON)))
 
 
+_OWN = (
+    "**Figures of your own data** are partly computed without noise: they are for the holder of "
+    "the data, and so is this notebook."
+)
 _PYTHON = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
 }
 
 
-def _computing(heading: str, lines: str, *, slow: bool) -> list[NotebookNode]:
-    if not slow:
+def _computing(heading: str, lines: str, held_back: str) -> list[NotebookNode]:
+    if not held_back:
         return [new_markdown_cell(f"**{heading}**"), new_code_cell(lines)]
-    said = f"**{heading}**: takes minutes or longer, so that it is no cell that runs by itself."
+    said = f"**{heading}**: no cell that runs by itself, since {held_back}."
     return [new_markdown_cell(f"{said}\n\n```python\n{lines}\n```")]
 
 

@@ -32,11 +32,11 @@ def control() -> DeltaGenerator:
 
 def observations(sentences: Iterable[str]) -> None:
     """Draw the first of ``sentences``, three at most, as a list; the others are folded."""
-    if on_screen.presenting():
-        return
     listed = list(sentences)
     for sentence in listed:
-        on_screen.add_text(sentence)
+        on_screen.add_text(sentence)  # a handout or notebook has them in presenter mode too
+    if on_screen.presenting():
+        return
     first = _shown_first(listed)
     points(listed[:first])
     if listed[first:]:

@@ -10,8 +10,13 @@ from dpmc_core.experiments.sweeps.spec import SweepSpec
 from dpmc_core.mechanisms import Mechanism
 from pages.parts.ui import on_screen
 
-__all__ = ["imports_of", "of_dataset", "of_runs", "of_stored_sweep", "of_study", "of_sweep"]
+__all__ = ["LONG", "imports_of", "of_dataset", "of_runs", "of_stored_sweep", "of_study", "of_sweep"]
 
+LONG = "it takes minutes or longer"
+_AGAIN = (
+    "its noise is secret: nothing repeats this run, each execution is another release about the "
+    "same people, and the two compose"
+)
 _STUDY = """\
 from dpmc_core.experiments.studies.stored import examples
 
@@ -53,7 +58,7 @@ def imports_of(mechanisms: Sequence[Mechanism]) -> str:
 def of_runs(runs: Sequence[tuple[str, RunSpec]]) -> None:
     """Each run with its label."""
     for label, spec in runs:
-        on_screen.add_lines(label, spec.python())
+        on_screen.add_lines(label, spec.python(), held_back=_AGAIN if spec.secret else "")
 
 
 def of_study(result: StudyResult) -> None:
@@ -61,9 +66,9 @@ def of_study(result: StudyResult) -> None:
     room, kind = result.spec.room, result.spec.kind
     if result is examples(room).get(kind):
         on_screen.add_lines("The stored study", _STUDY.format(room=room, kind=kind))
-        on_screen.add_lines("The same study, made anew", result.spec.python(), slow=True)
+        on_screen.add_lines("The same study, made anew", result.spec.python(), held_back=LONG)
     else:
-        on_screen.add_lines("The study", result.spec.python(), slow=True)
+        on_screen.add_lines("The study", result.spec.python(), held_back=LONG)
 
 
 def of_stored_sweep(name: str) -> None:
@@ -75,4 +80,4 @@ def of_sweep(spec: SweepSpec, example: str) -> None:
     """A sweep: read where it is the stored ``example`` of that name, else made."""
     if example:
         of_stored_sweep(example)
-    on_screen.add_lines("The sweep, made anew", spec.python(), slow=True)
+    on_screen.add_lines("The sweep, made anew", spec.python(), held_back=LONG)

@@ -11,8 +11,9 @@ from dpmc_core.experiments.store.store import StoreError
 from dpmc_core.planning.goal import ModelPlan, Search
 from dpmc_core.planning.models import kept
 from dpmc_core.planning.stored import examples
-from dpmc_core.privacy import odds_sentence
+from dpmc_core.privacy import odds_sentence, subject
 from dpmc_core.wording import three
+from pages.parts.frame import python_lines
 from pages.parts.frame.page import fold, observations, verdict
 from pages.parts.plan import model_charts
 from pages.parts.plan.model_controls import Asked
@@ -118,8 +119,11 @@ def answer(found: Search) -> None:
     show(figure, "plan-model", model_charts.alt(found), numbers)
     plan = found.plan
     epsilon = found.estimate if plan.vary == "epsilon" else float(plan.base.noise.epsilon)
-    observations([odds_sentence(epsilon, plan.base.noise.delta), *found.caveats])
-    on_screen.add_lines("The same search", plan.python(), slow=True)
+    unit = plan.base.card.unit
+    whose = subject(plan.base.data.entry.holds.removesuffix("s") if unit == "sample" else unit)
+    odds = [] if epsilon is None else [odds_sentence(epsilon, plan.base.noise.delta, whose)]
+    observations([*odds, *found.caveats])
+    on_screen.add_lines("The same search", plan.python(), held_back=python_lines.LONG)
     fold("How this was computed", "method", lambda: _method(found))
     fold("Export", "export", lambda: _export(found), icon=":material/download:")
 

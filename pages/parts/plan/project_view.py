@@ -1,6 +1,7 @@
 """A project on the *Plan* page: several releases that share one budget."""
 
 import json
+import shlex
 from typing import Any
 
 import pandas as pd
@@ -71,10 +72,10 @@ def project(row: DeltaGenerator) -> None:
             verdict("This cannot be planned.")
             st.error(controls.plain(str(error)), icon=":material/error:")
             return
-        _answer(made)
+        _answer(made, before)
     fold("What each release costs alone", "releases", lambda: _releases(made))
     fold("How this was computed, and what it protects", "method", lambda: _method(made))
-    fold("Export", "export", lambda: _export(made), icon=":material/download:")
+    fold("Export", "export", lambda: _export(made, before), icon=":material/download:")
 
 
 def _before() -> tuple[str, bytes] | None:
@@ -200,7 +201,7 @@ def _shared(asked: Project, before: tuple[str, bytes] | None) -> Shared:
     return made
 
 
-def _answer(made: Shared) -> None:
+def _answer(made: Shared, before: tuple[str, bytes] | None) -> None:
     asked = made.project
     verdict(made.sentence)
     costs = [row["epsilon_alone"] for row in made.as_dict()["items"]]
@@ -222,12 +223,14 @@ def _answer(made: Shared) -> None:
         f"ε of each release alone: {said}. Together {three(made.with_these)}.",
         pd.DataFrame({"release": names, "ε alone": costs}),
     )
-    on_screen.add_lines("The same project", _PYTHON.format(text=asked.to_toml()))
+    on_screen.add_lines("The same project", _python(made, before))
     observations(
         [
-            f"Together they cost ε = {three(made.with_these)}, less than the sum of all "
-            f"({three(sum(costs))}).",
-            odds_sentence(made.with_these, asked.delta),
+            f"Together they cost ε = {three(made.with_these)}, "
+            + ("as much as" if three(made.with_these) == three(sum(costs)) else "less than")
+            + f" the sum of all ({three(sum(costs))}).",
+            f"For one person {'replaced by another' if asked.replacing else 'added or removed'}, "
+            f"at δ = {power(asked.delta)}. {odds_sentence(made.with_these, asked.delta)}",
             "Each margin is of the noise alone: that other people might have taken part comes on "
             "top.",
         ]
@@ -269,19 +272,25 @@ def _method(made: Shared) -> None:
         st.caption(f":material/warning: {controls.plain(caveat)}")
 
 
-_PYTHON = """\
-from dpmc_core.planning.project import project_from_toml, share_out
+def _python(made: Shared, before: tuple[str, bytes] | None) -> str:
+    """Python lines of the project, after the ledger file that the visitor gave."""
+    imported, spent = "", ""
+    if before is not None:
+        imported = "from dpmc_core.privacy import read_ledger\n"
+        spent = f", read_ledger({before[0]!r})"
+    return (
+        "from dpmc_core.planning.project import project_from_toml, share_out\n"
+        f"{imported}\n"
+        f"made = share_out(project_from_toml({made.project.to_toml()!r}{spent}))\n"
+        "print(made.sentence)\n"
+    )
 
-made = share_out(project_from_toml({text!r}))
-print(made.sentence)
-"""
 
-
-def _export(made: Shared) -> None:
+def _export(made: Shared, before: tuple[str, bytes] | None) -> None:
     st.download_button(
         "Ledger (JSON), to go on from later",
         data=json.dumps(made.ledger.as_dict(), indent=1),
-        file_name="dpmc-project-ledger.json",
+        file_name="dpmc-ledger-with-these.json",
         mime="application/json",
         on_click="ignore",
     )
@@ -293,11 +302,11 @@ def _export(made: Shared) -> None:
         on_click="ignore",
     )
     st.markdown("Save the TOML, then on the command line:")
-    spent = " --spent dpmc-project-ledger.json" if made.before else ""
+    spent = "" if before is None else f" --spent {shlex.quote(before[0])}"
     st.code(
-        f"python -m dpmc_core plan project project.toml{spent} --keep ledger.json",
+        f"python -m dpmc_core plan project project.toml{spent} --keep ledger-with-these.json",
         language="bash",
         wrap_lines=True,
     )
     st.markdown("In Python:")
-    st.code(_PYTHON.format(text=made.project.to_toml()), language="python", wrap_lines=True)
+    st.code(_python(made, before), language="python", wrap_lines=True)

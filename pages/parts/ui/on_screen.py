@@ -36,8 +36,8 @@ _NUMBER_PARTS = re.compile(r" (?=[=≥≤±%])|(?<=[=≥≤±]) ")
 class Shown:
     """The title of a page, its sentences, and its figures by name: each with its takeaway.
 
-    ``lines`` are the Python of its numbers by heading, ``slow`` the headings of those that take
-    long. ``place`` is where the verdict stands, ``note`` what comes before it ("Example"), and
+    ``lines`` are the Python of its numbers by heading, ``held_back`` why some should not run by
+    themselves. ``place`` is where the verdict stands, ``note`` what comes before it ("Example"),
     ``focus`` the place above the figure for what a lesson speaks of.
     """
 
@@ -48,7 +48,7 @@ class Shown:
     sentences: list[str] = field(default_factory=list)
     figures: dict[str, tuple[Any, str]] = field(default_factory=dict)
     lines: dict[str, str] = field(default_factory=dict)
-    slow: set[str] = field(default_factory=set)
+    held_back: dict[str, str] = field(default_factory=dict)
 
 
 def presenting() -> bool:
@@ -123,11 +123,13 @@ def add_figure(name: str, figure: Any, takeaway: str) -> None:
     now().figures[name] = (figure, takeaway)
 
 
-def add_lines(heading: str, python: str, *, slow: bool = False) -> None:
-    """Remember Python that computes numbers on screen; ``slow``: it takes minutes or longer."""
+def add_lines(heading: str, python: str, *, held_back: str = "") -> None:
+    """Remember Python that computes numbers on screen; ``held_back`` says why it should not run
+    by itself.
+    """
     now().lines[heading] = python
-    if slow:
-        now().slow.add(heading)
+    if held_back:
+        now().held_back[heading] = held_back
 
 
 def now() -> Shown:
