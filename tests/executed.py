@@ -38,6 +38,7 @@ def executed(text: str, folder: Path) -> NotebookNode:
         capture_output=True,
         text=True,
         check=False,
+        timeout=600,
     )
     assert done.returncode == 0, done.stderr[-3000:]
     return nbformat.read(file, as_version=4)

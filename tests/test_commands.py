@@ -87,6 +87,7 @@ def test_commands_run_one_after_the_other(page: Path, folder: Path) -> None:
             capture_output=True,
             text=True,
             check=False,
+            timeout=300,
         )
         assert done.returncode == 0, f"{line}: {done.stderr[-1000:]}"
         assert (done.stdout + done.stderr).strip(), line
@@ -94,6 +95,9 @@ def test_commands_run_one_after_the_other(page: Path, folder: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
 def test_every_line_of_a_shell_block_is_run_here_or_known(page: Path) -> None:
+    fences = re.findall(r"^ *```(\w*)\n(.*?)^ *```$", page.read_text("utf-8"), re.M | re.S)
+    for kind, text in fences:
+        assert kind in ("bash", "sh") or not re.search(r"^(dpmc|python -m) ", text, re.M), text
     for line in filter(None, lines(page)):
         assert OURS.match(line) or ELSEWHERE.match(line), line
 

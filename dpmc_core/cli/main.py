@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from dpmc_core import __version__
+from dpmc_core.cli.common.extras import EXTRAS
 from dpmc_core.cli.common.options import Parser
 from dpmc_core.errors import DPMCError
 from dpmc_core.wording import finite, printable
@@ -38,17 +39,6 @@ COMMANDS = {
     "app": "Open the dashboard, which answers on this machine alone.",
     "bench": "Measure the kernel and the samplers on this machine.",
 }
-# packages that the core alone does without, and the extra that brings each
-_EXTRAS = {
-    **dict.fromkeys(("pandas", "pooch", "requests", "pyarrow", "PIL", "skimage"), "data"),
-    **dict.fromkeys(("sklearn", "gensim"), "text"),
-    **dict.fromkeys(("sqlalchemy", "joblib", "psutil", "threadpoolctl"), "runs"),
-    **dict.fromkeys(("streamlit", "plotly", "starlette", "orjson", "nbformat"), "app"),
-    **dict.fromkeys(("brotli", "fontTools", "spellchecker"), "app"),
-    **dict.fromkeys(("matplotlib", "ipykernel"), "notebooks"),
-    "distributed": "cluster",
-    "psycopg": "postgres",
-}
 _BY_ALGORITHM = ("complete", "factorize", "plan")  # whose options follow from what is typed
 
 
@@ -67,7 +57,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if sys.stdout is not None:  # closed by whoever called
             sys.stdout.flush()
     except ModuleNotFoundError as error:
-        extra = _EXTRAS.get((error.name or "").partition(".")[0])
+        extra = EXTRAS.get((error.name or "").partition(".")[0])
         if extra is None:
             raise
         needs = f"this needs {error.name}, which is not installed"

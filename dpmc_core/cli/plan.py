@@ -67,10 +67,12 @@ def _add_choose(parser: argparse.ArgumentParser) -> None:
     )
     scores = "a CSV: a column for each candidate, a row of scores from 0 to 1 for each person"
     parser.add_argument("file", nargs="?", help=scores)
-    epsilon, kinds = LIMITS["epsilon"], ", ".join(WAYS)
-    parser.add_argument("--epsilon", metavar="X", help=f"ε of the choice; {epsilon.allowed} (1)")
-    parser.add_argument("--delta", metavar="X", help="δ of the statement (1e-5)")
-    parser.add_argument("--way", default="exponential", help=f"one of {kinds} (exponential)")
+    said, kinds = f"ε of the choice; {LIMITS['epsilon'].allowed} (%(default)s)", ", ".join(WAYS)
+    parser.add_argument("--epsilon", metavar="X", default="1", help=said)
+    said = "δ of the statement (%(default)s)"
+    parser.add_argument("--delta", metavar="X", default="1e-5", help=said)
+    said = f"one of {kinds} (%(default)s)"
+    parser.add_argument("--way", metavar="NAME", default="exponential", help=said)
     parser.add_argument("--spent", metavar="FILE", help="the ledger of what was made before")
     parser.add_argument("--keep", metavar="FILE", help="write the ledger with this choice")
 
@@ -79,8 +81,8 @@ def _choose(arguments: argparse.Namespace) -> dict[str, Any]:
     """Choose with noise from the operating system; what was released is kept before it is said."""
     if arguments.file is None:
         raise ParameterError("file", None, "a CSV with a column of scores for each candidate")
-    epsilon = parsed("epsilon", "epsilon", arguments.epsilon or "1")
-    delta = parsed("delta", "account_delta", arguments.delta or "1e-5")
+    epsilon = parsed("epsilon", "epsilon", arguments.epsilon)
+    delta = parsed("delta", "account_delta", arguments.delta)
     spent = None if arguments.spent is None else read_ledger(arguments.spent)
     _may_write(arguments)
     before = () if spent is None else spent.releases
@@ -152,7 +154,8 @@ def _model(arguments: argparse.Namespace) -> dict[str, Any]:
         sets = () if own is None else (user_datasets.find(own),)
 
         def told(state: Search) -> str:
-            return f"{state.spent} runs: between {three(state.low)} and {three(state.high)}"
+            runs = counted(state.spent, "run", "runs")
+            return f"{runs}: between {three(state.low)} and {three(state.high)}"
 
         with PassingRuns() if own is not None else RunStore(arguments.store) as store:
             looks = _changes(search(planned, store, jobs=jobs, sets=sets))

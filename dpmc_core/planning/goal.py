@@ -240,10 +240,14 @@ class Search:
         if not (low and high):
             between = f"at most {three(self.high)}" if high else f"at least {three(self.low)}"
         if not (low or high):
-            between = "not known: no place that was looked at is decided"
+            return (
+                f"Nothing is known yet of where {self.plan.base.card.title} {is_} "
+                f"{self.plan.goal}: no place that was looked at is decided ({self.spent} runs)."
+            )
         start = f"{self.plan.base.card.title} {is_} {self.plan.goal} from {what}"
         if self.estimate is None:
-            return f"{start} {between} on: not narrowed down yet ({self.spent} runs)."
+            more = "no run narrows it down further" if self.finished else "not narrowed down yet"
+            return f"{start} {between} on; {more} ({self.spent} runs)."
         return f"{start} {three(self.estimate)} on ({between}, 95 % interval; {self.spent} runs)."
 
     @property

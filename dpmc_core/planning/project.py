@@ -53,6 +53,8 @@ class Item(Config):
     def consistent(self) -> None:
         if not isinstance(self.name, str) or not self.name.strip():
             raise ParameterError("name", self.name, "a name for each release")
+        if not self.name.isprintable():
+            raise ParameterError("name", ascii(self.name), "a text of printable characters")
         if self.low >= self.high:
             raise ParameterError("low", self.low, f"below high, {self.high:g}, in {self.name!r}")
 
@@ -147,9 +149,9 @@ class Project(Config):
 
         def lines(config: Config) -> str:
             said = {n: v for n, v in changed(config).items() if n not in ("items", "spent")}
-            return "".join(f"{name} = {json.dumps(value)}\n" for name, value in said.items())
+            return "".join(f"{name} = {_toml(value)}\n" for name, value in said.items())
 
-        tables = (f"\n[[release]]\nname = {json.dumps(i.name)}\n{lines(i)}" for i in self.items)
+        tables = (f"\n[[release]]\nname = {_toml(i.name)}\n{lines(i)}" for i in self.items)
         return lines(self) + "".join(tables)
 
     @property
@@ -277,12 +279,17 @@ def project_from_toml(text: str, spent: Ledger | None = None) -> Project:
     return _made(Project, raw, items=items, spent=spent or _NOTHING)
 
 
-def share_out_after(name: str, content: bytes, text: str) -> Shared:
-    """Share out the project in ``text`` (TOML) after the releases in a ledger file's ``content``.
+def _toml(value: object) -> str:
+    """A printable text or a number as TOML writes it: JSON, but for escapes beyond 16 bits."""
+    return json.dumps(value, ensure_ascii=False)
 
-    Raises ``DataError`` or ``ParameterError``.
+
+def share_out_after(name: str, content: bytes | None, text: str) -> Shared:
+    """Share out the project in ``text`` (TOML) after the releases in a ledger file's ``content``,
+    if there is one. Raises ``DataError`` or ``ParameterError``.
     """
-    return share_out(project_from_toml(text, ledger_from_text(content, name)))
+    spent = None if content is None else ledger_from_text(content, name)
+    return share_out(project_from_toml(text, spent))
 
 
 def _made(kind: type, raw: Mapping[str, Any], **more: Any) -> Any:

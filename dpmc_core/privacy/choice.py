@@ -1,6 +1,7 @@
 """A private choice among candidates by the scores that people give them."""
 
 import csv
+import io
 from collections.abc import Sequence
 
 import numpy as np
@@ -91,15 +92,16 @@ def scores_from_csv(content: bytes) -> tuple[tuple[str, ...], np.ndarray]:
     Raises ``DataError``.
     """
     try:
-        names, *rows = csv.reader(content.decode("utf-8-sig").splitlines())
+        text = io.StringIO(content.decode("utf-8-sig"), newline="")
+        names, *rows = csv.reader(text)
         table = np.array([[float(cell) for cell in row] for row in rows if row], dtype=np.float64)
-    except ValueError as error:
+    except (ValueError, csv.Error) as error:
         raise DataError(
             "Scores must be a CSV in UTF-8: names of candidates, then a row of numbers for each "
             f"person ({error})."
         ) from None
-    if len(set(names)) < len(names) or not all(name.strip() for name in names):
-        raise DataError("Each candidate must have a name of its own in the first row.")
+    if len(set(names)) < len(names) or not all(n.strip() and n.isprintable() for n in names):
+        raise DataError("Each candidate must have a (printable) name of its own in the first row.")
     if table.ndim != 2 or table.shape[1] != len(names):
         raise DataError(f"Each row must have {len(names)} scores, one for each candidate.")
     return tuple(names), table

@@ -64,6 +64,8 @@ class Release:
         for name, allowed in (("unit", UNITS), ("neighbours", NEIGHBOURS)):
             if getattr(self, name) not in allowed:
                 raise ParameterError(name, getattr(self, name), "one of " + ", ".join(allowed))
+        if not self.what.isprintable():  # a ledger that is written can be read again
+            raise ParameterError("what", ascii(self.what), "a text of printable characters")
         if l2 > l1 * (1 + 1e-9):
             raise ParameterError(
                 "l2_sensitivity",

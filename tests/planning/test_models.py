@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ from dpmc_core.experiments.store.records import Record, key_of, record_of, run_s
 from dpmc_core.experiments.store.store import RunStore
 from dpmc_core.experiments.sweeps.storing import PassingRuns
 from dpmc_core.planning.goal import ModelPlan, Search
-from dpmc_core.planning.models import search
+from dpmc_core.planning.models import kept, search
 
 BASE = RunSpec.of(
     dataset="skewed",
@@ -119,7 +120,7 @@ def test_a_goal_out_of_reach_or_reached_already_is_one_sentence() -> None:
 
 
 def test_real_runs_are_kept_and_not_made_again(tmp_path: Path) -> None:
-    plan = ModelPlan(base=BASE, target=0.95, least=0.05, most=200.0, within=3.0, runs=6)
+    plan = ModelPlan(base=BASE, target=0.85, least=0.05, most=200.0, within=3.0, runs=6)
     with RunStore(tmp_path / "runs.sqlite") as store:
         *_, first = search(plan, store, jobs=1)
         kept = store.count()
@@ -127,7 +128,38 @@ def test_real_runs_are_kept_and_not_made_again(tmp_path: Path) -> None:
         assert store.count() == kept
     assert again.before == again.spent == first.spent == kept
     assert (again.low, again.high, again.estimate) == (first.low, first.high, first.estimate)
+    assert first.estimate is not None
     assert first.low < first.estimate < first.high
+
+
+def test_no_point_is_named_where_no_runs_are_on_both_sides_of_the_goal() -> None:
+    """Reached on average wherever it was looked: the middle of an interval is no estimate."""
+    plan = ModelPlan(base=BASE, target=0.95, least=0.05, most=200.0, within=3.0, runs=6)
+    states = list(search(plan, PassingRuns(), jobs=1))
+    last = states[-1]
+    assert last.estimate is None
+    assert last.as_dict()["estimate"] is None
+    assert "from a total ε of at most" in last.sentence
+    assert "no run narrows it down further" in last.sentence
+    assert states[0].sentence.startswith("Nothing is known yet of where")
+    known = kept(plan, PassingRuns())
+    assert known is None
+
+
+def test_what_is_kept_is_said_without_a_run() -> None:
+    plan = ModelPlan(base=BASE, target=0.85, least=0.05, most=200.0, within=3.0, runs=6)
+    runs = PassingRuns()
+    *_, last = search(plan, runs, jobs=1)
+    assert kept(plan, runs) == replace(last, before=last.spent)
+    some = PassingRuns()
+    for seed in range(4):
+        spec = plan.spec_at(200.0, seed)
+        some.add(runs.find([key_of(spec)])[key_of(spec)])
+    first = kept(plan, some)
+    assert first is not None
+    assert len(first.probes) == 1
+    assert first.estimate is None
+    assert "at most 200 on; not narrowed down yet" in first.sentence
 
 
 def test_people_can_be_asked() -> None:

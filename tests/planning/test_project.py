@@ -2,16 +2,19 @@
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dpmc_core.cli.main import main
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.mechanisms import Gaussian
 from dpmc_core.planning.project import Item, Project, project_from_toml, share_out
-from dpmc_core.privacy import Ledger, read_ledger, state
+from dpmc_core.privacy import Ledger, ledger_from_text, read_ledger, state
 from dpmc_core.privacy.account import tightest
 
 AGES = Item(name="ages", query="mean", people=2000, low=0, high=110, share=2)
@@ -154,6 +157,20 @@ def test_a_figure_that_rests_on_our_own_proof_is_marked() -> None:
     assert shared.as_dict()["epsilon_by_published_results"] == shared.published
 
 
+@given(st.text(min_size=1), st.integers(1, 10_000), st.floats(1e-3, 1e6))
+def test_a_project_is_read_as_it_was_written(name: str, releases: int, share: float) -> None:
+    try:
+        item = Item(name=name, releases=releases, share=share)
+    except ParameterError:
+        assert not name.strip() or not name.isprintable()
+        return
+    project = Project(items=(item,), epsilon=2.5, mechanism="huber", reserve=0.25)
+    assert project_from_toml(project.to_toml()) == project
+    (release,) = share_out(replace(project, mechanism="gaussian")).releases
+    ledger = ledger_from_text(json.dumps(Ledger((release,)).as_dict()))
+    assert ledger.releases == (release,)
+
+
 def test_a_choice_on_the_command_line_is_in_the_ledger(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -176,11 +193,13 @@ def test_a_choice_on_the_command_line_is_in_the_ledger(
     [
         ("a,b\n1\n", "2 scores"),
         ("a,b\n1,x\n", "Scores must be a CSV"),
-        ("a,a\n1,0\n", "a name of its own"),
+        ("a,a\n1,0\n", "name of its own"),
         ("a,b\n1,nan\n", "finite"),
         ("", "Scores must be a CSV"),
         ("a,b\n", "2 scores"),
         ("a\n1\n", "two candidates or more"),
+        ("a,b\n1,0\n" + "9" * 200_000 + ",0\n", "Scores must be a CSV"),
+        ("my\u00a0model,b\n1,0\n", "a (printable) name"),
     ],
 )
 def test_bad_scores_end_in_one_sentence(

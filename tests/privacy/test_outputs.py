@@ -47,7 +47,7 @@ def test_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert main(["audit", "--outputs", file, "--epsilon", "1", "--delta", "0.0"]) == 0
     for words, sentence in (
         (["--epsilon", "1", "--target", "als"], "target = 'als' is not allowed: it must be left"),
-        ([], "epsilon = None is not allowed: it must be given with --outputs"),
+        ([], "epsilon is missing: it must be given with --outputs"),
         (["--epsilon", "-1"], "epsilon = '-1' is not allowed"),
         (["--epsilon", "1", "--confidence", "2"], "confidence = '2' is not allowed"),
         (["--epsilon", "1", "--confidence", "0.9999999999"], "above 0.5 and at most 0.999999999"),

@@ -28,7 +28,8 @@ _SETTLE = 0.1  # seconds
 
 
 class Workers:
-    """``jobs`` processes that see ``sets``, each with its ``share`` of the machine.
+    """``jobs`` processes that see ``sets``, each with its ``share`` of the machine; one without a
+    share of its own is this process, with the sets that it sees already.
 
     By joblib's own pool: its shared one is shut down for everybody when one sweep is stopped. They
     start with the first run. Raises ``ParameterError`` for a number of jobs that is not allowed.
@@ -66,6 +67,8 @@ class Workers:
         """
         if self.here:
             yield from (one(*name) for name in named)
+            return
+        if not named:
             return
         if self._pool is None:
             self._pool = ProcessPoolExecutor(self.jobs, initializer=_begin, initargs=self._begin)

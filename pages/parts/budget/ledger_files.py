@@ -103,9 +103,8 @@ def _left(name: str, content: bytes, delta: float) -> str:
     asked, kept = (name, content, more), st.session_state.get(_LEFT)
     if kept is None or kept[0] != asked:
         with st.spinner("Searching what is left…"):
-            room = "dpmc_core.planning.project:share_out_after"
             try:
-                made = sandbox.read_file("call", (room, name, content, more.to_toml()))
+                made = sandbox.read_file("call", (sandbox.PROJECT, name, content, more.to_toml()))
                 (release,) = made.releases
                 nominal = "" if made.ledger.sound else "nominal "
                 said = (

@@ -18,7 +18,7 @@ from pages.parts.datasets import reading_form
 from pages.parts.frame import share
 from pages.parts.server import user_data as own_data
 from pages.parts.server.layers import edge
-from pages.parts.server.sandbox import expect_file, read_file
+from pages.parts.server.sandbox import ITEM_TABLE, expect_file, read_file
 from pages.parts.ui import controls
 from pages.parts.ui.bullet_list import points
 from pages.parts.ui.glossary import PAGES
@@ -42,7 +42,6 @@ _HOW = {
         "version 7.2. Colours become grey."
     ),
 }
-_ITEM_TABLES = "dpmc_core.datasets.own.item_table:read_item_features"
 _TURN = "own-turn"  # how often something was removed
 _PAGES = {
     "ratings": ("completion", "tradeoffs"),
@@ -114,7 +113,7 @@ def _take(kind: str, name: str, data: bytes, file_id: str) -> None:
                 for step in ("take", "read"):  # what there is no room for is not kept here either
                     st.session_state.pop(f"own-{step}", None)
                 raise
-            st.session_state[f"own-base-{kind}"] = one
+            st.session_state.update({f"own-base-{kind}": one})
     except DPMCError as error:
         st.error(controls.plain(str(error)), icon=":material/error:")
         if own_data.of_kind(kind) is not None:
@@ -150,9 +149,9 @@ def _once(key: tuple[Any, ...], steps: str, spec: tuple[Any, ...]) -> Any:
     return held[1]
 
 
-def _with_features(one: OwnSet) -> OwnSet:
+def _with_features(bare: OwnSet) -> OwnSet:
     """The set with what is public of its items, where the visitor gives a table of that."""
-    assert one.ratings is not None
+    assert bare.ratings is not None  # a set of ratings
     with st.expander("Public features of your items", key="own-features-fold"):
         st.markdown(
             "A table (CSV, TSV or Parquet): its first column names items as your ratings do, the "
@@ -167,19 +166,20 @@ def _with_features(one: OwnSet) -> OwnSet:
             max_upload_size=MOST_MEGABYTES,
         )
         if file is None:
-            return one
-        labels = tuple(one.ratings.item_label(item) for item in range(one.ratings.n_items))
+            return bare
+        labels = tuple(bare.ratings.item_label(item) for item in range(bare.ratings.n_items))
         try:
-            spec = (_ITEM_TABLES, file.name, file.getvalue(), labels)
+            spec = (ITEM_TABLE, file.name, file.getvalue(), labels)
             features = _once(("call", file.file_id, "ratings", labels), "call", spec)
         except DPMCError as error:
             st.error(controls.plain(str(error)), icon=":material/error:")
-            return one
+            return bare
         st.caption(f"Used: {controls.plain(', '.join(features.names))}.")
-    if one.ratings.item_features is not features:
-        one = replace(one, ratings=replace(one.ratings, item_features=features))
-        own_data.add(one)
-    return one
+    if bare.ratings.item_features is not features:
+        whole = replace(bare, ratings=replace(bare.ratings, item_features=features))
+        own_data.add(whole)
+        return whole
+    return bare
 
 
 def _ready(kind: str, one: OwnSet) -> None:

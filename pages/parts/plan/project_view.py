@@ -45,6 +45,7 @@ _COLUMNS = {
     "high": "Most (mean, sum)",
     "bins": "Bins (histogram)",
 }
+_FEW, _FEW_RELEASES = 6, 500  # which the page itself searches
 _MOST_CHARACTERS = 4000  # of a table that an address may hold
 
 
@@ -109,8 +110,9 @@ def _table() -> list[dict[str, Any]]:
     """Draw the releases, to edit; the address remembers them where they are few."""
     if on_screen.presenting():
         return list(st.session_state.get(_NOW, _linked()))
-    if _ROWS not in st.session_state:
-        st.session_state[_ROWS] = _linked()
+    if "n_table" not in st.session_state:  # edits live in the widget, which is drawn anew
+        linked = _LINK in st.query_params or _NOW not in st.session_state
+        st.session_state[_ROWS] = _linked() if linked else st.session_state[_NOW]
     st.markdown("**Releases**: click a cell to change it; add or delete rows below and at the left")
     known = parameters(Item)
     columns: dict[str, Any] = {"name": st.column_config.TextColumn(_COLUMNS["name"], required=True)}
@@ -154,48 +156,45 @@ def _linked() -> list[dict[str, Any]]:
     if not text:
         return _USUAL
     try:
-        found = json.loads(text[:_MOST_CHARACTERS])
-        assert isinstance(found, list)
-        _items(found)
-    except (ValueError, AssertionError, RecursionError, DPMCError):
+        items = _items(json.loads(text[:_MOST_CHARACTERS]))
+    except (ValueError, RecursionError, DPMCError):
         st.query_params.pop(_LINK, None)
         st.warning(
             "From the address: its releases cannot be read. The usual ones are used instead.",
             icon=":material/link_off:",
         )
         return _USUAL
-    return found
+    return [{name: getattr(item, name) for name in _COLUMNS} for item in items]
 
 
-def _items(rows: list[dict[str, Any]]) -> tuple[Item, ...]:
-    """The rows as releases. Raises ``ParameterError`` with the row's number."""
-    known = parameters(Item)
+def _items(rows: object) -> tuple[Item, ...]:
+    """The rows as releases. Raises ``DataError`` with the row's number."""
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise DataError("Releases must be a list of rows.")
     items = []
     for k, row in enumerate(rows, start=1):
+        given: dict[str, Any] = {name: row[name] for name in _COLUMNS if name in row}
         try:
-            whole: dict[str, Any] = {
-                n: int(v) if n in known and getattr(known[n].rule, "integer", False) else v
-                for n, v in row.items()
-                if n in _COLUMNS
-            }
-            items.append(Item(**{"name": "", **whole}))
-        except (ParameterError, TypeError, ValueError) as error:
+            items.append(Item(**{"name": "", **given}))
+        except ParameterError as error:
             raise DataError(f"Row {k} of the releases: {error}") from None
     return tuple(items)
 
 
 def _shared(asked: Project, before: tuple[str, bytes] | None) -> Shared:
-    """The plan; after a visitor's ledger elsewhere, since accounting for that may take long."""
-    if before is None:
-        with st.spinner("Searching the noise…"):
-            return share_out(asked)
+    """The plan, made once; elsewhere where it may take long."""
     text = asked.to_toml()
     known = (before, text)
     kept = st.session_state.get(_MADE)
     if kept is None or kept[0] != known:
-        with st.spinner("Accounting for the ledger…"):
-            room = "dpmc_core.planning.project:share_out_after"
-            kept = (known, sandbox.read_file("call", (room, *before, text)))
+        quick = len(asked.items) <= _FEW and sum(i.releases for i in asked.items) <= _FEW_RELEASES
+        with st.spinner("Searching the noise…"):
+            if before is None and quick:
+                kept = (known, share_out(asked))
+            else:
+                name, content = before or ("", None)
+                spec = (sandbox.PROJECT, name, content, text)
+                kept = (known, sandbox.read_file("call", spec))
         st.session_state[_MADE] = kept
     made: Shared = kept[1]
     return made

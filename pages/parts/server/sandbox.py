@@ -26,7 +26,11 @@ from dpmc_core.metrics.topics import keep_words, knows_words
 from pages.parts.server import jobs, settings
 from pages.parts.server.queue import Pool
 
-__all__ = ["expect_file", "learn_words", "read_file"]
+# of "call": rooms that build on the one with the workers
+PROJECT = "dpmc_core.planning.project:share_out_after"
+ITEM_TABLE = "dpmc_core.datasets.own.item_table:read_item_features"
+
+__all__ = ["ITEM_TABLE", "PROJECT", "expect_file", "learn_words", "read_file"]
 
 _START_SECONDS = 120.0  # that a process may take to begin, which is no fault of what it is to read
 _REMEMBERED = 600.0  # seconds for which a visitor whose file was heavy waits with those like them

@@ -1,0 +1,14 @@
+"""Packages that the core alone does without, and the extra that brings each."""
+
+__all__ = ["EXTRAS"]
+
+EXTRAS = {
+    **dict.fromkeys(("pandas", "pooch", "requests", "pyarrow", "PIL", "skimage"), "data"),
+    **dict.fromkeys(("sklearn", "gensim"), "text"),
+    **dict.fromkeys(("sqlalchemy", "joblib", "psutil", "threadpoolctl"), "runs"),
+    **dict.fromkeys(("streamlit", "plotly", "starlette", "orjson", "nbformat"), "app"),
+    **dict.fromkeys(("brotli", "fontTools", "spellchecker"), "app"),
+    **dict.fromkeys(("matplotlib", "ipykernel"), "notebooks"),
+    "distributed": "cluster",
+    "psycopg": "postgres",
+}
