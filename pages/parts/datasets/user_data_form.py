@@ -169,8 +169,11 @@ def _with_features(bare: OwnSet) -> OwnSet:
             return bare
         labels = tuple(bare.ratings.item_label(item) for item in range(bare.ratings.n_items))
         try:
-            spec = (ITEM_TABLE, file.name, file.getvalue(), labels)
-            features = _once(("call", file.file_id, "ratings", labels), "call", spec)
+            features = _once(
+                ("call", file.file_id, "ratings", labels),
+                "call",
+                (ITEM_TABLE, file.name, file.getvalue(), labels),
+            )
         except DPMCError as error:
             st.error(controls.plain(str(error)), icon=":material/error:")
             return bare
