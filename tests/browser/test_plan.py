@@ -56,7 +56,7 @@ def test_a_project_is_edited_linked_and_gone_on_with(
         page.get_by_role("radio", name=other, exact=True).click()
         ready(page)
     expect(page.locator(VERDICT)).to_have_text(said)
-    expect(page).to_have_url(re.compile("n_project="))
+    expect(page).to_have_url(re.compile("releases%22%3A3"))
     page.goto(page.url)
     ready(page)
     expect(page.locator(VERDICT)).to_have_text(said)
