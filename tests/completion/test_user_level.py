@@ -378,7 +378,7 @@ def test_bad_input_is_told() -> None:
         sigma_right=1.0,
         sigma_preparation=0.0,
     )
-    bad(ratings, "budget = None is not allowed", budget=None)
+    bad(ratings, "budget is missing", budget=None)
     bad(ratings, "private = False is not allowed", private=False)
     bad(ratings, "sigma_right = 2.0 is not allowed: it must be left out", sigma_right=2.0)
     bad(ratings, "alone cost(s) with the noise chosen for it", sigma_preparation=1.0)
