@@ -86,7 +86,7 @@ def test_json_refuses_strangers() -> None:
         with pytest.raises(ParameterError):
             RunSpec.from_json(text)
     for version in (0, 3, "2", None):
-        with pytest.raises(ParameterError, match="version (= |is missing)"):
+        with pytest.raises(ParameterError, match=r"version (= |is missing)"):
             RunSpec.from_dict({**SMALL.as_dict(), "version": version})
     for name, value in (
         ("data", []),

@@ -842,5 +842,5 @@ def test_without_a_dataset_the_defaults_suit_the_small_set(
 
 @pytest.mark.parametrize("amount", [[], {"a": 1}, 3, None, "much"])
 def test_an_amount_of_no_kind_is_one_sentence(amount: Any) -> None:
-    with pytest.raises(ParameterError, match="amount (= |is missing)"):
+    with pytest.raises(ParameterError, match=r"amount (= |is missing)"):
         RunSpec.from_dict({"version": 2, "noise": {"amount": amount}})
