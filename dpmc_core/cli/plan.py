@@ -161,7 +161,8 @@ def _model(arguments: argparse.Namespace) -> dict[str, Any]:
             looks = _changes(search(planned, store, jobs=jobs, sets=sets))
             found = last_of(looks, arguments, told)
     if not arguments.json:
-        print(found.sentence if found.finished else f"stopped: {found.sentence}")
+        made = counted(found.spent, "run", "runs")
+        print(f"{'' if found.finished else 'stopped: '}{found.sentence} From {made}.")
         for probe in sorted(found.probes, key=lambda one: one.place):
             verdict = {1: "reached", 0: "undecided", -1: "missed"}[probe.decided]
             print(

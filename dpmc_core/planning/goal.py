@@ -163,7 +163,7 @@ class ModelPlan(Config):
     @property
     def goal(self) -> str:
         """What is to be reached, in words."""
-        measure = TASKS[self.base.task].measure
+        measure = TASKS[self.base.task].measure.partition(" (")[0].partition(",")[0]
         if self.target is None:
             return "better than the best baseline"
         how = "at most" if TASKS[self.base.task].less_is_better else "at least"
@@ -232,7 +232,7 @@ class Search:
 
     @property
     def sentence(self) -> str:
-        """The answer, with its interval and how many runs it took."""
+        """The answer, with its interval."""
         what = "a total ε of" if self.plan.vary == "epsilon" else "people:"
         is_ = "is" if self.plan.target is None else "reaches"
         low, high = self.ends_known
@@ -248,7 +248,7 @@ class Search:
         if self.estimate is None:
             more = "no run narrows it down further" if self.finished else "not narrowed down yet"
             return f"{start} {between} on; {more} ({self.spent} runs)."
-        return f"{start} {three(self.estimate)} on ({between}, 95 % interval; {self.spent} runs)."
+        return f"{start} {three(self.estimate)} on ({between}, 95 %)."
 
     @property
     def caveats(self) -> tuple[str, ...]:

@@ -141,7 +141,7 @@ def test_a_project_shares_one_budget() -> None:
     assert not app.exception
     items = (
         Item(name="mean age", query="mean", share=2.0, people=2000, high=110.0),
-        Item(name="ill, each month", releases=12),
+        Item(name="ill, by month", releases=12),
         Item(name="by region", query="histogram", bins=20),
     )
     made = share_out(Project(items=items, epsilon=2.0, reserve=1.0))

@@ -12,7 +12,7 @@ from dpmc_core.planning.goal import ModelPlan, Search
 from dpmc_core.planning.models import kept
 from dpmc_core.planning.stored import examples
 from dpmc_core.privacy import odds_sentence, subject
-from dpmc_core.wording import three
+from dpmc_core.wording import counted, three
 from pages.parts.frame import python_lines
 from pages.parts.frame.page import fold, observations, verdict
 from pages.parts.plan import model_charts
@@ -122,7 +122,9 @@ def answer(found: Search) -> None:
     unit = plan.base.card.unit
     whose = subject(plan.base.data.entry.holds.removesuffix("s") if unit == "sample" else unit)
     odds = [] if epsilon is None else [odds_sentence(epsilon, plan.base.noise.delta, whose)]
-    observations([*odds, *found.caveats])
+    made = counted(found.spent, "run", "runs")
+    sure = "; the interval holds with 95 %" if any(found.ends_known) else ""
+    observations([*odds, f"From {made}{sure}.", *found.caveats])
     on_screen.add_lines("The same search", plan.python(), held_back=python_lines.LONG)
     fold("How this was computed", "method", lambda: _method(found))
     fold("Export", "export", lambda: _export(found), icon=":material/download:")

@@ -21,6 +21,8 @@ from pages.parts.frame.page import fold, observations, verdict
 from pages.parts.server import sandbox
 from pages.parts.ui import controls, declared, on_screen
 from pages.parts.ui.figures import IDENTITY, bars, show
+from pages.parts.ui.labels import wrapped
+from pages.parts.ui.links import plain_in_figure
 
 __all__ = ["PROJECT_TITLES", "project"]
 
@@ -32,7 +34,7 @@ _LINK = "n_project"
 _ONE = {"releases": 1, "share": 1.0}
 _USUAL: list[dict[str, Any]] = [
     {"name": "mean age", "query": "mean", **_ONE, "share": 2.0, "people": 2000, "high": 110.0},
-    {"name": "ill, each month", "query": "count", **_ONE, "releases": 12},
+    {"name": "ill, by month", "query": "count", **_ONE, "releases": 12},
     {"name": "by region", "query": "histogram", **_ONE, "bins": 20},
 ]
 _COLUMNS = {
@@ -45,6 +47,7 @@ _COLUMNS = {
     "high": "Most (mean, sum)",
     "bins": "Bins (histogram)",
 }
+_NARROW = 11  # characters of a name below a bar, on a phone
 _FEW, _FEW_RELEASES = 6, 500  # which the page itself searches
 _MOST_CHARACTERS = 4000  # of a table that an address may hold
 
@@ -203,8 +206,9 @@ def _shared(asked: Project, before: tuple[str, bytes] | None) -> Shared:
 def _answer(made: Shared, before: tuple[str, bytes] | None) -> None:
     asked = made.project
     verdict(made.sentence)
-    costs = [row["epsilon_alone"] for row in made.as_dict()["items"]]
-    names = [item.name for item in asked.items]
+    alone = [row["epsilon_alone"] for row in made.as_dict()["items"]]
+    costs = alone
+    names = [wrapped(plain_in_figure(item.name), _NARROW) for item in asked.items]
     colours = [IDENTITY[asked.mechanism].colour] * len(names)
     if made.before:
         names, costs, colours = (
@@ -215,7 +219,7 @@ def _answer(made: Shared, before: tuple[str, bytes] | None) -> None:
     figure = bars(
         names, costs, [0.0] * len(names), colours, "ε of each alone", {"total ε": asked.epsilon}
     )
-    said = ", ".join(f"{name} {three(cost)}" for name, cost in zip(names, costs, strict=True))
+    said = ", ".join(f"{item.name} {three(c)}" for item, c in zip(asked.items, alone, strict=True))
     show(
         figure,
         "project",
