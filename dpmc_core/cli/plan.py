@@ -146,6 +146,9 @@ def _model(arguments: argparse.Namespace) -> dict[str, Any]:
         noisy = arguments.mechanism not in (None, "none") and arguments.epsilon is None
         if noisy and said.get("vary", "epsilon") == "epsilon":
             arguments.epsilon = str(said.get("most", known["most"].default))
+        if arguments.algorithm is None and arguments.algorithm_option is None:
+            able = [n for n, card in of_task("rate", "factorize").items() if card.guarantee]
+            raise ParameterError("algorithm", None, f"one of {', '.join(able)}")
         base = spec_of(arguments, _tasks([arguments.algorithm or ""]), own)
         if said.get("vary") == "n_users":
             people = getattr(base.data, "n_users", 1000)

@@ -21,6 +21,7 @@ from dpmc_core.wording import three
 __all__ = ["VARIED", "ModelPlan", "Probe", "Search"]
 
 _KEEPING = (("store.store", "RunStore"), ("sweeps.storing", "PassingRuns"))
+_FAR = 10  # a line through means that are further apart says nothing
 VARIED = {"epsilon": "ε", "n_users": "people"}
 
 
@@ -192,7 +193,8 @@ class Search:
     """A search so far: between ``low`` (clearly missed) and ``high`` (clearly reached) the goal is
     first reached, with 95 % confidence if reaching it is monotone in what varies; an end that no
     runs decided (``ends_known``) is open. ``estimate`` is where the means cross. ``spent`` runs
-    were looked at, ``before`` of them were in the store.
+    were looked at, ``before`` of them were in the store; ``used_up``: another place could take more
+    than the runs in all.
     """
 
     plan: ModelPlan
@@ -202,6 +204,7 @@ class Search:
     spent: int
     before: int
     finished: bool
+    used_up: bool = False
 
     @property
     def ends_known(self) -> tuple[bool, bool]:
@@ -214,7 +217,7 @@ class Search:
     @property
     def estimate(self) -> float | None:
         """Where a line through the two nearest means within the interval crosses 0, on a
-        logarithmic scale; None where no two means lie on both sides of the goal.
+        logarithmic scale; None where no means on both sides of the goal are within a factor of 10.
         """
         inside = sorted(
             (p for p in self.probes if self.low <= p.place <= self.high), key=lambda p: p.place
@@ -224,6 +227,8 @@ class Search:
         if not missed or not reached:
             return None
         a, b = missed[-1], reached[0]
+        if b.place > _FAR * a.place:
+            return None
         found = math.sqrt(a.place * b.place)
         if a.place < b.place:  # else not monotone within noise: the middle of where it turns
             share = -np.mean(a.margins) / (np.mean(b.margins) - np.mean(a.margins))
@@ -233,7 +238,6 @@ class Search:
     @property
     def sentence(self) -> str:
         """The answer, with its interval."""
-        what = "a total ε of" if self.plan.vary == "epsilon" else "people:"
         is_ = "is" if self.plan.target is None else "reaches"
         low, high = self.ends_known
         between = f"{three(self.low)} to {three(self.high)}"
@@ -244,11 +248,15 @@ class Search:
                 f"Nothing is known yet of where {self.plan.base.card.title} {is_} "
                 f"{self.plan.goal}: no place that was looked at is decided ({self.spent} runs)."
             )
-        start = f"{self.plan.base.card.title} {is_} {self.plan.goal} from {what}"
+
+        def amount(text: str) -> str:
+            return f"a total ε of {text}" if self.plan.vary == "epsilon" else f"{text} people"
+
+        start = f"{self.plan.base.card.title} {is_} {self.plan.goal} from"
         if self.estimate is None:
             more = "no run narrows it down further" if self.finished else "not narrowed down yet"
-            return f"{start} {between} on; {more} ({self.spent} runs)."
-        return f"{start} {three(self.estimate)} on ({between}, 95 %)."
+            return f"{start} {amount(between)} on; {more} ({self.spent} runs)."
+        return f"{start} {amount('about ' + three(self.estimate))} on ({between}, 95 %)."
 
     @property
     def caveats(self) -> tuple[str, ...]:
@@ -278,6 +286,12 @@ class Search:
             said[1] = (
                 "Errors of runs are computed without noise. On data that is public already this "
                 "costs nobody anything; on your own, no ε of a later run covers the choice."
+            )
+        if self.used_up:
+            said.insert(
+                0,
+                f"The search ended after {self.spent} of at most {self.plan.total_runs} runs: "
+                "another place could take more than are left, and more in all may narrow it.",
             )
         return tuple(said)
 

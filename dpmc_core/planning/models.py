@@ -72,6 +72,9 @@ def _searched(plan: ModelPlan, looking: "_Looking") -> Iterator[Search]:
         if not looking.last.decided:
             murky.append(looking.last.place)
         murky = [m for m in murky if looking.low < m < looking.high]
+    else:
+        yield looking.state(finished=True, used_up=True)
+        return
     yield looking.state(finished=True)
 
 
@@ -186,7 +189,7 @@ class _Looking:
         decided = 0 if abs(mean) <= half else int(math.copysign(1, mean))
         return Probe(place=place, margins=tuple(margins), values=tuple(values), decided=decided)
 
-    def state(self, *, finished: bool) -> Search:
+    def state(self, *, finished: bool, used_up: bool = False) -> Search:
         return Search(
             plan=self._plan,
             probes=tuple(self.probes.values()),
@@ -195,6 +198,7 @@ class _Looking:
             spent=max(sum(len(p.values) for p in self.probes.values()), self._under_way),
             before=self._before,
             finished=finished,
+            used_up=used_up,
         )
 
 

@@ -30,6 +30,7 @@ def to_json(found: Search) -> dict[str, Any]:
         "probes": [[p.place, list(p.margins), list(p.values), p.decided] for p in found.probes],
         "ends": [found.low, found.high],
         "spent": found.spent,
+        "used_up": found.used_up,
     }
 
 
@@ -49,4 +50,5 @@ def from_json(raw: dict[str, Any]) -> Search:
         spent=raw["spent"],
         before=0,
         finished=True,
+        used_up=raw["used_up"],
     )

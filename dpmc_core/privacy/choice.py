@@ -104,6 +104,13 @@ def scores_from_csv(content: bytes) -> tuple[tuple[str, ...], np.ndarray]:
         raise DataError("Each candidate must have a (printable) name of its own in the first row.")
     if table.ndim != 2 or table.shape[1] != len(names):
         raise DataError(f"Each row must have {len(names)} scores, one for each candidate.")
+    beyond = (table < 0) | (table > 1)
+    if beyond.any():
+        row = int(np.argmax(beyond.any(axis=1)))
+        raise DataError(
+            f"Scores must be from 0 to 1; person {row + 1} has {table[row][beyond[row]][0]:g}. "
+            "Divide them by the largest that is possible, not by the largest that was seen."
+        )
     return tuple(names), table
 
 

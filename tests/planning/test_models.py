@@ -168,7 +168,7 @@ def test_people_can_be_asked() -> None:
     )
     *_, found = search(plan, PassingRuns(), jobs=1)
     assert 100 <= found.low < found.high <= 4000
-    assert "people:" in found.sentence
+    assert " people on (" in found.sentence
 
 
 @pytest.mark.parametrize(

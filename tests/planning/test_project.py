@@ -198,6 +198,7 @@ def test_a_choice_on_the_command_line_is_in_the_ledger(
         ("", "Scores must be a CSV"),
         ("a,b\n", "2 scores"),
         ("a\n1\n", "two candidates or more"),
+        ("a,b\n1,0\n0.1,7\n", "person 2 has 7"),
         ("a,b\n1,0\n" + "9" * 200_000 + ",0\n", "Scores must be a CSV"),
         ("my\u00a0model,b\n1,0\n", "a (printable) name"),
     ],

@@ -13,8 +13,8 @@ from pages.parts.ui.on_screen import Shown
 __all__ = ["notebook"]
 
 _NEEDS = (
-    "This notebook needs DPMC Lab where Jupyter runs: `pip install 'dpmc-lab[app]'`, or the folder "
-    "of the project. Where the page showed your own file, run it in the folder of that file."
+    "This notebook needs DPMC Lab where Jupyter runs: `pip install '.[app]'` in the project's "
+    "folder, or its wheel. Where the page showed your own file, run it in the folder of that file."
 )
 
 

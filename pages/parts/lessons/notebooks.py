@@ -26,8 +26,8 @@ def title_of(file: Path) -> str:
 def offer() -> None:
     """Draw a button for each."""
     st.markdown(
-        "For Jupyter, each 20 to 30 minutes with exercises. They need "
-        "`pip install 'dpmc-lab[all]'` or the folder of the project where Jupyter runs."
+        "For Jupyter, each 20 to 30 minutes with exercises. They need DPMC Lab where Jupyter runs: "
+        "`pip install '.[all]'` in the project's folder, or its wheel."
     )
     for file in files():
         st.download_button(

@@ -33,7 +33,8 @@ _ROWS, _NOW, _LEDGER, _MADE = "n-rows", "n-rows-now", "n-ledger", "n-shared"
 _LINK = "n_project"
 _ONE = {"releases": 1, "share": 1.0}
 _USUAL: list[dict[str, Any]] = [
-    {"name": "mean age", "query": "mean", **_ONE, "share": 2.0, "people": 2000, "high": 110.0},
+    {"name": "mean age", "query": "mean", **_ONE, "people": 2000, "low": 0.0, "high": 110.0}
+    | {"share": 2.0},
     {"name": "ill, by month", "query": "count", **_ONE, "releases": 12},
     {"name": "by region", "query": "histogram", **_ONE, "bins": 20},
 ]
@@ -122,7 +123,9 @@ def _table() -> list[dict[str, Any]]:
     for name, title in list(_COLUMNS.items())[1:]:
         rule = known[name].rule
         if not isinstance(rule, Limit):
-            columns[name] = st.column_config.SelectboxColumn(title, options=list(QUERIES))
+            columns[name] = st.column_config.SelectboxColumn(
+                title, options=list(QUERIES), default="count", required=True
+            )
             continue
         columns[name] = st.column_config.NumberColumn(
             title,

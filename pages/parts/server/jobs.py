@@ -119,9 +119,11 @@ def start_plan(plan: ModelPlan, at_once: int, store: Callable[[], Runs]) -> Job:
     """
     job = Job(kind="plan", specs=(plan,), results=[None], progress=(0, plan.total_runs))
 
-    def states(_: Worker) -> Iterator[tuple[int, Search, bool]]:
+    def states(_: Worker) -> Iterator[tuple[int, Search, bool] | None]:
         for found in search(plan, store(), jobs=at_once, sets=job.sets, share=_share(at_once)):
-            yield 0, found, False
+            job.progress = (found.spent, plan.total_runs)
+            # a search that has looked nowhere yet is no result
+            yield (0, found, False) if found.probes else None
 
     return _submit(
         job, lambda worker: _follow(job, states(worker), lambda _, found: found.spent), _pool()
