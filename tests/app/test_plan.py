@@ -97,7 +97,8 @@ def test_stored_searches_are_what_searching_again_begins_with() -> None:
     for found in examples():
         states = search(found.plan, PassingRuns(), jobs=1)
         first = next(state for state in states if state.probes)
-        assert first.probes[0].values == found.probes[0].values[: len(first.probes[0].values)]
+        made, stored = first.probes[0].values, found.probes[0].values
+        assert made == pytest.approx(stored[: len(made)], rel=1e-9)  # other versions of BLAS
 
 
 def test_a_search_runs_on_the_page_and_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
