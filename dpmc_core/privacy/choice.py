@@ -41,6 +41,9 @@ def choose(
     given the noise of the others, c wins where its own noise is above a threshold, which moves by
     at most 1. Both are ε-DP, and nothing else of the scores is released.
 
+    That is of real numbers: the chances and the noise here are floating-point ones, whose rounding
+    no ε covers (Mironov 2012).
+
     The ledger has one number with staircase noise of step ½ and this ε: that moves between
     neighbours as randomised response does, whose privacy loss (±ε) dominates every ε-DP mechanism
     (Kairouz, Oh & Viswanath 2015, Theorem 3.1). So whatever method accounts for that holds for the
