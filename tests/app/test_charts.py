@@ -4,6 +4,7 @@ The builders are pure, so they are tested without a page.
 """
 
 import itertools
+import math
 import re
 from dataclasses import replace
 
@@ -18,6 +19,7 @@ from pages.parts.completion.charts import Named
 from pages.parts.datasets import charts as dataset_charts
 from pages.parts.mechanisms import charts, texts
 from pages.parts.mechanisms.controls import Asked
+from pages.parts.runs.chart import distances as run_distances
 from pages.parts.ui import densities, labels
 from pages.parts.ui import figures as style
 from pages.parts.ui.figures import whole
@@ -276,3 +278,19 @@ def test_a_dark_visit_leaves_the_figures_of_light_ones_alone() -> None:
     before = whole(fig)
     style._coloured(whole(fig), "#000000")
     assert whole(fig) == before
+
+
+@pytest.mark.parametrize("most", [0.02, 1.0, 7.0, 300.0, 43_000.0, 1e7])
+@pytest.mark.parametrize("least", [0.02, 0.9, 7.0])
+def test_numbers_of_runs_keep_clear_of_those_without(least: float, most: float) -> None:
+    """An axis of any length has a number, and none that would meet *no ε* beside it."""
+    row = {"dataset": "example", "algorithm": "als", "mechanism": "none", "seed": 0}
+    row |= {"measure": "RMSE", "value": 1.0, "baseline": 0.9}
+    rows = [row | {"epsilon": each} for each in (min(least, most), most, None)]
+    axis = run_distances(rows, "RMSE")[0].layout.xaxis
+    start, end = axis.range
+    places = [math.log10(each) for each in axis.tickvals]
+    assert axis.ticktext[-1] == "no ε"
+    assert len(places) > 1
+    assert start <= places[0]
+    assert (places[-1] - places[-2]) / (end - start) > 0.12

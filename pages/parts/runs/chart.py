@@ -23,7 +23,9 @@ def distances(rows: Sequence[dict[str, Any]], measure: str) -> Drawn:
     """Each run's result minus its best baseline's, against stated ε."""
     finite = [row["epsilon"] for row in rows if row["epsilon"] is not None]
     least, most = min(finite, default=1.0), max(finite, default=1.0)
-    right = 3 * most  # those without a finite ε stand beyond the others
+    # those without a finite ε stand beyond the others, so far that no tick's number meets theirs
+    beyond = 0.3 + 0.2 * math.log10(most / least)
+    right = most * 10**beyond
     unit = f" ({measure.rpartition('(')[2]}" * ("(" in measure)
     beside = ", mechanisms side by side" * (
         len({row["mechanism"] for row in rows if row["epsilon"]}) > 1
@@ -84,7 +86,7 @@ def distances(rows: Sequence[dict[str, Any]], measure: str) -> Drawn:
     )
     fig.update_xaxes(
         type="log",
-        **log_ticks(least / 2.2, 2.2 * most, no_ε=right),
+        **log_ticks(least / 1.3, most * 10 ** (0.3 * beyond), no_ε=right),
         range=[math.log10(least / 1.3), math.log10(right * 1.3)],
     )
     return fig, _numbers(rows)
