@@ -29,6 +29,7 @@ COMMANDS = {
     "mechanism": "What one noise mechanism is and protects.",
     "plan": "How much ε, how many people, or how much noise an accuracy takes.",
     "complete": "Complete a matrix of ratings, with or without noise.",
+    "large": "Complete a matrix larger than memory, on this machine or a cluster.",
     "factorize": "Factorise faces into parts or documents into topics.",
     "account": "What a ledger of releases spends in all, and the least noise for a budget.",
     "audit": "Attack a release with and without one person, and bound its ε from below.",
@@ -39,7 +40,8 @@ COMMANDS = {
     "app": "Open the dashboard, which answers on this machine alone.",
     "bench": "Measure the kernel and the samplers on this machine.",
 }
-_BY_ALGORITHM = ("complete", "factorize", "plan")  # whose options follow from what is typed
+# whose options follow from what is typed
+_BY_ALGORITHM = ("complete", "factorize", "large", "plan")
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -6,18 +6,21 @@ noise. Does not live here: the plan and the users' fits (``moments``), or sensit
 """
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpmc_core.completion.common.population import Group, Population
+from dpmc_core.completion.common.profiles import fit_users, residuals
+from dpmc_core.completion.kernel.threads import Workers
 from dpmc_core.completion.offsets import Offsets, user_weights
-from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.privacy.budget import Curator
 from dpmc_core.privacy.moments import clip_rows, second_moment, shrink_off_diagonal, symmetric
 
 FloatArray = NDArray[np.float64]
 
-__all__ = ["ITEMS_PER_SIGNAL", "RESIDUAL_CLIP", "release_item_factors"]
+__all__ = ["ITEMS_PER_SIGNAL", "RESIDUAL_CLIP", "Profile", "release_item_factors"]
 
 # Fixed in advance of any run; docs/one-shot-moments.md says on which data they were chosen.
 POPULARITY_POWER = 0.25  # items are weighted by popularity to minus this power
@@ -35,9 +38,33 @@ CORATING_RANK = 20
 LONGEST = 0.25
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Profile:
+    """What everybody knows of items, and users fit alone: ``base`` (n_items,) in rating units, and
+    ``features`` (n_items×p) whose coefficients they find by a ridge with λ = ``reg``.
+    """
+
+    base: FloatArray
+    features: FloatArray
+    reg: float
+
+    def fits(self, group: Group) -> FloatArray:
+        """Every user's coefficients (n_users×p)."""
+        ratings = group.ratings
+        targets = ratings.values - self.base[ratings.items]
+        with Workers(group.threads) as pool:
+            return fit_users(ratings, targets, self.features, self.reg, pool)
+
+    def left(self, group: Group) -> FloatArray:
+        """What the users' fits leave of their ratings."""
+        ratings = group.ratings
+        targets = ratings.values - self.base[ratings.items]
+        return residuals(ratings, targets, self.features, self.fits(group))
+
+
 def release_item_factors(
-    ratings: Ratings,
-    left: FloatArray,
+    people: Population,
+    profile: Profile,
     offsets: Offsets,
     rank: int,
     size: int,
@@ -52,28 +79,34 @@ def release_item_factors(
     = √g·e_j/ν_j.
     """
     if size < 2:
-        return np.zeros((ratings.n_items, 0))
-    n_users = float(curator.release("users", np.array([float(np.unique(ratings.users).size)]))[0])
+        return np.zeros((people.n_items, 0))
+    n_users = float(curator.release("users", lambda: people.total(_present))[0])
     shift = curator.shift("tastes") if curator.private else math.inf
     kept = _items_kept(offsets.popularity, max(n_users, 1.0), shift, size)
     # items that are left out keep a row and column of noise only: the release has the planned
     # length whatever is kept
     best = np.argsort(-offsets.popularity, kind="stable")[:size]
-    place = np.full(ratings.n_items, -1)
+    place = np.full(people.n_items, -1)
     place[best[:kept]] = np.arange(kept)
-    inside = place[ratings.items] >= 0
-    users, columns = ratings.users[inside], place[ratings.items[inside]]
-    weights = user_weights(ratings.take(inside), offsets.popularity**-POPULARITY_POWER, norm)
-    clip = RESIDUAL_CLIP * (ratings.high - ratings.low)
-    tastes = clip_rows(users, weights * left[inside], ratings.n_users, norm, clip)
+    weight = offsets.popularity**-POPULARITY_POWER
 
-    together = _released(curator, "together", users, columns, weights, ratings.n_users, kept, size)
-    spread = _spread(together, curator.std("together"))
-    moved = _released(curator, "tastes", users, columns, tastes, ratings.n_users, kept, size)
+    def released(name: str, profile: Profile | None, clip: float) -> FloatArray:
+        """The noisy symmetric second moment over the kept items."""
+
+        def exact() -> FloatArray:
+            whole = np.zeros((size, size))
+            triangle = people.total(_moment, place, kept, weight, norm, profile, clip)
+            whole[:kept, :kept] = symmetric(triangle, kept)
+            return whole[np.triu_indices(size, 1)]
+
+        return symmetric(curator.release(name, exact), size)[:kept, :kept]
+
+    spread = _spread(released("together", None, 1.0), curator.std("together"))
+    moved = released("tastes", profile, RESIDUAL_CLIP * (people.high - people.low))
     vectors, strengths = shrink_off_diagonal(moved, curator.std("tastes"), rank)
     found = vectors * np.sqrt(CLIPPED * strengths) / spread[:, None]
-    length, longest = np.linalg.norm(found, axis=1), LONGEST * (ratings.high - ratings.low)
-    factors = np.zeros((ratings.n_items, len(strengths)))
+    length, longest = np.linalg.norm(found, axis=1), LONGEST * (people.high - people.low)
+    factors = np.zeros((people.n_items, len(strengths)))
     factors[best[:kept]] = found * (longest / np.maximum(length, longest))[:, None]
     return factors
 
@@ -93,21 +126,32 @@ def _items_kept(popularity: FloatArray, n_users: float, shift: float, size: int)
     return min(max(wanted, FEWEST_ITEMS), size)
 
 
-def _released(
-    curator: Curator,
-    name: str,
-    users: NDArray[np.integer],
-    columns: NDArray[np.integer],
-    values: FloatArray,
-    n_users: int,
+def _present(group: Group) -> FloatArray:
+    """How many users have ratings (1,)."""
+    return np.array([float(np.unique(group.ratings.users).size)])
+
+
+def _moment(
+    group: Group,
+    place: NDArray[np.integer],
     kept: int,
-    size: int,
+    weight: FloatArray,
+    norm: int,
+    profile: Profile | None,
+    clip: float,
 ) -> FloatArray:
-    """The noisy symmetric second moment over the ``kept`` items."""
-    exact = np.zeros((size, size))
-    exact[:kept, :kept] = symmetric(second_moment(users, columns, values, n_users, kept), kept)
-    noisy = curator.release(name, exact[np.triu_indices(size, 1)])
-    return symmetric(noisy, size)[:kept, :kept]
+    """The strict upper triangle of Σ z zᵀ over the ``kept`` items that have a ``place``: z the
+    weights of a user's items, times what ``profile`` leaves of their ratings and clipped, where
+    one is given.
+    """
+    ratings = group.ratings
+    inside = place[ratings.items] >= 0
+    taken = ratings.take(inside)
+    values = user_weights(taken, weight, norm)
+    if profile is not None:
+        values = values * profile.left(group)[inside]
+        values = clip_rows(taken.users, values, ratings.n_users, norm, clip)
+    return second_moment(taken.users, place[taken.items], values, ratings.n_users, kept)
 
 
 def _spread(together: FloatArray, std: float) -> FloatArray:

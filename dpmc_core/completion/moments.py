@@ -11,12 +11,13 @@ the budget is split once, and everything after the last release is free.
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpmc_core.completion.common.parameters import Rank, UseOfFeatures, public_features
+from dpmc_core.completion.common.population import Group, Population, Whole
 from dpmc_core.completion.common.profiles import (
     RATING_SD,
     TASTE_SD,
@@ -24,25 +25,36 @@ from dpmc_core.completion.common.profiles import (
     fit_users,
     left_out_squares,
     model_with_offsets,
-    on_scale,
-    residuals,
     squared_residuals,
 )
 from dpmc_core.completion.common.step import FactorModel, Step
-from dpmc_core.completion.item_factors import ITEMS_PER_SIGNAL, RESIDUAL_CLIP, release_item_factors
+from dpmc_core.completion.item_factors import (
+    ITEMS_PER_SIGNAL,
+    RESIDUAL_CLIP,
+    Profile,
+    release_item_factors,
+)
 from dpmc_core.completion.kernel.threads import Workers
 from dpmc_core.completion.offsets import Offsets, offset_parts, release_offsets
 from dpmc_core.completion.recommending import LikesConfig, moments_of_likes
 from dpmc_core.config import Config
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.privacy.algorithm import Algorithm
-from dpmc_core.privacy.budget import Budget, Curator, Part, plan, shift_of
+from dpmc_core.privacy.budget import Budget, Curator, Journal, Part, plan, shift_of
 from dpmc_core.privacy.moments import second_moment_part, sum_part
 from dpmc_core.privacy.noise import TotalEpsilon
 
 FloatArray = NDArray[np.float64]
 
-__all__ = ["ALGORITHMS", "MomentsConfig", "items_worth_it", "one_shot_moments"]
+__all__ = [
+    "ALGORITHMS",
+    "MomentsConfig",
+    "fit_moments",
+    "items_worth_it",
+    "moments_curator",
+    "one_shot_moments",
+    "release_moments",
+]
 
 # Fixed in advance of any run, and chosen on other splits of the data shown; see ``offsets`` for how
 # they were chosen.
@@ -98,58 +110,85 @@ def one_shot_moments(
     objective is Σ (x − prediction)² + s²‖users'
     coefficients‖², the negative log-posterior of the users' own fits.
     """
-    ratings = on_scale(ratings)
-    public = public_features(ratings, config.item_features)
+    people = Whole(ratings, workers)
+    curator = moments_curator(people, config, rng)
+    for iteration, learned in enumerate(release_moments(people, config, curator), start=1):
+        model = fit_moments(people.group, learned)
+        fits = model.user_factors[:, 1:]
+        squares = squared_residuals(people.group.ratings, model)
+        objective = squares + learned.reg * float(np.vdot(fits, fits))
+        yield Step(iteration, model, squares, objective, curator.made(), curator.rest())
+
+
+def moments_curator(
+    people: Population,
+    config: MomentsConfig,
+    rng: np.random.Generator,
+    journal: Journal | None = None,
+) -> Curator:
+    """The plan of one-shot moments, and who adds its noise."""
     norm = 2 if config.budget is None else config.budget.norm
-    width = ratings.high - ratings.low
-    size = min(MOST_ITEMS, ratings.n_items)
-    if items_worth_it(ratings, config) < WORTH_IT:
-        size = 0
-    curator = Curator(plan(_parts(ratings, norm, size), config.budget), rng)
-    reg = (RATING_SD * width) ** 2
-    with Workers(workers) as pool:
-        offsets = release_offsets(ratings, curator, norm, public)
-        base = offsets.offset + centre(ratings)
-        profile = _profile_features(offsets, width)
-        targets = ratings.values - base[ratings.items]
-        profile = _profile_worth_it(ratings, targets, profile, reg, curator, pool)
-        if public is not None:
-            profile = np.hstack([profile, TASTE_SD * width * public])
-        fits = fit_users(ratings, targets, profile, reg, pool)
-        yield _step(1, ratings, model_with_offsets(base, profile, fits), fits, reg, curator)
-
-        left = residuals(ratings, targets, profile, fits)
-        factors = release_item_factors(ratings, left, offsets, config.rank, size, curator, norm)
-        features = np.hstack([profile, factors])
-        fits = fit_users(ratings, targets, features, reg, pool)
-        yield _step(2, ratings, model_with_offsets(base, features, fits), fits, reg, curator)
+    return Curator(plan(_parts(people, norm, _size(people, config)), config.budget), rng, journal)
 
 
-def items_worth_it(ratings: Ratings, config: MomentsConfig) -> float:
+def release_moments(
+    people: Population, config: MomentsConfig, curator: Curator
+) -> Iterator[Profile]:
+    """What everybody may know, after each of the two stages."""
+    public = public_features(people, config.item_features)
+    norm = 2 if config.budget is None else config.budget.norm
+    width = people.high - people.low
+    offsets = release_offsets(people, curator, norm, public)
+    first = Profile(
+        offsets.offset + centre(people), _profile_features(offsets, width), (RATING_SD * width) ** 2
+    )
+    (gain,) = curator.release("profile", lambda: people.total(_gain_of_slopes, first))
+    if gain <= 0:
+        first = replace(first, features=first.features * np.array([1.0, 0.0, 0.0]))
+    if public is not None:
+        tastes = TASTE_SD * width * public
+        first = replace(first, features=np.hstack([first.features, tastes]))
+    yield first
+    size = _size(people, config)
+    factors = release_item_factors(people, first, offsets, config.rank, size, curator, norm)
+    yield replace(first, features=np.hstack([first.features, factors]))
+
+
+def fit_moments(group: Group, learned: Profile) -> FactorModel:
+    """What each user adds alone to what was released: their own coefficients."""
+    return model_with_offsets(learned.base, learned.features, learned.fits(group))
+
+
+def _size(people: Population, config: MomentsConfig) -> int:
+    """Over how many items second moments are planned; 0 leaves the second stage out."""
+    return min(MOST_ITEMS, people.n_items) if items_worth_it(people, config) >= WORTH_IT else 0
+
+
+def items_worth_it(people: Population | Ratings, config: MomentsConfig) -> float:
     """How many items the second stage would take by its plan: n_users·(Δ/σ)/24, or all of them
     where they are so few that they would be worth it if all were alike.
 
     Reads the matrix's sizes and scale, and no rating. ∞ without noise.
     """
-    size = min(MOST_ITEMS, ratings.n_items)
+    size = min(MOST_ITEMS, people.n_items)
     if config.budget is None or size < 2:
         return math.inf
-    planned = plan(_parts(ratings, config.budget.norm, size), config.budget)
+    planned = plan(_parts(people, config.budget.norm, size), config.budget)
     assert planned is not None
-    signal = ratings.n_users * shift_of(planned["tastes"])
+    signal = people.n_users * shift_of(planned["tastes"])
     all_alike = max(float(size), WORTH_IT) if signal >= ALIKE_WORTH_IT * size else 0.0
     return max(signal / ITEMS_PER_SIGNAL, all_alike)
 
 
-def _parts(ratings: Ratings, norm: int, size: int) -> dict[str, Part]:
+def _parts(people: Population | Ratings, norm: int, size: int) -> dict[str, Part]:
     """Both stages' releases; the first alone for a ``size`` of 0."""
-    clip = RESIDUAL_CLIP * (ratings.high - ratings.low)
+    clip = RESIDUAL_CLIP * (people.high - people.low)
     *shares, last = (
         FIRST_SHARES
         if not size
         else tuple(SHARES[name] for name in ("popularity", "weights", "deviations", "profile"))
     )
-    parts = offset_parts(ratings, norm, (shares[0], shares[1], shares[2]))
+    parts = offset_parts(people, norm, (shares[0], shares[1], shares[2]))
     parts["profile"] = sum_part(
         "whether users' slopes predict what they left out",
         clip=MOST_GAIN,
@@ -190,40 +229,21 @@ def _profile_features(offsets: Offsets, width: float) -> FloatArray:
     )
 
 
-def _profile_worth_it(
-    ratings: Ratings,
-    targets: FloatArray,
-    profile: FloatArray,
-    reg: float,
-    curator: Curator,
-    pool: Workers,
-) -> FloatArray:
-    """``profile`` with its slopes at 0, unless users speak for them: the sum of what slopes gain
-    each user in log likelihood on their own ratings, each left out in turn, cut to ±3, leaves with
-    noise, and its sign decides.
+def _gain_of_slopes(group: Group, profile: Profile) -> FloatArray:
+    """The sum of what the slopes of ``profile`` gain each user in log likelihood on their own
+    ratings, each left out in turn, cut to ±3 (1,). Its sign decides whether slopes stay.
     """
-    without, with_slopes = (
-        left_out_squares(
-            ratings, targets, features, fit_users(ratings, targets, features, reg, pool), reg
+    ratings, reg = group.ratings, profile.reg
+    targets = ratings.values - profile.base[ratings.items]
+    with Workers(group.threads) as pool:
+        without, with_slopes = (
+            left_out_squares(
+                ratings, targets, features, fit_users(ratings, targets, features, reg, pool), reg
+            )
+            for features in (profile.features[:, :1], profile.features)
         )
-        for features in (profile[:, :1], profile)
-    )
     gains = np.clip((without - with_slopes) / (2 * reg), -MOST_GAIN, MOST_GAIN)
-    (gain,) = curator.release("profile", np.array([gains.sum()]))
-    return profile if gain > 0 else profile * np.array([1.0, 0.0, 0.0])
-
-
-def _step(
-    iteration: int,
-    ratings: Ratings,
-    model: FactorModel,
-    fits: FloatArray,
-    reg: float,
-    curator: Curator,
-) -> Step:
-    squares = squared_residuals(ratings, model)
-    objective = squares + reg * float(np.vdot(fits, fits))
-    return Step(iteration, model, squares, objective, curator.made(), curator.rest())
+    return np.array([gains.sum()])
 
 
 def _of_likes(

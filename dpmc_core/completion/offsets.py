@@ -17,27 +17,28 @@ to be known well; this is the idea of Krichene et al. 2023 (findings 12).
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpmc_core.completion.common.population import Group, Population, Whole
 from dpmc_core.completion.common.profiles import (
     MEAN_PULL,
     RATING_SD,
     centre,
     fit_users,
     model_with_offsets,
-    on_scale,
     own_means,
     squared_residuals,
 )
-from dpmc_core.completion.common.step import Step
+from dpmc_core.completion.common.step import FactorModel, Step
 from dpmc_core.completion.kernel.threads import Workers
 from dpmc_core.completion.popularity import from_two_sums, positive_means, standardised_log
 from dpmc_core.config import Config
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.privacy.algorithm import Algorithm
-from dpmc_core.privacy.budget import Budget, Curator, Part, plan
+from dpmc_core.privacy.budget import Budget, Curator, Journal, Part, plan
 from dpmc_core.privacy.moments import clip_rows, normalised, sum_part, totals
 from dpmc_core.privacy.noise import TotalEpsilon
 
@@ -47,8 +48,10 @@ __all__ = [
     "ALGORITHMS",
     "Offsets",
     "PrivateMeansConfig",
+    "fit_means",
     "offset_parts",
     "private_means",
+    "release_means",
     "release_offsets",
     "user_weights",
 ]
@@ -91,12 +94,12 @@ class PrivateMeansConfig(Config):
 
 
 def offset_parts(
-    ratings: Ratings, norm: int, shares: tuple[float, float, float]
+    people: Population | Ratings, norm: int, shares: tuple[float, float, float]
 ) -> dict[str, Part]:
     """The four sums of this stage, with ``shares`` for popularity, weights and both rounds of
     deviations.
     """
-    n, clip = ratings.n_items, DEVIATION_CLIP * (ratings.high - ratings.low)
+    n, clip = people.n_items, DEVIATION_CLIP * (people.high - people.low)
     popularity, weights, deviations = shares
     planned = {
         "popularity": ("how often items are rated", 1.0, popularity),
@@ -126,7 +129,7 @@ def user_weights(ratings: Ratings, item_weight: FloatArray, norm: int) -> FloatA
 
 
 def release_offsets(
-    ratings: Ratings, curator: Curator, norm: int, features: FloatArray | None = None
+    people: Population, curator: Curator, norm: int, features: FloatArray | None = None
 ) -> Offsets:
     """Release the four sums and read offsets from them, by a regression on log-popularity that
     knows the noise.
@@ -137,14 +140,13 @@ def release_offsets(
     (``OFFSET_SD``)² before the first round and what that leaves before the second. Public
     ``features`` (n_items×q, centred and within ±1) are further columns of that regression.
     """
-    width, n_items = ratings.high - ratings.low, ratings.n_items
-    even = user_weights(ratings, np.ones(n_items), norm)
-    noisy = curator.release("popularity", totals(ratings.items, even, n_items))
+    width, n_items = people.high - people.low, people.n_items
+    even = np.ones(n_items)
+    noisy = curator.release("popularity", lambda: people.total(_weights, even, norm))
     std = max(curator.std("popularity"), 1e-2)
     popularity = positive_means(noisy, np.full(n_items, std))
     item_weight = np.maximum(popularity, std) ** -OFFSET_POWER
-    weights = user_weights(ratings, item_weight, norm)
-    summed = curator.release("weights", totals(ratings.items, weights, n_items))
+    summed = curator.release("weights", lambda: people.total(_weights, item_weight, norm))
     weights_std = max(curator.std("weights"), 1e-3)
     popularity, total = from_two_sums(noisy, std, summed, weights_std, item_weight, popularity)
 
@@ -156,11 +158,8 @@ def release_offsets(
         sds = np.append(sds, np.full(features.shape[1], FEATURE_SD))
     offsets, own = np.zeros(n_items), np.full(n_items, (OFFSET_SD * width) ** 2)
     for name in ("deviations", "remainders"):
-        left = replace(ratings, values=ratings.values - offsets[ratings.items])
-        deviations = weights * (left.values - own_means(left)[ratings.users])
-        clip = DEVIATION_CLIP * width
-        deviations = clip_rows(ratings.users, deviations, ratings.n_users, norm, clip)
-        moved = curator.release(name, totals(ratings.items, deviations, n_items))
+        known = item_weight, offsets, norm, DEVIATION_CLIP * width
+        moved = curator.release(name, partial(people.total, _deviations, *known))
         raw = CLIPPED * moved / total
         variance = (RATING_SD * width) ** 2 * 0.1 / total + (curator.std(name) / total) ** 2
         trust = 1 / (own + variance)
@@ -170,6 +169,26 @@ def release_offsets(
         offsets = offsets + suggested + (raw - suggested) * own * trust
         own = own * variance * trust
     return Offsets(offsets, popularity)
+
+
+def _weights(group: Group, item_weight: FloatArray, norm: int) -> FloatArray:
+    """Σ w_ij of each item (n_items,)."""
+    ratings = group.ratings
+    return totals(ratings.items, user_weights(ratings, item_weight, norm), ratings.n_items)
+
+
+def _deviations(
+    group: Group, item_weight: FloatArray, offsets: FloatArray, norm: int, clip: float
+) -> FloatArray:
+    """Σ of each item's weighted deviations from its offset and the user's mean over offsets, a
+    user's vector clipped (n_items,).
+    """
+    ratings = group.ratings
+    left = replace(ratings, values=ratings.values - offsets[ratings.items])
+    deviations = user_weights(ratings, item_weight, norm)
+    deviations = deviations * (left.values - own_means(left)[ratings.users])
+    deviations = clip_rows(ratings.users, deviations, ratings.n_users, norm, clip)
+    return totals(ratings.items, deviations, ratings.n_items)
 
 
 def private_means(
@@ -185,18 +204,41 @@ def private_means(
     The objective is Σ (x − m − b)² + λ Σ (m − middle of the scale)², λ the pull that the user means
     have. Unit: user, add/remove one; every sensitivity is derived in ``privacy.moments``.
     """
-    ratings = on_scale(ratings)
-    norm = 2 if config.budget is None else config.budget.norm
-    curator = Curator(plan(offset_parts(ratings, norm, MEANS_SHARES), config.budget), rng)
-    offsets = release_offsets(ratings, curator, norm).offset + centre(ratings)
-    targets = ratings.values - offsets[ratings.items]
-    one = np.ones((ratings.n_items, 1))
-    with Workers(workers) as pool:
-        means = fit_users(ratings, targets, one, MEAN_PULL, pool)
-    model = model_with_offsets(offsets, one, means)
-    squares = squared_residuals(ratings, model)
+    people = Whole(ratings, workers)
+    curator = means_curator(people, config, rng)
+    offsets = release_means(people, config, curator)
+    model = fit_means(people.group, offsets)
+    squares, means = squared_residuals(people.group.ratings, model), model.user_factors[:, 1]
     objective = squares + MEAN_PULL * float(np.vdot(means, means))
     yield Step(1, model, squares, objective, curator.made(), curator.rest())
+
+
+def means_curator(
+    people: Population,
+    config: PrivateMeansConfig,
+    rng: np.random.Generator,
+    journal: Journal | None = None,
+) -> Curator:
+    """The plan of private means, and who adds its noise."""
+    norm = 2 if config.budget is None else config.budget.norm
+    return Curator(plan(offset_parts(people, norm, MEANS_SHARES), config.budget), rng, journal)
+
+
+def release_means(people: Population, config: PrivateMeansConfig, curator: Curator) -> FloatArray:
+    """What everybody may know: how much each item is worth to a user without a mean of their own,
+    in rating units (n_items,).
+    """
+    norm = 2 if config.budget is None else config.budget.norm
+    return release_offsets(people, curator, norm).offset + centre(people)
+
+
+def fit_means(group: Group, offsets: FloatArray) -> FactorModel:
+    """Each user's own mean over what was released."""
+    ratings = group.ratings
+    one = np.ones((ratings.n_items, 1))
+    with Workers(group.threads) as pool:
+        means = fit_users(ratings, ratings.values - offsets[ratings.items], one, MEAN_PULL, pool)
+    return model_with_offsets(offsets, one, means)
 
 
 ALGORITHMS = (

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from dpmc_core.completion.common.parameters import Rank
+from dpmc_core.completion.common.population import Whole
 from dpmc_core.completion.common.profiles import (
     MEAN_PULL,
     centre,
     fit_users,
-    on_scale,
     residuals,
     squared_residuals,
 )
@@ -62,7 +62,8 @@ def private_svd(
     side of the matrix.
     """
     check_rank(ratings, config.rank)
-    ratings = on_scale(ratings)
+    people = Whole(ratings, workers)
+    ratings = people.group.ratings
     norm = 2 if config.budget is None else config.budget.norm
     size, clip = min(MOST_ITEMS, ratings.n_items), CLAMP * (ratings.high - ratings.low)
     parts = offset_parts(ratings, norm, (0.1, 0.1, 0.4))
@@ -71,7 +72,7 @@ def private_svd(
             "covariance of residuals", clip=clip, norm=norm, size=size, share=0.4
         )
     curator = Curator(plan(parts, config.budget), rng)
-    offsets = release_offsets(ratings, curator, norm)
+    offsets = release_offsets(people, curator, norm)
     base = offsets.offset + centre(ratings)
     one = np.ones((ratings.n_items, 1))
     targets = ratings.values - base[ratings.items]

@@ -96,8 +96,9 @@ class Ratings:
     """``values[k]`` is what user ``users[k]`` gave item ``items[k]``; every pair at most once.
 
     ``low`` and ``high`` bound the rating scale (predictions may be clipped to it). Labels are
-    optional and parallel to the item or user numbers. ``Ratings.checked`` validates; the plain
-    constructor trusts its caller.
+    optional and parallel to the item or user numbers. ``numbers_of_users`` (n_users,) are those
+    in the matrix of which these ratings are a part, None where they are the whole.
+    ``Ratings.checked`` validates; the plain constructor trusts its caller.
     """
 
     users: IntArray
@@ -112,6 +113,7 @@ class Ratings:
     user_labels: Sequence[str] = field(default=())
     truth: Truth | None = None
     item_features: ItemFeatures | None = None
+    numbers_of_users: NDArray[np.int64] | None = None
 
     @property
     def numbers(self) -> tuple[NDArray[Any], ...]:
@@ -149,6 +151,7 @@ class Ratings:
             self.user_labels,
             self.truth,
             self.item_features,
+            self.numbers_of_users,
         )
 
     @classmethod

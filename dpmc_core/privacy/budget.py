@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +27,7 @@ from dpmc_core.privacy.ledger import Ledger, Neighbours, Release, Unit, sample
 FloatArray = NDArray[np.float64]
 _OTHERWISE = "release {!r} was planned otherwise than it is made"
 
-__all__ = ["Budget", "Curator", "Part", "for_replacing", "norm_of", "plan", "shift_of"]
+__all__ = ["Budget", "Curator", "Journal", "Part", "for_replacing", "norm_of", "plan", "shift_of"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -168,20 +169,38 @@ def shift_of(release: Release) -> float:
     return sensitivity / release.mechanism.std
 
 
+class Journal(Protocol):
+    """Keeps what was drawn, so that a run that goes on after a stop draws nothing twice."""
+
+    def once(
+        self, name: str, make: Callable[[], NDArray[Any]], rng: np.random.Generator
+    ) -> NDArray[Any]:
+        """What ``make`` returned when ``name`` was first asked for, ``rng`` as it was left then:
+        kept for good before anybody reads it.
+        """
+
+
 class Curator:
     """The only door through which a sum over users leaves.
 
-    Adds the planned noise and writes the ledger.
+    Adds the planned noise and writes the ledger. What a ``journal`` holds already is not drawn
+    again, and its sums are not asked for.
 
     With ``plan`` None nothing is protected: sums leave as they are and the ledger stays empty. A
     release planned ``count`` times may leave that often and no more (``RuntimeError``: the
     algorithm and its plan disagree).
     """
 
-    def __init__(self, plan: Mapping[str, Release] | None, rng: np.random.Generator) -> None:
-        self._plan, self._rng = plan, rng
+    def __init__(
+        self,
+        plan: Mapping[str, Release] | None,
+        rng: np.random.Generator,
+        journal: Journal | None = None,
+    ) -> None:
+        self._plan, self._rng, self._journal = plan, rng, journal
         self._left = {} if plan is None else {name: release.count for name, release in plan.items()}
         self._made: list[Release] = []
+        self._drawn: dict[str, int] = {}
 
     @property
     def private(self) -> bool:
@@ -198,16 +217,32 @@ class Curator:
         """
         return math.inf if self._plan is None else shift_of(self._plan[name])
 
-    def release(self, name: str, exact: FloatArray) -> FloatArray:
-        """``exact`` with the noise of release ``name``; the ledger gains one such release."""
+    def release(self, name: str, exact: FloatArray | Callable[[], FloatArray]) -> FloatArray:
+        """``exact``, or what it returns, with the noise of release ``name``; the ledger gains one
+        such release.
+        """
         if self._plan is None:
-            return exact
+            return self.draw(name, exact if callable(exact) else lambda: exact)
         planned = replace(self._plan[name], count=1)
-        if self._left[name] == 0 or planned.coordinates != exact.size:
+        if self._left[name] == 0:
             raise RuntimeError(_OTHERWISE.format(name))
         self._left[name] -= 1
         self._made.append(planned)
-        return exact + sample(planned, self._rng).reshape(exact.shape)
+
+        def noisy() -> FloatArray:
+            sums = exact() if callable(exact) else exact
+            if planned.coordinates != sums.size:
+                raise RuntimeError(_OTHERWISE.format(name))
+            return sums + sample(planned, self._rng).reshape(sums.shape)
+
+        return self.draw(name, noisy)
+
+    def draw(self, name: str, make: Callable[[], NDArray[Any]]) -> NDArray[Any]:
+        """What ``make`` draws for ``name``, from the journal where the run did so before."""
+        if self._journal is None:
+            return make()
+        self._drawn[name] = self._drawn.get(name, 0) + 1
+        return self._journal.once(f"{name} {self._drawn[name]}", make, self._rng)
 
     def above(self, name: str, exact: FloatArray, least: float) -> FloatArray:
         """``exact`` (any length) with the noise of release ``name`` where that is above ``least``,
@@ -237,11 +272,18 @@ class Curator:
         """
         if self._plan is None:
             return None
+        return self._pieces(name, self._booked(name, pieces), pieces)
+
+    def _booked(self, name: str, pieces: int) -> Release:
+        assert self._plan is not None
         planned = replace(self._plan[name], count=1)
         if self._left[name] == 0 or pieces < 1 or planned.coordinates % pieces:
             raise RuntimeError(_OTHERWISE.format(name))
         self._left[name] -= 1
         self._made.append(planned)
+        return planned
+
+    def _pieces(self, name: str, planned: Release, pieces: int) -> Callable[[int], FloatArray]:
         generator, size = generators_of(self._rng), planned.coordinates // pieces
         open_pieces, asking = set(range(pieces)), threading.Lock()
 
@@ -253,6 +295,18 @@ class Curator:
             return np.asarray(planned.mechanism.sample(size, generator(k * size)), dtype=np.float64)
 
         return noise
+
+    def release_pieces(self, name: str, pieces: int, exact: Callable[[], FloatArray]) -> FloatArray:
+        """What ``exact`` returns (``pieces``×length) with the noise that ``stream`` would give."""
+        if self._plan is None:
+            return self.draw(name, exact)
+        planned = self._booked(name, pieces)
+
+        def noisy() -> FloatArray:
+            noise = self._pieces(name, planned, pieces)
+            return exact() + np.stack([noise(k) for k in range(pieces)])
+
+        return self.draw(name, noisy)
 
     def made(self) -> tuple[Release, ...]:
         """The releases made since this was last asked."""

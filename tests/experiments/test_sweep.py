@@ -7,12 +7,7 @@ import math
 import os
 import re
 import signal
-import socket
-import subprocess
-import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
@@ -28,8 +23,8 @@ from dpmc_core.experiments.sweeps.spec import SweepSpec, seeds_of
 from dpmc_core.experiments.sweeps.sweep import SweepError, finished, read_unkept, sweep
 from dpmc_core.experiments.total import resolved
 from dpmc_core.privacy.noise import TotalEpsilon
+from tests.clusters import ROOT, cluster, free_port, wait_for_workers
 
-ROOT = Path(__file__).resolve().parents[2]
 TOML = """
 name = "which noise"
 seeds = 2
@@ -437,61 +432,6 @@ def test_keys_tell_settings_and_kinds_apart() -> None:
 
 
 # a real cluster on loopback
-
-
-def free_port() -> int:
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return int(s.getsockname()[1])
-
-
-@contextmanager
-def cluster(tmp_path: Path, workers: int) -> Iterator[tuple[str, list[subprocess.Popen]]]:
-    address = f"tcp://127.0.0.1:{free_port()}"
-    where = {
-        **os.environ,
-        "PYTHONPATH": str(ROOT),
-        "DASK_DISTRIBUTED__WORKER__USE_FILE_LOCKING": "false",
-    }
-    where["PYTHONWARNINGS"] = "ignore"
-
-    def start(*words: str) -> subprocess.Popen:
-        with (tmp_path / "dask.log").open("a") as log:
-            return subprocess.Popen(
-                [sys.executable, "-m", "dask", *words],
-                env=where,
-                cwd=tmp_path,
-                stdout=log,
-                stderr=log,
-            )
-
-    scheduler = start(
-        "scheduler",
-        "--host",
-        "127.0.0.1",
-        "--port",
-        address.rsplit(":", 1)[1],
-        "--no-dashboard",
-        "--no-show",
-    )
-    hands = [
-        start("worker", address, "--nthreads", "1", "--no-nanny", "--no-dashboard")
-        for _ in range(workers)
-    ]
-    try:
-        yield address, hands
-    finally:
-        for process in [*hands, scheduler]:
-            process.kill()
-            process.wait()
-
-
-def wait_for_workers(address: str, count: int) -> None:
-    from distributed import Client
-
-    with Client(address, timeout=60, set_as_default=False) as client:
-        if count:
-            client.wait_for_workers(count, timeout=90)
 
 
 def test_a_cluster_with_a_worker_killed_half_way(tmp_path: Path) -> None:

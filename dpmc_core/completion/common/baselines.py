@@ -14,13 +14,21 @@ from dpmc_core.datasets.ratings import Ratings
 
 FloatArray = NDArray[np.float64]
 
-__all__ = ["BASELINES", "Baseline", "fit_baselines"]
+__all__ = [
+    "BASELINES",
+    "ITEM_SHRINKAGE",
+    "MOST_SWEEPS",
+    "SETTLED",
+    "USER_SHRINKAGE",
+    "Baseline",
+    "fit_baselines",
+]
 
 BASELINES = ("global mean", "user mean", "item mean", "user + item", "user + item, fitted")
 # shrinkage of user and item effects, in ratings: the defaults of the library Surprise (Hug 2020,
 # after Koren 2010), chosen on no data here
-_USER_SHRINKAGE, _ITEM_SHRINKAGE = 15.0, 10.0
-_MOST_SWEEPS, _SETTLED = 30, 1e-5
+USER_SHRINKAGE, ITEM_SHRINKAGE = 15.0, 10.0
+MOST_SWEEPS, SETTLED = 30, 1e-5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,16 +70,16 @@ def fit_baselines(train: Ratings) -> tuple[Baseline, ...]:
 def _least_squares(train: Ratings, mean: float) -> Baseline:
     """User and item effects in turns until they settle; each step is exact."""
     centred = train.values - mean
-    user_weight = np.bincount(train.users, minlength=train.n_users) + _USER_SHRINKAGE
-    item_weight = np.bincount(train.items, minlength=train.n_items) + _ITEM_SHRINKAGE
+    user_weight = np.bincount(train.users, minlength=train.n_users) + USER_SHRINKAGE
+    item_weight = np.bincount(train.items, minlength=train.n_items) + ITEM_SHRINKAGE
     of_user, of_item = np.zeros(train.n_users), np.zeros(train.n_items)
-    for _ in range(_MOST_SWEEPS):
+    for _ in range(MOST_SWEEPS):
         before = of_item
         left = np.bincount(train.items, centred - of_user[train.users], minlength=train.n_items)
         of_item = left / item_weight
         left = np.bincount(train.users, centred - of_item[train.items], minlength=train.n_users)
         of_user = left / user_weight
-        if np.abs(of_item - before).max() <= _SETTLED * max(train.high - train.low, 1e-300):
+        if np.abs(of_item - before).max() <= SETTLED * max(train.high - train.low, 1e-300):
             break
     return Baseline("user + item, fitted", of_user + mean, of_item)
 

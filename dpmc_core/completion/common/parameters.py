@@ -1,12 +1,12 @@
 """Parameters that several completion algorithms share: one range and meaning each."""
 
-from typing import Annotated
+from typing import Annotated, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpmc_core.config import Choice
-from dpmc_core.datasets.ratings import Ratings
+from dpmc_core.datasets.ratings import ItemFeatures
 from dpmc_core.errors import ParameterError
 from dpmc_core.limits import Limit
 
@@ -81,15 +81,27 @@ UseOfFeatures = Annotated[
 ]
 
 
-def public_features(ratings: Ratings, use: str) -> NDArray[np.float64] | None:
+class Described(Protocol):
+    """Data whose items have public features, or none."""
+
+    @property
+    def name(self) -> str:
+        """What the data is called."""
+
+    @property
+    def item_features(self) -> ItemFeatures | None:
+        """What is publicly known of its items."""
+
+
+def public_features(known: Described, use: str) -> NDArray[np.float64] | None:
     """The scaled features (n_items×q) that a solver may read as they are; None for "none".
 
     Raises ``ParameterError`` where they are asked for and the ratings have none.
     """
     if use == "none":
         return None
-    if ratings.item_features is None:
+    if known.item_features is None:
         raise ParameterError(
-            "item_features", use, f"none: no item features are known of {ratings.name}"
+            "item_features", use, f"none: no item features are known of {known.name}"
         )
-    return ratings.item_features.scaled
+    return known.item_features.scaled

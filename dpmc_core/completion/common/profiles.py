@@ -8,6 +8,7 @@ from what was released.
 
 import math
 from dataclasses import replace
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +39,7 @@ __all__ = [
     "residuals",
     "squared_residuals",
     "together",
+    "width_of_scale",
 ]
 
 _LARGEST, _NARROWEST = 1e40, 1e-10  # of a scale: fourth powers are sums' variances
@@ -48,28 +50,48 @@ TASTE_SD = 0.04  # spread over users of what a public item feature, within ±1, 
 MEAN_PULL = 5.0  # a user's mean is pulled to the middle of the scale as if by so many ratings
 
 
-def centre(ratings: Ratings) -> float:
+class OnScale(Protocol):
+    """What has a rating scale."""
+
+    @property
+    def low(self) -> float:
+        """Its lower end."""
+
+    @property
+    def high(self) -> float:
+        """Its upper end."""
+
+
+def centre(scale: OnScale) -> float:
     """The middle of the rating scale: public, where the mean rating is not."""
-    return (ratings.low + ratings.high) / 2
+    return (scale.low + scale.high) / 2
+
+
+def width_of_scale(low: float, high: float) -> float:
+    """How wide the scale from ``low`` to ``high`` is.
+
+    Raises ``ParameterError`` for a scale in whose units nothing can be clipped: of no width, or so
+    narrow or wide that sums of its powers leave the range of numbers.
+    """
+    ends = max(abs(low), abs(high))
+    width = high - low if ends <= _LARGEST else math.inf
+    if not max(1e-9 * ends, _NARROWEST) <= width <= 2 * _LARGEST:
+        raise ParameterError(
+            "rating scale",
+            f"{low:.17g} to {high:.17g}",
+            f"a lower and a higher number within ±{_LARGEST:g}, apart by at least {_NARROWEST:g} "
+            "and 1e-9 of the larger",
+        )
+    return width
 
 
 def on_scale(ratings: Ratings) -> Ratings:
     """``ratings`` with values moved to where they are at most ten widths off their scale: what a
     user says must not be able to overflow a sum before it is clipped.
 
-    Raises ``ParameterError`` for a scale in whose units nothing can be clipped: of no width, or so
-    narrow or wide that sums of its powers leave the range of numbers.
+    Raises ``ParameterError`` as ``width_of_scale`` does.
     """
-    ends = max(abs(ratings.low), abs(ratings.high))
-    width = ratings.high - ratings.low if ends <= _LARGEST else math.inf
-    if not max(1e-9 * ends, _NARROWEST) <= width <= 2 * _LARGEST:
-        raise ParameterError(
-            "rating scale",
-            f"{ratings.low:.17g} to {ratings.high:.17g}",
-            f"a lower and a higher number within ±{_LARGEST:g}, apart by at least {_NARROWEST:g} "
-            "and 1e-9 of the larger",
-        )
-    room = _ROOM * width
+    room = _ROOM * width_of_scale(ratings.low, ratings.high)
     inside = np.clip(ratings.values, ratings.low - room, ratings.high + room)
     return ratings if np.array_equal(inside, ratings.values) else replace(ratings, values=inside)
 

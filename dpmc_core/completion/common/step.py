@@ -5,6 +5,7 @@ algorithms make.
 """
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,11 +14,19 @@ from dpmc_core.completion.kernel.grouping import Side, group_rows
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.errors import ParameterError
 from dpmc_core.mechanisms import Mechanism
-from dpmc_core.privacy.ledger import Release, draw
+from dpmc_core.privacy.ledger import Release, sample
 
 FloatArray = NDArray[np.float64]
 
-__all__ = ["FactorModel", "Sides", "Step", "check_rank", "draw_item_noise", "start_item_factors"]
+__all__ = [
+    "FactorModel",
+    "Sides",
+    "Step",
+    "check_rank",
+    "draw_item_noise",
+    "item_release",
+    "start_item_factors",
+]
 
 
 _GATHERED = 250_000  # numbers of each factor matrix that a prediction holds at once
@@ -81,14 +90,26 @@ class Sides:
         )
 
 
-def check_rank(ratings: Ratings, rank: int) -> None:
+class Sized(Protocol):
+    """A matrix of which the size is known."""
+
+    @property
+    def n_users(self) -> int:
+        """Rows."""
+
+    @property
+    def n_items(self) -> int:
+        """Columns."""
+
+
+def check_rank(matrix: Sized, rank: int) -> None:
     """Raise ``ParameterError`` when ``rank`` exceeds the smaller side of the matrix."""
-    smaller = min(ratings.n_users, ratings.n_items)
+    smaller = min(matrix.n_users, matrix.n_items)
     if rank > smaller:
         raise ParameterError(
             "rank",
             rank,
-            f"at most {smaller}, the smaller side of the {ratings.n_users} × {ratings.n_items} "
+            f"at most {smaller}, the smaller side of the {matrix.n_users} × {matrix.n_items} "
             "matrix",
         )
 
@@ -107,6 +128,29 @@ def start_item_factors(n_items: int, rank: int, rng: np.random.Generator) -> Flo
     return rng.random((n_items, rank))
 
 
+def item_release(
+    mechanism: Mechanism, n_items: int, rank: int, inner: int, sensitivity: float
+) -> Release:
+    """The release of one item pass: for each of ``inner`` solves the right-hand sides Σ_i w_ij x_ij
+    u_i of all items, r numbers each (huber-paper Alg. 1 line 8; Alg. 3 line 5).
+
+    The sensitivity is the papers' assumption Δ₁ = Δ₂ = Δ, not a derived bound, hence
+    ``sound=False``.
+    """
+    return Release(
+        what="right-hand sides Σ x·u of all items, one vector of r numbers each",
+        mechanism=mechanism,
+        l1_sensitivity=sensitivity,
+        l2_sensitivity=sensitivity,
+        unit="rating",
+        neighbours="replace-one",
+        coordinates=n_items * rank,
+        count=inner,
+        sound=False,
+        source="huber-paper, Theorem 2.1 with Δ = width of the rating range (section 2.2)",
+    )
+
+
 def draw_item_noise(
     mechanism: Mechanism | None,
     n_items: int,
@@ -117,24 +161,8 @@ def draw_item_noise(
 ) -> tuple[FloatArray | None, tuple[Release, ...]]:
     """Noise for the right-hand sides of one item pass (inner×n_items×r) and its release, or (None,
     ()) without noise.
-
-    One draw per inner iteration, added to Σ_i w_ij x_ij u_i of every item (huber-paper Alg. 1 line
-    8; Alg. 3 line 5). The sensitivity is the papers' assumption Δ₁ = Δ₂ = Δ, not a derived bound,
-    hence ``sound=False``.
     """
     if mechanism is None:
         return None, ()
-    noise, release = draw(
-        mechanism,
-        (inner, n_items, rank),
-        rng,
-        what="right-hand sides Σ x·u of all items, one vector of r numbers each",
-        l1_sensitivity=sensitivity,
-        l2_sensitivity=sensitivity,
-        unit="rating",
-        neighbours="replace-one",
-        sound=False,
-        source="huber-paper, Theorem 2.1 with Δ = width of the rating range (section 2.2)",
-        count=inner,
-    )
-    return noise, (release,)
+    release = item_release(mechanism, n_items, rank, inner, sensitivity)
+    return sample(release, rng).reshape(inner, n_items, rank), (release,)

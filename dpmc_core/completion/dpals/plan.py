@@ -24,6 +24,7 @@ from typing import Annotated
 from dpmc_core import limits
 from dpmc_core.completion.common import parameters as shared
 from dpmc_core.completion.common.parameters import ItemsPerUser, Iterations, Penalty, Rank
+from dpmc_core.completion.common.population import Population
 from dpmc_core.completion.dpals.power_iteration import power_part
 from dpmc_core.completion.dpals.preprocessing import SAMPLING, preparation_parts, preparation_shifts
 from dpmc_core.completion.dpals.projection import PROJECTIONS
@@ -229,11 +230,8 @@ class DPALSConfig(Config):
         return norm_of(self.family if self.budget is None else self.budget.family)
 
 
-def dpals_plan(ratings: Ratings, config: DPALSConfig) -> dict[str, Release] | None:
-    """The releases of a run by name; None without noise.
-
-    Reads no rating: only the sizes of the matrix and its scale.
-    """
+def dpals_plan(people: Population | Ratings, config: DPALSConfig) -> dict[str, Release] | None:
+    """The releases of a run by name, by sizes and scale alone; None without noise."""
     if not config.private:
         return None
     if config.budget is None and None in (config.sigma_right, config.sigma_preparation):
@@ -243,9 +241,9 @@ def dpals_plan(ratings: Ratings, config: DPALSConfig) -> dict[str, Release] | No
             "given for a private run, or sigma_right and sigma_preparation; private=False adds "
             "no noise",
         )
-    n, r, clip = ratings.n_items, config.rank, config.clip_norm
+    n, r, clip = people.n_items, config.rank, config.clip_norm
     k = min(config.items_per_user, n)
-    value_clip = value_clip_of(ratings, config)
+    value_clip = value_clip_of(people, config)
     frequent = n_frequent(n, config)
     uses = config.preparation
     share = PREPARATION_SHARE if any(uses.values()) else 0.0
@@ -339,9 +337,9 @@ def _with_std(release: Release, family: Budget, std: float) -> Release:
     return replace(release, mechanism=family.noise(std))
 
 
-def value_clip_of(ratings: Ratings, config: DPALSConfig) -> float:
+def value_clip_of(people: Population | Ratings, config: DPALSConfig) -> float:
     """Γ_M: how far a rating may lie from the middle of the scale."""
-    half = (ratings.high - ratings.low) / 2
+    half = (people.high - people.low) / 2
     return config.value_clip if config.value_clip is not None else max(half, 1e-12)
 
 

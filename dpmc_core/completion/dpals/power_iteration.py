@@ -12,12 +12,14 @@ s³Γ_M⁴ν²/n_items under the root (Theorem 9), and in ℓ1 ‖x‖₁·‖x�
 """
 
 import math
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from dpmc_core.datasets.ratings import Ratings
+from dpmc_core.completion.common.population import Group, Population
 from dpmc_core.privacy.budget import Curator, Part
 
 FloatArray = NDArray[np.float64]
@@ -49,8 +51,8 @@ def power_part(
 
 
 def noisy_power_iteration(
-    ratings: Ratings,
-    part: NDArray[np.bool_],
+    people: Population,
+    table: Callable[[Group], sparse.csr_array],
     rank: int,
     k: int,
     value_clip: float,
@@ -58,24 +60,30 @@ def noisy_power_iteration(
     curator: Curator,
     rng: np.random.Generator,
 ) -> FloatArray:
-    """Orthonormal directions (n_items×r) after ``rounds`` of W ← orth(Σ x (xᵀW) + noise), over the
-    ratings that take ``part``.
+    """Orthonormal directions (n_items×r) after ``rounds`` of W ← orth(Σ x (xᵀW) + noise).
 
-    At most ``k`` of a user's ratings, each within ±``value_clip``, may take part: the caller sees
-    to it.
+    ``table`` gives a group's x as rows (n_users×n_items): at most ``k`` of a user's ratings, each
+    within ±``value_clip``; the caller sees to it.
     """
-    directions, _ = np.linalg.qr(rng.standard_normal((ratings.n_items, rank)))
-    most = _projection_clip(ratings.n_items, k, value_clip)
-    table = sparse.csr_array(
-        (ratings.values[part], (ratings.users[part], ratings.items[part])),
-        shape=(ratings.n_users, ratings.n_items),
-    )
+    shape = people.n_items, rank
+    drawn = curator.draw("directions", lambda: rng.standard_normal(shape))
+    directions, _ = np.linalg.qr(drawn)
+    most = _projection_clip(people.n_items, k, value_clip)
     for _ in range(rounds):
-        projected = table @ directions
-        size = np.linalg.norm(projected, axis=1, keepdims=True)
-        projected *= most / np.maximum(size, most)
-        directions, _ = np.linalg.qr(curator.release("start", np.asarray(table.T @ projected)))
+        exact = partial(people.total, _projected, table, directions, most)
+        directions, _ = np.linalg.qr(curator.release("start", exact))
     return np.asarray(directions)
+
+
+def _projected(
+    group: Group, table: Callable[[Group], sparse.csr_array], directions: FloatArray, most: float
+) -> FloatArray:
+    """Σ x (xᵀW), xᵀW clipped to norm ``most`` (n_items×r)."""
+    rows = table(group)
+    projected = rows @ directions
+    size = np.linalg.norm(projected, axis=1, keepdims=True)
+    projected *= most / np.maximum(size, most)
+    return np.asarray(rows.T @ projected)
 
 
 def _projection_clip(n_items: int, k: int, value_clip: float) -> float:

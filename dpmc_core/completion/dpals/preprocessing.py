@@ -12,11 +12,14 @@ count of the preparation, (k + 1)/σ_p², should be 2k/σ_p². We plan with the 
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpmc_core.completion.common.population import Group, Population
+from dpmc_core.completion.common.profiles import clipped_values
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.privacy.budget import Curator, Part
 from dpmc_core.privacy.moments import totals
@@ -26,7 +29,8 @@ BoolArray = NDArray[np.bool_]
 
 __all__ = [
     "SAMPLING",
-    "Prepared",
+    "Preparation",
+    "TakingPart",
     "first_k",
     "lottery",
     "preparation_parts",
@@ -39,22 +43,50 @@ SAMPLING = ("adaptive", "uniform", "weights")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Prepared:
-    """What the solver learns from.
-
-    Which items are ``frequent`` (n_items,), which ratings take part in the item pass, the weight
-    ω_ij = ``user_weight``[i]·``item_weight``[j] of those (1 unless weights replace sampling), the
-    released item counts, at least 1, and the released mean (0 if none is). ``limited`` marks at
-    most k of a user's ratings, whatever takes part.
+class TakingPart:
+    """Which ratings of a group enter the item pass (``ratings``, a mask), and with which weights
+    ω_ij = ``user_weight``[i]·``item_weight``[j] (1 unless weights replace sampling). ``limited``
+    marks at most k of a user's ratings, whatever takes part.
     """
 
-    frequent: BoolArray
-    part: BoolArray
+    ratings: BoolArray
     limited: BoolArray
     user_weight: FloatArray
     item_weight: FloatArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Preparation:
+    """What was released before the first round, and how ratings are chosen by it.
+
+    ``frequent`` marks the items that are learned (n_items,), ``first_counts`` are the released
+    item counts (1 where none were), ``counts`` those of the ratings that take part, at least 1,
+    ``mean`` is the released mean (0 if none is), and at most ``k`` ratings of a user take part.
+    """
+
+    frequent: BoolArray
+    first_counts: FloatArray
     counts: FloatArray
     mean: float
+    k: int
+    sampling: str
+    norm: int
+    salt: int
+
+    def taking_part(self, ratings: Ratings) -> TakingPart:
+        """Which of these ``ratings`` take part: a user's k frequent items with the lowest released
+        counts (adaptive sampling; ties by lottery), any k (uniform), or all with weights.
+        """
+        draw = lottery(ratings, self.salt)
+        inside = self.frequent[ratings.items]
+        adaptive = self.sampling == "adaptive"
+        priority = self.first_counts[ratings.items] + 1e-9 * draw if adaptive else draw
+        limited = inside & first_k(ratings.users, np.where(inside, priority, np.inf), self.k)
+        if self.sampling == "weights":
+            weights = weights_of(ratings, inside, self.first_counts, self.k, self.norm)
+            return TakingPart(inside, limited, *weights)
+        even = np.ones(ratings.n_users), np.ones(ratings.n_items)
+        return TakingPart(limited, limited, *even)
 
 
 def preparation_parts(
@@ -127,7 +159,9 @@ def lottery(ratings: Ratings, salt: int) -> FloatArray:
     Whether a rating of one user is drawn must not depend on who else is there: then leaving does
     not change the others' draws, which is what the sensitivities assume.
     """
-    x = ratings.users.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(salt % 2**64)
+    known = ratings.numbers_of_users
+    users = (ratings.users if known is None else known[ratings.users]).astype(np.uint64)
+    x = users * np.uint64(0x9E3779B97F4A7C15) + np.uint64(salt % 2**64)
     x ^= (ratings.items.astype(np.uint64) + np.uint64(1)) * np.uint64(0xD1B54A32D192ED03)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         x = (x ^ (x >> np.uint64(shift))) * np.uint64(factor)
@@ -177,9 +211,10 @@ def weights_of(
 
 
 def prepare(
-    ratings: Ratings,
+    people: Population,
     curator: Curator,
     *,
+    value_clip: float,
     k: int,
     n_frequent: int,
     sampling: str,
@@ -188,45 +223,46 @@ def prepare(
     centred: bool,
     norm: int,
     salt: int,
-) -> Prepared:
-    """Algorithm 3 on ``ratings`` that are already clipped to ±Γ_M.
-
-    Counts, frequent items, what takes part, and the mean.
+) -> Preparation:
+    """Algorithm 3: counts, frequent items and the mean, of values clipped to ±``value_clip``.
 
     ``n_frequent`` items of highest released count are learned. ``counted``, ``recounted`` and
-    ``centred`` say which of them are made use of; the others are not released. Adaptive sampling
-    takes a user's k frequent items with the lowest released counts (ties by lottery), uniform
-    sampling any k.
+    ``centred`` say which of them are made use of; the others are not released.
     """
-    k = min(k, ratings.n_items)
-    draw = lottery(ratings, salt)
-    uniform = first_k(ratings.users, draw, k)
-    counts = np.ones(ratings.n_items)
+    k, ones = min(k, people.n_items), np.ones(people.n_items)
+    counts = ones
     if counted:
-        counts = curator.release("counts", _counted(ratings, uniform.astype(np.float64)))
-    frequent = np.zeros(ratings.n_items, dtype=np.bool_)
+        counts = curator.release("counts", lambda: people.total(_counted, k, salt))
+    frequent = np.zeros(people.n_items, dtype=np.bool_)
     frequent[np.argsort(-counts, kind="stable")[:n_frequent]] = True
-    inside = frequent[ratings.items]
-    priority = counts[ratings.items] + 1e-9 * draw if sampling == "adaptive" else draw
-    limited = inside & first_k(ratings.users, np.where(inside, priority, np.inf), k)
-    part, user_weight, item_weight = limited, np.ones(ratings.n_users), np.ones(ratings.n_items)
-    if sampling == "weights":
-        part = inside
-        user_weight, item_weight = weights_of(ratings, inside, counts, k, norm)
-    again = np.ones(ratings.n_items)
+    first = Preparation(frequent, counts, ones, 0.0, k, sampling, norm, salt)
+    again, mean = ones, 0.0
     if recounted:
-        again = np.maximum(
-            curator.release("counts again", _counted(ratings, limited.astype(np.float64))), 1.0
-        )
-    mean = 0.0
+        again = curator.release("counts again", lambda: people.total(_counted_again, first))
     if centred:
-        total = curator.release("sum of ratings", np.array([float(ratings.values[limited].sum())]))[
-            0
-        ]
-        number = curator.release("number of ratings", np.array([float(limited.sum())]))[0]
+        both = cache(lambda: people.total(_sum_and_number, first, value_clip))
+        total = curator.release("sum of ratings", lambda: both()[:1])[0]
+        number = curator.release("number of ratings", lambda: both()[1:])[0]
         mean = float(total / max(number, 1.0))
-    return Prepared(frequent, part, limited, user_weight, item_weight, again, mean)
+    return replace(first, counts=np.maximum(again, 1.0), mean=mean)
 
 
-def _counted(ratings: Ratings, weights: FloatArray) -> FloatArray:
-    return totals(ratings.items, weights, ratings.n_items)
+def _counted(group: Group, k: int, salt: int) -> FloatArray:
+    """How often each item is among any k ratings of a user (n_items,)."""
+    ratings = group.ratings
+    uniform = first_k(ratings.users, lottery(ratings, salt), k)
+    return totals(ratings.items, uniform.astype(np.float64), ratings.n_items)
+
+
+def _counted_again(group: Group, first: Preparation) -> FloatArray:
+    """How often each item is among the ratings that take part (n_items,)."""
+    ratings = group.ratings
+    limited = first.taking_part(ratings).limited
+    return totals(ratings.items, limited.astype(np.float64), ratings.n_items)
+
+
+def _sum_and_number(group: Group, first: Preparation, value_clip: float) -> FloatArray:
+    """The sum of the clipped values that take part, and how many there are (2,)."""
+    values = clipped_values(group.ratings, value_clip)
+    limited = first.taking_part(values).limited
+    return np.array([float(values.values[limited].sum()), float(limited.sum())])

@@ -1,7 +1,8 @@
 """DPALS: alternating least squares at user level (dpals-paper, Algorithms 1 to 3).
 
-Lives here: the solver. Does not live here: its settings, what leaves and the sensitivities
-(``dpals_plan``), the preparation of the data (``preprocessing``), the start by power iteration
+Provides the solver, for users in memory or in groups (``next_items``). Does not live here: its
+settings, what leaves and the sensitivities (``plan``), the preparation of the data
+(``preprocessing``), a group's half-rounds (``rounds``), the start by power iteration
 (``power_iteration``), the kernel, or noise (``privacy.budget``).
 
 A user's own vector depends on other users through released numbers only. That takes care: the paper
@@ -12,29 +13,21 @@ we divide by k^ν.
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpmc_core.completion.common.parameters import public_features
-from dpmc_core.completion.common.profiles import (
-    centre,
-    clipped_values,
-    fit_likes,
-    on_scale,
-    own_means,
-    own_tastes,
-    squared_residuals,
-    together,
-)
+from dpmc_core.completion.common.population import Group, Population, Whole
+from dpmc_core.completion.common.profiles import squared_residuals
 from dpmc_core.completion.common.step import FactorModel, Step, check_rank
 from dpmc_core.completion.dpals.plan import DPALSConfig, dpals_plan, n_frequent, value_clip_of
 from dpmc_core.completion.dpals.power_iteration import noisy_power_iteration
-from dpmc_core.completion.dpals.preprocessing import Prepared, prepare
+from dpmc_core.completion.dpals.preprocessing import prepare
 from dpmc_core.completion.dpals.projection import solve_noisy
-from dpmc_core.completion.kernel.grouping import Side, group_rows
-from dpmc_core.completion.kernel.solve import BlockSolver, half_sweep
+from dpmc_core.completion.dpals.rounds import Basis, Rounds, rounds_of, start_table, symmetric_of
 from dpmc_core.completion.kernel.threads import Workers
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.errors import ParameterError
@@ -44,7 +37,7 @@ from dpmc_core.privacy.noise import Noise, TotalEpsilon
 
 FloatArray = NDArray[np.float64]
 
-__all__ = ["ALGORITHMS", "dpals"]
+__all__ = ["ALGORITHMS", "begin", "dpals", "fit_dpals", "next_items"]
 
 Stream = Callable[[int], FloatArray] | None
 
@@ -72,153 +65,153 @@ def dpals(
     budget that the preparation alone exceeds.
     """
     check_rank(ratings, config.rank)
-    ratings = on_scale(ratings)
-    frequent = n_frequent(ratings.n_items, config)
+    people = Whole(ratings, workers, visitors)
+    curator = Curator(dpals_plan(people, config), rng)
+    basis, items = begin(people, config, curator, rng)
+    with Workers(workers) as pool:
+        solver = _Rounds(rounds_of(people.group, basis), curator, pool)
+        users = solver.users(items)
+        for iteration in range(1, config.iterations + 1):
+            items = solver.items(users)
+            users = solver.users(items)
+            model = solver.rounds.model(users, items)
+            squares = squared_residuals(people.group.ratings, model)
+            yield Step(iteration, model, squares, squares, curator.made(), curator.rest())
+
+
+def begin(
+    people: Population, config: DPALSConfig, curator: Curator, rng: np.random.Generator
+) -> tuple[Basis, FloatArray]:
+    """Prepare and centre, and start the items' factors (n_items×r)."""
+    frequent = n_frequent(people.n_items, config)
     if frequent < config.rank:
         raise ParameterError(
             "item_share",
             config.item_share,
-            f"at least {config.rank / ratings.n_items:.3g} here: the {frequent} items it keeps "
+            f"at least {config.rank / people.n_items:.3g} here: the {frequent} items it keeps "
             f"are fewer than the rank, {config.rank}",
         )
-    curator = Curator(dpals_plan(ratings, config), rng)
-    salt = int(rng.integers(2**63))
-    k, value_clip = min(config.items_per_user, ratings.n_items), value_clip_of(ratings, config)
-    values = clipped_values(ratings, value_clip)
+    public = public_features(people, config.item_features)
+    if public is not None and config.implicit:
+        raise ParameterError("item_features", config.item_features, "none for likes with DPALS")
+    value_clip = value_clip_of(people, config)
+    salt = int(curator.draw("salt", lambda: np.array([rng.integers(2**63)]))[0])
     prepared = prepare(
-        values,
+        people,
         curator,
-        k=k,
+        value_clip=value_clip,
+        k=config.items_per_user,
         n_frequent=frequent,
         sampling=config.sampling,
         **config.preparation,
         norm=config.norm,
         salt=salt,
     )
-    own_mean = own_means(ratings) - centre(ratings)
-    base = own_mean if config.centring == "user" else np.full(ratings.n_users, prepared.mean)
-    public = public_features(ratings, config.item_features)
-    if public is not None and config.implicit:
-        raise ParameterError("item_features", config.item_features, "none for likes with DPALS")
-    left = values.values - base[values.users]
-    tastes = None
-    if public is not None:
-        with Workers(workers) as pool:
-            tastes = own_tastes(values, left, public, pool)
-        left -= FactorModel(tastes, public).predict(values.users, values.items)
-    centred = replace(values, values=np.clip(left, -value_clip, value_clip))
-    guests = None if visitors is None else clipped_values(visitors, value_clip)
+    basis = Basis(config, prepared, value_clip, public)
     if config.start == "power":
-        items = noisy_power_iteration(
-            centred, prepared.limited, config.rank, k, value_clip, config.start_rounds, curator, rng
-        )
-        items *= math.sqrt(ratings.n_items / config.rank)
-    else:
-        items = rng.standard_normal((ratings.n_items, config.rank)) / math.sqrt(config.rank)
-    with Workers(workers) as pool:
-        solver = _Rounds(centred, prepared, config, value_clip, curator, pool, guests)
-        users = solver.users(items)
-        for iteration in range(1, config.iterations + 1):
-            items = solver.items(users)
-            users = solver.users(items)
-            elsewhere = np.full(ratings.n_users, -centre(ratings)) if config.implicit else own_mean
-            model = _assembled(ratings, users, items, base, elsewhere, prepared.frequent)
-            if public is not None and tastes is not None:
-                model = FactorModel(
-                    np.hstack([model.user_factors, tastes]), np.hstack([model.item_factors, public])
-                )
-            squares = squared_residuals(ratings, model)
-            yield Step(iteration, model, squares, squares, curator.made(), curator.rest())
+        table = partial(start_table, basis=basis)
+        limits = prepared.k, value_clip, config.start_rounds
+        items = noisy_power_iteration(people, table, config.rank, *limits, curator, rng)
+        return basis, items * math.sqrt(people.n_items / config.rank)
+    shape = people.n_items, config.rank
+    start = curator.draw("start", lambda: rng.standard_normal(shape))
+    return basis, start / math.sqrt(config.rank)
+
+
+def next_items(people: Population, basis: Basis, items: FloatArray, curator: Curator) -> FloatArray:
+    """The items' factors after one more round, from statistics that are summed up before any
+    noise: for users in several groups. The same numbers as ``_Rounds`` makes block by block.
+    """
+    config, kept = basis.config, int(np.count_nonzero(basis.prepared.frequent))
+    rank, triangle = config.rank, config.rank * (config.rank + 1) // 2
+    sums = cache(lambda: people.total(_statistics, basis, items))
+    shared: FloatArray | float = 0.0
+    if config.global_penalty:
+        noisy = curator.release("all users", lambda: sums()[-1, :triangle])
+        shared = config.global_penalty * symmetric_of(noisy[None], rank)[0]
+    gram = curator.release_pieces("gram", kept, lambda: sums()[:kept, :triangle])
+    right = curator.release_pieces("right", kept, lambda: sums()[:kept, triangle:])
+    out = np.zeros_like(items)
+    learned = np.flatnonzero(basis.prepared.frequent)
+    for start in range(0, kept, 256):
+        piece = slice(start, start + 256)
+        whole = symmetric_of(gram[piece], rank) + shared
+        regs = basis.item_reg[learned[piece]]
+        out[learned[piece]] = solve_noisy(whole, right[piece], regs, config.projection)
+    return _orthonormal(out) if config.orthonormal else out
+
+
+def fit_dpals(group: Group, basis: Basis, items: FloatArray) -> FactorModel:
+    """What each user adds alone to the items' factors that were released."""
+    rounds = rounds_of(group, basis)
+    with Workers(group.threads) as pool:
+        return rounds.model(rounds.users(items, pool), items)
+
+
+def _statistics(group: Group, basis: Basis, items: FloatArray) -> FloatArray:
+    """Each frequent item's Gram triangle and right-hand side, and the triangle of Σ u uᵀ over all
+    users in the last row (frequent + 1 × r(r+1)/2 + r).
+    """
+    rounds, rank = rounds_of(group, basis), basis.config.rank
+    upper = np.triu_indices(rank)
+    out = np.zeros((int(np.count_nonzero(basis.prepared.frequent)) + 1, len(upper[0]) + rank))
+    place = _places(basis)
+
+    def collect(gram: FloatArray, right: FloatArray, rows: NDArray[np.intp]) -> FloatArray:
+        out[place[rows], : len(upper[0])] = gram[:, *upper]
+        out[place[rows], len(upper[0]) :] = right
+        return right
+
+    with Workers(group.threads) as pool:
+        clipped = rounds.clipped(rounds.users(items, pool))
+        rounds.item_pass(clipped, collect, pool)
+    out[-1, : len(upper[0])] = rounds.of_all(clipped)
+    return out
+
+
+def _places(basis: Basis) -> NDArray[np.intp]:
+    """Where a frequent item's statistics stand in what is released; -1 for the others."""
+    place = np.full(len(basis.prepared.frequent), -1)
+    place[basis.prepared.frequent] = np.arange(np.count_nonzero(basis.prepared.frequent))
+    return place
 
 
 class _Rounds:
-    """The two half-rounds over prepared data, grouped once."""
+    """The two half-rounds over all users at once, items solved as their statistics are made."""
 
-    def __init__(
-        self,
-        ratings: Ratings,
-        prepared: Prepared,
-        config: DPALSConfig,
-        value_clip: float,
-        curator: Curator,
-        pool: Workers,
-        visitors: Ratings | None,
-    ) -> None:
-        self._config, self._curator, self._pool, self._value_clip = (
-            config,
-            curator,
-            pool,
-            value_clip,
-        )
-        self._frequent = prepared.frequent
-        n_users, n_items, rank = ratings.n_users, ratings.n_items, config.rank
-        served = together(ratings, visitors)
-        seen = served.take(prepared.frequent[served.items])
-        self._by_user = group_rows(seen.users, seen.items, seen.values, n_users, n_items, rank)
-        counts = np.bincount(seen.users, minlength=n_users)
-        self._user_reg = (
-            config.reg * np.maximum(counts / config.items_per_user, 1e-3) ** config.user_exponent
-        )
-        self._guests = np.zeros(0, dtype=np.intp) if visitors is None else np.unique(visitors.users)
-        part = prepared.part
-        # ω_ij = f_i·g_j: √f goes with the user's vector and with the value, g with the sums
-        self._root, self._item_weight = np.sqrt(prepared.user_weight), prepared.item_weight
-        weighted = ratings.values[part] * self._root[ratings.users[part]]
-        self._by_item: Side = group_rows(
-            ratings.items[part], ratings.users[part], weighted, n_items, n_users, rank
-        )
-        scaled = prepared.counts**config.item_exponent
-        self._item_reg = config.reg * scaled / scaled[prepared.frequent].mean()
-        # items' places in the released vectors
-        self._place = np.full(n_items, -1)
-        self._place[prepared.frequent] = np.arange(np.count_nonzero(prepared.frequent))
+    def __init__(self, rounds: Rounds, curator: Curator, pool: Workers) -> None:
+        self.rounds, self._curator, self._pool = rounds, curator, pool
+        self._place = _places(rounds.basis)
 
     def users(self, items: FloatArray) -> FloatArray:
         """Every user's vector on the items' factors, unclipped."""
-        penalty = self._config.global_penalty
-        if not penalty:
-            users, _ = half_sweep(self._by_user, items, self._user_reg, self._pool)
-            return users
-        return fit_likes(
-            self._by_user, items, self._user_reg, penalty, items[self._frequent], self._pool
-        )
+        return self.rounds.users(items, self._pool)
 
     def items(self, users: FloatArray) -> FloatArray:
         """Every frequent item's factors from noisy statistics of the users' clipped vectors.
 
         Zeros for the others.
         """
-        config, curator = self._config, self._curator
-        size = np.linalg.norm(users, axis=1, keepdims=True)
-        users = users * np.minimum(1.0, config.clip_norm / np.maximum(size, 1e-300))
+        basis, curator = self.rounds.basis, self._curator
+        config, frequent = basis.config, basis.prepared.frequent
+        users = self.rounds.clipped(users)
         rank = config.rank
-        upper = np.triu_indices(rank)
         shared: FloatArray | float = 0.0
         if config.global_penalty:
-            counted = users.copy()
-            counted[self._guests] = 0.0  # they are served, and take part in nothing
-            noisy = curator.release("all users", (counted.T @ counted)[upper])
-            shared = config.global_penalty * _symmetric(noisy[None], rank)[0]
-        kept = int(np.count_nonzero(self._frequent))
+            noisy = curator.release("all users", self.rounds.of_all(users))
+            shared = config.global_penalty * symmetric_of(noisy[None], rank)[0]
+        kept = int(np.count_nonzero(frequent))
         streams = curator.stream("gram", kept), curator.stream("right", kept)
 
         def solve(gram: FloatArray, right: FloatArray, rows: NDArray[np.intp]) -> FloatArray:
             gram, right = self.released(gram, right, rows, streams)
-            return solve_noisy(gram + shared, right, self._item_reg[rows], config.projection)
+            return solve_noisy(gram + shared, right, basis.item_reg[rows], config.projection)
 
-        def update(
-            a: FloatArray, y: FloatArray, rows: NDArray[np.intp], solver: BlockSolver
-        ) -> FloatArray:
-            weight = self._item_weight[rows]
-            gram = np.matmul(a.transpose(0, 2, 1), a) * weight[:, None, None]
-            return solve(gram, np.matmul(y[:, None, :], a)[:, 0] * weight[:, None], rows)
-
-        out, _ = half_sweep(
-            self._by_item, users * self._root[:, None], 1.0, self._pool, update=update
-        )
+        out = self.rounds.item_pass(users, solve, self._pool)
         # items that nobody's ratings took part for still have noisy statistics: without theirs,
         # their silence would tell
-        empty = self._by_item.empty_rows[self._frequent[self._by_item.empty_rows]]
+        empty = self.rounds.by_item.empty_rows
+        empty = empty[frequent[empty]]
         for start in range(0, empty.size, 256):
             rows = empty[start : start + 256]
             out[rows] = solve(np.zeros((rows.size, rank, rank)), np.zeros((rows.size, rank)), rows)
@@ -242,39 +235,15 @@ class _Rounds:
             return gram, right
         place = [int(p) for p in self._place[rows]]
         upper = np.stack([of_gram(p) for p in place])
-        return gram + _symmetric(upper, right.shape[1]), right + np.stack(
+        return gram + symmetric_of(upper, right.shape[1]), right + np.stack(
             [of_right(p) for p in place]
         )
-
-
-def _symmetric(triangles: FloatArray, rank: int) -> FloatArray:
-    """Symmetric matrices (B×r×r) from their upper triangles (B×r(r+1)/2)."""
-    out = np.zeros((len(triangles), rank, rank))
-    rows, columns = np.triu_indices(rank)
-    out[:, rows, columns] = triangles
-    out[:, columns, rows] = triangles
-    return out
 
 
 def _orthonormal(factors: FloatArray) -> FloatArray:
     """Ṽ(ṼᵀṼ)^(−½), line 12 of Algorithm 1."""
     u, _, v = np.linalg.svd(factors, full_matrices=False)
     return np.asarray(u @ v)
-
-
-def _assembled(
-    ratings: Ratings,
-    users: FloatArray,
-    items: FloatArray,
-    base: FloatArray,
-    own_mean: FloatArray,
-    frequent: NDArray[np.bool_],
-) -> FactorModel:
-    """Factors whose products are the predictions, offsets and infrequent items included."""
-    middle = centre(ratings)
-    left = np.column_stack([users, middle + base, middle + own_mean])
-    right = np.column_stack([items, frequent.astype(np.float64), (~frequent).astype(np.float64)])
-    return FactorModel(left, right)
 
 
 def _prepared(config: DPALSConfig, noise: Noise, data: Any) -> DPALSConfig:

@@ -25,7 +25,7 @@ from dpmc_core.completion.kernel.threads import Workers, single_blas_thread
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int32]
 
-__all__ = ["half_sweep"]
+__all__ = ["BlockSolver", "Update", "half_sweep", "upper_gram"]
 
 _GATHER_BYTES = 3_000_000  # of one gather, so that it stays in the cache
 # Where column panels beat one product, and how wide they are best (measured with OpenBLAS on
@@ -129,7 +129,7 @@ def _plain_primal(
         piece = slice(at, at + step)
         a = buffer[: min(step, count - at)]
         np.take(padded, block.columns[piece], axis=0, out=a, mode="clip")
-        _gram(a, gram[piece])
+        upper_gram(a, gram[piece])
         np.matmul(block.values[piece, None, :], a, out=right[piece])
     gram.reshape(count, -1)[:, :: rank + 1] += _column(reg)
     b = right[:, 0]
@@ -143,7 +143,7 @@ def _plain_primal(
     return theta, float(squares)
 
 
-def _gram(a: FloatArray, out: FloatArray) -> None:
+def upper_gram(a: FloatArray, out: FloatArray) -> None:
     """The upper triangle of AᵀA for each of a batch; the rest of ``out`` is arbitrary.
 
     Small products by column panels: they skip most of the lower triangle and keep to the sizes that
@@ -201,7 +201,7 @@ class BlockSolver:
                 np.multiply(a, root[..., None], out=scratch("weighted", a.shape)),
                 root * values,
             )
-        _gram(left, gram)
+        upper_gram(left, gram)
         gram.reshape(count, -1)[:, :: rank + 1] += self._reg
         right = np.matmul(target[:, None, :], left)[:, 0]
         if noise is not None:

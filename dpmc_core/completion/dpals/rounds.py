@@ -1,0 +1,180 @@
+"""DPALS's half-rounds on a group of users: their own vectors, and what they add to item statistics.
+
+Provides ``Basis``, what everybody knows before the first round, and ``Rounds``, a group's ratings
+prepared by it and grouped once. Does not live here: noise, or the items' solves (``solver``).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from dpmc_core.completion.common.population import Group
+from dpmc_core.completion.common.profiles import (
+    centre,
+    clipped_values,
+    fit_likes,
+    own_means,
+    own_tastes,
+    together,
+)
+from dpmc_core.completion.common.step import FactorModel
+from dpmc_core.completion.dpals.plan import DPALSConfig
+from dpmc_core.completion.dpals.preprocessing import Preparation
+from dpmc_core.completion.kernel.grouping import group_rows
+from dpmc_core.completion.kernel.solve import BlockSolver, half_sweep
+from dpmc_core.completion.kernel.threads import Workers
+from dpmc_core.datasets.ratings import Ratings
+
+FloatArray = NDArray[np.float64]
+ItemSolver = Callable[[FloatArray, FloatArray, NDArray[np.intp]], FloatArray]
+
+__all__ = ["Basis", "ItemSolver", "Rounds", "rounds_of", "start_table", "symmetric_of"]
+
+
+@dataclass(frozen=True, eq=False)
+class Basis:
+    """What everybody knows before the first round.
+
+    ``value_clip`` Γ_M, ``public`` the scaled item features (n_items×q) or None.
+    """
+
+    config: DPALSConfig
+    prepared: Preparation
+    value_clip: float
+    public: FloatArray | None
+
+    @cached_property
+    def item_reg(self) -> FloatArray:
+        """λ of each item (n_items,)."""
+        scaled = self.prepared.counts**self.config.item_exponent
+        return np.asarray(self.config.reg * scaled / scaled[self.prepared.frequent].mean())
+
+
+class Rounds:
+    """The half-rounds of ``group``, whose ratings are centred and grouped once."""
+
+    def __init__(self, group: Group, basis: Basis) -> None:
+        self.basis, ratings = basis, group.ratings
+        config, prepared = basis.config, basis.prepared
+        self._middle = centre(ratings)
+        self._own_mean = own_means(ratings) - self._middle
+        user = config.centring == "user"
+        self._base = self._own_mean if user else np.full(ratings.n_users, prepared.mean)
+        centred, self._tastes = _centred(group, basis, self._base)
+        guests = group.visitors
+        if guests is not None:
+            guests = clipped_values(guests, basis.value_clip)
+        served = together(centred, guests)
+        seen = served.take(prepared.frequent[served.items])
+        n_users, n_items, rank = ratings.n_users, ratings.n_items, config.rank
+        self._by_user = group_rows(seen.users, seen.items, seen.values, n_users, n_items, rank)
+        counts = np.bincount(seen.users, minlength=n_users)
+        self._user_reg = (
+            config.reg * np.maximum(counts / config.items_per_user, 1e-3) ** config.user_exponent
+        )
+        self._guests = np.zeros(0, dtype=np.intp) if guests is None else np.unique(guests.users)
+        taking = prepared.taking_part(centred)
+        part = taking.ratings
+        # ω_ij = f_i·g_j: √f goes with the user's vector and with the value, g with the sums
+        self._root, self._item_weight = np.sqrt(taking.user_weight), taking.item_weight
+        weighted = centred.values[part] * self._root[ratings.users[part]]
+        self.by_item = group_rows(
+            ratings.items[part], ratings.users[part], weighted, n_items, n_users, rank
+        )
+
+    def users(self, items: FloatArray, pool: Workers) -> FloatArray:
+        """Every user's vector on the items' factors, unclipped."""
+        penalty = self.basis.config.global_penalty
+        if not penalty:
+            users, _ = half_sweep(self._by_user, items, self._user_reg, pool)
+            return users
+        everywhere = items[self.basis.prepared.frequent]
+        return fit_likes(self._by_user, items, self._user_reg, penalty, everywhere, pool)
+
+    def clipped(self, users: FloatArray) -> FloatArray:
+        """The users' vectors, cut to length Γ_u."""
+        size = np.linalg.norm(users, axis=1, keepdims=True)
+        most = self.basis.config.clip_norm
+        return np.asarray(users * np.minimum(1.0, most / np.maximum(size, 1e-300)))
+
+    def of_all(self, clipped: FloatArray) -> FloatArray:
+        """The upper triangle of Σ u uᵀ; visitors take part in nothing."""
+        counted = clipped.copy()
+        counted[self._guests] = 0.0
+        return (counted.T @ counted)[np.triu_indices(clipped.shape[1])]
+
+    def item_pass(self, clipped: FloatArray, solve: ItemSolver, pool: Workers) -> FloatArray:
+        """What ``solve(gram, right, items)`` makes of the statistics of each item that has any, a
+        block at a time.
+        """
+
+        def update(
+            a: FloatArray, y: FloatArray, rows: NDArray[np.intp], solver: BlockSolver
+        ) -> FloatArray:
+            weight = self._item_weight[rows]
+            gram = np.matmul(a.transpose(0, 2, 1), a) * weight[:, None, None]
+            return solve(gram, np.matmul(y[:, None, :], a)[:, 0] * weight[:, None], rows)
+
+        out, _ = half_sweep(self.by_item, clipped * self._root[:, None], 1.0, pool, update=update)
+        return out
+
+    def model(self, users: FloatArray, items: FloatArray) -> FactorModel:
+        """Factors whose products are the predictions, offsets and infrequent items included."""
+        frequent, implicit = self.basis.prepared.frequent, self.basis.config.implicit
+        elsewhere = np.full(len(users), -self._middle) if implicit else self._own_mean
+        left = [users, self._middle + self._base, self._middle + elsewhere]
+        right = [items, frequent.astype(np.float64), (~frequent).astype(np.float64)]
+        if self._tastes is not None and self.basis.public is not None:
+            left.append(self._tastes)
+            right.append(self.basis.public)
+        return FactorModel(np.column_stack(left), np.column_stack(right))
+
+
+def rounds_of(group: Group, basis: Basis) -> Rounds:
+    """The ``Rounds`` of a group, made once."""
+    return group.kept("rounds", _version(basis), lambda: Rounds(group, basis))
+
+
+def start_table(group: Group, basis: Basis) -> sparse.csr_array:
+    """The centred values that take part in a start by power iteration (n_users×n_items)."""
+    ratings = group.ratings
+    own_mean = own_means(ratings) - centre(ratings)
+    user = basis.config.centring == "user"
+    base = own_mean if user else np.full(ratings.n_users, basis.prepared.mean)
+    centred, _ = _centred(group, basis, base)
+    part = basis.prepared.taking_part(centred).limited
+    return sparse.csr_array(
+        (centred.values[part], (centred.users[part], centred.items[part])),
+        shape=(ratings.n_users, ratings.n_items),
+    )
+
+
+def _centred(group: Group, basis: Basis, base: FloatArray) -> tuple[Ratings, FloatArray | None]:
+    """Clipped values without their user's ``base`` and tastes, clipped again, and the tastes."""
+    values = clipped_values(group.ratings, basis.value_clip)
+    left, tastes = values.values - base[values.users], None
+    if basis.public is not None:
+        with Workers(group.threads) as pool:
+            tastes = own_tastes(values, left, basis.public, pool)
+        left -= FactorModel(tastes, basis.public).predict(values.users, values.items)
+    return replace(values, values=np.clip(left, -basis.value_clip, basis.value_clip)), tastes
+
+
+def _version(basis: Basis) -> tuple[object, ...]:
+    """What a group's ``Rounds`` depend on."""
+    prepared = basis.prepared
+    released = prepared.frequent.tobytes(), prepared.first_counts.tobytes(), prepared.mean
+    return (basis.config, basis.value_clip, prepared.salt, *released)
+
+
+def symmetric_of(triangles: FloatArray, rank: int) -> FloatArray:
+    """Symmetric matrices (B×r×r) from their upper triangles (B×r(r+1)/2)."""
+    out = np.zeros((len(triangles), rank, rank))
+    rows, columns = np.triu_indices(rank)
+    out[:, rows, columns] = triangles
+    out[:, columns, rows] = triangles
+    return out

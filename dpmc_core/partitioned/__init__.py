@@ -1,0 +1,1 @@
+"""Matrices larger than memory: ratings in partitioned Parquet, on one machine or a Dask cluster."""

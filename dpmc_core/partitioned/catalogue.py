@@ -1,0 +1,193 @@
+"""What one pass over all partitions tells: who and what there is, and that nothing is wrong.
+
+Provides ``scanned`` (one partition, on a worker), ``merged`` (all of them) and the ``Catalogue``.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpmc_core.errors import DataError
+from dpmc_core.partitioned.source import Source, read_rows
+
+__all__ = ["Catalogue", "Scanned", "merged", "scanned"]
+
+_LARGEST_ITEMS = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scanned:
+    """What a partition holds: sorted ids, how often each item is rated, the lowest and highest
+    value, and a sum of 256 bits over its ratings that any change of one changes.
+    """
+
+    users: NDArray[Any]
+    items: NDArray[Any]
+    counts: NDArray[np.int64]
+    low: float
+    high: float
+    mixed: NDArray[np.uint64]
+
+
+@dataclass(frozen=True, eq=False)
+class Catalogue:
+    """The whole matrix: sorted ids of ``items`` and their ``counts`` of ratings, and of every
+    partition its users' numbers in the whole (``numbers``), which are their ranks by id.
+
+    ``low`` and ``high`` end the rating scale. ``digest`` is of all ratings, in whatever order or
+    partitions they are.
+    """
+
+    source: Source
+    items: NDArray[Any]
+    counts: NDArray[np.int64]
+    numbers: tuple[NDArray[np.int64], ...]
+    low: float
+    high: float
+    digest: bytes
+
+    @property
+    def n_users(self) -> int:
+        """Rows of the matrix."""
+        return sum(map(len, self.numbers))
+
+    @property
+    def n_items(self) -> int:
+        """Columns of the matrix."""
+        return len(self.items)
+
+    @property
+    def n_ratings(self) -> int:
+        """Cells that are known."""
+        return int(self.counts.sum())
+
+    @property
+    def empty(self) -> tuple[str, ...]:
+        """Files without a rating."""
+        return tuple(
+            name
+            for name, found in zip(self.source.files, self.numbers, strict=True)
+            if not len(found)
+        )
+
+
+def scanned(source: Source, k: int) -> Scanned:
+    """One pass over partition ``k``. Raises ``DataError`` for what ``read_rows`` refuses, and for a
+    user who rates an item more than once.
+    """
+    rows = read_rows(source, k)
+    cells = rows.user_of * np.int64(max(len(rows.items), 1)) + rows.item_of
+    cells.sort()
+    twice = cells[1:] == cells[:-1]
+    if twice.any():
+        user, item = divmod(int(cells[int(np.argmax(twice))]), len(rows.items))
+        raise DataError(
+            f"{source.files[k]}: user {rows.users[user]} rates item {rows.items[item]} more than "
+            "once; each pair may occur once."
+        )
+    some = bool(len(rows.values))
+    return Scanned(
+        rows.users,
+        rows.items,
+        np.bincount(rows.item_of, minlength=len(rows.items)),
+        float(rows.values.min()) if some else np.inf,
+        float(rows.values.max()) if some else -np.inf,
+        _mixed(rows.users, rows.items, rows.user_of, rows.item_of, rows.values),
+    )
+
+
+def merged(
+    source: Source, found: Sequence[Scanned], low: float | None = None, high: float | None = None
+) -> Catalogue:
+    """All partitions together, whose ratings lie from ``low`` to ``high`` (None: those of the
+    data).
+
+    Raises ``DataError`` for a user in two partitions, no rating at all, or one off the scale.
+    """
+    users, starts = np.unique(
+        np.concatenate([part.users for part in found if len(part.users)] or [np.zeros(0, int)]),
+        return_inverse=True,
+    )
+    if not len(users):
+        raise DataError(f"{source.folder} holds no rating; at least one is needed.")
+    _in_one_partition(source, found, users, starts)
+    least, most = min(part.low for part in found), max(part.high for part in found)
+    scale = (least if low is None else low), (most if high is None else high)
+    if least < scale[0] or most > scale[1]:
+        k = next(k for k, part in enumerate(found) if part.low < scale[0] or part.high > scale[1])
+        off = found[k].low if found[k].low < scale[0] else found[k].high
+        raise DataError(
+            f"{source.files[k]}: a rating of {off:g} is off the scale from {scale[0]:g} to "
+            f"{scale[1]:g}."
+        )
+    items = np.unique(np.concatenate([part.items for part in found if len(part.items)]))
+    if len(items) > _LARGEST_ITEMS:
+        raise DataError(f"{source.folder} has {len(items):,} items; at most 2,147,483,647 fit.")
+    counts = np.zeros(len(items), dtype=np.int64)
+    mixed = np.zeros(4, dtype=np.uint64)
+    for part in found:
+        counts[np.searchsorted(items, part.items)] += part.counts
+        mixed += part.mixed
+    ends = np.cumsum([len(part.users) for part in found])[:-1]
+    numbers = tuple(np.split(starts.astype(np.int64), ends))
+    digest = hashlib.blake2b(mixed.tobytes() + np.array(scale).tobytes()).digest()
+    return Catalogue(source, items, counts, numbers, *scale, digest)
+
+
+def _in_one_partition(
+    source: Source, found: Sequence[Scanned], users: NDArray[Any], numbers: NDArray[np.intp]
+) -> None:
+    times = np.bincount(numbers)
+    if times.max() == 1:
+        return
+    who = users[int(np.argmax(times > 1))]
+    where = [k for k, part in enumerate(found) if len(part.users) and who in part.users]
+    several = int(np.count_nonzero(times > 1))
+    raise DataError(
+        f"user {who} is in {source.files[where[0]]} and in {source.files[where[1]]}"
+        f"{f', and {several - 1:,} other users are in several files too' * (several > 1)}: all "
+        "ratings of a user must be in one file."
+    )
+
+
+def _mixed(
+    users: NDArray[Any],
+    items: NDArray[Any],
+    user_of: NDArray[np.intp],
+    item_of: NDArray[np.intp],
+    values: NDArray[np.float64],
+) -> NDArray[np.uint64]:
+    """Σ over ratings of four mixtures of their user's, item's and value's bits (mod 2⁶⁴)."""
+    out = np.zeros(4, dtype=np.uint64)
+    bits = (values + 0.0).view(np.uint64)
+    for lane in range(4):
+        who, what = _hashes(users, lane)[user_of], _hashes(items, 4 + lane)[item_of]
+        out[lane] = _spread(who ^ _spread(what ^ _spread(bits))).sum(dtype=np.uint64)
+    return out
+
+
+def _hashes(ids: NDArray[Any], purpose: int) -> NDArray[np.uint64]:
+    if ids.dtype.kind in "iu":
+        return _spread(_spread(ids.astype(np.uint64)) + np.uint64(purpose))
+    key = bytes([purpose])
+    return np.array(
+        [
+            int.from_bytes(
+                hashlib.blake2b(str(one).encode(), key=key, digest_size=8).digest(), "little"
+            )
+            for one in ids
+        ],
+        dtype=np.uint64,
+    )
+
+
+def _spread(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """SplitMix64's finaliser."""
+    x = x + np.uint64(0x9E3779B97F4A7C15)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        x = (x ^ (x >> np.uint64(shift))) * np.uint64(factor)
+    return x ^ (x >> np.uint64(31))

@@ -1,0 +1,165 @@
+"""A run's folder: what was released is kept there before anybody reads it.
+
+Provides ``RunFolder``. A run that was stopped, at whatever point, goes on from what is kept: a
+release that is there is never drawn again, one that is not there was read by nobody. One process
+at a time may go on with a folder.
+"""
+
+import io
+import json
+import os
+import re
+import tempfile
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from randomgen import ChaCha
+
+from dpmc_core.errors import DPMCError
+
+__all__ = ["FolderError", "RunFolder"]
+
+
+class FolderError(DPMCError):
+    """A run's folder cannot be used; the message says why and what to do."""
+
+
+class RunFolder:
+    """The folder ``place`` of the run that ``about`` describes, made where there is none; a
+    ``privacy.budget.Journal``. Used as a context manager.
+
+    Raises ``FolderError`` where another run is in it, another process goes on with it, or nothing
+    can be written.
+    """
+
+    def __init__(self, place: Path, about: dict[str, Any]) -> None:
+        self.place = place
+        self._about = about
+        self._lock: Any = None
+        self._asked: list[str] = []
+
+    def __enter__(self) -> "RunFolder":
+        try:
+            self.place.mkdir(parents=True, exist_ok=True)
+            self._lock = open(self.place / "lock", "ab")
+            _lock(self._lock, self.place)
+            self._check()
+            (self.place / "released").mkdir(exist_ok=True)
+        except (OSError, FolderError) as error:
+            self.__exit__()
+            raise self._failed(error) if isinstance(error, OSError) else error from None
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        if self._lock is not None:
+            self._lock.close()
+
+    def once(
+        self, name: str, make: Callable[[], NDArray[Any]], rng: np.random.Generator
+    ) -> NDArray[Any]:
+        """See ``privacy.budget.Journal``."""
+        self._asked.append(name)
+        slug = re.sub("[^a-z0-9]+", "-", name.lower())
+        path = self.place / "released" / f"{len(self._asked):04d}-{slug}.npz"
+        secret = isinstance(rng.bit_generator, ChaCha)
+        if path.exists():
+            return self._read(path, name, rng)
+        made = make()
+        # secret noise rests on a key that is kept nowhere
+        state = "" if secret else json.dumps(rng.bit_generator.state, default=_plain)
+        buffer = io.BytesIO()
+        np.savez(buffer, numbers=made, name=name, state=state)
+        try:
+            self.write(path, buffer.getvalue())
+        except OSError as error:
+            raise self._failed(error) from None
+        return made
+
+    def write(self, path: Path, content: bytes) -> None:
+        """Write a whole file or nothing, and see it onto the disk."""
+        handle, part = tempfile.mkstemp(dir=path.parent, prefix=".part-")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(part, path)
+        except OSError:
+            Path(part).unlink(missing_ok=True)
+            raise
+        if hasattr(os, "O_DIRECTORY"):
+            folder = os.open(path.parent, os.O_DIRECTORY)
+            try:
+                os.fsync(folder)
+            finally:
+                os.close(folder)
+
+    def _read(self, path: Path, name: str, rng: np.random.Generator) -> NDArray[Any]:
+        try:
+            with np.load(path, allow_pickle=False) as kept:
+                numbers, of, state = kept["numbers"], str(kept["name"]), str(kept["state"])
+        except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
+            raise FolderError(f"{path} cannot be read ({error}): it was changed.") from None
+        if of != name:
+            raise FolderError(f"{path} holds {of!r} where the run releases {name!r}.")
+        if state:
+            rng.bit_generator.state = _arrays(json.loads(state))
+        return numbers
+
+    def _check(self) -> None:
+        """Write what the run is, or compare."""
+        path = self.place / "run.json"
+        said = json.dumps(self._about, indent=1, sort_keys=True)
+        if not path.exists():
+            names = (one.name for one in self.place.iterdir())
+            others = [name for name in names if name != "lock" and not name.startswith(".part-")]
+            if others:
+                raise FolderError(
+                    f"{self.place} holds other files ({others[0]}): a run's folder must be new, or "
+                    "that of the same run, which goes on."
+                )
+            self.write(path, said.encode())
+            return
+        if path.read_text(encoding="utf-8") != said:
+            raise FolderError(
+                f"{self.place} holds a run with other settings, other data or another version of "
+                "this software: name another folder, or repeat the command as it was to go on."
+            )
+
+    def _failed(self, error: OSError) -> FolderError:
+        return FolderError(
+            f"{self.place} cannot be written ({error.strerror or error}): free some space or name "
+            "another folder. What was released before is kept, and nothing was drawn twice."
+        )
+
+
+def _lock(file: Any, place: Path) -> None:
+    """Hold ``file`` until this process ends, or refuse."""
+    try:
+        import fcntl
+    except ImportError:  # no such thing on Windows
+        return
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise FolderError(
+            f"Another process works on the run in {place}: wait for it, or name another folder. "
+            "Two at once might draw the noise of one release twice."
+        ) from None
+
+
+def _plain(found: Any) -> Any:
+    """Numbers of a generator's state as JSON has them."""
+    if isinstance(found, np.ndarray):
+        return {"array": found.tolist(), "dtype": str(found.dtype)}
+    return int(found)
+
+
+def _arrays(state: Any) -> Any:
+    if isinstance(state, dict) and state.keys() == {"array", "dtype"}:
+        return np.array(state["array"], dtype=state["dtype"])
+    return {k: _arrays(v) for k, v in state.items()} if isinstance(state, dict) else state

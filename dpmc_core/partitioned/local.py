@@ -1,0 +1,87 @@
+"""Workers for a run: those of a scheduler, a few on this machine, or this process.
+
+Provides ``engine_at``.
+"""
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from dpmc_core import __version__
+from dpmc_core.experiments.sweeps.cluster import SweepError, connected
+from dpmc_core.partitioned.engine import Cluster, Engine, Here
+
+__all__ = ["engine_at"]
+
+
+@contextmanager
+def engine_at(scheduler: str | None, workers: int = 1, megabytes: int = 0) -> Iterator[Engine]:
+    """The workers of ``scheduler``; else ``workers`` processes of this machine, one thread and at
+    most ``megabytes`` each (0: no limit); one without a limit is this process.
+
+    Copies that a cluster's workers kept are gone afterwards. Raises ``ParameterError`` and
+    ``SweepError``.
+    """
+    if scheduler is not None:
+        with connected(scheduler) as client:
+            _same_release(client)
+            try:
+                yield Cluster(client)
+            finally:
+                with suppress(Exception):  # the cluster may be gone
+                    client.run(_forget)
+        return
+    if workers == 1 and not megabytes:
+        yield Here()
+        return
+    import distributed
+
+    dask: Any = distributed  # its functions have no annotations
+    folder = tempfile.mkdtemp(prefix="dpmc-workers-")
+    try:
+        with (
+            dask.LocalCluster(
+                n_workers=workers,
+                threads_per_worker=1,
+                memory_limit=f"{megabytes} MB" if megabytes else 0,
+                dashboard_address=None,
+                local_directory=folder,
+                silence_logs=50,
+            ) as cluster,
+            dask.Client(cluster, set_as_default=False) as client,
+        ):
+            yield Cluster(client)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _same_release(client: Any) -> None:
+    """Raise ``SweepError`` unless all workers have this release."""
+    try:
+        found = client.run(_release)
+    except (ImportError, RuntimeError) as error:
+        raise SweepError(
+            f"A worker cannot run this software ({error}): install release {__version__} on every "
+            "worker. Nothing was run."
+        ) from None
+    for address, release in found.items():
+        if release != __version__:
+            raise SweepError(
+                f"The worker at {address} has release {release} of this software, and this is "
+                f"{__version__}: install the same on both. Nothing was run."
+            )
+
+
+def _release() -> str:
+    import dpmc_core
+
+    return dpmc_core.__version__
+
+
+def _forget(dask_worker: Any = None) -> None:
+    """Remove the copies that this worker kept."""
+    if dask_worker is not None:
+        shutil.rmtree(Path(dask_worker.local_directory) / "dpmc", ignore_errors=True)

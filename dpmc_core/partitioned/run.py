@@ -1,0 +1,220 @@
+"""A run on users in partitions: from a folder of Parquet files to what was learned, in a folder.
+
+Provides ``FolderSet`` (the files as a dataset of a ``RunSpec``) and ``partitioned_steps``.
+"""
+
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from dpmc_core.datasets import user_datasets
+from dpmc_core.datasets.catalogue import Entry
+from dpmc_core.errors import DataError, ParameterError
+from dpmc_core.experiments.spec import RunSpec
+from dpmc_core.experiments.tasks.solve import noise_source, solvable, versions
+from dpmc_core.experiments.total import resolved
+from dpmc_core.partitioned.engine import Engine
+from dpmc_core.partitioned.errors import Errors, fit_baselines, measured
+from dpmc_core.partitioned.journal import RunFolder
+from dpmc_core.partitioned.partition import Layout, PartitionGroup, ids_of
+from dpmc_core.partitioned.population import Partitions, Progress
+from dpmc_core.partitioned.solvers import SOLVERS
+from dpmc_core.partitioned.step import Learned, PartitionStep
+from dpmc_core.privacy import Ledger, Statement, state
+
+FloatArray = NDArray[np.float64]
+
+__all__ = ["FolderSet", "PartitionedResult", "partitioned_steps"]
+
+
+class FolderSet:
+    """Ratings in partitions as a dataset that a spec can name (``user_datasets.UserDataset``)."""
+
+    name = f"{user_datasets.OWN}ratings-in-partitions"
+    ratings = None
+
+    def __init__(self, layout: Layout) -> None:
+        known = layout.catalogue
+        self.digest = known.digest
+        self._folder = known.source.folder
+        self.entry = Entry(
+            name=self.name,
+            title=layout.name,
+            summary=f"Ratings in {len(known.source.files)} Parquet files.",
+            kind="own",
+            terms="Yours.",
+            citation="",
+            users=known.n_users,
+            items=known.n_items,
+            ratings=known.n_ratings,
+            scale=(known.low, known.high),
+        )
+
+    def samples(self, chosen: Any) -> Any:
+        """None: these are ratings."""
+        del chosen
+        raise DataError(f"{self.entry.title} are ratings; images or documents are needed here.")
+
+    def kept(self, key: Any, make: Any) -> Any:
+        """Nothing is kept."""
+        del key
+        return make()
+
+    def words(self) -> str:
+        """The folder, for a command line."""
+        return self._folder
+
+    def lines(self) -> str:
+        """No lines of Python read it into memory."""
+        return ""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PartitionedResult:
+    """A run so far, after ``step``: the ``ledger`` of all that its plan holds, of which ``made``
+    releases were made. ``errors`` are measured once the run has ``finished``.
+    """
+
+    spec: RunSpec
+    layout: Layout
+    step: PartitionStep
+    ledger: Ledger
+    made: int
+    errors: Errors | None
+
+    @property
+    def finished(self) -> bool:
+        """Whether the last iteration was made and measured."""
+        return self.errors is not None
+
+    @cached_property
+    def statement(self) -> Statement:
+        """What the run protects."""
+        width = self.layout.catalogue.high - self.layout.catalogue.low
+        delta = self.spec.noise.delta
+        return state(self.ledger, delta, width, made=self.made, secret=self.spec.secret)
+
+    def summary(self) -> dict[str, Any]:
+        """A JSON-able account of the run."""
+        known = self.layout.catalogue
+        return {
+            "algorithm": self.spec.card.name,
+            "users": known.n_users,
+            "items": known.n_items,
+            "ratings": known.n_ratings,
+            "partitions": len(known.source.files),
+            "held_out_fraction": self.layout.test_fraction,
+            "iterations": self.step.iteration,
+            "objective": self.step.objective,
+            "finished": self.finished,
+            **({} if self.errors is None else self.errors.as_dict()),
+            "statement": self.statement.as_dict(),
+            "ledger": self.ledger.as_dict(),
+            "versions": versions(),
+        }
+
+
+def partitioned_steps(
+    spec: RunSpec, layout: Layout, engine: Engine, place: Path, progress: Progress
+) -> Iterator[PartitionedResult]:
+    """Yield the result so far after each iteration; the last one is measured, and what was learned
+    is in ``place``: ``items.parquet``, a file of users' factors for each partition in ``users``,
+    and ``result.json``.
+
+    ``spec`` names a ``FolderSet`` of the same ``layout``. The same call goes on where a run was
+    stopped, and draws nothing twice. Raises ``ParameterError`` for an algorithm that does not run
+    on partitions, ``FolderError`` for a folder that cannot be used, ``DataError``, ``SweepError``.
+    """
+    solver = SOLVERS.get(spec.card.name)
+    if solver is None or spec.task != "rate":
+        allowed = "one of " + ", ".join(SOLVERS) + " on ratings in partitions"
+        raise ParameterError("algorithm", spec.card.name, allowed)
+    config = spec.algorithm
+    if spec.card.noise:
+        config = spec.card.prepare(spec.algorithm, resolved(spec).noise, layout.catalogue)
+    about = {
+        "spec": spec.changes(),
+        "data": layout.catalogue.digest.hex(),
+        "test_fraction": layout.test_fraction,
+        "split_seed": layout.seed,
+        "version": layout.version,
+        "partitions": list(layout.catalogue.source.files),
+    }
+    ledger = Ledger()
+    with RunFolder(place, about) as folder, solvable():
+        people = Partitions(layout, engine, progress)
+        people.doing = "iteration 1"
+        last = None
+        for step in solver(people, config, noise_source(spec), folder):
+            ledger = ledger.plus(step.releases)
+            people.doing = f"iteration {step.iteration + 1}"
+            last = step
+            so_far = partial(PartitionedResult, spec=spec, layout=layout, step=step)
+            whole = ledger.plus(step.rest)
+            if step.iteration < spec.length:
+                yield so_far(ledger=whole, made=ledger.draws, errors=None)
+        assert last is not None
+        people.doing = "baselines"
+        parts = fit_baselines(people)
+        people.doing = "errors"
+        errors = measured(people, last.learned, parts)
+        if not np.isfinite(errors.test_rmse):
+            raise DataError("the run overflowed; a larger reg (λ) or less noise keeps it finite.")
+        people.doing = "writing users' factors"
+        (place / "users").mkdir(exist_ok=True)
+        items = people.each(_write_users, layout, last.learned, str(place.resolve() / "users"))[0]
+        known = layout.catalogue
+        table = pa.table({known.source.item: pa.array(known.items), "factors": _lists(items)})
+        _write(table, place / "items.parquet")
+        result = so_far(ledger=whole, made=ledger.draws, errors=errors)
+        said = json.dumps(result.summary(), indent=1, default=float)
+        folder.write(place / "result.json", said.encode())
+        folder.write(place / "ledger.json", json.dumps(ledger.as_dict(), indent=1).encode())
+        yield result
+
+
+def _write_users(
+    group: PartitionGroup, layout: Layout, learned: Learned, folder: str
+) -> FloatArray | None:
+    """Write the partition's users with their factors, where they are; the first partition returns
+    the items' factors, which are the same for all.
+    """
+    known, model = layout.catalogue.source, learned.model(group)
+    ids = pa.array(ids_of(layout, group.k))
+    table = pa.table({known.user: ids, "factors": _lists(model.user_factors)})
+    _write(table, Path(folder) / known.files[group.k])
+    return model.item_factors if group.k == 0 else None
+
+
+def _lists(factors: FloatArray) -> Any:
+    flat = pa.array(np.ascontiguousarray(factors).ravel())
+    return pa.FixedSizeListArray.from_arrays(flat, factors.shape[1])
+
+
+def _write(table: Any, path: Path) -> None:
+    """A whole file or none."""
+    try:
+        handle, part = tempfile.mkstemp(dir=path.parent, prefix=".part-")
+        os.close(handle)
+        try:
+            pq.write_table(table, part)
+            os.replace(part, path)
+        except OSError:
+            Path(part).unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise DataError(
+            f"{path} cannot be written ({error.strerror or error}): workers write users' factors "
+            "where the run's folder is, so it must be one that all of them reach, with space left. "
+            "What was released is kept, and the same command goes on."
+        ) from None

@@ -1,0 +1,196 @@
+"""A folder of Parquet files with ratings: which columns are what, and reading one file.
+
+Provides ``Source`` and ``open_folder``. Each file is a partition. Does not live here: what is
+checked over all of them (``catalogue``).
+"""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from dpmc_core.datasets.own.table_guesses import guess_ratings
+from dpmc_core.errors import DataError, ParameterError
+from dpmc_core.wording import printable
+
+__all__ = ["MOST_ROWS", "Rows", "Source", "open_folder", "read_rows"]
+
+MOST_ROWS = 20_000_000  # of one file: it must fit into a worker several times
+_FIRST = 1000  # rows by which columns are guessed
+
+_WHOLE, _UNSIGNED, _TEXT = "whole numbers", "whole numbers of 64 bits without sign", "text"
+
+
+@dataclass(frozen=True)
+class Source:
+    """``files`` in ``folder``, a partition each, and which of their columns holds what.
+
+    ``rows`` are those of each file by its footer.
+    """
+
+    folder: str
+    files: tuple[str, ...]
+    user: str
+    item: str
+    value: str
+    rows: tuple[int, ...] = field(repr=False)
+
+    def path(self, k: int) -> Path:
+        """Where file number ``k`` is."""
+        return Path(self.folder) / self.files[k]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rows:
+    """One partition's ratings: sorted ids ``users`` and ``items``, and by rating the numbers of
+    both among them, and the value.
+    """
+
+    users: NDArray[Any]
+    items: NDArray[Any]
+    user_of: NDArray[np.intp]
+    item_of: NDArray[np.intp]
+    values: NDArray[np.float64]
+
+
+def open_folder(folder: str | Path, user: str = "", item: str = "", value: str = "") -> Source:
+    """The partitions in ``folder``: its ``*.parquet`` files, in order of their names.
+
+    Columns that are not named are guessed from the first file. Reads footers and a thousand rows.
+    Raises ``DataError`` for a folder without such files, a file that is no Parquet, lacks a column
+    or holds another kind of ids than the first, or has too many rows; ``ParameterError`` for
+    columns that cannot be guessed.
+    """
+    place = Path(folder)
+    try:
+        names = sorted(path.name for path in place.glob("*.parquet"))
+    except OSError as error:
+        raise DataError(f"{folder} cannot be read ({error.strerror}).") from None
+    if not names:
+        raise DataError(
+            f"{folder} holds no Parquet files: a folder of files that end in .parquet is needed, "
+            "with the ratings of some users in each."
+        )
+    footers = [_footer(place / name) for name in names]
+    schemas = [footer.schema.to_arrow_schema() for footer in footers]
+    named = _columns(place / names[0], schemas[0], user, item, value)
+    first: dict[str, str] = {}
+    for name, schema, footer in zip(names, schemas, footers, strict=True):
+        for role, column in named.items():
+            found = _kind(role, column, schema, name)
+            if first.setdefault(role, found) != found:
+                raise DataError(
+                    f"the {role}s in {name} are {found}, and {first[role]} in {names[0]}: a column "
+                    "must be of one kind in all files."
+                )
+        if footer.num_rows > MOST_ROWS:
+            raise DataError(
+                f"{name} has {footer.num_rows:,} ratings; a file is what one worker holds at once, "
+                f"so at most {MOST_ROWS:,} are allowed: write the users into more files."
+            )
+    rows = tuple(int(footer.num_rows) for footer in footers)
+    return Source(str(place.resolve()), tuple(names), **_roles(named), rows=rows)
+
+
+def read_rows(source: Source, k: int) -> Rows:
+    """The ratings of partition ``k``. Raises ``DataError`` that names the file, and the row where
+    one is wrong.
+    """
+    path = source.path(k)
+    columns = [source.user, source.item, source.value]
+    try:
+        table = pq.ParquetFile(path).read(columns=columns)
+    except (OSError, pa.ArrowException) as error:
+        raise _unreadable(path, error) from None
+    users, items, values = (table.column(name) for name in columns)
+    for name, column in zip(columns, (users, items, values), strict=True):
+        if column.null_count:
+            row = int(np.argmax(column.is_null().to_numpy()))
+            raise DataError(f"{path.name}: row {row + 1} has no {name}; every rating needs all.")
+    numbers = values.cast(pa.float64()).to_numpy()
+    bad = ~np.isfinite(numbers)
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise DataError(
+            f"{path.name}: row {row + 1} has {source.value} = {numbers[row]}; ratings must be "
+            "finite numbers."
+        )
+    who, user_of = _numbered(users)
+    what, item_of = _numbered(items)
+    return Rows(who, what, user_of, item_of, numbers)
+
+
+def _numbered(column: Any) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """The sorted ids of a column, and each row's number among them."""
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    if pa.types.is_integer(kind):
+        whole = column.cast(pa.uint64() if kind == pa.uint64() else pa.int64()).to_numpy()
+        return np.unique(whole, return_inverse=True)
+    coded = pc.dictionary_encode(column.cast(pa.large_string())).combine_chunks()
+    labels = np.array(coded.dictionary.to_pylist(), dtype=np.str_)
+    order = np.argsort(labels, kind="stable")
+    place = np.empty(len(order), dtype=np.intp)
+    place[order] = np.arange(len(order))
+    return labels[order], place[coded.indices.to_numpy()]
+
+
+def _footer(path: Path) -> Any:
+    try:
+        return pq.read_metadata(path)
+    except (OSError, pa.ArrowException) as error:
+        raise _unreadable(path, error) from None
+
+
+def _unreadable(path: Path, error: Exception) -> DataError:
+    said = printable(str(error)).partition(". ")[0][:200].rstrip(".")
+    return DataError(f"{path.name} cannot be read as Parquet ({said}): write it again.")
+
+
+def _columns(path: Path, schema: Any, user: str, item: str, value: str) -> dict[str, str]:
+    """The column of each role."""
+    given = {"user": user, "item": item, "rating": value}
+    if not all(given.values()):
+        head = next(pq.ParquetFile(path).iter_batches(_FIRST), None)
+        if head is None or not head.num_rows:
+            guessed = dict.fromkeys(given, "")
+        else:
+            reading, _ = guess_ratings(head.to_pandas())
+            long = reading.layout == "long"
+            guessed = {"user": reading.user, "item": reading.item, "rating": reading.value}
+            guessed = guessed if long else dict.fromkeys(given, "")
+        given = {role: name or guessed[role] for role, name in given.items()}
+    for role, name in given.items():
+        if name not in schema.names:
+            listed = ", ".join(schema.names)
+            raise ParameterError(f"{role} column", name or None, f"one of {listed}")
+    if len(set(given.values())) < len(given):
+        raise ParameterError("columns", ", ".join(given.values()), "three different ones")
+    return given
+
+
+def _roles(named: dict[str, str]) -> dict[str, str]:
+    return {"user": named["user"], "item": named["item"], "value": named["rating"]}
+
+
+def _kind(role: str, column: str, schema: Any, file: str) -> str:
+    if column not in schema.names:
+        raise DataError(f"{file} has no column {column!r}, which holds the {role}s.")
+    kind = schema.field(column).type
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    if role == "rating":
+        if pa.types.is_integer(kind) or pa.types.is_floating(kind):
+            return "numbers"
+        raise DataError(f"{file}: {column!r} holds {kind}, where ratings must be numbers.")
+    if pa.types.is_integer(kind):
+        return _UNSIGNED if kind == pa.uint64() else _WHOLE
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        return _TEXT
+    raise DataError(
+        f"{file}: {column!r} holds {kind}, where {role}s must be named by whole numbers or text."
+    )

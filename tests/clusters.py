@@ -1,0 +1,69 @@
+"""A real Dask cluster on loopback, for tests."""
+
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def free_port() -> int:
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return int(s.getsockname()[1])
+
+
+@contextmanager
+def cluster(
+    tmp_path: Path, workers: int, *options: str
+) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]:
+    """A scheduler and ``workers`` of one thread each, on this machine."""
+    address = f"tcp://127.0.0.1:{free_port()}"
+    where = {
+        **os.environ,
+        "PYTHONPATH": str(ROOT),
+        "DASK_DISTRIBUTED__WORKER__USE_FILE_LOCKING": "false",
+    }
+    where["PYTHONWARNINGS"] = "ignore"
+
+    def start(*words: str) -> subprocess.Popen[bytes]:
+        with (tmp_path / "dask.log").open("a") as log:
+            return subprocess.Popen(
+                [sys.executable, "-m", "dask", *words],
+                env=where,
+                cwd=tmp_path,
+                stdout=log,
+                stderr=log,
+            )
+
+    scheduler = start(
+        "scheduler",
+        "--host",
+        "127.0.0.1",
+        "--port",
+        address.rsplit(":", 1)[1],
+        "--no-dashboard",
+        "--no-show",
+    )
+    hands = [
+        start("worker", address, "--nthreads", "1", "--no-nanny", "--no-dashboard", *options)
+        for _ in range(workers)
+    ]
+    try:
+        yield address, hands
+    finally:
+        for process in [*hands, scheduler]:
+            process.kill()
+            process.wait()
+
+
+def wait_for_workers(address: str, count: int) -> None:
+    from distributed import Client
+
+    with Client(address, timeout=60, set_as_default=False) as client:
+        if count:
+            client.wait_for_workers(count, timeout=90)

@@ -1,0 +1,73 @@
+"""Ratings, and the same in partitioned Parquet, for tests."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from dpmc_core.datasets.ratings import Ratings
+
+USERS, ITEMS = 300, 60
+
+
+def ratings(seed: int = 0, users: int = USERS) -> Ratings:
+    """Half stars of ``users`` users, low-rank with noise; some users and items have few."""
+    rng = np.random.default_rng(seed)
+    chance = 0.25 * rng.random((users, 1)) + 0.35 * rng.random(ITEMS) ** 3
+    there = rng.random((users, ITEMS)) < chance
+    there[:, 0] |= ~there.any(axis=1)  # everybody rates something
+    there[0] |= ~there.any(axis=0)
+    who, what = np.nonzero(there)
+    taste = (rng.standard_normal((users, 3)) @ rng.standard_normal((3, ITEMS)))[who, what]
+    values = np.clip(
+        np.round(2 * (3 + 0.6 * taste + 0.4 * rng.standard_normal(who.size))) / 2, 1, 5
+    )
+    return Ratings.checked(
+        who,
+        what,
+        values,
+        n_users=users,
+        n_items=ITEMS,
+        low=1.0,
+        high=5.0,
+        user_labels=[f"{id_of_user(k)}" for k in range(users)],
+        item_labels=[f"{id_of_item(k)}" for k in range(ITEMS)],
+    )
+
+
+def id_of_user(k: int) -> int:
+    return 10_000_000_000 + 7 * int(k)
+
+
+def id_of_item(k: int) -> int:
+    return 100 + 3 * int(k)
+
+
+def written(given: Ratings, folder: Path, files: int, *, text: bool = False, seed: int = 0) -> Path:
+    """``given`` in ``files`` files: users dealt out at random, rows shuffled."""
+    folder.mkdir(parents=True, exist_ok=True)
+    rng = np.random.default_rng(seed)
+    where = rng.integers(files, size=given.n_users)
+    for k in range(files):
+        rows = rng.permutation(np.flatnonzero(where[given.users] == k))
+        write(
+            folder / f"part-{k:03d}.parquet",
+            who=[id_of_user(u) for u in given.users[rows]],
+            what=[
+                f"film {given.items[row]:02d}" if text else id_of_item(given.items[row])
+                for row in rows
+            ],
+            stars=given.values[rows],
+        )
+    return folder
+
+
+def write(path: Path, **columns: Any) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    arrays = {
+        name: values if isinstance(values, pa.Array) else pa.array(values)
+        for name, values in columns.items()
+    }
+    pq.write_table(pa.table(arrays), path)

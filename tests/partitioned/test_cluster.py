@@ -1,0 +1,193 @@
+"""A real scheduler and real workers, some of which are killed half-way: the same numbers."""
+
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dpmc_core.partitioned.engine as engines
+from dpmc_core.datasets import user_datasets
+from dpmc_core.errors import DataError
+from dpmc_core.experiments import RunSpec
+from dpmc_core.experiments.sweeps.cluster import SweepError
+from dpmc_core.partitioned.engine import Cluster, Engine, Here
+from dpmc_core.partitioned.local import engine_at
+from dpmc_core.partitioned.partition import Layout
+from dpmc_core.partitioned.population import found_in
+from dpmc_core.partitioned.run import FolderSet, partitioned_steps
+from dpmc_core.partitioned.source import open_folder
+from tests.clusters import cluster, wait_for_workers
+from tests.partitioned.folders import ratings, written
+from tests.partitioned.test_same_numbers import layout_of, quiet
+
+SETTINGS: dict[str, Any] = {
+    "algorithm": "dpals",
+    "rank": 3,
+    "mechanism": "gaussian",
+    "epsilon": 5.0,
+    "item_share": 0.6,
+    "seed": 4,
+}
+
+
+ALS: dict[str, Any] = {
+    "algorithm": "als",
+    "iterations": 2,
+    "item_share": None,
+    "epsilon": None,
+    "variance": 1.0,
+}
+
+
+def released(place: Path) -> dict[str, np.ndarray]:
+    return {
+        path.name: np.load(path)["numbers"] for path in sorted((place / "released").glob("*.npz"))
+    }
+
+
+def result_of(layout: Layout, engine: Engine, place: Path, **settings: Any) -> Any:
+    with user_datasets.using(FolderSet(layout)):
+        spec = RunSpec.of(dataset=FolderSet.name, **{**SETTINGS, **settings})
+        *_, last = partitioned_steps(spec, layout, engine, place, quiet)
+    return last
+
+
+@dataclass(frozen=True)
+class Deadly:
+    """Ends the worker that does partition ``k``, once."""
+
+    work: Any
+    k: int
+    marker: str
+
+    def __call__(self, k: int) -> Any:
+        if k == self.k:
+            try:
+                os.close(os.open(self.marker, os.O_CREAT | os.O_EXCL))
+            except FileExistsError:
+                pass
+            else:
+                os.kill(os.getpid(), signal.SIGKILL)
+        return self.work(k)
+
+
+class Killing(Cluster):
+    """A cluster one of whose workers is killed in the middle of the ``turn``-th sum."""
+
+    def __init__(self, client: Any, turn: int, marker: Path) -> None:
+        super().__init__(client)
+        self.turn, self.marker = turn, marker
+
+    def total(self, work: Any, n: int, tell: Any) -> Any:
+        self.turn -= 1
+        if self.turn == 0:
+            work = Deadly(work, n - 2, str(self.marker))
+        return super().total(work, n, tell)
+
+
+@contextmanager
+def client_of(address: str) -> Iterator[Any]:
+    import distributed
+
+    made: Any = distributed
+    with made.Client(address, set_as_default=False) as client:
+        yield client
+
+
+def test_a_worker_killed_half_way_changes_nothing(tmp_path: Path) -> None:
+    """The first sum, one in the middle, and one of the second round of DPALS."""
+    layout = layout_of(written(ratings(), tmp_path / "data", 6))
+    here = result_of(layout, Here(), tmp_path / "here")
+    usual = released(tmp_path / "here")
+    for turn in (1, 3, 4):
+        with cluster(tmp_path, 2) as (address, hands):
+            wait_for_workers(address, 2)
+            place, marker = tmp_path / f"run-{turn}", tmp_path / f"killed-{turn}"
+            with client_of(address) as client:
+                found = result_of(layout, Killing(client, turn, marker), place)
+            assert marker.exists()
+            assert [hand.poll() for hand in hands].count(-signal.SIGKILL) == 1
+        assert released(place).keys() == usual.keys()
+        for name, numbers in released(place).items():
+            np.testing.assert_allclose(numbers, usual[name], rtol=1e-10, atol=1e-10)
+        assert found.ledger == here.ledger
+        assert found.errors.test_rmse == pytest.approx(here.errors.test_rmse, rel=1e-10)
+
+
+def test_few_workers_of_this_machine_are_the_same_path(tmp_path: Path) -> None:
+    folder = written(ratings(), tmp_path / "data", 5)
+    layout = layout_of(folder)
+    here = result_of(layout, Here(), tmp_path / "here", **ALS)
+    with engine_at(None, 2, 1000) as engine:
+        again = found_in(
+            open_folder(folder), engine, quiet, test_fraction=0.2, seed=3, low=1.0, high=5.0
+        )
+        assert again.catalogue.digest == layout.catalogue.digest
+        there = result_of(again, engine, tmp_path / "there", **ALS)
+    close = pytest.approx(here.errors.baselines, rel=1e-10)
+    assert there.errors.baselines == close
+    assert there.errors.test_rmse == pytest.approx(here.errors.test_rmse, rel=1e-10)
+    assert there.errors.apart_half_width == pytest.approx(here.errors.apart_half_width, rel=1e-8)
+
+
+def test_a_mistake_in_a_file_is_told_as_it_is_here(tmp_path: Path) -> None:
+    folder = written(ratings(), tmp_path / "data", 3)
+    layout = layout_of(folder)
+    (folder / "part-001.parquet").unlink()
+    with cluster(tmp_path, 1) as (address, _):
+        wait_for_workers(address, 1)
+        with (
+            engine_at(address) as engine,
+            pytest.raises(DataError, match=r"part-001\.parquet cannot be read as Parquet"),
+        ):
+            result_of(layout, engine, tmp_path / "run")
+
+
+def test_copies_on_workers_are_gone_afterwards(tmp_path: Path) -> None:
+    layout = layout_of(written(ratings(), tmp_path / "data", 3))
+    with cluster(tmp_path, 1, "--local-directory", str(tmp_path / "space")) as (address, _):
+        wait_for_workers(address, 1)
+        with engine_at(address) as engine:
+            result_of(layout, engine, tmp_path / "run")
+            kept = [p for p in (tmp_path / "space").rglob("*") if layout.key in p.parts]
+            assert len(kept) > 3
+        assert not [p for p in (tmp_path / "space").rglob("*") if layout.key in p.parts]
+
+
+def test_the_end_of_all_workers_is_told_and_what_was_released_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    layout = layout_of(written(ratings(), tmp_path / "data", 4))
+    usual = result_of(layout, Here(), tmp_path / "here")
+
+    class Ending(Cluster):
+        turns = 0
+
+        def total(self, work: Any, n: int, tell: Any) -> Any:
+            self.turns += 1
+            if self.turns == 3:
+                for hand in hands:
+                    hand.kill()
+            return super().total(work, n, tell)
+
+    place = tmp_path / "run"
+    with cluster(tmp_path, 1) as (address, hands):
+        wait_for_workers(address, 1)
+        with client_of(address) as client:
+            engine = Ending(client)
+            monkeypatch.setattr(engines, "_WORKERS_PATIENCE", 2.0)
+            said = r"no worker is (left|there).*What was released is kept"
+            with pytest.raises(SweepError, match=said):
+                result_of(layout, engine, place)
+    before = {path: path.read_bytes() for path in (place / "released").iterdir()}
+    assert before
+    found = result_of(layout, Here(), place)  # goes on without a cluster
+    assert all(path.read_bytes() == content for path, content in before.items())
+    assert found.errors.test_rmse == pytest.approx(usual.errors.test_rmse, rel=1e-10)
+    assert found.ledger == usual.ledger

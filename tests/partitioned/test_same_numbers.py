@@ -1,0 +1,147 @@
+"""What leaves users in partitions is what leaves them in memory: the same sums, plan and noise."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dpmc_core.completion.als import als
+from dpmc_core.completion.dpals.solver import dpals
+from dpmc_core.completion.irls import irls
+from dpmc_core.completion.moments import one_shot_moments
+from dpmc_core.completion.offsets import private_means
+from dpmc_core.datasets import user_datasets
+from dpmc_core.datasets.ratings import Split, random_split
+from dpmc_core.experiments import RunSpec
+from dpmc_core.experiments.tasks.rate import rate_steps
+from dpmc_core.experiments.total import resolved
+from dpmc_core.partitioned.engine import Here
+from dpmc_core.partitioned.journal import RunFolder
+from dpmc_core.partitioned.partition import Layout
+from dpmc_core.partitioned.population import Partitions, found_in
+from dpmc_core.partitioned.run import FolderSet, partitioned_steps
+from dpmc_core.partitioned.solvers import SOLVERS
+from dpmc_core.partitioned.source import open_folder
+from tests.partitioned.folders import ratings, written
+
+IN_MEMORY: dict[str, Callable[..., Any]] = {
+    "als": als,
+    "irls": irls,
+    "irls-2": irls,
+    "dpals": dpals,
+    "moments": one_shot_moments,
+    "private-means": private_means,
+}
+SETTINGS: list[dict[str, Any]] = [
+    {"algorithm": "als", "rank": 5, "iterations": 3},
+    {"algorithm": "als", "rank": 5, "iterations": 3, "mechanism": "huber", "variance": 2.0},
+    {"algorithm": "irls", "rank": 4, "iterations": 2, "inner": 3},
+    {"algorithm": "irls-2", "rank": 4, "iterations": 2, "mechanism": "laplace", "variance": 1.0},
+    {"algorithm": "private-means"},
+    {"algorithm": "private-means", "mechanism": "laplace", "epsilon": 2.0},
+    {"algorithm": "moments", "rank": 3},
+    {"algorithm": "moments", "rank": 3, "mechanism": "gaussian", "epsilon": 20.0},
+    {"algorithm": "dpals", "rank": 3},
+    {"algorithm": "dpals", "rank": 3, "mechanism": "gaussian", "epsilon": 5.0, "item_share": 0.6},
+    {
+        "algorithm": "dpals",
+        "rank": 3,
+        "mechanism": "laplace",
+        "epsilon": 5.0,
+        "item_share": 0.6,
+        "sampling": "adaptive",
+        "items_per_user": 8,
+        "start": "power",
+        "centring": "mean",
+        "global_penalty": 0.1,
+    },
+]
+
+
+def quiet(what: str, done: int, of: int) -> None:
+    assert what
+    assert 0 <= done <= of
+
+
+def layout_of(folder: Path, **options: Any) -> Layout:
+    asked = {"test_fraction": 0.2, "seed": 3, "low": 1.0, "high": 5.0} | options
+    return found_in(open_folder(folder), Here(), quiet, **asked)
+
+
+def named(settings: dict[str, Any]) -> str:
+    return "-".join(f"{value}" for value in settings.values())
+
+
+@pytest.mark.parametrize("settings", SETTINGS, ids=named)
+@pytest.mark.parametrize("files", [1, 5])
+def test_every_step_is_the_one_in_memory(
+    tmp_path: Path, settings: dict[str, Any], files: int
+) -> None:
+    whole = ratings()
+    train = random_split(whole, 0.2, 3, each_alone=True).train
+    layout = layout_of(written(whole, tmp_path / "data", files))
+    with user_datasets.using(FolderSet(layout)):
+        spec = RunSpec.of(dataset=FolderSet.name, **settings)
+        config = spec.algorithm
+        if spec.card.noise:
+            config = spec.card.prepare(config, resolved(spec).noise, train)
+    people = Partitions(layout, Here(), quiet)
+    people.doing = "trying"
+    name = spec.card.name
+    seen = 0
+    with RunFolder(tmp_path / "run", {}) as folder:
+        steps = SOLVERS[name](people, config, np.random.default_rng(5), folder)
+        for step, usual in zip(
+            steps, IN_MEMORY[name](train, config, np.random.default_rng(5)), strict=True
+        ):
+            models = people.each(modelled, step.learned)
+            numbers = np.concatenate(layout.catalogue.numbers)
+            users = np.concatenate([user for user, _ in models])
+            expected = usual.model
+            close = {"rtol": 1e-10, "atol": 1e-10}
+            np.testing.assert_allclose(models[0][1], expected.item_factors, **close)
+            np.testing.assert_allclose(users, expected.user_factors[numbers], **close)
+            assert step.releases == usual.releases
+            assert step.rest == usual.rest
+            if step.squared_residuals is not None:
+                assert step.squared_residuals == pytest.approx(usual.squared_residuals, rel=1e-10)
+                assert step.objective == pytest.approx(usual.objective, rel=1e-10)
+            seen += 1
+    assert seen
+
+
+def modelled(group: Any, learned: Any) -> Any:
+    model = learned.model(group)
+    return model.user_factors, model.item_factors
+
+
+@pytest.mark.parametrize("settings", [SETTINGS[1], SETTINGS[7], SETTINGS[9]], ids=named)
+def test_a_run_says_what_one_in_memory_says(tmp_path: Path, settings: dict[str, Any]) -> None:
+    """Errors, their intervals, baselines and the ledger, from two numberings of one matrix."""
+    whole = ratings(1)
+    parted = random_split(whole, 0.2, 3, each_alone=True)
+    layout = layout_of(written(whole, tmp_path / "data", 4, seed=2))
+    place = tmp_path / "run"
+    with user_datasets.using(FolderSet(layout)):
+        spec = RunSpec.of(dataset=FolderSet.name, seed=7, **settings)
+        *_, result = partitioned_steps(spec, layout, Here(), place, quiet)
+        *_, usual = rate_steps(spec, split=Split(parted.train, parted.test, "by hash"))
+    assert result.errors is not None
+    assert result.errors.held_out == len(parted.test)
+    np.testing.assert_allclose(
+        list(result.errors.baselines.values()), list(usual.baselines.values()), rtol=1e-10
+    )
+    assert list(result.errors.baselines) == list(usual.baselines)
+    assert result.ledger == usual.ledger
+    if settings["algorithm"] != "als":  # the others' noise depends on how the data is given
+        return
+    name, apart, half = usual.against_baseline
+    assert result.errors.against == name
+    assert result.errors.apart == pytest.approx(apart, abs=1e-10)
+    assert result.errors.apart_half_width == pytest.approx(half, rel=1e-9)
+    for field in ("train_rmse", "test_rmse", "test_half_width", "test_rmse_clipped"):
+        assert getattr(result.errors, field) == pytest.approx(
+            getattr(usual.final, field), rel=1e-10
+        ), field
