@@ -1,24 +1,40 @@
-"""The command ``datasets``: list the datasets, or fetch one."""
+"""The command ``datasets``: list, fetch, make or rewrite datasets."""
 
 import argparse
 import sys
+from pathlib import Path
 from typing import Any
 
 from dpmc_core.datasets import catalogue, entry
 from dpmc_core.datasets.data import forget
+from dpmc_core.datasets.loaders import load
 from dpmc_core.errors import ParameterError
+from dpmc_core.limit import Limit
 
 __all__ = ["add", "run"]
+
+_WHOLE = Limit("number", 0, 1e9, "how many", integer=True)
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     """The options."""
-    parser.add_argument("action", nargs="?", choices=["list", "fetch"], default="list")
-    parser.add_argument("name", nargs="?", help="the dataset to fetch")
+    actions = ["list", "fetch", "make", "partition"]
+    parser.add_argument("action", nargs="?", choices=actions, default="list")
+    text = "the dataset to fetch or to write as partitioned Parquet; make: a skewed set"
+    parser.add_argument("name", nargs="?", help=text)
+    parser.add_argument("--folder", metavar="FOLDER", help="for make and partition: a new folder")
+    for name, usual in (("users", "100000"), ("items", "5000"), ("ratings", "1000000")):
+        text = f"for make: how many {name} ({int(usual):,})"
+        parser.add_argument(f"--{name}", metavar="N", default=usual, help=text)
+    parser.add_argument("--files", metavar="N", default="8", help="partitions (8)")
+    parser.add_argument("--seed", metavar="N", default="0", help="for make: its seed (0)")
+    parser.add_argument("--workers", metavar="N", default="1", help="for make: processes (1)")
 
 
 def run(arguments: argparse.Namespace) -> dict[str, Any]:
-    """List or fetch."""
+    """List, fetch, make or rewrite."""
+    if arguments.action in ("make", "partition"):
+        return _in_partitions(arguments)
     if arguments.action == "fetch":
         if arguments.name is None:
             raise ParameterError("dataset", "(none)", "one of " + ", ".join(catalogue()))
@@ -60,3 +76,31 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
         for row in listing:
             print(f"{row['name']:<14} {'here' if row['present'] else row['how']:<9} {row['title']}")
     return {"datasets": listing}
+
+
+def _in_partitions(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Write a folder for the command ``large``."""
+    from dpmc_core.partitioned.generate import Skewed, write_ratings, write_skewed
+    from dpmc_core.partitioned.local import WORKERS, engine_at
+
+    if arguments.folder is None:
+        raise ParameterError("--folder", None, "a new folder")
+    folder = Path(arguments.folder)
+    numbers = {
+        name: int(_WHOLE.parse(getattr(arguments, name)))
+        for name in ("users", "items", "ratings", "files", "seed")
+    }
+    if arguments.action == "partition":
+        if arguments.name is None:
+            raise ParameterError("dataset", "(none)", "one of " + ", ".join(catalogue()))
+        ratings = load(arguments.name)
+        write_ratings(ratings, folder, numbers["files"])
+        made = {"ratings": len(ratings), "files": numbers["files"]}
+    else:
+        asked = Skewed(**numbers)
+        with engine_at(None, int(WORKERS.parse(arguments.workers))) as engine:
+            write_skewed(asked, folder, engine, lambda done, of: None)
+        made = {"ratings": asked.ratings, "files": asked.files}
+    if not arguments.json:
+        print(f"{made['ratings']:,} ratings in {made['files']} files are in {folder}")
+    return {**made, "folder": str(folder)}

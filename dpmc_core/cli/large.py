@@ -17,7 +17,6 @@ __all__ = ["add", "run"]
 
 TASKS = ("rate",)
 _EVERY = 2.0  # seconds between lines of progress
-_WORKERS = Limit("workers", 1, 256, "processes", integer=True)
 _MEMORY = Limit("memory_mb", 500, 1_000_000, "megabytes of each process", integer=True)
 _NUMBER = Limit("end of the scale", -1e6, 1e6, "an end of the rating scale")
 
@@ -51,7 +50,7 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
     """Run it, print what came out, and return the summary; stopped by Ctrl-C, the same command
     goes on.
     """
-    from dpmc_core.partitioned.local import engine_at
+    from dpmc_core.partitioned.local import WORKERS, engine_at
     from dpmc_core.partitioned.population import found_in
     from dpmc_core.partitioned.run import FolderSet, partitioned_steps
     from dpmc_core.partitioned.source import open_folder
@@ -72,7 +71,7 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
         fraction = parsed("test_fraction", "test_fraction", arguments.test_fraction)
     seed = int(parsed("seed", "seed", arguments.split_seed or arguments.seed or "0"))
     progress = _Progress()
-    with engine_at(arguments.scheduler, int(_WORKERS.parse(arguments.workers)), memory) as engine:
+    with engine_at(arguments.scheduler, int(WORKERS.parse(arguments.workers)), memory) as engine:
         layout = found_in(
             source,
             engine,

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmc_core.completion.als import ALSConfig
-from dpmc_core.completion.common.population import Group, Population
+from dpmc_core.completion.common.population import Group, Population, adds_up
 from dpmc_core.completion.common.step import (
     FactorModel,
     Sides,
@@ -143,8 +143,14 @@ def _mark(factors: FloatArray) -> tuple[float, ...]:
     return float(factors.sum()), float(np.vdot(factors, factors))
 
 
+@adds_up
 def _sums(
-    group: Group, state: Alternating, theta: FloatArray | None = None, loss_alpha: float = 0.0
+    group: Group,
+    state: Alternating,
+    theta: FloatArray | None = None,
+    loss_alpha: float = 0.0,
+    *,
+    into: FloatArray | None = None,
 ) -> FloatArray:
     """By item the upper triangle of Σ w u uᵀ, Σ w x u and Σ x² (n_items + 1 × r(r+1)/2 + r + 1);
     w = 1, or with ``theta`` (n_items×r) the Huber loss's min(1, α/|x − u·θ|). The last row begins
@@ -152,9 +158,9 @@ def _sums(
     """
     sides, users = _sides(group, state), _users(group, state)
     rank = users.shape[1]
-    rows, columns = np.triu_indices(rank)
-    triangle = len(rows)
-    out = np.zeros((group.ratings.n_items + 1, triangle + rank + 1))
+    upper = np.ravel_multi_index(np.triu_indices(rank), (rank, rank))
+    triangle = len(upper)
+    out = np.zeros((group.ratings.n_items + 1, triangle + rank + 1)) if into is None else into
 
     def collect(
         a: FloatArray, y: FloatArray, items: NDArray[np.intp], solver: BlockSolver
@@ -166,14 +172,14 @@ def _sums(
             target, left = root * y, a * root[..., None]
         gram = np.empty((len(items), rank, rank))
         upper_gram(left, gram)
-        out[items, :triangle] = gram[:, rows, columns]
-        out[items, triangle:-1] = np.matmul(target[:, None, :], left)[:, 0]
-        out[items, -1] = np.einsum("bn,bn->b", y, y)
+        out[items, :triangle] += gram.reshape(len(items), -1).take(upper, axis=1)
+        out[items, triangle:-1] += np.matmul(target[:, None, :], left)[:, 0]
+        out[items, -1] += np.einsum("bn,bn->b", y, y)
         return np.zeros((len(items), rank))
 
     with Workers(group.threads) as pool:
         half_sweep(sides.by_item, users, 1.0, pool, update=collect)
-    out[-1, 0] = float(np.vdot(users, users))
+    out[-1, 0] += float(np.vdot(users, users))
     return out
 
 

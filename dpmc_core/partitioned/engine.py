@@ -8,7 +8,8 @@ nothing else changes. No noise is ever drawn here.
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -21,12 +22,19 @@ from dpmc_core.experiments.sweeps.cluster import SweepError
 __all__ = ["Cluster", "Engine", "Here", "Tell", "Work"]
 
 FloatArray = NDArray[np.float64]
-Work = Callable[[int], Any]
 # called with how many partitions are done, of how many; may raise to stop
 Tell = Callable[[int, int], None]
 
 _HEARTBEAT = 0.5  # seconds
+_TRIES = 5  # of a sum that was worked on twice
 _WORKERS_PATIENCE = 60.0  # seconds for which no worker may be there at all
+
+
+class Work(Protocol):
+    """What is done with a partition."""
+
+    def __call__(self, k: int, into: FloatArray | None = None) -> Any:
+        """Work on partition ``k``; the result is added to ``into`` where that is given."""
 
 
 class Engine(Protocol):
@@ -44,10 +52,9 @@ class Here:
 
     def total(self, work: Work, n: int, tell: Tell) -> FloatArray:
         """See ``Engine.total``."""
-        out = work(0)
-        tell(1, n)
-        for k in range(1, n):
-            out = out + work(k)
+        out = None
+        for k in range(n):
+            out = work(k, out)
             tell(k + 1, n)
         return np.asarray(out)
 
@@ -73,9 +80,11 @@ class Cluster:
 
     def total(self, work: Work, n: int, tell: Tell) -> FloatArray:
         """See ``Engine.total``."""
-        sums = [future for future, _ in self._worked(work, n, tell, add=True)]
-        whole = sums[0] if len(sums) == 1 else self._submit(_added, *sums)
-        return np.asarray(self._fetched([whole])[0])
+        for _ in range(_TRIES):
+            with suppress(_HeldTwiceError):
+                sums = [future for future, _ in self._worked(work, n, tell, add=True)]
+                return np.asarray(self._fetched([self._submit(_added, *sums)])[0])
+        raise SweepError(_GONE.format("its workers are lost again and again"))
 
     def each(self, work: Work, n: int, tell: Tell) -> list[Any]:
         """See ``Engine.each``."""
@@ -95,16 +104,20 @@ class Cluster:
             waiting = self._dealt(n, sorted(set(lanes)))
             busy: dict[Any, tuple[int, int]] = {}  # future: its lane and partition
             sums: dict[int, Any] = {}
+            held: dict[int, tuple[int, ...]] = {}
             out: list[tuple[Any, int]] = []
 
             def next_of(lane: int) -> None:
                 k = _taken(waiting, lanes[lane])
                 if k is None:
                     return
-                before = sums.pop(lane, None) if add else None
-                future = self._submit(
-                    _worked_on, shared, k, before, workers=[lanes[lane]], allow_other_workers=True
-                )
+                where = {"workers": [lanes[lane]], "allow_other_workers": True}
+                if add:
+                    held[lane] = (*held.get(lane, ()), k)
+                    before = sums.pop(lane, None)
+                    future = self._submit(_summed, shared, held[lane], before, **where)
+                else:
+                    future = self._submit(_worked_on, shared, k, **where)
                 busy[future] = (lane, k)
 
             for lane in range(len(lanes)):
@@ -188,18 +201,42 @@ def _same(found: Any) -> Any:
     return found
 
 
-def _worked_on(work: Work, k: int, before: FloatArray | None) -> Any:
-    made = work(k)
+@dataclass(eq=False)
+class _Sum:
+    """A sum over the partitions ``of`` in memory that is added to in place.
+
+    What it holds is written beside it: a task that is worked on again, as Dask may do where a
+    worker is lost, finds a sum that holds its partition already, and starts anew.
+    """
+
+    of: tuple[int, ...]
+    numbers: FloatArray
+
+
+class _HeldTwiceError(Exception):
+    """A sum in memory does not hold what its task expects."""
+
+
+def _worked_on(work: Work, k: int) -> Any:
+    return work(k)
+
+
+def _summed(work: Work, of: tuple[int, ...], before: _Sum | None) -> _Sum:
+    """The sum over the partitions ``of``, the last of which is new."""
+    numbers = None
     if before is not None:
-        made += before  # ``before`` stays as it is: where a worker is lost it is added to again
-    return made
+        if before.of != of[:-1]:
+            raise _HeldTwiceError
+        numbers = before.numbers
+        before.of = of
+    return _Sum(of, work(of[-1], numbers))
 
 
-def _added(*sums: FloatArray) -> FloatArray:
-    out = sums[0]
-    for one in sums[1:]:
-        out = out + one
-    return out
+def _added(*sums: _Sum) -> FloatArray:
+    held = sorted(k for one in sums for k in one.of)
+    if held != list(range(len(held))):
+        raise _HeldTwiceError
+    return np.asarray(sum(one.numbers for one in sums))
 
 
 @contextmanager

@@ -12,9 +12,12 @@ from typing import Any
 
 from dpmc_core import __version__
 from dpmc_core.experiments.sweeps.cluster import SweepError, connected
+from dpmc_core.limit import Limit
 from dpmc_core.partitioned.engine import Cluster, Engine, Here
 
-__all__ = ["engine_at"]
+__all__ = ["WORKERS", "engine_at"]
+
+WORKERS = Limit("workers", 1, 256, "processes on this machine", integer=True)
 
 
 @contextmanager
@@ -47,7 +50,7 @@ def engine_at(scheduler: str | None, workers: int = 1, megabytes: int = 0) -> It
                 n_workers=workers,
                 threads_per_worker=1,
                 memory_limit=f"{megabytes} MB" if megabytes else 0,
-                dashboard_address=None,
+                dashboard_address="127.0.0.1:0",
                 local_directory=folder,
                 silence_logs=50,
             ) as cluster,

@@ -73,7 +73,8 @@ def found_in(
 class _Scan:
     source: Source
 
-    def __call__(self, k: int) -> Any:
+    def __call__(self, k: int, into: FloatArray | None = None) -> Any:
+        del into
         return scanned(self.source, k)
 
 
@@ -83,5 +84,12 @@ class _Term:
     term: Callable[..., Any]
     known: tuple[Any, ...]
 
-    def __call__(self, k: int) -> Any:
-        return self.term(group_of(self.layout, k), *self.known)
+    def __call__(self, k: int, into: FloatArray | None = None) -> Any:
+        group = group_of(self.layout, k)
+        if hasattr(self.term, "adds_up"):
+            return self.term(group, *self.known, into=into)
+        made = self.term(group, *self.known)
+        if into is None:
+            return made
+        into += made
+        return into

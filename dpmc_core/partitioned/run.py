@@ -4,8 +4,6 @@ Provides ``FolderSet`` (the files as a dataset of a ``RunSpec``) and ``partition
 """
 
 import json
-import os
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -14,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from dpmc_core.datasets import user_datasets
@@ -25,6 +22,7 @@ from dpmc_core.experiments.tasks.solve import noise_source, solvable, versions
 from dpmc_core.experiments.total import resolved
 from dpmc_core.partitioned.engine import Engine
 from dpmc_core.partitioned.errors import Errors, fit_baselines, measured
+from dpmc_core.partitioned.generate import write_table
 from dpmc_core.partitioned.journal import RunFolder
 from dpmc_core.partitioned.partition import Layout, PartitionGroup, ids_of
 from dpmc_core.partitioned.population import Partitions, Progress
@@ -174,8 +172,8 @@ def partitioned_steps(
         (place / "users").mkdir(exist_ok=True)
         items = people.each(_write_users, layout, last.learned, str(place.resolve() / "users"))[0]
         known = layout.catalogue
-        table = pa.table({known.source.item: pa.array(known.items), "factors": _lists(items)})
-        _write(table, place / "items.parquet")
+        columns = {known.source.item: pa.array(known.items), "factors": _lists(items)}
+        write_table(columns, place / "items.parquet")
         result = so_far(ledger=whole, made=ledger.draws, errors=errors)
         said = json.dumps(result.summary(), indent=1, default=float)
         folder.write(place / "result.json", said.encode())
@@ -191,30 +189,11 @@ def _write_users(
     """
     known, model = layout.catalogue.source, learned.model(group)
     ids = pa.array(ids_of(layout, group.k))
-    table = pa.table({known.user: ids, "factors": _lists(model.user_factors)})
-    _write(table, Path(folder) / known.files[group.k])
+    columns = {known.user: ids, "factors": _lists(model.user_factors)}
+    write_table(columns, Path(folder) / known.files[group.k])
     return model.item_factors if group.k == 0 else None
 
 
 def _lists(factors: FloatArray) -> Any:
     flat = pa.array(np.ascontiguousarray(factors).ravel())
     return pa.FixedSizeListArray.from_arrays(flat, factors.shape[1])
-
-
-def _write(table: Any, path: Path) -> None:
-    """A whole file or none."""
-    try:
-        handle, part = tempfile.mkstemp(dir=path.parent, prefix=".part-")
-        os.close(handle)
-        try:
-            pq.write_table(table, part)
-            os.replace(part, path)
-        except OSError:
-            Path(part).unlink(missing_ok=True)
-            raise
-    except OSError as error:
-        raise DataError(
-            f"{path} cannot be written ({error.strerror or error}): workers write users' factors "
-            "where the run's folder is, so it must be one that all of them reach, with space left. "
-            "What was released is kept, and the same command goes on."
-        ) from None

@@ -66,7 +66,7 @@ class Deadly:
     k: int
     marker: str
 
-    def __call__(self, k: int) -> Any:
+    def __call__(self, k: int, into: Any = None) -> Any:
         if k == self.k:
             try:
                 os.close(os.open(self.marker, os.O_CREAT | os.O_EXCL))
@@ -74,7 +74,7 @@ class Deadly:
                 pass
             else:
                 os.kill(os.getpid(), signal.SIGKILL)
-        return self.work(k)
+        return self.work(k, into)
 
 
 class Killing(Cluster):

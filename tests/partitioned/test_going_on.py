@@ -115,8 +115,10 @@ def test_two_processes_never_go_on_at_once(tmp_path: Path) -> None:
 
 
 def test_other_settings_or_other_files_are_refused(tmp_path: Path) -> None:
-    with RunFolder(tmp_path / "run", {"a": 1}):
+    with RunFolder(tmp_path / "run", {"a": 0}):
         pass
+    with RunFolder(tmp_path / "run", {"a": 1}) as folder:  # nothing was released before
+        folder.once("one", lambda: np.ones(3), np.random.default_rng(1))
     with (
         pytest.raises(FolderError, match="holds a run with other settings, other data"),
         RunFolder(tmp_path / "run", {"a": 2}),

@@ -65,9 +65,9 @@ def quiet(what: str, done: int, of: int) -> None:
     assert 0 <= done <= of
 
 
-def layout_of(folder: Path, **options: Any) -> Layout:
+def layout_of(place: Path, **options: Any) -> Layout:
     asked = {"test_fraction": 0.2, "seed": 3, "low": 1.0, "high": 5.0} | options
-    return found_in(open_folder(folder), Here(), quiet, **asked)
+    return found_in(open_folder(place), Here(), quiet, **asked)
 
 
 def named(settings: dict[str, Any]) -> str:

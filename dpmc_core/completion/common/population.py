@@ -18,7 +18,7 @@ from dpmc_core.datasets.ratings import ItemFeatures, Ratings
 FloatArray = NDArray[np.float64]
 Made = TypeVar("Made")
 
-__all__ = ["Group", "Population", "Term", "Whole"]
+__all__ = ["Group", "Population", "Term", "Whole", "adds_up"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,6 +46,15 @@ class Group:
 
 
 Term = Callable[..., FloatArray]
+AddsUp = TypeVar("AddsUp", bound=Term)
+
+
+def adds_up(term: AddsUp) -> AddsUp:
+    """Mark a term that takes ``into``, an array that it may add its own sum to and return: one
+    large array for all groups, not one for each.
+    """
+    term.__dict__["adds_up"] = True
+    return term
 
 
 class Population(Protocol):

@@ -12,7 +12,7 @@ from dpmc_core import limits
 from dpmc_core.datasets.ratings import Ratings, Truth
 from dpmc_core.errors import ParameterError
 
-__all__ = ["low_rank", "orthogonal", "skewed"]
+__all__ = ["distinct_pairs", "low_rank", "orthogonal", "skewed"]
 
 
 def low_rank(
@@ -42,7 +42,7 @@ def low_rank(
     if (
         observed <= 0.5 and cells > 20_000_000
     ):  # choosing from all cells would hold them all in memory
-        chosen = _distinct_pairs(np.ones(n_users), np.ones(n_items), n, rng)
+        chosen = distinct_pairs(np.ones(n_users), np.ones(n_items), n, rng)
     else:
         chosen = np.sort(rng.choice(cells, n, replace=False, shuffle=False))
     users, items = np.divmod(chosen, n_items)
@@ -135,7 +135,7 @@ def skewed(
         rng.permutation(np.arange(1.0, n_items + 1.0) ** -popularity), dtype=np.float64
     )
     user_weight = np.exp(rng.standard_normal(n_users))
-    pairs = _distinct_pairs(user_weight, item_weight, n_ratings, rng)
+    pairs = distinct_pairs(user_weight, item_weight, n_ratings, rng)
     users, items = np.divmod(pairs, n_items)
     user_bias, item_bias = 0.4 * rng.standard_normal(n_users), 0.4 * rng.standard_normal(n_items)
     taste = 0.6 / rank**0.5
@@ -164,7 +164,7 @@ def skewed(
     )
 
 
-def _distinct_pairs(
+def distinct_pairs(
     user_weight: NDArray[np.float64],
     item_weight: NDArray[np.float64],
     count: int,

@@ -1,0 +1,201 @@
+"""Folders that cannot be used, each told in one sentence that names the file."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import dpmc_core.partitioned.partition as partitions
+from dpmc_core.cli.main import main
+from dpmc_core.errors import DataError, ParameterError
+from dpmc_core.partitioned.engine import Here
+from dpmc_core.partitioned.source import open_folder, read_rows
+from tests.partitioned.folders import ratings, write, written
+from tests.partitioned.test_cluster import result_of
+from tests.partitioned.test_same_numbers import layout_of
+
+
+def three(folder: Path, **changed: Any) -> Path:
+    """Two good files, and a third with some columns changed."""
+    for k in range(2):
+        write(folder / f"{k}.parquet", who=[10 * k, 10 * k + 1], what=[1, 2], stars=[1.0, 5.0])
+    write(
+        folder / "2.parquet", **({"who": [20, 21], "what": [1, 2], "stars": [2.0, 3.0]} | changed)
+    )
+    return folder
+
+
+WRONG: dict[str, tuple[dict[str, Any], str]] = {
+    "NaN": ({"stars": [2.0, np.nan]}, r"2\.parquet: row 2 has stars = nan; .* finite numbers"),
+    "infinite": ({"stars": [np.inf, 2.0]}, r"2\.parquet: row 1 has stars = inf"),
+    "no value": ({"stars": pa.array([2.0, None])}, r"2\.parquet: row 2 has no stars"),
+    "no user": ({"who": pa.array([None, 4])}, r"2\.parquet: row 1 has no who"),
+    "twice": (
+        {"who": [20, 20], "what": [2, 2]},
+        r"2\.parquet: user 20 rates item 2 more than once",
+    ),
+    "straddling": (
+        {"who": [0, 11]},
+        r"user 0 is in 0\.parquet and in 2\.parquet, and 1 other users",
+    ),
+    "off the scale": (
+        {"stars": [2.0, 6.0]},
+        r"2\.parquet: a rating of 6 is off the scale from 1 to 5",
+    ),
+    "text for numbers": (
+        {"who": ["a", "b"]},
+        r"the users in 2\.parquet are text, and whole numbers",
+    ),
+    "other items": ({"what": ["a", "b"]}, r"the items in 2\.parquet are text, and whole numbers"),
+    "words for stars": ({"stars": ["a", "b"]}, r"2\.parquet: 'stars' holds string, .* numbers"),
+    "fractions for users": ({"who": [1.5, 2.5]}, r"2\.parquet: 'who' holds double"),
+    "without sign": (
+        {"who": pa.array([1, 2], type=pa.uint64())},
+        r"the users in 2\.parquet are whole numbers of 64 bits without sign",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_what_is_wrong_is_said(tmp_path: Path, case: str) -> None:
+    changed, said = WRONG[case]
+    with pytest.raises(DataError, match=said):
+        layout_of(three(tmp_path / "data", **changed))
+
+
+def test_other_columns_and_other_files(tmp_path: Path) -> None:
+    folder = three(tmp_path / "data")
+    write(folder / "3.parquet", who=[30], movie=[1], stars=[1.0])
+    with pytest.raises(DataError, match=r"3\.parquet has no column 'what'"):
+        open_folder(folder)
+    (folder / "3.parquet").write_bytes(b"PAR1 nothing at all")
+    with pytest.raises(DataError, match=r"3\.parquet cannot be read as Parquet"):
+        open_folder(folder)
+    (folder / "3.parquet").unlink()
+    with pytest.raises(ParameterError, match=r"item column = 'film'.*one of who, what, stars"):
+        open_folder(folder, item="film")
+    with pytest.raises(DataError, match="holds no Parquet files"):
+        open_folder(tmp_path)
+    with pytest.raises(DataError, match="holds no Parquet files"):
+        open_folder(tmp_path / "nowhere")
+
+
+def test_a_file_cut_in_its_middle_is_told_when_it_is_read(tmp_path: Path) -> None:
+    folder = written(ratings(), tmp_path / "data", 2)
+    path = folder / "part-001.parquet"
+    content = bytearray(path.read_bytes())
+    content[4:400] = bytes(396)
+    path.write_bytes(content)
+    with pytest.raises(DataError, match=r"part-001\.parquet cannot be read as Parquet"):
+        layout_of(folder)
+
+
+def test_a_file_that_is_too_large_for_a_worker(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dpmc_core.partitioned.source.MOST_ROWS", 1)
+    with pytest.raises(DataError, match=r"0\.parquet has 2 ratings; .* at most 1 are allowed"):
+        open_folder(three(tmp_path / "data"))
+
+
+def test_an_empty_partition_is_passed_over(tmp_path: Path) -> None:
+    folder = written(ratings(), tmp_path / "data", 3)
+    usual = result_of(layout_of(folder), Here(), tmp_path / "usual")
+    types = [("who", pa.int64()), ("what", pa.int64()), ("stars", pa.float64())]
+    write(folder / "part-900.parquet", **{name: pa.array([], type=kind) for name, kind in types})
+    layout = layout_of(folder)
+    assert layout.catalogue.empty == ("part-900.parquet",)
+    found = result_of(layout, Here(), tmp_path / "run")
+    assert found.errors.test_rmse == pytest.approx(usual.errors.test_rmse, rel=1e-12)
+    assert (tmp_path / "run" / "users" / "part-900.parquet").exists()
+
+
+def test_ids_of_64_bits_and_text(tmp_path: Path) -> None:
+    """The same matrix under other names is the same run, apart from what is held out."""
+    given = ratings()
+    large = np.array([2**63 + 5, 2**64 - 1, 2**63 + 6], dtype=np.uint64)
+    write(tmp_path / "large" / "a.parquet", who=large, what=["ä", "b", "a"], stars=[1, 2, 3])
+    rows = read_rows(open_folder(tmp_path / "large"), 0)
+    assert rows.users.tolist() == sorted(large.tolist())
+    assert rows.items.tolist() == ["a", "b", "ä"]
+    assert rows.items[rows.item_of].tolist() == ["ä", "b", "a"]
+    assert rows.users[rows.user_of].tolist() == large.tolist()
+    options = {"test_fraction": 1e-9}
+    numbers = layout_of(written(given, tmp_path / "numbers", 3), **options)
+    text = layout_of(written(given, tmp_path / "text", 3, text=True), **options)
+    assert text.catalogue.n_items == numbers.catalogue.n_items
+    np.testing.assert_array_equal(text.catalogue.counts, numbers.catalogue.counts)
+    assert text.catalogue.digest != numbers.catalogue.digest
+
+
+def test_any_change_of_a_rating_changes_the_digest_and_no_order_does(tmp_path: Path) -> None:
+    given = ratings()
+    digests = {
+        layout_of(written(given, tmp_path / f"{files}-{seed}", files, seed=seed)).catalogue.digest
+        for files, seed in ((1, 0), (3, 1), (5, 2))
+    }
+    assert len(digests) == 1
+    for k in (0, len(given) - 1):
+        values = given.values.copy()
+        values[k] = 6 - values[k] if values[k] != 3 else 4
+        changed = type(given)(given.users, given.items, values, given.n_users, given.n_items, 1, 5)
+        layout = layout_of(written(changed, tmp_path / f"changed-{k}", 3))
+        assert layout.catalogue.digest not in digests
+
+
+def test_a_file_that_changed_under_a_run(tmp_path: Path) -> None:
+    folder = written(ratings(), tmp_path / "data", 2)
+    layout = layout_of(folder)
+    write(folder / "part-001.parquet", who=[5], what=[100], stars=[2.0])
+    with pytest.raises(DataError, match=r"part-001\.parquet has changed since the run was begun"):
+        result_of(layout, Here(), tmp_path / "run")
+
+
+def test_a_worker_with_another_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    layout = layout_of(written(ratings(), tmp_path / "data", 2))
+    monkeypatch.setattr(partitions, "__version__", "0.0.1")
+    with pytest.raises(DataError, match=r"A worker has version 0\.0\.1 of this software where"):
+        result_of(layout, Here(), tmp_path / "run")
+
+
+def test_a_full_disk_on_a_worker_costs_its_copies_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    layout = layout_of(written(ratings(), tmp_path / "data", 3), folder=str(tmp_path / "copies"))
+    usual = result_of(layout, Here(), tmp_path / "usual")
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(partitions.pickle, "dump", full)
+        other = layout_of(tmp_path / "data", folder=str(tmp_path / "full"))
+        found = result_of(other, Here(), tmp_path / "run")
+    assert not list((tmp_path / "full").rglob("*-*"))
+    assert found.errors.as_dict() == usual.errors.as_dict()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["als"], "--folder is missing: it must be a folder"),
+        (["als", "--folder", "x"], "--out is missing"),
+        (["als", "--folder", "x", "--out", "y", "--workers", "0"], "x holds no Parquet files"),
+        (["svt", "--folder", "{data}", "--out", "{run}"], "algorithm = 'svt' is not allowed"),
+        (["als", "--folder", "{data}", "--out", "{run}", "--workers", "0"], "workers = '0'"),
+        (["als", "--folder", "{data}", "--out", "{run}", "--memory-mb", "1"], "memory_mb = '1'"),
+        (["als", "--folder", "{data}", "--out", "{run}", "--rank", "200"], "rank = 200"),
+        (["als", "--folder", "{data}", "--out", "{run}", "--low", "2"], "off the scale from 2"),
+        (["als", "--folder", "{data}", "--out", "{run}", "--dataset", "low-rank"], "dataset ="),
+    ],
+)
+def test_mistakes_on_the_command_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], words: list[str], said: str
+) -> None:
+    data = written(ratings(), tmp_path / "data", 2)
+    filled = [word.format(data=data, run=tmp_path / "run") for word in words]
+    assert main(["large", *filled]) == 2
+    assert said in capsys.readouterr().err
+    assert not list((tmp_path / "run").glob("released/*"))
