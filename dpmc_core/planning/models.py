@@ -17,7 +17,7 @@ from dpmc_core.experiments.run import TASKS
 from dpmc_core.experiments.store.records import Record, key_of
 from dpmc_core.experiments.sweeps.storing import Runs
 from dpmc_core.experiments.sweeps.sweep import make_all
-from dpmc_core.experiments.sweeps.workers import Workers
+from dpmc_core.experiments.sweeps.workers import MakesRuns, Workers
 from dpmc_core.experiments.worker.share import ALL, Share
 from dpmc_core.planning.goal import VARIED, ModelPlan, Probe, Search
 from dpmc_core.wording import three
@@ -30,10 +30,17 @@ _CONFIDENCE = 0.95  # of the whole interval: shared by all looks at all probes
 
 
 def search(
-    plan: ModelPlan, store: Runs, *, jobs: int = 2, sets: Sequence[Any] = (), share: Share = ALL
+    plan: ModelPlan,
+    store: Runs,
+    *,
+    jobs: int = 2,
+    sets: Sequence[Any] = (),
+    share: Share = ALL,
+    workers: MakesRuns | None = None,
 ) -> Iterator[Search]:
     """Yield the search so far after each run; stop asking and it stops. Runs that ``store`` has
-    are not made again. Processes see ``sets``, and each takes at most its ``share`` of the machine.
+    are not made again. Processes see ``sets``, and each takes at most its ``share`` of the machine;
+    ``workers`` make the runs in their place.
 
     Both ends first, then halves of the interval on a logarithmic scale. At one place runs are made
     until a t-interval of their margins, paired with the target or each run's own best baseline,
@@ -43,7 +50,7 @@ def search(
 
     Raises ``DataError`` where the goal is reached at ``least`` already, or missed at ``most``.
     """
-    with Workers(jobs, sets, share) as workers:
+    with Workers(jobs, sets, share) if workers is None else workers as workers:
         yield from _searched(plan, _Looking(plan, store, workers))
 
 
@@ -108,7 +115,7 @@ class _Kept:
 class _Looking:
     """The probes of one search, and the runs behind them."""
 
-    def __init__(self, plan: ModelPlan, store: Runs, workers: Workers) -> None:
+    def __init__(self, plan: ModelPlan, store: Runs, workers: MakesRuns) -> None:
         self._plan, self._store, self._workers = plan, store, workers
         self.probes: dict[float, Probe] = {}
         self._before = self._under_way = 0

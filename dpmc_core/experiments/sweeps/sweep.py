@@ -27,7 +27,7 @@ from dpmc_core.experiments.store.store import RunStore, StoreError
 from dpmc_core.experiments.sweeps.cluster import SweepError, connected, results_of
 from dpmc_core.experiments.sweeps.spec import Planned, SweepSpec
 from dpmc_core.experiments.sweeps.storing import Runs
-from dpmc_core.experiments.sweeps.workers import Workers, one
+from dpmc_core.experiments.sweeps.workers import MakesRuns, Workers, one
 from dpmc_core.experiments.worker.share import ALL, Share
 from dpmc_core.paths import read_file
 
@@ -67,10 +67,12 @@ def sweep(
     scheduler: str | None = None,
     sets: Sequence[OwnSet] = (),
     share: Share = ALL,
+    workers: MakesRuns | None = None,
 ) -> Iterator[Made]:
     """Make the runs of ``spec`` that ``store`` has not, ``jobs`` at once in processes of their own
     (1: here), or on the Dask cluster at ``scheduler`` (as "tcp://host:8786"; its workers need this
     software). Processes here see ``sets``, and each takes at most its ``share`` of the machine.
+    ``workers`` make the runs in the place of processes here.
 
     Runs that end in an error of their own (an overflow) are kept with its sentence. A worker that
     dies takes no finished run with it, and its unfinished ones are made again. Raises
@@ -78,13 +80,13 @@ def sweep(
     workers die again and again; ``StoreError`` where nothing can be kept, before any run, or where
     a run cannot be, which is then in the file that the message names.
     """
-    with Workers(jobs, sets, share) as workers:
+    with Workers(jobs, sets, share) if workers is None else workers as workers:
         specs = {key: run.spec for key, run in _keyed(spec)}
         yield from make_all(specs, store, workers, scheduler=scheduler)
 
 
 def make_all(
-    specs: Mapping[str, RunSpec], store: Runs, workers: Workers, *, scheduler: str | None = None
+    specs: Mapping[str, RunSpec], store: Runs, workers: MakesRuns, *, scheduler: str | None = None
 ) -> Iterator[Made]:
     """As ``sweep``, for any ``specs`` by their keys; the ``workers`` are kept for the next."""
     with connected(scheduler) as client:

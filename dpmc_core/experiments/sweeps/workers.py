@@ -3,7 +3,7 @@
 import itertools
 from collections.abc import Generator, Sequence
 from types import TracebackType
-from typing import Any
+from typing import Any, Protocol
 
 from joblib.externals.loky import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from threadpoolctl import threadpool_limits
@@ -21,10 +21,30 @@ from dpmc_core.experiments.store.records import (
 )
 from dpmc_core.experiments.worker.share import ALL, Share, end_with_parent
 
-__all__ = ["Workers", "one"]
+__all__ = ["MakesRuns", "Workers", "one"]
 
 _HEARTBEAT = 0.5  # seconds
 _SETTLE = 0.1  # seconds
+
+
+class MakesRuns(Protocol):
+    """Processes that make runs, wherever they are."""
+
+    jobs: int
+
+    def records(self, named: Sequence[tuple[str, str]]) -> Generator[Record | None, None, None]:
+        """Records of the runs in ``named`` (kind, spec as JSON) as they are finished; None where
+        nothing was for half a second.
+        """
+
+    def __enter__(self) -> Any: ...
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None: ...
 
 
 class Workers:

@@ -24,6 +24,13 @@ def _study(spec: Any) -> Iterator[Any]:
     return study_steps(spec)
 
 
+def _record(named: tuple[str, str]) -> Iterator[Any]:
+    """One run of a sweep, by kind and spec as JSON; its record."""
+    from dpmc_core.experiments.sweeps.workers import one
+
+    yield one(*named)
+
+
 def _audit(spec: Any) -> Iterator[Any]:
     from dpmc_core.experiments.tasks.audit import audit_steps
 
@@ -92,6 +99,7 @@ def _words(spec: tuple[tuple[str, ...], tuple[str, ...]]) -> Iterator[Any]:
 STEPS: dict[str, Callable[[Any], Iterator[Any]]] = {
     "run": _run,
     "study": _study,
+    "record": _record,
     "audit": _audit,
     "row": _row,
     "take": _take,

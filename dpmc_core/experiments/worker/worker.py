@@ -15,7 +15,6 @@ this software itself, never from a file or a visitor.
 import os
 import pickle
 import queue
-import subprocess
 import sys
 import threading
 import time
@@ -23,16 +22,15 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import suppress
 from typing import Any
 
-import psutil
-
 from dpmc_core.datasets import user_datasets
 from dpmc_core.datasets.own.sets import OwnSet
 from dpmc_core.errors import DPMCError
 from dpmc_core.experiments.worker.messages import Message, Sender, receive, send
+from dpmc_core.experiments.worker.process import LocalProcess, Process
 from dpmc_core.experiments.worker.share import ALL, Share
 from dpmc_core.experiments.worker.steps import STEPS
 
-__all__ = ["Worker", "WorkerError"]
+__all__ = ["Worker", "WorkerError", "WorkerLostError"]
 
 _HEARTBEAT = 0.1  # seconds between looks at whether somebody asked to stop
 _SEND_EVERY = 0.3  # seconds at least between results: nobody sees more
@@ -49,16 +47,21 @@ class WorkerError(DPMCError):
     """The process that computed is gone; the message says what to do."""
 
 
+class WorkerLostError(WorkerError):
+    """The machine on which the process was is gone: it may be started on another one."""
+
+
 class Worker:
     """One process, started when it is first needed and again whenever it is gone.
 
-    It takes at most its ``share``.
+    It takes at most its ``share``; ``starter`` starts it, on this machine if left out.
     """
 
-    def __init__(self, share: Share = ALL) -> None:
-        self._share = share
-        self._process: subprocess.Popen[bytes] | None = None
-        self._inbox: queue.Queue[Message | None] = queue.Queue()
+    def __init__(
+        self, share: Share = ALL, starter: Callable[[Share], Process] = LocalProcess
+    ) -> None:
+        self._share, self._starter = share, starter
+        self._process: Process | None = None
         self._number = 0
         self._ready, self._held = False, 0
         self._changing = threading.RLock()
@@ -66,9 +69,7 @@ class Worker:
     @property
     def pid(self) -> int | None:
         """The process's number, None while there is none."""
-        return (
-            None if self._process is None or self._process.poll() is not None else self._process.pid
-        )
+        return None if self._process is None else self._process.pid
 
     @property
     def ready(self) -> bool:
@@ -84,11 +85,7 @@ class Worker:
 
         What a busy machine gives to others does not count.
         """
-        with suppress(psutil.Error):
-            if self.pid is not None:
-                used = psutil.Process(self.pid).cpu_times()
-                return float(used.user + used.system)
-        return 0.0
+        return 0.0 if self._process is None else self._process.busy
 
     @property
     def held(self) -> int:
@@ -101,26 +98,17 @@ class Worker:
         Raises ``WorkerError`` where the system starts none.
         """
         with self._changing:
-            if self.pid is not None:
+            if self._process is not None and self._process.going:
                 return
             self.close()
-            share = (str(self._share.memory), str(self._share.nice))
             try:
-                self._process = subprocess.Popen(
-                    [sys.executable, "-m", "dpmc_core.experiments.worker.worker", *share],
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE,
-                    env={**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)},
-                )
+                self._process = self._starter(self._share)
             except OSError as error:
                 raise WorkerError(
                     f"No process could be started to compute this ({error.strerror}): try again "
                     "in a minute."
                 ) from None
-            self._inbox, self._ready = queue.Queue(), False
-            threading.Thread(
-                target=receive, args=(self._process.stdout, self._inbox), daemon=True
-            ).start()
+            self._ready = False
 
     def start_aside(self) -> None:
         """Start the process without waiting for it; who draws is told if that fails."""
@@ -146,13 +134,13 @@ class Worker:
         what it held is gone for good.
         """
         self.start()
-        assert self._process is not None  # just started
+        process = self._process
+        assert process is not None  # just started
         self._number, self._held = self._number + 1, 0
         number = self._number
         try:
-            send(
-                self._process.stdin,
-                pickle.dumps(("draw", number, (steps, tuple(specs), tuple(sets), most), 0)),
+            process.send(
+                pickle.dumps(("draw", number, (steps, tuple(specs), tuple(sets), most), 0))
             )
         except OSError:
             raise self._ended() from None
@@ -160,7 +148,7 @@ class Worker:
         try:
             while True:
                 try:
-                    message = self._inbox.get(timeout=_HEARTBEAT)
+                    message = process.inbox.get(timeout=_HEARTBEAT)
                 except queue.Empty:
                     yield None
                     continue
@@ -191,12 +179,7 @@ class Worker:
         """End the process, if there is one."""
         with self._changing:
             if self._process is not None:
-                self._process.kill()
-                self._process.wait()
-                for pipe in (self._process.stdin, self._process.stdout):
-                    if pipe is not None:
-                        with suppress(OSError):
-                            pipe.close()
+                self._process.close()
                 self._process = None
 
     def _stop(self, number: int) -> None:
@@ -204,9 +187,9 @@ class Worker:
             return
         until = time.monotonic() + _PATIENCE
         try:
-            send(self._process.stdin, pickle.dumps(("stop", number, None, 0)))
+            self._process.send(pickle.dumps(("stop", number, None, 0)))
             while time.monotonic() < until:
-                message = self._inbox.get(timeout=max(until - time.monotonic(), 0.01))
+                message = self._process.inbox.get(timeout=max(until - time.monotonic(), 0.01))
                 if message is None or (message[0] != "result" and message[1] == number):
                     return
         except (OSError, queue.Empty):
@@ -214,7 +197,10 @@ class Worker:
         self.close()
 
     def _ended(self) -> WorkerError:
+        lost = self._process is not None and self._process.lost
         self.close()
+        if lost:
+            return WorkerLostError("The worker that computed this was lost: run it again.")
         cap = f" (a run may hold {self._share.memory:,} MB)" if self._share.memory else ""
         return WorkerError(
             "The process that computed this ended before it was done, perhaps for want of "

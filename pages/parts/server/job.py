@@ -27,9 +27,10 @@ class Job:
     result of the k-th spec (None before its first iteration). ``state`` is "waiting", "running",
     "done", "cancelled" or "failed"; partial results stay in every case. ``note`` says why a
     finished run could not be kept in the store, if so, ``let_go`` which former results made room
-    for these. ``expected`` seconds and ``amounts`` of progress belong to
-    each spec. ``session`` is the visitor's, ``sets`` the own data that it may read. ``drawn`` and
-    ``trail`` are the page's: whether it has drawn results, and what it noted of them as they came.
+    for these, ``where`` it was computed, if not where it should be. ``expected`` seconds and
+    ``amounts`` of progress belong to each spec. ``session`` is the visitor's, ``sets`` the own
+    data that it may read. ``drawn`` and ``trail`` are the page's: whether it has drawn results, and
+    what it noted of them as they came.
     """
 
     kind: str = "task"
@@ -39,6 +40,7 @@ class Job:
     error: str = ""
     note: str = ""
     let_go: str = ""
+    where: str = ""
     started: float = field(default_factory=time.monotonic)
     seconds: float = 0.0
     progress: tuple[int, int] = (0, 0)

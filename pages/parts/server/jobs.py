@@ -7,7 +7,6 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from functools import lru_cache
 from typing import Any
 
 import streamlit as st
@@ -23,13 +22,11 @@ from dpmc_core.experiments.sweeps.storing import Runs
 from dpmc_core.experiments.sweeps.sweep import Made, sweep
 from dpmc_core.experiments.tasks.audit_spec import AuditSpec
 from dpmc_core.experiments.worker.messages import too_large
-from dpmc_core.experiments.worker.share import Share
-from dpmc_core.experiments.worker.worker import Worker
 from dpmc_core.planning.goal import ModelPlan, Search
 from dpmc_core.planning.models import search
-from pages.parts.server import estimate, logs, run_store, settings
+from pages.parts.server import estimate, logs, queue, run_store, settings
 from pages.parts.server.job import Box, Job
-from pages.parts.server.queue import Pool, TooManyJobs
+from pages.parts.server.queue import AnyWorker, Pool, TooManyJobs
 
 __all__ = [
     "Job",
@@ -45,7 +42,6 @@ __all__ = [
     "workers_start",
 ]
 
-_LEAST = 500  # megabytes that a process needs for itself
 _LOOK = 2.0  # seconds between looks at whose tab has gone
 
 
@@ -73,7 +69,7 @@ def start(kind: str, specs: tuple[Any, ...]) -> Job:
     def made(k: int, result: Any) -> int:
         return sum(amounts[:k]) + min(_done(result), amounts[k])
 
-    return _submit(job, _drawn(job, _box(), steps, made, kept=kept), _pool())
+    return _submit(job, _drawn(job, _box(), steps, made, kept=kept))
 
 
 _STEPS: dict[type, str] = {RunSpec: "run", StudySpec: "study", AuditSpec: "audit", tuple: "row"}
@@ -102,14 +98,14 @@ def start_sweep(spec: SweepSpec, at_once: int, store: Callable[[], Runs]) -> Job
     """
     job = Job(kind="sweep", specs=(spec,), results=[None], progress=(0, spec.size))
 
-    def results(_: Worker) -> Iterator[tuple[int, Made, bool]]:
-        for made in sweep(spec, store(), jobs=at_once, sets=job.sets, share=_share(at_once)):
+    def results(_: AnyWorker) -> Iterator[tuple[int, Made, bool]]:
+        workers = queue.many(at_once, job.sets)
+        for made in sweep(spec, store(), workers=workers):
             job.progress = (made.done, made.total)  # equal cells are run once
+            job.where = getattr(workers, "note", "")
             yield 0, made, False
 
-    return _submit(
-        job, lambda worker: _follow(job, results(worker), lambda _, result: result.done), _pool()
-    )
+    return _submit(job, lambda worker: _follow(job, results(worker), lambda _, result: result.done))
 
 
 def start_plan(plan: ModelPlan, at_once: int, store: Callable[[], Runs]) -> Job:
@@ -119,15 +115,15 @@ def start_plan(plan: ModelPlan, at_once: int, store: Callable[[], Runs]) -> Job:
     """
     job = Job(kind="plan", specs=(plan,), results=[None], progress=(0, plan.total_runs))
 
-    def states(_: Worker) -> Iterator[tuple[int, Search, bool] | None]:
-        for found in search(plan, store(), jobs=at_once, sets=job.sets, share=_share(at_once)):
+    def states(_: AnyWorker) -> Iterator[tuple[int, Search, bool] | None]:
+        workers = queue.many(at_once, job.sets)
+        for found in search(plan, store(), workers=workers):
             job.progress = (found.spent, plan.total_runs)
+            job.where = getattr(workers, "note", "")
             # a search that has looked nowhere yet is no result
             yield (0, found, False) if found.probes else None
 
-    return _submit(
-        job, lambda worker: _follow(job, states(worker), lambda _, found: found.spent), _pool()
-    )
+    return _submit(job, lambda worker: _follow(job, states(worker), lambda _, found: found.spent))
 
 
 def start_task(work: Callable[[Job], None]) -> Job:
@@ -136,7 +132,7 @@ def start_task(work: Callable[[Job], None]) -> Job:
     ``work`` reports through ``job.progress`` and heeds ``job.stopped``.
     """
     job = Job()
-    return _submit(job, lambda _: work(job), _task_pool())
+    return _submit(job, lambda _: work(job), queue.task_pool())
 
 
 def current(kind: str = "run") -> Job | None:
@@ -165,15 +161,15 @@ def forget_own(name: str) -> None:
 
 def workers_start() -> None:
     """Start the processes that compute before anybody needs them."""
-    _pool().start_workers()
+    queue.job_pool().start_workers()
 
 
 def _drawn(
     job: Job, box: Box, steps: str, done: Callable[[int, Any], int], *, kept: bool = False
-) -> Callable[[Worker], None]:
+) -> Callable[[AnyWorker], None]:
     """The work of a job whose results a worker draws."""
 
-    def work(worker: Worker) -> None:
+    def work(worker: AnyWorker) -> None:
         most = settings.of("DPMC_RESULTS_OF_ONE_MB") * 1_000_000
         results = worker.draw(steps, job.specs, job.sets, most=most)
 
@@ -181,6 +177,7 @@ def _drawn(
             for found in results:
                 if job.stopped:  # for what is not shown nothing is let go
                     return
+                job.where = getattr(worker, "note", "")
                 if found is not None and found[1] is not None:
                     box.make_room(job, worker.held / 1e6)
                 yield found
@@ -223,7 +220,7 @@ def _keep(job: Job, k: int) -> None:
         job.note = run_store.keep(job.results[k]) or job.note
 
 
-def _submit(job: Job, work: Callable[[Worker], None], pool: Pool) -> Job:
+def _submit(job: Job, work: Callable[[AnyWorker], None], pool: Pool | None = None) -> Job:
     box = _box()
     job.session = session()
     # names of own sets occur nowhere else: the job gets those that its specs name
@@ -232,7 +229,7 @@ def _submit(job: Job, work: Callable[[Worker], None], pool: Pool) -> Job:
     )
     asked = time.monotonic()
 
-    def body(worker: Worker) -> None:
+    def body(worker: AnyWorker) -> None:
         try:
             if job.stopped:
                 return
@@ -271,7 +268,7 @@ def _submit(job: Job, work: Callable[[Worker], None], pool: Pool) -> Job:
             )
 
     # in line first: where there is no place, the visitor's former job stands
-    job._ticket = pool.submit(job.session, body)
+    job._ticket = (pool or queue.job_pool()).submit(job.session, body)
     box.replace(job)
     _watch(job)
     return job
@@ -314,32 +311,6 @@ def _look_after_jobs() -> None:
                 ):
                     job.cancel()
                     logs.note("left", job.session, kind=job.kind)
-
-
-@lru_cache(maxsize=1)
-def _pool() -> Pool:
-    return Pool(
-        settings.of("DPMC_JOBS"),
-        settings.of("DPMC_QUEUE"),
-        settings.of("DPMC_QUEUE_OF_ONE"),
-        _share(),
-    )
-
-
-def _share(processes: int = 1) -> Share:
-    """What each of the ``processes`` of a job may take.
-
-    Pages come first, and together they hold what one job may.
-    """
-    return Share(
-        max(settings.of("DPMC_JOB_MEMORY_MB") // processes, _LEAST), settings.of("DPMC_JOB_NICE")
-    )
-
-
-@lru_cache(maxsize=1)
-def _task_pool() -> Pool:
-    """For downloads: they wait for a network, not for a processor."""
-    return Pool(2, settings.of("DPMC_QUEUE"), settings.of("DPMC_QUEUE_OF_ONE"))
 
 
 @st.cache_resource(scope="session", on_release=lambda box: box.cancel(), show_spinner=False)

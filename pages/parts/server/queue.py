@@ -1,21 +1,30 @@
-"""Whose turn it is.
+"""Whose turn it is, and who computes: processes of this machine, or of a cluster.
 
 Lives here: a bounded number of threads that take jobs from a bounded line, one visitor after the
-other: who asks for ten things waits behind nobody's first. Each thread has a ``Worker``, a process
+other: who asks for ten things waits behind nobody's first. Each thread has a worker, a process
 that computes. Does not live here: what a job is (``jobs``). Nothing here calls ``st``.
 """
 
 import threading
 from collections import OrderedDict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 
+from dpmc_core.datasets.own import OwnSet
 from dpmc_core.errors import DPMCError
-from dpmc_core.experiments.worker.share import ALL, Share
+from dpmc_core.experiments.sweeps.cluster_workers import ClusterWorkers
+from dpmc_core.experiments.sweeps.workers import Workers
+from dpmc_core.experiments.worker.cluster import ClusterWorker, Connection
+from dpmc_core.experiments.worker.share import Share
 from dpmc_core.experiments.worker.worker import Worker
+from pages.parts.server import settings
 
-__all__ = ["Pool", "Ticket", "TooManyJobs"]
+__all__ = ["AnyWorker", "Pool", "Ticket", "TooManyJobs", "job_pool", "many", "task_pool"]
+
+AnyWorker = Worker | ClusterWorker
+_LEAST = 500  # megabytes that a process needs for itself
 
 
 class TooManyJobs(DPMCError):
@@ -28,7 +37,7 @@ class Ticket:
 
     pool: "Pool"
     session: str
-    work: Callable[[Worker], None]
+    work: Callable[[AnyWorker], None]
 
     @property
     def place(self) -> int:
@@ -43,22 +52,24 @@ class Ticket:
 class Pool:
     """``at_once`` threads; at most ``most`` jobs wait, ``most_of_one`` of one visitor.
 
-    The process of each thread takes at most ``share``.
+    Each thread has a worker that ``made`` makes; one of this machine without limits if left out.
     """
 
-    def __init__(self, at_once: int, most: int, most_of_one: int, share: Share = ALL) -> None:
+    def __init__(
+        self, at_once: int, most: int, most_of_one: int, made: Callable[[], AnyWorker] = Worker
+    ) -> None:
         self._most, self._most_of_one = most, most_of_one
         self._waiting: OrderedDict[str, deque[Ticket]] = (
             OrderedDict()
         )  # the first visitor is served next, and is then the last
         self._changed = threading.Condition()
-        self.workers = [Worker(share) for _ in range(at_once)]
+        self.workers = [made() for _ in range(at_once)]
         for worker in self.workers:
             threading.Thread(
                 target=self._serve, args=(worker,), name="dpmc-job", daemon=True
             ).start()
 
-    def submit(self, session: str, work: Callable[[Worker], None]) -> Ticket:
+    def submit(self, session: str, work: Callable[[AnyWorker], None]) -> Ticket:
         """Get in line.
 
         ``work`` is called with a worker when its turn has come. Raises ``TooManyJobs``.
@@ -115,7 +126,7 @@ class Pool:
         for worker in self.workers:
             worker.start_aside()
 
-    def _serve(self, worker: Worker) -> None:
+    def _serve(self, worker: AnyWorker) -> None:
         while True:
             with self._changed:
                 while not self._waiting:
@@ -128,3 +139,42 @@ class Pool:
             with suppress(Exception):  # a job tells of its own failures; none may end this thread
                 ticket.work(worker)
             del ticket, line  # while waiting for the next one nothing of this visitor stays here
+
+
+@lru_cache(maxsize=1)
+def job_pool() -> Pool:
+    """For what pages have computed."""
+    return Pool(
+        settings.of("DPMC_JOBS"), settings.of("DPMC_QUEUE"), settings.of("DPMC_QUEUE_OF_ONE"), _one
+    )
+
+
+@lru_cache(maxsize=1)
+def task_pool() -> Pool:
+    """For downloads: they wait for a network, not for a processor."""
+    return Pool(2, settings.of("DPMC_QUEUE"), settings.of("DPMC_QUEUE_OF_ONE"))
+
+
+def many(at_once: int, sets: Sequence[OwnSet]) -> Workers | ClusterWorkers:
+    """Processes that make runs for one job, which together hold what one job may."""
+    address = settings.scheduler()
+    if address:
+        return ClusterWorkers(_connection(address), at_once, sets, _share(at_once))
+    return Workers(at_once, sets, _share(at_once))
+
+
+def _one() -> AnyWorker:
+    address = settings.scheduler()
+    return ClusterWorker(_connection(address), _share()) if address else Worker(_share())
+
+
+@lru_cache(maxsize=1)
+def _connection(address: str) -> Connection:
+    return Connection(address)
+
+
+def _share(processes: int = 1) -> Share:
+    """What each of the ``processes`` of a job may take: pages come first."""
+    return Share(
+        max(settings.of("DPMC_JOB_MEMORY_MB") // processes, _LEAST), settings.of("DPMC_JOB_NICE")
+    )

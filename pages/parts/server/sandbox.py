@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future, wait
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import streamlit as st
@@ -24,7 +24,7 @@ from dpmc_core.experiments.worker.share import Share
 from dpmc_core.experiments.worker.worker import Worker
 from dpmc_core.metrics.topics import keep_words, knows_words
 from pages.parts.server import jobs, settings
-from pages.parts.server.queue import Pool
+from pages.parts.server.queue import AnyWorker, Pool
 
 # of "call": rooms that build on the one with the workers
 PROJECT = "dpmc_core.planning.project:share_out_after"
@@ -111,7 +111,7 @@ def _in_turn(lane: _Lane, steps: str, spec: tuple[Any, ...], tell: Callable[[int
     made: Future[Any] = Future()
     left = threading.Event()
 
-    def work(worker: Worker) -> None:
+    def work(worker: AnyWorker) -> None:
         if left.is_set():
             return
         try:
@@ -132,7 +132,7 @@ def _in_turn(lane: _Lane, steps: str, spec: tuple[Any, ...], tell: Callable[[int
 
 
 def _drawn(
-    worker: Worker, steps: str, spec: tuple[Any, ...], lane: _Lane, left: threading.Event
+    worker: AnyWorker, steps: str, spec: tuple[Any, ...], lane: _Lane, left: threading.Event
 ) -> Any:
     asked = started = time.monotonic()
     results = worker.draw(steps, (spec,))
@@ -171,4 +171,4 @@ def _pool(lane: _Lane) -> Pool:
     """One worker for each lane; its visitors wait, but others too."""
     memory = min(2000, settings.of("DPMC_JOB_MEMORY_MB"))
     nice = min(10 if lane is _SLOW else 5, settings.of("DPMC_JOB_NICE"))
-    return Pool(1, _PLACES, _PLACES, Share(memory, nice))
+    return Pool(1, _PLACES, _PLACES, partial(Worker, Share(memory, nice)))

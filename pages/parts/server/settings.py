@@ -11,9 +11,11 @@ from dataclasses import dataclass
 
 from dpmc_core.errors import ParameterError
 
-__all__ = ["SETTINGS", "Setting", "check", "framers", "of"]
+__all__ = ["SETTINGS", "Setting", "check", "framers", "of", "scheduler"]
 
 _SITE = re.compile(r"https?://((\*\.)?[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(:\d{1,5})?")
+
+_SCHEDULER = re.compile(r"(tcp|tls)://([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\]):\d{1,5}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +146,18 @@ def framers() -> tuple[str, ...]:
     return () if said == ["none"] else tuple(said)
 
 
+def scheduler() -> str:
+    """The address of a Dask cluster that computes for the pages: ``DPMC_SCHEDULER``; "" for none.
+
+    Raises ``ParameterError`` for what is no address.
+    """
+    said = os.environ.get("DPMC_SCHEDULER", "").strip()
+    if said and not _SCHEDULER.fullmatch(said):
+        allowed = "an address as tcp://host:8786, or tls://host:8786"
+        raise ParameterError("DPMC_SCHEDULER", said, allowed)
+    return said
+
+
 def check() -> None:
     """Raise ``ParameterError`` for the first setting whose value is not allowed.
 
@@ -152,3 +166,4 @@ def check() -> None:
     for name in SETTINGS:
         of(name)
     framers()
+    scheduler()

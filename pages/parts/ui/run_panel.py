@@ -298,6 +298,8 @@ def _ended(of: Panel, job: jobs.Job, standing: jobs.Job | None) -> None:
         st.info(
             f"Cancelled after {done} of {total} {of.step}s. {below}", icon=":material/stop_circle:"
         )
+    if job.where:
+        st.info(job.where, icon=":material/dns:")
     if job.let_go:
         st.info(job.let_go, icon=":material/memory:")
     if job.note:
@@ -334,6 +336,8 @@ def watch(job: Job, step: str, so_far: Callable[[], bool]) -> None:
         ):
             job.cancel()
             st.rerun()
+        if job.where:
+            st.caption(f":material/dns: {job.where}")
         if not so_far():
             st.caption(f"Preparing the first {step}…")
 

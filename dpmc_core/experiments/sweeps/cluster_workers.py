@@ -1,0 +1,112 @@
+"""Processes of a Dask cluster that make runs, as ``workers.Workers`` are of this machine."""
+
+import queue
+import threading
+from collections import deque
+from collections.abc import Generator, Sequence
+from contextlib import closing
+from types import TracebackType
+
+from dpmc_core import limits
+from dpmc_core.datasets.own import OwnSet
+from dpmc_core.experiments.store.records import Record
+from dpmc_core.experiments.worker.cluster import ClusterWorker, Connection
+from dpmc_core.experiments.worker.share import ALL, Share
+
+__all__ = ["ClusterWorkers"]
+
+_HEARTBEAT = 0.5  # seconds
+_TURN = 10.0  # seconds of runs for which a worker is kept: then it may be others' turn
+_MOST = 200  # runs of one turn
+
+
+class ClusterWorkers:
+    """``jobs`` of a cluster's workers at once, each with its ``share``; they see ``sets``.
+
+    A worker is kept for some runs, then it is given back, so that others have their turns. Where
+    one is lost, the runs that it had not finished are made by another one.
+    """
+
+    def __init__(
+        self, connection: Connection, jobs: int, sets: Sequence[OwnSet] = (), share: Share = ALL
+    ) -> None:
+        self.jobs = limits.check_int("sweep_jobs", jobs)
+        self._workers = [ClusterWorker(connection, share) for _ in range(jobs)]
+        self._sets = tuple(sets)
+        self._seconds = 1.0  # of a run, as far as is known
+
+    def __enter__(self) -> "ClusterWorkers":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @property
+    def note(self) -> str:
+        """Where it ran, if not where it should, and whether a worker was lost."""
+        return next((worker.note for worker in self._workers if worker.note), "")
+
+    def close(self) -> None:
+        """End the processes; the next run starts others."""
+        for worker in self._workers:
+            worker.close()
+
+    def records(self, named: Sequence[tuple[str, str]]) -> Generator[Record | None, None, None]:
+        """Records of the runs in ``named`` (kind, spec as JSON) as they are finished.
+
+        None where nothing was for half a second, so that who asked may stop. Raises ``DPMCError``.
+        """
+        waiting, stop = deque(named), threading.Event()
+        found: queue.Queue[Record | BaseException | None] = queue.Queue()
+        changing = threading.Lock()
+
+        def turn() -> list[tuple[str, str]]:
+            with changing:
+                fair = len(waiting) // (2 * self.jobs)
+                count = max(1, min(fair, int(_TURN / self._seconds), _MOST))
+                return [waiting.popleft() for _ in range(min(count, len(waiting)))]
+
+        def serve(worker: ClusterWorker) -> None:
+            try:
+                while (batch := turn()) and not stop.is_set():
+                    with closing(worker.draw("record", batch, self._sets)) as drawn:
+                        for one in drawn:
+                            if stop.is_set():
+                                return
+                            if one is not None and one[1] is not None:
+                                found.put(one[1])
+            except BaseException as error:  # noqa: BLE001 - who asked raises it
+                found.put(error)
+            finally:
+                found.put(None)
+
+        threads = [
+            threading.Thread(target=serve, args=(worker,), name="dpmc-runs", daemon=True)
+            for worker in self._workers[: max(len(named), 1)]
+        ]
+        for thread in threads:
+            thread.start()
+        left = len(threads)
+        try:
+            while left:
+                try:
+                    one = found.get(timeout=_HEARTBEAT)
+                except queue.Empty:
+                    yield None
+                    continue
+                if one is None:
+                    left -= 1
+                elif isinstance(one, BaseException):
+                    raise one
+                else:
+                    self._seconds += 0.2 * (max(one.seconds, 0.01) - self._seconds)
+                    yield one
+        finally:
+            stop.set()
+            for thread in threads:
+                thread.join()

@@ -1,0 +1,182 @@
+"""Workers wherever there are some: on a Dask cluster, and on this machine where it is gone.
+
+Provides ``Connection``, one cluster for a whole program, and ``ClusterWorker``, which draws results
+as a ``Worker`` does.
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Generator, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+from dpmc_core.datasets.own.sets import OwnSet
+from dpmc_core.experiments.worker.remote import RemoteProcess, may_hold_own_data
+from dpmc_core.experiments.worker.share import ALL, Share
+from dpmc_core.experiments.worker.worker import Worker, WorkerError, WorkerLostError
+
+__all__ = ["ClusterWorker", "Connection"]
+
+_TIMEOUT = 3.0  # seconds that a scheduler has to answer
+_AGAIN = 15.0  # seconds until one that did not answer is asked again
+_TURN = 3.0  # seconds that a process may take to begin
+_TRIES = 4  # on workers that are lost
+_HERE = "The cluster cannot be reached: this ran on the server itself."
+_OWN_HERE = "No worker of the cluster is told to hold own data: this ran on the server itself."
+_WAITING = "Waiting for a free worker of the cluster."
+_ANEW = "A worker was lost; what it had not finished was started again."
+
+
+class Connection:
+    """The cluster whose scheduler is at ``address``, asked again now and then where it is gone."""
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+        self._client: Any = None
+        self._failed = -_AGAIN
+        self._changing = threading.Lock()
+
+    def client(self) -> Any:
+        """A Dask client, or None where the scheduler does not answer or has no workers."""
+        import distributed
+
+        dask: Any = distributed
+        # whoever draws is told in a sentence; Dask would write a traceback into the log as well
+        logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
+        with self._changing:
+            if self._client is not None and self._client.status != "running":
+                with suppress(Exception):
+                    self._client.close(timeout=1)
+                self._client = None
+            if self._client is None:
+                if time.monotonic() - self._failed < _AGAIN:
+                    return None
+                try:
+                    self._client = dask.Client(
+                        self.address, timeout=_TIMEOUT, set_as_default=False, name="dpmc-lab"
+                    )
+                except (OSError, TimeoutError, TypeError, ValueError, ImportError):
+                    # TypeError, ValueError: an address that asks for TLS without its settings
+                    self._failed = time.monotonic()
+                    return None
+            with suppress(Exception):
+                if self._client.scheduler_info(n_workers=1)["workers"]:
+                    return self._client
+            return None
+
+    @property
+    def threads(self) -> int:
+        """How many jobs its workers take at once; 0 where it cannot be reached."""
+        client = self.client()
+        if client is None:
+            return 0
+        workers = client.scheduler_info(n_workers=-1)["workers"].values()
+        return sum(int(worker["nthreads"]) for worker in workers)
+
+    def close(self) -> None:
+        """Leave the cluster."""
+        with self._changing:
+            if self._client is not None:
+                self._client.close(timeout=2)
+                self._client = None
+
+
+class ClusterWorker:
+    """Draws results as ``worker.Worker`` does, each job in a new process on a worker of the
+    cluster of ``connection`` with its ``share`` of it: whatever it held ends with the job.
+
+    Own data goes to workers that are told to hold it. Where there are none, or no cluster, a
+    process of this machine computes, and ``note`` says so. Where a worker is lost, what it had not
+    finished begins again on another one; secret noise of which something was shown is not drawn
+    anew.
+    """
+
+    def __init__(self, connection: Connection, share: Share = ALL) -> None:
+        self._connection, self._share = connection, share
+        self._here = Worker(share)
+        self._worker: Worker | None = None
+        self._held_before = 0
+        self.note = ""
+
+    @property
+    def pid(self) -> int | None:
+        """The number of a process of this machine."""
+        return self._here.pid
+
+    @property
+    def ready(self) -> bool:
+        """See ``Worker.ready``."""
+        return self._worker is not None and self._worker.ready
+
+    @property
+    def busy(self) -> float:
+        """See ``Worker.busy``."""
+        return self._here.busy
+
+    @property
+    def held(self) -> int:
+        """See ``Worker.held``."""
+        return self._held_before + (0 if self._worker is None else self._worker.held)
+
+    def start_aside(self) -> None:
+        """Reach the cluster without waiting for it."""
+        threading.Thread(target=self._connection.client, daemon=True).start()
+
+    def close(self) -> None:
+        """End the process, if there is one."""
+        for worker in (self._worker, self._here):
+            if worker is not None:
+                worker.close()
+
+    def draw(
+        self, steps: str, specs: Sequence[Any], sets: Sequence[OwnSet] = (), *, most: int = 0
+    ) -> Generator[tuple[int, Any, bool] | None, None, None]:
+        """See ``Worker.draw``."""
+        self.note, self._held_before, done = "", 0, 0
+        for attempt in range(_TRIES):
+            self._worker = self._chosen(bool(sets))
+            shown = False  # something of a spec that is not finished
+            drawn = self._worker.draw(steps, specs[done:], sets, most=most)
+            first, began = done, time.monotonic()
+            try:
+                for found in drawn:
+                    if self.note in ("", _WAITING):
+                        late = time.monotonic() - began > _TURN and not self._worker.ready
+                        self.note = _WAITING if late and self._worker is not self._here else ""
+                    if found is None:
+                        yield None
+                        continue
+                    k, result, last = found
+                    shown = not last
+                    done = first + k + 1 if last else done
+                    yield first + k, result, last
+                return
+            except WorkerLostError:
+                if shown and "secret=True" in repr(specs[done]):
+                    raise WorkerError(
+                        "The worker that drew this run's secret noise was lost. What it had shown "
+                        "stays; another run is another release, so it is not started by itself."
+                    ) from None
+                if attempt == _TRIES - 1:
+                    raise WorkerError(
+                        f"{_TRIES} workers of the cluster were lost one after the other: try again "
+                        "later, or choose a smaller dataset or rank."
+                    ) from None
+                self.note = _ANEW
+                self._held_before += self._worker.held
+            finally:
+                drawn.close()
+                if self._worker is not self._here:
+                    self._worker.close()
+
+    def _chosen(self, own: bool) -> Worker:
+        client = self._connection.client()
+        if client is None:
+            self.note = _HERE
+            return self._here
+        if own and not may_hold_own_data(client):
+            self.note = _OWN_HERE
+            return self._here
+        return Worker(self._share, partial(RemoteProcess, client, own=own))

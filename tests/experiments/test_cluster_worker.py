@@ -1,0 +1,230 @@
+"""Results drawn from processes on a real Dask cluster: the same as here, whatever is lost."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from dpmc_core.datasets import own, user_datasets
+from dpmc_core.errors import DPMCError
+from dpmc_core.experiments import RunSpec, run
+from dpmc_core.experiments.worker.cluster import ClusterWorker, Connection
+from dpmc_core.experiments.worker.share import Share
+from dpmc_core.experiments.worker.worker import WorkerError
+from tests.clusters import cluster, free_port, wait_for_workers
+
+TINY = RunSpec.of(n_users=40, n_items=30, observed=0.5, rank=2, iterations=3)
+LONG = RunSpec.of(n_users=300, n_items=200, observed=0.5, rank=20, iterations=500)
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> Iterator[tuple[Connection, list[subprocess.Popen[bytes]]]]:
+    with cluster(tmp_path, 2) as (address, hands):
+        wait_for_workers(address, 2)
+        connection = Connection(address)
+        yield connection, hands
+        connection.close()
+
+
+def last_of(worker: ClusterWorker, specs: list[Any], **options: Any) -> dict[int, Any]:
+    found = {}
+    for one in worker.draw("run", specs, **options):
+        if one is not None and one[1] is not None:
+            found[one[0]] = one[1]
+    return found
+
+
+def computing(hand: subprocess.Popen[bytes]) -> list[psutil.Process]:
+    return [
+        one
+        for one in psutil.Process(hand.pid).children(recursive=True)
+        if "dpmc_core.experiments.worker.worker" in " ".join(one.cmdline())
+    ]
+
+
+def gone(hands: list[subprocess.Popen[bytes]], within: float) -> float:
+    """Seconds until no process of the workers computes."""
+    began = time.monotonic()
+    while any(computing(hand) for hand in hands):
+        assert time.monotonic() - began < within
+        time.sleep(0.02)
+    return time.monotonic() - began
+
+
+def test_the_same_results_as_here_and_nothing_stays(two: Any) -> None:
+    connection, hands = two
+    worker = ClusterWorker(connection, Share(memory=2000, nice=1))
+    specs = [TINY, TINY.replace(seed=1)]
+    found = last_of(worker, specs)
+    for k, spec in enumerate(specs):
+        assert found[k].final.test_rmse == pytest.approx(run(spec).final.test_rmse, rel=1e-12)
+        assert found[k].finished
+    assert worker.note == ""
+    assert worker.pid is None  # nothing was started on this machine
+    gone(hands, 10)
+
+
+def test_cancelled_within_a_second(two: Any) -> None:
+    connection, hands = two
+    worker = ClusterWorker(connection, Share(memory=2000, nice=1))
+    drawn = worker.draw("run", [LONG])
+    first = next(found for found in drawn if found is not None)
+    assert first[1].final.iteration < 500
+    assert any(computing(hand) for hand in hands)
+    began = time.monotonic()
+    drawn.close()
+    took = time.monotonic() - began + gone(hands, 10)
+    assert took < 3.0  # at the next step, or killed: ``_PATIENCE``
+
+
+def test_a_lost_worker_is_replaced_and_the_run_goes_on(two: Any) -> None:
+    connection, hands = two
+    worker = ClusterWorker(connection, Share(memory=2000, nice=1))
+    specs = [TINY, LONG]
+    found: dict[int, Any] = {}
+    killed = False
+    for one in worker.draw("run", specs):
+        if one is None or one[1] is None:
+            continue
+        found[one[0]] = one[1]
+        if one[0] == 1 and not killed:
+            busy = next(hand for hand in hands if computing(hand))
+            busy.send_signal(signal.SIGKILL)
+            killed = True
+    assert killed
+    assert "A worker was lost" in worker.note
+    for k, spec in enumerate(specs):
+        assert found[k].final.test_rmse == pytest.approx(run(spec).final.test_rmse, rel=1e-12)
+
+
+def test_secret_noise_that_was_shown_is_not_drawn_anew(two: Any) -> None:
+    connection, hands = two
+    spec = RunSpec.of(
+        dataset="skewed",
+        n_users=2000,
+        n_items=300,
+        n_ratings=100_000,
+        algorithm="dpals",
+        mechanism="gaussian",
+        epsilon=5.0,
+        iterations=60,
+        secret=True,
+    )
+    worker = ClusterWorker(connection)
+
+    def killed_once_it_shows() -> None:
+        for one in worker.draw("run", [spec]):
+            if one is not None:
+                next(hand for hand in hands if computing(hand)).send_signal(signal.SIGKILL)
+
+    with pytest.raises(WorkerError, match=r"secret noise was lost.*not started by itself"):
+        killed_once_it_shows()
+
+
+def test_a_mistake_and_too_little_memory_are_told_as_here(two: Any) -> None:
+    connection, _ = two
+    worker = ClusterWorker(connection, Share(memory=500, nice=1))
+    with pytest.raises(DPMCError, match="rank"):
+        last_of(worker, [TINY.replace(rank=40)])
+    large = RunSpec.of(n_users=20_000, n_items=3_000, observed=0.4, rank=2, iterations=3)
+    with pytest.raises((MemoryError, WorkerError)):
+        last_of(worker, [large])
+    assert last_of(worker, [TINY])[0].finished  # and the cluster goes on
+
+
+def test_without_a_scheduler_this_machine_computes_and_says_so(tmp_path: Path) -> None:
+    worker = ClusterWorker(Connection(f"tcp://127.0.0.1:{free_port()}"))
+    try:
+        assert last_of(worker, [TINY])[0].finished
+        assert worker.note == "The cluster cannot be reached: this ran on the server itself."
+    finally:
+        worker.close()
+
+
+def test_the_scheduler_ends_in_the_middle_of_a_run(tmp_path: Path) -> None:
+    with cluster(tmp_path, 1) as (address, _):
+        wait_for_workers(address, 1)
+        connection = Connection(address)
+        worker = ClusterWorker(connection)
+        spec = LONG
+        found = None
+        for one in worker.draw("run", [spec]):
+            if one is None or one[1] is None:
+                continue
+            if found is None:
+                children = psutil.Process().children()
+                next(p for p in children if "scheduler" in p.cmdline()).kill()
+            found = one[1]
+        assert found is not None
+        assert found.finished
+        assert found.final.test_rmse == pytest.approx(run(spec).final.test_rmse, rel=1e-12)
+        worker.close()
+        connection.close()
+
+
+CSV = b"user,item,rating\n" + b"".join(
+    f"reader{u},book{i},{1 + (u * i) % 5}\n".encode() for u in range(20) for i in range(u % 3, 12)
+)
+
+
+def test_own_data_goes_to_workers_that_are_told_to_hold_it_and_to_no_disk(tmp_path: Path) -> None:
+    """One worker is told, one is not: the process that sees the data is the first one's, the
+    scheduler never has it, and nothing of it is left when the job is over.
+    """
+    mine = own.read("ratings", "mine.csv", CSV)
+    with user_datasets.using(mine):
+        spec = RunSpec.of(dataset=mine.name, rank=2, iterations=400)
+    with cluster(tmp_path, 1) as (address, plain):
+        connection = Connection(address)
+        wait_for_workers(address, 1)
+        worker = ClusterWorker(connection)
+        with user_datasets.using(mine):
+            assert last_of(worker, [spec], sets=(mine,))[0].finished
+        assert worker.note.startswith("No worker of the cluster is told to hold own data")
+        assert not computing(plain[0])
+        space = tmp_path / "told"
+        words = ["worker", address, "--nthreads", "1", "--no-nanny", "--no-dashboard"]
+        words += ["--resources", "OWN_DATA=1", "--local-directory", str(space)]
+        told = subprocess.Popen(
+            [sys.executable, "-m", "dask", *words],
+            env={**os.environ, "PYTHONWARNINGS": "ignore"},
+            stderr=subprocess.DEVNULL,
+        )
+        try:
+            wait_for_workers(address, 2)
+            for _ in range(3):
+                seen = False
+                with user_datasets.using(mine):
+                    for _found in worker.draw("run", [spec], sets=(mine,)):
+                        assert not computing(plain[0])
+                        seen = seen or bool(computing(told))
+                assert seen
+                assert worker.note == ""
+                gone([told], 10)
+            content = [p.read_bytes() for p in space.rglob("*") if p.is_file()]
+            assert not any(b"reader1" in one for one in content)
+            client = connection.client()
+            assert client.run(held_seats) == dict.fromkeys(client.run(held_seats), 0)
+            assert client.run_on_scheduler(tasks_that_name, text="reader1") == 0
+        finally:
+            told.kill()
+            told.wait()
+            worker.close()
+            connection.close()
+
+
+def held_seats() -> int:
+    from dpmc_core.experiments.worker import seat
+
+    return len(seat._seats)
+
+
+def tasks_that_name(dask_scheduler: Any, text: str) -> int:
+    return sum(text in repr(task.run_spec) for task in dask_scheduler.tasks.values())

@@ -1,0 +1,75 @@
+"""The app with ``DPMC_SCHEDULER``: pages' jobs on a real Dask cluster, and what happens when a
+worker or the scheduler is gone.
+"""
+
+import os
+import signal
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+
+from benchmarks.server.visitor import Visitor, running_app
+from dpmc_core.experiments.store.store import RunStore
+from tests.apart import run_apart
+from tests.clusters import cluster, wait_for_workers
+from tests.experiments.test_cluster_worker import computing
+from tests.server.test_failures import LONG, ends, going, run_one, until, workers
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs Linux: signals of processes")
+
+
+def said(visitor: Visitor, words: str) -> bool:
+    return any(words in text for text in (*visitor.alerts, *visitor.texts))
+
+
+def test_jobs_are_computed_on_workers_cancelled_and_never_lost(tmp_path: Path) -> None:
+    async def tell() -> None:
+        for seed in (1, 2):
+            visitor = await run_one(app, seed)
+            assert not said(visitor, "ran on the server itself")
+        assert not [one for one in workers(app) if one.status() == psutil.STATUS_RUNNING]
+        with RunStore(tmp_path / "runs.sqlite") as store:
+            assert store.count() == 2
+        async with Visitor(app.url) as visitor:  # a worker is lost in the middle of a run
+            await visitor.open("completion", LONG)
+            await until(lambda: going(visitor))
+            busy = next(hand for hand in hands if computing(hand))
+            busy.send_signal(signal.SIGKILL)
+            await until(lambda: said(visitor, "A worker was lost"))
+            await until(lambda: any(computing(h) for h in hands if h is not busy))
+        await until(lambda: not any(computing(hand) for hand in hands))  # the tab was closed
+        await until(lambda: ends(app).count("cancelled") == 1)
+        scheduler = next(
+            p for p in psutil.Process().children() if "scheduler" in " ".join(p.cmdline())
+        )
+        os.kill(scheduler.pid, signal.SIGKILL)
+        visitor = await run_one(app, 3)  # falls back to this machine
+        await until(lambda: said(visitor, "ran on the server itself"))
+        with RunStore(tmp_path / "runs.sqlite") as store:
+            assert store.count() == 3
+        assert ends(app).count("done") == 3
+
+    with cluster(tmp_path, 2) as (address, hands):
+        wait_for_workers(address, 2)
+        settings = {
+            "DPMC_SCHEDULER": address,
+            "DPMC_STORE": str(tmp_path / "runs.sqlite"),
+            "DPMC_GRACE_SECONDS": "1",
+        }
+        with running_app(tmp_path, **settings) as app:
+            run_apart(tell())
+        assert "Traceback" not in app.log.read_text(errors="replace")
+
+
+def test_a_setting_that_is_no_address_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    from dpmc_core.errors import ParameterError
+    from pages.parts.server import settings
+
+    for wrong in ("localhost", "http://a:1", "tcp://a", "tcp://a:b"):
+        monkeypatch.setenv("DPMC_SCHEDULER", wrong)
+        with pytest.raises(ParameterError, match=r"DPMC_SCHEDULER = .*tcp://host:8786"):
+            settings.check()
+    monkeypatch.setenv("DPMC_SCHEDULER", "tls://a.example:8786")
+    settings.check()
