@@ -15,6 +15,6 @@ USER 10001
 ENV DPMC_DATA_DIR=/data/downloads DPMC_STORE=/data/runs.sqlite
 VOLUME /data
 EXPOSE 8501
-HEALTHCHECK --interval=30s --timeout=5s --start-period=30s --retries=3 \
-  CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8501/_stcore/health', timeout=4)"]
+HEALTHCHECK --interval=5s --timeout=5s --start-period=30s --retries=3 \
+  CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8501/ready', timeout=4)"]
 CMD ["python", "-m", "streamlit", "run", "app.py", "--server.address=0.0.0.0", "--server.port=8501"]

@@ -12,7 +12,7 @@ import streamlit as st
 from starlette.middleware import Middleware
 
 from pages.parts.server import loading, warm
-from pages.parts.server.layers import compressed, early, edge, gate, icons
+from pages.parts.server.layers import compressed, early, edge, gate, icons, ready
 
 # what the frame and Home import, and with it nearly all of the core
 FIRST = ("pages.parts.lessons.lessons", "pages.parts.frame.share", "pages.parts.home.picture")
@@ -29,6 +29,13 @@ async def start(_: object) -> AsyncIterator[None]:
 
 LAYERS = [
     Middleware(layer)
-    for layer in (edge.Edge, gate.Gate, early.Early, icons.Icons, compressed.Compressed)
+    for layer in (
+        ready.Ready,
+        edge.Edge,
+        gate.Gate,
+        early.Early,
+        icons.Icons,
+        compressed.Compressed,
+    )
 ]
 app = st.App("pages/main.py", lifespan=start, middleware=LAYERS)

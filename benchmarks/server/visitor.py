@@ -42,14 +42,16 @@ class App:
 
 @contextmanager
 def running_app(
-    folder: Path, *, before: Callable[[], None] | None = None, **environment: str
+    folder: Path,
+    *,
+    before: Callable[[], None] | None = None,
+    port: int | None = None,
+    **environment: str,
 ) -> Iterator[App]:
-    """Start the app on a free port, with its log in ``folder`` and after ``before`` was called in
-    its process; end it afterwards.
+    """Start the app on ``port`` (a free one), with its log in ``folder`` and after ``before`` was
+    called in its process; end it afterwards.
     """
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port() if port is None else port
     log = folder / "app.log"
     command = [
         sys.executable,
@@ -88,6 +90,13 @@ def running_app(
         process.wait()
 
 
+def free_port() -> int:
+    """A port that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
 @dataclass
 class Visitor:
     """One session.
@@ -111,6 +120,7 @@ class Visitor:
     _drawing: bool = False
     _parts: set[str] = field(default_factory=set)
     _cookie: str = ""
+    _token: str = ""
     _session: str = ""
     _addresses: asyncio.Queue[Any] = field(default_factory=asyncio.Queue)  # for files to come
     _page: str = ""
@@ -118,10 +128,34 @@ class Visitor:
     _hash: str = ""
 
     async def __aenter__(self) -> "Visitor":
+        await self._connect()
+        return self
+
+    async def again(self, timeout: float = 60.0) -> float:
+        """Connect once more, as a browser does that has lost its connection, and ask for the page
+        as it was; seconds until its script has ended.
+        """
+        await self.__aexit__()
+        self._drawing, self._hash = False, ""
+        await self._connect()
+        return await self._rerun({}, timeout)
+
+    @property
+    def lost(self) -> bool:
+        """Whether the connection was closed by the other side."""
+        return bool(self._listener.done())
+
+    async def _connect(self) -> None:
         address = self.url.replace("http", "ws", 1) + "/_stcore/stream"
-        with urllib.request.urlopen(f"{self.url}/_stcore/health", timeout=30) as healthy:
-            # as a browser keeps it
-            self._cookie = str(healthy.headers["Set-Cookie"]).split(";")[0]
+        asked = urllib.request.Request(
+            f"{self.url}/_stcore/health", headers={"Cookie": self._cookie} if self._cookie else {}
+        )
+        healthy = await asyncio.to_thread(urllib.request.urlopen, asked, timeout=30)
+        with healthy:  # as a browser keeps them
+            new = [one.split(";")[0] for one in healthy.headers.get_all("Set-Cookie") or ()]
+        kept = dict(one.split("=", 1) for one in (*self._cookie.split("; "), *new) if "=" in one)
+        self._cookie = "; ".join(f"{name}={value}" for name, value in kept.items())
+        self._token = kept.get("_streamlit_xsrf", "")
         self._socket = await websockets.connect(
             address,
             subprotocols=[Subprotocol("streamlit")],
@@ -131,7 +165,6 @@ class Visitor:
             additional_headers={"Cookie": self._cookie},
         )
         self._listener = asyncio.create_task(self._listen())
-        return self
 
     async def __aexit__(self, *_: object) -> None:
         for timer in self._timers.values():
@@ -191,7 +224,7 @@ class Visitor:
         headers = {
             "Content-Type": f"multipart/form-data; boundary={mark}",
             "Cookie": self._cookie,
-            "X-Xsrftoken": self._cookie.partition("=")[2],
+            "X-Xsrftoken": self._token,
         }
         body = f"{head}\r\n".encode() + data + f"\r\n--{mark}--\r\n".encode()
         whole = address if address.startswith("http") else f"{self.url}{address}"

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
-__all__ = ["begin", "done"]
+__all__ = ["begin", "done", "is_done"]
 
 _ALONE = 5.0  # seconds
 _threads: list[threading.Thread] = []
@@ -30,6 +30,11 @@ def done() -> None:
     """Wait until everything is loaded, where loading was begun."""
     for thread in _threads:
         thread.join()
+
+
+def is_done() -> bool:
+    """Whether everything is loaded, without waiting."""
+    return bool(_threads) and not any(thread.is_alive() for thread in _threads)
 
 
 def _load(modules: Sequence[str], unasked: Callable[[], None]) -> None:

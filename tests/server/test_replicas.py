@@ -1,0 +1,144 @@
+"""Two replicas behind one address, by the project's own configuration of the proxy: visits stay
+where they are, a restart fails no page, and a lost replica's visitors go on at the other one.
+"""
+
+import asyncio
+import shutil
+import subprocess
+import sys
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+
+import pytest
+
+from benchmarks.server.visitor import ROOT, App, Visitor, free_port, running_app
+from dpmc_core.experiments.store.store import RunStore
+from tests.apart import run_apart
+from tests.server.test_failures import LONG, SHORT, going, until
+
+pytestmark = [
+    pytest.mark.skipif(sys.platform != "linux", reason="needs Linux: signals of processes"),
+    pytest.mark.skipif(shutil.which("haproxy") is None, reason="needs haproxy"),
+]
+
+
+@contextmanager
+def proxy(folder: Path, ports: tuple[int, int]) -> Iterator[str]:
+    """The address of a proxy before two replicas."""
+    port = free_port()
+    places = {"LAB_BIND": f"127.0.0.1:{port}"}
+    places |= {f"APP_{n}": f"127.0.0.1:{p}" for n, p in zip("AB", ports, strict=True)}
+    with (folder / "proxy.log").open("ab") as log:
+        process = subprocess.Popen(
+            [str(shutil.which("haproxy")), "-db", "-f", str(ROOT / "deploy" / "haproxy.cfg")],
+            env=places,
+            stdout=log,
+            stderr=log,
+        )
+    try:
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        process.kill()
+        process.wait()
+
+
+def answer(url: str, cookie: str = "") -> tuple[int, str]:
+    """Status and the cookie that says which replica answered."""
+    asked = urllib.request.Request(url, headers={"Cookie": cookie} if cookie else {})
+    try:
+        with urllib.request.urlopen(asked, timeout=30) as said:
+            said.read()
+            set_ = [one.split(";")[0] for one in said.headers.get_all("Set-Cookie") or ()]
+            return said.status, next((one for one in set_ if "REPLICA" in one), "")
+    except urllib.error.HTTPError as error:
+        return error.code, ""
+    except OSError:
+        return 0, ""
+
+
+def wait_until_ready(app: App) -> list[int]:
+    seen = []
+    while not seen or seen[-1] != 200:
+        seen.append(answer(f"{app.url}/ready")[0])
+        time.sleep(0.05)
+    return seen
+
+
+def test_one_address_for_two_replicas(tmp_path: Path) -> None:
+    settings = {"DPMC_STORE": str(tmp_path / "runs.sqlite"), "DPMC_GRACE_SECONDS": "1"}
+    ports = free_port(), free_port()
+    folders = [tmp_path / name for name in "ab"]
+    for folder in folders:
+        folder.mkdir()
+    with ExitStack() as stack, proxy(tmp_path, ports) as url:
+        entered = [ExitStack() for _ in ports]
+        for one in entered:
+            stack.enter_context(one)
+
+        def start(k: int) -> App:
+            return entered[k].enter_context(running_app(folders[k], port=ports[k], **settings))
+
+        apps = [start(0), start(1)]
+        for app in apps:
+            assert set(wait_until_ready(app)) <= {0, 200, 503}
+        deadline = time.monotonic() + 60
+        while len({answer(f"{url}/ready")[1] for _ in range(4)} - {""}) < 2:
+            assert time.monotonic() < deadline  # the proxy looks twice before it believes
+
+        # who has no cookie is shared out; who has one stays
+        first = Counter(answer(url)[1] for _ in range(8))
+        assert first == {"DPMC_REPLICA=a": 4, "DPMC_REPLICA=b": 4}
+        for cookie in first:
+            assert {answer(url, cookie) for _ in range(4)} == {(200, "")}
+
+        # one replica after the other is started anew while pages are asked for all the time
+        found: Counter[int] = Counter()
+        stop = threading.Event()
+
+        def ask(cookie: str) -> None:
+            while not stop.is_set():
+                found[answer(f"{url}/mechanisms", cookie)[0]] += 1
+
+        askers = [threading.Thread(target=ask, args=(cookie,)) for cookie in ("", *first)]
+        for asker in askers:
+            asker.start()
+        for k in (0, 1):
+            entered[k].close()  # SIGTERM
+            apps[k] = start(k)
+            wait_until_ready(apps[k])
+            time.sleep(3)  # the proxy has seen it twice
+        stop.set()
+        for asker in askers:
+            asker.join()
+        assert set(found) == {200}
+        assert found[200] > 100
+
+        async def tell() -> None:
+            async with Visitor(url) as visitor:
+                await visitor.open("completion", SHORT.format(1))
+                await until(lambda: RunStore(tmp_path / "runs.sqlite").count() == 1)
+            async with Visitor(url) as visitor:  # its replica is killed in the middle of a run
+                await visitor.open("completion", LONG)
+                await until(lambda: going(visitor))
+                k = "ab".index(visitor._cookie.partition("REPLICA=")[2][0])
+                apps[k].process.kill()
+                await until(lambda: visitor.lost)
+                while True:  # as a browser tries again and again
+                    with suppress(OSError, EOFError, asyncio.TimeoutError):
+                        await visitor.again()
+                        break
+                    await asyncio.sleep(0.2)
+                assert visitor._cookie.partition("REPLICA=")[2][0] == "ba"[k]
+                visitor.texts.clear()
+                await until(lambda: going(visitor))  # the address asks for the same run
+                assert visitor.errors == []
+
+        run_apart(tell())
+        for app in apps:
+            assert "Traceback" not in app.log.read_text(errors="replace")
