@@ -36,6 +36,7 @@ _ROOMS = {
     "datasets": "Datasets",
     "metrics": "Metrics",
     "experiments": "Runs, studies, sweeps",
+    "partitioned": "Ratings in partitions",
     "estimators": "scikit-learn estimators",
 }
 

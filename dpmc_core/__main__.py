@@ -1,4 +1,4 @@
-"""``dpmc``, or ``python -m dpmc_core``: the command line (see ``dpmc_core.cli.main``)."""
+"""``dpmc``, or ``python -m dpmc_core``: the command line (see ``dpmc_core.cli.common.main``)."""
 
 import os
 import signal
@@ -27,7 +27,7 @@ def _leave(*_: Any) -> None:
 
 
 def _run(usual: Any) -> int:
-    from dpmc_core.cli.main import main
+    from dpmc_core.cli.common.main import main
 
     signal.signal(signal.SIGINT, usual)
     try:

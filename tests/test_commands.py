@@ -26,7 +26,9 @@ OURS = re.compile(r"^(python -m dpmc_core|dpmc) ")
 # the same, with fewer runs
 SHORTER = {"plan model": "--runs 4 --total-runs 12 --n-users 1000", "audit --target": "--runs 100"}
 # what needs a container, a network, or is what runs this
-ELSEWHERE = re.compile(r"^(make (run|test)|python3 -m venv|\.venv/bin/|docker|openssl|mkdir|chmod)")
+ELSEWHERE = re.compile(
+    r"^(make (run|test)|python3 -m venv|\.venv/bin/|docker|openssl|mkdir|chmod|dask |DPMC_)"
+)
 REAL = "--dataset ml-100k", "datasets fetch ml-100k"
 
 

@@ -21,6 +21,7 @@ ALLOWED = {
     "experiments": {
         *("factorization", "completion", "privacy", "mechanisms", "datasets", "metrics")
     },
+    "partitioned": {"experiments", "completion", "privacy", "mechanisms", "datasets", "metrics"},
     "estimators": {"factorization", "completion", "privacy", "mechanisms", "datasets"},
     "planning": {"experiments", "datasets", "privacy", "mechanisms"},
     "bench": {
@@ -28,7 +29,7 @@ ALLOWED = {
         "metrics",
     },
     "cli": {
-        *("planning", "bench", "experiments", "factorization", "completion"),
+        *("planning", "bench", "partitioned", "experiments", "factorization", "completion"),
         *("privacy", "mechanisms"),
         *("datasets", "metrics"),
     },

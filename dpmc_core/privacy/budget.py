@@ -222,7 +222,7 @@ class Curator:
         such release.
         """
         if self._plan is None:
-            return self.draw(name, exact if callable(exact) else lambda: exact)
+            return self.once(name, exact if callable(exact) else lambda: exact)
         planned = replace(self._plan[name], count=1)
         if self._left[name] == 0:
             raise RuntimeError(_OTHERWISE.format(name))
@@ -235,9 +235,9 @@ class Curator:
                 raise RuntimeError(_OTHERWISE.format(name))
             return sums + sample(planned, self._rng).reshape(sums.shape)
 
-        return self.draw(name, noisy)
+        return self.once(name, noisy)
 
-    def draw(self, name: str, make: Callable[[], NDArray[Any]]) -> NDArray[Any]:
+    def once(self, name: str, make: Callable[[], NDArray[Any]]) -> NDArray[Any]:
         """What ``make`` draws for ``name``, from the journal where the run did so before."""
         if self._journal is None:
             return make()
@@ -299,14 +299,14 @@ class Curator:
     def release_pieces(self, name: str, pieces: int, exact: Callable[[], FloatArray]) -> FloatArray:
         """What ``exact`` returns (``pieces``×length) with the noise that ``stream`` would give."""
         if self._plan is None:
-            return self.draw(name, exact)
+            return self.once(name, exact)
         planned = self._booked(name, pieces)
 
         def noisy() -> FloatArray:
             noise = self._pieces(name, planned, pieces)
             return exact() + np.stack([noise(k) for k in range(pieces)])
 
-        return self.draw(name, noisy)
+        return self.once(name, noisy)
 
     def made(self) -> tuple[Release, ...]:
         """The releases made since this was last asked."""

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpmc_core.cli.main import main
+from dpmc_core.cli.common.main import main
 from dpmc_core.completion.common.profiles import RATING_SD, TASTE_SD, own_tastes
 from dpmc_core.completion.kernel.threads import Workers
 from dpmc_core.completion.moments import MomentsConfig, one_shot_moments

@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from dpmc_core.cli.main import main
+from dpmc_core.cli.common.main import main
 from dpmc_core.completion import moments
 from dpmc_core.errors import ParameterError
 from dpmc_core.experiments.algorithms import ALGORITHMS

@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from dpmc_core.cli.main import main
+from dpmc_core.cli.common.main import main
 
 TOML = """
 name = "small"

@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from dpmc_core.cli.main import main
+from dpmc_core.cli.common.main import main
 from dpmc_core.errors import DataError
 from dpmc_core.experiments import RunSpec, run
 from dpmc_core.experiments.store.records import key_of, record_of

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpmc_core import limits
+from dpmc_core.cli.common.main import _parser, main
 from dpmc_core.cli.common.options import spec_of
-from dpmc_core.cli.main import _parser, main
 from dpmc_core.datasets.ratings import Ratings, Split
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.experiments import RunSpec, run, steps

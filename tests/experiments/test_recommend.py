@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from dpmc_core.cli.main import main
+from dpmc_core.cli.common.main import main
 from dpmc_core.completion.recommending import LikesConfig, most_popular
 from dpmc_core.datasets.data import user_split_of
 from dpmc_core.datasets.implicit import user_split

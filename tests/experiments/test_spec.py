@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dpmc_core.completion
-from dpmc_core.cli.main import main
+from dpmc_core.cli.common.main import main
 from dpmc_core.config import Choice, Parameter, parameters
 from dpmc_core.datasets.catalogue import names
 from dpmc_core.datasets.configs import config_of

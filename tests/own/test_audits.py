@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from dpmc_core.cli.main import main
+from dpmc_core.cli.common.main import main
 from dpmc_core.datasets import own, user_datasets
 from dpmc_core.datasets.own.sets import OwnSet
 from dpmc_core.datasets.ratings import Ratings

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpmc_core.cli.main import main
+from dpmc_core.cli.common.main import main
 from dpmc_core.datasets import own, user_datasets
 from dpmc_core.experiments import RunSpec, run
 from dpmc_core.experiments.sweeps.spec import SweepSpec

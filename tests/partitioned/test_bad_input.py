@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import dpmc_core.partitioned.partition as partitions
-from dpmc_core.cli.main import main
+from dpmc_core.cli.common.main import main
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.partitioned.engine import Here
 from dpmc_core.partitioned.source import open_folder, read_rows

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from randomgen import ChaCha
 
-from dpmc_core.cli.main import main
+from dpmc_core.cli.common.main import main
 from dpmc_core.datasets import own, user_datasets
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.errors import DataError, ParameterError

@@ -66,7 +66,7 @@ def noisy_power_iteration(
     within ±``value_clip``; the caller sees to it.
     """
     shape = people.n_items, rank
-    drawn = curator.draw("directions", lambda: rng.standard_normal(shape))
+    drawn = curator.once("directions", lambda: rng.standard_normal(shape))
     directions, _ = np.linalg.qr(drawn)
     most = _projection_clip(people.n_items, k, value_clip)
     for _ in range(rounds):

@@ -95,7 +95,7 @@ def begin(
     if public is not None and config.implicit:
         raise ParameterError("item_features", config.item_features, "none for likes with DPALS")
     value_clip = value_clip_of(people, config)
-    salt = int(curator.draw("salt", lambda: np.array([rng.integers(2**63)]))[0])
+    salt = int(curator.once("salt", lambda: np.array([rng.integers(2**63)]))[0])
     prepared = prepare(
         people,
         curator,
@@ -114,7 +114,7 @@ def begin(
         items = noisy_power_iteration(people, table, config.rank, *limits, curator, rng)
         return basis, items * math.sqrt(people.n_items / config.rank)
     shape = people.n_items, config.rank
-    start = curator.draw("start", lambda: rng.standard_normal(shape))
+    start = curator.once("start", lambda: rng.standard_normal(shape))
     return basis, start / math.sqrt(config.rank)
 
 

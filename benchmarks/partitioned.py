@@ -1,0 +1,192 @@
+"""Ratings larger than memory against ratings in memory: time per rating, memory, and what travels.
+
+``python -m benchmarks.partitioned FOLDER [--ratings 100000000] [--reference 10000000]``
+
+Makes skewed sets in FOLDER (100 million ratings of 1 million users and 50,000 items: 0.7 GB, and
+3 GB more while it runs), then measures one ALS sweep at r = 32, one-shot moments and private means
+in partitions with one worker and with two, each of one thread, and in memory on the smaller set
+with as many threads. Run it in a container or control group of 4 GiB to see that it fits.
+"""
+
+import argparse
+import json
+import shutil
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dpmc_core.completion.als import ALSConfig, als
+from dpmc_core.completion.common.population import Population, Whole
+from dpmc_core.completion.moments import MomentsConfig, moments_curator, release_moments
+from dpmc_core.completion.offsets import PrivateMeansConfig, means_curator, release_means
+from dpmc_core.datasets.ratings import Ratings
+from dpmc_core.partitioned import alternating
+from dpmc_core.partitioned.engine import Cluster, Here
+from dpmc_core.partitioned.generate import Skewed, write_skewed
+from dpmc_core.partitioned.local import engine_at
+from dpmc_core.partitioned.partition import Layout
+from dpmc_core.partitioned.population import Partitions, found_in
+from dpmc_core.partitioned.source import open_folder, read_rows
+from dpmc_core.privacy.budget import Budget
+
+RANK, SWEEPS, PER_FILE = 32, 3, 5_000_000
+BUDGET = Budget(epsilon=1.0)
+
+
+class Nothing:
+    """A journal that keeps nothing: the benchmark stops nowhere."""
+
+    def once(self, name: str, make: Any, rng: np.random.Generator) -> Any:
+        """See ``privacy.budget.Journal``."""
+        return make()
+
+
+def quiet(what: str, done: int, of: int) -> None:
+    """No progress."""
+
+
+def made(folder: Path, ratings: int) -> Path:
+    """A skewed set of that many ratings: a hundred of each user, 50,000 items."""
+    place = folder / f"skewed-{ratings}"
+    if not place.exists():
+        asked = Skewed(
+            users=ratings // 100, items=50_000, ratings=ratings, files=max(ratings // PER_FILE, 1)
+        )
+        with engine_at(None, 2) as engine:
+            write_skewed(asked, place, engine, lambda done, of: None)
+    return place
+
+
+def sweeps_of(steps: Iterator[Any]) -> list[float]:
+    """Seconds of each step."""
+    out = []
+    for _ in range(SWEEPS):
+        began = time.perf_counter()
+        next(steps)
+        out.append(time.perf_counter() - began)
+    return out
+
+
+def released(people: Population) -> dict[str, float]:
+    """Seconds until everything of one-shot moments and of private means was released."""
+    rng = np.random.default_rng(0)
+    began = time.perf_counter()
+    config = MomentsConfig(rank=16, budget=BUDGET)
+    for _ in release_moments(people, config, moments_curator(people, config, rng)):
+        pass
+    moments = time.perf_counter() - began
+    began = time.perf_counter()
+    means = PrivateMeansConfig(budget=BUDGET)
+    release_means(people, means, means_curator(people, means, rng))
+    return {"moments": moments, "private means": time.perf_counter() - began}
+
+
+def in_memory(folder: Path, threads: int) -> dict[str, float]:
+    """The same on ratings in memory, in seconds per million ratings."""
+    source = open_folder(folder)
+    layout = found_in(source, Here(), quiet, test_fraction=1e-9, seed=0)
+    known, parts = layout.catalogue, [read_rows(source, k) for k in range(len(source.files))]
+    users = [known.numbers[k][rows.user_of] for k, rows in enumerate(parts)]
+    items = [np.searchsorted(known.items, rows.items)[rows.item_of] for rows in parts]
+    ratings = Ratings(
+        np.concatenate(users).astype(np.int32),
+        np.concatenate(items).astype(np.int32),
+        np.concatenate([rows.values for rows in parts]),
+        known.n_users,
+        known.n_items,
+        known.low,
+        known.high,
+    )
+    del users, items, parts
+    config = ALSConfig(rank=RANK, iterations=SWEEPS)
+    seconds = sweeps_of(als(ratings, config, np.random.default_rng(0), threads))
+    found = {"first sweep": seconds[0], "sweep": min(seconds[1:])}
+    found |= released(Whole(ratings, threads))
+    return {name: 1e6 * value / len(ratings) for name, value in found.items()}
+
+
+def in_partitions(folder: Path, workers: int, megabytes: int) -> dict[str, Any]:
+    """Seconds, megabytes of each worker at most, and megabytes that travelled per sweep."""
+    copies = folder.parent / "copies"
+    shutil.rmtree(copies, ignore_errors=True)
+    with engine_at(None, workers, megabytes) as engine:
+        assert isinstance(engine, Cluster)
+        began = time.perf_counter()
+        layout: Layout = found_in(
+            open_folder(folder), engine, quiet, test_fraction=1e-9, seed=0, folder=str(copies)
+        )
+        looked = time.perf_counter() - began
+        people = Partitions(layout, engine, quiet)
+        people.doing = "measuring"
+        config = ALSConfig(rank=RANK, iterations=SWEEPS)
+        steps = alternating.als(people, config, np.random.default_rng(0), Nothing())
+        before = traffic(engine)
+        seconds = sweeps_of(steps)
+        travelled = (traffic(engine) - before) / SWEEPS
+        swept = peak(engine)
+        found = {"look": looked, "first sweep": seconds[0], "sweep": min(seconds[1:])}
+        found |= released(people)
+        millions = layout.catalogue.n_ratings / 1e6
+        out: dict[str, Any] = {name: value / millions for name, value in found.items()}
+        out |= {
+            "seconds": {name: round(value, 1) for name, value in found.items()},
+            "peak MB of a worker, sweeps": swept,
+            "peak MB of a worker, all": peak(engine),
+            "MB between processes a sweep": round(travelled),
+        }
+    shutil.rmtree(copies, ignore_errors=True)
+    return out
+
+
+def peak(engine: Cluster) -> int:
+    """Megabytes that any worker held at most."""
+    return max(engine._client.run(_peak).values())
+
+
+def _peak() -> int:
+    import resource
+
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1000
+
+
+def traffic(engine: Cluster) -> float:
+    """Megabytes that workers have sent so far."""
+    return sum(engine._client.run(_sent).values())
+
+
+def _sent(dask_worker: Any) -> float:
+    return float(dask_worker.transfer_outgoing_bytes_total) / 1e6
+
+
+def main() -> None:
+    """Measure, and print one JSON object."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--ratings", type=int, default=100_000_000)
+    parser.add_argument("--reference", type=int, default=10_000_000)
+    parser.add_argument("--memory-mb", type=int, default=1300, help="of each worker")
+    asked = parser.parse_args()
+    asked.folder.mkdir(parents=True, exist_ok=True)
+    small, large = (made(asked.folder, n) for n in (asked.reference, asked.ratings))
+    found: dict[str, Any] = {"in memory, µs a rating": {}, "in partitions, µs a rating": {}}
+    for workers in (1, 2):
+        found["in memory, µs a rating"][workers] = in_memory(small, workers)
+        found["in partitions, µs a rating"][workers] = in_partitions(
+            large, workers, asked.memory_mb
+        )
+    one, two = (found["in partitions, µs a rating"][n] for n in (1, 2))
+    memory = found["in memory, µs a rating"]
+    names = ("sweep", "moments", "private means")
+    found["two workers against one"] = {name: one[name] / two[name] for name in names}
+    found["in partitions over in memory"] = {
+        n: {name: found["in partitions, µs a rating"][n][name] / memory[n][name] for name in names}
+        for n in (1, 2)
+    }
+    print(json.dumps(found, indent=1))
+
+
+if __name__ == "__main__":
+    main()
