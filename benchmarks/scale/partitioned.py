@@ -1,6 +1,6 @@
 """Ratings larger than memory against ratings in memory: time per rating, memory, and what travels.
 
-``python -m benchmarks.partitioned FOLDER [--ratings 100000000] [--reference 10000000]``
+``python -m benchmarks.scale.partitioned FOLDER [--ratings 100000000] [--reference 10000000]``
 
 Makes skewed sets in FOLDER (100 million ratings of 1 million users and 50,000 items: 0.7 GB, and
 3 GB more while it runs), then measures one ALS sweep at r = 32, one-shot moments and private means
