@@ -118,18 +118,23 @@ def test_double_colon_format_without_the_real_file(
     assert ratings.item_label(0) == "Amélie (1999)"
 
 
-def test_csv_format_of_20m(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("name", ["ml-20m", "ml-25m", "ml-32m"])
+def test_csv_format_of_the_later_sets(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
     monkeypatch.setenv("DPMC_DATA_DIR", str(tmp_path))
-    folder = tmp_path / "ml-20m"
+    folder = tmp_path / name
     folder.mkdir()
     (folder / "ratings.csv").write_text(
         "userId,movieId,rating,timestamp\n1,2,3.5,1\n3,2,4.0,1\n3,9,1.0,1\n"
     )
     (folder / "movies.csv").write_text('movieId,title,genres\n2,"Jumanji, or so (1995)",x\n')
-    ratings = loaders._ml_20m(entry("ml-20m"), folder, "missing")
+    ratings = loaders._ml_20m(entry(name), folder, "missing")
     assert ratings.item_label(0) == "Jumanji, or so (1995)"
     assert ratings.item_label(1) == "item 9"
     assert (ratings.n_users, ratings.n_items, len(ratings)) == (2, 2, 3)
+    with pytest.raises(DataError, match=r"3 ratings were read where [\d,]+ are expected"):
+        loaders.load(name)
 
 
 def test_missing_and_unknown_sets_say_what_to_do(
