@@ -11,6 +11,7 @@ with as many threads. Run it in a container or control group of 4 GiB to see tha
 import argparse
 import json
 import shutil
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -177,6 +178,7 @@ def main() -> None:
         found["in partitions, µs a rating"][workers] = in_partitions(
             large, workers, asked.memory_mb
         )
+        print(json.dumps(found), file=sys.stderr, flush=True)
     one, two = (found["in partitions, µs a rating"][n] for n in (1, 2))
     memory = found["in memory, µs a rating"]
     names = ("sweep", "moments", "private means")

@@ -1,4 +1,4 @@
-"""The command ``large``: complete a matrix larger than memory, from partitioned Parquet."""
+"""The command ``large``: complete or factorise a matrix larger than memory, from Parquet files."""
 
 import argparse
 import shutil
@@ -8,26 +8,36 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from dpmc_core.cli.common.options import add_spec, last_of, parsed, spec_of
+from dpmc_core.cli.common.options import add_spec, after, last_of, parsed, spec_of
 from dpmc_core.datasets import user_datasets
 from dpmc_core.errors import ParameterError
 from dpmc_core.limit import Limit
+from dpmc_core.paths import read_file
 
 __all__ = ["add", "run"]
 
-TASKS = ("rate",)
+HOLDS = ("ratings", "documents", "images")
+_LARGEST = 50_000_000  # bytes of a list of words
 _EVERY = 2.0  # seconds between lines of progress
 _MEMORY = Limit("memory_mb", 500, 1_000_000, "megabytes of each process", integer=True)
+_SIDE = Limit("shape", 1, 10_000, "a side of an image in pixels", integer=True)
 _NUMBER = Limit("end of the scale", -1e6, 1e6, "an end of the rating scale")
 
 
 def add(parser: argparse.ArgumentParser, argv: Sequence[str]) -> None:
     """The options: where ratings and results are, who works, and those of the algorithm."""
-    add_spec(parser, TASKS, argv)
-    folder = parser.add_argument_group("ratings in partitions (docs/cluster.md)")
-    folder.add_argument(
-        "--folder", metavar="FOLDER", help="of Parquet files, each with all ratings of some users"
-    )
+    add_spec(parser, _tasks(after("--holds", argv) or "ratings"), argv)
+    folder = parser.add_argument_group("data in partitions (docs/cluster.md)")
+    text = "of Parquet files, each with all ratings of some users (or all words of some documents)"
+    folder.add_argument("--folder", metavar="FOLDER", help=text)
+    text = "ratings, documents (a document, a word and a count a row) or images (ratings)"
+    folder.add_argument("--holds", metavar="NAME", default="ratings", help=text)
+    text = "of images, whose pixels are numbered from 0 row by row"
+    folder.add_argument("--words", metavar="FILE", help="of documents: a public list, one a line")
+    text = "of images: they are drawings, with sharp edges, and no photographs"
+    folder.add_argument("--drawn", action="store_true", help=text)
+    text = "of images, whose pixels are numbered from 0 row by row"
+    folder.add_argument("--shape", metavar="HEIGHTxWIDTH", help=text)
     for name in ("user", "item", "rating"):
         text = f"the column of {name}s, where the guess is wrong"
         folder.add_argument(f"--{name}-column", metavar="NAME", default="", help=text)
@@ -52,7 +62,6 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
     """
     from dpmc_core.partitioned.local import WORKERS, engine_at
     from dpmc_core.partitioned.population import found_in
-    from dpmc_core.partitioned.run import FolderSet, partitioned_steps
     from dpmc_core.partitioned.source import open_folder
 
     for name in ("folder", "out"):
@@ -61,13 +70,14 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
     for name in ("dataset", "spec"):
         if getattr(arguments, name, None) is not None:
             raise ParameterError(name, getattr(arguments, name), "left out with --folder")
+    shape = _shape_of(arguments)
     columns = (arguments.user_column, arguments.item_column, arguments.rating_column)
     source = open_folder(arguments.folder, *columns)
     low, high = (None if x is None else _NUMBER.parse(x) for x in (arguments.low, arguments.high))
     place = Path(arguments.out)
     memory = 0 if arguments.memory_mb is None else int(_MEMORY.parse(arguments.memory_mb))
     fraction = 0.2
-    if arguments.test_fraction is not None:
+    if getattr(arguments, "test_fraction", None) is not None:
         fraction = parsed("test_fraction", "test_fraction", arguments.test_fraction)
     seed = int(parsed("seed", "seed", arguments.split_seed or arguments.seed or "0"))
     progress = _Progress()
@@ -76,21 +86,85 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
             source,
             engine,
             progress,
-            test_fraction=fraction,
+            test_fraction=fraction if arguments.holds == "ratings" else 0.0,
             seed=seed,
             low=low,
             high=high,
             folder="" if arguments.scheduler else str(place.resolve() / "copies"),
         )
-        with user_datasets.using(FolderSet(layout)):
-            spec = spec_of(arguments, TASKS, FolderSet.name)
-            steps = partitioned_steps(spec, layout, engine, place, progress)
-            result = last_of(steps, arguments, lambda found: f"iteration {found.step.iteration}")
+        if arguments.holds == "ratings":
+            result = _completed(arguments, layout, engine, place, progress)
+        else:
+            result = _factorised(arguments, layout, engine, place, progress, shape)
     if result.finished:
         shutil.rmtree(place / "copies", ignore_errors=True)
-    if not arguments.json:
-        _print(result, place)
+        if not arguments.json:
+            print(f"what was learned, and the ledger, are in {place}")
     return {**result.summary(), "folder": str(place)}
+
+
+def _words_of(arguments: argparse.Namespace) -> list[str]:
+    if arguments.holds != "documents":
+        raise ParameterError("words", arguments.words, "left out unless --holds documents")
+    try:
+        text = read_file(Path(arguments.words), _LARGEST).decode()
+    except UnicodeDecodeError:
+        raise ParameterError("words", arguments.words, "a file of UTF-8 text") from None
+    return list(dict.fromkeys(line.strip() for line in text.splitlines() if line.strip()))
+
+
+def _tasks(holds: str) -> tuple[str, ...]:
+    return ("rate",) if holds == "ratings" else ("factorize",)
+
+
+def _shape_of(arguments: argparse.Namespace) -> tuple[int, int] | None:
+    if arguments.holds not in HOLDS:
+        raise ParameterError("holds", arguments.holds, "one of " + ", ".join(HOLDS))
+    if (arguments.shape is not None) != (arguments.holds == "images"):
+        allowed = "given for images, and for them alone, as 64x64"
+        raise ParameterError("shape", arguments.shape, allowed)
+    if arguments.shape is None:
+        return None
+    height, _, width = arguments.shape.partition("x")
+    return int(_SIDE.parse(height)), int(_SIDE.parse(width))
+
+
+def _completed(
+    arguments: argparse.Namespace, layout: Any, engine: Any, place: Path, progress: Any
+) -> Any:
+    from dpmc_core.partitioned.run import FolderSet, partitioned_steps
+
+    with user_datasets.using(FolderSet(layout)):
+        spec = spec_of(arguments, _tasks(arguments.holds), FolderSet.name)
+        steps = partitioned_steps(spec, layout, engine, place, progress)
+        result = last_of(steps, arguments, lambda found: f"iteration {found.step.iteration}")
+    if not arguments.json:
+        _print(result)
+    return result
+
+
+def _factorised(
+    arguments: argparse.Namespace,
+    layout: Any,
+    engine: Any,
+    place: Path,
+    progress: Any,
+    shape: tuple[int, int] | None,
+) -> Any:
+    from dpmc_core.partitioned.factorize import factorize_partitions
+    from dpmc_core.partitioned.population import UnitPartitions
+    from dpmc_core.partitioned.run import FolderSet
+
+    words = None if arguments.words is None else _words_of(arguments)
+    units = UnitPartitions(layout, engine, progress, shape, words, drawn=arguments.drawn)
+    folder = FolderSet(layout, arguments.holds, units.dimension)
+    with user_datasets.using(folder):
+        spec = spec_of(arguments, _tasks(arguments.holds), folder.name)
+        steps = factorize_partitions(spec, units, place)
+        result = last_of(steps, arguments, lambda found: f"round {found.iteration}")
+    if not arguments.json:
+        _print_parts(result)
+    return result
 
 
 class _Progress:
@@ -109,7 +183,7 @@ class _Progress:
             print(f"{doing}: {done} of {of} partitions, {now - self._began:.0f} s", file=sys.stderr)
 
 
-def _print(result: Any, place: Path) -> None:
+def _print(result: Any) -> None:
     known = result.layout.catalogue
     print(
         f"{known.n_users:,} users, {known.n_items:,} items, {known.n_ratings:,} ratings in "
@@ -126,21 +200,44 @@ def _print(result: Any, place: Path) -> None:
         print(f"clipped to the rating scale {errors.test_rmse_clipped:.4f}")
         for name, value in errors.baselines.items():
             print(f"  {name:<12} {value:.4f}")
-        sure = abs(errors.apart) > errors.apart_half_width
-        verdict = (
-            ("this run is better" if errors.apart < 0 else "this run is worse")
-            if sure
-            else ("not significantly different")
-        )
         print(
             f"against {errors.against}, on the same ratings: {errors.apart:+.4f} ± "
-            f"{errors.apart_half_width:.2g} (95 %): {verdict}"
+            f"{errors.apart_half_width:.2g} (95 %): "
+            f"{_verdict(errors.apart, errors.apart_half_width)}"
         )
-    statement = result.statement
+    _print_statement(result.statement)
+
+
+def _print_parts(result: Any) -> None:
+    units, errors = result.units, result.errors
+    known = units.layout.catalogue
+    what = "documents" if units.unit == "document" else "images"
+    rows = "words" if units.unit == "document" else "pixels"
+    print(
+        f"{known.n_users:,} {what}, {units.dimension:,} {rows}, {known.n_ratings:,} entries in "
+        f"{len(known.source.files)} files"
+    )
+    if errors is not None:
+        print(
+            f"objective {errors['objective']:.4f} ± {errors['half_width_95']:.2g} (95 %, over "
+            f"{what}), of the average column {errors['baseline']:.4f}"
+        )
+        print(
+            f"against it: {errors['apart']:+.4f} ± {errors['apart_half_width_95']:.2g} (95 %): "
+            f"{_verdict(errors['apart'], errors['apart_half_width_95'])}"
+        )
+    _print_statement(result.statement)
+
+
+def _verdict(apart: float, half: float) -> str:
+    if abs(apart) <= half:
+        return "not significantly different"
+    return "this run is better" if apart < 0 else "this run is worse"
+
+
+def _print_statement(statement: Any) -> None:
     print(statement.label)
     if statement.private:
         print(f"unit: one {statement.unit}, neighbours: {statement.neighbours}; {statement.how}")
     for caveat in statement.caveats:
         print(f"  - {caveat}")
-    if result.finished:
-        print(f"items' and users' factors, and the ledger, are in {place}")

@@ -18,23 +18,50 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from dpmc_core.datasets.samples import Matrix, Samples, unit_columns
+from dpmc_core.datasets.samples import Matrix, unit_columns
+from dpmc_core.factorization.units import AllUnits, UnitGroup, Units
 from dpmc_core.privacy.budget import Curator, Part
 from dpmc_core.privacy.moments import sum_part
 
 FloatArray = NDArray[np.float64]
 
-__all__ = ["Columns", "clipped_columns", "frequency_part", "record_columns", "words_worth_it"]
+__all__ = [
+    "Columns",
+    "Kept",
+    "clipped_columns",
+    "frequency_part",
+    "keep_rows",
+    "record_columns",
+    "sum_of_columns",
+    "words_worth_it",
+]
 
 
-@dataclass(frozen=True, slots=True)
-class Columns:
-    """Contributions ``values`` (M×N, columns of length at most 1) over the ``rows`` (M,) of the
-    data that take part.
+@dataclass(frozen=True, slots=True, eq=False)
+class Kept:
+    """The ``rows`` (M,) of the data that take part, and for text the ``idf`` (M,) that follows from
+    what was released of them.
     """
 
-    values: Matrix
     rows: NDArray[np.intp]
+    idf: FloatArray | None
+
+    def columns(self, group: UnitGroup) -> Matrix:
+        """What the units of a group contribute (M×N, columns of length at most 1): images cut to
+        length 1, documents weighted by the IDF and brought to length 1.
+        """
+        idf = self.idf
+        if idf is None:
+            assert isinstance(group.samples.values, np.ndarray)
+            return clipped_columns(group.samples.values, 1.0)
+        counts = group.samples.counts
+        assert counts is not None
+
+        def weighted() -> Matrix:
+            table = sparse.csr_array(counts)[self.rows]
+            return unit_columns(sparse.csc_array(sparse.diags_array(idf) @ table))
+
+        return group.kept("columns", idf.tobytes(), weighted)
 
     def spread(self, dictionary: FloatArray, rows: int) -> FloatArray:
         """A dictionary over the M rows as one over all ``rows``: zero elsewhere."""
@@ -43,16 +70,23 @@ class Columns:
         return out
 
 
-def frequency_part(samples: Samples, share: float) -> dict[str, Part]:
+@dataclass(frozen=True, slots=True, eq=False)
+class Columns(Kept):
+    """The same, with the contributions ``values`` (M×N) of all units in memory."""
+
+    values: Matrix
+
+
+def frequency_part(units: Units, share: float) -> dict[str, Part]:
     """The plan of the document frequencies; empty for images."""
-    if samples.unit != "document":
+    if units.unit != "document":
         return {}
     return {
         "frequencies": sum_part(
             "in how many documents each word is",
             clip=1.0,
             norm=2,
-            coordinates=samples.dimension,
+            coordinates=units.dimension,
             share=share,
             unit="document",
             non_negative=True,
@@ -60,35 +94,45 @@ def frequency_part(samples: Samples, share: float) -> dict[str, Part]:
     }
 
 
-def record_columns(samples: Samples, curator: Curator, most: int) -> Columns:
-    """The columns to sum over.
+def keep_rows(units: Units, curator: Curator, most: int) -> Kept:
+    """What is summed over.
 
-    Images, cut to length 1; documents over the ``most`` words whose released frequency is highest,
-    weighted by the IDF that follows from it, ln((1 + N)/(1 + df)) + 1, and brought to length 1. N
-    (``Samples.places``) is taken as public.
+    All pixels of images; of documents the ``most`` words whose released frequency is highest, with
+    the IDF that follows from it, ln((1 + N)/(1 + df)) + 1. N is taken as public.
 
     Without noise the frequencies are exact. A word's released frequency estimates Σ 1/√(words of a
     document) over the documents that hold it; times √(the released mean number of words) it is
     about the count of documents.
     """
-    if samples.unit != "document":
-        assert isinstance(samples.values, np.ndarray)
-        return Columns(clipped_columns(samples.values, 1.0), np.arange(samples.dimension))
-    assert samples.counts is not None
-    n = samples.places.given
-    binary = sparse.csc_array(samples.counts)
-    binary.data = np.ones_like(binary.data)
-    lengthened = unit_columns(binary)
-    released = curator.release("frequencies", np.asarray(lengthened.sum(axis=1)).ravel())
+    if units.unit != "document":
+        return Kept(np.arange(units.dimension), None)
+    n = units.given
+    released = curator.release("frequencies", lambda: units.total(_frequencies))
     # Σ over words of the released sums is Σ over documents of √(their words): its mean over N turns
     # sums into counts
     typical = max(float(released.clip(0).sum()) / n, 1.0)
     counts = np.clip(released * typical, 0.0, n)
-    kept = np.sort(np.argsort(-released, kind="stable")[: min(most, samples.dimension)])
-    idf = np.log((1 + n) / (1 + counts[kept])) + 1
-    table = sparse.csr_array(samples.counts)[kept]
-    weighted = sparse.csc_array(sparse.diags_array(idf) @ table)
-    return Columns(unit_columns(weighted), kept)
+    kept = np.sort(np.argsort(-released, kind="stable")[: min(most, units.dimension)])
+    return Kept(kept, np.log((1 + n) / (1 + counts[kept])) + 1)
+
+
+def record_columns(units: AllUnits, curator: Curator, most: int) -> Columns:
+    """What ``keep_rows`` keeps, and the columns of all units."""
+    kept = keep_rows(units, curator, most)
+    return Columns(kept.rows, kept.idf, kept.columns(units.group))
+
+
+def sum_of_columns(group: UnitGroup, kept: Kept) -> FloatArray:
+    """Σ of the columns (M,)."""
+    return np.asarray(kept.columns(group).sum(axis=1)).ravel()
+
+
+def _frequencies(group: UnitGroup) -> FloatArray:
+    """Σ over documents of 1/√(their words) for each word that they hold (D,)."""
+    assert group.samples.counts is not None
+    binary = sparse.csc_array(group.samples.counts)
+    binary.data = np.ones_like(binary.data)
+    return np.asarray(unit_columns(binary).sum(axis=1)).ravel()
 
 
 def clipped_columns(values: FloatArray, clip: float) -> FloatArray:

@@ -16,8 +16,9 @@ planned together, and the start is a random dictionary (or the released mean ima
 with the released statistics afterwards, averaging over rounds included, costs nothing.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache, partial
 from typing import Annotated
 
 import numpy as np
@@ -28,9 +29,12 @@ from dpmc_core.datasets.samples import Matrix, Samples
 from dpmc_core.errors import DataError
 from dpmc_core.factorization.blocks import coordinate_sweeps, cross, fit_coefficients, unit_ball
 from dpmc_core.factorization.contributions import (
+    Kept,
     clipped_columns,
     frequency_part,
+    keep_rows,
     record_columns,
+    sum_of_columns,
     words_worth_it,
 )
 from dpmc_core.factorization.parameters import (
@@ -43,9 +47,10 @@ from dpmc_core.factorization.parameters import (
 )
 from dpmc_core.factorization.robust import soft_threshold
 from dpmc_core.factorization.step import FactorStep, check_parts, random_dictionary
+from dpmc_core.factorization.units import AllUnits, UnitGroup, Units
 from dpmc_core.limits import Limit
 from dpmc_core.privacy.algorithm import Algorithm
-from dpmc_core.privacy.budget import Budget, Curator, Part, for_replacing, plan
+from dpmc_core.privacy.budget import Budget, Curator, Journal, Part, for_replacing, plan
 from dpmc_core.privacy.moments import packed, product_part, sum_part, unpacked, whole_moment_part
 from dpmc_core.privacy.noise import TotalEpsilon
 
@@ -115,15 +120,14 @@ def corrected_nmf(
             "Outliers are for images: for documents the outlier matrix would be dense and as "
             "large as documents × words."
         )
-    curator, rows = _curator(samples, config, rng)
-    columns = record_columns(samples, curator, rows)
+    units = AllUnits(samples)
+    curator, rows = corrected_curator(units, config, rng)
+    columns = record_columns(units, curator, rows)
     size = len(columns.rows)
     dictionary = random_dictionary(size, config.rank, rng)
     if config.start == "mean":
-        mean = np.maximum(
-            curator.release("mean", np.asarray(columns.values.sum(axis=1)).ravel()), 0.0
-        )
-        dictionary = _around(mean, dictionary)
+        mean = curator.release("mean", np.asarray(columns.values.sum(axis=1)).ravel())
+        dictionary = _around(np.maximum(mean, 0.0), dictionary)
     gram, product, weight = np.zeros((config.rank, config.rank)), np.zeros((size, config.rank)), 0.0
     coefficients: FloatArray | None = None
     outliers: FloatArray | None = None
@@ -145,27 +149,71 @@ def corrected_nmf(
         )
 
 
-def _curator(
-    samples: Samples, config: CorrectedNMFConfig, rng: np.random.Generator
+def corrected_curator(
+    units: Units,
+    config: CorrectedNMFConfig,
+    rng: np.random.Generator,
+    journal: Journal | None = None,
 ) -> tuple[Curator, int]:
     """The plan's curator, and how many rows take part.
 
     All pixels, or so many words as a first plan says are worth their noise.
     """
-    rows = samples.dimension
-    if samples.unit == "document":
+    rows = units.dimension
+    if units.unit == "document":
         rows = min(rows, MOST_WORDS)
-        first = plan(_parts(samples, config, rows), config.budget)
+        first = plan(_parts(units, config, rows), config.budget)
         if first is not None:
-            rows = words_worth_it(
-                samples.places.given, 1 / first["B"].mechanism.std, WORDS_PER_SIGNAL, rows
-            )
-    return Curator(plan(_parts(samples, config, rows), config.budget), rng), rows
+            rows = words_worth_it(units.given, 1 / first["B"].mechanism.std, WORDS_PER_SIGNAL, rows)
+    return Curator(plan(_parts(units, config, rows), config.budget), rng, journal), rows
 
 
-def _parts(samples: Samples, config: CorrectedNMFConfig, rows: int) -> dict[str, Part]:
-    unit = samples.unit
-    parts = frequency_part(samples, WORDS_SHARE)
+def corrected_rounds(
+    units: Units, config: CorrectedNMFConfig, curator: Curator, most: int, rng: np.random.Generator
+) -> Iterator[FloatArray]:
+    """The dictionary (D×K) after each round, for units in several groups: as ``corrected_nmf``,
+    from one sum a round, without outliers.
+    """
+    kept, rank = keep_rows(units, curator, most), config.rank
+    size = len(kept.rows)
+    drawn = curator.once("dictionary", lambda: random_dictionary(size, rank, rng))
+    dictionary = drawn
+    if config.start == "mean":
+        mean = curator.release("mean", lambda: units.total(sum_of_columns, kept))
+        dictionary = _around(np.maximum(mean, 0.0), drawn)
+    gram, product, weight = np.zeros((rank, rank)), np.zeros((size, rank)), 0.0
+    for _ in range(config.rounds):
+        both = cache(partial(units.total, _statistics, kept, dictionary, config))
+        noisy = unpacked(curator.release("A", partial(_packed_gram, both)), rank)
+        fresh = curator.release("B", partial(_product, both))
+        gram = config.averaging * gram + noisy
+        product = config.averaging * product + fresh
+        weight = config.averaging * weight + 1
+        dictionary = _fit(gram / weight, product / weight, dictionary, config.inner)
+        yield kept.spread(dictionary, units.dimension)
+
+
+def _packed_gram(both: Callable[[], FloatArray]) -> FloatArray:
+    """H Hᵀ of ``_statistics``, as it leaves."""
+    return packed(both()[: both().shape[1]])
+
+
+def _product(both: Callable[[], FloatArray]) -> FloatArray:
+    """(V − R) Hᵀ of ``_statistics``."""
+    return both()[both().shape[1] :]
+
+
+def _statistics(
+    group: UnitGroup, kept: Kept, dictionary: FloatArray, config: CorrectedNMFConfig
+) -> FloatArray:
+    """H Hᵀ over (V − R) Hᵀ of the group (K + M × K)."""
+    coefficients, clean, _ = _coefficients_of_each(kept.columns(group), dictionary, config)
+    return np.vstack([coefficients @ coefficients.T, np.asarray(clean @ coefficients.T)])
+
+
+def _parts(units: Units, config: CorrectedNMFConfig, rows: int) -> dict[str, Part]:
+    unit = units.unit
+    parts = frequency_part(units, WORDS_SHARE)
     if config.start == "mean":
         parts["mean"] = sum_part(
             "the sum of all columns",

@@ -36,18 +36,21 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from dpmc_core.config import Config
-from dpmc_core.datasets.samples import Matrix, Samples
+from dpmc_core.datasets.samples import Samples
 from dpmc_core.factorization.contributions import (
+    Kept,
     clipped_columns,
     frequency_part,
-    record_columns,
+    keep_rows,
+    sum_of_columns,
     words_worth_it,
 )
 from dpmc_core.factorization.parameters import NeighbourChoice, Parts, Rounds
 from dpmc_core.factorization.public_images import cosine_basis, made_parts, smooth_shades
 from dpmc_core.factorization.step import FactorStep, check_parts
+from dpmc_core.factorization.units import AllUnits, UnitGroup, Units
 from dpmc_core.privacy.algorithm import Algorithm
-from dpmc_core.privacy.budget import Budget, Curator, Part, for_replacing, plan
+from dpmc_core.privacy.budget import Budget, Curator, Journal, Part, for_replacing, plan
 from dpmc_core.privacy.moments import packed, shrink, sum_part, unpacked, whole_moment_part
 from dpmc_core.privacy.noise import TotalEpsilon
 
@@ -110,53 +113,72 @@ def moment_nmf(
     What does not stand above the noise adds no part: then the rest are empty.
     """
     check_parts((samples.dimension, samples.places.given), config.rank)
-    rows, size, stages = _sizes(samples, config)
-    curator = Curator(
-        plan(_parts(samples, rows, size, stages, config.neighbours), config.budget), rng
-    )
-    columns = record_columns(samples, curator, rows)
-    n = samples.places.given
-    basis = cosine_basis(samples.shape, size) if samples.shape is not None else None
+    units = AllUnits(samples)
+    curator = moment_curator(units, config, rng)
+    for k, dictionary in enumerate(release_moments(units, config, curator, rng), start=1):
+        yield FactorStep(k, dictionary, releases=curator.made(), rest=curator.rest())
 
-    mean = curator.release("mean", np.asarray(columns.values.sum(axis=1)).ravel()) / n
+
+def moment_curator(
+    units: Units, config: MomentConfig, rng: np.random.Generator, journal: Journal | None = None
+) -> Curator:
+    """The plan of one-shot moment NMF, and who adds its noise."""
+    parts = _parts(units, *_sizes(units, config), config.neighbours)
+    return Curator(plan(parts, config.budget), rng, journal)
+
+
+def release_moments(
+    units: Units, config: MomentConfig, curator: Curator, rng: np.random.Generator
+) -> Iterator[FloatArray]:
+    """The dictionary (D×K) of each of the two steps."""
+    rows, size, stages = _sizes(units, config)
+    kept = keep_rows(units, curator, rows)
+    n = units.given
+    basis = cosine_basis(units.shape, size) if units.shape is not None else None
+
+    mean = curator.release("mean", lambda: units.total(sum_of_columns, kept)) / n
     noise = len(mean) * (curator.std("mean") / n) ** 2
     energy = min(max(float(mean @ mean) - noise, 0.0), 1.0)
-    mean = np.maximum(_smooth(mean, samples.shape, curator.std("mean") / n), 0.0)
-    if not mean.any() and samples.unit == "image":
+    mean = np.maximum(_smooth(mean, units.shape, curator.std("mean") / n), 0.0)
+    if not mean.any() and units.unit == "image":
         mean = np.ones(len(mean))  # plain grey, where noise left nothing
     direction = mean / max(float(np.linalg.norm(mean)), 1e-300)
     alone = np.zeros((len(mean), config.rank))
     alone[:, 0] = direction
-    average = columns.spread(alone, samples.dimension)
-    yield FactorStep(1, average, releases=curator.made(), rest=curator.rest())
+    average = kept.spread(alone, units.dimension)
+    yield average
 
     typical = math.sqrt(max(1.0 - energy, 0.01))
-    if stages == 0 and samples.shape is not None:
-        shades = PHOTOGRAPHS.wider * typical * smooth_shades(samples.shape)
+    if stages == 0 and units.shape is not None:
+        shades = PHOTOGRAPHS.wider * typical * smooth_shades(units.shape)
         dictionary = made_parts(direction, shades, config.rank, config.rounds, rng)
-        yield FactorStep(2, dictionary, releases=curator.made(), rest=curator.rest())
+        yield dictionary
         return
+
+    def moment(name: str, evened: FloatArray | None) -> FloatArray:
+        known = kept, direction, basis, typical, evened
+        return unpacked(curator.release(name, lambda: units.total(_moment, *known)), size)
+
     evened, back = None, np.eye(size)
     if stages == 2:
-        first = _moment("first", curator, columns.values, direction, basis, typical, None)
+        first = moment("first", None)
         evened, back = _evened(first, _entry_std(curator, "first"), n)
-    moment = _moment("together", curator, columns.values, direction, basis, typical, evened)
-    vectors, strengths = shrink(moment, _entry_std(curator, "together"), min(size, MOST_DIRECTIONS))
+    together = moment("together", evened)
+    vectors, strengths = shrink(
+        together, _entry_std(curator, "together"), min(size, MOST_DIRECTIONS)
+    )
     spread = typical * (back @ (vectors * np.sqrt(strengths / n)))
     directions = spread if basis is None else basis @ spread
-    if samples.shape is not None and curator.private:
-        look = DRAWN if samples.drawn else PHOTOGRAPHS
+    if units.shape is not None and curator.private:
+        look = DRAWN if units.drawn else PHOTOGRAPHS
         share = look.unseen[n * curator.shift("together") >= MOST_SEEN]
         unseen = share * max(typical**2 - float(np.vdot(directions, directions)), 0.0)
-        directions = look.wider * np.hstack(
-            [directions, _unseen(samples.shape, unseen, directions)]
-        )
+        directions = look.wider * np.hstack([directions, _unseen(units.shape, unseen, directions)])
     if not directions.any():
-        yield FactorStep(2, average, releases=curator.made(), rest=curator.rest())
+        yield average
         return
     dictionary = made_parts(direction, directions, config.rank, config.rounds, rng)
-    learned = columns.spread(dictionary, samples.dimension)
-    yield FactorStep(2, learned, releases=curator.made(), rest=curator.rest())
+    yield kept.spread(dictionary, units.dimension)
 
 
 def frequencies_worth_it(dimension: int, n: int, snr: float, drawn: bool = False) -> int:
@@ -173,30 +195,30 @@ def frequencies_worth_it(dimension: int, n: int, snr: float, drawn: bool = False
     )
 
 
-def _sizes(samples: Samples, config: MomentConfig) -> tuple[int, int, int]:
+def _sizes(units: Units, config: MomentConfig) -> tuple[int, int, int]:
     """How many rows take part, how many numbers of each column the second moment is over, and in
     how many stages it leaves.
 
     By D, N and ε alone.
     """
-    rows = samples.dimension if samples.unit == "image" else min(samples.dimension, MOST_WORDS)
+    rows = units.dimension if units.unit == "image" else min(units.dimension, MOST_WORDS)
     if config.budget is None:
         return rows, rows, 1
     trial = min(64, rows)
-    planned = plan(_parts(samples, rows, trial, 1, config.neighbours), config.budget)
+    planned = plan(_parts(units, rows, trial, 1, config.neighbours), config.budget)
     assert planned is not None
     snr = RESIDUAL_CLIP**2 / planned["together"].mechanism.std
-    if samples.unit == "image":
-        look, worth = DRAWN if samples.drawn else PHOTOGRAPHS, samples.places.given * snr
+    if units.unit == "image":
+        look, worth = DRAWN if units.drawn else PHOTOGRAPHS, units.given * snr
         stages = 0 if worth < look.worth_one else 1 if worth < look.worth_two else 2
-        return rows, frequencies_worth_it(rows, samples.places.given, snr, samples.drawn), stages
-    kept = words_worth_it(samples.places.given, snr, WORDS_PER_SIGNAL, rows)
+        return rows, frequencies_worth_it(rows, units.given, snr, units.drawn), stages
+    kept = words_worth_it(units.given, snr, WORDS_PER_SIGNAL, rows)
     return kept, kept, 1
 
 
-def _parts(samples: Samples, rows: int, size: int, stages: int, neighbours: str) -> dict[str, Part]:
-    unit = samples.unit
-    parts = frequency_part(samples, WORDS_SHARE)
+def _parts(units: Units, rows: int, size: int, stages: int, neighbours: str) -> dict[str, Part]:
+    unit = units.unit
+    parts = frequency_part(units, WORDS_SHARE)
     parts["mean"] = sum_part(
         "the sum of all columns",
         clip=1.0,
@@ -234,18 +256,17 @@ def _entry_std(curator: Curator, name: str) -> float:
 
 
 def _moment(
-    name: str,
-    curator: Curator,
-    values: Matrix,
+    group: UnitGroup,
+    kept: Kept,
     direction: FloatArray,
     basis: FloatArray | None,
     typical: float,
     evened: FloatArray | None,
 ) -> FloatArray:
-    """The noisy Σ z zᵀ over units (size×size), z the column without its part along ``direction``,
-    in ``basis``, over ``typical``, ``evened`` (size×size) where there was a first stage, and cut;
-    in pieces.
+    """Σ z zᵀ over units, packed: z the column without its part along ``direction``, in ``basis``,
+    over ``typical``, ``evened`` (size×size) where there was a first stage, and cut; in pieces.
     """
+    values = kept.columns(group)
     size = len(direction) if basis is None else basis.shape[1]
     clip = RESIDUAL_CLIP if evened is None else EVENED_CLIP
     total = np.zeros((size, size))
@@ -256,7 +277,7 @@ def _moment(
         left = (left if basis is None else basis.T @ left) / typical
         alone = clipped_columns(left if evened is None else evened @ left, clip)
         total += alone @ alone.T
-    return unpacked(curator.release(name, packed(total)), size)
+    return packed(total)
 
 
 def _evened(first: FloatArray, std: float, n: int) -> tuple[FloatArray, FloatArray]:

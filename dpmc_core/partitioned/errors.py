@@ -27,7 +27,7 @@ from dpmc_core.partitioned.population import Partitions
 from dpmc_core.partitioned.step import Learned
 from dpmc_core.privacy.moments import totals
 
-__all__ = ["Errors", "ItemParts", "fit_baselines", "measured"]
+__all__ = ["Errors", "ItemParts", "fit_baselines", "half_width", "measured"]
 
 FloatArray = NDArray[np.float64]
 
@@ -106,20 +106,20 @@ def measured(people: Partitions, learned: Learned, parts: ItemParts) -> Errors:
         held_out=n,
         train_rmse=math.sqrt(max(train_squares, 0.0) / max(trained, 1.0)),
         test_rmse=float(values[0]),
-        test_half_width=_half_width(squares[0], fourths[0], n) / max(2 * values[0], 1e-300),
+        test_half_width=half_width(squares[0], fourths[0], n) / max(2 * values[0], 1e-300),
         test_rmse_clipped=float(values[1]),
-        test_half_width_clipped=_half_width(squares[1], fourths[1], n) / max(2 * values[1], 1e-300),
+        test_half_width_clipped=half_width(squares[1], fourths[1], n) / max(2 * values[1], 1e-300),
         baselines=dict(zip(BASELINES, map(float, values[2:]), strict=True)),
         against=BASELINES[best - 2],
         apart=float(values[1] - values[best]),
-        apart_half_width=_half_width(pulled, moved, n),
+        apart_half_width=half_width(pulled, moved, n),
     )
 
 
 _MODELS = 2 + len(BASELINES)  # the model as it is and clipped, and the baselines clipped
 
 
-def _half_width(total: float, squares: float, n: int) -> float:
+def half_width(total: float, squares: float, n: int) -> float:
     """1.96 standard errors of a mean of n numbers, from Σ x and Σ x²."""
     if n < 2:
         return math.inf

@@ -103,9 +103,10 @@ class _Packed:
         )
 
 
-def group_of(layout: Layout, k: int) -> PartitionGroup:
-    """Partition ``k`` with its ratings parted, all on their scale. Raises ``DataError`` where the
-    file is no longer what it was, or another version of this software is at work here.
+def group_of(layout: Layout, k: int, *, as_ratings: bool = True) -> PartitionGroup:
+    """Partition ``k`` with its ratings parted, all on their scale (not ``as_ratings``: as they
+    are). Raises ``DataError`` where the file is no longer what it was, or another version of this
+    software is at work here.
     """
     if layout.version != __version__:
         raise DataError(
@@ -114,8 +115,9 @@ def group_of(layout: Layout, k: int) -> PartitionGroup:
         )
     copies = _folder(layout)
     train, held_out = _copied(copies / f"{k}", "", lambda: _parted(layout, k))
+    ratings = train.ratings(layout, k)
     return PartitionGroup(
-        on_scale(train.ratings(layout, k)),
+        on_scale(ratings) if as_ratings else ratings,
         threads=1,
         held_out=held_out.ratings(layout, k),
         copies=copies,

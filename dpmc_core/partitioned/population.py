@@ -1,20 +1,24 @@
-"""Users in partitions as a population of which solvers ask for sums."""
+"""Users, documents or images in partitions, of which solvers ask for sums."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from dpmc_core.completion.common.population import Term
 from dpmc_core.datasets.ratings import ItemFeatures
+from dpmc_core.datasets.samples import Samples, unit_columns
+from dpmc_core.errors import DataError
+from dpmc_core.factorization.units import UnitGroup
 from dpmc_core.partitioned.catalogue import merged, scanned
 from dpmc_core.partitioned.engine import Engine
 from dpmc_core.partitioned.partition import Layout, group_of
 from dpmc_core.partitioned.source import Source
 
-__all__ = ["Partitions", "Progress", "found_in"]
+__all__ = ["Partitions", "Progress", "UnitPartitions", "found_in"]
 
 FloatArray = NDArray[np.float64]
 # called with what is done, how many partitions of it, of how many; may raise to stop
@@ -76,6 +80,105 @@ class _Scan:
     def __call__(self, k: int, into: FloatArray | None = None) -> Any:
         del into
         return scanned(self.source, k)
+
+
+class UnitPartitions:
+    """Documents (``shape`` None: users are documents, items words, ratings counts) or images
+    (items are pixels, by their number in row order) in partitions, worked on by ``engine``.
+
+    ``words`` is a public list of those that take part; without one the list comes from the
+    documents. ``drawn`` says that images are drawings. A ``factorization.units.Units``. Raises
+    ``DataError`` for a count below 0, a pixel that is none of ``shape``, or a list of which no word
+    is there.
+    """
+
+    def __init__(
+        self,
+        layout: Layout,
+        engine: Engine,
+        progress: Progress,
+        shape: tuple[int, int] | None = None,
+        words: Sequence[str] | None = None,
+        *,
+        drawn: bool = False,
+    ) -> None:
+        known = layout.catalogue
+        if known.low < 0:
+            raise DataError(
+                f"{layout.name}: the lowest value is {known.low:g}; counts and pixels must be 0 or "
+                "more."
+            )
+        self.layout, self._engine, self._progress = layout, engine, progress
+        self.shape, self.drawn, self.listed = shape, drawn, words is not None
+        self.given = known.n_users
+        self.unit: Any = "document" if shape is None else "image"
+        self.rows: NDArray[Any] = known.items if words is None else np.array(words, dtype=np.str_)
+        place = np.arange(known.n_items)
+        if shape is not None:
+            self.rows = np.arange(shape[0] * shape[1])
+            place = _pixels(layout, len(self.rows))
+        elif words is not None:
+            number = {word: k for k, word in enumerate(words)}
+            place = np.array([number.get(str(one), -1) for one in known.items.tolist()])
+            if (place < 0).all():
+                raise DataError(f"{layout.name}: none of the listed words is in the documents.")
+        self.dimension = len(self.rows)
+        self.counts = np.bincount(
+            place[place >= 0], known.counts[place >= 0], minlength=self.dimension
+        )
+        self._place, self.doing = place, ""
+
+    def total(self, term: Callable[..., Any], *known: Any) -> FloatArray:
+        """See ``factorization.units.Units``."""
+        work = _UnitTerm(self.layout, self.shape, self._place, self.dimension, term, known)
+        return self._engine.total(work, len(self.layout.catalogue.source.files), self._tell)
+
+    def _tell(self, done: int, of: int) -> None:
+        self._progress(self.doing, done, of)
+
+
+def _pixels(layout: Layout, dimension: int) -> NDArray[Any]:
+    ids = layout.catalogue.items
+    if ids.dtype.kind not in "iu":
+        raise DataError(f"{layout.name}: pixels must be named by whole numbers, not by text.")
+    if int(ids[0]) < 0 or int(ids[-1]) >= dimension:
+        off = int(ids[0]) if int(ids[0]) < 0 else int(ids[-1])
+        raise DataError(
+            f"{layout.name}: there is a pixel {off}; images of that shape have 0 to "
+            f"{dimension - 1:,}."
+        )
+    return ids.astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class _UnitTerm:
+    layout: Layout
+    shape: tuple[int, int] | None
+    place: NDArray[Any]
+    dimension: int
+    term: Callable[..., Any]
+    known: tuple[Any, ...]
+
+    def __call__(self, k: int, into: FloatArray | None = None) -> Any:
+        made = self.term(self._units(k), *self.known)
+        if into is None:
+            return made
+        into += made
+        return into
+
+    def _units(self, k: int) -> UnitGroup:
+        """The documents or images of partition ``k``."""
+        ratings, name = group_of(self.layout, k, as_ratings=False).ratings, self.layout.name
+        rows = self.place[ratings.items]
+        inside = rows >= 0
+        table = sparse.csc_array(
+            (ratings.values[inside], (rows[inside], ratings.users[inside])),
+            shape=(self.dimension, ratings.n_users),
+        )
+        if self.shape is None:
+            return UnitGroup(Samples(values=table, counts=table, unit="document", name=name))
+        values = unit_columns(np.asarray(table.toarray()))
+        return UnitGroup(Samples(values=values, unit="image", name=name, shape=self.shape))
 
 
 @dataclass(frozen=True, eq=False)

@@ -32,24 +32,29 @@ from dpmc_core.privacy import Ledger, Statement, state
 
 FloatArray = NDArray[np.float64]
 
-__all__ = ["FolderSet", "PartitionedResult", "partitioned_steps"]
+__all__ = ["FolderSet", "PartitionedResult", "lists", "partitioned_steps"]
 
 
 class FolderSet:
-    """Ratings in partitions as a dataset that a spec can name (``user_datasets.UserDataset``)."""
+    """Ratings, documents or images in partitions (``holds``) as a dataset that a spec can name
+    (``user_datasets.UserDataset``).
+    """
 
-    name = f"{user_datasets.OWN}ratings-in-partitions"
+    name = f"{user_datasets.OWN}in-partitions"
     ratings = None
 
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, layout: Layout, holds: str = "ratings", dimension: int = 0) -> None:
         known = layout.catalogue
         self.digest = known.digest
         self._folder = known.source.folder
         self.entry = Entry(
             name=self.name,
             title=layout.name,
-            summary=f"Ratings in {len(known.source.files)} Parquet files.",
+            summary=f"In {len(known.source.files)} Parquet files.",
             kind="own",
+            holds=holds,
+            samples=0 if holds == "ratings" else known.n_users,
+            dimension=dimension,
             terms="Yours.",
             citation="",
             users=known.n_users,
@@ -59,9 +64,9 @@ class FolderSet:
         )
 
     def samples(self, chosen: Any) -> Any:
-        """None: these are ratings."""
+        """None: what is in partitions is not brought into memory."""
         del chosen
-        raise DataError(f"{self.entry.title} are ratings; images or documents are needed here.")
+        raise DataError(f"{self.entry.title} is in partitions: only 'large' works on it.")
 
     def kept(self, key: Any, make: Any) -> Any:
         """Nothing is kept."""
@@ -172,7 +177,7 @@ def partitioned_steps(
         (place / "users").mkdir(exist_ok=True)
         items = people.each(_write_users, layout, last.learned, str(place.resolve() / "users"))[0]
         known = layout.catalogue
-        columns = {known.source.item: pa.array(known.items), "factors": _lists(items)}
+        columns = {known.source.item: pa.array(known.items), "factors": lists(items)}
         write_table(columns, place / "items.parquet")
         result = so_far(ledger=whole, made=ledger.draws, errors=errors)
         said = json.dumps(result.summary(), indent=1, default=float)
@@ -189,11 +194,12 @@ def _write_users(
     """
     known, model = layout.catalogue.source, learned.model(group)
     ids = pa.array(ids_of(layout, group.k))
-    columns = {known.user: ids, "factors": _lists(model.user_factors)}
+    columns = {known.user: ids, "factors": lists(model.user_factors)}
     write_table(columns, Path(folder) / known.files[group.k])
     return model.item_factors if group.k == 0 else None
 
 
-def _lists(factors: FloatArray) -> Any:
+def lists(factors: FloatArray) -> Any:
+    """A column of lists for Parquet, one for each row."""
     flat = pa.array(np.ascontiguousarray(factors).ravel())
     return pa.FixedSizeListArray.from_arrays(flat, factors.shape[1])

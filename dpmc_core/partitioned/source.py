@@ -155,15 +155,8 @@ def _columns(path: Path, schema: Any, user: str, item: str, value: str) -> dict[
     """The column of each role."""
     given = {"user": user, "item": item, "rating": value}
     if not all(given.values()):
-        head = next(pq.ParquetFile(path).iter_batches(_FIRST), None)
-        if head is None or not head.num_rows:
-            guessed = dict.fromkeys(given, "")
-        else:
-            reading, _ = guess_ratings(head.to_pandas())
-            long = reading.layout == "long"
-            guessed = {"user": reading.user, "item": reading.item, "rating": reading.value}
-            guessed = guessed if long else dict.fromkeys(given, "")
-        given = {role: name or guessed[role] for role, name in given.items()}
+        guessed = _guessed(path, schema)
+        given = {role: name or guessed.get(role, "") for role, name in given.items()}
     for role, name in given.items():
         if name not in schema.names:
             listed = ", ".join(schema.names)
@@ -171,6 +164,26 @@ def _columns(path: Path, schema: Any, user: str, item: str, value: str) -> dict[
     if len(set(given.values())) < len(given):
         raise ParameterError("columns", ", ".join(given.values()), "three different ones")
     return given
+
+
+def _guessed(path: Path, schema: Any) -> dict[str, str]:
+    """Roles by the columns' names and first values; where they say nothing that can be, and there
+    are three columns, in their order.
+    """
+    head = next(pq.ParquetFile(path).iter_batches(_FIRST), None)
+    found: dict[str, str] = {}
+    if head is not None and head.num_rows:
+        reading, _ = guess_ratings(head.to_pandas())
+        if reading.layout == "long":
+            found = {"user": reading.user, "item": reading.item, "rating": reading.value}
+    try:
+        for role, column in found.items():
+            _kind(role, column, schema, path.name)
+    except DataError:
+        found = {}
+    if not found and len(schema.names) == 3:
+        found = dict(zip(("user", "item", "rating"), schema.names, strict=True))
+    return found
 
 
 def _roles(named: dict[str, str]) -> dict[str, str]:

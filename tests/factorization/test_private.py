@@ -30,6 +30,7 @@ from dpmc_core.factorization.moments import _evened, frequencies_worth_it
 from dpmc_core.factorization.public_images import cosine_basis, parts_without_data, smooth_shades
 from dpmc_core.factorization.published import paper_sigma
 from dpmc_core.factorization.step import nndsvd
+from dpmc_core.factorization.units import AllUnits
 from dpmc_core.privacy import Ledger, Release, state
 from dpmc_core.privacy.budget import Budget, Curator
 from dpmc_core.privacy.moments import packed, unpacked
@@ -45,7 +46,8 @@ class Replay(Curator):
     script: ClassVar[list[np.ndarray]] = []
     given: ClassVar[list[tuple[str, np.ndarray, Release]]] = []
 
-    def release(self, name: str, exact: np.ndarray) -> np.ndarray:
+    def release(self, name: str, exact: Any) -> np.ndarray:
+        exact = exact() if callable(exact) else exact
         super().release(name, exact)  # checks the plan, writes the ledger
         k = len(Replay.given)
         Replay.given.append((name, np.array(exact), self._plan[name]))
@@ -428,7 +430,7 @@ def test_words_are_chosen_by_what_was_released() -> None:
     """Without noise: the most frequent words, weighted by an IDF near scikit-learn's, every column
     of length 1.
     """
-    columns = record_columns(TEXTS, Curator(None, np.random.default_rng(0)), 40)
+    columns = record_columns(AllUnits(TEXTS), Curator(None, np.random.default_rng(0)), 40)
     assert columns.values.shape == (40, len(TEXTS))
     assert np.diff(columns.rows).min() > 0
     lengths = np.sqrt(np.asarray(columns.values.multiply(columns.values).sum(axis=0)).ravel())

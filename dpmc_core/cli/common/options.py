@@ -18,7 +18,7 @@ from dpmc_core.limits import LIMITS
 from dpmc_core.privacy.algorithm import Algorithm
 from dpmc_core.privacy.noise import MECHANISMS, NominalEpsilon, ReleaseVariance, TotalEpsilon
 
-__all__ = ["Parser", "add_parameters", "add_spec", "last_of", "parsed", "spec_of", "whole"]
+__all__ = ["Parser", "add_parameters", "add_spec", "after", "last_of", "parsed", "spec_of", "whole"]
 
 Drawn = TypeVar("Drawn")  # what a task yields
 
@@ -69,7 +69,7 @@ def add_spec(parser: argparse.ArgumentParser, tasks: Sequence[str], argv: Sequen
     parser.add_argument("algorithm", nargs="?", help="one of " + ", ".join(cards))
     parser.add_argument("--algorithm", dest="algorithm_option", help=argparse.SUPPRESS)
     chosen = next((word for word in argv if word in cards), "")
-    dataset = _after("--dataset", argv)
+    dataset = after("--dataset", argv)
     mine = [cards[chosen]] if chosen else list(cards.values())
     sets = [dataset] if dataset in names(*holds) else list(names(*holds))
     run = parser.add_argument_group("run")
@@ -129,7 +129,8 @@ def last_of(
     return latest
 
 
-def _after(option: str, argv: Sequence[str]) -> str:
+def after(option: str, argv: Sequence[str]) -> str:
+    """What follows ``option``, "" where nothing does."""
     return next((b for a, b in itertools.pairwise(argv) if a == option), "")
 
 

@@ -1,0 +1,222 @@
+"""NMF of documents or images in partitions: what left, and how good the parts are.
+
+Provides ``SOLVERS`` and ``factorize_partitions``. Every dictionary is judged as in memory: by the
+objective at the non-negative coefficients that suit it best, against the average column.
+"""
+
+import json
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from scipy import sparse
+
+from dpmc_core.datasets.samples import Matrix, unit_columns
+from dpmc_core.errors import ParameterError
+from dpmc_core.experiments.spec import RunSpec
+from dpmc_core.experiments.tasks.solve import noise_source, versions
+from dpmc_core.factorization import fit_coefficients
+from dpmc_core.factorization.corrected import (
+    CorrectedNMFConfig,
+    corrected_curator,
+    corrected_rounds,
+)
+from dpmc_core.factorization.moments import MomentConfig, moment_curator, release_moments
+from dpmc_core.factorization.step import check_parts
+from dpmc_core.factorization.units import UnitGroup, Units
+from dpmc_core.metrics.factors import column_errors
+from dpmc_core.partitioned.errors import half_width
+from dpmc_core.partitioned.generate import write_table
+from dpmc_core.partitioned.journal import RunFolder
+from dpmc_core.partitioned.population import UnitPartitions
+from dpmc_core.partitioned.run import lists
+from dpmc_core.privacy import Ledger, Release, Statement, state
+from dpmc_core.privacy.budget import Journal
+
+__all__ = ["SOLVERS", "FactorisedPartitions", "factorize_partitions"]
+
+FloatArray = NDArray[np.float64]
+Made = tuple[FloatArray, tuple[Release, ...], tuple[Release, ...]]
+_SWEEPS = 40  # of the coefficients that a dictionary is judged by
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class FactorisedPartitions:
+    """The ``dictionary`` W (D×K) after ``iteration``, the ``ledger`` of all that the plan holds, of
+    which ``made`` releases were made, and at the end the ``objective`` ½N⁻¹‖V − WH‖², half of its
+    95 % interval over the choice of units, that of the average column (``baseline``), and by how
+    much this one is less (``apart`` ± ``apart_half_width``).
+    """
+
+    spec: RunSpec
+    units: UnitPartitions
+    iteration: int
+    dictionary: FloatArray
+    ledger: Ledger
+    made: int
+    errors: dict[str, float] | None
+
+    @property
+    def finished(self) -> bool:
+        """Whether the last round was made and measured."""
+        return self.errors is not None
+
+    @cached_property
+    def statement(self) -> Statement:
+        """What the run protects; a list of words that comes from the documents is not covered."""
+        return state(
+            self.ledger,
+            self.spec.noise.delta,
+            made=self.made,
+            secret=self.spec.secret,
+            open_words=self.units.unit == "document" and not self.units.listed,
+        )
+
+    def summary(self) -> dict[str, Any]:
+        """A JSON-able account of the run."""
+        known = self.units.layout.catalogue
+        return {
+            "algorithm": self.spec.card.name,
+            "units": known.n_users,
+            "rows": self.units.dimension,
+            "entries": known.n_ratings,
+            "partitions": len(known.source.files),
+            "iterations": self.iteration,
+            "finished": self.finished,
+            **(self.errors or {}),
+            "statement": self.statement.as_dict(),
+            "ledger": self.ledger.as_dict(),
+            "versions": versions(),
+        }
+
+
+def factorize_partitions(
+    spec: RunSpec, units: UnitPartitions, place: Path
+) -> Iterator[FactorisedPartitions]:
+    """Yield the result so far after each round; the last one is measured, and in ``place`` is
+    ``parts.parquet``: a row of K weights for each word or pixel.
+
+    The same call goes on where a run was stopped, and draws nothing twice. Raises
+    ``ParameterError``, ``DataError``, ``FolderError``, ``SweepError``.
+    """
+    solver = SOLVERS.get(spec.card.name)
+    if solver is None:
+        allowed = "one of " + ", ".join(SOLVERS) + " on documents or images in partitions"
+        raise ParameterError("algorithm", spec.card.name, allowed)
+    config = spec.algorithm
+    if getattr(config, "outlier_penalty", None) is not None:
+        raise ParameterError("outlier_penalty", config.outlier_penalty, "left out for partitions")
+    check_parts((units.dimension, units.given), config.rank)
+    config = spec.card.prepare(config, spec.noise, units)
+    known = units.layout.catalogue
+    about = {
+        "spec": spec.changes(),
+        "data": known.digest.hex(),
+        "shape": units.shape,
+        "drawn": units.drawn,
+        "words": [str(word) for word in units.rows] if units.listed else None,
+        "version": units.layout.version,
+        "partitions": list(known.source.files),
+    }
+    ledger, last = Ledger(), None
+    with RunFolder(place, about) as folder:
+        units.doing = "summing"
+        for iteration, (dictionary, made, rest) in enumerate(
+            solver(units, config, noise_source(spec), folder), start=1
+        ):
+            ledger = ledger.plus(made)
+            last = FactorisedPartitions(
+                spec=spec,
+                units=units,
+                iteration=iteration,
+                dictionary=dictionary,
+                ledger=ledger.plus(rest),
+                made=ledger.draws,
+                errors=None,
+            )
+            if iteration < spec.length:
+                yield last
+        assert last is not None
+        units.doing = "errors"
+        result = FactorisedPartitions(**{**vars(last), "errors": _measured(units, last.dictionary)})
+        columns = {known.source.item: pa.array(units.rows), "weights": lists(last.dictionary)}
+        write_table(columns, place / "parts.parquet")
+        said = json.dumps(result.summary(), indent=1, default=float)
+        folder.write(place / "result.json", said.encode())
+        folder.write(place / "ledger.json", json.dumps(ledger.as_dict(), indent=1).encode())
+        yield result
+
+
+def _moment_nmf(
+    units: Units, config: MomentConfig, rng: np.random.Generator, journal: Journal
+) -> Iterator[Made]:
+    curator = moment_curator(units, config, rng, journal)
+    for dictionary in release_moments(units, config, curator, rng):
+        yield dictionary, curator.made(), curator.rest()
+
+
+def _private_nmf(
+    units: Units, config: CorrectedNMFConfig, rng: np.random.Generator, journal: Journal
+) -> Iterator[Made]:
+    curator, most = corrected_curator(units, config, rng, journal)
+    for dictionary in corrected_rounds(units, config, curator, most, rng):
+        yield dictionary, curator.made(), curator.rest()
+
+
+SOLVERS: dict[str, Callable[..., Iterator[Made]]] = {
+    "moment-nmf": _moment_nmf,
+    "private-nmf": _private_nmf,
+}
+
+
+def _measured(units: UnitPartitions, dictionary: FloatArray) -> dict[str, float]:
+    idf = None
+    if units.shape is None:  # as scikit-learn's TF-IDF has it; exact, for who holds the data
+        idf = np.log((1 + units.given) / (1 + units.counts)) + 1
+    mean = units.total(_sum, idf)
+    direction = mean / max(float(np.linalg.norm(mean)), 1e-300)
+    sums = units.total(_errors, idf, direction, dictionary)
+    n = units.given
+    objective, baseline, apart = (float(x) for x in sums[:3] / n)
+    half, apart_half = (half_width(*pair, n) for pair in ((sums[0], sums[3]), (sums[2], sums[4])))
+    return {
+        "objective": objective,
+        "half_width_95": half,
+        "baseline": baseline,
+        "apart": apart,
+        "apart_half_width_95": apart_half,
+        "explained": 1 - objective / baseline if baseline > 0 else math.nan,
+    }
+
+
+def _columns(group: UnitGroup, idf: FloatArray | None) -> Matrix:
+    counts = group.samples.counts
+    if idf is None or counts is None:
+        return group.samples.values
+    return unit_columns(sparse.csc_array(sparse.diags_array(idf) @ counts))
+
+
+def _sum(group: UnitGroup, idf: FloatArray | None) -> FloatArray:
+    return np.asarray(_columns(group, idf).sum(axis=1)).ravel()
+
+
+def _errors(
+    group: UnitGroup, idf: FloatArray | None, direction: FloatArray, dictionary: FloatArray
+) -> FloatArray:
+    """Σ e, Σ b and Σ (e − b) of half squared errors e of the dictionary and b of the average
+    column, then Σ e² and Σ (e − b)².
+    """
+    values = _columns(group, idf)
+    fits = fit_coefficients(values, dictionary, _SWEEPS)
+    mine = column_errors(values, dictionary, fits) ** 2 / 2
+    average = (1 - np.asarray(values.T @ direction) ** 2) / 2
+    apart = mine - average
+    return np.array(
+        [mine.sum(), average.sum(), apart.sum(), np.vdot(mine, mine), np.vdot(apart, apart)]
+    )
