@@ -21,7 +21,10 @@ ALLOWED = {
     "experiments": {
         *("factorization", "completion", "privacy", "mechanisms", "datasets", "metrics")
     },
-    "partitioned": {"experiments", "completion", "privacy", "mechanisms", "datasets", "metrics"},
+    "partitioned": {
+        *("experiments", "completion", "factorization", "privacy", "mechanisms"),
+        *("datasets", "metrics"),
+    },
     "estimators": {"factorization", "completion", "privacy", "mechanisms", "datasets"},
     "planning": {"experiments", "datasets", "privacy", "mechanisms"},
     "bench": {

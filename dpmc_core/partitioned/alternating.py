@@ -25,7 +25,7 @@ from dpmc_core.completion.kernel.lapack import solve_spd
 from dpmc_core.completion.kernel.solve import BlockSolver, half_sweep, upper_gram
 from dpmc_core.completion.kernel.threads import Workers
 from dpmc_core.mechanisms.huber_distribution import rho
-from dpmc_core.partitioned.step import PartitionStep
+from dpmc_core.partitioned.population import PartitionStep
 from dpmc_core.privacy.budget import Journal
 from dpmc_core.privacy.ledger import Release, sample
 

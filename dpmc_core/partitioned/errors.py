@@ -23,8 +23,7 @@ from dpmc_core.completion.common.baselines import (
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.metrics.ratings import clipped
 from dpmc_core.partitioned.partition import PartitionGroup
-from dpmc_core.partitioned.population import Partitions
-from dpmc_core.partitioned.step import Learned
+from dpmc_core.partitioned.population import Learned, Partitions
 from dpmc_core.privacy.moments import totals
 
 __all__ = ["Errors", "ItemParts", "fit_baselines", "half_width", "measured"]

@@ -1,14 +1,15 @@
-"""Users, documents or images in partitions, of which solvers ask for sums."""
+"""Users, documents or images in partitions, of which solvers ask for sums, and what they yield."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from dpmc_core.completion.common.population import Term
+from dpmc_core.completion.common.population import Group, Term
+from dpmc_core.completion.common.step import FactorModel
 from dpmc_core.datasets.ratings import ItemFeatures
 from dpmc_core.datasets.samples import Samples, unit_columns
 from dpmc_core.errors import DataError
@@ -17,12 +18,35 @@ from dpmc_core.partitioned.catalogue import merged, scanned
 from dpmc_core.partitioned.engine import Engine
 from dpmc_core.partitioned.partition import Layout, group_of
 from dpmc_core.partitioned.source import Source
+from dpmc_core.privacy.ledger import Release
 
-__all__ = ["Partitions", "Progress", "UnitPartitions", "found_in"]
+__all__ = ["Learned", "PartitionStep", "Partitions", "Progress", "UnitPartitions", "found_in"]
 
 FloatArray = NDArray[np.float64]
 # called with what is done, how many partitions of it, of how many; may raise to stop
 Progress = Callable[[str, int, int], None]
+
+
+class Learned(Protocol):
+    """What left the users, and what each of them adds alone."""
+
+    def model(self, group: Group) -> FactorModel:
+        """The group's users with all items: their rows never leave their partition."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PartitionStep:
+    """State after one iteration (from 1): what was ``learned``, the releases made in it, those that
+    the plan still holds (``rest``), and where the sums tell them Σ residual² over the training
+    ratings and the objective.
+    """
+
+    iteration: int
+    learned: Learned
+    releases: tuple[Release, ...]
+    rest: tuple[Release, ...] = ()
+    squared_residuals: float | None = None
+    objective: float | None = None
 
 
 class Partitions:

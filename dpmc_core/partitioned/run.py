@@ -25,9 +25,8 @@ from dpmc_core.partitioned.errors import Errors, fit_baselines, measured
 from dpmc_core.partitioned.generate import write_table
 from dpmc_core.partitioned.journal import RunFolder
 from dpmc_core.partitioned.partition import Layout, PartitionGroup, ids_of
-from dpmc_core.partitioned.population import Partitions, Progress
+from dpmc_core.partitioned.population import Learned, Partitions, PartitionStep, Progress
 from dpmc_core.partitioned.solvers import SOLVERS
-from dpmc_core.partitioned.step import Learned, PartitionStep
 from dpmc_core.privacy import Ledger, Statement, state
 
 FloatArray = NDArray[np.float64]

@@ -25,7 +25,7 @@ from dpmc_core.completion.moments import (
 )
 from dpmc_core.completion.offsets import PrivateMeansConfig, fit_means, means_curator, release_means
 from dpmc_core.partitioned.alternating import als, irls
-from dpmc_core.partitioned.step import PartitionStep
+from dpmc_core.partitioned.population import PartitionStep
 from dpmc_core.privacy.budget import Curator, Journal
 
 __all__ = ["SOLVERS", "Solver"]
