@@ -122,20 +122,24 @@ def _release(
     return item_release(config.mechanism, *shape, inner, config.sensitivity)
 
 
-def _users(group: Group, state: Alternating) -> FloatArray:
-    """The vectors of a group's users, on the items' factors before this iteration."""
+def _users(group: Group, state: Alternating, *, again: bool = False) -> FloatArray:
+    """The vectors of a group's users, on the items' factors before this iteration; kept where they
+    will be asked for ``again``.
+    """
     sides = _sides(group, state)
 
     def solved() -> FloatArray:
         with Workers(group.threads) as pool:
             return half_sweep(sides.by_user, state.before, state.reg, pool)[0]
 
+    if not again:
+        return solved()
     return group.kept("users", (state.iteration, state.reg, _mark(state.before)), solved)
 
 
 def _sides(group: Group, state: Alternating) -> Sides:
     rank = state.before.shape[1]
-    return group.kept("sides", rank, lambda: Sides.of(group.ratings, rank))
+    return group.kept("sides", rank, lambda: Sides.of(group.ratings, rank).short())
 
 
 def _mark(factors: FloatArray) -> tuple[float, ...]:
@@ -156,11 +160,11 @@ def _sums(
     w = 1, or with ``theta`` (n_items×r) the Huber loss's min(1, α/|x − u·θ|). The last row begins
     with Σ ‖u‖².
     """
-    sides, users = _sides(group, state), _users(group, state)
+    sides, users = _sides(group, state), _users(group, state, again=theta is not None)
     rank = users.shape[1]
     upper = np.ravel_multi_index(np.triu_indices(rank), (rank, rank))
     triangle = len(upper)
-    out = np.zeros((group.ratings.n_items + 1, triangle + rank + 1)) if into is None else into
+    out = np.zeros((len(state.before) + 1, triangle + rank + 1)) if into is None else into
 
     def collect(
         a: FloatArray, y: FloatArray, items: NDArray[np.intp], solver: BlockSolver

@@ -6,20 +6,22 @@ again wherever it is missing.
 """
 
 import hashlib
+import mmap
 import os
 import pickle
 import tempfile
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpmc_core import __version__
-from dpmc_core.completion.common.population import Group, Made
+from dpmc_core.completion.common.population import Made
 from dpmc_core.completion.common.profiles import on_scale
 from dpmc_core.datasets.ratings import Ratings, chances
 from dpmc_core.errors import DataError
@@ -55,18 +57,40 @@ class Layout:
         return hashlib.blake2b(self.catalogue.digest + said.encode(), digest_size=16).hexdigest()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PartitionGroup(Group):
-    """A group with the ratings ``held_out`` of its users, and the folder that remembers."""
+class PartitionGroup:
+    """Partition ``k`` as a ``completion.common.population.Group``, with the ratings ``held_out`` of
+    its users. What is asked for is read when it is first asked for.
+    """
 
-    held_out: Ratings = field(kw_only=True)
-    copies: Path = field(kw_only=True)
-    k: int = field(kw_only=True)
+    threads, visitors = 1, None
+
+    def __init__(self, layout: Layout, k: int, *, as_ratings: bool = True) -> None:
+        self.k = k
+        self._layout, self._as_ratings = layout, as_ratings
+        self._copies = _folder(layout)
+
+    @cached_property
+    def ratings(self) -> Ratings:
+        """Training ratings, near their scale (not ``as_ratings``: as they are)."""
+        ratings = self._parted[0].ratings(self._layout, self.k)
+        return on_scale(ratings) if self._as_ratings else ratings
+
+    @cached_property
+    def held_out(self) -> Ratings:
+        """Held-out ratings, as they are."""
+        return self._parted[1].ratings(self._layout, self.k)
+
+    @cached_property
+    def _parted(self) -> tuple["_Packed", "_Packed"]:
+        found: tuple[_Packed, _Packed] = _copied(
+            self._copies / f"{self.k}", "", lambda: _parted(self._layout, self.k)
+        )
+        return found
 
     def kept(self, name: str, version: object, make: Callable[[], Made]) -> Made:
-        """See ``Group.kept``: here on the worker's disk."""
+        """See ``Group.kept``: here on the worker's disk, and not to be written to."""
         digest = hashlib.blake2b(repr(version).encode(), digest_size=16).hexdigest()
-        found: Made = _copied(self.copies / f"{self.k}-{name}", digest, make)
+        found: Made = _copied(self._copies / f"{self.k}-{name}", digest, make)
         return found
 
 
@@ -104,25 +128,15 @@ class _Packed:
 
 
 def group_of(layout: Layout, k: int, *, as_ratings: bool = True) -> PartitionGroup:
-    """Partition ``k`` with its ratings parted, all on their scale (not ``as_ratings``: as they
-    are). Raises ``DataError`` where the file is no longer what it was, or another version of this
-    software is at work here.
+    """Partition ``k`` with its ratings parted. Raises ``DataError`` where another version of this
+    software is at work here, and later where the file is no longer what it was.
     """
     if layout.version != __version__:
         raise DataError(
             f"A worker has version {__version__} of this software where the run was begun with "
             f"{layout.version}: install the same release on every worker."
         )
-    copies = _folder(layout)
-    train, held_out = _copied(copies / f"{k}", "", lambda: _parted(layout, k))
-    ratings = train.ratings(layout, k)
-    return PartitionGroup(
-        on_scale(ratings) if as_ratings else ratings,
-        threads=1,
-        held_out=held_out.ratings(layout, k),
-        copies=copies,
-        k=k,
-    )
+    return PartitionGroup(layout, k, as_ratings=as_ratings)
 
 
 def ids_of(layout: Layout, k: int) -> NDArray[Any]:
@@ -180,13 +194,14 @@ def _folder(layout: Layout) -> Path:
 
 
 def _copied(path: Path, version: str, make: Callable[[], Any]) -> Any:
-    """What ``make`` returned for this ``version``, from the copy at ``path`` where there is one.
+    """What ``make`` returned for this ``version``, from the copy at ``path`` where there is one:
+    its arrays are read from the file as they are needed, and cannot be written to.
 
     A copy that cannot be written is done without. The file is this software's own, in a folder
     that it made.
     """
-    with suppress(OSError, EOFError, pickle.UnpicklingError), open(path, "rb") as file:
-        of, found = pickle.load(file)
+    with suppress(OSError, EOFError, ValueError, pickle.UnpicklingError):
+        of, found = _read(path)
         if of == version:
             return found
     made = make()
@@ -195,10 +210,38 @@ def _copied(path: Path, version: str, make: Callable[[], Any]) -> Any:
         handle, name = tempfile.mkstemp(dir=path.parent)
         try:
             with os.fdopen(handle, "wb") as file:
-                pickle.dump((version, made), file, protocol=pickle.HIGHEST_PROTOCOL)
+                _write(file, (version, made))
             os.replace(name, path)
         except OSError:
             with suppress(OSError):
                 os.unlink(name)
             raise
     return made
+
+
+def _write(file: BinaryIO, content: Any) -> None:
+    """The arrays of ``content``, each at a multiple of 64 bytes, then all that is no array, and
+    last where everything is.
+    """
+    arrays: list[pickle.PickleBuffer] = []
+    rest = pickle.dumps(content, protocol=5, buffer_callback=arrays.append)
+    places = []
+    for buffer in arrays:
+        raw = buffer.raw()
+        file.write(bytes(-file.tell() % 64))
+        places.append((file.tell(), raw.nbytes))
+        file.write(raw)
+    places.append((file.tell(), len(rest)))
+    file.write(rest)
+    table = pickle.dumps(places)
+    file.write(table)
+    file.write(len(table).to_bytes(8, "little"))
+
+
+def _read(path: Path) -> Any:
+    with open(path, "rb") as file:
+        whole = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+    size = int.from_bytes(whole[-8:], "little")
+    *places, rest = pickle.loads(whole[-8 - size : -8])
+    buffers = [whole[at : at + length] for at, length in places]
+    return pickle.loads(whole[rest[0] : sum(rest)], buffers=buffers)

@@ -64,6 +64,8 @@ __all__ = [
     "whole_moment_part",
 ]
 
+_SPARSE_PAIR = 200.0  # products of a dense piece in the time of one pair of a sparse one
+_SPARSE_CELLS = 100_000_000
 _CHUNK_CELLS = 8_000_000  # cells of the dense piece that a second moment is added up from
 
 
@@ -242,14 +244,22 @@ def second_moment(
 
     Z_i in coordinate form, ``columns`` < ``size``.
 
-    Adds up dense pieces of users, so memory stays at the size² of the result and one piece.
+    Adds up pieces of users, so memory stays at the size² of the result and one piece. Pieces are
+    dense, or sparse where users have so few of the numbers that going through their pairs is less
+    work than through all products.
     """
     table = sparse.csr_array((values, (users, columns)), shape=(n_users, size))
     total = np.zeros((size, size))
-    step = max(1, _CHUNK_CELLS // size)
+    pairs = float(np.sum(np.diff(table.indptr).astype(np.float64) ** 2))
+    few = _SPARSE_PAIR * pairs < n_users * size**2
+    step = max(1, (_SPARSE_CELLS if few else _CHUNK_CELLS) // size)
     for start in range(0, n_users, step):
-        piece = table[start : start + step].toarray()
-        total += piece.T @ piece
+        piece = table[start : start + step]
+        if few:
+            total += sparse.csr_array(piece.T @ piece).toarray()
+        else:
+            dense = piece.toarray()
+            total += dense.T @ dense
     return total[np.triu_indices(size, 1)]
 
 

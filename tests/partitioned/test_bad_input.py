@@ -170,7 +170,7 @@ def test_a_full_disk_on_a_worker_costs_its_copies_and_nothing_else(
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(partitions.pickle, "dump", full)
+        patch.setattr(partitions, "_write", full)
         other = layout_of(tmp_path / "data", folder=str(tmp_path / "full"))
         found = result_of(other, Here(), tmp_path / "run")
     assert not list((tmp_path / "full").rglob("*-*"))

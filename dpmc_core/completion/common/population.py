@@ -18,16 +18,37 @@ from dpmc_core.datasets.ratings import ItemFeatures, Ratings
 FloatArray = NDArray[np.float64]
 Made = TypeVar("Made")
 
-__all__ = ["Group", "Population", "Term", "Whole", "adds_up"]
+__all__ = ["Group", "MemoryGroup", "Population", "Term", "Whole", "adds_up"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Group:
+class Group(Protocol):
     """``ratings`` of some users, numbered from 0 within the group, on all items.
 
     ``threads`` is how many may compute (None: all processors). ``visitors`` are ratings of users
     of the same numbers who take part in no sum.
     """
+
+    @property
+    def ratings(self) -> Ratings:
+        """Those that sums are over."""
+
+    @property
+    def threads(self) -> int | None:
+        """How many may compute."""
+
+    @property
+    def visitors(self) -> Ratings | None:
+        """Ratings that are in no sum."""
+
+    def kept(self, name: str, version: object, make: Callable[[], Made]) -> Made:
+        """What ``make`` returned for this ``version`` of ``name``, made when it was not yet: a
+        memory that may forget, never a state that sums depend on. Nobody writes into it.
+        """
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MemoryGroup:
+    """A group in memory."""
 
     ratings: Ratings
     threads: int | None = None
@@ -35,9 +56,7 @@ class Group:
     memory: dict[str, tuple[Any, Any]] = field(default_factory=dict)
 
     def kept(self, name: str, version: object, make: Callable[[], Made]) -> Made:
-        """What ``make`` returned for this ``version`` of ``name``, made when it was not yet: a
-        memory that may forget, never a state that sums depend on.
-        """
+        """See ``Group.kept``."""
         if name not in self.memory or self.memory[name][0] != version:
             self.memory.pop(name, None)
             self.memory[name] = (version, make())
@@ -96,7 +115,7 @@ class Whole:
     def __init__(
         self, ratings: Ratings, threads: int | None = None, visitors: Ratings | None = None
     ) -> None:
-        self.group = Group(on_scale(ratings), threads, visitors)
+        self.group = MemoryGroup(on_scale(ratings), threads, visitors)
         self.n_users, self.n_items = ratings.n_users, ratings.n_items
         self.low, self.high, self.name = ratings.low, ratings.high, ratings.name
         self.item_features = ratings.item_features

@@ -89,6 +89,10 @@ class Sides:
             group_rows(items, users, values, ratings.n_items, ratings.n_users, rank),
         )
 
+    def short(self) -> "Sides":
+        """The same in as few bytes as lose nothing."""
+        return Sides(self.by_user.short(), self.by_item.short())
+
 
 class Sized(Protocol):
     """A matrix of which the size is known."""

@@ -1,6 +1,6 @@
 """Ratings grouped by row into padded blocks."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,12 +20,21 @@ _BLOCK_BYTES, _BLOCK_BYTES_SMALL_RANK, _SMALL_RANK = 3_000_000, 12_000_000, 40
 class Block:
     """Rows of nearly equal length.
 
-    ``rows`` (B,), ``columns`` (B×n, padded with n_columns), ``values`` (B×n, padded with 0).
+    ``rows`` (B,), ``columns`` (B×n, padded with n_columns), ``values`` (B×n, padded with 0); in
+    any whole and floating numbers that hold them exactly.
     """
 
     rows: NDArray[np.intp]
-    columns: IntArray
-    values: FloatArray
+    columns: NDArray[np.integer]
+    values: NDArray[np.floating]
+
+    def short(self, n_columns: int) -> "Block":
+        """The same in as few bytes as lose nothing."""
+        values = self.values.astype(np.float32)
+        exact = bool(np.array_equal(values.astype(np.float64), self.values))
+        small = n_columns < 2**16
+        columns = self.columns.astype(np.uint16) if small else self.columns
+        return Block(self.rows, columns, values if exact else self.values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +49,10 @@ class Side:
     n_ratings: int
     blocks: tuple[Block, ...]
     empty_rows: NDArray[np.intp]
+
+    def short(self) -> "Side":
+        """The same in as few bytes as lose nothing."""
+        return replace(self, blocks=tuple(block.short(self.n_columns) for block in self.blocks))
 
 
 def group_rows(

@@ -76,7 +76,7 @@ def half_sweep(
         squares = 0.0
         for at in range(0, count, step):
             piece = slice(at, at + step)
-            rows, values = block.rows[piece], block.values[piece]
+            rows, values = block.rows[piece], block.values[piece].astype(np.float64, copy=False)
             gathered = buffer[: rows.size]
             np.take(padded, block.columns[piece], axis=0, out=gathered, mode="clip")
             solver = BlockSolver(gathered, _rows_of(reg, rows), workers)
@@ -118,7 +118,7 @@ def _plain_primal(
     no second pass.
     """
     count, length = block.columns.shape
-    rank = padded.shape[1]
+    rank, whole = padded.shape[1], block.values.astype(np.float64, copy=False)
     gram, right = (
         workers.scratch("gram", (count, rank, rank)),
         workers.scratch("right", (count, 1, rank)),
@@ -130,16 +130,12 @@ def _plain_primal(
         a = buffer[: min(step, count - at)]
         np.take(padded, block.columns[piece], axis=0, out=a, mode="clip")
         upper_gram(a, gram[piece])
-        np.matmul(block.values[piece, None, :], a, out=right[piece])
+        np.matmul(whole[piece, None, :], a, out=right[piece])
     gram.reshape(count, -1)[:, :: rank + 1] += _column(reg)
     b = right[:, 0]
     theta = solve_spd(gram, b if noise is None else b + noise)
     moved = b if noise is None else b - noise
-    squares = (
-        np.vdot(block.values, block.values)
-        - np.vdot(theta, moved)
-        - np.sum(_column(reg) * theta**2)
-    )
+    squares = np.vdot(whole, whole) - np.vdot(theta, moved) - np.sum(_column(reg) * theta**2)
     return theta, float(squares)
 
 
