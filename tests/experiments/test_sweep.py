@@ -6,7 +6,10 @@ import json
 import math
 import os
 import re
+import shutil
 import signal
+import subprocess
+import sys
 import time
 from dataclasses import asdict
 from pathlib import Path
@@ -19,6 +22,7 @@ from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.experiments import RunSpec, run
 from dpmc_core.experiments.store.records import Record, key_of, record_of
 from dpmc_core.experiments.store.store import RunStore, StoreError
+from dpmc_core.experiments.sweeps.cluster import asks_for_tls
 from dpmc_core.experiments.sweeps.spec import SweepSpec, seeds_of
 from dpmc_core.experiments.sweeps.sweep import SweepError, finished, read_unkept, sweep
 from dpmc_core.experiments.total import resolved
@@ -504,3 +508,33 @@ def test_seeds_spread(tmp_path: Path) -> None:
     seeds = np.array([s for pair in seeds_of(3, 500) for s in pair], dtype=float)
     # 1,000 draws from 0…2³²: their mean has standard deviation 2³²/√12/√1000; within 5 of them
     assert abs(seeds.mean() / 2**32 - 0.5) < 5 / np.sqrt(12 * 1000)
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl")
+def test_a_scheduler_that_asks_for_tls(tmp_path: Path) -> None:
+    """Named by tcp:// it is told apart from one that is not there; with its files it works."""
+    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
+    words = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"]
+    words += ["-keyout", str(key), "-out", str(certificate), "-subj", "/CN=127.0.0.1"]
+    subprocess.run(words, check=True, capture_output=True)
+    port = free_port()
+    words = [sys.executable, "-m", "dask", "scheduler", "--host", "127.0.0.1", "--port", f"{port}"]
+    words += ["--protocol", "tls", "--no-dashboard", "--no-show"]
+    words += ["--tls-ca-file", str(certificate), "--tls-cert", str(certificate)]
+    words += ["--tls-key", str(key)]
+    scheduler = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        end = time.monotonic() + 60
+        while not asks_for_tls("127.0.0.1", port):
+            assert time.monotonic() < end
+            assert scheduler.poll() is None
+            time.sleep(0.1)
+        with RunStore(tmp_path / "runs") as store:
+            for protocol in ("tcp", "tls"):
+                address = f"{protocol}://127.0.0.1:{port}"
+                said = f"scheduler at {address} asks for TLS: name it by tls://127.0.0.1:{port}"
+                with pytest.raises(SweepError, match=said):
+                    next(sweep(SweepSpec.from_toml(TOML), store, scheduler=address))
+    finally:
+        scheduler.kill()
+        scheduler.wait()

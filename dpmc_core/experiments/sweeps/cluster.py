@@ -1,12 +1,14 @@
 """A Dask cluster: reaching its scheduler, and drawing results from its workers."""
 
+import socket
+import ssl
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar, cast
 
 from dpmc_core.errors import DPMCError, ParameterError
 
-__all__ = ["SweepError", "connected", "results_of"]
+__all__ = ["SweepError", "asks_for_tls", "connected", "results_of"]
 
 Made = TypeVar("Made")
 _HEARTBEAT = 0.5  # seconds
@@ -62,6 +64,19 @@ def results_of(
             client.cancel(list(waiting))
 
 
+def asks_for_tls(host: str, port: int) -> bool:
+    """Whether who listens there begins with TLS."""
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE  # nothing is said to it
+    try:
+        with socket.create_connection((host, port), timeout=2) as plain, context.wrap_socket(plain):
+            return True
+    except ssl.SSLError as error:
+        return "ALERT" in str(error.reason)
+    except OSError:
+        return False
+
+
 @contextmanager
 def connected(scheduler: str | None) -> Iterator[Any]:
     """A cluster's client, for as long as a sweep goes on; None without one."""
@@ -72,14 +87,24 @@ def connected(scheduler: str | None) -> Iterator[Any]:
     from distributed.comm.addressing import get_address_host_port
 
     try:  # a client of a malformed address cannot even be closed
-        _, port = get_address_host_port(scheduler, strict=True)
+        host, port = get_address_host_port(scheduler, strict=True)
     except ValueError:
-        port = 0
+        host, port = "", 0
     if not 0 < port < 65536:
         raise ParameterError("scheduler", scheduler, "an address as tcp://host:8786")
     try:
         client: Any = cast(Any, Client)(scheduler, timeout=_PATIENCE, set_as_default=False)
-    except (OSError, TimeoutError) as error:
+    except (OSError, TimeoutError, TypeError, ValueError, RuntimeError) as error:
+        # Dask's own word for TLS without certificates is a TypeError
+        if scheduler.startswith("tls:") or asks_for_tls(host, port):
+            raise SweepError(
+                f"The scheduler at {scheduler} asks for TLS: name it by tls://{host}:{port}, with "
+                "DASK_DISTRIBUTED__COMM__TLS__CA_FILE and "
+                "DASK_DISTRIBUTED__COMM__TLS__CLIENT__CERT set to the files that it trusts. "
+                "Nothing was run."
+            ) from None
+        if not isinstance(error, (OSError, TimeoutError)):
+            raise
         raise SweepError(
             f"No Dask scheduler answers at {scheduler!r} ({type(error).__name__}): start one "
             f"with 'dask scheduler' and workers with 'dask worker {scheduler}', correct the "
