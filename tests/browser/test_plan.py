@@ -41,13 +41,15 @@ def test_a_project_is_edited_linked_and_gone_on_with(
     seen(page, f"{app_url}/plan?n_kind=project&show-export=true")
     expect(page.locator(VERDICT)).to_contain_text("bring the total ε to 1.77")
     table = page.get_by_test_id("stDataFrame").last
-    table.scroll_into_view_if_needed()
     ready(page)
-    box = table.bounding_box()
-    assert box is not None
-    # the second row's "Releases", which is 12
+    table.scroll_into_view_if_needed()
+    before, box = None, table.bounding_box()
+    while box is None or box != before:  # figures above it may still be drawn
+        page.wait_for_timeout(300)
+        before, box = box, table.bounding_box()
+    # the second row's "Releases"
     page.mouse.dblclick(box["x"] + 290, box["y"] + 35 * 2 + 18)
-    page.locator("#portal .gdg-input").wait_for()  # the cell's own box
+    expect(page.locator("#portal .gdg-input")).to_have_value("12")  # the cell's own box
     page.keyboard.press("Control+a")
     page.keyboard.type("3")
     ran(page, lambda: page.keyboard.press("Enter"))
