@@ -40,7 +40,7 @@ BUDGET = Budget(epsilon=100.0)  # so much that both sets' second moments are of 
 class Nothing:
     """A journal that keeps nothing: the benchmark stops nowhere."""
 
-    def once(self, name: str, make: Any, rng: np.random.Generator) -> Any:
+    def once(self, name: str, make: Any, rng: np.random.Generator, planned: Any = None) -> Any:
         """See ``privacy.budget.Journal``."""
         return make()
 
@@ -90,7 +90,8 @@ def in_memory(folder: Path, threads: int) -> dict[str, float]:
     source = open_folder(folder)
     layout = found_in(source, Here(), quiet, test_fraction=1e-9, seed=0)
     known, parts = layout.catalogue, [read_rows(source, k) for k in range(len(source.files))]
-    users = [known.numbers[k][rows.user_of] for k, rows in enumerate(parts)]
+    firsts = np.cumsum([0, *known.sizes])
+    users = [firsts[k] + rows.user_of for k, rows in enumerate(parts)]
     items = [np.searchsorted(known.items, rows.items)[rows.item_of] for rows in parts]
     ratings = Ratings(
         np.concatenate(users).astype(np.int32),

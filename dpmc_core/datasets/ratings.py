@@ -19,7 +19,16 @@ from dpmc_core.errors import DataError
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int32]
 
-__all__ = ["ItemFeatures", "Ratings", "Split", "Truth", "chances", "one_sided", "random_split"]
+__all__ = [
+    "ItemFeatures",
+    "Ratings",
+    "Split",
+    "Truth",
+    "chances",
+    "label_hashes",
+    "one_sided",
+    "random_split",
+]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -96,8 +105,8 @@ class Ratings:
     """``values[k]`` is what user ``users[k]`` gave item ``items[k]``; every pair at most once.
 
     ``low`` and ``high`` bound the rating scale (predictions may be clipped to it). Labels are
-    optional and parallel to the item or user numbers. ``numbers_of_users`` (n_users,) are those
-    in the matrix of which these ratings are a part, None where they are the whole.
+    optional and parallel to the item or user numbers. ``drawn_by`` (n_users,) are numbers by which
+    chance tells users apart, whoever else is there (None: as ``drawing_numbers`` says).
     ``Ratings.checked`` validates; the plain constructor trusts its caller.
     """
 
@@ -113,7 +122,7 @@ class Ratings:
     user_labels: Sequence[str] = field(default=())
     truth: Truth | None = None
     item_features: ItemFeatures | None = None
-    numbers_of_users: NDArray[np.int64] | None = None
+    drawn_by: NDArray[np.uint64] | None = None
 
     @property
     def numbers(self) -> tuple[NDArray[Any], ...]:
@@ -136,6 +145,17 @@ class Ratings:
         """The user's label, or "user 7" where there is none."""
         return self.user_labels[user] if user < len(self.user_labels) else f"user {user + 1}"
 
+    @property
+    def drawing_numbers(self) -> NDArray[np.uint64]:
+        """A number of each user that depends on nobody else's being there: by their labels, or
+        where there are none by their place in the matrix, which is then public.
+        """
+        if self.drawn_by is not None:
+            return self.drawn_by
+        if len(self.user_labels):
+            return label_hashes(self.n_users, self.user_labels, "lottery")
+        return np.arange(self.n_users, dtype=np.uint64)
+
     def take(self, index: NDArray[np.intp] | NDArray[np.bool_]) -> "Ratings":
         """The ratings at ``index``, in the same matrix."""
         return Ratings(
@@ -151,7 +171,7 @@ class Ratings:
             self.user_labels,
             self.truth,
             self.item_features,
-            self.numbers_of_users,
+            self.drawn_by,
         )
 
     @classmethod
@@ -240,10 +260,10 @@ def chances(ratings: Ratings, seed: int, *, of_users: bool = False) -> FloatArra
     """A number in [0, 1) for each rating (n,), or ``of_users`` for each user (n_users,), that looks
     uniform and depends on nothing but its user's and item's labels and ``seed``.
     """
-    who = _hashes(ratings.n_users, ratings.user_labels, f"user {seed}")
+    who = label_hashes(ratings.n_users, ratings.user_labels, f"user {seed}")
     if of_users:
         return who / 2.0**64
-    what = _hashes(ratings.n_items, ratings.item_labels, f"item {seed}")
+    what = label_hashes(ratings.n_items, ratings.item_labels, f"item {seed}")
     # multiplied, so that neither a user nor an item has one chance for all; then mixed (Stafford)
     mixed = who[ratings.users] * (what[ratings.items] | np.uint64(1))
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
@@ -251,8 +271,8 @@ def chances(ratings: Ratings, seed: int, *, of_users: bool = False) -> FloatArra
     return (mixed ^ (mixed >> np.uint64(31))) / 2.0**64
 
 
-def _hashes(count: int, labels: Sequence[str], purpose: str) -> NDArray[np.uint64]:
-    """64 bits of each of ``count`` labels (or numbers, where there are none)."""
+def label_hashes(count: int, labels: Sequence[str], purpose: str) -> NDArray[np.uint64]:
+    """64 bits of each of ``count`` labels (or numbers, where there are none), by ``purpose``."""
     key = hashlib.blake2b(purpose.encode()).digest()
     named = (labels[k] if k < len(labels) else f"{k}" for k in range(count))
     return np.array(

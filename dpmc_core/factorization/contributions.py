@@ -58,7 +58,8 @@ class Kept:
         assert counts is not None
 
         def weighted() -> Matrix:
-            table = sparse.csr_array(counts)[self.rows]
+            # first to length 1: one document's huge count must not overflow
+            table = unit_columns(sparse.csc_array(sparse.csr_array(counts)[self.rows]))
             return unit_columns(sparse.csc_array(sparse.diags_array(idf) @ table))
 
         return group.kept("columns", idf.tobytes(), weighted)

@@ -62,24 +62,29 @@ def als(
     check_rank(people, config.rank)
     shape = people.n_items, config.rank
     release = _release(config, shape, 1)
+    planned = None if release is None else release.as_dict()
     items = journal.once("start", lambda: start_item_factors(*shape, rng), rng)
     for iteration in range(1, config.iterations + 1):
         state = Alternating(items, items, config.reg, iteration)
 
-        def sweep(state: Alternating = state) -> FloatArray:
+        exact: list[float] = []
+
+        def sweep(state: Alternating = state, exact: list[float] = exact) -> FloatArray:
             noise = None if release is None else sample(release, rng).reshape(shape)
             sums = people.total(_sums, state)
             solved, squares = _solved(sums, config.rank, config.reg, noise)
-            rest = np.zeros((2, config.rank))
-            rest[:, 0] = squares, sums[-1, 0]
-            return np.vstack([solved, rest])
+            exact.extend((squares, float(sums[-1, 0])))  # for whoever holds the data: kept nowhere
+            return solved
 
-        whole = journal.once(f"items {iteration}", sweep, rng)
-        items, (squares, of_users) = whole[:-2], whole[-2:, 0]
-        penalty = config.reg * float(of_users + np.vdot(items, items))
+        items = journal.once(f"items {iteration}", sweep, rng, planned)
         made = () if release is None else (release,)
         state = replace(state, items=items)
-        yield PartitionStep(iteration, state, made, (), float(squares), squares + penalty)
+        if not exact:  # from what was kept
+            yield PartitionStep(iteration, state, made)
+            continue
+        squares, of_users = exact
+        penalty = config.reg * (of_users + float(np.vdot(items, items)))
+        yield PartitionStep(iteration, state, made, (), squares, squares + penalty)
 
 
 def irls(
@@ -93,6 +98,7 @@ def irls(
     check_rank(people, config.rank)
     shape, inner = (people.n_items, config.rank), config.inner
     release = _release(config, shape, inner)
+    planned = None if release is None else release.as_dict()
     items = journal.once("start", lambda: start_item_factors(*shape, rng), rng)
     for iteration in range(1, config.iterations + 1):
         state = Alternating(items, items, config.reg, iteration)
@@ -106,7 +112,7 @@ def irls(
                 theta, _ = _solved(sums, config.rank, config.reg, given)
             return theta
 
-        items = journal.once(f"items {iteration}", sweep, rng)
+        items = journal.once(f"items {iteration}", sweep, rng, planned)
         state = replace(state, items=items)
         squares, loss, of_users = people.total(_losses, state, config.loss_alpha)
         penalty = config.reg * float(of_users + np.vdot(items, items))
@@ -174,7 +180,7 @@ def _sums(
             away = np.abs(y - np.matmul(a, theta[items][..., None])[..., 0])
             root = np.sqrt(loss_alpha / np.maximum(away, loss_alpha))
             target, left = root * y, a * root[..., None]
-        gram = np.empty((len(items), rank, rank))
+        gram = pool.scratch("gram", (len(items), rank, rank))
         upper_gram(left, gram)
         out[items, :triangle] += gram.reshape(len(items), -1).take(upper, axis=1)
         out[items, triangle:-1] += np.matmul(target[:, None, :], left)[:, 0]

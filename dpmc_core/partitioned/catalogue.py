@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmc_core.errors import DataError
-from dpmc_core.partitioned.source import Source, read_rows
+from dpmc_core.partitioned.source import Rows, Source, read_rows
 
-__all__ = ["Catalogue", "Scanned", "merged", "scanned"]
+__all__ = ["Catalogue", "Scanned", "merged", "mixed_of", "scanned"]
 
 _LARGEST_ITEMS = 2**31 - 1
 
@@ -35,8 +35,8 @@ class Scanned:
 
 @dataclass(frozen=True, eq=False)
 class Catalogue:
-    """The whole matrix: sorted ids of ``items`` and their ``counts`` of ratings, and of every
-    partition its users' numbers in the whole (``numbers``), which are their ranks by id.
+    """The whole matrix: sorted ids of ``items`` and their ``counts`` of ratings, and of each
+    partition how many users it has (``sizes``) and what its ratings ``mixed`` come to.
 
     ``low`` and ``high`` end the rating scale. ``digest`` is of all ratings, in whatever order or
     partitions they are.
@@ -45,7 +45,8 @@ class Catalogue:
     source: Source
     items: NDArray[Any]
     counts: NDArray[np.int64]
-    numbers: tuple[NDArray[np.int64], ...]
+    sizes: tuple[int, ...]
+    mixed: tuple[bytes, ...]
     low: float
     high: float
     digest: bytes
@@ -53,7 +54,7 @@ class Catalogue:
     @property
     def n_users(self) -> int:
         """Rows of the matrix."""
-        return sum(map(len, self.numbers))
+        return sum(self.sizes)
 
     @property
     def n_items(self) -> int:
@@ -69,9 +70,7 @@ class Catalogue:
     def empty(self) -> tuple[str, ...]:
         """Files without a rating."""
         return tuple(
-            name
-            for name, found in zip(self.source.files, self.numbers, strict=True)
-            if not len(found)
+            name for name, size in zip(self.source.files, self.sizes, strict=True) if not size
         )
 
 
@@ -96,7 +95,7 @@ def scanned(source: Source, k: int) -> Scanned:
         np.bincount(rows.item_of, minlength=len(rows.items)),
         float(rows.values.min()) if some else np.inf,
         float(rows.values.max()) if some else -np.inf,
-        _mixed(rows.users, rows.items, rows.user_of, rows.item_of, rows.values),
+        mixed_of(rows),
     )
 
 
@@ -132,10 +131,10 @@ def merged(
     for part in found:
         counts[np.searchsorted(items, part.items)] += part.counts
         mixed += part.mixed
-    ends = np.cumsum([len(part.users) for part in found])[:-1]
-    numbers = tuple(np.split(starts.astype(np.int64), ends))
+    sizes = tuple(len(part.users) for part in found)
+    each = tuple(part.mixed.tobytes() for part in found)
     digest = hashlib.blake2b(mixed.tobytes() + np.array(scale).tobytes()).digest()
-    return Catalogue(source, items, counts, numbers, *scale, digest)
+    return Catalogue(source, items, counts, sizes, each, *scale, digest)
 
 
 def _in_one_partition(
@@ -154,18 +153,13 @@ def _in_one_partition(
     )
 
 
-def _mixed(
-    users: NDArray[Any],
-    items: NDArray[Any],
-    user_of: NDArray[np.intp],
-    item_of: NDArray[np.intp],
-    values: NDArray[np.float64],
-) -> NDArray[np.uint64]:
+def mixed_of(rows: Rows) -> NDArray[np.uint64]:
     """Σ over ratings of four mixtures of their user's, item's and value's bits (mod 2⁶⁴)."""
     out = np.zeros(4, dtype=np.uint64)
-    bits = (values + 0.0).view(np.uint64)
+    bits = (rows.values + 0.0).view(np.uint64)
     for lane in range(4):
-        who, what = _hashes(users, lane)[user_of], _hashes(items, 4 + lane)[item_of]
+        who = _hashes(rows.users, lane)[rows.user_of]
+        what = _hashes(rows.items, 4 + lane)[rows.item_of]
         out[lane] = _spread(who ^ _spread(what ^ _spread(bits))).sum(dtype=np.uint64)
     return out
 

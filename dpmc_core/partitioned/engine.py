@@ -31,7 +31,11 @@ _WORKERS_PATIENCE = 60.0  # seconds for which no worker may be there at all
 
 
 class Work(Protocol):
-    """What is done with a partition."""
+    """What is done with a partition; ``key`` names the data that copies are kept of."""
+
+    @property
+    def key(self) -> str:
+        """ "" where none are."""
 
     def __call__(self, k: int, into: FloatArray | None = None) -> Any:
         """Work on partition ``k``; the result is added to ``into`` where that is given."""
@@ -77,6 +81,7 @@ class Cluster:
     def __init__(self, client: Any) -> None:
         self._client = client
         self._had: dict[int, str] = {}  # partition: the worker that has a copy of it
+        self.keys: frozenset[str] = frozenset()  # of the data that workers may have copies of
 
     def total(self, work: Work, n: int, tell: Tell) -> FloatArray:
         """See ``Engine.total``."""
@@ -99,6 +104,7 @@ class Cluster:
 
         wait: Any = distributed.wait
         with _said(self._client):
+            self.keys |= {work.key} - {""}
             shared = self._submit(_same, work)
             lanes = self._lanes()
             waiting = self._dealt(n, sorted(set(lanes)))
@@ -236,13 +242,20 @@ def _added(*sums: _Sum) -> FloatArray:
     held = sorted(k for one in sums for k in one.of)
     if held != list(range(len(held))):
         raise _HeldTwiceError
-    return np.asarray(sum(one.numbers for one in sums))
+    whole = sums[0]
+    whole.of = tuple(held)  # from here on it holds more than its own
+    for one in sums[1:]:
+        whole.numbers += one.numbers
+    return whole.numbers
 
 
 @contextmanager
 def _said(client: Any) -> Iterator[None]:
     """Turn what Dask raises into one sentence."""
     from distributed import CancelledError, KilledWorker
+    from distributed import client as of_clients
+
+    closed = getattr(of_clients, "ClosedClientError", CancelledError)  # not in older releases
 
     try:
         yield
@@ -254,7 +267,7 @@ def _said(client: Any) -> Iterator[None]:
             "want of memory: give them more, or write the users into more files. What was "
             "released is kept, and the same command goes on from there."
         ) from None
-    except (CancelledError, OSError, TimeoutError) as error:
+    except (CancelledError, closed, OSError, TimeoutError) as error:
         raise SweepError(_GONE.format(type(error).__name__)) from None
     except (ImportError, RuntimeError) as error:
         if isinstance(error, RuntimeError) and "deserializ" not in str(error):

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
+from randomgen import ChaCha
 from scipy import sparse
 
 from dpmc_core.datasets.samples import Matrix, unit_columns
@@ -123,14 +124,18 @@ def factorize_partitions(
         "words": [str(word) for word in units.rows] if units.listed else None,
         "version": units.layout.version,
         "partitions": list(known.source.files),
+        "of_each": [mixed.hex() for mixed in known.mixed],
     }
+    # runs of other lists or shapes must not share their noise
+    given = (np.frombuffer(json.dumps(about, sort_keys=True).encode(), dtype=np.uint8),)
     ledger, last = Ledger(), None
     with RunFolder(place, about) as folder:
         units.doing = "summing"
         for iteration, (dictionary, made, rest) in enumerate(
-            solver(units, config, noise_source(spec), folder), start=1
+            solver(units, config, noise_source(spec, given), folder), start=1
         ):
             ledger = ledger.plus(made)
+            folder.keep_ledger(ledger.as_dict())
             last = FactorisedPartitions(
                 spec=spec,
                 units=units,
@@ -149,15 +154,17 @@ def factorize_partitions(
         write_table(columns, place / "parts.parquet")
         said = json.dumps(result.summary(), indent=1, default=float)
         folder.write(place / "result.json", said.encode())
-        folder.write(place / "ledger.json", json.dumps(ledger.as_dict(), indent=1).encode())
         yield result
 
 
 def _moment_nmf(
     units: Units, config: MomentConfig, rng: np.random.Generator, journal: Journal
 ) -> Iterator[Made]:
-    curator = moment_curator(units, config, rng, journal)
-    for dictionary in release_moments(units, config, curator, rng):
+    curator, of_parts = moment_curator(units, config, rng, journal), rng
+    if isinstance(rng.bit_generator, ChaCha):  # what goes on later makes the same parts
+        seed = curator.once("seed of parts", lambda: np.array([rng.integers(2**63)]))
+        of_parts = np.random.default_rng(int(seed[0]))
+    for dictionary in release_moments(units, config, curator, of_parts):
         yield dictionary, curator.made(), curator.rest()
 
 
@@ -199,7 +206,7 @@ def _columns(group: UnitGroup, idf: FloatArray | None) -> Matrix:
     counts = group.samples.counts
     if idf is None or counts is None:
         return group.samples.values
-    return unit_columns(sparse.csc_array(sparse.diags_array(idf) @ counts))
+    return unit_columns(sparse.csc_array(sparse.diags_array(idf) @ unit_columns(counts)))
 
 
 def _sum(group: UnitGroup, idf: FloatArray | None) -> FloatArray:

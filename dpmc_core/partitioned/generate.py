@@ -80,6 +80,7 @@ def write_skewed(asked: Skewed, folder: Path, engine: Engine, tell: Tell) -> Non
 class _Writer:
     asked: Skewed
     folder: str
+    key: str = ""
 
     def __call__(self, k: int, into: object = None) -> int:
         del into
@@ -141,6 +142,9 @@ def write_table(columns: dict[str, Any], path: Path) -> None:
         os.close(handle)
         try:
             pq.write_table(pa.table(columns), part)
+            mask = os.umask(0)
+            os.umask(mask)
+            os.chmod(part, 0o666 & ~mask)  # a temporary file is its maker's alone
             os.replace(part, path)
         except OSError:
             Path(part).unlink(missing_ok=True)

@@ -11,7 +11,7 @@ import os
 import re
 import tempfile
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -40,15 +40,17 @@ class RunFolder:
         self.place = place
         self._about = about
         self._lock: Any = None
-        self._asked: list[str] = []
+        self._asked = 0
 
     def __enter__(self) -> "RunFolder":
         try:
-            self.place.mkdir(parents=True, exist_ok=True)
+            self.place.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._lock = open(self.place / "lock", "ab")
             _lock(self._lock, self.place)
+            for part in (*self.place.glob(".part-*"), *self.place.glob("released/.part-*")):
+                part.unlink()  # of a process that ended while it wrote: nobody has read it
             self._check()
-            (self.place / "released").mkdir(exist_ok=True)
+            (self.place / "released").mkdir(mode=0o700, exist_ok=True)
         except (OSError, FolderError) as error:
             self.__exit__()
             raise self._failed(error) if isinstance(error, OSError) else error from None
@@ -59,26 +61,45 @@ class RunFolder:
             self._lock.close()
 
     def once(
-        self, name: str, make: Callable[[], NDArray[Any]], rng: np.random.Generator
+        self,
+        name: str,
+        make: Callable[[], NDArray[Any]],
+        rng: np.random.Generator,
+        planned: Mapping[str, Any] | None = None,
     ) -> NDArray[Any]:
         """See ``privacy.budget.Journal``."""
-        self._asked.append(name)
+        self._asked += 1
+        number = f"{self._asked:04d}"
+        about = json.dumps(planned, sort_keys=True, default=float)
+        kept = sorted((self.place / "released").glob("*.npz"))
+        for path in kept:
+            if path.name.startswith(f"{number}-"):
+                return self._read(path, name, rng, about)
+        if (kept and kept[-1].name > number) or (self.place / "result.json").exists():
+            raise FolderError(
+                f"What was released as number {self._asked} ({name}) is no longer in {self.place}, "
+                "and what came after it is: it would have to be drawn again. Begin another run, in "
+                "another folder, which is another release."
+            )
         slug = re.sub("[^a-z0-9]+", "-", name.lower())
-        number = f"{len(self._asked):04d}"
-        for kept in (self.place / "released").glob(f"{number}-*.npz"):
-            return self._read(kept, name, rng)
-        path = self.place / "released" / f"{number}-{slug}.npz"
-        secret = isinstance(rng.bit_generator, ChaCha)
         made = make()
         # secret noise rests on a key that is kept nowhere
+        secret = isinstance(rng.bit_generator, ChaCha)
         state = "" if secret else json.dumps(rng.bit_generator.state, default=_plain)
         buffer = io.BytesIO()
-        np.savez(buffer, numbers=made, name=name, state=state)
+        np.savez(buffer, numbers=made, name=name, state=state, planned=about)
         try:
-            self.write(path, buffer.getvalue())
+            self.write(self.place / "released" / f"{number}-{slug}.npz", buffer.getvalue())
         except OSError as error:
             raise self._failed(error) from None
         return made
+
+    def keep_ledger(self, ledger: Mapping[str, Any]) -> None:
+        """Write what was released so far into ``ledger.json``."""
+        try:
+            self.write(self.place / "ledger.json", json.dumps(ledger, indent=1).encode())
+        except OSError as error:
+            raise self._failed(error) from None
 
     def write(self, path: Path, content: bytes) -> None:
         """Write a whole file or nothing, and see it onto the disk."""
@@ -89,7 +110,7 @@ class RunFolder:
                 file.flush()
                 os.fsync(file.fileno())
             os.replace(part, path)
-        except OSError:
+        except BaseException:
             Path(part).unlink(missing_ok=True)
             raise
         if hasattr(os, "O_DIRECTORY"):
@@ -99,14 +120,20 @@ class RunFolder:
             finally:
                 os.close(folder)
 
-    def _read(self, path: Path, name: str, rng: np.random.Generator) -> NDArray[Any]:
+    def _read(self, path: Path, name: str, rng: np.random.Generator, about: str) -> NDArray[Any]:
         try:
             with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as kept:
                 numbers, of, state = kept["numbers"], str(kept["name"]), str(kept["state"])
+                planned = str(kept["planned"])
         except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
             raise FolderError(f"{path} cannot be read ({error}): it was changed.") from None
         if of != name:
             raise FolderError(f"{path} holds {of!r} where the run releases {name!r}.")
+        if planned != about:
+            raise FolderError(
+                f"{path} was released with another noise or sensitivity than this version plans: "
+                "begin another run, in another folder."
+            )
         if state:
             rng.bit_generator.state = _arrays(json.loads(state))
         return numbers
@@ -123,7 +150,8 @@ class RunFolder:
                     f"{self.place} holds other files ({others[0]}): a run's folder must be new, or "
                     "that of the same run, which goes on."
                 )
-        if not path.exists() or not any(self.place.glob("released/*.npz")):
+        begun = any(self.place.glob("released/*.npz")) or (self.place / "result.json").exists()
+        if not path.exists() or not begun:
             self.write(path, said.encode())  # nothing was released yet
             return
         if path.read_text(encoding="utf-8") != said:

@@ -25,8 +25,8 @@ from dpmc_core.completion.common.population import Made
 from dpmc_core.completion.common.profiles import on_scale
 from dpmc_core.datasets.ratings import Ratings, chances
 from dpmc_core.errors import DataError
-from dpmc_core.partitioned.catalogue import Catalogue
-from dpmc_core.partitioned.source import read_rows
+from dpmc_core.partitioned.catalogue import Catalogue, mixed_of
+from dpmc_core.partitioned.source import Rows, read_rows
 
 __all__ = ["Layout", "PartitionGroup", "group_of", "ids_of"]
 
@@ -53,8 +53,9 @@ class Layout:
     @property
     def key(self) -> str:
         """A name for copies, which no other data or split has."""
-        said = f"{self.test_fraction!r} {self.seed} {self.version} {self.catalogue.source!r}"
-        return hashlib.blake2b(self.catalogue.digest + said.encode(), digest_size=16).hexdigest()
+        known = self.catalogue
+        said = f"{self.test_fraction!r} {self.seed} {self.version} {known.source!r} {known.mixed!r}"
+        return hashlib.blake2b(known.digest + said.encode(), digest_size=16).hexdigest()
 
 
 class PartitionGroup:
@@ -97,9 +98,10 @@ class PartitionGroup:
 @dataclass(frozen=True, slots=True, eq=False)
 class _Packed:
     """Ratings as they are kept: by user, items in as few bytes as tell them apart, and values in
-    four bytes where that loses nothing.
+    four bytes where that loses nothing; with a number of each user that chance goes by.
     """
 
+    drawn_by: NDArray[np.uint64]
     counts: NDArray[np.int64]
     items: NDArray[Any]
     values: NDArray[Any]
@@ -110,20 +112,25 @@ class _Packed:
         exact = bool(np.array_equal(short.astype(np.float64), ratings.values))
         counts = np.bincount(ratings.users, minlength=ratings.n_users)
         small = np.uint16 if ratings.n_items <= 65_536 else np.int32
-        return cls(counts, ratings.items.astype(small), short if exact else ratings.values)
+        return cls(
+            ratings.drawing_numbers,
+            counts,
+            ratings.items.astype(small),
+            short if exact else ratings.values,
+        )
 
     def ratings(self, layout: Layout, k: int) -> Ratings:
-        known, numbers = layout.catalogue, layout.catalogue.numbers[k]
+        known, users = layout.catalogue, layout.catalogue.sizes[k]
         return Ratings(
-            np.repeat(np.arange(len(numbers), dtype=np.int32), self.counts),
+            np.repeat(np.arange(users, dtype=np.int32), self.counts),
             self.items.astype(np.int32),
             self.values.astype(np.float64),
-            len(numbers),
+            users,
             known.n_items,
             known.low,
             known.high,
             layout.name,
-            numbers_of_users=numbers,
+            drawn_by=self.drawn_by,
         )
 
 
@@ -140,25 +147,28 @@ def group_of(layout: Layout, k: int, *, as_ratings: bool = True) -> PartitionGro
 
 
 def ids_of(layout: Layout, k: int) -> NDArray[Any]:
-    """The ids of the users of partition ``k``, in the order of its rows."""
-    return read_rows(layout.catalogue.source, k).users
+    """The ids of the users of partition ``k``, in the order of its rows. Raises ``DataError`` where
+    the file is no longer what it was.
+    """
+    rows = read_rows(layout.catalogue.source, k)
+    _check_same(layout, k, rows)
+    return rows.users
+
+
+def _check_same(layout: Layout, k: int, rows: Rows) -> None:
+    if mixed_of(rows).tobytes() != layout.catalogue.mixed[k]:
+        name = layout.catalogue.source.files[k]
+        raise DataError(
+            f"{name} has changed since the run was begun: begin another run, in another folder."
+        )
 
 
 def _parted(layout: Layout, k: int) -> tuple[_Packed, _Packed]:
     """Read the file and part its ratings."""
     known = layout.catalogue
     rows = read_rows(known.source, k)
+    _check_same(layout, k, rows)
     place = np.searchsorted(known.items, rows.items)
-    inside = place < known.n_items
-    if (
-        len(rows.users) != len(known.numbers[k])
-        or not inside.all()
-        or not np.array_equal(known.items[place], rows.items)
-    ):
-        raise DataError(
-            f"{known.source.files[k]} has changed since the run was begun: begin another run, in "
-            "another folder."
-        )
     order = np.lexsort((rows.item_of, rows.user_of))
     ratings = Ratings(
         rows.user_of[order].astype(np.int32),
@@ -240,6 +250,8 @@ def _write(file: BinaryIO, content: Any) -> None:
 
 def _read(path: Path) -> Any:
     with open(path, "rb") as file:
+        if hasattr(os, "getuid") and os.fstat(file.fileno()).st_uid != os.getuid():
+            raise ValueError("a copy of somebody else's")
         whole = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
     size = int.from_bytes(whole[-8:], "little")
     *places, rest = pickle.loads(whole[-8 - size : -8])

@@ -100,6 +100,7 @@ def found_in(
 @dataclass(frozen=True)
 class _Scan:
     source: Source
+    key: str = ""
 
     def __call__(self, k: int, into: FloatArray | None = None) -> Any:
         del into
@@ -183,6 +184,10 @@ class _UnitTerm:
     term: Callable[..., Any]
     known: tuple[Any, ...]
 
+    @property
+    def key(self) -> str:
+        return self.layout.key
+
     def __call__(self, k: int, into: FloatArray | None = None) -> Any:
         made = self.term(self._units(k), *self.known)
         if into is None:
@@ -210,6 +215,10 @@ class _Term:
     layout: Layout
     term: Callable[..., Any]
     known: tuple[Any, ...]
+
+    @property
+    def key(self) -> str:
+        return self.layout.key
 
     def __call__(self, k: int, into: FloatArray | None = None) -> Any:
         group = group_of(self.layout, k)

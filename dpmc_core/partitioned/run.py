@@ -151,6 +151,7 @@ def partitioned_steps(
         "split_seed": layout.seed,
         "version": layout.version,
         "partitions": list(layout.catalogue.source.files),
+        "of_each": [mixed.hex() for mixed in layout.catalogue.mixed],
     }
     ledger = Ledger()
     with RunFolder(place, about) as folder, solvable():
@@ -159,6 +160,7 @@ def partitioned_steps(
         last = None
         for step in solver(people, config, noise_source(spec), folder):
             ledger = ledger.plus(step.releases)
+            folder.keep_ledger(ledger.as_dict())
             people.doing = f"iteration {step.iteration + 1}"
             last = step
             so_far = partial(PartitionedResult, spec=spec, layout=layout, step=step)
@@ -181,7 +183,6 @@ def partitioned_steps(
         result = so_far(ledger=whole, made=ledger.draws, errors=errors)
         said = json.dumps(result.summary(), indent=1, default=float)
         folder.write(place / "result.json", said.encode())
-        folder.write(place / "ledger.json", json.dumps(ledger.as_dict(), indent=1).encode())
         yield result
 
 

@@ -173,10 +173,14 @@ class Journal(Protocol):
     """Keeps what was drawn, so that a run that goes on after a stop draws nothing twice."""
 
     def once(
-        self, name: str, make: Callable[[], NDArray[Any]], rng: np.random.Generator
+        self,
+        name: str,
+        make: Callable[[], NDArray[Any]],
+        rng: np.random.Generator,
+        planned: Mapping[str, Any] | None = None,
     ) -> NDArray[Any]:
         """What ``make`` returned when ``name`` was first asked for, ``rng`` as it was left then:
-        kept for good before anybody reads it.
+        kept for good before anybody reads it. ``planned`` is the release that it is of.
         """
 
 
@@ -235,14 +239,17 @@ class Curator:
                 raise RuntimeError(_OTHERWISE.format(name))
             return sums + sample(planned, self._rng).reshape(sums.shape)
 
-        return self.once(name, noisy)
+        return self.once(name, noisy, planned)
 
-    def once(self, name: str, make: Callable[[], NDArray[Any]]) -> NDArray[Any]:
+    def once(
+        self, name: str, make: Callable[[], NDArray[Any]], planned: Release | None = None
+    ) -> NDArray[Any]:
         """What ``make`` draws for ``name``, from the journal where the run did so before."""
         if self._journal is None:
             return make()
         self._drawn[name] = self._drawn.get(name, 0) + 1
-        return self._journal.once(f"{name} {self._drawn[name]}", make, self._rng)
+        of = None if planned is None else planned.as_dict()
+        return self._journal.once(f"{name} {self._drawn[name]}", make, self._rng, of)
 
     def above(self, name: str, exact: FloatArray, least: float) -> FloatArray:
         """``exact`` (any length) with the noise of release ``name`` where that is above ``least``,
@@ -306,7 +313,7 @@ class Curator:
             noise = self._pieces(name, planned, pieces)
             return exact() + np.stack([noise(k) for k in range(pieces)])
 
-        return self.once(name, noisy)
+        return self.once(name, noisy, planned)
 
     def made(self) -> tuple[Release, ...]:
         """The releases made since this was last asked."""

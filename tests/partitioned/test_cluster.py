@@ -65,6 +65,7 @@ class Deadly:
     work: Any
     k: int
     marker: str
+    key: str = ""
 
     def __call__(self, k: int, into: Any = None) -> Any:
         if k == self.k:

@@ -19,12 +19,12 @@ from dpmc_core.experiments.tasks.rate import rate_steps
 from dpmc_core.experiments.total import resolved
 from dpmc_core.partitioned.engine import Here
 from dpmc_core.partitioned.journal import RunFolder
-from dpmc_core.partitioned.partition import Layout
+from dpmc_core.partitioned.partition import Layout, ids_of
 from dpmc_core.partitioned.population import Partitions, found_in
 from dpmc_core.partitioned.run import FolderSet, partitioned_steps
 from dpmc_core.partitioned.solvers import SOLVERS
 from dpmc_core.partitioned.source import open_folder
-from tests.partitioned.folders import ratings, written
+from tests.partitioned.folders import id_of_user, ratings, written
 
 IN_MEMORY: dict[str, Callable[..., Any]] = {
     "als": als,
@@ -97,7 +97,8 @@ def test_every_step_is_the_one_in_memory(
             steps, IN_MEMORY[name](train, config, np.random.default_rng(5)), strict=True
         ):
             models = people.each(modelled, step.learned)
-            numbers = np.concatenate(layout.catalogue.numbers)
+            ids = [ids_of(layout, k) for k in range(files)]
+            numbers = (np.concatenate(ids) - id_of_user(0)) // 7
             users = np.concatenate([user for user, _ in models])
             expected = usual.model
             close = {"rtol": 1e-10, "atol": 1e-10}

@@ -159,9 +159,9 @@ def lottery(ratings: Ratings, salt: int) -> FloatArray:
     Whether a rating of one user is drawn must not depend on who else is there: then leaving does
     not change the others' draws, which is what the sensitivities assume.
     """
-    known = ratings.numbers_of_users
-    users = (ratings.users if known is None else known[ratings.users]).astype(np.uint64)
-    x = users * np.uint64(0x9E3779B97F4A7C15) + np.uint64(salt % 2**64)
+    x = ratings.drawing_numbers[ratings.users] * np.uint64(0x9E3779B97F4A7C15) + np.uint64(
+        salt % 2**64
+    )
     x ^= (ratings.items.astype(np.uint64) + np.uint64(1)) * np.uint64(0xD1B54A32D192ED03)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         x = (x ^ (x >> np.uint64(shift))) * np.uint64(factor)
