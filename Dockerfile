@@ -2,7 +2,7 @@
 #   docker run --read-only --tmpfs /tmp -v dpmc-data:/data -p 8501:8501 dpmc-lab
 FROM python:3.11-slim
 
-ENV PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1 PIP_NO_CACHE_DIR=1 HOME=/tmp
+ENV PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1 PIP_NO_CACHE_DIR=1 HOME=/tmp PYTHONPATH=/app
 WORKDIR /app
 COPY requirements.lock .
 COPY requirements/postgres.txt requirements/
@@ -15,6 +15,6 @@ USER 10001
 ENV DPMC_DATA_DIR=/data/downloads DPMC_STORE=/data/runs.sqlite
 VOLUME /data
 EXPOSE 8501
-HEALTHCHECK --interval=5s --timeout=5s --start-period=30s --retries=3 \
+HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=3 \
   CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8501/ready', timeout=4)"]
 CMD ["python", "-m", "streamlit", "run", "app.py", "--server.address=0.0.0.0", "--server.port=8501"]

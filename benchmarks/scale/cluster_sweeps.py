@@ -41,7 +41,7 @@ def main() -> None:
             folder = Path(place)
             with cluster(folder, workers) as (address, _):
                 connection = Connection(address)
-                while connection.threads < workers:
+                while connection.threads() < workers:
                     time.sleep(0.5)
 
                 # the workers' own code is loaded once

@@ -16,6 +16,11 @@ from dpmc_core.paths import read_file
 
 __all__ = ["add", "run"]
 
+# as ``partitioned.solvers`` and ``partitioned.factorize`` have them, which need more packages
+ON_PARTITIONS = {
+    "rate": ("als", "irls", "irls-2", "dpals", "moments", "private-means"),
+    "factorize": ("moment-nmf", "private-nmf"),
+}
 HOLDS = ("ratings", "documents", "images")
 _LARGEST = 50_000_000  # bytes of a list of words
 _EVERY = 2.0  # seconds between lines of progress
@@ -26,7 +31,8 @@ _NUMBER = Limit("end of the scale", -1e6, 1e6, "an end of the rating scale")
 
 def add(parser: argparse.ArgumentParser, argv: Sequence[str]) -> None:
     """The options: where ratings and results are, who works, and those of the algorithm."""
-    add_spec(parser, _tasks(after("--holds", argv) or "ratings"), argv)
+    tasks = _tasks(after("--holds", argv) or "ratings")
+    add_spec(parser, tasks, argv, ON_PARTITIONS[tasks[0]])
     folder = parser.add_argument_group("data in partitions (docs/cluster.md)")
     text = "of Parquet files, each with all ratings of some users (or all words of some documents)"
     folder.add_argument("--folder", metavar="FOLDER", help=text)

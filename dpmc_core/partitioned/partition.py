@@ -108,7 +108,8 @@ class _Packed:
 
     @classmethod
     def of(cls, ratings: Ratings) -> "_Packed":
-        short = ratings.values.astype(np.float32)
+        with np.errstate(over="ignore"):
+            short = ratings.values.astype(np.float32)
         exact = bool(np.array_equal(short.astype(np.float64), ratings.values))
         counts = np.bincount(ratings.users, minlength=ratings.n_users)
         small = np.uint16 if ratings.n_items <= 65_536 else np.int32

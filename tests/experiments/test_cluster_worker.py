@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,9 @@ import pytest
 from dpmc_core.datasets import own, user_datasets
 from dpmc_core.errors import DPMCError
 from dpmc_core.experiments import RunSpec, run
-from dpmc_core.experiments.worker.cluster import ClusterWorker, Connection
+from dpmc_core.experiments.sweeps.spec import SweepSpec
+from dpmc_core.experiments.worker.cluster import WAITING, ClusterWorker, Connection, may_be_secret
+from dpmc_core.experiments.worker.remote import RemoteProcess
 from dpmc_core.experiments.worker.share import Share
 from dpmc_core.experiments.worker.worker import WorkerError
 from tests.clusters import cluster, free_port, wait_for_workers
@@ -42,11 +45,13 @@ def last_of(worker: ClusterWorker, specs: list[Any], **options: Any) -> dict[int
 
 
 def computing(hand: subprocess.Popen[bytes]) -> list[psutil.Process]:
-    return [
-        one
-        for one in psutil.Process(hand.pid).children(recursive=True)
-        if "dpmc_core.experiments.worker.worker" in " ".join(one.cmdline())
-    ]
+    found = []
+    with suppress(psutil.Error):
+        for one in psutil.Process(hand.pid).children(recursive=True):
+            with suppress(psutil.Error):  # it has ended just now
+                if "dpmc_core.experiments.worker.worker" in " ".join(one.cmdline()):
+                    found.append(one)
+    return found
 
 
 def gone(hands: list[subprocess.Popen[bytes]], within: float) -> float:
@@ -71,7 +76,7 @@ def test_the_same_results_as_here_and_nothing_stays(two: Any) -> None:
     gone(hands, 10)
 
 
-def test_cancelled_within_a_second(two: Any) -> None:
+def test_cancelled_and_gone_within_three_seconds(two: Any) -> None:
     connection, hands = two
     worker = ClusterWorker(connection, Share(memory=2000, nice=1))
     drawn = worker.draw("run", [LONG])
@@ -164,6 +169,7 @@ def test_the_scheduler_ends_in_the_middle_of_a_run(tmp_path: Path) -> None:
             found = one[1]
         assert found is not None
         assert found.finished
+        assert worker.note == "The cluster cannot be reached: this ran on the server itself."
         assert found.final.test_rmse == pytest.approx(run(spec).final.test_rmse, rel=1e-12)
         worker.close()
         connection.close()
@@ -174,7 +180,9 @@ CSV = b"user,item,rating\n" + b"".join(
 )
 
 
-def test_own_data_goes_to_workers_that_are_told_to_hold_it_and_to_no_disk(tmp_path: Path) -> None:
+def test_own_data_goes_to_workers_that_are_told_to_hold_it_and_to_no_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """One worker is told, one is not: the process that sees the data is the first one's, the
     scheduler never has it, and nothing of it is left when the job is over.
     """
@@ -199,6 +207,14 @@ def test_own_data_goes_to_workers_that_are_told_to_hold_it_and_to_no_disk(tmp_pa
         )
         try:
             wait_for_workers(address, 2)
+            made: list[int] = []
+            begin = RemoteProcess.__init__
+
+            def noted(self: RemoteProcess, *given: Any, **options: Any) -> None:
+                made.append(1)
+                begin(self, *given, **options)
+
+            monkeypatch.setattr(RemoteProcess, "__init__", noted)
             for _ in range(3):
                 seen = False
                 with user_datasets.using(mine):
@@ -207,6 +223,8 @@ def test_own_data_goes_to_workers_that_are_told_to_hold_it_and_to_no_disk(tmp_pa
                         seen = seen or bool(computing(told))
                 assert seen
                 assert worker.note == ""
+                assert made.pop() == 1
+                assert not made
                 gone([told], 10)
             content = [p.read_bytes() for p in space.rglob("*") if p.is_file()]
             assert not any(b"reader1" in one for one in content)
@@ -228,3 +246,49 @@ def held_seats() -> int:
 
 def tasks_that_name(dask_scheduler: Any, text: str) -> int:
     return sum(text in repr(task.run_spec) for task in dask_scheduler.tasks.values())
+
+
+def test_more_jobs_than_threads_wait_and_workers_that_leave_are_not_waited_for(
+    tmp_path: Path,
+) -> None:
+    with cluster(tmp_path, 1) as (address, hands):
+        wait_for_workers(address, 1)
+        connection = Connection(address)
+        first, second = ClusterWorker(connection), ClusterWorker(connection)
+        long = first.draw("run", [LONG.replace(iterations=500, rank=40)])
+        next(one for one in long if one is not None)
+        waiting = second.draw("run", [TINY])
+        notes = set()
+        end = time.monotonic() + 60
+        while WAITING not in notes:
+            assert next(waiting) is None  # its turn has not come
+            notes.add(second.note)
+            assert time.monotonic() < end
+        hands[0].kill()
+        found = [one[1] for one in waiting if one is not None and one[1] is not None]
+        assert found[-1].finished  # here
+        assert second.note == "The cluster cannot be reached: this ran on the server itself."
+        long.close()
+        for worker in (first, second):
+            worker.close()
+        connection.close()
+
+
+def test_workers_of_another_release_are_told_and_done_without(
+    two: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connection, _ = two
+    monkeypatch.setattr("dpmc_core.experiments.worker.remote.__version__", "99.0")
+    worker = ClusterWorker(connection)
+    assert last_of(worker, [TINY])[0].finished
+    assert "a worker has release" in worker.note
+    assert "not 99.0" in worker.note
+    assert worker.note.endswith("this ran on the server itself.")
+    worker.close()
+
+
+def test_secret_noise_is_seen_in_specs_of_all_kinds() -> None:
+    secret = TINY.replace(algorithm="dpals", mechanism="gaussian", epsilon=5.0, secret=True)
+    sweep = SweepSpec(base=(("secret", True),), grids=(), seeds=1)
+    assert all(map(may_be_secret, (secret, sweep, ("rate", secret.to_json()))))
+    assert not any(map(may_be_secret, (TINY, ("rate", TINY.to_json()))))

@@ -1,5 +1,6 @@
 """Folders that cannot be used, each told in one sentence that names the file."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,12 +10,19 @@ import pytest
 
 import dpmc_core.partitioned.partition as partitions
 from dpmc_core.cli.common.main import main
+from dpmc_core.cli.large import ON_PARTITIONS
+from dpmc_core.completion.dpals.preprocessing import first_k, lottery
 from dpmc_core.errors import DataError, ParameterError
+from dpmc_core.factorization.contributions import Kept, sum_of_columns
 from dpmc_core.partitioned.engine import Here
+from dpmc_core.partitioned.factorize import SOLVERS as OF_UNITS
+from dpmc_core.partitioned.journal import FolderError
+from dpmc_core.partitioned.population import UnitPartitions
+from dpmc_core.partitioned.solvers import SOLVERS
 from dpmc_core.partitioned.source import open_folder, read_rows
-from tests.partitioned.folders import ratings, write, written
+from tests.partitioned.folders import id_of_user, ratings, write, written
 from tests.partitioned.test_cluster import result_of
-from tests.partitioned.test_same_numbers import layout_of
+from tests.partitioned.test_same_numbers import layout_of, quiet
 
 
 def three(folder: Path, **changed: Any) -> Path:
@@ -199,3 +207,61 @@ def test_mistakes_on_the_command_line(
     assert main(["large", *filled]) == 2
     assert said in capsys.readouterr().err
     assert not list((tmp_path / "run").glob("released/*"))
+
+
+def test_help_lists_what_runs_on_partitions() -> None:
+    assert set(ON_PARTITIONS["rate"]) == set(SOLVERS)
+    assert set(ON_PARTITIONS["factorize"]) == set(OF_UNITS)
+
+
+def test_files_dealt_anew_are_another_run(tmp_path: Path) -> None:
+    """The same ratings under the same names, other users in each: no copy is taken for another."""
+    given = ratings()
+    first = layout_of(written(given, tmp_path / "data", 2, seed=0), folder=str(tmp_path / "copies"))
+    result_of(first, Here(), tmp_path / "run")
+    written(given, tmp_path / "data", 2, seed=5)
+    second = layout_of(tmp_path / "data", folder=str(tmp_path / "copies"))
+    assert second.catalogue.digest == first.catalogue.digest
+    assert second.key != first.key
+    with pytest.raises(FolderError, match="other settings, other data"):
+        result_of(second, Here(), tmp_path / "run")
+    with pytest.raises(DataError, match=r"part-000\.parquet has changed since the run was begun"):
+        result_of(layout_with(first, tmp_path / "other copies"), Here(), tmp_path / "third")
+
+
+def layout_with(layout: Any, folder: Path) -> Any:
+    return replace(layout, folder=str(folder))
+
+
+def test_who_else_is_there_changes_nobodys_draws(tmp_path: Path) -> None:
+    """A user with the lowest id leaves: everybody else takes part with the same ratings."""
+    given = ratings()
+    for users in (given, given.take(given.users > 0)):
+        layout = layout_of(written(users, tmp_path / f"{len(users)}", 2), test_fraction=0.0)
+        found = {int(who): chosen for k in range(2) for who, chosen in drawn_by(layout, k).items()}
+        if users is given:
+            everybody = found
+    assert found.keys() == everybody.keys() - {id_of_user(0)}
+    assert all(everybody[who] == chosen for who, chosen in found.items())
+
+
+def drawn_by(layout: Any, k: int) -> dict[Any, Any]:
+    group = partitions.group_of(layout, k)
+    chosen = first_k(group.ratings.users, lottery(group.ratings, 7), 3)
+    ids = partitions.ids_of(layout, k)
+    out: dict[Any, Any] = {who: set() for who in ids}
+    for user, item in zip(group.ratings.users[chosen], group.ratings.items[chosen], strict=True):
+        out[ids[user]].add(int(layout.catalogue.items[item]))
+    return out
+
+
+def test_one_huge_count_moves_a_sum_by_no_more_than_its_own_column(tmp_path: Path) -> None:
+    columns = {"unit": [1, 1, 2, 2], "what": ["a", "b", "a", "c"], "how": [1e308, 1.0, 1.0, 2.0]}
+    write(tmp_path / "d" / "0.parquet", **columns)
+    layout = layout_of(tmp_path / "d", test_fraction=0.0, low=None, high=None)
+    units = UnitPartitions(layout, Here(), quiet)
+    units.doing = "trying"
+    kept = Kept(np.arange(3), np.array([2.0, 3.0, 2.5]))
+    total = units.total(sum_of_columns, kept)
+    assert np.isfinite(total).all()
+    assert np.linalg.norm(total) <= 2 + 1e-9

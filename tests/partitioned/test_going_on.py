@@ -201,3 +201,43 @@ def test_the_command_goes_on_after_it_was_killed(tmp_path: Path) -> None:
     said = json.loads(done.stdout.splitlines()[-1])
     assert said["finished"] is True
     assert said["ledger"]["releases"] == json.loads((place / "ledger.json").read_text())["releases"]
+
+
+def test_nothing_half_written_stays_and_what_was_taken_away_is_not_drawn_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C while a release is seen onto the disk, a killed process, and a file that is gone."""
+    rng, place = np.random.default_rng(1), tmp_path / "run"
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with RunFolder(place, {}) as folder:
+        with monkeypatch.context() as patch:
+            patch.setattr("os.fsync", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                folder.once("one", lambda: np.ones(3), rng)
+        assert not list((place / "released").iterdir())
+    (place / "released" / ".part-killed").write_bytes(b"a draw that nobody read")
+    with RunFolder(place, {}) as folder:
+        assert not list((place / "released").iterdir())
+        for name in ("one", "two", "three"):
+            folder.once(name, lambda: np.ones(3), rng)
+    (place / "released" / "0002-two.npz").unlink()
+    with RunFolder(place, {}) as folder:
+        folder.once("one", lambda: np.zeros(3), rng)
+        with pytest.raises(FolderError, match=r"number 2 \(two\) is no longer in"):
+            folder.once("two", lambda: np.zeros(3), rng)
+
+
+def test_a_release_of_another_plan_is_refused(tmp_path: Path) -> None:
+    part = sum_part("a sum", clip=1.0, norm=2, coordinates=2, share=1.0)
+    for epsilon in (1.0, 2.0):
+        planned = plan({"sum": part}, Budget(epsilon=epsilon))
+        with RunFolder(tmp_path / "run", {}) as folder:
+            curator = Curator(planned, np.random.default_rng(3), folder)
+            if epsilon == 1.0:
+                curator.release("sum", np.zeros(2))
+                continue
+            with pytest.raises(FolderError, match="with another noise or sensitivity"):
+                curator.release("sum", np.zeros(2))

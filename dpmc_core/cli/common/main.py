@@ -36,7 +36,7 @@ COMMANDS = {
     "sweep": "Make many runs from a TOML file, at once and resumable.",
     "runs": "List, export, delete or add runs of the store.",
     "paper": "Compute a table or figure of the papers and keep its results.",
-    "datasets": "List the datasets, or fetch one.",
+    "datasets": "List, fetch, make or rewrite datasets.",
     "app": "Open the dashboard, which answers on this machine alone.",
     "bench": "Measure the kernel and the samplers on this machine.",
 }

@@ -62,9 +62,17 @@ def _shown(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def add_spec(parser: argparse.ArgumentParser, tasks: Sequence[str], argv: Sequence[str]) -> None:
-    """The options of a run: those of its algorithm and dataset, as far as ``argv`` names them."""
-    cards = of_task(*tasks)
+def add_spec(
+    parser: argparse.ArgumentParser,
+    tasks: Sequence[str],
+    argv: Sequence[str],
+    only: Sequence[str] = (),
+) -> None:
+    """The options of a run: those of its algorithm and dataset, as far as ``argv`` names them.
+    ``only`` names the algorithms that help lists, where not all of the tasks' can be used, and the
+    data is not of the catalogue.
+    """
+    cards = {n: card for n, card in of_task(*tasks).items() if not only or n in only}
     holds = held_for(tasks)
     parser.add_argument("algorithm", nargs="?", help="one of " + ", ".join(cards))
     parser.add_argument("--algorithm", dest="algorithm_option", help=argparse.SUPPRESS)
@@ -85,9 +93,11 @@ def add_spec(parser: argparse.ArgumentParser, tasks: Sequence[str], argv: Sequen
     run.add_argument("--split-seed", metavar="X", help="beside secret noise: what is held out (0)")
     run.add_argument("--spec", metavar="JSON", help="a spec as JSON; other options change it")
     data = parser.add_argument_group("data")
-    data.add_argument("--dataset", metavar="NAME", help="one of " + ", ".join(names(*holds)))
+    text = argparse.SUPPRESS if only else "one of " + ", ".join(names(*holds))
+    data.add_argument("--dataset", metavar="NAME", help=text)
     known = _of(config_of(name) for name in names(*holds))
-    add_parameters(data, known, _of(config_of(name) for name in sets))
+    shown = ["test_fraction"] if only else _of(config_of(name) for name in sets)
+    add_parameters(data, known, shown)
     noise = parser.add_argument_group("noise")
     noise.add_argument(
         "--mechanism",

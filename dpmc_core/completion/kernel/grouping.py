@@ -30,7 +30,8 @@ class Block:
 
     def short(self, n_columns: int) -> "Block":
         """The same in as few bytes as lose nothing."""
-        values = self.values.astype(np.float32)
+        with np.errstate(over="ignore"):
+            values = self.values.astype(np.float32)
         exact = bool(np.array_equal(values.astype(np.float64), self.values))
         small = n_columns < 2**16
         columns = self.columns.astype(np.uint16) if small else self.columns

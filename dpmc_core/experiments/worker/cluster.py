@@ -5,6 +5,8 @@ as a ``Worker`` does.
 """
 
 import logging
+import re
+import socket
 import threading
 import time
 from collections.abc import Generator, Sequence
@@ -13,19 +15,21 @@ from functools import partial
 from typing import Any
 
 from dpmc_core.datasets.own.sets import OwnSet
-from dpmc_core.experiments.worker.remote import RemoteProcess, may_hold_own_data
+from dpmc_core.experiments.worker.remote import RemoteProcess, workers_of
 from dpmc_core.experiments.worker.share import ALL, Share
 from dpmc_core.experiments.worker.worker import Worker, WorkerError, WorkerLostError
 
-__all__ = ["ClusterWorker", "Connection"]
+__all__ = ["WAITING", "ClusterWorker", "Connection", "may_be_secret"]
 
 _TIMEOUT = 3.0  # seconds that a scheduler has to answer
 _AGAIN = 15.0  # seconds until one that did not answer is asked again
 _TURN = 3.0  # seconds that a process may take to begin
 _TRIES = 4  # on workers that are lost
-_HERE = "The cluster cannot be reached: this ran on the server itself."
-_OWN_HERE = "No worker of the cluster is told to hold own data: this ran on the server itself."
-_WAITING = "Waiting for a free worker of the cluster."
+_ON_THE_SERVER = "this ran on the server itself."
+_HERE = f"The cluster cannot be reached: {_ON_THE_SERVER}"
+_OWN_HERE = f"No worker of the cluster is told to hold own data: {_ON_THE_SERVER}"
+_SECRET = re.compile(r"secret\W{1,4}[Tt]rue")  # as specs of all kinds are written
+WAITING = "Waiting for a free worker of the cluster."
 _ANEW = "A worker was lost; what it had not finished was started again."
 
 
@@ -40,47 +44,53 @@ class Connection:
 
     def client(self) -> Any:
         """A Dask client, or None where the scheduler does not answer or has no workers."""
-        import distributed
-
-        dask: Any = distributed
-        # whoever draws is told in a sentence; Dask would write a traceback into the log as well
-        logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
         with self._changing:
-            if self._client is not None and self._client.status != "running":
-                with suppress(Exception):
-                    self._client.close(timeout=1)
-                self._client = None
-            if self._client is None:
-                if time.monotonic() - self._failed < _AGAIN:
-                    return None
-                try:
-                    self._client = dask.Client(
-                        self.address, timeout=_TIMEOUT, set_as_default=False, name="dpmc-lab"
-                    )
-                except (OSError, TimeoutError, TypeError, ValueError, ImportError):
-                    # TypeError, ValueError: an address that asks for TLS without its settings
-                    self._failed = time.monotonic()
-                    return None
-            with suppress(Exception):
-                if self._client.scheduler_info(n_workers=1)["workers"]:
+            if time.monotonic() - self._failed < _AGAIN:
+                return None
+            try:
+                if self._client is not None and self._client.status != "running":
+                    self._close()
+                if self._client is None:
+                    self._client = self._reached()
+                if workers_of(self._client):
                     return self._client
+            except Exception:  # noqa: BLE001 - whatever it is, the cluster cannot be used
+                self._failed = time.monotonic()
+                self._close()
             return None
 
-    @property
+    def _reached(self) -> Any:
+        import distributed
+        from distributed.comm.addressing import get_address_host_port
+
+        # whoever draws is told in a sentence; Dask would write a traceback into the log as well
+        logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
+        # a client that finds nobody leaves a thread behind
+        place: Any = get_address_host_port(self.address)
+        socket.create_connection(place, timeout=_TIMEOUT).close()
+        dask: Any = distributed
+        return dask.Client(self.address, timeout=_TIMEOUT, set_as_default=False, name="dpmc-lab")
+
+    def _close(self) -> None:
+        with suppress(Exception):
+            if self._client is not None:
+                self._client.close(timeout=2)
+        self._client = None
+
     def threads(self) -> int:
         """How many jobs its workers take at once; 0 where it cannot be reached."""
         client = self.client()
-        if client is None:
-            return 0
-        workers = client.scheduler_info(n_workers=-1)["workers"].values()
-        return sum(int(worker["nthreads"]) for worker in workers)
+        return 0 if client is None else sum(int(one["nthreads"]) for one in workers_of(client))
 
     def close(self) -> None:
         """Leave the cluster."""
         with self._changing:
-            if self._client is not None:
-                self._client.close(timeout=2)
-                self._client = None
+            self._close()
+
+
+def may_be_secret(spec: Any) -> bool:
+    """Whether a spec of any kind asks for noise that nothing repeats."""
+    return _SECRET.search(repr(spec)) is not None
 
 
 class ClusterWorker:
@@ -135,16 +145,17 @@ class ClusterWorker:
     ) -> Generator[tuple[int, Any, bool] | None, None, None]:
         """See ``Worker.draw``."""
         self.note, self._held_before, done = "", 0, 0
+        here = ""
         for attempt in range(_TRIES):
-            self._worker = self._chosen(bool(sets))
+            self._worker = self._chosen(bool(sets), here)
             shown = False  # something of a spec that is not finished
             drawn = self._worker.draw(steps, specs[done:], sets, most=most)
             first, began = done, time.monotonic()
             try:
                 for found in drawn:
-                    if self.note in ("", _WAITING):
+                    if self.note in ("", WAITING):
                         late = time.monotonic() - began > _TURN and not self._worker.ready
-                        self.note = _WAITING if late and self._worker is not self._here else ""
+                        self.note = WAITING if late and self._worker is not self._here else ""
                     if found is None:
                         yield None
                         continue
@@ -153,12 +164,15 @@ class ClusterWorker:
                     done = first + k + 1 if last else done
                     yield first + k, result, last
                 return
-            except WorkerLostError:
-                if shown and "secret=True" in repr(specs[done]):
+            except WorkerLostError as error:
+                if shown and may_be_secret(specs[done]):
                     raise WorkerError(
                         "The worker that drew this run's secret noise was lost. What it had shown "
                         "stays; another run is another release, so it is not started by itself."
                     ) from None
+                if error.unable:
+                    here = f"The cluster cannot take this ({error.unable}): {_ON_THE_SERVER}"
+                    continue
                 if attempt == _TRIES - 1:
                     raise WorkerError(
                         f"{_TRIES} workers of the cluster were lost one after the other: try again "
@@ -170,13 +184,16 @@ class ClusterWorker:
                 drawn.close()
                 if self._worker is not self._here:
                     self._worker.close()
+                if self.note == WAITING:
+                    self.note = ""
 
-    def _chosen(self, own: bool) -> Worker:
-        client = self._connection.client()
-        if client is None:
-            self.note = _HERE
-            return self._here
-        if own and not may_hold_own_data(client):
-            self.note = _OWN_HERE
+    def _chosen(self, own: bool, here: str) -> Worker:
+        """On the cluster, or for a reason ``here``."""
+        client = None if here else self._connection.client()
+        with suppress(Exception):
+            if client is not None and own and not workers_of(client, own=True):
+                here = _OWN_HERE
+        if client is None or here:
+            self.note = here or _HERE
             return self._here
         return Worker(self._share, partial(RemoteProcess, client, own=own))

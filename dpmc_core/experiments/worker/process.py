@@ -22,11 +22,13 @@ __all__ = ["LocalProcess", "Process", "spawned"]
 
 class Process(Protocol):
     """A process that takes messages and gives some, which arrive in ``inbox``: None when it has
-    ended. ``lost`` says that it ended because the machine it was on, or the way there, is gone.
+    ended. ``lost`` says that it ended because the machine it was on, or the way there, is gone, and
+    ``unable`` why no machine there can hold it, if so.
     """
 
     inbox: "queue.Queue[Message | None]"
     lost: bool
+    unable: str
 
     @property
     def pid(self) -> int | None:
@@ -53,7 +55,7 @@ class LocalProcess:
     def __init__(self, share: Share) -> None:
         self._process = spawned(share)
         self.inbox: queue.Queue[Message | None] = queue.Queue()
-        self.lost = False
+        self.lost, self.unable = False, ""
         reading = threading.Thread(
             target=receive, args=(self._process.stdout, self.inbox), daemon=True
         )

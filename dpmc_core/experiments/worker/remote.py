@@ -8,44 +8,49 @@ scheduler sees a name.
 import os
 import queue
 import threading
+import time
 import uuid
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
+from dpmc_core import __version__
 from dpmc_core.experiments.worker.messages import Message, receive
-from dpmc_core.experiments.worker.seat import exchange, hold
+from dpmc_core.experiments.worker.seat import ReleaseError, exchange, hold
 from dpmc_core.experiments.worker.share import Share
 
-__all__ = ["OWN_DATA", "RemoteProcess", "may_hold_own_data"]
+__all__ = ["OWN_DATA", "RemoteProcess", "answered", "workers_of"]
 
 OWN_DATA = "OWN_DATA"  # a resource of workers that are told to hold visitors' own data
 _OF_IT = 0.001  # as much of it as one process takes
-_ASK_EVERY = 0.05  # seconds
+_ASK_EVERY, _LOOK_EVERY = 0.05, 0.5  # seconds: while it computes, and while its turn has not come
+_WORKERS_EVERY = 5.0  # seconds between looks at whether there are workers at all
 _TIMEOUT = 10.0  # seconds for an answer
+_LINGER = 2.0  # seconds in which a process whose turn comes just then is told to end
 
 
 class RemoteProcess:
     """A process with its ``share`` of the worker that it is on, of the cluster of ``client``;
     ``own`` asks for a worker that is told to hold visitors' own data.
 
-    It is there when its turn has come; what is sent before waits here.
+    It is there when its turn has come; what is sent before waits here. Raises ``ConnectionError``
+    where the cluster cannot be reached.
     """
 
     def __init__(self, client: Any, share: Share, *, own: bool = False) -> None:
-        self._client, self._name = client, f"dpmc-{uuid.uuid4().hex}"
+        self._client, self._name, self._own = client, f"dpmc-{uuid.uuid4().hex}", own
         self.inbox: queue.Queue[Message | None] = queue.Queue()
-        self.lost = False
+        self.lost, self.unable = False, ""
         self._going = True
         self._given: list[bytes] = []
         self._leaving = threading.Event()
         options = {"resources": {OWN_DATA: _OF_IT}} if own else {}
         try:
             self._future = client.submit(
-                hold, self._name, share, key=self._name, pure=False, **options
+                hold, self._name, share, __version__, key=self._name, pure=False, **options
             )
-        except (ValueError, RuntimeError) as error:  # the client is closed
-            raise OSError(0, f"the cluster cannot be reached: {error}") from None
+        except Exception as error:  # noqa: BLE001 - Dask has a class of its own for a closed client
+            raise ConnectionError(0, f"the cluster cannot be reached: {error}") from None
         reading, writing = os.pipe()
         self._pipe = os.fdopen(writing, "wb")
         whole = os.fdopen(reading, "rb")
@@ -80,8 +85,9 @@ class RemoteProcess:
 
     def _ask(self) -> None:
         """Exchange messages until either side has had enough."""
+        address = ""
         try:
-            self._exchanged()
+            address = self._exchanged()
         except Exception:  # noqa: BLE001 - whatever it is, the process cannot be reached
             self.lost = True
         finally:
@@ -90,37 +96,66 @@ class RemoteProcess:
                 self._pipe.close()  # which tells whoever waits
             with suppress(Exception):  # the scheduler may be gone
                 self._future.cancel()
+                if not address and not self.lost:
+                    self._end_late()
 
-    def _exchanged(self) -> None:
-        address = ""
+    def _exchanged(self) -> str:
+        """Until the end; returns which worker had it, "" where its turn did not come."""
+        address, looked = "", time.monotonic()
         while True:
             leaving = self._leaving.is_set()
+            if self._future.status in ("error", "lost", "cancelled"):
+                self.lost, self.unable = True, self._problem()
+                return address
             address = address or self._address()
+            answer = None
             if address:
                 given = self._given[:]
                 answer = self._called(address, given, leaving)
-                if answer is not None:
+                if answer is None:
+                    address = ""  # its turn has not come, or another worker has it
+                else:
                     del self._given[: len(given)]
                     if answer[0]:
                         self._pipe.write(answer[0])
                         self._pipe.flush()
                     if answer[1]:  # it ended by itself: nobody else needs the seat
                         self._called(address, [], True)
-                        return
-                elif self._future.status in ("error", "lost", "cancelled", "finished"):
-                    self.lost = self._future.status != "finished"
-                    return
-                else:
-                    address = ""  # its turn has not come, or another worker has it
+                        return address
+            elif time.monotonic() - looked > _WORKERS_EVERY:
+                looked = time.monotonic()
+                if not workers_of(self._client, own=self._own):
+                    self.lost = True
+                    return address
             if leaving:
+                return address
+            self._leaving.wait(_LOOK_EVERY if answer is None else _ASK_EVERY)
+
+    def _problem(self) -> str:
+        """Why no worker can hold the process; "" where its workers were lost."""
+        if self._future.status != "error":
+            return ""
+        error = self._future.exception(timeout=_TIMEOUT)
+        if isinstance(error, ReleaseError):
+            return str(error)
+        if isinstance(error, (ImportError, OSError)) or "deserializ" in str(error):
+            return f"a worker cannot run release {__version__} of this software ({error})"
+        return ""
+
+    def _end_late(self) -> None:
+        """Cancelling ends nothing that has begun: tell it, if its turn came just then."""
+        end = time.monotonic() + _LINGER
+        while time.monotonic() < end:
+            address = self._address()
+            if address and self._called(address, [], True) is not None:
                 return
-            self._leaving.wait(_ASK_EVERY)
+            time.sleep(_LOOK_EVERY)
 
     def _address(self) -> str:
         """Which worker has it, "" while none has."""
         if self._client.status != "running":
             raise OSError
-        found: dict[str, Any] = self._client.processing()
+        found = answered(self._client, self._client.scheduler.processing)
         return next((one for one, keys in found.items() if self._name in map(str, keys)), "")
 
     def _called(self, address: str, given: list[bytes], leaving: bool) -> tuple[bytes, bool] | None:
@@ -130,10 +165,21 @@ class RemoteProcess:
         return answer
 
 
-def may_hold_own_data(client: Any) -> bool:
-    """Whether a worker of the cluster is told to hold visitors' own data."""
-    workers = client.scheduler_info(n_workers=-1)["workers"].values()
-    return any(worker.get("resources", {}).get(OWN_DATA, 0) for worker in workers)
+def workers_of(client: Any, *, own: bool = False) -> list[dict[str, Any]]:
+    """The workers of a cluster; ``own``: those that are told to hold visitors' own data. Raises
+    ``OSError`` and its like where the scheduler does not answer.
+    """
+    workers = answered(client, client.scheduler.identity)["workers"].values()
+    return [one for one in workers if not own or one.get("resources", {}).get(OWN_DATA, 0)]
+
+
+def answered(client: Any, question: Callable[[], Any]) -> Any:
+    """The scheduler's answer to a ``question``, within a few seconds."""
+
+    async def ask() -> Any:
+        return await question()
+
+    return client.sync(ask, callback_timeout=_TIMEOUT)
 
 
 def _call(client: Any, address: str, function: Callable[..., Any], *arguments: Any) -> Any:

@@ -5,18 +5,21 @@ Provides ``hold``, the task that keeps a process for as long as somebody asks af
 in Dask's own memory, which may go to a disk. What a process had is gone with it.
 """
 
+import logging
 import subprocess
 import threading
 import time
 from collections import deque
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cache
 
+from dpmc_core import __version__
 from dpmc_core.experiments.worker.messages import send
 from dpmc_core.experiments.worker.process import close_pipes, spawned
 from dpmc_core.experiments.worker.share import Share
 
-__all__ = ["exchange", "hold"]
+__all__ = ["ReleaseError", "exchange", "hold"]
 
 _ALONE = 15.0  # seconds without anybody who asks, after which a process is ended
 _CHUNK, _MOST = 1_000_000, 32_000_000  # bytes that are read, and kept until somebody takes them
@@ -38,10 +41,30 @@ class _Seat:
 _seats: dict[str, _Seat] = {}
 
 
-def hold(name: str, share: Share) -> None:
+class _NotOurs(logging.Filter):
+    """Lets through what is not about ``exchange``, which is asked for many times a second."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        return "exchange" not in record.getMessage()
+
+
+@cache
+def _quiet() -> None:
+    logging.getLogger("distributed.worker").addFilter(_NotOurs())
+
+
+class ReleaseError(RuntimeError):
+    """A worker has another release of this software than who asks."""
+
+
+def hold(name: str, share: Share, release: str) -> None:
     """Keep a process under ``name`` until it has ended and everything was taken, somebody says so,
-    or nobody has asked for a while. Raises ``OSError`` where none can be started.
+    or nobody has asked for a while. Raises ``OSError`` where none can be started, ``ReleaseError``
+    where this worker has another ``release``.
     """
+    if release != __version__:
+        raise ReleaseError(f"a worker has release {__version__} of this software, not {release}")
+    _quiet()
     process = spawned(share)
     seat = _seats[name] = _Seat(process, time.monotonic())
     for work in (_read, _write):
@@ -63,7 +86,19 @@ def hold(name: str, share: Share) -> None:
 def exchange(name: str, messages: list[bytes], leave: bool) -> tuple[bytes, bool] | None:
     """Give ``messages`` to the process called ``name``; returns what it wrote since, and whether
     that was its last. ``leave`` ends it. None where there is no such process here.
+
+    It raises nothing: Dask would write what it was given into the worker's log.
     """
+    try:
+        return _exchanged(name, messages, leave)
+    except Exception:  # noqa: BLE001 - for want of memory, for one
+        seat = _seats.get(name)
+        if seat is not None:
+            seat.leaving = True
+        return b"", True
+
+
+def _exchanged(name: str, messages: list[bytes], leave: bool) -> tuple[bytes, bool] | None:
     seat = _seats.get(name)
     if seat is None:
         return None

@@ -2,7 +2,7 @@
 
 What it does can be watched, stopped, and killed without harm.
 
-Lives here: ``Share``, what a process may take; ``Worker``, which starts such a process, hands it a
+Lives here: ``Worker``, which starts such a process, hands it a
 spec and draws results from it; and the process itself (``python -m
 dpmc_core.experiments.worker.worker``). It takes no more than its ``Share`` of the machine, sees
 only the own sets that came with the spec, and ends with its parent. Does not live here: what is
@@ -48,7 +48,11 @@ class WorkerError(DPMCError):
 
 
 class WorkerLostError(WorkerError):
-    """The machine on which the process was is gone: it may be started on another one."""
+    """The machine on which the process was is gone: it may be started on another one. ``unable``
+    says why it may not, if so.
+    """
+
+    unable = ""
 
 
 class Worker:
@@ -103,6 +107,8 @@ class Worker:
             self.close()
             try:
                 self._process = self._starter(self._share)
+            except ConnectionError:
+                raise WorkerLostError("The cluster cannot be reached: run it again.") from None
             except OSError as error:
                 raise WorkerError(
                     f"No process could be started to compute this ({error.strerror}): try again "
@@ -173,7 +179,8 @@ class Worker:
                 self._stop(number)
             if anew:
                 self.close()
-                self.start_aside()
+                if self._starter is LocalProcess:  # elsewhere a process is there for one job
+                    self.start_aside()
 
     def close(self) -> None:
         """End the process, if there is one."""
@@ -197,10 +204,12 @@ class Worker:
         self.close()
 
     def _ended(self) -> WorkerError:
-        lost = self._process is not None and self._process.lost
+        process = self._process
         self.close()
-        if lost:
-            return WorkerLostError("The worker that computed this was lost: run it again.")
+        if process is not None and process.lost:
+            error = WorkerLostError("The worker that computed this was lost: run it again.")
+            error.unable = process.unable
+            return error
         cap = f" (a run may hold {self._share.memory:,} MB)" if self._share.memory else ""
         return WorkerError(
             "The process that computed this ended before it was done, perhaps for want of "

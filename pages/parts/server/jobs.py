@@ -21,6 +21,7 @@ from dpmc_core.experiments.sweeps.spec import SweepSpec
 from dpmc_core.experiments.sweeps.storing import Runs
 from dpmc_core.experiments.sweeps.sweep import Made, sweep
 from dpmc_core.experiments.tasks.audit_spec import AuditSpec
+from dpmc_core.experiments.worker.cluster import WAITING
 from dpmc_core.experiments.worker.messages import too_large
 from dpmc_core.planning.goal import ModelPlan, Search
 from dpmc_core.planning.models import search
@@ -202,6 +203,8 @@ def _follow(
         if job.stopped:  # what came after *Cancel* is not shown: the page has said how far it got
             return
         if found is None:
+            if job.where == WAITING:  # for a worker: that is no computing
+                began = job.started = time.monotonic()
             continue
         k, result, last = found
         if result is not None:
@@ -253,6 +256,7 @@ def _submit(job: Job, work: Callable[[AnyWorker], None], pool: Pool | None = Non
                 "failed",
             )
         finally:
+            job.where = "" if job.where == WAITING else job.where
             if job.stopped:
                 job.state = "cancelled"
             job.seconds = time.monotonic() - job.started

@@ -15,6 +15,7 @@ __all__ = ["begin", "done", "is_done"]
 
 _ALONE = 5.0  # seconds
 _threads: list[threading.Thread] = []
+_failed: list[str] = []
 
 
 def begin(modules: Sequence[str], unasked: Callable[[], None]) -> None:
@@ -33,14 +34,16 @@ def done() -> None:
 
 
 def is_done() -> bool:
-    """Whether everything is loaded, without waiting."""
-    return bool(_threads) and not any(thread.is_alive() for thread in _threads)
+    """Whether everything is loaded, without waiting; never where something could not be."""
+    return bool(_threads) and not _failed and not any(thread.is_alive() for thread in _threads)
 
 
 def _load(modules: Sequence[str], unasked: Callable[[], None]) -> None:
     for name in modules:
-        with suppress(ImportError):  # whoever needs it meets the error, and says so
+        try:
             importlib.import_module(name)
+        except Exception:  # noqa: BLE001 - whoever needs it meets the error, and says so
+            _failed.append(name)
     threading.Thread(target=_unasked, args=(unasked,), name="dpmc-unasked", daemon=True).start()
 
 
