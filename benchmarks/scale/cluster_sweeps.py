@@ -12,13 +12,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks.scale.replicas import cluster
 from benchmarks.sweeps import BASE, GRID
 from dpmc_core.experiments.store.store import RunStore
 from dpmc_core.experiments.sweeps.cluster_workers import ClusterWorkers
 from dpmc_core.experiments.sweeps.spec import SweepSpec
 from dpmc_core.experiments.sweeps.sweep import sweep
 from dpmc_core.experiments.worker.cluster import Connection
+from tests.clusters import cluster
 
 
 def seconds(spec: SweepSpec, folder: Path, option: dict[str, Any]) -> float:

@@ -12,11 +12,9 @@ proxy and cluster. Needs haproxy.
 
 import argparse
 import asyncio
-import os
 import random
 import shutil
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -30,6 +28,7 @@ import websockets
 from benchmarks.server.visitor import PAGES, ROOT, App, Visitor, free_port, running_app
 from benchmarks.server.visitors import SLIDERS, shown
 from dpmc_core.experiments.store.store import RunStore
+from tests.clusters import cluster
 
 RUN = "dataset=skewed&n_users=800&n_items=500&n_ratings=60000&rank=16&iterations=60&n=1&run=1"
 LOST = (OSError, EOFError, asyncio.TimeoutError, websockets.ConnectionClosed)
@@ -128,33 +127,6 @@ def proxy(folder: Path, apps: tuple[int, int]) -> Iterator[str]:
     finally:
         process.kill()
         process.wait()
-
-
-@contextmanager
-def cluster(folder: Path, workers: int) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]:
-    """A scheduler's address, and its workers of one thread each."""
-    address = f"tcp://127.0.0.1:{free_port()}"
-    python = [sys.executable, "-m", "dask"]
-    commands = [[*python, "scheduler", "--host", "127.0.0.1", "--port", address.rsplit(":")[-1]]]
-    worker = [*python, "worker", address, "--nthreads", "1", "--no-dashboard", "--no-nanny"]
-    commands += [[*worker, "--local-directory", str(folder / "dask")]] * workers
-    with (folder / "dask.log").open("ab") as log:
-        going = [
-            subprocess.Popen(
-                command,
-                stdout=log,
-                stderr=log,
-                cwd=ROOT,
-                env={**os.environ, "PYTHONPATH": str(ROOT), "OPENBLAS_NUM_THREADS": "1"},
-            )
-            for command in commands
-        ]
-    try:
-        yield address, going[1:]
-    finally:
-        for process in going:
-            process.kill()
-            process.wait()
 
 
 async def replicas(asked: argparse.Namespace, folder: Path) -> None:

@@ -13,8 +13,6 @@ from dpmc_core.limit import Limit
 
 __all__ = ["add", "run"]
 
-_WHOLE = Limit("number", 0, 1e9, "how many", integer=True)
-
 
 def add(parser: argparse.ArgumentParser) -> None:
     """The options."""
@@ -87,7 +85,7 @@ def _in_partitions(arguments: argparse.Namespace) -> dict[str, Any]:
         raise ParameterError("--folder", None, "a new folder")
     folder = Path(arguments.folder)
     numbers = {
-        name: int(_WHOLE.parse(getattr(arguments, name)))
+        name: int(Limit(name, 0, 1e9, "how many", integer=True).parse(getattr(arguments, name)))
         for name in ("users", "items", "ratings", "files", "seed")
     }
     if arguments.action == "partition":

@@ -26,7 +26,6 @@ _LARGEST = 50_000_000  # bytes of a list of words
 _EVERY = 2.0  # seconds between lines of progress
 _MEMORY = Limit("memory_mb", 500, 1_000_000, "megabytes of each process", integer=True)
 _SIDE = Limit("shape", 1, 10_000, "a side of an image in pixels", integer=True)
-_NUMBER = Limit("end of the scale", -1e6, 1e6, "an end of the rating scale")
 
 
 def add(parser: argparse.ArgumentParser, argv: Sequence[str]) -> None:
@@ -79,7 +78,7 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
     shape = _shape_of(arguments)
     columns = (arguments.user_column, arguments.item_column, arguments.rating_column)
     source = open_folder(arguments.folder, *columns)
-    low, high = (None if x is None else _NUMBER.parse(x) for x in (arguments.low, arguments.high))
+    low, high = (_end(arguments, name) for name in ("low", "high"))
     place = Path(arguments.out)
     memory = 0 if arguments.memory_mb is None else int(_MEMORY.parse(arguments.memory_mb))
     fraction = 0.2
@@ -107,6 +106,11 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
         if not arguments.json:
             print(f"what was learned, and the ledger, are in {place}")
     return {**result.summary(), "folder": str(place)}
+
+
+def _end(arguments: argparse.Namespace, name: str) -> float | None:
+    said = getattr(arguments, name)
+    return None if said is None else Limit(name, -1e6, 1e6, "an end of the scale").parse(said)
 
 
 def _words_of(arguments: argparse.Namespace) -> list[str]:

@@ -4,20 +4,19 @@ where they are, a restart fails no page, and a lost replica's visitors go on at 
 
 import asyncio
 import shutil
-import subprocess
 import sys
 import threading
 import time
 import urllib.error
 import urllib.request
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
 
-from benchmarks.server.visitor import ROOT, App, Visitor, free_port, running_app
+from benchmarks.scale.replicas import proxy
+from benchmarks.server.visitor import App, Visitor, free_port, running_app
 from dpmc_core.experiments.store.store import RunStore
 from tests.apart import run_apart
 from tests.server.test_failures import LONG, SHORT, going, until
@@ -26,26 +25,6 @@ pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="needs Linux: signals of processes"),
     pytest.mark.skipif(shutil.which("haproxy") is None, reason="needs haproxy"),
 ]
-
-
-@contextmanager
-def proxy(folder: Path, ports: tuple[int, int]) -> Iterator[str]:
-    """The address of a proxy before two replicas."""
-    port = free_port()
-    places = {"LAB_BIND": f"127.0.0.1:{port}"}
-    places |= {f"APP_{n}": f"127.0.0.1:{p}" for n, p in zip("AB", ports, strict=True)}
-    with (folder / "proxy.log").open("ab") as log:
-        process = subprocess.Popen(
-            [str(shutil.which("haproxy")), "-db", "-f", str(ROOT / "deploy" / "haproxy.cfg")],
-            env=places,
-            stdout=log,
-            stderr=log,
-        )
-    try:
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        process.kill()
-        process.wait()
 
 
 def answer(url: str, cookie: str = "") -> tuple[int, str]:
@@ -70,6 +49,14 @@ def wait_until_ready(app: App) -> list[int]:
     return seen
 
 
+def until_both(url: str) -> None:
+    """Until the proxy sends visitors to both: it looks twice before it believes."""
+    end = time.monotonic() + 60
+    while len({answer(f"{url}/ready")[1] for _ in range(4)} - {""}) < 2:
+        assert time.monotonic() < end
+        time.sleep(0.5)
+
+
 def test_one_address_for_two_replicas(tmp_path: Path) -> None:
     settings = {"DPMC_STORE": str(tmp_path / "runs.sqlite"), "DPMC_GRACE_SECONDS": "1"}
     ports = free_port(), free_port()
@@ -87,9 +74,7 @@ def test_one_address_for_two_replicas(tmp_path: Path) -> None:
         apps = [start(0), start(1)]
         for app in apps:
             assert set(wait_until_ready(app)) <= {0, 200, 503}
-        deadline = time.monotonic() + 60
-        while len({answer(f"{url}/ready")[1] for _ in range(4)} - {""}) < 2:
-            assert time.monotonic() < deadline  # the proxy looks twice before it believes
+        until_both(url)
 
         # who has no cookie is shared out; who has one stays
         first = Counter(answer(url)[1] for _ in range(8))
@@ -112,7 +97,7 @@ def test_one_address_for_two_replicas(tmp_path: Path) -> None:
             entered[k].close()  # SIGTERM
             apps[k] = start(k)
             wait_until_ready(apps[k])
-            time.sleep(3)  # the proxy has seen it twice
+            until_both(url)
         stop.set()
         for asker in askers:
             asker.join()

@@ -8,6 +8,7 @@ has the same list, and a test holds them together. Does not live here: settings 
 import os
 import re
 from dataclasses import dataclass
+from importlib.util import find_spec
 
 from dpmc_core.errors import ParameterError
 
@@ -154,6 +155,9 @@ def scheduler() -> str:
     said = os.environ.get("DPMC_SCHEDULER", "").strip()
     if said and not _SCHEDULER.fullmatch(said):
         allowed = "an address as tcp://host:8786, or tls://host:8786"
+        raise ParameterError("DPMC_SCHEDULER", said, allowed)
+    if said and find_spec("distributed") is None:
+        allowed = "left out without the package distributed (pip install 'dpmc-lab[cluster]')"
         raise ParameterError("DPMC_SCHEDULER", said, allowed)
     return said
 
