@@ -24,7 +24,8 @@ autodoc_member_order = "bysource"
 autodoc_typehints = "description"
 autodoc_default_options = {"members": True, "show-inheritance": True}
 # pages link to files of the repository, which are not part of these pages
-suppress_warnings = ["myst.xref_missing"]
+# and several classes have an attribute of one name
+suppress_warnings = ["myst.xref_missing", "ref.python"]
 
 _HERE = Path(__file__).parent
 _ROOMS = {

@@ -228,7 +228,8 @@ class Curator:
         if self._plan is None:
             return self.once(name, exact if callable(exact) else lambda: exact)
         planned = replace(self._plan[name], count=1)
-        if self._left[name] == 0:
+        other = not callable(exact) and exact.size != planned.coordinates
+        if self._left[name] == 0 or other:
             raise RuntimeError(_OTHERWISE.format(name))
         self._left[name] -= 1
         self._made.append(planned)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from dpmc_core.errors import DPMCError
-from pages.parts.server import jobs, queue, sandbox
+from pages.parts.server import jobs, sandbox
 from pages.parts.server.queue import Pool
 
 
@@ -45,8 +45,7 @@ class Pretending:
 
 @pytest.fixture
 def lanes(monkeypatch: pytest.MonkeyPatch) -> Callable[[sandbox._Lane], Pool]:
-    monkeypatch.setattr(queue, "Worker", Pretending)
-    made = {lane.name: Pool(1, 99, 99) for lane in (sandbox._QUICK, sandbox._SLOW)}
+    made = {lane.name: Pool(1, 99, 99, Pretending) for lane in (sandbox._QUICK, sandbox._SLOW)}
     monkeypatch.setattr(sandbox, "_pool", lambda lane: made[lane.name])
     monkeypatch.setattr(sandbox, "_heavy", {})
     who = threading.local()
