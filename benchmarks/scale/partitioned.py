@@ -25,9 +25,10 @@ from dpmc_core.completion.moments import MomentsConfig, moments_curator, release
 from dpmc_core.completion.offsets import PrivateMeansConfig, means_curator, release_means
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.partitioned import alternating
-from dpmc_core.partitioned.engine import Cluster, Here
+from dpmc_core.partitioned.engine.cluster import Cluster
+from dpmc_core.partitioned.engine.here import Here
+from dpmc_core.partitioned.engine.local import engine_at
 from dpmc_core.partitioned.generate import Skewed, write_skewed
-from dpmc_core.partitioned.local import engine_at
 from dpmc_core.partitioned.partition import Layout
 from dpmc_core.partitioned.population import Partitions, found_in
 from dpmc_core.partitioned.source import open_folder, read_rows

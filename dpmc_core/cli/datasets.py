@@ -78,8 +78,8 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
 
 def _in_partitions(arguments: argparse.Namespace) -> dict[str, Any]:
     """Write a folder for the command ``large``."""
+    from dpmc_core.partitioned.engine.local import WORKERS, engine_at
     from dpmc_core.partitioned.generate import Skewed, write_ratings, write_skewed
-    from dpmc_core.partitioned.local import WORKERS, engine_at
 
     if arguments.folder is None:
         raise ParameterError("--folder", None, "a new folder")

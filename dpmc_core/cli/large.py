@@ -65,7 +65,7 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
     """Run it, print what came out, and return the summary; stopped by Ctrl-C, the same command
     goes on.
     """
-    from dpmc_core.partitioned.local import WORKERS, engine_at
+    from dpmc_core.partitioned.engine.local import WORKERS, engine_at
     from dpmc_core.partitioned.population import found_in
     from dpmc_core.partitioned.source import open_folder
 

@@ -23,7 +23,7 @@ from dpmc_core.completion.common.step import (
 from dpmc_core.completion.irls import IRLS2Config, IRLSConfig
 from dpmc_core.completion.kernel.lapack import solve_spd
 from dpmc_core.completion.kernel.solve import BlockSolver, half_sweep, upper_gram
-from dpmc_core.completion.kernel.threads import Workers
+from dpmc_core.completion.kernel.threads import Workers, single_blas_thread
 from dpmc_core.mechanisms.huber_distribution import rho
 from dpmc_core.partitioned.population import PartitionStep
 from dpmc_core.privacy.budget import Journal
@@ -208,8 +208,8 @@ def _solved(
     rows, columns = np.triu_indices(rank)
     triangle = len(rows)
     out = np.zeros((len(sums) - 1, rank))
-    squares = 0.0
-    for start in range(0, len(out), _AT_ONCE):
+
+    def solve(start: int) -> float:
         piece = slice(start, min(start + _AT_ONCE, len(out)))
         packed, b, of_values = np.split(sums[piece], [triangle, triangle + rank], axis=1)
         gram = np.zeros((len(packed), rank, rank))
@@ -219,6 +219,9 @@ def _solved(
         theta = solve_spd(gram, right)
         # with (G + λI)θ = b + t, as in ``kernel.solve``
         moved = b if noise is None else b - noise[piece]
-        squares += float(of_values.sum() - np.vdot(theta, moved) - reg * np.vdot(theta, theta))
         out[piece] = theta
+        return float(of_values.sum() - np.vdot(theta, moved) - reg * np.vdot(theta, theta))
+
+    with Workers() as pool, single_blas_thread():
+        squares = pool.map(solve, range(0, len(out), _AT_ONCE))
     return out, squares

@@ -19,7 +19,7 @@ from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.datasets.synthetic.ratings import distinct_pairs
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.limit import Limit
-from dpmc_core.partitioned.engine import Engine, Tell
+from dpmc_core.partitioned.engine.here import Engine, Tell
 from dpmc_core.partitioned.source import MOST_ROWS
 
 __all__ = ["Skewed", "write_ratings", "write_skewed", "write_table"]

@@ -15,7 +15,7 @@ from dpmc_core.datasets.samples import Samples, unit_columns
 from dpmc_core.errors import DataError
 from dpmc_core.factorization.units import UnitGroup
 from dpmc_core.partitioned.catalogue import merged, scanned
-from dpmc_core.partitioned.engine import Engine
+from dpmc_core.partitioned.engine.here import Engine
 from dpmc_core.partitioned.partition import Layout, group_of
 from dpmc_core.partitioned.source import Source
 from dpmc_core.privacy.ledger import Release

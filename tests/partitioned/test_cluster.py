@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-import dpmc_core.partitioned.engine as engines
+import dpmc_core.partitioned.engine.cluster as engines
 from dpmc_core.datasets import user_datasets
 from dpmc_core.errors import DataError
 from dpmc_core.experiments import RunSpec
 from dpmc_core.experiments.sweeps.cluster import SweepError
-from dpmc_core.partitioned.engine import Cluster, Engine, Here
-from dpmc_core.partitioned.local import engine_at
+from dpmc_core.partitioned.engine.cluster import Cluster
+from dpmc_core.partitioned.engine.here import Engine, Here
+from dpmc_core.partitioned.engine.local import engine_at
 from dpmc_core.partitioned.partition import Layout
 from dpmc_core.partitioned.population import found_in
 from dpmc_core.partitioned.run import FolderSet, partitioned_steps

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from dpmc_core.partitioned import alternating
-from dpmc_core.partitioned.engine import Here
+from dpmc_core.partitioned.engine.here import Here
 from dpmc_core.partitioned.journal import FolderError, RunFolder
 from dpmc_core.privacy import budget
 from dpmc_core.privacy.budget import Budget, Curator, plan

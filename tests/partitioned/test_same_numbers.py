@@ -17,7 +17,7 @@ from dpmc_core.datasets.ratings import Split, random_split
 from dpmc_core.experiments import RunSpec
 from dpmc_core.experiments.tasks.rate import rate_steps
 from dpmc_core.experiments.total import resolved
-from dpmc_core.partitioned.engine import Here
+from dpmc_core.partitioned.engine.here import Here
 from dpmc_core.partitioned.journal import RunFolder
 from dpmc_core.partitioned.partition import Layout, ids_of
 from dpmc_core.partitioned.population import Partitions, found_in

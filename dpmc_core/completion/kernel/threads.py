@@ -6,14 +6,13 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmc_core.completion.kernel.grouping import Block
-
 FloatArray = NDArray[np.float64]
+Piece = TypeVar("Piece")
 
 __all__ = ["Workers", "available_processors", "single_blas_thread"]
 
@@ -36,7 +35,7 @@ class Workers:
     def __exit__(self, *exc: object) -> None:
         self._pool.shutdown(wait=True, cancel_futures=True)
 
-    def map(self, work: Callable[[Block], float], blocks: Sequence[Block]) -> float:
+    def map(self, work: Callable[[Piece], float], blocks: Sequence[Piece]) -> float:
         """Run ``work`` on every block, in order of the list but shared by the threads.
 
         Returns the sum of its results.

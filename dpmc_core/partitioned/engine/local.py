@@ -13,7 +13,8 @@ from typing import Any
 from dpmc_core import __version__
 from dpmc_core.experiments.sweeps.cluster import SweepError, connected
 from dpmc_core.limit import Limit
-from dpmc_core.partitioned.engine import Cluster, Engine, Here
+from dpmc_core.partitioned.engine.cluster import Cluster
+from dpmc_core.partitioned.engine.here import Engine, Here
 
 __all__ = ["WORKERS", "engine_at"]
 
@@ -23,6 +24,14 @@ _ENVIRONMENT = {
     "MALLOC_TRIM_THRESHOLD_": "134217728",
     "MALLOC_MMAP_THRESHOLD_": "33554432",
     **dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"),
+}
+# a worker's memory is the partition it works on and its sum: to write that to disk, or to wait
+# until it shrinks, helps nobody; nor do profiles that nobody looks at
+_KEEP_ALL = ("target", "spill", "pause")
+_SETTINGS = {
+    "distributed.nanny.pre-spawn-environ": _ENVIRONMENT,
+    "distributed.worker.profile.enabled": False,
+    **{f"distributed.worker.memory.{name}": False for name in _KEEP_ALL},
 }
 WORKERS = Limit("workers", 1, 256, "processes on this machine", integer=True)
 
@@ -55,7 +64,7 @@ def engine_at(scheduler: str | None, workers: int = 1, megabytes: int = 0) -> It
     folder = tempfile.mkdtemp(prefix="dpmc-workers-")
     try:
         with (
-            config.set({"distributed.nanny.pre-spawn-environ": _ENVIRONMENT}),
+            config.set(_SETTINGS),
             dask.LocalCluster(
                 n_workers=workers,
                 threads_per_worker=1,

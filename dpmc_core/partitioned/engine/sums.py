@@ -1,0 +1,89 @@
+"""What a worker does, and the sums that it holds meanwhile.
+
+Provides ``Sum``, ``add``, ``take``, ``merge`` and ``forget``, ``found`` and ``same``. Sums are in a
+table of the worker's process and not Dask's data, which it may copy, move and make again. Each has
+a name that no other ever has, and tells which partitions it holds.
+"""
+
+import threading
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpmc_core.partitioned.engine.here import Work
+
+__all__ = ["LostError", "Sum", "add", "forget", "found", "merge", "same", "take"]
+
+FloatArray = NDArray[np.float64]
+
+_FORGOTTEN = 3600.0  # seconds after which a sum that nobody adds to is dropped
+
+
+@dataclass(eq=False)
+class Sum:
+    """A sum over the partitions ``of``."""
+
+    of: frozenset[int]
+    numbers: FloatArray
+    touched: float = 0.0
+
+
+class LostError(Exception):
+    """A sum is not, or does not hold, what was told of it."""
+
+
+_sums: dict[str, Sum] = {}
+_lock = threading.Lock()
+
+
+def same(work: Work) -> Work:
+    """So that what is known is sent to each worker once."""
+    return work
+
+
+def found(work: Work, k: int) -> Any:
+    """What is found in partition ``k``."""
+    return work(k)
+
+
+def add(work: Work, k: int, name: str) -> frozenset[int]:
+    """Add partition ``k`` to the sum of that ``name``; tells what it holds."""
+    with _lock:  # it is out of the table while it changes: what fails half-way is gone
+        one = _sums.pop(name, None)
+    if one is None:
+        one = Sum(frozenset({k}), work(k))
+    elif k not in one.of:
+        one = Sum(one.of | {k}, work(k, one.numbers))
+    one.touched = time.monotonic()
+    with _lock:
+        for other in [key for key in _sums if one.touched - _sums[key].touched > _FORGOTTEN]:
+            del _sums[other]  # who asked for it is gone
+        _sums[name] = one
+    return one.of
+
+
+def take(name: str) -> Sum:
+    """The sum of that ``name``, which is in the table no more; raises ``LostError``."""
+    with _lock:
+        one = _sums.pop(name, None)
+    if one is None:
+        raise LostError
+    return one
+
+
+def merge(one: Sum, other: Sum) -> Sum:
+    """Both sums in the place of ``one``, which tells whether it was done before."""
+    if not other.of <= one.of:
+        one.numbers += other.numbers
+        one.of |= other.of
+    return one
+
+
+def forget(names: frozenset[str]) -> None:
+    """Drop the sums of these ``names``."""
+    with _lock:
+        for name in names:
+            _sums.pop(name, None)
