@@ -5,9 +5,9 @@
 Real WebSocket sessions that open pages and move sliders with pauses of 4 to 12 seconds between, on
 two replicas behind ``deploy/haproxy.cfg``, and a few whose runs follow one another. After a third
 of the time one worker is killed, after a half one replica, which is started anew; whoever was there
-connects again, as a browser does. Reports what failed, which runs are missing in the store, how
-long redraws take, and the processor's time of a visitor's minute against one server without
-proxy and cluster. Needs haproxy.
+connects again, as a browser does. Runs are kept in PostgreSQL where it is installed. Reports what
+failed, which runs are missing in the store, how long redraws take, and the processor's time of a
+visitor's minute against one server without proxy and cluster. Needs haproxy.
 """
 
 import argparse
@@ -29,6 +29,7 @@ from benchmarks.server.visitor import PAGES, ROOT, App, Visitor, free_port, runn
 from benchmarks.server.visitors import SLIDERS, shown
 from dpmc_core.experiments.store.store import RunStore
 from tests.clusters import cluster
+from tests.postgres import installed, postgres
 
 RUN = "dataset=skewed&n_users=800&n_items=500&n_ratings=60000&rank=16&iterations=60&n=1&run=1"
 LOST = (OSError, EOFError, asyncio.TimeoutError, websockets.ConnectionClosed)
@@ -79,7 +80,7 @@ async def browse(url: str, until: float, rng: random.Random, seen: Seen) -> None
         seen.failed += visitor.errors
 
 
-async def compute(url: str, until: float, seeds: Iterator[int], store: Path, seen: Seen) -> None:
+async def compute(url: str, until: float, seeds: Iterator[int], store: str, seen: Seen) -> None:
     """A visitor whose runs follow one another: each until it is in the store."""
     async with Visitor(url) as visitor:
         while time.monotonic() < until:
@@ -98,7 +99,7 @@ async def compute(url: str, until: float, seeds: Iterator[int], store: Path, see
         seen.failed += visitor.errors
 
 
-def _kept(store: Path, seed: int) -> bool:
+def _kept(store: str, seed: int) -> bool:
     with RunStore(store) as runs:
         return seed in {row["seed"] for row in runs.rows(limit=None)} if runs.count() else False
 
@@ -131,8 +132,11 @@ def proxy(folder: Path, apps: tuple[int, int]) -> Iterator[str]:
 
 async def replicas(asked: argparse.Namespace, folder: Path) -> None:
     """Two replicas and two workers, one of each killed."""
-    store, ports = folder / "runs.sqlite", (free_port(), free_port())
+    ports = (free_port(), free_port())
     with ExitStack() as stack:
+        store = str(folder / "runs.sqlite")
+        if installed():
+            store = stack.enter_context(postgres())
         address, hands = stack.enter_context(cluster(folder, 2))
         entered = [stack.enter_context(ExitStack()) for _ in ports]
 
@@ -140,11 +144,7 @@ async def replicas(asked: argparse.Namespace, folder: Path) -> None:
             place = folder / "ab"[k]
             place.mkdir(exist_ok=True)
             app = running_app(
-                place,
-                port=ports[k],
-                DPMC_STORE=str(store),
-                DPMC_SCHEDULER=address,
-                DPMC_VISITS="1000",
+                place, port=ports[k], DPMC_STORE=store, DPMC_SCHEDULER=address, DPMC_VISITS="1000"
             )
             return entered[k].enter_context(app)
 
@@ -180,6 +180,7 @@ async def replicas(asked: argparse.Namespace, folder: Path) -> None:
         await asyncio.sleep(5)
         missing = [seed for seed in seen.runs if not _kept(store, seed)]
         late = [taken for when, taken in seen.moves if when > began + 30]
+        print(f"runs in {store.partition(':')[0] if '://' in store else 'a file'}; ", end="")
         print(f"{asked.visitors} visitors, {asked.live} whose runs follow one another:")
         print(f"  {len(seen.failed)} failed, {seen.again} connected again: {seen.failed[:5]}")
         print(f"  {len(seen.runs)} runs were begun, {len(missing)} are missing in the store")

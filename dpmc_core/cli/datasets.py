@@ -2,9 +2,11 @@
 
 import argparse
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from dpmc_core.cli.common.progress import Progress
 from dpmc_core.datasets import catalogue, entry
 from dpmc_core.datasets.data import forget
 from dpmc_core.datasets.loaders import load
@@ -97,8 +99,10 @@ def _in_partitions(arguments: argparse.Namespace) -> dict[str, Any]:
     else:
         asked = Skewed(**numbers)
         with engine_at(None, int(WORKERS.parse(arguments.workers))) as engine:
-            write_skewed(asked, folder, engine, lambda done, of: None)
-        made = {"ratings": asked.ratings, "files": asked.files}
+            active = write_skewed(asked, folder, engine, partial(Progress(), "writing"))
+        made = {"ratings": asked.ratings, "files": asked.files, "users_with_a_rating": active}
     if not arguments.json:
         print(f"{made['ratings']:,} ratings in {made['files']} files are in {folder}")
+        if arguments.action == "make" and active < asked.users:
+            print(f"{active:,} of {asked.users:,} users have one: the others are in no file")
     return {**made, "folder": str(folder)}

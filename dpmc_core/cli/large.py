@@ -2,13 +2,12 @@
 
 import argparse
 import shutil
-import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from dpmc_core.cli.common.options import add_spec, after, last_of, parsed, spec_of
+from dpmc_core.cli.common.progress import Progress
 from dpmc_core.datasets import user_datasets
 from dpmc_core.errors import ParameterError
 from dpmc_core.limit import Limit
@@ -23,7 +22,6 @@ ON_PARTITIONS = {
 }
 HOLDS = ("ratings", "documents", "images")
 _LARGEST = 50_000_000  # bytes of a list of words
-_EVERY = 2.0  # seconds between lines of progress
 _MEMORY = Limit("memory_mb", 500, 1_000_000, "megabytes of each process", integer=True)
 _SIDE = Limit("shape", 1, 10_000, "a side of an image in pixels", integer=True)
 
@@ -85,7 +83,7 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
     if getattr(arguments, "test_fraction", None) is not None:
         fraction = parsed("test_fraction", "test_fraction", arguments.test_fraction)
     seed = int(parsed("seed", "seed", arguments.split_seed or arguments.seed or "0"))
-    progress = _Progress()
+    progress = Progress()
     with engine_at(arguments.scheduler, int(WORKERS.parse(arguments.workers)), memory) as engine:
         layout = found_in(
             source,
@@ -175,22 +173,6 @@ def _factorised(
     if not arguments.json:
         _print_parts(result)
     return result
-
-
-class _Progress:
-    """A line on standard error now and then."""
-
-    def __init__(self) -> None:
-        self._began = self._said = time.monotonic()
-        self._doing = ""
-
-    def __call__(self, doing: str, done: int, of: int) -> None:
-        now = time.monotonic()
-        if doing != self._doing:
-            self._doing, self._began, self._said = doing, now, now
-        if now - self._said >= _EVERY:
-            self._said = now
-            print(f"{doing}: {done} of {of} partitions, {now - self._began:.0f} s", file=sys.stderr)
 
 
 def _print(result: Any) -> None:

@@ -65,15 +65,16 @@ class Skewed:
         return f"part-{k:05d}.parquet"
 
 
-def write_skewed(asked: Skewed, folder: Path, engine: Engine, tell: Tell) -> None:
+def write_skewed(asked: Skewed, folder: Path, engine: Engine, tell: Tell) -> int:
     """Write the files of a set as ``datasets.synthetic.skewed`` describes it, each file with the
     same number of users and of ratings, from its own number and the seed alone: on any number of
-    workers the same. Values are rounded to four bytes.
+    workers the same. Values are rounded to four bytes. Returns how many users have
+    a rating.
 
     Raises ``DataError`` where nothing can be written.
     """
     _new(folder)
-    engine.each(_Writer(asked, str(folder.resolve())), asked.files, tell)
+    return sum(engine.each(_Writer(asked, str(folder.resolve())), asked.files, tell))
 
 
 @dataclass(frozen=True)
@@ -110,7 +111,7 @@ class _Writer:
             "rating": values.astype(np.float32),
         }
         write_table(columns, Path(self.folder) / asked.name(k))
-        return count
+        return int(np.count_nonzero(np.bincount(users)))
 
 
 def write_ratings(ratings: Ratings, folder: Path, files: int) -> None:

@@ -1,14 +1,11 @@
 """The run store: nothing finished is lost, and whatever is wrong with it is said in a sentence."""
 
 import json
-import shutil
 import signal
-import socket
 import sqlite3
 import subprocess
 import sys
 import textwrap
-import time
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -19,6 +16,7 @@ from dpmc_core.errors import DataError
 from dpmc_core.experiments import RunSpec, run
 from dpmc_core.experiments.store.records import Record, failed, key_of, record_of, spec_of
 from dpmc_core.experiments.store.store import RunStore, StoreError
+from tests import postgres
 
 SMALL = RunSpec.of(n_users=30, n_items=20, observed=0.5, rank=2, iterations=2)
 
@@ -318,42 +316,14 @@ def test_a_read_only_store_can_be_read(tmp_path: Path, record: Record) -> None:
             store.add(replace(record, key="b"))
 
 
-POSTGRES = next(iter(sorted(Path("/usr/lib/postgresql").glob("*/bin/pg_ctl"), reverse=True)), None)
-
-
-@pytest.mark.skipif(
-    POSTGRES is None or shutil.which("su") is None, reason="PostgreSQL is not installed here"
-)
-def test_the_same_on_postgresql(tmp_path: Path, record: Record) -> None:
-    assert POSTGRES is not None
-    folder = Path("/tmp") / f"dpmc-pg-{time.time_ns()}"
-    folder.mkdir(mode=0o777)
-    folder.chmod(0o777)
-
-    def as_postgres(command: str) -> None:
-        subprocess.run(
-            ["su", "postgres", "-c", command], check=True, capture_output=True, timeout=120
-        )
-
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    tools = POSTGRES.parent
-    as_postgres(f"{tools}/initdb -D {folder}/db -A trust -U postgres")
-    as_postgres(
-        f"{tools}/pg_ctl -D {folder}/db -o '-p {port} -k {folder} -c "
-        f"listen_addresses=127.0.0.1' -w -l {folder}/log start"
-    )
-    try:
-        with RunStore(f"postgresql+psycopg://postgres@127.0.0.1:{port}/postgres") as store:
-            assert store.add(record)
-            assert not store.add(record)
-            store.add(replace(record, key="b", seed=2**32 - 1))
-            assert store.find([record.key]) == {record.key: record}
-            assert store.values()["mechanism"] == ("huber",)
-            assert [row["key"] for row in store.rows(limit=1)] == ["b"]
-            assert [r.key for r in store.each({"dataset": ["low-rank"]})] == [record.key, "b"]
-            assert store.delete(["b"]) == 1
-    finally:
-        as_postgres(f"{tools}/pg_ctl -D {folder}/db -m immediate stop")
-        shutil.rmtree(folder, ignore_errors=True)
+@pytest.mark.skipif(not postgres.installed(), reason="PostgreSQL is not installed here")
+def test_the_same_on_postgresql(record: Record) -> None:
+    with postgres.postgres() as url, RunStore(url) as store:
+        assert store.add(record)
+        assert not store.add(record)
+        store.add(replace(record, key="b", seed=2**32 - 1))
+        assert store.find([record.key]) == {record.key: record}
+        assert store.values()["mechanism"] == ("huber",)
+        assert [row["key"] for row in store.rows(limit=1)] == ["b"]
+        assert [r.key for r in store.each({"dataset": ["low-rank"]})] == [record.key, "b"]
+        assert store.delete(["b"]) == 1

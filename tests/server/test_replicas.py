@@ -19,6 +19,7 @@ from benchmarks.scale.replicas import proxy
 from benchmarks.server.visitor import App, Visitor, free_port, running_app
 from dpmc_core.experiments.store.store import RunStore
 from tests.apart import run_apart
+from tests.postgres import installed, postgres
 from tests.server.test_failures import LONG, SHORT, going, until
 
 pytestmark = [
@@ -58,12 +59,15 @@ def until_both(url: str) -> None:
 
 
 def test_one_address_for_two_replicas(tmp_path: Path) -> None:
-    settings = {"DPMC_STORE": str(tmp_path / "runs.sqlite"), "DPMC_GRACE_SECONDS": "1"}
     ports = free_port(), free_port()
     folders = [tmp_path / name for name in "ab"]
     for folder in folders:
         folder.mkdir()
     with ExitStack() as stack, proxy(tmp_path, ports) as url:
+        store = str(tmp_path / "runs.sqlite")
+        if installed():  # as in deploy/compose.yaml
+            store = stack.enter_context(postgres())
+        settings = {"DPMC_STORE": store, "DPMC_GRACE_SECONDS": "1"}
         entered = [ExitStack() for _ in ports]
         for one in entered:
             stack.enter_context(one)
@@ -107,7 +111,7 @@ def test_one_address_for_two_replicas(tmp_path: Path) -> None:
         async def tell() -> None:
             async with Visitor(url) as visitor:
                 await visitor.open("completion", SHORT.format(1))
-                await until(lambda: RunStore(tmp_path / "runs.sqlite").count() == 1)
+                await until(lambda: RunStore(store).count() == 1)
             async with Visitor(url) as visitor:  # its replica is killed in the middle of a run
                 await visitor.open("completion", LONG)
                 await until(lambda: going(visitor))

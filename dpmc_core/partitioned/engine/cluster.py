@@ -195,10 +195,10 @@ class Cluster:
 
     def _forget(self, lanes: Sequence["_Lane"]) -> None:
         """Have workers forget the sums of ``lanes``."""
-        if lanes and self._client.status == "running":
-            names = frozenset(lane.name for lane in lanes)
-            with suppress(Exception):  # they may be gone
-                self._client.run(sums.forget, names, wait=False)
+        names = frozenset(lane.name for lane in lanes)
+        with suppress(Exception):  # they may be gone
+            there = sorted({lane.address for lane in lanes} & self._threads().keys())
+            self._client.run(sums.forget, names, workers=there, wait=False)
 
 
 _NONE_LEFT = "no worker is left"

@@ -30,6 +30,9 @@ class Sum:
     numbers: FloatArray
     touched: float = 0.0
 
+    def __sizeof__(self) -> int:  # what Dask takes it for
+        return object.__sizeof__(self) + self.numbers.nbytes
+
 
 class LostError(Exception):
     """A sum is not, or does not hold, what was told of it."""
@@ -82,8 +85,8 @@ def merge(one: Sum, other: Sum) -> Sum:
     return one
 
 
-def forget(names: frozenset[str]) -> None:
-    """Drop the sums of these ``names``."""
+async def forget(names: frozenset[str]) -> None:
+    """Drop the sums of these ``names``; a coroutine, which Dask does not wait for."""
     with _lock:
         for name in names:
             _sums.pop(name, None)

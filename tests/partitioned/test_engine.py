@@ -1,0 +1,236 @@
+"""Sums over partitions on real workers that end, forget, pause or come while they add up."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dpmc_core.experiments.sweeps.cluster import SweepError
+from dpmc_core.partitioned.engine import cluster as clusters
+from dpmc_core.partitioned.engine import sums
+from dpmc_core.partitioned.engine.cluster import Cluster
+from dpmc_core.partitioned.engine.here import Here
+from tests.clusters import ROOT, cluster, wait_for_workers
+from tests.partitioned.test_cluster import Deadly, client_of
+
+N = 12
+
+
+@dataclass(frozen=True)
+class Powers:
+    """10^k at place k: that a partition is missing, or is there twice, is seen in the sum."""
+
+    pause: float = 0.0
+    key: str = ""
+
+    def __call__(self, k: int, into: Any = None) -> Any:
+        time.sleep(self.pause)
+        out = np.zeros(N) if into is None else into
+        out[k] += 10.0**k
+        return out
+
+
+@dataclass(frozen=True)
+class Whose(Powers):
+    """The process that works on it."""
+
+    def __call__(self, k: int, into: Any = None) -> Any:
+        time.sleep(self.pause)
+        return os.getpid()
+
+
+@dataclass(frozen=True)
+class Fatal:
+    """Ends each worker that works on partition 1."""
+
+    key: str = ""
+
+    def __call__(self, k: int, into: Any = None) -> Any:
+        if k == 1:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return Powers()(k, into)
+
+
+def quiet(done: int, of: int) -> None:
+    assert 0 <= done <= of
+
+
+USUAL = 10.0 ** np.arange(N)
+
+
+@pytest.fixture
+def two_workers(tmp_path: Path) -> Iterator[tuple[Any, list[subprocess.Popen[bytes]]]]:
+    """Two workers without a limit of memory, which would end a pause."""
+    with cluster(tmp_path, 2, "--memory-limit", "0") as (address, hands):
+        wait_for_workers(address, 2)
+        with client_of(address) as client:
+            yield client, hands
+
+
+def test_a_sum_is_what_it_is_here(two_workers: Any) -> None:
+    client, _ = two_workers
+    engine = Cluster(client)
+    np.testing.assert_array_equal(Here().total(Powers(), N, quiet), USUAL)
+    for _ in range(3):
+        np.testing.assert_array_equal(engine.total(Powers(), N, quiet), USUAL)
+    np.testing.assert_array_equal(engine.total(Powers(), 1, quiet), USUAL * (np.arange(N) == 0))
+    assert not any(client.run(held).values())
+
+
+def held() -> int:
+    return len(sums._sums)
+
+
+def lose() -> None:
+    sums._sums.clear()
+
+
+def test_a_worker_that_ends_while_sums_are_merged_has_all_made_again(two_workers: Any) -> None:
+    client, hands = two_workers
+
+    class Ending(Cluster):
+        def _merged(self, lanes: Any, n: int) -> Any:
+            if hands[0].poll() is None:
+                hands[0].kill()
+                hands[0].wait()
+            return super()._merged(lanes, n)
+
+    np.testing.assert_array_equal(Ending(client).total(Powers(), N, quiet), USUAL)
+
+
+def test_a_worker_that_ends_between_partitions_has_its_part_dealt_anew(
+    two_workers: Any, tmp_path: Path
+) -> None:
+    client, hands = two_workers
+    work = Deadly(Powers(pause=0.05), 7, str(tmp_path / "killed"))
+    np.testing.assert_array_equal(Cluster(client).total(work, N, quiet), USUAL)
+    assert [hand.poll() for hand in hands].count(-signal.SIGKILL) == 1
+
+
+def test_a_worker_started_again_at_its_address_has_its_part_dealt_anew(two_workers: Any) -> None:
+    """What is in a process's memory is gone with it: here it is taken away between two tasks."""
+    client, _ = two_workers
+
+    class Again(Cluster):
+        adds = 0
+
+        def _submit(self, function: Any, *arguments: Any, **options: Any) -> Any:
+            self.adds += function is sums.add
+            if self.adds == 6:
+                client.run(lose)
+            return super()._submit(function, *arguments, **options)
+
+    engine = Again(client)
+    np.testing.assert_array_equal(engine.total(Powers(), N, quiet), USUAL)
+    assert engine.adds > N
+
+
+def pause(dask_worker: Any) -> None:
+    from distributed.core import Status
+
+    dask_worker.status = Status.paused
+
+
+def test_nothing_waits_for_a_worker_that_is_paused(
+    two_workers: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client, _ = two_workers
+    monkeypatch.setattr(clusters, "_PAUSE", 1.0)
+    monkeypatch.setattr(clusters, "_WORKERS_PATIENCE", 2.0)
+    first, second = sorted(client.scheduler_info()["workers"])
+    client.run(pause, workers=[first])
+    np.testing.assert_array_equal(Cluster(client).total(Powers(), N, quiet), USUAL)
+    client.run(pause, workers=[second])
+    with pytest.raises(SweepError, match="paused for want of memory"):
+        Cluster(client).total(Powers(), N, quiet)
+
+
+def test_a_worker_that_comes_later_takes_its_part(tmp_path: Path) -> None:
+    with cluster(tmp_path, 1) as (address, _), client_of(address) as client:
+        client.wait_for_workers(1)
+        words = ["-m", "dask", "worker", address, "--nthreads", "1", "--no-nanny"]
+        where = {**os.environ, "PYTHONPATH": str(ROOT)}
+        late: list[subprocess.Popen[bytes]] = []
+
+        def tell(done: int, of: int) -> None:
+            if done and not late:
+                late.append(
+                    subprocess.Popen(
+                        [sys.executable, *words, "--no-dashboard"],
+                        env=where,
+                        cwd=tmp_path,
+                        stderr=subprocess.DEVNULL,
+                    )
+                )
+                client.wait_for_workers(2, timeout=90)
+
+        try:
+            found = Cluster(client).each(Whose(pause=0.1), N, tell)
+        finally:
+            late[0].kill()
+            late[0].wait()
+        assert len(set(found)) == 2
+
+
+def test_a_partition_that_ends_every_worker_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clusters, "_LOSSES", 1)
+    with cluster(tmp_path, 3) as (address, hands):
+        wait_for_workers(address, 3)
+        with client_of(address) as client:
+            with pytest.raises(SweepError, match="ended 2 times over one partition, perhaps for"):
+                Cluster(client).total(Fatal(), 3, quiet)
+            assert [hand.poll() for hand in hands].count(None) == 1
+            end = time.monotonic() + 30  # the one that is left is told, and not waited for
+            while any(client.run(held).values()):
+                assert time.monotonic() < end
+                time.sleep(0.05)
+
+
+def test_a_partition_asked_for_twice_is_added_once() -> None:
+    assert sums.add(Powers(), 2, "a") == {2}
+    assert sums.add(Powers(), 4, "a") == {2, 4}
+    assert sums.add(Powers(), 2, "a") == {2, 4}
+    one = sums.take("a")
+    np.testing.assert_array_equal(one.numbers, USUAL * np.isin(np.arange(N), [2, 4]))
+    with pytest.raises(sums.LostError):
+        sums.take("a")
+    sums.add(Powers(), 5, "b")
+    other = sums.take("b")
+    for _ in range(2):
+        sums.merge(one, other)
+    assert one.of == {2, 4, 5}
+    np.testing.assert_array_equal(one.numbers, USUAL * np.isin(np.arange(N), [2, 4, 5]))
+
+
+def test_what_fails_half_way_is_no_sum_any_more() -> None:
+    def fails(k: int, into: Any = None) -> Any:
+        into += 1.0
+        raise MemoryError
+
+    sums.add(Powers(), 0, "half")
+    with pytest.raises(MemoryError):
+        sums.add(fails, 1, "half")  # type: ignore[arg-type]
+    with pytest.raises(sums.LostError):
+        sums.take("half")
+
+
+def test_sums_that_nobody_adds_to_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    sums.add(Powers(), 0, "old")
+    sums.add(Powers(), 0, "mine")
+    asyncio.run(sums.forget(frozenset({"mine", "of another worker"})))
+    later = time.monotonic() + sums._FORGOTTEN + 1
+    monkeypatch.setattr(time, "monotonic", lambda: later)
+    sums.add(Powers(), 0, "new")
+    assert set(sums._sums) == {"new"}
+    asyncio.run(sums.forget(frozenset({"new"})))

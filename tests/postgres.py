@@ -1,0 +1,45 @@
+"""A PostgreSQL of its own on loopback, for tests."""
+
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.clusters import free_port
+
+__all__ = ["installed", "postgres"]
+
+_CONTROL = next(iter(sorted(Path("/usr/lib/postgresql").glob("*/bin/pg_ctl"), reverse=True)), None)
+
+
+def installed() -> bool:
+    """Whether a server can be started here: it refuses to be run by root."""
+    return _CONTROL is not None and shutil.which("su") is not None
+
+
+@contextmanager
+def postgres() -> Iterator[str]:
+    """The URL of a new database."""
+    assert _CONTROL is not None
+    folder, port, tools = Path(tempfile.mkdtemp(prefix="dpmc-pg-")), free_port(), _CONTROL.parent
+    folder.chmod(0o777)
+
+    def run(command: str) -> None:
+        subprocess.run(
+            ["su", "postgres", "-c", command], check=True, capture_output=True, timeout=120
+        )
+
+    try:
+        run(f"{tools}/initdb -D {folder}/db -A trust -U postgres")
+        run(
+            f"{tools}/pg_ctl -D {folder}/db -o '-p {port} -k {folder} -c "
+            f"listen_addresses=127.0.0.1' -w -l {folder}/log start"
+        )
+        try:
+            yield f"postgresql+psycopg://postgres@127.0.0.1:{port}/postgres"
+        finally:
+            run(f"{tools}/pg_ctl -D {folder}/db -m immediate stop")
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
