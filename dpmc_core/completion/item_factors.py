@@ -16,7 +16,8 @@ from dpmc_core.completion.common.profiles import fit_users, residuals
 from dpmc_core.completion.kernel.threads import Workers
 from dpmc_core.completion.offsets import Offsets, user_weights
 from dpmc_core.privacy.budget import Curator
-from dpmc_core.privacy.moments import clip_rows, second_moment, shrink_off_diagonal, symmetric
+from dpmc_core.privacy.moments import clip_rows, second_moment, symmetric
+from dpmc_core.privacy.shrinkage import shrink_off_diagonal
 
 FloatArray = NDArray[np.float64]
 

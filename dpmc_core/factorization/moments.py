@@ -51,8 +51,9 @@ from dpmc_core.factorization.step import FactorStep, check_parts
 from dpmc_core.factorization.units import AllUnits, UnitGroup, Units
 from dpmc_core.privacy.algorithm import Algorithm
 from dpmc_core.privacy.budget import Budget, Curator, Journal, Part, for_replacing, plan
-from dpmc_core.privacy.moments import packed, shrink, sum_part, unpacked, whole_moment_part
+from dpmc_core.privacy.moments import packed, sum_part, unpacked, whole_moment_part
 from dpmc_core.privacy.noise import TotalEpsilon
+from dpmc_core.privacy.shrinkage import shrink
 
 FloatArray = NDArray[np.float64]
 

@@ -1,10 +1,10 @@
 """Moments released once.
 
-Sums and second moments of what each user contributes, and how to read them through the noise.
+Sums and second moments of what each user contributes; ``shrinkage`` reads them through the noise.
 
-Lives here: the parts of a plan with their sensitivities derived, clipping, the exact sums, and
-shrinkage that knows the noise. Does not live here: noise (``budget.Curator`` adds it), or what the
-numbers mean (``completion``, ``factorization``).
+Lives here: the parts of a plan with their sensitivities derived, clipping, and the exact sums. Does
+not live here: noise (``budget.Curator`` adds it), or what the numbers mean (``completion``,
+``factorization``).
 
 Each user i contributes one sparse vector z_i. Users are added or removed, so a sum Σ_i f(z_i) moves
 by one term f(z), and its sensitivity is the largest norm f can have once z is clipped:
@@ -45,7 +45,6 @@ from dpmc_core.privacy.ledger import Unit
 FloatArray = NDArray[np.float64]
 
 # how often an unknown diagonal is filled: eight times give no other error than four
-_FILLINGS = 4
 
 __all__ = [
     "clip_rows",
@@ -55,8 +54,6 @@ __all__ = [
     "row_norms",
     "second_moment",
     "second_moment_part",
-    "shrink",
-    "shrink_off_diagonal",
     "sum_part",
     "symmetric",
     "totals",
@@ -268,50 +265,3 @@ def symmetric(triangle: FloatArray, size: int) -> FloatArray:
     out = np.zeros((size, size))
     out[np.triu_indices(size, 1)] = triangle
     return out + out.T
-
-
-def shrink(matrix: FloatArray, std: float, rank: int) -> tuple[FloatArray, FloatArray]:
-    """Eigenvectors (size×r) and shrunken eigenvalues (r,) of a symmetric noisy ``matrix``, at most
-    ``rank`` of them, largest first.
-
-    In symmetric noise of standard deviation σ per entry, with e = 2σ√size, eigenvalues of the noise
-    alone end at ±e (Wigner's semicircle). A planted θ > e/2 shows at λ = θ + e²/4θ, its vector at
-    an angle with cos² = 1 − e²/4θ², so the multiple of the seen vector nearest to the planted part
-    is θ·cos² = √(λ² − e²); what is not above e is dropped. Which users happen to be there spreads
-    the eigenvalues too, so e is taken no smaller than the most negative one. This reads nothing but
-    the released matrix and the known σ. None may be left (r = 0).
-    """
-    values, vectors = np.linalg.eigh(matrix)
-    edge = max(2 * std * math.sqrt(len(matrix)), -float(values[0]))
-    values, vectors = values[::-1][:rank], vectors[:, ::-1][:, :rank]
-    kept = values > edge
-    return vectors[:, kept], np.sqrt(values[kept] ** 2 - edge**2)
-
-
-def shrink_off_diagonal(matrix: FloatArray, std: float, rank: int) -> tuple[FloatArray, FloatArray]:
-    """As ``shrink``, for a ``matrix`` whose diagonal was not released: what stands there is
-    ignored.
-
-    The diagonal is filled with that of the part found, a few times over (principal axis factoring,
-    Thurstone 1947): zeros would take r/size of every eigenvalue and count as noise. σ is taken no
-    smaller than what the part leaves off the diagonal, which is how much it varies with who happens
-    to be there. The part has one negative direction besides, which is not returned: numbers centred
-    by few of their own go together negatively.
-    """
-    size = len(matrix)
-    off = matrix - np.diag(np.diag(matrix))
-    diagonal, spread = np.zeros(size), 0.0
-    for _ in range(_FILLINGS):
-        edge = 2 * max(std, spread) * math.sqrt(size)
-        values, vectors = np.linalg.eigh(off + np.diag(diagonal))
-        order = [*range(size - 1, max(size - 1 - rank, 0), -1), 0]  # the largest, and the lowest
-        order = [k for k in order if abs(values[k]) > edge]
-        values, vectors = values[order], vectors[:, order]
-        strengths = np.sign(values) * np.sqrt(values**2 - edge**2)
-        part = (vectors * strengths) @ vectors.T
-        diagonal = part.diagonal().copy()
-        left = off - part
-        np.fill_diagonal(left, 0.0)
-        spread = math.sqrt(float(np.sum(left**2)) / max(size * (size - 1), 1))
-    kept = strengths > 0
-    return vectors[:, kept], strengths[kept]

@@ -19,11 +19,10 @@ from dpmc_core.privacy.moments import (
     packed,
     second_moment,
     second_moment_part,
-    shrink,
-    shrink_off_diagonal,
     sum_part,
     symmetric,
 )
+from dpmc_core.privacy.shrinkage import _ends, shrink, shrink_off_diagonal
 from dpmc_core.privacy.statement import group_epsilon
 from tests.privacy.helpers import ledger
 
@@ -151,6 +150,33 @@ def test_an_unreleased_diagonal_takes_nothing_from_the_factors(size: int, rank: 
     filled = np.linalg.norm(found["zeros"] - planted)
     assert filled < 0.7 * zeros
     assert filled < 0.45 * np.linalg.norm(planted)
+
+
+@pytest.mark.parametrize("size", [1, 2, 30, 99, 100, 101, 257])
+@pytest.mark.parametrize("kind", ["noise", "planted", "clustered", "zero"])
+def test_the_largest_and_the_lowest_are_those_of_all(size: int, kind: str) -> None:
+    rng = np.random.default_rng(size)
+    noise = rng.standard_normal((size, size))
+    turned, _ = np.linalg.qr(noise)
+    matrix = {
+        "noise": noise + noise.T,
+        "planted": noise + noise.T + 20 * np.outer(noise[0], noise[0]),
+        "clustered": (turned * np.repeat([5.0, -2.0, 1.0], [size // 3, size // 3, size])[:size])
+        @ turned.T,
+        "zero": np.zeros((size, size)),
+    }[kind]
+    matrix = (matrix + matrix.T) / 2
+    before, values = matrix.copy(), np.linalg.eigvalsh(matrix)
+    for largest in {1, min(16, size), size}:
+        found, vectors = _ends(matrix, largest)
+        scale = np.abs(values).max() + 1
+        np.testing.assert_allclose(found[:-1], values[::-1][:largest], atol=1e-12 * scale)
+        assert found[-1] == pytest.approx(values[0], abs=1e-12 * scale)
+        np.testing.assert_allclose(matrix @ vectors, vectors * found, atol=1e-11 * scale)
+        first = vectors[:, :largest]
+        np.testing.assert_allclose(first.T @ first, np.eye(largest), atol=1e-11)
+        assert np.linalg.norm(vectors[:, -1]) == pytest.approx(1, abs=1e-11)
+    np.testing.assert_array_equal(matrix, before)
 
 
 def test_noise_alone_has_no_factors() -> None:
