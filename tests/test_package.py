@@ -26,6 +26,7 @@ EXTRAS = {
     "runs": "sqlalchemy",
     "cluster": "distributed",
     "postgres": "psycopg",
+    "fast": "numba",
     "app": "streamlit",
     "all": "distributed",
 }

@@ -1,5 +1,9 @@
 """The batched kernel against dense normal equations, row by row."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -117,14 +121,82 @@ def test_fallback_solver_agrees() -> None:
         np.testing.assert_allclose(
             lapack.solve_spd(half.copy(), right), lapack._solve_lu(half, right), rtol=1e-10
         )
-    assert (
-        lapack._DPOSV is not None
-    )  # this SciPy exports the pointer; if not, the fallback above is what runs
+    # this SciPy exports the pointer; if not, the fallback above is what runs
+    assert lapack._ADDRESS is not None
 
 
-def test_singular_system_is_an_error_not_a_number() -> None:
-    with pytest.raises(np.linalg.LinAlgError, match="not positive definite"):
-        lapack.solve_spd(np.zeros((1, 3, 3)), np.ones((1, 3)))
+def without_numba() -> None:
+    return None
+
+
+def test_compiled_loops_do_the_same_to_the_last_bit(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("numba")
+    assert lapack._loops() is not None
+    rng = np.random.default_rng(1)
+    for size, many in ((1, None), (2, 1), (12, 3), (33, None), (128, 2)):
+        a = rng.normal(0, 1, (9, 2 * size, size))
+        spd = np.matmul(a.transpose(0, 2, 1), a) + np.eye(size)
+        right = rng.normal(0, 1, (9, size) if many is None else (9, many, size))
+        weights = rng.random(a.shape[:2])
+        compiled = lapack.solve_spd(spd.copy(), right)
+        scaled = lapack.scale_rows(a, weights, np.empty_like(a))
+        with monkeypatch.context() as patch:
+            patch.setattr(lapack, "_loops", without_numba)
+            np.testing.assert_array_equal(lapack.solve_spd(spd.copy(), right), compiled)
+            np.testing.assert_array_equal(lapack.scale_rows(a, weights, np.empty_like(a)), scaled)
+        np.testing.assert_allclose(scaled, a * weights[..., None], rtol=0, atol=0)
+    assert lapack.solve_spd(np.empty((0, 3, 3)), np.empty((0, 3))).shape == (0, 3)
+
+
+@pytest.mark.parametrize(
+    ("change", "there"),
+    [("NUMBA_DISABLE_JIT=1", False), ("NUMBA_CACHE_DIR=/proc/nowhere", True), ("hidden", False)],
+)
+def test_numba_is_not_needed(change: str, there: bool) -> None:
+    """Switched off, without a place for its cache, not installed."""
+    pytest.importorskip("numba")
+    name, _, value = change.partition("=")
+    hide = "import sys; sys.modules['numba'] = None" if change == "hidden" else ""
+    code = f"""{hide}
+import os
+import subprocess
+import sys
+
+import numpy as np
+from dpmc_core.completion.kernel import lapack
+assert (lapack._loops() is not None) is {there}
+print(lapack.solve_spd(2 * np.eye(3)[None], np.ones((1, 3))))
+"""
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code],
+        env={**os.environ, **({name: value} if value else {})},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout == "[[0.5 0.5 0.5]]\n", done.stderr
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_singular_system_is_an_error_not_a_number(
+    compiled: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not compiled:
+        monkeypatch.setattr(lapack, "_loops", without_numba)
+    matrices = np.stack([np.eye(3), np.zeros((3, 3))])
+    with pytest.raises(np.linalg.LinAlgError, match=r"system 1 of 2 \(size 3\) is not positive"):
+        lapack.solve_spd(matrices, np.ones((2, 3)))
+
+
+@pytest.mark.parametrize("rank", [3, 32, 40, 41])
+@pytest.mark.parametrize("length", [1, 299, 2048, 2049, 4097])
+def test_the_upper_triangle_is_that_of_all_rows(length: int, rank: int) -> None:
+    a = np.random.default_rng(length).normal(0, 1, (2, length, rank))
+    out = np.full((2, rank, rank), np.nan)
+    solve.upper_gram(a, out)
+    upper = np.triu_indices(rank)
+    for found, rows in zip(out, a, strict=True):
+        np.testing.assert_allclose(found[upper], (rows.T @ rows)[upper], atol=1e-11 * length)
 
 
 def test_an_error_in_one_block_reaches_the_caller() -> None:

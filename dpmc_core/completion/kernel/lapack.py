@@ -1,26 +1,30 @@
 """Solving many small symmetric positive definite systems without holding the interpreter's lock.
 
-Lives here: ``solve_spd``, LAPACK's Cholesky solver ``dposv`` called once per system through the
+Provides ``solve_spd``, LAPACK's Cholesky solver ``dposv`` called once per system through the
 function pointer that ``scipy.linalg.cython_lapack`` exports for this purpose (the route that numba
-takes). It needs half the arithmetic of ``numpy.linalg.solve``, which is the fallback wherever the
-pointer or a factorisation is not to be had.
+takes), and ``scale_rows``. ``dposv`` needs half the arithmetic of ``numpy.linalg.solve``, which is
+the fallback wherever the pointer is not to be had. Both loops are compiled where numba is
+installed.
 """
 
 import ctypes
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cython_lapack
 
-__all__ = ["solve_spd"]
+from dpmc_core.completion.kernel.compiled import Loops, loops
+
+__all__ = ["scale_rows", "solve_spd"]
+
+FloatArray = NDArray[np.float64]
 
 _ARGUMENTS = 8  # uplo, n, nrhs, a, lda, b, ldb, info
 
 
-def _find_dposv() -> Callable[..., None] | None:
-    """The C function ``dposv(char*, int*, int*, double*, int*, double*, int*, int*)``, or None if
+def _find_dposv() -> int | None:
+    """The address of ``dposv(char*, int*, int*, double*, int*, double*, int*, int*)``, or None if
     it looks different.
     """
     api = ctypes.pythonapi
@@ -44,16 +48,20 @@ def _find_dposv() -> Callable[..., None] | None:
         or kinds[0] != "char"
     ):
         return None
-    pointer = api.PyCapsule_GetPointer(capsule, signature)
-    return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * _ARGUMENTS)(
-        pointer
-    )  # releases the lock during the call
+    found: int | None = api.PyCapsule_GetPointer(capsule, signature)
+    return found
 
 
-_DPOSV = _find_dposv()
+_ADDRESS = _find_dposv()
+# releases the lock during the call
+_DPOSV: Any = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * _ARGUMENTS)(_ADDRESS or 0)
 
 
-def solve_spd(matrices: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
+def _loops() -> Loops | None:
+    return None if _ADDRESS is None else loops(_ADDRESS)
+
+
+def solve_spd(matrices: FloatArray, right: FloatArray) -> FloatArray:
     """Solve A_k x_k = b_k for symmetric positive definite A_k, of which only the upper triangles
     are read.
 
@@ -62,27 +70,48 @@ def solve_spd(matrices: NDArray[np.float64], right: NDArray[np.float64]) -> NDAr
     ``numpy.linalg.LinAlgError`` for a singular A_k.
     """
     x = np.array(right, dtype=np.float64, order="C")
-    if _DPOSV is None:  # pragma: no cover - depends on the SciPy build
+    if _ADDRESS is None:  # pragma: no cover - depends on the SciPy build
         return _solve_lu(matrices, x)
     count, size = matrices.shape[0], matrices.shape[-1]
     many = x.shape[1] if x.ndim == 3 else 1
-    integers = (ctypes.c_int * 3)(size, many, 0)
-    lower = ctypes.c_char(b"L")  # in Fortran's order, which is the upper triangle in ours
-    n, nrhs = ctypes.addressof(integers), ctypes.addressof(integers) + ctypes.sizeof(ctypes.c_int)
-    info, uplo = nrhs + ctypes.sizeof(ctypes.c_int), ctypes.addressof(lower)
-    a, b = matrices.ctypes.data, x.ctypes.data
-    a_step, b_step = 8 * size * size, 8 * size * many
-    dposv: Any = _DPOSV
-    for k in range(count):
-        dposv(uplo, n, nrhs, a + k * a_step, n, b + k * b_step, n, info)
-        if integers[2]:
-            raise np.linalg.LinAlgError(
-                f"system {k} of {count} (size {size}) is not positive definite to rounding"
-            )
+    integers = np.array([size, many, 0], dtype=np.int32)
+    lower = np.array([ord("L")], dtype=np.uint8)  # in Fortran's order: the upper triangle in ours
+    compiled = _loops()
+    if compiled is not None:
+        bad = compiled.solve(matrices, x.reshape(count, many, size), integers, lower)
+    else:
+        bad = _solve_each(matrices, x, integers, lower)
+    if bad >= 0:
+        raise np.linalg.LinAlgError(
+            f"system {bad} of {count} (size {size}) is not positive definite to rounding"
+        )
     return x
 
 
-def _solve_lu(matrices: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
+def _solve_each(
+    matrices: FloatArray, x: FloatArray, integers: NDArray[np.int32], lower: NDArray[np.uint8]
+) -> int:
+    """As ``compiled._solve``."""
+    n, nrhs, info = (integers[k:].ctypes.data for k in range(3))
+    a, b, uplo = matrices.ctypes.data, x.ctypes.data, lower.ctypes.data
+    a_step, b_step = matrices.strides[0], x.strides[0]
+    for k in range(len(matrices)):
+        _DPOSV(uplo, n, nrhs, a + k * a_step, n, b + k * b_step, n, info)
+        if integers[2]:
+            return k
+    return -1
+
+
+def scale_rows(rows: FloatArray, weights: FloatArray, out: FloatArray) -> FloatArray:
+    """``rows`` (B×n×r, C-contiguous like ``out``), each times its own of the ``weights`` (B×n)."""
+    compiled = _loops()
+    if compiled is None:
+        return np.multiply(rows, weights[..., None], out=out)
+    compiled.scale(rows, weights, out)
+    return out
+
+
+def _solve_lu(matrices: FloatArray, right: FloatArray) -> FloatArray:
     upper = np.triu(matrices)
     matrices = upper + np.triu(upper, 1).transpose(0, 2, 1)
     if right.ndim == 2:
