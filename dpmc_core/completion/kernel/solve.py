@@ -152,7 +152,8 @@ def upper_gram(a: FloatArray, out: FloatArray) -> None:
         piece = np.zeros_like(out)
         for start in range(_MOST_ROWS, length, _MOST_ROWS):
             upper_gram(a[:, start : start + _MOST_ROWS], piece)
-            out += piece
+            with np.errstate(invalid="ignore"):  # what is below the diagonal may be anything
+                out += piece
         return
     transposed = a.transpose(0, 2, 1)
     if rank > _SMALL_RANK:
