@@ -193,8 +193,9 @@ def left_out_squares(
     inverse = np.linalg.inv(gram + reg * np.eye(rank))
     leverage = np.zeros(len(ratings))
     for a in range(rank):
-        for b in range(rank):
-            leverage += inverse[ratings.users, a, b] * (columns[a] * columns[b])[ratings.items]
+        for b in range(a, rank):
+            products = (1 if a == b else 2) * columns[a] * columns[b]
+            leverage += inverse[ratings.users, a, b] * products[ratings.items]
     left = residuals(ratings, targets, features, fits) / (1 - leverage)
     return np.bincount(ratings.users, left**2, minlength=ratings.n_users).astype(np.float64)
 
