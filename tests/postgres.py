@@ -1,10 +1,12 @@
 """A PostgreSQL of its own on loopback, for tests."""
 
+import os
 import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 
 from tests.clusters import free_port
@@ -15,8 +17,12 @@ _CONTROL = next(iter(sorted(Path("/usr/lib/postgresql").glob("*/bin/pg_ctl"), re
 
 
 def installed() -> bool:
-    """Whether a server can be started here: it refuses to be run by root."""
-    return _CONTROL is not None and shutil.which("su") is not None
+    """Whether a server can be started here. It refuses to be root's, who alone may start it as
+    somebody else without a password.
+    """
+    if _CONTROL is None or shutil.which("su") is None or find_spec("psycopg") is None:
+        return False
+    return os.geteuid() == 0
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from dpmc_core.cli.common.progress import Progress
 from dpmc_core.datasets import catalogue, entry
 from dpmc_core.datasets.data import forget
 from dpmc_core.datasets.loaders import load
-from dpmc_core.errors import ParameterError
+from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.limit import Limit
 
 __all__ = ["add", "run"]
@@ -80,6 +80,7 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
 
 def _in_partitions(arguments: argparse.Namespace) -> dict[str, Any]:
     """Write a folder for the command ``large``."""
+    from dpmc_core.experiments.sweeps.cluster import SweepError
     from dpmc_core.partitioned.engine.local import WORKERS, engine_at
     from dpmc_core.partitioned.generate import Skewed, write_ratings, write_skewed
 
@@ -99,7 +100,11 @@ def _in_partitions(arguments: argparse.Namespace) -> dict[str, Any]:
     else:
         asked = Skewed(**numbers)
         with engine_at(None, int(WORKERS.parse(arguments.workers))) as engine:
-            active = write_skewed(asked, folder, engine, partial(Progress(), "writing"))
+            try:
+                active = write_skewed(asked, folder, engine, partial(Progress(), "writing"))
+            except SweepError as error:
+                why = "A process that wrote files ended, perhaps for want of memory"
+                raise DataError(f"{why}: remove {folder}, and ask for more files.") from error
         made = {"ratings": asked.ratings, "files": asked.files, "users_with_a_rating": active}
     if not arguments.json:
         print(f"{made['ratings']:,} ratings in {made['files']} files are in {folder}")

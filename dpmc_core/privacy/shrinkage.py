@@ -16,6 +16,7 @@ FloatArray = NDArray[np.float64]
 
 _FILLINGS = 4
 _SMALL = 100  # size below which all eigenvectors are no slower
+_EQUAL = 1e-6  # relative: entries of a vector that count as equally large
 _LWORK = 64  # columns that LAPACK works on at a time
 
 
@@ -72,7 +73,8 @@ def _ends(matrix: FloatArray, largest: int) -> tuple[FloatArray, FloatArray]:
     """
     size = len(matrix)
     if size >= _SMALL:
-        with suppress(np.linalg.LinAlgError):  # of many equal values it may find none
+        # of many equal values it may find none; what is not finite has no vectors
+        with suppress(np.linalg.LinAlgError, ValueError):
             return _some_ends(matrix, largest)
     values, vectors = np.linalg.eigh(matrix)
     order = [*range(size - 1, size - 1 - largest, -1), 0]
@@ -98,6 +100,10 @@ def _some_ends(matrix: FloatArray, largest: int) -> tuple[FloatArray, FloatArray
 
 
 def _signed(vectors: FloatArray) -> FloatArray:
-    """Each with its largest entry positive: otherwise the last bits of a matrix choose a sign."""
-    largest = vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])]
-    return np.asarray(vectors * np.where(largest < 0, -1.0, 1.0))
+    """Each with its largest entry positive, of equal ones the first: otherwise the last bits of a
+    matrix choose a sign.
+    """
+    sizes = np.abs(vectors)
+    first = (sizes >= (1 - _EQUAL) * sizes.max(axis=0)).argmax(axis=0)
+    signs = np.where(vectors[first, np.arange(vectors.shape[1])] < 0, -1.0, 1.0)
+    return np.asarray(vectors * signs)

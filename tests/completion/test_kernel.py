@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -150,14 +151,33 @@ def test_compiled_loops_do_the_same_to_the_last_bit(monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.parametrize(
     ("change", "there"),
-    [("NUMBA_DISABLE_JIT=1", False), ("NUMBA_CACHE_DIR=/proc/nowhere", True), ("hidden", False)],
+    [("off", False), ("no cache", True), ("damaged", True), ("refuses", False), ("hidden", False)],
 )
-def test_numba_is_not_needed(change: str, there: bool) -> None:
-    """Switched off, without a place for its cache, not installed."""
+def test_numba_is_not_needed(change: str, there: bool, tmp_path: Path) -> None:
+    """Switched off, without a place for its cache, with a damaged one, installed and of no use, not
+    installed.
+    """
     pytest.importorskip("numba")
-    name, _, value = change.partition("=")
-    hide = "import sys; sys.modules['numba'] = None" if change == "hidden" else ""
-    code = f"""{hide}
+    cache = {"NUMBA_CACHE_LOCATOR_CLASSES": "UserProvidedCacheLocator"}
+    environment = {
+        "off": {"NUMBA_DISABLE_JIT": "1"},
+        "no cache": {**cache, "NUMBA_CACHE_DIR": "/proc/nowhere"},
+        "damaged": {**cache, "NUMBA_CACHE_DIR": str(tmp_path)},
+        "refuses": {"PYTHONPATH": str(tmp_path)},
+        "hidden": {},
+    }[change]
+    if change == "refuses":
+        (tmp_path / "numba.py").write_text("raise ImportError('Numba needs NumPy 2.5 or less')")
+    if change == "damaged":
+        code = "from dpmc_core.completion.kernel import lapack; assert lapack._loops()"
+        subprocess.run([sys.executable, "-c", code], env=os.environ | environment, check=True)
+        kept = list(tmp_path.rglob("*.nbi"))
+        assert len(kept) == 2
+        for index in kept:
+            index.write_bytes(b"")
+    code = f"""
+import sys
+{"sys.modules['numba'] = None" if change == "hidden" else ""}
 import os
 import subprocess
 import sys
@@ -169,7 +189,7 @@ print(lapack.solve_spd(2 * np.eye(3)[None], np.ones((1, 3))))
 """
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", code],
-        env={**os.environ, **({name: value} if value else {})},
+        env=os.environ | environment,
         capture_output=True,
         text=True,
         check=False,

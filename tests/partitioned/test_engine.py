@@ -107,6 +107,59 @@ def test_a_worker_that_ends_while_sums_are_merged_has_all_made_again(two_workers
     np.testing.assert_array_equal(Ending(client).total(Powers(), N, quiet), USUAL)
 
 
+def test_a_worker_that_ends_before_the_sum_was_fetched_has_all_made_again(
+    two_workers: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client, hands = two_workers
+    monkeypatch.setattr(clusters, "_ANSWER", 2.0)
+
+    class Ending(Cluster):
+        ended = False
+
+        def _answer(self, future: Any, addresses: Any) -> Any:
+            # of the merged sum, which is on the worker that the first lane is on
+            if len(addresses) == 2 and not self.ended:
+                self.ended = True
+                (at,) = client.who_has(future)[future.key]
+                (pid,) = client.run(os.getpid, workers=[at]).values()
+                os.kill(pid, signal.SIGKILL)
+                next(hand for hand in hands if hand.pid == pid).wait()
+            return super()._answer(future, addresses)
+
+    engine = Ending(client)
+    np.testing.assert_array_equal(engine.total(Powers(), N, quiet), USUAL)
+    assert engine.ended
+
+
+def test_what_is_stopped_leaves_no_sum_behind(two_workers: Any) -> None:
+    """It is stopped while each worker adds a partition, whose sum comes back later."""
+    client, _ = two_workers
+
+    def stop(done: int, of: int) -> None:
+        if done:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        Cluster(client).total(Powers(pause=1.0), N, stop)
+    end = time.monotonic() + 60
+    while any(client.processing().values()):
+        assert time.monotonic() < end
+        time.sleep(0.1)
+    assert not any(client.run(held).values())
+
+
+def test_each_thread_of_a_worker_has_a_sum_of_its_own(tmp_path: Path) -> None:
+    with cluster(tmp_path, 1, "--nthreads", "2") as (address, _):
+        wait_for_workers(address, 1)
+        with client_of(address) as client:
+            engine = Cluster(client)
+            np.testing.assert_array_equal(engine.total(Powers(pause=0.05), N, quiet), USUAL)
+            began = time.monotonic()
+            found = engine.each(Whose(pause=0.5), 4, quiet)
+            assert len(set(found)) == 1
+            assert time.monotonic() - began < 4 * 0.5  # two at a time: 1 s and little else
+
+
 def test_a_worker_that_ends_between_partitions_has_its_part_dealt_anew(
     two_workers: Any, tmp_path: Path
 ) -> None:
@@ -140,6 +193,16 @@ def pause(dask_worker: Any) -> None:
     dask_worker.status = Status.paused
 
 
+def busy(dask_worker: Any) -> int:
+    return len(dask_worker.state.executing)
+
+
+def run(dask_worker: Any) -> None:
+    from distributed.core import Status
+
+    dask_worker.status = Status.running
+
+
 def test_nothing_waits_for_a_worker_that_is_paused(
     two_workers: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -152,6 +215,36 @@ def test_nothing_waits_for_a_worker_that_is_paused(
     client.run(pause, workers=[second])
     with pytest.raises(SweepError, match="paused for want of memory"):
         Cluster(client).total(Powers(), N, quiet)
+
+
+def test_a_worker_that_is_paused_while_it_works_is_waited_for(
+    two_workers: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client, _ = two_workers
+    monkeypatch.setattr(clusters, "_PAUSE", 4.0)  # workers tell what they do every second
+
+    class Pausing(Cluster):
+        dropped = 0
+
+        def _drop_lost(self, lanes: Any, workers: Any, lost_over: Any) -> None:
+            self.dropped += sum(lane.address not in workers for lane in lanes)
+            super()._drop_lost(lanes, workers, lost_over)
+
+    told: list[int] = []
+
+    def tell(done: int, of: int) -> None:
+        if not told and sum(client.run(busy).values()) == 2:  # both have begun
+            told.append(done)
+            client.run(pause)
+        if done == 2:  # a worker that has worked off what it had begun has memory again
+            client.run(run)
+
+    engine = Pausing(client)
+    np.testing.assert_array_equal(
+        engine.total(Powers(pause=8.0), 2, tell), USUAL * (np.arange(N) < 2)
+    )
+    assert told == [0]
+    assert engine.dropped == 0
 
 
 def test_a_worker_that_comes_later_takes_its_part(tmp_path: Path) -> None:
@@ -211,6 +304,9 @@ def test_a_partition_asked_for_twice_is_added_once() -> None:
         sums.merge(one, other)
     assert one.of == {2, 4, 5}
     np.testing.assert_array_equal(one.numbers, USUAL * np.isin(np.arange(N), [2, 4, 5]))
+    overlapping = sums.Sum(frozenset({5, 6}), np.zeros(N))
+    with pytest.raises(sums.LostError):
+        sums.merge(one, overlapping)
 
 
 def test_what_fails_half_way_is_no_sum_any_more() -> None:
@@ -229,8 +325,14 @@ def test_sums_that_nobody_adds_to_are_dropped(monkeypatch: pytest.MonkeyPatch) -
     sums.add(Powers(), 0, "old")
     sums.add(Powers(), 0, "mine")
     asyncio.run(sums.forget(frozenset({"mine", "of another worker"})))
+    assert set(sums._sums) == {"old"}
+    assert sums.add(Powers(), 1, "mine") == {1}
+    assert set(sums._sums) == {"old"}  # what was forgotten does not come back
+    (timer,) = sums._looking
+    assert timer.daemon
+    sums._drop_old()  # as the timer does: nothing is old
+    assert set(sums._sums) == {"old"}
     later = time.monotonic() + sums._FORGOTTEN + 1
     monkeypatch.setattr(time, "monotonic", lambda: later)
-    sums.add(Powers(), 0, "new")
-    assert set(sums._sums) == {"new"}
-    asyncio.run(sums.forget(frozenset({"new"})))
+    sums._drop_old()
+    assert not sums._sums

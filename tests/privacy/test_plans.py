@@ -22,7 +22,7 @@ from dpmc_core.privacy.moments import (
     sum_part,
     symmetric,
 )
-from dpmc_core.privacy.shrinkage import _ends, shrink, shrink_off_diagonal
+from dpmc_core.privacy.shrinkage import _ends, _some_ends, shrink, shrink_off_diagonal
 from dpmc_core.privacy.statement import group_epsilon
 from tests.privacy.helpers import ledger
 
@@ -176,7 +176,41 @@ def test_the_largest_and_the_lowest_are_those_of_all(size: int, kind: str) -> No
         first = vectors[:, :largest]
         np.testing.assert_allclose(first.T @ first, np.eye(largest), atol=1e-11)
         assert np.linalg.norm(vectors[:, -1]) == pytest.approx(1, abs=1e-11)
+        largest_entry = np.abs(vectors).max(axis=0)
+        assert np.all(vectors.max(axis=0) >= (1 - 1e-6) * largest_entry)  # none is turned over
     np.testing.assert_array_equal(matrix, before)
+
+
+@pytest.mark.parametrize("size", [2, 40, 300])
+def test_few_of_the_eigenvectors_are_those_of_all_without_finding_all(size: int) -> None:
+    """What ``_ends`` does for large matrices, and no other way where that fails."""
+    rng = np.random.default_rng(size)
+    noise = rng.standard_normal((size, size))
+    matrix = noise + noise.T + np.outer(noise[0], noise[0])
+    values, vectors = np.linalg.eigh(matrix)
+    found, few = _some_ends(matrix, 2)
+    np.testing.assert_allclose(found, values[[-1, -2, 0]], atol=1e-10)
+    np.testing.assert_allclose(np.abs(np.sum(few * vectors[:, [-1, -2, 0]], axis=0)), 1, atol=1e-8)
+
+
+def test_a_tie_has_one_sign() -> None:
+    for tilt in (-1e-13, 0.0, 1e-13):
+        matrix = np.array([[1.0 + tilt, -1.0], [-1.0, 1.0 - tilt]])
+        for turned in (matrix, matrix[::-1, ::-1]):
+            _, vectors = _ends(turned, 1)
+            assert vectors[0, 0] > 0 > vectors[1, 0]
+
+
+@pytest.mark.parametrize("size", [50, 150])
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_what_is_not_finite_is_told_as_numpy_tells_it(size: int, bad: float) -> None:
+    matrix = np.eye(size)
+    matrix[0, 1] = matrix[1, 0] = bad
+    try:
+        vectors, _ = shrink(matrix, 1.0, 5)
+    except np.linalg.LinAlgError:  # which runs turn into a sentence
+        return
+    assert vectors.shape == (size, 0)
 
 
 def test_noise_alone_has_no_factors() -> None:

@@ -5,7 +5,9 @@ short inner loop for each small system or row of factors.
 """
 
 import functools
+import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
@@ -15,6 +17,7 @@ __all__ = ["Loops", "loops"]
 
 _NAME = "dpmc_dposv"  # by which compiled code finds LAPACK's dposv
 _dposv: Any = None  # what stands for it while it is compiled
+_making = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -25,42 +28,46 @@ class Loops:
     scale: Callable[..., None]
 
 
-@functools.cache
 def loops(dposv: int) -> Loops | None:
-    """The compiled loops, with LAPACK's ``dposv`` at that address; None without numba."""
+    """The compiled loops, with LAPACK's ``dposv`` at that address; None where there is no numba
+    that works.
+    """
+    with _making:  # the first thread compiles, the others wait
+        return _made(dposv)
+
+
+@functools.cache
+def _made(dposv: int) -> Loops | None:
+    # it may refuse a newer numpy, or lack a library of the system
+    with suppress(Exception):
+        return _loops(dposv)
+    return None
+
+
+def _loops(dposv: int) -> Loops | None:
     global _dposv
     if find_spec("numba") is None:
         return None
-    import llvmlite.binding
-
-    numba = _numba()
+    numba = import_module("numba")  # its annotations do not cover what is used
     if numba.config.DISABLE_JIT:
         return None
     types = numba.types
-    llvmlite.binding.add_symbol(_NAME, dposv)
+    import_module("llvmlite.binding").add_symbol(_NAME, dposv)
     numbers, integers = types.CPointer(types.float64), types.CPointer(types.int32)
     arguments = (types.CPointer(types.uint8), integers, integers, numbers, integers, numbers)
     _dposv = types.ExternalFunction(_NAME, types.void(*arguments, integers, integers))
     three = types.float64[:, :, ::1]
+
+    def compiled(function: Callable[..., Any], signature: Any) -> Any:
+        compile_as = functools.partial(numba.njit, signature, nogil=True, boundscheck=False)
+        with suppress(Exception):  # no place to keep it, or what is kept there is damaged
+            return compile_as(cache=True)(function)
+        return compile_as()(function)
+
     return Loops(
-        _compiled(_solve, types.intp(three, three, types.int32[::1], types.uint8[::1])),
-        _compiled(_scale, types.void(three, types.float64[:, ::1], three)),
+        compiled(_solve, types.intp(three, three, types.int32[::1], types.uint8[::1])),
+        compiled(_scale, types.void(three, types.float64[:, ::1], three)),
     )
-
-
-def _numba() -> Any:
-    return import_module("numba")  # its annotations do not cover what is used
-
-
-def _compiled(function: Callable[..., Any], signature: Any) -> Any:
-    """Kept on disk where there is a place to write to."""
-    for cache in (True, False):
-        try:
-            return _numba().njit(signature, nogil=True, boundscheck=False, cache=cache)(function)
-        except (RuntimeError, OSError):  # no such place
-            if not cache:
-                raise
-    return None
 
 
 def _solve(matrices: Any, x: Any, integers: Any, uplo: Any) -> int:

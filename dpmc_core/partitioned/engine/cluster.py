@@ -29,7 +29,8 @@ FloatArray = NDArray[np.float64]
 _HEARTBEAT = 0.5  # seconds
 _TRIES = 5  # of a sum that was lost on its way
 _LOSSES = 3  # workers that may be lost over one partition
-_ANSWER = 60.0  # seconds within which a worker tells what it found
+_ANSWER = 60.0  # seconds within which a worker or the scheduler tells what it found
+_ASKED = 10  # times that it is asked as long as it is there
 _PAUSE = 60.0  # seconds for which a worker may be paused with nothing to do
 _WORKERS_PATIENCE = 60.0  # seconds for which no worker may be there at all
 
@@ -46,7 +47,7 @@ class Cluster:
     def __init__(self, client: Any) -> None:
         self._client = client
         self._had: dict[int, str] = {}  # partition: the worker that has a copy of it
-        self._still: dict[str, float] = {}  # worker: since when it has been paused
+        self._still: dict[str, float] = {}  # worker: since when it has been paused and idle
         self.keys: frozenset[str] = frozenset()  # of the data that workers may have copies of
 
     def total(self, work: Work, n: int, tell: Tell) -> FloatArray:
@@ -79,7 +80,7 @@ class Cluster:
         seen = time.monotonic()
         while True:
             threads = self._threads()
-            self._without_lost(lanes, threads, lost_over)
+            self._drop_lost(lanes, threads, lost_over)
             for address, count in threads.items():
                 there = sum(lane.address == address for lane in lanes)
                 lanes += [_Lane(address) for _ in range(count - there)]
@@ -105,36 +106,57 @@ class Cluster:
             for lane in lanes:
                 if lane.future is None or not lane.future.done():
                     continue
-                try:
-                    answer = lane.future.result(timeout=_ANSWER)
-                except TimeoutError:  # its worker may be gone: the next look at them tells
-                    continue
+                found_out = self._answer(lane.future, {lane.address})
+                if found_out is None:
+                    continue  # its worker is gone: the next look at them tells
+                (answer,) = found_out
                 self._had[lane.k], lane.future = lane.address, None
                 if add:
                     lane.held = answer  # less than before where the worker was started again
                 else:
                     found[lane.k] = answer
 
-    def _without_lost(
+    def _drop_lost(
         self, lanes: list["_Lane"], workers: Collection[str], lost_over: Counter[int]
     ) -> None:
         """Take out of ``lanes`` those whose worker is not among ``workers``."""
-        for lane in [one for one in lanes if one.address not in workers]:
+        lost = [one for one in lanes if one.address not in workers]
+        self._forget([one for one in lost if one.address in self._still])
+        for lane in lost:
             lanes.remove(lane)
-            if lane.future is not None:
-                self._client.cancel([lane.future], force=True)
+            if lane.future is None:
+                continue
+            self._client.cancel([lane.future], force=True)
+            if lane.address not in self._still:
                 lost_over[lane.k] += 1
                 if lost_over[lane.k] > _LOSSES:
                     raise SweepError(_ENDED.format(_LOSSES + 1))
+
+    def _answer(self, future: Any, addresses: Set[str]) -> tuple[Any] | None:
+        """What the ``future``, which is done, found; None where one of the workers at ``addresses``
+        is gone before it told.
+        """
+        if future.status == "error":
+            future.result()  # raises what it raised, a TimeoutError too
+        fetch = self._client._gather  # of which ``gather`` has no limit of time
+        for _ in range(_ASKED):
+            with suppress(TimeoutError):
+                return (self._client.sync(fetch, future, direct=True, callback_timeout=_ANSWER),)
+            if not addresses <= self._threads().keys():
+                return None
+        raise SweepError(_GONE.format("a worker does not answer"))
 
     def _threads(self) -> dict[str, int]:
         """How many threads each worker has that works, by address."""
         if self._client.status != "running":
             raise SweepError(_GONE.format("its scheduler is gone"))
-        workers = self._client.scheduler_info(n_workers=-1)["workers"]
+        # what ``scheduler_info`` returns is emptied by a callback of the client now and then
+        asked = self._client.scheduler.identity
+        workers = self._client.sync(asked, n_workers=-1, callback_timeout=_ANSWER)["workers"]
         now, before, self._still = time.monotonic(), self._still, {}
         for address, one in workers.items():
-            if one["status"] == "paused" and not one["metrics"].get("executing"):
+            busy = one["metrics"].get("task_counts", {}).get("executing")
+            if one["status"] == "paused" and not busy:
                 self._still[address] = before.get(address, now)
         return {
             address: workers[address]["nthreads"]
@@ -171,10 +193,10 @@ class Cluster:
             if not addresses <= self._threads().keys():
                 raise sums.LostError
             self._wait([whole])
-        found: sums.Sum = self._client.gather(whole, direct=True)  # raises what it raised
-        if found.of != set(range(n)):
+        found = self._answer(whole, addresses)
+        if found is None or found[0].of != set(range(n)):
             raise sums.LostError
-        return found.numbers
+        return np.asarray(found[0].numbers)
 
     def _submit(self, function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
         with warnings.catch_warnings():
@@ -197,8 +219,8 @@ class Cluster:
         """Have workers forget the sums of ``lanes``."""
         names = frozenset(lane.name for lane in lanes)
         with suppress(Exception):  # they may be gone
-            there = sorted({lane.address for lane in lanes} & self._threads().keys())
-            self._client.run(sums.forget, names, workers=there, wait=False)
+            there = {lane.address for lane in lanes} & (self._threads().keys() | self._still.keys())
+            self._client.run(sums.forget, names, workers=sorted(there), wait=False)
 
 
 _NONE_LEFT = "no worker is left"
@@ -236,12 +258,13 @@ def _said() -> Iterator[None]:
 
     try:
         yield
-    except (DPMCError, sums.LostError):
-        raise
+    except (DPMCError, sums.LostError, BrokenPipeError):
+        raise  # a pipe is where somebody reads the progress
     except KilledWorker as error:
         raise SweepError(_ENDED.format(error.allowed_failures + 1)) from None
     except (CancelledError, closed, OSError, TimeoutError) as error:
-        raise SweepError(_GONE.format(type(error).__name__)) from None
+        why = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        raise SweepError(_GONE.format(why)) from None
     except (ImportError, RuntimeError) as error:
         if isinstance(error, RuntimeError) and "deserializ" not in str(error):
             raise

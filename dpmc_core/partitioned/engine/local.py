@@ -3,6 +3,7 @@
 Provides ``engine_at``.
 """
 
+import asyncio
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -53,6 +54,7 @@ def engine_at(scheduler: str | None, workers: int = 1, megabytes: int = 0) -> It
             finally:
                 with suppress(Exception):  # the cluster may be gone
                     client.run(_forget, engine.keys)
+                    client.run(_forget_later, engine.keys, wait=False)
         return
     if workers == 1 and not megabytes:
         yield Here()
@@ -108,3 +110,11 @@ def _forget(keys: frozenset[str], dask_worker: Any = None) -> None:
     for key in keys if dask_worker is not None else ():
         folder = Path(dask_worker.local_directory) / "dpmc" / key
         shutil.rmtree(folder, ignore_errors=True)
+
+
+async def _forget_later(keys: frozenset[str], dask_worker: Any = None) -> None:
+    """The same once nothing goes on there that might still write some; nobody waits for this."""
+    going = {task.key for task in dask_worker.state.executing}
+    while going & {task.key for task in dask_worker.state.executing}:
+        await asyncio.sleep(1.0)
+    _forget(keys, dask_worker)

@@ -19,7 +19,7 @@ __all__ = ["LostError", "Sum", "add", "forget", "found", "merge", "same", "take"
 
 FloatArray = NDArray[np.float64]
 
-_FORGOTTEN = 3600.0  # seconds after which a sum that nobody adds to is dropped
+_FORGOTTEN = 1800.0  # seconds after which, or twice that, a sum that nobody adds to is dropped
 
 
 @dataclass(eq=False)
@@ -39,6 +39,8 @@ class LostError(Exception):
 
 
 _sums: dict[str, Sum] = {}
+_dropped: set[str] = set()  # names that were forgotten, some of them perhaps before they came
+_looking: list[threading.Timer] = []  # the one that drops old sums, while there are any
 _lock = threading.Lock()
 
 
@@ -62,10 +64,29 @@ def add(work: Work, k: int, name: str) -> frozenset[int]:
         one = Sum(one.of | {k}, work(k, one.numbers))
     one.touched = time.monotonic()
     with _lock:
-        for other in [key for key in _sums if one.touched - _sums[key].touched > _FORGOTTEN]:
-            del _sums[other]  # who asked for it is gone
-        _sums[name] = one
+        if name not in _dropped:
+            _sums[name] = one
+            _look_later()
     return one.of
+
+
+def _look_later() -> None:
+    if not _looking:
+        timer = threading.Timer(_FORGOTTEN, _drop_old)
+        timer.daemon = True
+        _looking.append(timer)
+        timer.start()
+
+
+def _drop_old() -> None:
+    """Drop sums that nobody adds to: who asked for them is gone."""
+    now = time.monotonic()
+    with _lock:
+        _looking.clear()
+        for name in [name for name, one in _sums.items() if now - one.touched >= _FORGOTTEN]:
+            del _sums[name]
+        if _sums:
+            _look_later()
 
 
 def take(name: str) -> Sum:
@@ -78,8 +99,12 @@ def take(name: str) -> Sum:
 
 
 def merge(one: Sum, other: Sum) -> Sum:
-    """Both sums in the place of ``one``, which tells whether it was done before."""
+    """Both sums in the place of ``one``, which tells whether it was done before; raises
+    ``LostError`` where only a part of ``other`` is in it.
+    """
     if not other.of <= one.of:
+        if other.of & one.of:
+            raise LostError
         one.numbers += other.numbers
         one.of |= other.of
     return one
@@ -88,5 +113,6 @@ def merge(one: Sum, other: Sum) -> Sum:
 async def forget(names: frozenset[str]) -> None:
     """Drop the sums of these ``names``; a coroutine, which Dask does not wait for."""
     with _lock:
+        _dropped.update(names)
         for name in names:
             _sums.pop(name, None)

@@ -73,9 +73,9 @@ def own_form() -> None:
         type=list(KINDS[kind]),
         key=f"own-file-{kind}-{st.session_state.get(_TURN, 0)}",
         max_upload_size=MOST_MEGABYTES,
-        help="What is larger stays on your machine: the command `dpmc large` completes or factorises "
-        "a folder of Parquet files, up to a billion ratings, on one machine or a cluster "
-        "(docs/cluster.md).",
+        help="What is larger stays on your machine: the command `dpmc large` completes or "
+        "factorises a folder of Parquet files, up to a billion ratings, on one machine or a "
+        "cluster (docs/cluster.md).",
     )
     st.caption(
         ":material/lock: **Where it goes**: into the memory of this visit and nowhere else. It "
