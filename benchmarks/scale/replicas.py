@@ -81,11 +81,11 @@ async def browse(url: str, until: float, rng: random.Random, seen: Seen) -> None
 
 
 async def compute(url: str, until: float, seeds: Iterator[int], store: str, seen: Seen) -> None:
-    """A visitor whose runs follow one another: each until it is in the store."""
-    async with Visitor(url) as visitor:
-        while time.monotonic() < until:
-            seed = next(seeds)
-            seen.runs.add(seed)
+    """Visitors one after the other, each of whom stays until the run of a link is in the store."""
+    while time.monotonic() < until:
+        seed = next(seeds)
+        seen.runs.add(seed)
+        async with Visitor(url) as visitor:
             with suppress(*LOST):
                 await visitor.open("completion", f"{RUN}&seed={seed}", timeout=120)
             end = time.monotonic() + 180
@@ -96,7 +96,7 @@ async def compute(url: str, until: float, seeds: Iterator[int], store: str, seen
                     seen.failed.append(f"run {seed} took more than three minutes")
                     break
                 await asyncio.sleep(0.5)
-        seen.failed += visitor.errors
+            seen.failed += visitor.errors
 
 
 def _kept(store: str, seed: int) -> bool:

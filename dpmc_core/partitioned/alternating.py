@@ -62,7 +62,6 @@ def als(
     check_rank(people, config.rank)
     shape = people.n_items, config.rank
     release = _release(config, shape, 1)
-    planned = None if release is None else release.as_dict()
     items = journal.once("start", lambda: start_item_factors(*shape, rng), rng)
     for iteration in range(1, config.iterations + 1):
         state = Alternating(items, items, config.reg, iteration)
@@ -76,7 +75,7 @@ def als(
             exact.extend((squares, float(sums[-1, 0])))  # for whoever holds the data: kept nowhere
             return solved
 
-        items = journal.once(f"items {iteration}", sweep, rng, planned)
+        items = journal.once(f"items {iteration}", sweep, rng, release)
         made = () if release is None else (release,)
         state = replace(state, items=items)
         if not exact:  # from what was kept
@@ -98,7 +97,6 @@ def irls(
     check_rank(people, config.rank)
     shape, inner = (people.n_items, config.rank), config.inner
     release = _release(config, shape, inner)
-    planned = None if release is None else release.as_dict()
     items = journal.once("start", lambda: start_item_factors(*shape, rng), rng)
     for iteration in range(1, config.iterations + 1):
         state = Alternating(items, items, config.reg, iteration)
@@ -112,7 +110,7 @@ def irls(
                 theta, _ = _solved(sums, config.rank, config.reg, given)
             return theta
 
-        items = journal.once(f"items {iteration}", sweep, rng, planned)
+        items = journal.once(f"items {iteration}", sweep, rng, release)
         state = replace(state, items=items)
         squares, loss, of_users = people.total(_losses, state, config.loss_alpha)
         penalty = config.reg * float(of_users + np.vdot(items, items))

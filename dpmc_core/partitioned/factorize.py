@@ -135,7 +135,6 @@ def factorize_partitions(
             solver(units, config, noise_source(spec, given), folder), start=1
         ):
             ledger = ledger.plus(made)
-            folder.keep_ledger(ledger.as_dict())
             last = FactorisedPartitions(
                 spec=spec,
                 units=units,
@@ -152,6 +151,7 @@ def factorize_partitions(
         result = FactorisedPartitions(**{**vars(last), "errors": _measured(units, last.dictionary)})
         columns = {known.source.item: pa.array(units.rows), "weights": lists(last.dictionary)}
         write_table(columns, place / "parts.parquet")
+        folder.finish(result.statement.as_dict())
         said = json.dumps(result.summary(), indent=1, default=float)
         folder.write(place / "result.json", said.encode())
         yield result

@@ -2,7 +2,8 @@
 
 Provides ``RunFolder``. A run that was stopped, at whatever point, goes on from what is kept: a
 release that is there is never drawn again, one that is not there was read by nobody. One process
-at a time may go on with a folder.
+at a time may go on with a folder. How a repeatable generator was left is kept apart from what was
+released: from it the noise can be worked out.
 """
 
 import io
@@ -20,6 +21,7 @@ from numpy.typing import NDArray
 from randomgen import ChaCha
 
 from dpmc_core.errors import DPMCError
+from dpmc_core.privacy.ledger import Ledger, Release
 
 __all__ = ["FolderError", "RunFolder"]
 
@@ -41,16 +43,23 @@ class RunFolder:
         self._about = about
         self._lock: Any = None
         self._asked = 0
+        self._ledger = Ledger()
+        self._files: list[str] = []
+        self._told: list[str] = []  # those that ``ledger.json`` tells of
 
     def __enter__(self) -> "RunFolder":
         try:
             self.place.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if not (self.place / "run.json").exists():
+                self.place.chmod(0o700)  # users' own rows will be in it
             self._lock = open(self.place / "lock", "ab")
             _lock(self._lock, self.place)
             for part in (*self.place.glob(".part-*"), *self.place.glob("released/.part-*")):
                 part.unlink()  # of a process that ended while it wrote: nobody has read it
             self._check()
-            (self.place / "released").mkdir(mode=0o700, exist_ok=True)
+            for name in ("released", "states"):
+                (self.place / name).mkdir(mode=0o700, exist_ok=True)
+            self._look_for_all()
         except (OSError, FolderError) as error:
             self.__exit__()
             raise self._failed(error) if isinstance(error, OSError) else error from None
@@ -65,16 +74,19 @@ class RunFolder:
         name: str,
         make: Callable[[], NDArray[Any]],
         rng: np.random.Generator,
-        planned: Mapping[str, Any] | None = None,
+        planned: Release | None = None,
     ) -> NDArray[Any]:
         """See ``privacy.budget.Journal``."""
         self._asked += 1
         number = f"{self._asked:04d}"
-        about = json.dumps(planned, sort_keys=True, default=float)
+        of = None if planned is None else planned.as_dict()
+        about = json.dumps(of, sort_keys=True, default=float)
         kept = sorted((self.place / "released").glob("*.npz"))
         for path in kept:
             if path.name.startswith(f"{number}-"):
-                return self._read(path, name, rng, about)
+                numbers = self._read(path, name, rng, about)
+                self._book(path.name, planned)
+                return numbers
         if (kept and kept[-1].name > number) or (self.place / "result.json").exists():
             raise FolderError(
                 f"What was released as number {self._asked} ({name}) is no longer in {self.place}, "
@@ -83,23 +95,53 @@ class RunFolder:
             )
         slug = re.sub("[^a-z0-9]+", "-", name.lower())
         made = make()
-        # secret noise rests on a key that is kept nowhere
-        secret = isinstance(rng.bit_generator, ChaCha)
-        state = "" if secret else json.dumps(rng.bit_generator.state, default=_plain)
         buffer = io.BytesIO()
-        np.savez(buffer, numbers=made, name=name, state=state, planned=about)
+        np.savez(buffer, numbers=made, name=name, planned=about)
         try:
+            # secret noise rests on a key that is kept nowhere
+            if not isinstance(rng.bit_generator, ChaCha):
+                state = json.dumps(rng.bit_generator.state, default=_plain)
+                self.write(self.place / "states" / f"{number}.json", state.encode())
             self.write(self.place / "released" / f"{number}-{slug}.npz", buffer.getvalue())
         except OSError as error:
             raise self._failed(error) from None
+        self._book(f"{number}-{slug}.npz", planned)
         return made
 
-    def keep_ledger(self, ledger: Mapping[str, Any]) -> None:
-        """Write what was released so far into ``ledger.json``."""
+    def finish(self, statement: Mapping[str, Any]) -> None:
+        """Write into ``ledger.json`` what all that was released protects."""
+        self._write_ledger({"finished": True, "statement": statement})
+
+    def _book(self, file: str, planned: Release | None) -> None:
+        self._files.append(file)
+        if planned is not None:
+            self._ledger = self._ledger.plus((planned,))
+        if file not in self._told:
+            self._write_ledger({"finished": False})
+
+    def _write_ledger(self, about: Mapping[str, Any]) -> None:
+        said = {**about, "files": self._files, "ledger": self._ledger.as_dict()}
         try:
-            self.write(self.place / "ledger.json", json.dumps(ledger, indent=1).encode())
+            self.write(self.place / "ledger.json", json.dumps(said, indent=1).encode())
         except OSError as error:
             raise self._failed(error) from None
+        self._told = list(self._files)
+
+    def _look_for_all(self) -> None:
+        """Raise unless all is there that ``ledger.json`` tells of."""
+        path = self.place / "ledger.json"
+        if not path.exists():
+            return
+        try:
+            self._told = list(json.loads(path.read_text(encoding="utf-8"))["files"])
+        except (ValueError, KeyError, TypeError):
+            raise FolderError(f"{path} cannot be read: it was changed.") from None
+        for file in self._told:
+            if not (self.place / "released" / file).exists():
+                raise FolderError(
+                    f"{file} is no longer in {self.place / 'released'}: it would have to be drawn "
+                    "again. Begin another run, in another folder, which is another release."
+                )
 
     def write(self, path: Path, content: bytes) -> None:
         """Write a whole file or nothing, and see it onto the disk."""
@@ -123,8 +165,11 @@ class RunFolder:
     def _read(self, path: Path, name: str, rng: np.random.Generator, about: str) -> NDArray[Any]:
         try:
             with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as kept:
-                numbers, of, state = kept["numbers"], str(kept["name"]), str(kept["state"])
-                planned = str(kept["planned"])
+                numbers, of, planned = kept["numbers"], str(kept["name"]), str(kept["planned"])
+            state = None
+            if not isinstance(rng.bit_generator, ChaCha):
+                at = self.place / "states" / f"{path.name.partition('-')[0]}.json"
+                state = _arrays(json.loads(at.read_text(encoding="utf-8")))
         except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
             raise FolderError(f"{path} cannot be read ({error}): it was changed.") from None
         if of != name:
@@ -134,8 +179,8 @@ class RunFolder:
                 f"{path} was released with another noise or sensitivity than this version plans: "
                 "begin another run, in another folder."
             )
-        if state:
-            rng.bit_generator.state = _arrays(json.loads(state))
+        if state is not None:
+            rng.bit_generator.state = state
         return numbers
 
     def _check(self) -> None:

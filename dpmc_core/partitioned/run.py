@@ -153,14 +153,15 @@ def partitioned_steps(
         "partitions": list(layout.catalogue.source.files),
         "of_each": [mixed.hex() for mixed in layout.catalogue.mixed],
     }
+    # runs of other splits must not share their noise
+    given = (np.array([layout.test_fraction, layout.seed]),)
     ledger = Ledger()
     with RunFolder(place, about) as folder, solvable():
         people = Partitions(layout, engine, progress)
         people.doing = "iteration 1"
         last = None
-        for step in solver(people, config, noise_source(spec), folder):
+        for step in solver(people, config, noise_source(spec, given), folder):
             ledger = ledger.plus(step.releases)
-            folder.keep_ledger(ledger.as_dict())
             people.doing = f"iteration {step.iteration + 1}"
             last = step
             so_far = partial(PartitionedResult, spec=spec, layout=layout, step=step)
@@ -175,12 +176,13 @@ def partitioned_steps(
         if not np.isfinite(errors.test_rmse):
             raise DataError("the run overflowed; a larger reg (λ) or less noise keeps it finite.")
         people.doing = "writing users' factors"
-        (place / "users").mkdir(exist_ok=True)
+        (place / "users").mkdir(mode=0o700, exist_ok=True)
         items = people.each(_write_users, layout, last.learned, str(place.resolve() / "users"))[0]
         known = layout.catalogue
         columns = {known.source.item: pa.array(known.items), "factors": lists(items)}
         write_table(columns, place / "items.parquet")
         result = so_far(ledger=whole, made=ledger.draws, errors=errors)
+        folder.finish(result.statement.as_dict())
         said = json.dumps(result.summary(), indent=1, default=float)
         folder.write(place / "result.json", said.encode())
         yield result

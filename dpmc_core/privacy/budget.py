@@ -177,7 +177,7 @@ class Journal(Protocol):
         name: str,
         make: Callable[[], NDArray[Any]],
         rng: np.random.Generator,
-        planned: Mapping[str, Any] | None = None,
+        planned: Release | None = None,
     ) -> NDArray[Any]:
         """What ``make`` returned when ``name`` was first asked for, ``rng`` as it was left then:
         kept for good before anybody reads it. ``planned`` is the release that it is of.
@@ -249,8 +249,7 @@ class Curator:
         if self._journal is None:
             return make()
         self._drawn[name] = self._drawn.get(name, 0) + 1
-        of = None if planned is None else planned.as_dict()
-        return self._journal.once(f"{name} {self._drawn[name]}", make, self._rng, of)
+        return self._journal.once(f"{name} {self._drawn[name]}", make, self._rng, planned)
 
     def above(self, name: str, exact: FloatArray, least: float) -> FloatArray:
         """``exact`` (any length) with the noise of release ``name`` where that is above ``least``,

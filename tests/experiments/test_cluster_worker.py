@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -287,8 +288,16 @@ def test_workers_of_another_release_are_told_and_done_without(
     worker.close()
 
 
+@dataclass(frozen=True, repr=False)
+class Quiet:
+    """What it says of itself does not tell."""
+
+    base: RunSpec
+
+
 def test_secret_noise_is_seen_in_specs_of_all_kinds() -> None:
     secret = TINY.replace(algorithm="dpals", mechanism="gaussian", epsilon=5.0, secret=True)
     sweep = SweepSpec(base=(("secret", True),), grids=(), seeds=1)
     assert all(map(may_be_secret, (secret, sweep, ("rate", secret.to_json()))))
+    assert may_be_secret(Quiet(secret))
     assert not any(map(may_be_secret, (TINY, ("rate", TINY.to_json()))))

@@ -89,6 +89,9 @@ def test_stopped_before_or_after_any_release(
         stopped_at(monkeypatch, go_on, stop, after=after)
         assert all(p.read_bytes() == content for p, content in kept.items())
         assert len(released(place)) == stop - (not after)
+        told = json.loads((place / "ledger.json").read_text()) if stop > 1 else {"files": []}
+        # it stopped before the last release could be told of
+        assert told["files"] == sorted(released(place))[: stop - 1]
     last = go_on()
     found = released(place)
     assert found.keys() == usual.keys()
@@ -200,7 +203,10 @@ def test_the_command_goes_on_after_it_was_killed(tmp_path: Path) -> None:
     assert all(p.read_bytes() == content for p, content in kept.items())
     said = json.loads(done.stdout.splitlines()[-1])
     assert said["finished"] is True
-    assert said["ledger"]["releases"] == json.loads((place / "ledger.json").read_text())["releases"]
+    kept_ledger = json.loads((place / "ledger.json").read_text())
+    assert said["ledger"] == kept_ledger["ledger"]
+    assert kept_ledger["finished"]
+    assert said["statement"] == kept_ledger["statement"]
 
 
 def test_nothing_half_written_stays_and_what_was_taken_away_is_not_drawn_again(
@@ -223,11 +229,45 @@ def test_nothing_half_written_stays_and_what_was_taken_away_is_not_drawn_again(
         assert not list((place / "released").iterdir())
         for name in ("one", "two", "three"):
             folder.once(name, lambda: np.ones(3), rng)
-    (place / "released" / "0002-two.npz").unlink()
+    for gone in ("0003-three.npz", "0002-two.npz"):
+        (place / "released" / gone).unlink()
+        with pytest.raises(FolderError, match=f"{gone} is no longer in"), RunFolder(place, {}):
+            pass
+        (place / "released" / gone).write_bytes(b"")
+    for gone in ("ledger.json", "released/0002-two.npz"):  # nor where nothing tells of it
+        (place / gone).unlink()
     with RunFolder(place, {}) as folder:
         folder.once("one", lambda: np.zeros(3), rng)
         with pytest.raises(FolderError, match=r"number 2 \(two\) is no longer in"):
             folder.once("two", lambda: np.zeros(3), rng)
+
+
+@pytest.mark.parametrize("secret", [False, True])
+def test_what_may_leave_does_not_tell_the_noise(tmp_path: Path, secret: bool) -> None:
+    """From the state of a repeatable generator its draws can be worked out: it is kept apart."""
+    layout = layout_of(written(ratings(), tmp_path / "data", 3))
+    settings = {"algorithm": "private-means", "item_share": None, "rank": None}
+    result_of(
+        layout,
+        Here(),
+        tmp_path / "run",
+        **settings,
+        **({"secret": True, "seed": None} if secret else {}),
+    )
+    kept = sorted((tmp_path / "run" / "released").iterdir())
+    for path in kept:
+        assert set(np.load(path).files) == {"numbers", "name", "planned"}
+    states = list((tmp_path / "run" / "states").iterdir())
+    assert len(states) == (0 if secret else len(kept))
+
+
+def test_a_folder_that_was_there_is_its_owners_alone_too(tmp_path: Path) -> None:
+    place = tmp_path / "run"
+    place.mkdir(mode=0o755)
+    layout = layout_of(written(ratings(), tmp_path / "data", 2))
+    result_of(layout, Here(), place)
+    for folder in (place, *(path for path in place.iterdir() if path.is_dir())):
+        assert folder.stat().st_mode & 0o077 == 0, folder
 
 
 def test_a_release_of_another_plan_is_refused(tmp_path: Path) -> None:

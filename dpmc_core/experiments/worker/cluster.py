@@ -90,7 +90,8 @@ class Connection:
 
 def may_be_secret(spec: Any) -> bool:
     """Whether a spec of any kind asks for noise that nothing repeats."""
-    return _SECRET.search(repr(spec)) is not None
+    base = getattr(spec, "base", spec)  # of a study or a sweep; a plan has its own words
+    return getattr(base, "secret", False) is True or _SECRET.search(repr(spec)) is not None
 
 
 class ClusterWorker:

@@ -139,3 +139,4 @@ def _write(seat: _Seat) -> None:
                     return
                 message = seat.given.popleft()
             send(seat.process.stdin, message)
+            del message  # it may hold somebody's data, and the next one may be long in coming

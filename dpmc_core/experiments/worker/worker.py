@@ -40,7 +40,7 @@ _PATIENCE = (
 _TOO_LARGE = 1_000_000_000  # bytes in use after a job that are given back by starting anew
 _WORKED_OUT = ("statement", "against_baseline", "coherence")  # slow properties of results
 # what may have a visitor's data in its spec
-_PRIVATE = ("take", "read", "ledger", "outputs", "words")
+_PRIVATE = ("take", "read", "ledger", "outputs", "words", "call")
 
 
 class WorkerError(DPMCError):
