@@ -1,5 +1,6 @@
 """A Dask cluster: reaching its scheduler, and drawing results from its workers."""
 
+import queue
 import socket
 import ssl
 from collections.abc import Callable, Generator, Iterator
@@ -27,21 +28,21 @@ def results_of(
     None where nothing was for half a second. What a worker had that is gone goes to another one.
     Raises ``SweepError``.
     """
-    import distributed
     from distributed import CancelledError, KilledWorker
 
-    wait_for: Any = distributed.wait
-
     waiting = set(client.map(one, *zip(*named, strict=True), pure=False)) if named else set()
+    # Dask's ``wait`` looks at all of them each time
+    finished: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    for future in waiting:
+        future.add_done_callback(finished.put)
     try:
         while waiting:
             try:
-                with client.as_current():
-                    done, waiting = wait_for(waiting, _HEARTBEAT, return_when="FIRST_COMPLETED")
-            except TimeoutError:
+                future = finished.get(timeout=_HEARTBEAT)
+            except queue.Empty:
                 yield None
-                done = set()
-            for future in done:
+            else:
+                waiting.remove(future)
                 yield future.result()
             if client.status != "running":
                 raise CancelledError

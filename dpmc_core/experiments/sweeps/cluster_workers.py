@@ -1,5 +1,6 @@
 """Processes of a Dask cluster that make runs, as ``workers.Workers`` are of this machine."""
 
+import math
 import queue
 import threading
 from collections import deque
@@ -67,9 +68,11 @@ class ClusterWorkers:
 
         def turn() -> list[tuple[str, str]]:
             with changing:
-                fair = len(waiting) // (2 * self.jobs)
-                count = max(1, min(fair, int(_TURN / self._seconds), _MOST))
-                return [waiting.popleft() for _ in range(min(count, len(waiting)))]
+                # as few turns as may be, each as long as the others: each has a process to start
+                most = self.jobs * max(min(int(_TURN / self._seconds), _MOST), 1)
+                turns = self.jobs * math.ceil(len(waiting) / most)
+                count = math.ceil(len(waiting) / max(turns, 1))
+                return [waiting.popleft() for _ in range(count)]
 
         def serve(worker: ClusterWorker) -> None:
             try:
@@ -104,7 +107,7 @@ class ClusterWorkers:
                 elif isinstance(one, BaseException):
                     raise one
                 else:
-                    self._seconds += 0.2 * (max(one.seconds, 0.01) - self._seconds)
+                    self._seconds += 0.5 * (max(one.seconds, 0.01) - self._seconds)
                     yield one
         finally:
             stop.set()
