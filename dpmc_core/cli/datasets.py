@@ -109,5 +109,5 @@ def _in_partitions(arguments: argparse.Namespace) -> dict[str, Any]:
     if not arguments.json:
         print(f"{made['ratings']:,} ratings in {made['files']} files are in {folder}")
         if arguments.action == "make" and active < asked.users:
-            print(f"{active:,} of {asked.users:,} users have one: the others are in no file")
+            print(f"{active:,} of {asked.users:,} users have a rating; the others are in no file")
     return {**made, "folder": str(folder)}

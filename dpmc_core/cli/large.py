@@ -65,7 +65,7 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
     """
     from dpmc_core.partitioned.engine.local import WORKERS, engine_at
     from dpmc_core.partitioned.population import found_in
-    from dpmc_core.partitioned.source import open_folder
+    from dpmc_core.partitioned.source import check_user_column, open_folder
 
     for name in ("folder", "out"):
         if getattr(arguments, name) is None:
@@ -76,8 +76,11 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
     shape = _shape_of(arguments)
     columns = (arguments.user_column, arguments.item_column, arguments.rating_column)
     source = open_folder(arguments.folder, *columns)
+    if arguments.holds == "ratings" and not arguments.user_column:
+        check_user_column(source)
     low, high = (_end(arguments, name) for name in ("low", "high"))
     place = Path(arguments.out)
+    before = (place / "result.json").exists()
     memory = 0 if arguments.memory_mb is None else int(_MEMORY.parse(arguments.memory_mb))
     fraction = 0.2
     if getattr(arguments, "test_fraction", None) is not None:
@@ -103,6 +106,10 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
         shutil.rmtree(place / "copies", ignore_errors=True)
         if not arguments.json:
             print(f"what was learned, and the ledger, are in {place}")
+            if before:
+                print("it was finished before: nothing was drawn anew")
+    elif not arguments.json:
+        print(f"the same command goes on; the ratings' copies stay in {place} until it is through")
     return {**result.summary(), "folder": str(place)}
 
 
@@ -147,7 +154,7 @@ def _completed(
         steps = partitioned_steps(spec, layout, engine, place, progress)
         result = last_of(steps, arguments, lambda found: f"iteration {found.step.iteration}")
     if not arguments.json:
-        _print(result)
+        _print(result, arguments)
     return result
 
 
@@ -175,12 +182,21 @@ def _factorised(
     return result
 
 
-def _print(result: Any) -> None:
+def _scale_from(arguments: argparse.Namespace) -> str:
+    if arguments.low is not None and arguments.high is not None:
+        return ""
+    return ", as far as not given read off the data, which no ε covers: --low, --high"
+
+
+def _print(result: Any, arguments: argparse.Namespace) -> None:
     known = result.layout.catalogue
     print(
         f"{known.n_users:,} users, {known.n_items:,} items, {known.n_ratings:,} ratings in "
         f"{len(known.source.files)} files"
     )
+    source = known.source
+    print(f"columns: users {source.user}, items {source.item}, ratings {source.value}")
+    print(f"rating scale: {known.low:g} to {known.high:g}{_scale_from(arguments)}")
     for name in known.empty:
         print(f"  {name} holds no rating and was passed over")
     errors = result.errors

@@ -26,6 +26,10 @@ from dpmc_core.privacy.ledger import Ledger, Release
 __all__ = ["FolderError", "RunFolder"]
 
 
+# what may be there before a run is: its lock, and copies of what it reads
+_OURS = ("lock", "copies")
+
+
 class FolderError(DPMCError):
     """A run's folder cannot be used; the message says why and what to do."""
 
@@ -51,6 +55,7 @@ class RunFolder:
         try:
             self.place.mkdir(mode=0o700, parents=True, exist_ok=True)
             if not (self.place / "run.json").exists():
+                self._refuse_other_files()  # before anything in it is touched
                 self.place.chmod(0o700)  # users' own rows will be in it
             self._lock = open(self.place / "lock", "ab")
             _lock(self._lock, self.place)
@@ -187,14 +192,6 @@ class RunFolder:
         """Write what the run is, or compare."""
         path = self.place / "run.json"
         said = json.dumps(self._about, indent=1, sort_keys=True)
-        if not path.exists():
-            names = (one.name for one in self.place.iterdir())
-            others = [name for name in names if name != "lock" and not name.startswith(".part-")]
-            if others:
-                raise FolderError(
-                    f"{self.place} holds other files ({others[0]}): a run's folder must be new, or "
-                    "that of the same run, which goes on."
-                )
         begun = any(self.place.glob("released/*.npz")) or (self.place / "result.json").exists()
         if not path.exists() or not begun:
             self.write(path, said.encode())  # nothing was released yet
@@ -203,6 +200,15 @@ class RunFolder:
             raise FolderError(
                 f"{self.place} holds a run with other settings, other data or another version of "
                 "this software: name another folder, or repeat the command as it was to go on."
+            )
+
+    def _refuse_other_files(self) -> None:
+        names = sorted(one.name for one in self.place.iterdir())
+        others = [name for name in names if name not in _OURS and not name.startswith(".part-")]
+        if others:
+            raise FolderError(
+                f"{self.place} holds other files ({others[0]}): a run's folder must be new, or "
+                "that of the same run, which goes on."
             )
 
     def _failed(self, error: OSError) -> FolderError:

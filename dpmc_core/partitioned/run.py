@@ -109,12 +109,15 @@ class PartitionedResult:
     def summary(self) -> dict[str, Any]:
         """A JSON-able account of the run."""
         known = self.layout.catalogue
+        source = known.source
         return {
             "algorithm": self.spec.card.name,
             "users": known.n_users,
             "items": known.n_items,
             "ratings": known.n_ratings,
             "partitions": len(known.source.files),
+            "columns": {"user": source.user, "item": source.item, "rating": source.value},
+            "scale": [known.low, known.high],
             "held_out_fraction": self.layout.test_fraction,
             "iterations": self.step.iteration,
             "objective": self.step.objective,

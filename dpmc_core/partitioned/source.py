@@ -18,7 +18,7 @@ from dpmc_core.datasets.own.table_guesses import guess_ratings
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.wording import printable
 
-__all__ = ["MOST_ROWS", "Rows", "Source", "open_folder", "read_rows"]
+__all__ = ["MOST_ROWS", "Rows", "Source", "check_user_column", "open_folder", "read_rows"]
 
 MOST_ROWS = 20_000_000  # of one file: it must fit into a worker several times
 _FIRST = 1000  # rows by which columns are guessed
@@ -97,6 +97,18 @@ def open_folder(folder: str | Path, user: str = "", item: str = "", value: str =
     return Source(str(place.resolve()), tuple(names), **_roles(named), rows=rows)
 
 
+def check_user_column(source: Source) -> None:
+    """Raise ``ParameterError`` where no name of a column says who is a user: a wrong guess would
+    protect something else.
+    """
+    path = source.path(0)
+    schema = pq.ParquetFile(path).schema_arrow
+    if not _guessed(path, schema)[1]:
+        listed = ", ".join(schema.names)
+        allowed = f"named by --user-column: one of {listed}; no name says who it is"
+        raise ParameterError("user column", None, allowed)
+
+
 def read_rows(source: Source, k: int) -> Rows:
     """The ratings of partition ``k``. Raises ``DataError`` that names the file, and the row where
     one is wrong.
@@ -155,7 +167,7 @@ def _columns(path: Path, schema: Any, user: str, item: str, value: str) -> dict[
     """The column of each role."""
     given = {"user": user, "item": item, "rating": value}
     if not all(given.values()):
-        guessed = _guessed(path, schema)
+        guessed, _ = _guessed(path, schema)
         given = {role: name or guessed.get(role, "") for role, name in given.items()}
     for role, name in given.items():
         if name not in schema.names:
@@ -166,14 +178,16 @@ def _columns(path: Path, schema: Any, user: str, item: str, value: str) -> dict[
     return given
 
 
-def _guessed(path: Path, schema: Any) -> dict[str, str]:
+def _guessed(path: Path, schema: Any) -> tuple[dict[str, str], bool]:
     """Roles by the columns' names and first values; where they say nothing that can be, and there
-    are three columns, in their order.
+    are three columns, in their order. And whether a name says who is a user.
     """
     head = next(pq.ParquetFile(path).iter_batches(_FIRST), None)
     found: dict[str, str] = {}
+    sure = False
     if head is not None and head.num_rows:
-        reading, _ = guess_ratings(head.to_pandas())
+        reading, doubts = guess_ratings(head.to_pandas())
+        sure = "user" not in doubts
         if reading.layout == "long":
             found = {"user": reading.user, "item": reading.item, "rating": reading.value}
     try:
@@ -183,7 +197,7 @@ def _guessed(path: Path, schema: Any) -> dict[str, str]:
         found = {}
     if not found and len(schema.names) == 3:
         found = dict(zip(("user", "item", "rating"), schema.names, strict=True))
-    return found
+    return found, sure
 
 
 def _roles(named: dict[str, str]) -> dict[str, str]:

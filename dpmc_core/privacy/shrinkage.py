@@ -31,10 +31,9 @@ def shrink(matrix: FloatArray, std: float, rank: int) -> tuple[FloatArray, Float
     the eigenvalues too, so e is taken no smaller than the most negative one. This reads nothing but
     the released matrix and the known σ. None may be left (r = 0).
     """
-    rank = min(rank, len(matrix))
-    values, vectors = _ends(matrix, rank)
-    edge = max(2 * std * math.sqrt(len(matrix)), -float(values[-1]))
-    values, vectors = values[:rank], vectors[:, :rank]
+    values, vectors = np.linalg.eigh(matrix)
+    edge = max(2 * std * math.sqrt(len(matrix)), -float(values[0]))
+    values, vectors = values[::-1][:rank], vectors[:, ::-1][:, :rank]
     kept = values > edge
     return vectors[:, kept], np.sqrt(values[kept] ** 2 - edge**2)
 

@@ -154,6 +154,17 @@ def test_without_a_scheduler_this_machine_computes_and_says_so(tmp_path: Path) -
         worker.close()
 
 
+def test_a_cluster_without_workers_is_told_from_one_that_is_gone(tmp_path: Path) -> None:
+    with cluster(tmp_path, 0) as (address, _):
+        wait_for_workers(address, 0)
+        connection = Connection(address)
+        worker = ClusterWorker(connection)
+        assert last_of(worker, [TINY])[0].finished
+        assert worker.note == "The cluster has no worker: this ran on the server itself."
+        worker.close()
+        connection.close()
+
+
 def test_the_scheduler_ends_in_the_middle_of_a_run(tmp_path: Path) -> None:
     with cluster(tmp_path, 1) as (address, _):
         wait_for_workers(address, 1)

@@ -71,4 +71,4 @@ def test_the_command_tells_of_users_without_a_rating(
     assert main(["datasets", "make", "--folder", str(tmp_path / "set"), *words]) == 0
     said = capsys.readouterr().out
     active = len({user for one in tables(tmp_path / "set") for user in one["user"].to_pylist()})
-    assert f"{active} of 300 users have one: the others are in no file" in said
+    assert f"{active} of 300 users have a rating; the others are in no file" in said

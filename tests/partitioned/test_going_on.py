@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dpmc_core.cli.common.main import main
 from dpmc_core.partitioned import alternating
 from dpmc_core.partitioned.engine.here import Here
 from dpmc_core.partitioned.journal import FolderError, RunFolder
@@ -186,7 +187,18 @@ def test_the_command_goes_on_after_it_was_killed(tmp_path: Path) -> None:
     """A process that is killed while partitions are worked on, then the same command again."""
     folder = written(ratings(0, 2000), tmp_path / "data", 8)
     words = [sys.executable, "-m", "dpmc_core", "large", "dpals", "--folder", str(folder)]
-    words += ["--rank", "3", "--mechanism", "gaussian", "--epsilon", "5", "--item-share", "0.6"]
+    words += [
+        "--user-column",
+        "who",
+        "--rank",
+        "3",
+        "--mechanism",
+        "gaussian",
+        "--epsilon",
+        "5",
+        "--item-share",
+        "0.6",
+    ]
     place = tmp_path / "run"
     process = subprocess.Popen([*words, "--out", str(place)], stderr=subprocess.PIPE)
     while len(list(place.glob("released/*.npz"))) < 3:
@@ -207,6 +219,32 @@ def test_the_command_goes_on_after_it_was_killed(tmp_path: Path) -> None:
     assert said["ledger"] == kept_ledger["ledger"]
     assert kept_ledger["finished"]
     assert said["statement"] == kept_ledger["statement"]
+
+
+def test_the_command_asks_who_is_a_user_and_touches_no_other_folder(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A wrong guess would protect a film; and a folder of data is no run's folder."""
+    folder = written(ratings(), tmp_path / "data", 2)
+    folder.chmod(0o755)
+    words = ["large", "private-means", "--folder", str(folder), "--mechanism", "gaussian"]
+    words += ["--epsilon", "2", "--seed", "1"]
+    assert main([*words, "--out", str(tmp_path / "run")]) == 2
+    asked = "named by --user-column: one of who, what, stars; no name says who it is"
+    assert asked in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
+    words += ["--user-column", "who"]
+    assert main([*words, "--out", str(folder)]) == 2
+    assert "holds other files" in capsys.readouterr().err
+    assert folder.stat().st_mode & 0o777 == 0o755
+    assert all(path.suffix == ".parquet" for path in folder.iterdir())
+    assert main([*words, "--out", str(tmp_path / "run")]) == 0
+    said = capsys.readouterr().out
+    assert "columns: users who, items what, ratings stars" in said
+    assert "rating scale: 1 to 5, as far as not given read off the data" in said
+    assert "finished before" not in said
+    assert main([*words, "--out", str(tmp_path / "run")]) == 0
+    assert "it was finished before: nothing was drawn anew" in capsys.readouterr().out
 
 
 def test_nothing_half_written_stays_and_what_was_taken_away_is_not_drawn_again(

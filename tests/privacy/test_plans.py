@@ -207,7 +207,7 @@ def test_what_is_not_finite_is_told_as_numpy_tells_it(size: int, bad: float) -> 
     matrix = np.eye(size)
     matrix[0, 1] = matrix[1, 0] = bad
     try:
-        vectors, _ = shrink(matrix, 1.0, 5)
+        vectors, _ = shrink_off_diagonal(matrix, 1.0, 5)
     except np.linalg.LinAlgError:  # which runs turn into a sentence
         return
     assert vectors.shape == (size, 0)

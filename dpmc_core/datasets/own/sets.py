@@ -216,7 +216,8 @@ def readable(kind: str, file: str, data: bytes) -> None:
         raise DataError(f"{file[-80:]} is empty.")
     if len(data) > MOST_MEGABYTES * 1_000_000:
         raise DataError(
-            f"{file[-80:]} has {len(data) / 1e6:.1f} MB; at most {MOST_MEGABYTES} are allowed."
+            f"{file[-80:]} has {len(data) / 1e6:.1f} MB; at most {MOST_MEGABYTES} are allowed. "
+            "Larger data is for the command 'large' (docs/cluster.md)."
         )
 
 

@@ -27,6 +27,7 @@ _TURN = 3.0  # seconds that a process may take to begin
 _TRIES = 4  # on workers that are lost
 _ON_THE_SERVER = "this ran on the server itself."
 _HERE = f"The cluster cannot be reached: {_ON_THE_SERVER}"
+_NONE_HERE = f"The cluster has no worker: {_ON_THE_SERVER}"
 _OWN_HERE = f"No worker of the cluster is told to hold own data: {_ON_THE_SERVER}"
 _SECRET = re.compile(r"secret\W{1,4}[Tt]rue")  # as specs of all kinds are written
 WAITING = "Waiting for a free worker of the cluster."
@@ -40,6 +41,7 @@ class Connection:
         self.address = address
         self._client: Any = None
         self._failed = -_AGAIN
+        self.without_workers = False  # when it was last asked, though its scheduler answers
         self._changing = threading.Lock()
 
     def client(self) -> Any:
@@ -52,12 +54,13 @@ class Connection:
                     self._close()
                 if self._client is None:
                     self._client = self._reached()
-                if workers_of(self._client):
-                    return self._client
+                self.without_workers = not workers_of(self._client)
+                return None if self.without_workers else self._client
             except Exception:  # noqa: BLE001 - whatever it is, the cluster cannot be used
                 self._failed = time.monotonic()
+                self.without_workers = False
                 self._close()
-            return None
+                return None
 
     def _reached(self) -> Any:
         import distributed
@@ -195,6 +198,7 @@ class ClusterWorker:
             if client is not None and own and not workers_of(client, own=True):
                 here = _OWN_HERE
         if client is None or here:
-            self.note = here or _HERE
+            why = _NONE_HERE if self._connection.without_workers else _HERE
+            self.note = here or why
             return self._here
         return Worker(self._share, partial(RemoteProcess, client, own=own))

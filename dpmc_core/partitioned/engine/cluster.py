@@ -269,6 +269,6 @@ def _said() -> Iterator[None]:
         if isinstance(error, RuntimeError) and "deserializ" not in str(error):
             raise
         raise SweepError(
-            f"A worker cannot run this software ({error}): install release {__version__} on every "
-            "worker. Nothing was lost."
+            f"A worker or the scheduler cannot run this software ({str(error)[:200]}): install "
+            f"release {__version__} on each of them. Nothing was lost."
         ) from None

@@ -5,9 +5,11 @@ Provides ``engine_at``.
 
 import asyncio
 import shutil
+import signal
 import tempfile
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -65,31 +67,46 @@ def engine_at(scheduler: str | None, workers: int = 1, megabytes: int = 0) -> It
     dask: Any = distributed  # its functions have no annotations
     folder = tempfile.mkdtemp(prefix="dpmc-workers-")
     try:
-        with (
-            config.set(_SETTINGS),
-            dask.LocalCluster(
-                n_workers=workers,
-                threads_per_worker=1,
-                memory_limit=f"{megabytes} MB" if megabytes else 0,
-                dashboard_address="127.0.0.1:0",
-                local_directory=folder,
-                silence_logs=50,
-            ) as cluster,
-            dask.Client(cluster, set_as_default=False) as client,
-        ):
-            yield Cluster(client)
+        with config.set(_SETTINGS), ExitStack() as stack:
+            with _deaf_to_interrupts():
+                cluster = stack.enter_context(
+                    dask.LocalCluster(
+                        n_workers=workers,
+                        threads_per_worker=1,
+                        memory_limit=f"{megabytes} MB" if megabytes else 0,
+                        dashboard_address="127.0.0.1:0",
+                        local_directory=folder,
+                        silence_logs=50,
+                    )
+                )
+            yield Cluster(stack.enter_context(dask.Client(cluster, set_as_default=False)))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def _deaf_to_interrupts() -> Iterator[None]:
+    """Processes that are started meanwhile take no Ctrl-C: their curator ends them."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _same_release(client: Any) -> None:
     """Raise ``SweepError`` unless all workers have this release."""
     try:
         found = client.run(_release)
-    except (ImportError, RuntimeError) as error:
+    except (OSError, TimeoutError):
+        raise
+    except Exception as error:  # noqa: BLE001 - Dask says in its own words what is not there
         raise SweepError(
             f"A worker cannot run this software ({error}): install release {__version__} on every "
-            "worker. Nothing was run."
+            "worker, or set its PYTHONPATH to a checkout. Nothing was run."
         ) from None
     for address, release in found.items():
         if release != __version__:
