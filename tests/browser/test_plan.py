@@ -52,6 +52,7 @@ def test_a_project_is_edited_linked_and_gone_on_with(
     expect(page.locator("#portal .gdg-input")).to_have_value("12")  # the cell's own box
     page.keyboard.press("Control+a")
     page.keyboard.type("3")
+    expect(page.locator("#portal .gdg-input")).to_have_value("3")  # before Enter takes it
     ran(page, lambda: page.keyboard.press("Enter"))
     expect(page).to_have_url(re.compile("n_project="))
     with page.expect_download() as saved:
