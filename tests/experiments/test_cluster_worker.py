@@ -279,7 +279,7 @@ def test_more_jobs_than_threads_wait_and_workers_that_leave_are_not_waited_for(
         hands[0].kill()
         found = [one[1] for one in waiting if one is not None and one[1] is not None]
         assert found[-1].finished  # here
-        assert second.note == "The cluster cannot be reached: this ran on the server itself."
+        assert second.note == "The cluster has no worker: this ran on the server itself."
         long.close()
         for worker in (first, second):
             worker.close()

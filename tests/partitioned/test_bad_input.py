@@ -204,6 +204,7 @@ def test_mistakes_on_the_command_line(
 ) -> None:
     data = written(ratings(), tmp_path / "data", 2)
     filled = [word.format(data=data, run=tmp_path / "run") for word in words]
+    filled += ["--user-column", "who"] if "{data}" in words else []
     assert main(["large", *filled]) == 2
     assert said in capsys.readouterr().err
     assert not list((tmp_path / "run").glob("released/*"))
