@@ -1,11 +1,13 @@
 """A sweep of 1,000 runs on a Dask cluster: two workers against one, as pages and as the command
 line make runs.
 
-``python -m benchmarks.scale.cluster_sweeps [--runs 1000]``. Efficiency is seconds on one worker
-over twice the seconds on two; both begin with workers that are there and processes that are not.
+``python -m benchmarks.scale.cluster_sweeps [--runs 1000] [--times 3]``. Efficiency is seconds on
+one worker over twice the seconds on two, medians of several times in turns; all begin with workers
+that are there and processes that are not.
 """
 
 import argparse
+import statistics
 import tempfile
 import time
 from dataclasses import replace
@@ -34,9 +36,13 @@ def main() -> None:
     """Print the figures."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=1000)
-    spec = SweepSpec(base=BASE, grids=GRID, seeds=parser.parse_args().runs // 4, seed=1)
-    taken: dict[str, dict[int, float]] = {"as pages do": {}, "as the command line does": {}}
-    for workers in (1, 2):
+    parser.add_argument("--times", type=int, default=3)
+    arguments = parser.parse_args()
+    spec = SweepSpec(base=BASE, grids=GRID, seeds=arguments.runs // 4, seed=1)
+    taken: dict[str, dict[int, list[float]]] = {
+        name: {1: [], 2: []} for name in ("as pages do", "as the command line does")
+    }
+    for workers in (1, 2) * arguments.times:
         with tempfile.TemporaryDirectory() as place:
             folder = Path(place)
             with cluster(folder, workers) as (address, _):
@@ -54,12 +60,14 @@ def main() -> None:
                 )
                 for name, option in zip(taken, options, strict=True):
                     (folder / "runs.sqlite").unlink(missing_ok=True)
-                    taken[name][workers] = seconds(spec, folder, option)
+                    taken[name][workers].append(seconds(spec, folder, option))
                 connection.close()
     for name, of in taken.items():
+        one, two = (statistics.median(of[workers]) for workers in (1, 2))
         print(
-            f"{spec.size} runs {name}: {of[1]:.1f} s on one worker, {of[2]:.1f} s on two: "
-            f"{of[1] / (2 * of[2]):.0%}"
+            f"{spec.size} runs {name}: {one:.1f} s on one worker, {two:.1f} s on two: "
+            f"{one / (2 * two):.0%}; all: "
+            + " and ".join(", ".join(f"{s:.1f}" for s in of[workers]) for workers in (1, 2))
         )
 
 

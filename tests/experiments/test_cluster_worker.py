@@ -192,6 +192,38 @@ CSV = b"user,item,rating\n" + b"".join(
 )
 
 
+def test_a_process_is_kept_for_the_next_job_and_never_for_or_after_own_data(tmp_path: Path) -> None:
+    mine = own.read("ratings", "mine.csv", CSV)
+    with user_datasets.using(mine):
+        private = RunSpec.of(dataset=mine.name, rank=2, iterations=3)
+    with cluster(tmp_path, 2, "--resources", "OWN_DATA=1") as (address, hands):
+        wait_for_workers(address, 2)
+        connection = Connection(address)
+        worker = ClusterWorker(connection)
+
+        def process() -> psutil.Process:
+            (found,) = (one for hand in hands for one in computing(hand))
+            return found
+
+        last_of(worker, [TINY], keep=True)
+        kept = process()
+        assert last_of(worker, [TINY.replace(seed=1)], keep=True)[0].finished
+        assert process() == kept
+        kept.kill()  # it is missed when it is needed
+        with suppress(WorkerError):
+            last_of(worker, [TINY.replace(seed=2)], keep=True)
+        assert last_of(worker, [TINY.replace(seed=2)], keep=True)[0].finished
+        kept = process()
+        with user_datasets.using(mine):
+            assert last_of(worker, [private], sets=(mine,), keep=True)[0].finished
+        assert worker.note == ""
+        gone(hands, 10)  # the one that was kept did not see it, and the one that saw it is gone
+        last_of(worker, [TINY], keep=True)
+        worker.close()
+        gone(hands, 10)
+        connection.close()
+
+
 def test_own_data_goes_to_workers_that_are_told_to_hold_it_and_to_no_disk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

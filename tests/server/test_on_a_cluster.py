@@ -35,6 +35,7 @@ def test_jobs_are_computed_on_workers_cancelled_and_never_lost(tmp_path: Path) -
         async with Visitor(app.url) as visitor:  # a worker is lost in the middle of a run
             await visitor.open("completion", LONG)
             await until(lambda: going(visitor))
+            await until(lambda: said(visitor, "Computed on a worker of the cluster"))
             busy = next(hand for hand in hands if computing(hand))
             busy.send_signal(signal.SIGKILL)
             await until(lambda: said(visitor, "A worker was lost"))

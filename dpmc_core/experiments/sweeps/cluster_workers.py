@@ -16,9 +16,9 @@ from dpmc_core.experiments.worker.share import ALL, Share
 
 __all__ = ["ClusterWorkers"]
 
-_HEARTBEAT = 0.5  # seconds
+_HEARTBEAT, _LEAST = 0.5, 0.01  # seconds, and of a run
 _TURN = 10.0  # seconds of runs for which a worker is kept: then it may be others' turn
-_MOST = 200  # runs of one turn
+_FIRST = 3  # runs of each worker that tell how long they take, before its first turn
 
 
 def _turns(runs: int, jobs: int, longest: int) -> list[int]:
@@ -40,8 +40,8 @@ def _turns(runs: int, jobs: int, longest: int) -> list[int]:
 class ClusterWorkers:
     """``jobs`` of a cluster's workers at once, each with its ``share``; they see ``sets``.
 
-    A worker is kept for some runs, then it is given back, so that others have their turns. Where
-    one is lost, the runs that it had not finished are made by another one.
+    A worker is kept for some seconds of runs, then it is given back, so that others have their
+    turns. Where one is lost, the runs that it had not finished are made by another one.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class ClusterWorkers:
         self.jobs = limits.check_int("sweep_jobs", jobs)
         self._workers = [ClusterWorker(connection, share) for _ in range(jobs)]
         self._sets = tuple(sets)
-        self._seconds = 1.0  # of a run, as far as is known
+        self._seconds: float | None = None  # of a run, as far as is known
 
     def __enter__(self) -> "ClusterWorkers":
         return self
@@ -84,25 +84,38 @@ class ClusterWorkers:
 
         sizes: list[int] = []  # of turns to come
 
-        def turn() -> list[tuple[str, str]]:
+        def turn() -> tuple[list[tuple[str, str]], bool]:
+            """Runs for a worker, and whether they are there to tell how long runs take."""
             with changing:
+                known = self._seconds
                 if not sizes:
-                    longest = max(min(int(_TURN / self._seconds), _MOST), 1)
+                    longest = _FIRST if known is None else max(int(_TURN / known), 1)
                     sizes.extend(_turns(len(waiting), self.jobs, longest))
-                return [waiting.popleft() for _ in range(sizes.pop() if sizes else 0)]
+                size = sizes.pop() if sizes else 0
+                return [waiting.popleft() for _ in range(size)], known is None
+
+        def took(seconds: float) -> None:
+            with changing:
+                known = seconds if self._seconds is None else self._seconds
+                self._seconds = max(0.5 * (known + seconds), _LEAST)
 
         def serve(worker: ClusterWorker) -> None:
             try:
-                while (batch := turn()) and not stop.is_set():
-                    with closing(worker.draw("record", batch, self._sets)) as drawn:
+                batch, first = turn()
+                while batch and not stop.is_set():
+                    drawn = worker.draw("record", batch, self._sets, keep=first)
+                    with closing(drawn):
                         for one in drawn:
                             if stop.is_set():
                                 return
                             if one is not None and one[1] is not None:
+                                took(one[1].seconds)
                                 found.put(one[1])
+                    batch, first = turn()
             except BaseException as error:  # noqa: BLE001 - who asked raises it
                 found.put(error)
             finally:
+                worker.close()
                 found.put(None)
 
         threads = [
@@ -124,7 +137,6 @@ class ClusterWorkers:
                 elif isinstance(one, BaseException):
                     raise one
                 else:
-                    self._seconds += 0.5 * (max(one.seconds, 0.01) - self._seconds)
                     yield one
         finally:
             stop.set()

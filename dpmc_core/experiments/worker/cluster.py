@@ -111,7 +111,7 @@ class ClusterWorker:
         self._connection, self._share = connection, share
         self._here = Worker(share)
         self._worker: Worker | None = None
-        self._held_before = 0
+        self._held_before, self._kept = 0, False
         self.note = ""
 
     @property
@@ -140,18 +140,30 @@ class ClusterWorker:
 
     def close(self) -> None:
         """End the process, if there is one."""
+        self._kept = False
         for worker in (self._worker, self._here):
             if worker is not None:
                 worker.close()
 
     def draw(
-        self, steps: str, specs: Sequence[Any], sets: Sequence[OwnSet] = (), *, most: int = 0
+        self,
+        steps: str,
+        specs: Sequence[Any],
+        sets: Sequence[OwnSet] = (),
+        *,
+        most: int = 0,
+        keep: bool = False,
     ) -> Generator[tuple[int, Any, bool] | None, None, None]:
-        """See ``Worker.draw``."""
+        """See ``Worker.draw``. With ``keep`` a process that saw nobody's own data stays, with its
+        place on the cluster, for the next ``draw`` or until it is closed.
+        """
         self.note, self._held_before, done = "", 0, 0
         here = ""
         for attempt in range(_TRIES):
-            self._worker = self._chosen(bool(sets), here)
+            if self._worker is None or sets or not self._kept:
+                self._leave()
+                self._worker = self._chosen(bool(sets), here)
+            self._kept = False
             shown = False  # something of a spec that is not finished
             drawn = self._worker.draw(steps, specs[done:], sets, most=most)
             first, began = done, time.monotonic()
@@ -167,6 +179,7 @@ class ClusterWorker:
                     shown = not last
                     done = first + k + 1 if last else done
                     yield first + k, result, last
+                self._kept = keep and not sets
                 return
             except WorkerLostError as error:
                 if shown and may_be_secret(specs[done]):
@@ -186,10 +199,15 @@ class ClusterWorker:
                 self._held_before += self._worker.held
             finally:
                 drawn.close()
-                if self._worker is not self._here:
-                    self._worker.close()
+                if not self._kept:
+                    self._leave()
                 if self.note == WAITING:
                     self.note = ""
+
+    def _leave(self) -> None:
+        """Give the place on the cluster back, if it has one."""
+        if self._worker is not None and self._worker is not self._here:
+            self._worker.close()
 
     def _chosen(self, own: bool, here: str) -> Worker:
         """On the cluster, or for a reason ``here``."""

@@ -24,6 +24,7 @@ __all__ = ["OWN_DATA", "RemoteProcess", "answered", "workers_of"]
 OWN_DATA = "OWN_DATA"  # a resource of workers that are told to hold visitors' own data
 _OF_IT = 0.001  # as much of it as one process takes
 _ASK_EVERY, _LOOK_EVERY = 0.05, 0.5  # seconds: while it computes, and while its turn has not come
+_LONG, _LONG_EVERY = 2.0, 0.2  # what has computed for long is asked less often: it takes time, too
 _WORKERS_EVERY = 5.0  # seconds between looks at whether there are workers at all
 _TIMEOUT = 10.0  # seconds for an answer
 _LINGER = 2.0  # seconds in which a process whose turn comes just then is told to end
@@ -102,6 +103,7 @@ class RemoteProcess:
     def _exchanged(self) -> str:
         """Until the end; returns which worker had it, "" where its turn did not come."""
         address, looked = "", time.monotonic()
+        began = looked
         while True:
             leaving = self._leaving.is_set()
             if self._future.status in ("error", "lost", "cancelled"):
@@ -129,7 +131,12 @@ class RemoteProcess:
                     return address
             if leaving:
                 return address
-            self._leaving.wait(_LOOK_EVERY if answer is None else _ASK_EVERY)
+            if answer is None:
+                self._leaving.wait(_LOOK_EVERY)
+                began = time.monotonic()
+            else:
+                long = time.monotonic() - began > _LONG
+                self._leaving.wait(_LONG_EVERY if long else _ASK_EVERY)
 
     def _problem(self) -> str:
         """Why no worker can hold the process; "" where its workers were lost."""

@@ -40,6 +40,7 @@ __all__ = [
     "start_plan",
     "start_sweep",
     "start_task",
+    "usual_place",
     "workers_start",
 ]
 
@@ -153,6 +154,12 @@ def session() -> str:
     """Whose page runs; "" where it is nobody's."""
     context = get_script_run_ctx(suppress_warning=True)
     return "" if context is None else context.session_id
+
+
+def usual_place(job: Job) -> str:
+    """Where a job that goes on computes, if that is not this server."""
+    elsewhere = job.state == "running" and settings.scheduler()
+    return "Computed on a worker of the cluster." if elsewhere else ""
 
 
 def forget_own(name: str) -> None:

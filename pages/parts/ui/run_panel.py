@@ -340,8 +340,8 @@ def watch(job: Job, step: str, so_far: Callable[[], bool]) -> None:
         ):
             job.cancel()
             st.rerun()
-        if job.where:
-            st.caption(f":material/dns: {job.where}")
+        if where := job.where or jobs.usual_place(job):
+            st.caption(f":material/dns: {where}")
         if not so_far():
             st.caption(f"Preparing the first {step}…")
 
