@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dpmc_core.cli.common.options import add_spec, last_of, spec_of
+from dpmc_core.cli.common.said import comparison, print_statement
 from dpmc_core.cli.common.user_data import add_data, load_user_data
 from dpmc_core.experiments import RecommendMetrics, RecommendResult, RunResult, RunSpec, steps
 from dpmc_core.metrics import RECALL_AT
@@ -72,17 +73,7 @@ def _print_result(result: RunResult | RecommendResult) -> None:
         for name, value in result.baselines.items():
             print(f"  {name:<12} {value:.4f}")
         name, apart, half = result.against_baseline
-        verdict = (
-            "not significantly different"
-            if abs(apart) <= half
-            else "this run is better"
-            if apart < 0
-            else "this run is worse"
-        )
+        verdict = comparison(apart, half)
         print(f"against {name}, on the same ratings: {apart:+.4f} ± {half:.2g} (95 %): {verdict}")
-    print(statement.label)
-    if statement.private:
-        print(f"unit: one {statement.unit}, neighbours: {statement.neighbours}; {statement.how}")
-    for caveat in statement.caveats:
-        print(f"  - {caveat}")
+    print_statement(statement)
     print(f"{result.seconds:.2f} s, {result.split.how}")

@@ -8,6 +8,7 @@ from typing import Any
 
 from dpmc_core.cli.common.progress import Progress
 from dpmc_core.datasets import catalogue, entry
+from dpmc_core.datasets.configs import config_of
 from dpmc_core.datasets.data import forget
 from dpmc_core.datasets.loaders import load
 from dpmc_core.errors import DataError, ParameterError
@@ -82,7 +83,7 @@ def _in_partitions(arguments: argparse.Namespace) -> dict[str, Any]:
     """Write a folder for the command ``large``."""
     from dpmc_core.experiments.sweeps.cluster import SweepError
     from dpmc_core.partitioned.engine.local import WORKERS, engine_at
-    from dpmc_core.partitioned.generate import Skewed, write_ratings, write_skewed
+    from dpmc_core.partitioned.generate import Skewed, write_ratings, write_samples, write_skewed
 
     if arguments.folder is None:
         raise ParameterError("--folder", None, "a new folder")
@@ -94,9 +95,19 @@ def _in_partitions(arguments: argparse.Namespace) -> dict[str, Any]:
     if arguments.action == "partition":
         if arguments.name is None:
             raise ParameterError("dataset", "(none)", "one of " + ", ".join(catalogue()))
-        ratings = load(arguments.name)
-        write_ratings(ratings, folder, numbers["files"])
-        made = {"ratings": len(ratings), "files": numbers["files"]}
+        if entry(arguments.name).holds == "ratings":
+            ratings = load(arguments.name)
+            write_ratings(ratings, folder, numbers["files"])
+            made = {"ratings": len(ratings), "files": numbers["files"]}
+        else:
+            known: Any = config_of(arguments.name)
+            samples = known(dataset=arguments.name).make()
+            size = write_samples(samples, folder, numbers["files"])
+            made = {"entries": size, "files": numbers["files"]}
+            made[f"{samples.unit}s"] = len(samples)
+            if samples.shape is not None:
+                size_of = "x".join(map(str, samples.shape))
+                print(f"for large: --holds images --shape {size_of}", file=sys.stderr)
     else:
         asked = Skewed(**numbers)
         with engine_at(None, int(WORKERS.parse(arguments.workers))) as engine:
@@ -107,7 +118,8 @@ def _in_partitions(arguments: argparse.Namespace) -> dict[str, Any]:
                 raise DataError(f"{why}: remove {folder}, and ask for more files.") from error
         made = {"ratings": asked.ratings, "files": asked.files, "users_with_a_rating": active}
     if not arguments.json:
-        print(f"{made['ratings']:,} ratings in {made['files']} files are in {folder}")
+        what = next(iter(made))
+        print(f"{made[what]:,} {what} in {made['files']} files are in {folder}")
         if arguments.action == "make" and active < asked.users:
             print(f"{active:,} of {asked.users:,} users have a rating; the others are in no file")
     return {**made, "folder": str(folder)}

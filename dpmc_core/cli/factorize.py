@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from dpmc_core.cli.common.options import add_spec, last_of, spec_of
+from dpmc_core.cli.common.said import comparison, print_statement
 from dpmc_core.cli.common.user_data import add_data, load_user_data
 from dpmc_core.datasets.data import samples_of
 from dpmc_core.errors import DataError, ParameterError
@@ -70,13 +71,7 @@ def _print(result: FactorResult, summary: dict[str, Any]) -> None:
         f"{result.clean.unit}s)"
     )
     apart, half = result.against_baseline
-    verdict = (
-        "this run is better"
-        if apart + half < 0
-        else "this run is worse"
-        if apart - half > 0
-        else "not significantly different"
-    )
+    verdict = comparison(apart, half)
     for name, value in result.baselines.items():
         beside = f"  {verdict} (difference {apart:+.5f} ± {half:.5f})"
         print(f"  {name:<23} {value:.5f}{beside if name == result.best_baseline else ''}")
@@ -101,11 +96,7 @@ def _print(result: FactorResult, summary: dict[str, Any]) -> None:
             print(f"  topic {k}: {' '.join(word for word, _ in words) or '(empty)'}")
     if "tc_w2v" in (summary["coherence"] or {}):
         print(f"TC-W2V {summary['coherence']['tc_w2v']:.3f}. {W2V_WARNING}")
-    print(statement.label)
-    if statement.private:
-        print(f"unit: one {statement.unit}, neighbours: {statement.neighbours}; {statement.how}")
-    for caveat in statement.caveats:
-        print(f"  - {caveat}")
+    print_statement(statement)
     for note in result.samples.notes:
         print(f"note: {note}")
     print(

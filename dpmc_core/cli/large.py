@@ -2,12 +2,14 @@
 
 import argparse
 import shutil
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from dpmc_core.cli.common.options import add_spec, after, last_of, parsed, spec_of
 from dpmc_core.cli.common.progress import Progress
+from dpmc_core.cli.common.said import comparison, print_statement
 from dpmc_core.datasets import user_datasets
 from dpmc_core.errors import ParameterError
 from dpmc_core.limit import Limit
@@ -64,7 +66,7 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
     goes on.
     """
     from dpmc_core.partitioned.engine.local import WORKERS, engine_at
-    from dpmc_core.partitioned.population import found_in
+    from dpmc_core.partitioned.population import UnitPartitions, found_in
     from dpmc_core.partitioned.source import check_user_column, open_folder
 
     for name in ("folder", "out"):
@@ -74,10 +76,13 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
         if getattr(arguments, name, None) is not None:
             raise ParameterError(name, getattr(arguments, name), "left out with --folder")
     shape = _shape_of(arguments)
+    _check_algorithm(arguments)
+    words = None if arguments.words is None else _words_of(arguments)
     columns = (arguments.user_column, arguments.item_column, arguments.rating_column)
     source = open_folder(arguments.folder, *columns)
     if arguments.holds == "ratings" and not arguments.user_column:
         check_user_column(source)
+    spec_of(arguments, _tasks(arguments.holds), None)  # mistakes are told before files are read
     low, high = (_end(arguments, name) for name in ("low", "high"))
     place = Path(arguments.out)
     before = (place / "result.json").exists()
@@ -87,6 +92,9 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
         fraction = parsed("test_fraction", "test_fraction", arguments.test_fraction)
     seed = int(parsed("seed", "seed", arguments.split_seed or arguments.seed or "0"))
     progress = Progress()
+    if arguments.scheduler is not None:
+        where = f"on the workers of {arguments.scheduler}"
+        print(f"{where}; where there is none, it waits a minute for one", file=sys.stderr)
     with engine_at(arguments.scheduler, int(WORKERS.parse(arguments.workers)), memory) as engine:
         layout = found_in(
             source,
@@ -101,7 +109,8 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
         if arguments.holds == "ratings":
             result = _completed(arguments, layout, engine, place, progress)
         else:
-            result = _factorised(arguments, layout, engine, place, progress, shape)
+            units = UnitPartitions(layout, engine, progress, shape, words, drawn=arguments.drawn)
+            result = _factorised(arguments, units, place)
     if result.finished:
         shutil.rmtree(place / "copies", ignore_errors=True)
         if not arguments.json:
@@ -126,6 +135,19 @@ def _words_of(arguments: argparse.Namespace) -> list[str]:
     except UnicodeDecodeError:
         raise ParameterError("words", arguments.words, "a file of UTF-8 text") from None
     return list(dict.fromkeys(line.strip() for line in text.splitlines() if line.strip()))
+
+
+def _check_algorithm(arguments: argparse.Namespace) -> None:
+    """Raise ``ParameterError`` for one that does not run on partitions of what the folder holds."""
+    name = arguments.algorithm or arguments.algorithm_option
+    here = ON_PARTITIONS[_tasks(arguments.holds)[0]]
+    if name in here or (name is None and "als" in here):
+        return
+    allowed = f"one of {', '.join(here)} on {arguments.holds}"
+    if any(name in others for others in ON_PARTITIONS.values()):
+        other = "documents or images" if arguments.holds == "ratings" else "ratings"
+        allowed += f"; it runs on {other} (--holds)"
+    raise ParameterError("algorithm", name, allowed)
 
 
 def _tasks(holds: str) -> tuple[str, ...]:
@@ -158,21 +180,11 @@ def _completed(
     return result
 
 
-def _factorised(
-    arguments: argparse.Namespace,
-    layout: Any,
-    engine: Any,
-    place: Path,
-    progress: Any,
-    shape: tuple[int, int] | None,
-) -> Any:
+def _factorised(arguments: argparse.Namespace, units: Any, place: Path) -> Any:
     from dpmc_core.partitioned.factorize import factorize_partitions
-    from dpmc_core.partitioned.population import UnitPartitions
     from dpmc_core.partitioned.run import FolderSet
 
-    words = None if arguments.words is None else _words_of(arguments)
-    units = UnitPartitions(layout, engine, progress, shape, words, drawn=arguments.drawn)
-    folder = FolderSet(layout, arguments.holds, units.dimension)
+    folder = FolderSet(units.layout, arguments.holds, units.dimension)
     with user_datasets.using(folder):
         spec = spec_of(arguments, _tasks(arguments.holds), folder.name)
         steps = factorize_partitions(spec, units, place)
@@ -192,7 +204,7 @@ def _print(result: Any, arguments: argparse.Namespace) -> None:
     known = result.layout.catalogue
     print(
         f"{known.n_users:,} users, {known.n_items:,} items, {known.n_ratings:,} ratings in "
-        f"{len(known.source.files)} files"
+        + _files(known)
     )
     source = known.source
     print(f"columns: users {source.user}, items {source.item}, ratings {source.value}")
@@ -211,9 +223,9 @@ def _print(result: Any, arguments: argparse.Namespace) -> None:
         print(
             f"against {errors.against}, on the same ratings: {errors.apart:+.4f} ± "
             f"{errors.apart_half_width:.2g} (95 %): "
-            f"{_verdict(errors.apart, errors.apart_half_width)}"
+            f"{comparison(errors.apart, errors.apart_half_width)}"
         )
-    _print_statement(result.statement)
+    print_statement(result.statement)
 
 
 def _print_parts(result: Any) -> None:
@@ -223,7 +235,7 @@ def _print_parts(result: Any) -> None:
     rows = "words" if units.unit == "document" else "pixels"
     print(
         f"{known.n_users:,} {what}, {units.dimension:,} {rows}, {known.n_ratings:,} entries in "
-        f"{len(known.source.files)} files"
+        + _files(known)
     )
     if errors is not None:
         print(
@@ -232,20 +244,11 @@ def _print_parts(result: Any) -> None:
         )
         print(
             f"against it: {errors['apart']:+.4f} ± {errors['apart_half_width_95']:.2g} (95 %): "
-            f"{_verdict(errors['apart'], errors['apart_half_width_95'])}"
+            f"{comparison(errors['apart'], errors['apart_half_width_95'])}"
         )
-    _print_statement(result.statement)
+    print_statement(result.statement)
 
 
-def _verdict(apart: float, half: float) -> str:
-    if abs(apart) <= half:
-        return "not significantly different"
-    return "this run is better" if apart < 0 else "this run is worse"
-
-
-def _print_statement(statement: Any) -> None:
-    print(statement.label)
-    if statement.private:
-        print(f"unit: one {statement.unit}, neighbours: {statement.neighbours}; {statement.how}")
-    for caveat in statement.caveats:
-        print(f"  - {caveat}")
+def _files(known: Any) -> str:
+    count = len(known.source.files)
+    return f"{count:,} file{'' if count == 1 else 's'}"

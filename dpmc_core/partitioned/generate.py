@@ -1,9 +1,10 @@
 """Folders of Parquet files to try things on: skewed synthetic ratings, up to a billion of them, and
-the ratings of any dataset.
+what the datasets of the catalogue hold.
 
-Provides ``write_skewed`` and ``write_ratings``.
+Provides ``write_skewed``, ``write_ratings`` and ``write_samples``.
 """
 
+import itertools
 import os
 import tempfile
 from dataclasses import dataclass
@@ -14,15 +15,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
+from scipy import sparse
 
 from dpmc_core.datasets.ratings import Ratings
+from dpmc_core.datasets.samples import Samples
 from dpmc_core.datasets.synthetic.ratings import distinct_pairs
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.limit import Limit
 from dpmc_core.partitioned.engine.here import Engine, Tell
 from dpmc_core.partitioned.source import MOST_ROWS
 
-__all__ = ["Skewed", "write_ratings", "write_skewed", "write_table"]
+__all__ = ["Skewed", "write_ratings", "write_samples", "write_skewed", "write_table"]
 
 _COUNTS = {
     "users": Limit("users", 2, 100_000_000, "number of users", integer=True),
@@ -134,6 +137,32 @@ def write_ratings(ratings: Ratings, folder: Path, files: int) -> None:
             "rating": ratings.values[rows],
         }
         write_table(columns, folder / f"part-{k:05d}.parquet")
+
+
+def write_samples(samples: Samples, folder: Path, files: int) -> int:
+    """Write documents (their words and counts) or images (their pixels) into ``files`` files, as
+    many in each, and return how many numbers that are not 0 were written. Raises ``DataError``,
+    ``ParameterError``.
+    """
+    _COUNTS["files"].check(files)
+    if files > len(samples):
+        raise ParameterError("files", files, f"at most {len(samples):,}, the {samples.unit}s")
+    _new(folder)
+    table = samples.values if samples.counts is None else samples.counts
+    edges = [len(samples) * k // files for k in range(files + 1)]
+    words = np.asarray(samples.words, dtype=np.str_)
+    written = 0
+    for k, (begin, end) in enumerate(itertools.pairwise(edges)):
+        part = sparse.coo_array(table[:, begin:end])
+        what = pa.array(words[part.row]) if len(words) else pa.array(part.row.astype(np.int64))
+        columns = {
+            samples.unit: pa.array(begin + part.col.astype(np.int64)),
+            "word" if len(words) else "pixel": what,
+            "count" if samples.counts is not None else "value": part.data,
+        }
+        write_table(columns, folder / f"part-{k:05d}.parquet")
+        written += len(part.data)
+    return written
 
 
 def write_table(columns: dict[str, Any], path: Path) -> None:

@@ -54,10 +54,11 @@ def ran(page: Page, act: Callable[[], None]) -> None:
     By what the server says: a quick run's beginning and end may reach the page as one change.
     """
     answers: list[int] | None = None
+    sent = 0
 
     def asked(_: object) -> None:
-        nonlocal answers
-        answers = []
+        nonlocal answers, sent
+        answers, sent = [], sent + 1
 
     def answered(_: object) -> None:
         if answers is not None:
@@ -75,7 +76,9 @@ def ran(page: Page, act: Callable[[], None]) -> None:
             break
         seen = len(answers or ())
     else:
-        raise AssertionError("no script has run")
+        focus = page.evaluate("document.activeElement.outerHTML.slice(0, 300)")
+        told = f"{sent} messages sent, {len(answers or ())} answers, focus on {focus}"
+        raise AssertionError(f"no script has run: {told}")
     session.detach()
     ready(page)
 

@@ -195,6 +195,17 @@ def test_a_full_disk_on_a_worker_costs_its_copies_and_nothing_else(
         (["als", "--folder", "{data}", "--out", "{run}", "--workers", "0"], "workers = '0'"),
         (["als", "--folder", "{data}", "--out", "{run}", "--memory-mb", "1"], "memory_mb = '1'"),
         (["als", "--folder", "{data}", "--out", "{run}", "--rank", "200"], "rank = 200"),
+        (["als", "--folder", "{data}", "--out", "{run}", "--rank", "no"], "rank = 'no'"),
+        (
+            ["moment-nmf", "--folder", "x", "--out", "y"],
+            "one of als, irls, irls-2, dpals, moments, private-means on ratings; it runs on "
+            "documents or images (--holds).",
+        ),
+        (
+            ["als", "--folder", "x", "--out", "y", "--holds", "documents"],
+            "one of moment-nmf, private-nmf on documents; it runs on ratings (--holds).",
+        ),
+        (["--folder", "x", "--out", "y", "--holds", "documents"], "algorithm is missing"),
         (["als", "--folder", "{data}", "--out", "{run}", "--low", "2"], "off the scale from 2"),
         (["als", "--folder", "{data}", "--out", "{run}", "--dataset", "low-rank"], "dataset ="),
     ],

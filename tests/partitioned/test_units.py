@@ -18,6 +18,7 @@ from dpmc_core.factorization.corrected import CorrectedNMFConfig, corrected_nmf
 from dpmc_core.factorization.moments import MomentConfig, moment_nmf
 from dpmc_core.partitioned.engine.here import Here
 from dpmc_core.partitioned.factorize import SOLVERS, factorize_partitions
+from dpmc_core.partitioned.generate import write_samples
 from dpmc_core.partitioned.journal import RunFolder
 from dpmc_core.partitioned.population import UnitPartitions
 from dpmc_core.partitioned.run import FolderSet
@@ -175,3 +176,27 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert "shape is missing: it must be given for images" in capsys.readouterr().err
     assert main([*words, "--holds", "films"]) == 2
     assert "holds = 'films' is not allowed" in capsys.readouterr().err
+
+
+def test_datasets_become_partitions_and_give_what_they_give_in_memory(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for samples in (documents(), images()):
+        folder = tmp_path / samples.unit
+        assert write_samples(samples, folder, 4) == len(entries(samples)[0])
+        layout = layout_of(folder, test_fraction=0.0, low=None, high=None)
+        assert len(layout.catalogue.source.files) == 4
+        units = UnitPartitions(layout, Here(), quiet, samples.shape)
+        assert units.given == len(samples)
+        exact = samples.values if samples.counts is None else samples.counts.toarray()
+        used = np.count_nonzero(np.asarray(exact), axis=1)
+        np.testing.assert_array_equal(units.counts[units.counts > 0], used[used > 0])
+        with pytest.raises(DataError, match="holds Parquet files already"):
+            write_samples(samples, folder, 4)
+        with pytest.raises(ParameterError, match=f"at most {len(samples)}, the {samples.unit}s"):
+            write_samples(samples, tmp_path / "more", len(samples) + 1)
+    place = tmp_path / "faces"
+    assert main(["datasets", "partition", "cartoon", "--folder", str(place), "--files", "2"]) == 0
+    told = capsys.readouterr()
+    assert "1,152,000 entries in 2 files" in told.out
+    assert "--holds images --shape 24x24" in told.err
