@@ -32,6 +32,7 @@ def test_a_search_is_cancelled_and_goes_on(page: Page, app_url: str) -> None:
     assert "is better than the best baseline from a total ε of" in said.replace("\xa0", " ")
     page.reload()  # its link makes the same search: all runs are kept
     expect(page.get_by_text("Your run")).to_be_visible(timeout=30_000)
+    ready(page)
     assert page.locator(VERDICT).inner_text() == said
 
 
