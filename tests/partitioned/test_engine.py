@@ -187,66 +187,6 @@ def test_a_worker_started_again_at_its_address_has_its_part_dealt_anew(two_worke
     assert engine.adds > N
 
 
-def pause(dask_worker: Any) -> None:
-    from distributed.core import Status
-
-    dask_worker.status = Status.paused
-
-
-def busy(dask_worker: Any) -> int:
-    return len(dask_worker.state.executing)
-
-
-def run(dask_worker: Any) -> None:
-    from distributed.core import Status
-
-    dask_worker.status = Status.running
-
-
-def test_nothing_waits_for_a_worker_that_is_paused(
-    two_workers: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    client, _ = two_workers
-    monkeypatch.setattr(clusters, "_PAUSE", 1.0)
-    monkeypatch.setattr(clusters, "_WORKERS_PATIENCE", 2.0)
-    first, second = sorted(client.scheduler_info()["workers"])
-    client.run(pause, workers=[first])
-    np.testing.assert_array_equal(Cluster(client).total(Powers(), N, quiet), USUAL)
-    client.run(pause, workers=[second])
-    with pytest.raises(SweepError, match="paused for want of memory"):
-        Cluster(client).total(Powers(), N, quiet)
-
-
-def test_a_worker_that_is_paused_while_it_works_is_waited_for(
-    two_workers: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    client, _ = two_workers
-    monkeypatch.setattr(clusters, "_PAUSE", 4.0)  # workers tell what they do every second
-
-    class Pausing(Cluster):
-        dropped = 0
-
-        def _drop_lost(self, lanes: Any, workers: Any, lost_over: Any) -> None:
-            self.dropped += sum(lane.address not in workers for lane in lanes)
-            super()._drop_lost(lanes, workers, lost_over)
-
-    told: list[int] = []
-
-    def tell(done: int, of: int) -> None:
-        if not told and sum(client.run(busy).values()) == 2:  # both have begun
-            told.append(done)
-            client.run(pause)
-        if done == 2:  # a worker that has worked off what it had begun has memory again
-            client.run(run)
-
-    engine = Pausing(client)
-    np.testing.assert_array_equal(
-        engine.total(Powers(pause=8.0), 2, tell), USUAL * (np.arange(N) < 2)
-    )
-    assert told == [0]
-    assert engine.dropped == 0
-
-
 def test_a_worker_that_comes_later_takes_its_part(tmp_path: Path) -> None:
     with cluster(tmp_path, 1) as (address, _), client_of(address) as client:
         client.wait_for_workers(1)

@@ -77,9 +77,18 @@ class Cluster:
         shared = self._submit(sums.same, work)
         found: dict[int, Any] = {}
         lost_over = Counter[int]()  # partition: workers that were lost while they worked on it
-        seen = time.monotonic()
+        seen = known = time.monotonic()
         while True:
             threads = self._threads()
+            if shared.done() or not self._still:
+                known = time.monotonic()
+            elif time.monotonic() - known > _PAUSE:
+                # it went to a worker that was paused before the scheduler heard of that, where it
+                # would stay, and all that waits for it
+                self._drop([shared, *(lane.future for lane in lanes if lane.future is not None)])
+                for lane in lanes:
+                    lane.future = None
+                shared, known = self._submit(sums.same, work), time.monotonic()
             self._drop_lost(lanes, threads, lost_over)
             for address, count in threads.items():
                 there = sum(lane.address == address for lane in lanes)
@@ -126,14 +135,15 @@ class Cluster:
             lanes.remove(lane)
             if lane.future is None:
                 continue
-            with suppress(TimeoutError):  # what it still does adds to a sum that nobody asks for
-                self._client.sync(
-                    self._client._cancel, [lane.future], force=True, callback_timeout=_ANSWER
-                )
+            self._drop([lane.future])  # what it still does adds to a sum that nobody asks for
             if lane.address not in self._still:
                 lost_over[lane.k] += 1
                 if lost_over[lane.k] > _LOSSES:
                     raise SweepError(_ENDED.format(_LOSSES + 1))
+
+    def _drop(self, futures: list[Any]) -> None:
+        with suppress(TimeoutError):
+            self._client.sync(self._client._cancel, futures, force=True, callback_timeout=_ANSWER)
 
     def _answer(self, future: Any, addresses: Set[str]) -> tuple[Any] | None:
         """What the ``future``, which is done, found; None where one of the workers at ``addresses``
