@@ -12,14 +12,14 @@ from dpmc_core.experiments.store.store import RunStore
 from dpmc_core.experiments.sweeps.cluster_workers import ClusterWorkers
 from dpmc_core.experiments.sweeps.spec import SweepSpec
 from dpmc_core.experiments.sweeps.sweep import sweep
-from dpmc_core.experiments.worker.cluster import Connection
+from dpmc_core.experiments.worker.cluster import ClusterWorker, Connection
 from dpmc_core.experiments.worker.remote import RemoteProcess
 from tests.clusters import cluster, wait_for_workers
-from tests.experiments.test_cluster_worker import computing, gone
+from tests.experiments.test_cluster_worker import TINY, computing, gone
 from tests.experiments.test_sweep import TOML, made, numbers
 
 
-def test_the_same_numbers_from_one_process_of_each_worker(
+def test_the_same_numbers_and_the_first_runs_in_the_process_of_the_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     spec = SweepSpec.from_toml(TOML)
@@ -34,14 +34,18 @@ def test_the_same_numbers_from_one_process_of_each_worker(
     with cluster(tmp_path, 2) as (address, hands):
         wait_for_workers(address, 2)
         connection = Connection(address)
-        workers = ClusterWorkers(connection, 2)
-        found = made(spec, tmp_path / "cluster", workers=workers)
-        assert workers.note == ""
-        gone(hands, 10)
+        usual = numbers(made(spec, tmp_path / "here", jobs=1))
+        for jobs in (2, 1):
+            started.clear()
+            workers = ClusterWorkers(connection, jobs)
+            found = made(spec, tmp_path / f"cluster-{jobs}", workers=workers)
+            assert numbers(found) == usual
+            assert workers.note == ""
+            gone(hands, 10)
         connection.close()
-    # the first runs, which tell how long they take, and all others: in the same process
-    assert len(started) == 2
-    assert numbers(found) == numbers(made(spec, tmp_path / "one", jobs=1))
+    assert (
+        len(started) == 1
+    )  # of one worker: the first runs tell how long they take, all others go on
 
 
 def test_stopped_or_with_a_worker_less_nothing_is_lost_or_left_behind(tmp_path: Path) -> None:
@@ -62,4 +66,44 @@ def test_stopped_or_with_a_worker_less_nothing_is_lost_or_left_behind(tmp_path: 
         assert one.done == one.total == store.count() == 160
         assert "A worker was lost" in workers.note
         gone(hands, 10)
+        connection.close()
+
+
+def hidden(dask_worker: Any) -> None:
+    from distributed.worker_state_machine import PauseEvent
+
+    dask_worker.handle_stimulus(PauseEvent(stimulus_id="test"))
+
+
+def told(dask_worker: Any) -> None:
+    from distributed.core import Status
+
+    dask_worker.status = Status.paused
+
+
+def again(dask_worker: Any) -> None:
+    from distributed.worker_state_machine import UnpauseEvent
+
+    dask_worker.handle_stimulus(UnpauseEvent(stimulus_id="test"))
+
+
+def test_a_job_that_came_to_a_worker_just_as_it_was_paused_goes_to_another(tmp_path: Path) -> None:
+    """The scheduler hears of a pause a moment later, and moves nothing that is there by then."""
+    with cluster(tmp_path, 2, "--memory-limit", "0") as (address, _):
+        wait_for_workers(address, 2)
+        connection = Connection(address)
+        client = connection.client()
+        client.run(hidden)
+        worker = ClusterWorker(connection)
+        finished, at = False, ""
+        for one in worker.draw("run", [TINY]):
+            if not at:
+                found = client.processing()
+                at = next((name for name, keys in found.items() if keys), "")
+                if at:
+                    client.run(told, workers=[at])
+                    client.run(again, workers=sorted(set(found) - {at}))
+            finished = finished or (one is not None and one[1] is not None and one[1].finished)
+        assert finished
+        assert at
         connection.close()

@@ -51,6 +51,7 @@ class ClusterWorkers:
         self._workers = [ClusterWorker(connection, share) for _ in range(jobs)]
         self._sets = tuple(sets)
         self._seconds: float | None = None  # of a run, as far as is known
+        self._noted = ""  # of a turn that is over
 
     def __enter__(self) -> "ClusterWorkers":
         return self
@@ -66,7 +67,7 @@ class ClusterWorkers:
     @property
     def note(self) -> str:
         """Where it ran, if not where it should, and whether a worker was lost."""
-        return next((worker.note for worker in self._workers if worker.note), "")
+        return next((worker.note for worker in self._workers if worker.note), self._noted)
 
     def close(self) -> None:
         """End the processes; the next run starts others."""
@@ -111,6 +112,7 @@ class ClusterWorkers:
                             if one is not None and one[1] is not None:
                                 took(one[1].seconds)
                                 found.put(one[1])
+                    self._noted = worker.note or self._noted
                     batch, first = turn()
             except BaseException as error:  # noqa: BLE001 - who asked raises it
                 found.put(error)

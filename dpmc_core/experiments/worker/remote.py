@@ -102,14 +102,14 @@ class RemoteProcess:
 
     def _exchanged(self) -> str:
         """Until the end; returns which worker had it, "" where its turn did not come."""
-        address, looked = "", time.monotonic()
+        address, looked, paused = "", time.monotonic(), False
         began = looked
         while True:
             leaving = self._leaving.is_set()
             if self._future.status in ("error", "lost", "cancelled"):
                 self.lost, self.unable = True, self._problem()
                 return address
-            address = address or self._address()
+            address = at = address or self._address()
             answer = None
             if address:
                 given = self._given[:]
@@ -124,9 +124,11 @@ class RemoteProcess:
                     if answer[1]:  # it ended by itself: nobody else needs the seat
                         self._called(address, [], True)
                         return address
-            elif time.monotonic() - looked > _WORKERS_EVERY:
-                looked = time.monotonic()
-                if not workers_of(self._client, own=self._own):
+            if answer is None and time.monotonic() - looked > _WORKERS_EVERY:
+                looked, before = time.monotonic(), paused
+                # one that came to a worker just as that was paused would wait for as long
+                paused = self._paused(at)
+                if (paused and before) or not workers_of(self._client, own=self._own):
                     self.lost = True
                     return address
             if leaving:
@@ -164,6 +166,10 @@ class RemoteProcess:
             raise OSError
         found = answered(self._client, self._client.scheduler.processing)
         return next((one for one, keys in found.items() if self._name in map(str, keys)), "")
+
+    def _paused(self, address: str) -> bool:
+        workers = answered(self._client, self._client.scheduler.identity)["workers"]
+        return bool(workers.get(address, {}).get("status") == "paused")
 
     def _called(self, address: str, given: list[bytes], leaving: bool) -> tuple[bytes, bool] | None:
         answer: tuple[bytes, bool] | None = _call(
