@@ -34,6 +34,7 @@ sums and products of vectors without negative entries.
 """
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,6 +64,7 @@ __all__ = [
 
 _SPARSE_PAIR = 200.0  # products of a dense piece in the time of one pair of a sparse one
 _SPARSE_CELLS = 100_000_000
+_OFTEN = 0.03  # share of users who have a column from which on it is worked on as a dense one
 _CHUNK_CELLS = 8_000_000  # cells of the dense piece that a second moment is added up from
 
 
@@ -242,22 +244,38 @@ def second_moment(
     Z_i in coordinate form, ``columns`` < ``size``.
 
     Adds up pieces of users, so memory stays at the size² of the result and one piece. Pieces are
-    dense, or sparse where users have so few of the numbers that going through their pairs is less
-    work than through all products.
+    dense; or, where users have so few of the numbers that going through their pairs is less work
+    than through all products, dense in the columns that many users have and sparse in the others.
     """
     table = sparse.csr_array((values, (users, columns)), shape=(n_users, size))
-    total = np.zeros((size, size))
     pairs = float(np.sum(np.diff(table.indptr).astype(np.float64) ** 2))
-    few = _SPARSE_PAIR * pairs < n_users * size**2
-    step = max(1, (_SPARSE_CELLS if few else _CHUNK_CELLS) // size)
-    for start in range(0, n_users, step):
-        piece = table[start : start + step]
-        if few:
-            total += sparse.csr_array(piece.T @ piece).toarray()
-        else:
-            dense = piece.toarray()
-            total += dense.T @ dense
+    if _SPARSE_PAIR * pairs >= n_users * size**2:
+        many, few = np.arange(size), np.arange(0)
+    else:
+        share = np.bincount(columns, minlength=size) / n_users
+        many, few = np.flatnonzero(share > _OFTEN), np.flatnonzero(share <= _OFTEN)
+    total = np.zeros((size, size))
+    often, rest = table[:, many], table[:, few]
+    within, across = np.zeros((len(many), len(many))), np.zeros((len(few), len(many)))
+    for rows in _pieces(n_users, _CHUNK_CELLS, len(many)):
+        dense = often[rows].toarray()
+        within += dense.T @ dense
+        if len(few):
+            across += np.asarray(rest[rows].T @ dense)
+    total[np.ix_(many, many)] = within
+    if len(few):
+        total[np.ix_(few, many)], total[np.ix_(many, few)] = across, across.T
+        others = np.zeros((len(few), len(few)))
+        for rows in _pieces(n_users, _SPARSE_CELLS, size):
+            others += sparse.csr_array(rest[rows].T @ rest[rows]).toarray()
+        total[np.ix_(few, few)] = others
     return total[np.triu_indices(size, 1)]
+
+
+def _pieces(n_users: int, cells: int, columns: int) -> Iterator[slice]:
+    """All users by pieces of so many ``cells`` of ``columns`` each; none without columns."""
+    step = max(1, cells // max(columns, 1))
+    return (slice(start, start + step) for start in range(0, n_users if columns else 0, step))
 
 
 def symmetric(triangle: FloatArray, size: int) -> FloatArray:

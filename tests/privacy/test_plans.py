@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import optimize, stats
 
 from dpmc_core.mechanisms import Gaussian, Laplace
-from dpmc_core.privacy import Ledger, state
+from dpmc_core.privacy import Ledger, moments, state
 from dpmc_core.privacy.budget import Budget, Curator, Part, plan
 from dpmc_core.privacy.moments import (
     clip_rows,
@@ -305,3 +305,26 @@ def test_the_epsilon_of_a_group_is_exact(epsilon: float, expected: float) -> Non
 def test_the_epsilon_of_a_group_of_laplace_noise_is_at_most_a_multiple() -> None:
     assert group_epsilon(ledger(Laplace(scale=2.0)), 4, 1e-12) == pytest.approx(2.0, rel=1e-6)
     assert group_epsilon(ledger(Laplace(scale=2.0), 3), 4, 1e-9) <= 6 * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("ratings", [400, 9_000])  # sparse pieces, and dense ones
+def test_a_second_moment_is_the_sum_of_outer_products(
+    monkeypatch: pytest.MonkeyPatch, ratings: int
+) -> None:
+    """Of columns that most users have, that some have, and that nobody has, by small pieces."""
+    n_users, size = 300, 40
+    rng = np.random.default_rng(5)
+    share = np.repeat([0.6, 0.01, 0.0], [2, 36, 2])
+    cells = rng.permutation(np.flatnonzero(rng.random(n_users * size) < np.tile(share, n_users)))
+    if ratings > 1000:
+        cells = rng.permutation(n_users * size)[:ratings]
+    users, columns = np.divmod(cells[:ratings], size)
+    values = rng.normal(size=len(users))
+    table = np.zeros((n_users, size))
+    table[users, columns] = values
+    whole = sum(np.outer(row, row) for row in table)
+    for pieces in (10**8, 1_000):
+        for name in ("_CHUNK_CELLS", "_SPARSE_CELLS"):
+            monkeypatch.setattr(moments, name, pieces)
+        found = second_moment(users, columns, values, n_users, size)
+        np.testing.assert_allclose(found, whole[np.triu_indices(size, 1)], rtol=1e-12, atol=1e-12)
