@@ -112,7 +112,7 @@ def test_a_worker_that_ends_before_the_sum_was_fetched_has_all_made_again(
     two_workers: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client, hands = two_workers
-    monkeypatch.setattr(clusters, "_ANSWER", 2.0)
+    monkeypatch.setattr(clusters, "_FETCHED", 2.0)
 
     class Ending(Cluster):
         ended = False

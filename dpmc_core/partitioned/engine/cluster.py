@@ -29,7 +29,8 @@ FloatArray = NDArray[np.float64]
 _HEARTBEAT = 0.5  # seconds
 _TRIES = 5  # of a sum that was lost on its way
 _LOSSES = 3  # workers that may be lost over one partition
-_ANSWER = 60.0  # seconds within which a worker or the scheduler tells what it found
+_ANSWER = 60.0  # seconds within which the scheduler answers
+_FETCHED = 60.0  # seconds within which a worker tells what it found, before it is asked again
 _ASKED = 10  # times that it is asked as long as it is there
 _PAUSE = 60.0  # seconds for which a worker may be paused with nothing to do
 _WORKERS_PATIENCE = 60.0  # seconds for which no worker may be there at all
@@ -154,7 +155,7 @@ class Cluster:
         fetch = self._client._gather  # of which ``gather`` has no limit of time
         for _ in range(_ASKED):
             with suppress(TimeoutError):
-                return (self._client.sync(fetch, future, direct=True, callback_timeout=_ANSWER),)
+                return (self._client.sync(fetch, future, direct=True, callback_timeout=_FETCHED),)
             if not addresses <= self._threads().keys():
                 return None
         raise SweepError(_GONE.format("a worker does not answer"))
