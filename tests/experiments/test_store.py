@@ -6,6 +6,8 @@ import sqlite3
 import subprocess
 import sys
 import textwrap
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -314,6 +316,17 @@ def test_a_read_only_store_can_be_read(tmp_path: Path, record: Record) -> None:
         assert store.count() == 1
         with pytest.raises(StoreError, match="may not write there"):
             store.add(replace(record, key="b"))
+
+
+@pytest.mark.skipif(not postgres.installed(), reason="PostgreSQL is not installed here")
+def test_replicas_that_open_a_new_store_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All have seen that there are no tables before any of them makes one."""
+    seen, make = threading.Barrier(4), RunStore._make
+    monkeypatch.setattr(RunStore, "_make", lambda store: (seen.wait(), make(store)))
+    with postgres.postgres() as url, ThreadPoolExecutor(4) as threads:
+        for store in threads.map(RunStore, [url] * 4):
+            with store:
+                assert store.count() == 0
 
 
 @pytest.mark.skipif(not postgres.installed(), reason="PostgreSQL is not installed here")

@@ -38,6 +38,8 @@ STORE_VERSION = 1
 FILTERS = ("kind", "dataset", "algorithm", "mechanism", "measure", "unit", "version")
 _WAIT = 10.0  # seconds that a writer waits for another one
 _AT_ONCE = 500  # keys in one question
+# two that open a new store at once, as two replicas do, must not both make the tables
+_ALONE = {"sqlite": "BEGIN IMMEDIATE", "postgresql": "SELECT pg_advisory_xact_lock(7350481)"}
 # of a record, by its names for them
 _FIELDS = tuple(column.label(column.key) for column in RUNS.c if column.name != "id")
 
@@ -247,9 +249,8 @@ class RunStore:
 
     def _make(self) -> None:
         with self._engine.begin() as connection:
-            if self._engine.dialect.name == "sqlite":
-                # two first visitors must not both make the tables
-                connection.exec_driver_sql("BEGIN IMMEDIATE")
+            if (alone := _ALONE.get(self._engine.dialect.name)) is not None:
+                connection.exec_driver_sql(alone)
             METADATA.create_all(connection)
             if connection.scalar(sa.select(sa.func.count()).select_from(ABOUT)) == 0:
                 connection.execute(ABOUT.insert().values(version=STORE_VERSION))
@@ -317,9 +318,8 @@ def _prepare(connection: Any, _: object, *, wait: float) -> None:
     until = time.monotonic() + wait
     while cursor.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
         try:
-            cursor.execute(
-                "PRAGMA journal_mode=WAL"
-            )  # SQLite itself does not wait here while another one is switching
+            # SQLite itself does not wait here while another one is switching
+            cursor.execute("PRAGMA journal_mode=WAL")
             break
         except sqlite3.OperationalError as error:
             if "readonly" in str(error) or time.monotonic() > until:
