@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmc_core.completion.als import ALSConfig
-from dpmc_core.completion.common.population import Group, Population, adds_up
+from dpmc_core.completion.common.population import Group, adds_up
 from dpmc_core.completion.common.step import (
     FactorModel,
     Sides,
@@ -25,7 +25,7 @@ from dpmc_core.completion.kernel.lapack import solve_spd
 from dpmc_core.completion.kernel.solve import BlockSolver, half_sweep, upper_gram
 from dpmc_core.completion.kernel.threads import Workers, single_blas_thread
 from dpmc_core.mechanisms.huber_distribution import rho
-from dpmc_core.partitioned.population import PartitionStep
+from dpmc_core.partitioned.population import Partitions, PartitionStep
 from dpmc_core.privacy.budget import Journal
 from dpmc_core.privacy.ledger import Release, sample
 
@@ -53,7 +53,7 @@ class Alternating:
 
 
 def als(
-    people: Population, config: ALSConfig, rng: np.random.Generator, journal: Journal
+    people: Partitions, config: ALSConfig, rng: np.random.Generator, journal: Journal
 ) -> Iterator[PartitionStep]:
     """As ``completion.als.als``, with a pass over the partitions for each iteration.
 
@@ -70,10 +70,11 @@ def als(
 
         def sweep(state: Alternating = state, exact: list[float] = exact) -> FloatArray:
             noise = None if release is None else sample(release, rng).reshape(shape)
-            sums = people.total(_sums, state)
-            solved, squares = _solved(sums, config.rank, config.reg, noise)
-            exact.extend((squares, float(sums[-1, 0])))  # for whoever holds the data: kept nowhere
-            return solved
+            solve = _Solve(people.n_items, config.rank, config.reg, noise)
+            solved = people.total(_sums, state, then=solve)
+            # for whoever holds the data: kept nowhere
+            exact.extend((float(solved[:-1, -1].sum()), float(solved[-1, 0])))
+            return solved[:-1, :-1].copy()
 
         items = journal.once(f"items {iteration}", sweep, rng, release)
         made = () if release is None else (release,)
@@ -87,7 +88,7 @@ def als(
 
 
 def irls(
-    people: Population, config: IRLSConfig | IRLS2Config, rng: np.random.Generator, journal: Journal
+    people: Partitions, config: IRLSConfig | IRLS2Config, rng: np.random.Generator, journal: Journal
 ) -> Iterator[PartitionStep]:
     """As ``completion.irls.irls``: a pass over the partitions for each of K reweightings, and one
     for the objective.
@@ -105,9 +106,10 @@ def irls(
             noise = None if release is None else sample(release, rng).reshape(inner, *shape)
             theta = rng.standard_normal(shape)
             for k in range(inner):
-                sums = people.total(_sums, state, theta, config.loss_alpha)
                 given = None if noise is None else noise[k]
-                theta, _ = _solved(sums, config.rank, config.reg, given)
+                solve = _Solve(people.n_items, config.rank, config.reg, given)
+                solved = people.total(_sums, state, theta, config.loss_alpha, then=solve)
+                theta = solved[:-1, :-1].copy()
             return theta
 
         items = journal.once(f"items {iteration}", sweep, rng, release)
@@ -199,27 +201,34 @@ def _losses(group: Group, state: Alternating, loss_alpha: float) -> FloatArray:
     return np.array([float(np.vdot(left, left)), loss, float(np.vdot(users, users))])
 
 
-def _solved(
-    sums: FloatArray, rank: int, reg: float, noise: FloatArray | None
-) -> tuple[FloatArray, float]:
-    """Every item's θ = (G + λI)⁻¹(b + t), and Σ residual² = Σ x² − 2θ·b + θ·Gθ."""
-    rows, columns = np.triu_indices(rank)
-    triangle = len(rows)
-    out = np.zeros((len(sums) - 1, rank))
+@dataclass(frozen=True, eq=False)
+class _Solve:
+    """Of rows of ``_sums``, every item's θ = (G + λI)⁻¹(b + t) and Σ residual² = Σ x² − 2θ·b + θ·Gθ
+    (n_items + 1 × r + 1; the last row begins with Σ ‖u‖²).
+    """
 
-    def solve(start: int) -> float:
-        piece = slice(start, min(start + _AT_ONCE, len(out)))
-        packed, b, of_values = np.split(sums[piece], [triangle, triangle + rank], axis=1)
-        gram = np.zeros((len(packed), rank, rank))
-        gram[:, rows, columns] = packed
-        gram.reshape(len(packed), -1)[:, :: rank + 1] += reg
-        right = b if noise is None else b + noise[piece]
-        theta = solve_spd(gram, right)
-        # with (G + λI)θ = b + t, as in ``kernel.solve``
-        moved = b if noise is None else b - noise[piece]
-        out[piece] = theta
-        return float(of_values.sum() - np.vdot(theta, moved) - reg * np.vdot(theta, theta))
+    n_items: int
+    rank: int
+    reg: float
+    noise: FloatArray | None
 
-    with Workers() as pool, single_blas_thread():
-        squares = pool.map(solve, range(0, len(out), _AT_ONCE))
-    return out, squares
+    def __call__(self, sums: FloatArray, first: int) -> FloatArray:
+        """``Then``."""
+        rows, columns = np.triu_indices(self.rank)
+        split = [len(rows), len(rows) + self.rank]
+        out = np.zeros((len(sums), self.rank + 1))
+        solved = min(len(sums), self.n_items - first)
+        out[solved:, 0] = sums[solved:, 0]
+        with single_blas_thread():
+            for at in range(0, solved, _AT_ONCE):
+                piece = slice(at, min(at + _AT_ONCE, solved))
+                packed, b, of_values = np.split(sums[piece], split, axis=1)
+                gram = np.zeros((len(packed), self.rank, self.rank))
+                gram[:, rows, columns] = packed
+                gram.reshape(len(packed), -1)[:, :: self.rank + 1] += self.reg
+                t = 0.0 if self.noise is None else self.noise[first + at : first + piece.stop]
+                theta = solve_spd(gram, b + t)
+                # with (G + λI)θ = b + t, as in ``kernel.solve``
+                squares = of_values[:, 0] - np.sum(theta * (b - t + self.reg * theta), axis=1)
+                out[piece, :-1], out[piece, -1] = theta, squares
+        return out

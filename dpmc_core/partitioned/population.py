@@ -15,7 +15,7 @@ from dpmc_core.datasets.samples import Samples, unit_columns
 from dpmc_core.errors import DataError
 from dpmc_core.factorization.units import UnitGroup
 from dpmc_core.partitioned.catalogue import merged, scanned
-from dpmc_core.partitioned.engine.here import Engine
+from dpmc_core.partitioned.engine.here import Engine, Then
 from dpmc_core.partitioned.partition import Layout, group_of
 from dpmc_core.partitioned.source import Source
 from dpmc_core.privacy.ledger import Release
@@ -61,9 +61,11 @@ class Partitions:
         self.low, self.high, self.name = known.low, known.high, layout.name
         self.doing = ""
 
-    def total(self, term: Term, *known: Any) -> FloatArray:
-        """See ``completion.common.population.Population``."""
-        return self._engine.total(_Term(self.layout, term, known), self._n, self._tell)
+    def total(self, term: Term, *known: Any, then: Then | None = None) -> FloatArray:
+        """See ``completion.common.population.Population``; or what ``then`` makes of the sum's
+        rows.
+        """
+        return self._engine.total(_Term(self.layout, term, known), self._n, self._tell, then)
 
     def each(self, work: Callable[..., Any], *known: Any) -> list[Any]:
         """What ``work(group, *known)`` returns for each partition; small things, please."""

@@ -25,13 +25,13 @@ from dpmc_core.completion.moments import (
 )
 from dpmc_core.completion.offsets import PrivateMeansConfig, fit_means, means_curator, release_means
 from dpmc_core.partitioned.alternating import als, irls
-from dpmc_core.partitioned.population import PartitionStep
+from dpmc_core.partitioned.population import Partitions, PartitionStep
 from dpmc_core.privacy.budget import Curator, Journal
 
 __all__ = ["SOLVERS", "Solver"]
 
 FloatArray = NDArray[np.float64]
-Solver = Callable[[Population, Any, np.random.Generator, Journal], Iterator[PartitionStep]]
+Solver = Callable[[Partitions, Any, np.random.Generator, Journal], Iterator[PartitionStep]]
 
 
 @dataclass(frozen=True, eq=False)

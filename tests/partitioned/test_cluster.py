@@ -86,11 +86,11 @@ class Killing(Cluster):
         super().__init__(client)
         self.turn, self.marker = turn, marker
 
-    def total(self, work: Any, n: int, tell: Any) -> Any:
+    def total(self, work: Any, n: int, tell: Any, then: Any = None) -> Any:
         self.turn -= 1
         if self.turn == 0:
             work = Deadly(work, n - 2, str(self.marker))
-        return super().total(work, n, tell)
+        return super().total(work, n, tell, then)
 
 
 @contextmanager
@@ -171,12 +171,12 @@ def test_the_end_of_all_workers_is_told_and_what_was_released_is_kept(
     class Ending(Cluster):
         turns = 0
 
-        def total(self, work: Any, n: int, tell: Any) -> Any:
+        def total(self, work: Any, n: int, tell: Any, then: Any = None) -> Any:
             self.turns += 1
             if self.turns == 3:
                 for hand in hands:
                     hand.kill()
-            return super().total(work, n, tell)
+            return super().total(work, n, tell, then)
 
     place = tmp_path / "run"
     with cluster(tmp_path, 1) as (address, hands):

@@ -50,6 +50,15 @@ class Whose(Powers):
 
 
 @dataclass(frozen=True)
+class Numbered:
+    """Rows with their numbers, and the process that made them."""
+
+    def __call__(self, rows: Any, first: int) -> Any:
+        numbers = first + np.arange(len(rows))
+        return np.stack([rows, numbers, np.full(len(rows), os.getpid())], axis=1)
+
+
+@dataclass(frozen=True)
 class Fatal:
     """Ends each worker that works on partition 1."""
 
@@ -84,6 +93,9 @@ def test_a_sum_is_what_it_is_here(two_workers: Any) -> None:
     for _ in range(3):
         np.testing.assert_array_equal(engine.total(Powers(), N, quiet), USUAL)
     np.testing.assert_array_equal(engine.total(Powers(), 1, quiet), USUAL * (np.arange(N) == 0))
+    made = engine.total(Powers(), N, quiet, Numbered())
+    np.testing.assert_array_equal(made[:, :2], Here().total(Powers(), N, quiet, Numbered())[:, :2])
+    assert len(set(made[:, 2])) == 2  # each worker made a part of it
     assert not any(client.run(held).values())
 
 
@@ -99,11 +111,11 @@ def test_a_worker_that_ends_while_sums_are_merged_has_all_made_again(two_workers
     client, hands = two_workers
 
     class Ending(Cluster):
-        def _merged(self, lanes: Any, n: int) -> Any:
+        def _merged(self, lanes: Any, n: int, then: Any) -> Any:
             if hands[0].poll() is None:
                 hands[0].kill()
                 hands[0].wait()
-            return super()._merged(lanes, n)
+            return super()._merged(lanes, n, then)
 
     np.testing.assert_array_equal(Ending(client).total(Powers(), N, quiet), USUAL)
 
@@ -117,15 +129,17 @@ def test_a_worker_that_ends_before_the_sum_was_fetched_has_all_made_again(
     class Ending(Cluster):
         ended = False
 
-        def _answer(self, future: Any, addresses: Any) -> Any:
-            # of the merged sum, which is on the worker that the first lane is on
+        def _answers(self, futures: Any, addresses: Any) -> Any:
+            # of the merged sum, a piece of which is on each worker
             if len(addresses) == 2 and not self.ended:
                 self.ended = True
-                (at,) = client.who_has(future)[future.key]
+                places = client.who_has(futures)
+                (at,), (other,) = (places[one.key] for one in futures)
+                assert at != other
                 (pid,) = client.run(os.getpid, workers=[at]).values()
                 os.kill(pid, signal.SIGKILL)
                 next(hand for hand in hands if hand.pid == pid).wait()
-            return super()._answer(future, addresses)
+            return super()._answers(futures, addresses)
 
     engine = Ending(client)
     np.testing.assert_array_equal(engine.total(Powers(), N, quiet), USUAL)
@@ -239,6 +253,15 @@ def test_a_partition_asked_for_twice_is_added_once() -> None:
     np.testing.assert_array_equal(one.numbers, USUAL * np.isin(np.arange(N), [2, 4]))
     with pytest.raises(sums.LostError):
         sums.take("a")
+    sums.add(Powers(), 3, "in pieces")
+    pieces = [sums.take("in pieces", k, 5) for k in (4, 0)]
+    with pytest.raises(sums.LostError):
+        sums.take("in pieces", 0, 5)
+    pieces[1:1] = [sums.take("in pieces", k, 5) for k in (3, 2, 1)]
+    assert "in pieces" not in sums._sums
+    whole = np.concatenate([one.numbers for one in pieces[::-1]])
+    np.testing.assert_array_equal(whole, USUAL * (np.arange(N) == 3))
+    assert [one.first for one in pieces[::-1]] == [0, 2, 4, 7, 9]
     sums.add(Powers(), 5, "b")
     other = sums.take("b")
     for _ in range(2):

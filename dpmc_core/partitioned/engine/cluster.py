@@ -20,7 +20,7 @@ from dpmc_core import __version__
 from dpmc_core.errors import DPMCError
 from dpmc_core.experiments.sweeps.cluster import SweepError
 from dpmc_core.partitioned.engine import sums
-from dpmc_core.partitioned.engine.here import Tell, Work
+from dpmc_core.partitioned.engine.here import Tell, Then, Work
 
 __all__ = ["Cluster"]
 
@@ -33,6 +33,7 @@ _ANSWER = 60.0  # seconds within which the scheduler answers
 _FETCHED = 60.0  # seconds within which a worker tells what it found, before it is asked again
 _ASKED = 10  # times that it is asked as long as it is there
 _PAUSE = 60.0  # seconds for which a worker may be paused with nothing to do
+_PIECES = 4  # of a sum, which workers merge side by side
 _WORKERS_PATIENCE = 60.0  # seconds for which no worker may be there at all
 
 
@@ -51,14 +52,14 @@ class Cluster:
         self._still: dict[str, float] = {}  # worker: since when it has been paused and idle
         self.keys: frozenset[str] = frozenset()  # of the data that workers may have copies of
 
-    def total(self, work: Work, n: int, tell: Tell) -> FloatArray:
+    def total(self, work: Work, n: int, tell: Tell, then: Then | None = None) -> FloatArray:
         """See ``Engine.total``."""
         for _ in range(_TRIES):
             lanes: list[_Lane] = []
             with _said(), suppress(sums.LostError):
                 try:
                     self._worked(work, n, tell, lanes, add=True)
-                    return self._merged(lanes, n)
+                    return self._merged(lanes, n, then)
                 except BaseException:
                     self._forget(lanes)
                     raise
@@ -116,7 +117,7 @@ class Cluster:
             for lane in lanes:
                 if lane.future is None or not lane.future.done():
                     continue
-                found_out = self._answer(lane.future, {lane.address})
+                found_out = self._answers([lane.future], {lane.address})
                 if found_out is None:
                     continue  # its worker is gone: the next look at them tells
                 (answer,) = found_out
@@ -146,16 +147,18 @@ class Cluster:
         with suppress(TimeoutError):
             self._client.sync(self._client._cancel, futures, force=True, callback_timeout=_ANSWER)
 
-    def _answer(self, future: Any, addresses: Set[str]) -> tuple[Any] | None:
-        """What the ``future``, which is done, found; None where one of the workers at ``addresses``
-        is gone before it told.
+    def _answers(self, futures: list[Any], addresses: Set[str]) -> list[Any] | None:
+        """What the ``futures``, which are done, found; None where one of the workers at
+        ``addresses`` is gone before it told.
         """
-        if future.status == "error":
-            future.result()  # raises what it raised, a TimeoutError too
+        for future in futures:
+            if future.status == "error":
+                future.result()  # raises what it raised, a TimeoutError too
         fetch = self._client._gather  # of which ``gather`` has no limit of time
         for _ in range(_ASKED):
             with suppress(TimeoutError):
-                return (self._client.sync(fetch, future, direct=True, callback_timeout=_FETCHED),)
+                got = self._client.sync(fetch, futures, direct=True, callback_timeout=_FETCHED)
+                return list(got)
             if not addresses <= self._threads().keys():
                 return None
         raise SweepError(_GONE.format("a worker does not answer"))
@@ -188,29 +191,45 @@ class Cluster:
             left.setdefault(had if had in workers else "", []).append(k)
         return (left.get(address) or left.get("") or max(left.values(), key=len))[0]
 
-    def _merged(self, lanes: Sequence["_Lane"], n: int) -> FloatArray:
-        """The sum of all ``lanes``, added up by pairs on their workers."""
-        parts = [
-            (lane.address, self._submit(sums.take, lane.name, workers=[lane.address]))
-            for lane in lanes
-            if lane.held
-        ]
-        while len(parts) > 1:
-            pairs = zip(parts[::2], parts[1::2], strict=False)
-            merged = [
-                (at, self._submit(sums.merge, one, other, workers=[at]))
-                for (at, one), (_, other) in pairs
-            ]
-            parts = merged + parts[len(merged) * 2 :]
-        addresses, whole = {lane.address for lane in lanes if lane.held}, parts[0][1]
-        while not whole.done():
+    def _merged(self, lanes: Sequence["_Lane"], n: int, then: Then | None) -> FloatArray:
+        """The sum of all ``lanes``, or what ``then`` makes of it."""
+        held = [lane for lane in lanes if lane.held]
+        addresses = {lane.address for lane in held}
+        pieces, given = min(len(addresses), _PIECES), Counter[str]()
+        merged = [self._piece(held, k, pieces, then, given) for k in range(pieces)]
+        while waiting := [one for one in merged if not one.done()]:
             if not addresses <= self._threads().keys():
                 raise sums.LostError
-            self._wait([whole])
-        found = self._answer(whole, addresses)
-        if found is None or found[0].of != set(range(n)):
+            self._wait(waiting)
+        found = self._answers(merged, addresses)
+        if found is None or any(one.of != set(range(n)) for one in found):
             raise sums.LostError
-        return np.asarray(found[0].numbers)
+        return np.concatenate([one.numbers for one in found]) if pieces > 1 else found[0].numbers
+
+    def _piece(
+        self,
+        lanes: Sequence["_Lane"],
+        piece: int,
+        pieces: int,
+        then: Then | None,
+        given: Counter[str],
+    ) -> Any:
+        """A piece of the sum, added up by pairs on their workers: each time on that of the two
+        which has been ``given`` fewer of these sums.
+        """
+        parts = [
+            (one.address, self._submit(sums.take, one.name, piece, pieces, workers=[one.address]))
+            for one in lanes
+        ]
+        while len(parts) > 1:
+            pairs = list(zip(parts[::2], parts[1::2], strict=False))
+            parts = parts[len(pairs) * 2 :]
+            for pair in pairs:
+                (at, one), (other_at, other) = sorted(pair, key=lambda part: given[part[0]])
+                given[at] += at != other_at
+                parts.append((at, self._submit(sums.merge, one, other, workers=[at])))
+        ((at, whole),) = parts
+        return whole if then is None else self._submit(sums.made, then, whole, workers=[at])
 
     def _submit(self, function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
         with warnings.catch_warnings():

@@ -1,7 +1,7 @@
 """Where partitions are worked on, and the one that needs nothing: this process.
 
-Provides ``Engine``, ``Work``, ``Tell`` and ``Here``. What is computed is a pure function of a
-partition and of what is known. No noise is ever drawn here.
+Provides ``Engine``, ``Work``, ``Tell``, ``Then`` and ``Here``. What is computed is a pure function
+of a partition and of what is known. No noise is ever drawn here.
 """
 
 from collections.abc import Callable
@@ -10,11 +10,13 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Engine", "Here", "Tell", "Work"]
+__all__ = ["Engine", "Here", "Tell", "Then", "Work"]
 
 FloatArray = NDArray[np.float64]
 # called with how many partitions are done, of how many; may raise to stop
 Tell = Callable[[int, int], None]
+# what is made of rows of a sum, each alone, and of the number of the first of them
+Then = Callable[[FloatArray, int], FloatArray]
 
 
 class Work(Protocol):
@@ -31,8 +33,8 @@ class Work(Protocol):
 class Engine(Protocol):
     """Works on partitions 0 to n − 1."""
 
-    def total(self, work: Work, n: int, tell: Tell) -> FloatArray:
-        """Σ_k ``work(k)``."""
+    def total(self, work: Work, n: int, tell: Tell, then: Then | None = None) -> FloatArray:
+        """Σ_k ``work(k)``, or what ``then`` makes of its rows, wherever they are."""
 
     def each(self, work: Work, n: int, tell: Tell) -> list[Any]:
         """``work(k)`` for each k, in their order."""
@@ -41,13 +43,13 @@ class Engine(Protocol):
 class Here:
     """One partition after the other, in this process."""
 
-    def total(self, work: Work, n: int, tell: Tell) -> FloatArray:
+    def total(self, work: Work, n: int, tell: Tell, then: Then | None = None) -> FloatArray:
         """See ``Engine.total``."""
         out = None
         for k in range(n):
             out = work(k, out)
             tell(k + 1, n)
-        return np.asarray(out)
+        return np.asarray(out) if then is None else then(np.asarray(out), 0)
 
     def each(self, work: Work, n: int, tell: Tell) -> list[Any]:
         """See ``Engine.each``."""

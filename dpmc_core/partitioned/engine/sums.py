@@ -1,21 +1,21 @@
 """What a worker does, and the sums that it holds meanwhile.
 
-Provides ``Sum``, ``add``, ``take``, ``merge`` and ``forget``, ``found`` and ``same``. Sums are in a
-table of the worker's process and not Dask's data, which it may copy, move and make again. Each has
-a name that no other ever has, and tells which partitions it holds.
+Provides ``Sum``, ``add``, ``take``, ``merge``, ``made`` and ``forget``, ``found`` and ``same``.
+Sums are in a table of the worker's process and not Dask's data, which it may copy, move and make
+again. Each has a name that no other ever has, and tells which partitions it holds.
 """
 
 import threading
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmc_core.partitioned.engine.here import Work
+from dpmc_core.partitioned.engine.here import Then, Work
 
-__all__ = ["LostError", "Sum", "add", "forget", "found", "merge", "same", "take"]
+__all__ = ["LostError", "Sum", "add", "forget", "found", "made", "merge", "same", "take"]
 
 FloatArray = NDArray[np.float64]
 
@@ -24,10 +24,12 @@ _FORGOTTEN = 1800.0  # seconds after which, or twice that, a sum that nobody add
 
 @dataclass(eq=False)
 class Sum:
-    """A sum over the partitions ``of``."""
+    """A sum over the partitions ``of``: its ``numbers``, or rows of it from ``first`` on."""
 
     of: frozenset[int]
     numbers: FloatArray
+    first: int = 0
+    taken: set[int] = field(default_factory=set)  # pieces of it
     touched: float = 0.0
 
     def __sizeof__(self) -> int:  # what Dask takes it for
@@ -89,13 +91,19 @@ def _drop_old() -> None:
             _look_later()
 
 
-def take(name: str) -> Sum:
-    """The sum of that ``name``, which is in the table no more; raises ``LostError``."""
+def take(name: str, piece: int = 0, pieces: int = 1) -> Sum:
+    """A ``piece`` of the rows of the sum of that ``name``, of as many ``pieces``, each of which is
+    given out once; raises ``LostError``.
+    """
     with _lock:
-        one = _sums.pop(name, None)
-    if one is None:
-        raise LostError
-    return one
+        one = _sums.get(name)
+        if one is None or piece in one.taken:
+            raise LostError
+        one.taken.add(piece)
+        if len(one.taken) == pieces:
+            del _sums[name]
+    first, end = (len(one.numbers) * k // pieces for k in (piece, piece + 1))
+    return Sum(one.of, one.numbers[first:end], first)
 
 
 def merge(one: Sum, other: Sum) -> Sum:
@@ -108,6 +116,11 @@ def merge(one: Sum, other: Sum) -> Sum:
         one.numbers += other.numbers
         one.of |= other.of
     return one
+
+
+def made(then: Then, one: Sum) -> Sum:
+    """What ``then`` makes of a sum's rows, in their place."""
+    return Sum(one.of, then(one.numbers, one.first), one.first)
 
 
 async def forget(names: frozenset[str]) -> None:
