@@ -3,14 +3,16 @@
 ``python -m benchmarks.scale.partitioned FOLDER [--ratings 100000000] [--reference 10000000]``
 
 Makes skewed sets in FOLDER (100 million ratings of 1 million users and 50,000 items: 0.7 GB, and
-3 GB more while it runs), then measures one ALS sweep at r = 32, one-shot moments and private means
-in partitions with one worker and with two, each of one thread, and in memory on the smaller set
-with as many threads. Run it in a container or control group of 4 GiB to see that it fits.
+3 GB more while it runs), then measures ALS sweeps at r = 32, one-shot moments and private means in
+memory on the smaller set, and in partitions with one worker and with two, each of one thread, in
+turns; figures are medians over the turns. Run it in a container or control group of 4 GiB to see
+that it fits.
 """
 
 import argparse
 import json
 import shutil
+import statistics
 import sys
 import time
 from collections.abc import Iterator
@@ -34,7 +36,7 @@ from dpmc_core.partitioned.population import Partitions, found_in
 from dpmc_core.partitioned.source import open_folder, read_rows
 from dpmc_core.privacy.budget import Budget
 
-RANK, SWEEPS, PER_FILE = 32, 3, 5_000_000
+RANK, SWEEPS, TURNS, PER_FILE = 32, 4, 3, 5_000_000
 BUDGET = Budget(epsilon=100.0)  # so much that both sets' second moments are of 2,000 items
 
 
@@ -86,8 +88,8 @@ def released(people: Population) -> dict[str, float]:
     return {"moments": moments, "private means": time.perf_counter() - began}
 
 
-def in_memory(folder: Path, threads: int) -> dict[str, float]:
-    """The same on ratings in memory, in seconds per million ratings."""
+def in_memory(folder: Path) -> dict[str, float]:
+    """The same on ratings in memory, on one thread, in seconds per million ratings."""
     source = open_folder(folder)
     layout = found_in(source, Here(), quiet, test_fraction=1e-9, seed=0)
     known, parts = layout.catalogue, [read_rows(source, k) for k in range(len(source.files))]
@@ -105,43 +107,68 @@ def in_memory(folder: Path, threads: int) -> dict[str, float]:
     )
     del users, items, parts
     config = ALSConfig(rank=RANK, iterations=SWEEPS)
-    seconds = sweeps_of(als(ratings, config, np.random.default_rng(0), threads))
-    found = {"first sweep": seconds[0], "sweep": min(seconds[1:])}
-    found |= released(Whole(ratings, threads))
+    seconds = sweeps_of(als(ratings, config, np.random.default_rng(0), 1))
+    found = {"first sweep": seconds[0], "sweep": statistics.median(seconds[1:])}
+    found |= released(Whole(ratings, 1))
     return {name: 1e6 * value / len(ratings) for name, value in found.items()}
 
 
-def in_partitions(folder: Path, workers: int, megabytes: int) -> dict[str, Any]:
-    """Seconds, megabytes of each worker at most, and megabytes that travelled per sweep."""
-    copies = folder.parent / "copies"
-    shutil.rmtree(copies, ignore_errors=True)
-    with engine_at(None, workers, megabytes) as engine:
-        assert isinstance(engine, Cluster)
-        began = time.perf_counter()
-        layout: Layout = found_in(
-            open_folder(folder), engine, quiet, test_fraction=1e-9, seed=0, folder=str(copies)
-        )
-        looked = time.perf_counter() - began
-        people = Partitions(layout, engine, quiet)
-        people.doing = "measuring"
-        config = ALSConfig(rank=RANK, iterations=SWEEPS)
-        steps = alternating.als(people, config, np.random.default_rng(0), Nothing())
-        before = traffic(engine)
-        seconds = sweeps_of(steps)
-        travelled = (traffic(engine) - before) / SWEEPS
-        swept = peak(engine)
-        found = {"look": looked, "first sweep": seconds[0], "sweep": min(seconds[1:])}
-        found |= released(people)
-        millions = layout.catalogue.n_ratings / 1e6
-        out: dict[str, Any] = {name: value / millions for name, value in found.items()}
-        out |= {
-            "seconds": {name: round(value, 1) for name, value in found.items()},
-            "peak MB of a worker, sweeps": swept,
-            "peak MB of a worker, all": peak(engine),
-            "MB between processes a sweep": round(travelled),
-        }
-    shutil.rmtree(copies, ignore_errors=True)
-    return out
+class Turns:
+    """One worker and two in turns, on the same copies: all that each measured, in seconds."""
+
+    def __init__(self, folder: Path, megabytes: int) -> None:
+        self.seconds: dict[int, dict[str, list[float]]] = {1: {}, 2: {}}
+        self.most: dict[int, dict[str, int]] = {1: {}, 2: {}}
+        self.ratings = 0
+        self._folder, self._megabytes = folder, megabytes
+        self._copies = folder.parent / "copies"
+        self._layout: Layout | None = None
+
+    def turn(self, workers: int, *, anew: bool) -> None:
+        """Measure with so many workers; ``anew`` without copies."""
+        if anew:
+            shutil.rmtree(self._copies, ignore_errors=True)
+        with engine_at(None, workers, self._megabytes) as engine:
+            assert isinstance(engine, Cluster)
+            if anew or self._layout is None:
+                began = time.perf_counter()
+                source = open_folder(self._folder)
+                self._layout = found_in(
+                    source, engine, quiet, test_fraction=1e-9, seed=0, folder=str(self._copies)
+                )
+                self.ratings = self._layout.catalogue.n_ratings
+                self._note(workers, "look", time.perf_counter() - began)
+            people = Partitions(self._layout, engine, quiet)
+            people.doing = "measuring"
+            config = ALSConfig(rank=RANK, iterations=SWEEPS)
+            steps = alternating.als(people, config, np.random.default_rng(0), Nothing())
+            before = traffic(engine)
+            first, *later = sweeps_of(steps)
+            travelled = (traffic(engine) - before) / SWEEPS
+            if anew:
+                self._note(workers, "first sweep", first)
+            self._note(workers, "sweep", *later)
+            swept = peak(engine)
+            for name, seconds in released(people).items():
+                self._note(workers, name, seconds)
+            told = {
+                "peak MB of a worker, sweeps": swept,
+                "peak MB of a worker, all": peak(engine),
+                "MB that workers send a sweep": round(travelled),
+            }
+            most = self.most[workers]
+            self.most[workers] = {name: max(v, most.get(name, 0)) for name, v in told.items()}
+
+    def _note(self, workers: int, name: str, *seconds: float) -> None:
+        self.seconds[workers].setdefault(name, []).extend(seconds)
+
+    def medians(self, workers: int) -> dict[str, float]:
+        """Seconds, by what was measured."""
+        return {name: statistics.median(all_) for name, all_ in self.seconds[workers].items()}
+
+    def close(self) -> None:
+        """Leave no copies."""
+        shutil.rmtree(self._copies, ignore_errors=True)
 
 
 def peak(engine: Cluster) -> int:
@@ -174,20 +201,23 @@ def main() -> None:
     asked = parser.parse_args()
     asked.folder.mkdir(parents=True, exist_ok=True)
     small, large = (made(asked.folder, n) for n in (asked.reference, asked.ratings))
-    found: dict[str, Any] = {"in memory, µs a rating": {}, "in partitions, µs a rating": {}}
-    for workers in (1, 2):
-        found["in memory, µs a rating"][workers] = in_memory(small, workers)
-        found["in partitions, µs a rating"][workers] = in_partitions(
-            large, workers, asked.memory_mb
-        )
-        print(json.dumps(found), file=sys.stderr, flush=True)
-    one, two = (found["in partitions, µs a rating"][n] for n in (1, 2))
-    memory = found["in memory, µs a rating"]
-    names = ("sweep", "moments", "private means")
-    found["two workers against one"] = {name: one[name] / two[name] for name in names}
-    found["in partitions over in memory"] = {
-        n: {name: found["in partitions, µs a rating"][n][name] / memory[n][name] for name in names}
-        for n in (1, 2)
+    memory = in_memory(small)
+    turns = Turns(large, asked.memory_mb)
+    for k in range(TURNS):
+        for workers in (1, 2):
+            turns.turn(workers, anew=k == 0)
+            print(json.dumps(turns.seconds), file=sys.stderr, flush=True)
+    turns.close()
+    one, two = turns.medians(1), turns.medians(2)
+    each = {name: 1e6 * seconds / turns.ratings for name, seconds in one.items()}
+    found = {
+        "seconds": turns.seconds,
+        "medians": {1: one, 2: two},
+        "at most": turns.most,
+        "one worker, µs a rating": each,
+        "in memory, µs a rating": memory,
+        "in partitions over in memory": {name: each[name] / memory[name] for name in memory},
+        "two workers against one": {name: one[name] / two[name] for name in one},
     }
     print(json.dumps(found, indent=1))
 
