@@ -57,8 +57,8 @@ def _print_result(result: RunResult | RecommendResult) -> None:
         print(f"Recall@{RECALL_AT} {final.recall:.4f} {interval}")
     else:
         print(
-            f"test RMSE {final.test_rmse:.4f} ± {final.test_half_width:.4f} (95 %, over "
-            "held-out ratings)"
+            f"test RMSE {final.test_rmse:.4f} ± {final.test_half_width:.4f} rating points "
+            "(95 %, over held-out ratings)"
         )
         print(f"clipped to the rating scale {final.test_rmse_clipped:.4f}")
         if final.truth_rmse is not None:

@@ -214,8 +214,8 @@ def _print(result: Any, arguments: argparse.Namespace) -> None:
     errors = result.errors
     if errors is not None:
         print(
-            f"test RMSE {errors.test_rmse:.4f} ± {errors.test_half_width:.4f} (95 %, over "
-            f"{errors.held_out:,} held-out ratings)"
+            f"test RMSE {errors.test_rmse:.4f} ± {errors.test_half_width:.4f} rating points "
+            f"(95 %, over {errors.held_out:,} held-out ratings)"
         )
         print(f"clipped to the rating scale {errors.test_rmse_clipped:.4f}")
         for name, value in errors.baselines.items():
