@@ -1,4 +1,5 @@
-"""ALS and IRLS on users in partitions: a partition gives sums for items, the curator solves.
+"""ALS and IRLS on users in partitions: a partition gives sums for items, which are solved where the
+sums are merged.
 
 Provides ``als`` and ``irls``, the same iterations as ``completion.als`` and ``completion.irls``. A
 user is solved where their ratings are; what travels from a partition is Σ u uᵀ, Σ x u and Σ x² of

@@ -321,7 +321,7 @@ def test_a_read_only_store_can_be_read(tmp_path: Path, record: Record) -> None:
 @pytest.mark.skipif(not postgres.installed(), reason="PostgreSQL is not installed here")
 def test_replicas_that_open_a_new_store_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """All have seen that there are no tables before any of them makes one."""
-    seen, make = threading.Barrier(4), RunStore._make
+    seen, make = threading.Barrier(4, timeout=60), RunStore._make
     monkeypatch.setattr(RunStore, "_make", lambda store: (seen.wait(), make(store)))
     with postgres.postgres() as url, ThreadPoolExecutor(4) as threads:
         for store in threads.map(RunStore, [url] * 4):

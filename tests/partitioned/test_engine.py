@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -59,6 +60,16 @@ class Numbered:
 
 
 @dataclass(frozen=True)
+class Singular:
+    """Cannot be made of the second worker's rows."""
+
+    def __call__(self, rows: Any, first: int) -> Any:
+        if first:
+            raise np.linalg.LinAlgError("singular")
+        return rows
+
+
+@dataclass(frozen=True)
 class Fatal:
     """Ends each worker that works on partition 1."""
 
@@ -99,8 +110,49 @@ def test_a_sum_is_what_it_is_here(two_workers: Any) -> None:
     assert not any(client.run(held).values())
 
 
+def test_what_cannot_be_made_of_a_sum_is_told_and_leaves_nothing(two_workers: Any) -> None:
+    client, _ = two_workers
+    with pytest.raises(np.linalg.LinAlgError, match="singular"):
+        Cluster(client).total(Powers(), N, quiet, Singular())
+    end = time.monotonic() + 60
+    while any(client.run(held).values()):
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize("workers", [1, 2, 3, 5, 6, 7, 8])
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_a_piece_ends_on_a_worker_of_its_own(workers: int, threads: int) -> None:
+    """Whatever the number of workers: nothing is computed here, only who is sent what."""
+    sent = Counter[str]()
+
+    class Told(Cluster):
+        def __init__(self) -> None:
+            pass
+
+        def _submit(self, function: Any, *arguments: Any, **options: Any) -> Any:
+            (at,) = options["workers"]
+            if function is sums.take:
+                return at, {arguments[0]}
+            (one_at, one), (other_at, other) = arguments
+            assert one_at == at
+            assert not one & other
+            sent[at] += other_at != at
+            return at, one | other
+
+    names = [f"{k}" for k in range(workers)]
+    lanes = [clusters._Lane(at, f"{at}-{k}") for k in range(threads) for at in names]
+    given, targets = Counter[str](), names[: clusters._PIECES]
+    for k, target in enumerate(targets):
+        at, of = Told()._piece(lanes, k, len(targets), target, given)
+        assert at == target
+        assert of == {lane.name for lane in lanes}
+    assert sent.total() == len(targets) * (workers - 1)
+    assert workers * max(sent.values(), default=0) <= 2 * sent.total()  # nobody twice the average
+
+
 def held() -> int:
-    return len(sums._sums)
+    return len(sums._sums) + len(sums._given_out)
 
 
 def lose() -> None:
@@ -257,8 +309,10 @@ def test_a_partition_asked_for_twice_is_added_once() -> None:
     pieces = [sums.take("in pieces", k, 5) for k in (4, 0)]
     with pytest.raises(sums.LostError):
         sums.take("in pieces", 0, 5)
+    with pytest.raises(sums.LostError):  # it would change what was given out
+        sums.add(Powers(), 4, "in pieces")
     pieces[1:1] = [sums.take("in pieces", k, 5) for k in (3, 2, 1)]
-    assert "in pieces" not in sums._sums
+    assert "in pieces" not in {*sums._sums, *sums._given_out}
     whole = np.concatenate([one.numbers for one in pieces[::-1]])
     np.testing.assert_array_equal(whole, USUAL * (np.arange(N) == 3))
     assert [one.first for one in pieces[::-1]] == [0, 2, 4, 7, 9]
@@ -296,7 +350,10 @@ def test_sums_that_nobody_adds_to_are_dropped(monkeypatch: pytest.MonkeyPatch) -
     assert timer.daemon
     sums._drop_old()  # as the timer does: nothing is old
     assert set(sums._sums) == {"old"}
+    sums.add(Powers(), 0, "half taken")
+    sums.take("half taken", 0, 2)
     later = time.monotonic() + sums._FORGOTTEN + 1
     monkeypatch.setattr(time, "monotonic", lambda: later)
     sums._drop_old()
     assert not sums._sums
+    assert not sums._given_out

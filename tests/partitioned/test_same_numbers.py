@@ -17,6 +17,7 @@ from dpmc_core.datasets.ratings import Split, random_split
 from dpmc_core.experiments import RunSpec
 from dpmc_core.experiments.tasks.rate import rate_steps
 from dpmc_core.experiments.total import resolved
+from dpmc_core.partitioned import alternating
 from dpmc_core.partitioned.engine.here import Here
 from dpmc_core.partitioned.journal import RunFolder
 from dpmc_core.partitioned.partition import Layout, ids_of
@@ -70,15 +71,30 @@ def layout_of(place: Path, **options: Any) -> Layout:
     return found_in(open_folder(place), Here(), quiet, **asked)
 
 
+class InPieces(Here):
+    """What is made of a sum's rows is made of seven at a time, as by workers that share them."""
+
+    def total(self, work: Any, n: int, tell: Any, then: Any = None) -> Any:
+        whole = super().total(work, n, tell)
+        if then is None:
+            return whole
+        return np.concatenate([then(whole[k : k + 7], k) for k in range(0, len(whole), 7)])
+
+
 def named(settings: dict[str, Any]) -> str:
     return "-".join(f"{value}" for value in settings.values())
 
 
 @pytest.mark.parametrize("settings", SETTINGS, ids=named)
-@pytest.mark.parametrize("files", [1, 5])
+@pytest.mark.parametrize(("files", "engine"), [(1, Here()), (5, InPieces())], ids=["1", "5"])
 def test_every_step_is_the_one_in_memory(
-    tmp_path: Path, settings: dict[str, Any], files: int
+    tmp_path: Path,
+    settings: dict[str, Any],
+    files: int,
+    engine: Here,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(alternating, "_AT_ONCE", 4)
     whole = ratings()
     train = random_split(whole, 0.2, 3, each_alone=True).train
     layout = layout_of(written(whole, tmp_path / "data", files))
@@ -87,7 +103,7 @@ def test_every_step_is_the_one_in_memory(
         config = spec.algorithm
         if spec.card.noise:
             config = spec.card.prepare(config, resolved(spec).noise, train)
-    people = Partitions(layout, Here(), quiet)
+    people = Partitions(layout, engine, quiet)
     people.doing = "trying"
     name = spec.card.name
     seen = 0

@@ -194,42 +194,45 @@ class Cluster:
     def _merged(self, lanes: Sequence["_Lane"], n: int, then: Then | None) -> FloatArray:
         """The sum of all ``lanes``, or what ``then`` makes of it."""
         held = [lane for lane in lanes if lane.held]
-        addresses = {lane.address for lane in held}
-        pieces, given = min(len(addresses), _PIECES), Counter[str]()
-        merged = [self._piece(held, k, pieces, then, given) for k in range(pieces)]
+        addresses = sorted({lane.address for lane in held})
+        targets, given, merged = addresses[:_PIECES], Counter[str](), []
+        for k, at in enumerate(targets):
+            whole = self._piece(held, k, len(targets), at, given)
+            merged.append(
+                whole if then is None else self._submit(sums.made, then, whole, workers=[at])
+            )
         while waiting := [one for one in merged if not one.done()]:
-            if not addresses <= self._threads().keys():
+            if not set(addresses) <= self._threads().keys():
                 raise sums.LostError
             self._wait(waiting)
-        found = self._answers(merged, addresses)
+        found = self._answers(merged, set(addresses))
         if found is None or any(one.of != set(range(n)) for one in found):
             raise sums.LostError
-        return np.concatenate([one.numbers for one in found]) if pieces > 1 else found[0].numbers
+        return np.concatenate([one.numbers for one in found]) if found[1:] else found[0].numbers
 
     def _piece(
-        self,
-        lanes: Sequence["_Lane"],
-        piece: int,
-        pieces: int,
-        then: Then | None,
-        given: Counter[str],
+        self, parts: Sequence["_Lane"], piece: int, pieces: int, target: str, given: Counter[str]
     ) -> Any:
-        """A piece of the sum, added up by pairs on their workers: each time on that of the two
-        which has been ``given`` fewer of these sums.
+        """A piece of the sum of all ``parts``, at ``target``: each worker adds up its own, then
+        pairs of workers theirs, on that of the two which has been ``given`` fewer of these sums.
         """
-        parts = [
-            (one.address, self._submit(sums.take, one.name, piece, pieces, workers=[one.address]))
-            for one in lanes
-        ]
-        while len(parts) > 1:
-            pairs = list(zip(parts[::2], parts[1::2], strict=False))
-            parts = parts[len(pairs) * 2 :]
-            for pair in pairs:
-                (at, one), (other_at, other) = sorted(pair, key=lambda part: given[part[0]])
-                given[at] += at != other_at
-                parts.append((at, self._submit(sums.merge, one, other, workers=[at])))
-        ((at, whole),) = parts
-        return whole if then is None else self._submit(sums.made, then, whole, workers=[at])
+        own: dict[str, list[Any]] = {}
+        for one in parts:
+            took = self._submit(sums.take, one.name, piece, pieces, workers=[one.address])
+            own.setdefault(one.address, []).append(took)
+        left = [(address, self._added(address, *those)) for address, those in own.items()]
+        while len(left) > 1:
+            (at, one), (other_at, other), *left = left
+            if other_at == target or (at != target and given[other_at] < given[at]):
+                at, one, other = other_at, other, one
+            given[at] += 1
+            left.append((at, self._added(at, one, other)))
+        return left[0][1]
+
+    def _added(self, at: str, one: Any, *others: Any) -> Any:
+        for other in others:
+            one = self._submit(sums.merge, one, other, workers=[at])
+        return one
 
     def _submit(self, function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
         with warnings.catch_warnings():

@@ -29,8 +29,8 @@ class Sum:
     of: frozenset[int]
     numbers: FloatArray
     first: int = 0
-    taken: set[int] = field(default_factory=set)  # pieces of it
     touched: float = 0.0
+    taken: set[int] = field(default_factory=set)  # pieces of it
 
     def __sizeof__(self) -> int:  # what Dask takes it for
         return object.__sizeof__(self) + self.numbers.nbytes
@@ -41,6 +41,7 @@ class LostError(Exception):
 
 
 _sums: dict[str, Sum] = {}
+_given_out: dict[str, Sum] = {}  # in part: nobody may add to what others have a piece of
 _dropped: set[str] = set()  # names that were forgotten, some of them perhaps before they came
 _looking: list[threading.Timer] = []  # the one that drops old sums, while there are any
 _lock = threading.Lock()
@@ -60,6 +61,8 @@ def add(work: Work, k: int, name: str) -> frozenset[int]:
     """Add partition ``k`` to the sum of that ``name``; tells what it holds."""
     with _lock:  # it is out of the table while it changes: what fails half-way is gone
         one = _sums.pop(name, None)
+        if name in _given_out:
+            raise LostError
     if one is None:
         one = Sum(frozenset({k}), work(k))
     elif k not in one.of:
@@ -85,9 +88,10 @@ def _drop_old() -> None:
     now = time.monotonic()
     with _lock:
         _looking.clear()
-        for name in [name for name, one in _sums.items() if now - one.touched >= _FORGOTTEN]:
-            del _sums[name]
-        if _sums:
+        for table in (_sums, _given_out):
+            for name in [name for name, one in table.items() if now - one.touched >= _FORGOTTEN]:
+                del table[name]
+        if _sums or _given_out:
             _look_later()
 
 
@@ -96,12 +100,14 @@ def take(name: str, piece: int = 0, pieces: int = 1) -> Sum:
     given out once; raises ``LostError``.
     """
     with _lock:
-        one = _sums.get(name)
+        if name in _sums:
+            _given_out[name] = _sums.pop(name)
+        one = _given_out.get(name)
         if one is None or piece in one.taken:
             raise LostError
         one.taken.add(piece)
         if len(one.taken) == pieces:
-            del _sums[name]
+            del _given_out[name]
     first, end = (len(one.numbers) * k // pieces for k in (piece, piece + 1))
     return Sum(one.of, one.numbers[first:end], first)
 
@@ -129,3 +135,4 @@ async def forget(names: frozenset[str]) -> None:
         _dropped.update(names)
         for name in names:
             _sums.pop(name, None)
+            _given_out.pop(name, None)
