@@ -19,6 +19,7 @@ from dpmc_core.config import Choice, Config, parameters
 from dpmc_core.datasets import own
 from dpmc_core.experiments import RunSpec
 from dpmc_core.experiments.algorithms import ALGORITHMS
+from dpmc_core.experiments.worker.cluster import WAITING
 from dpmc_core.limits import Limit
 from pages.parts.server import jobs
 from pages.parts.ui import controls, glossary
@@ -323,6 +324,20 @@ def test_cancelled_before_the_first_iteration_is_not_an_empty_page() -> None:
     assert any("Cancelled after" in i.value for i in app.info)
     assert example_note(app)
     assert app.get("plotly_chart")
+
+
+def test_cancelled_while_it_waits_for_a_worker_waits_no_longer() -> None:
+    """Its own thread notices only when its turn comes."""
+    app = open_page("completion")
+    job = jobs.Job(kind="run", specs=(RunSpec.of(),), results=[None], where=WAITING)
+    jobs._box().replace(job)
+    job.cancel()
+    app.run()
+    assert not any(WAITING in i.value for i in app.info)
+    assert any("Cancelled after" in i.value for i in app.info)
+    away = jobs.Job(where="computed on the server itself")
+    away.cancel()
+    assert away.where
 
 
 def test_presets_fill_in_the_papers_numbers() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from dpmc_core.datasets.own import OwnSet
 from dpmc_core.errors import DPMCError
+from dpmc_core.experiments.worker.cluster import WAITING
 from dpmc_core.experiments.worker.messages import too_large
 from pages.parts.server import held, settings
 from pages.parts.server.queue import Ticket
@@ -63,8 +64,13 @@ class Job:
         self._stop.set()
         if self.active:
             self.state = "cancelled"
+        self.no_longer_waits()
         if self._ticket is not None:
             self._ticket.leave()  # if it was still waiting, its place is free at once
+
+    def no_longer_waits(self) -> None:
+        """Forget that it waits for a worker: its thread may notice a little later."""
+        self.where = "" if self.where == WAITING else self.where
 
     @property
     def place(self) -> int:

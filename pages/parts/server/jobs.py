@@ -263,7 +263,7 @@ def _submit(job: Job, work: Callable[[AnyWorker], None], pool: Pool | None = Non
                 "failed",
             )
         finally:
-            job.where = "" if job.where == WAITING else job.where
+            job.no_longer_waits()
             if job.stopped:
                 job.state = "cancelled"
             job.seconds = time.monotonic() - job.started

@@ -286,7 +286,9 @@ def _about(job: Job) -> str:
         said.append(entry(dataset).title)
     if seed is not None:
         said.append(f"seed {seed}")
-    return "".join(f", {one}" for one in (*said, f"{job.seconds:.1f} s"))
+    if job.seconds:  # its thread has ended: one that is cancelled may still wait for a worker
+        said.append(f"{job.seconds:.1f} s")
+    return "".join(f", {one}" for one in said)
 
 
 def _ended(of: Panel, job: jobs.Job, standing: jobs.Job | None) -> None:
