@@ -67,6 +67,8 @@ def open_folder(folder: str | Path, user: str = "", item: str = "", value: str =
     columns that cannot be guessed.
     """
     place = Path(folder)
+    if place.is_file():
+        raise DataError(f"{folder} is a file: name the folder that it is in.")
     try:
         names = sorted(path.name for path in place.glob("*.parquet"))
     except OSError as error:
@@ -77,6 +79,8 @@ def open_folder(folder: str | Path, user: str = "", item: str = "", value: str =
             "with the ratings of some users in each."
         )
     footers = [_footer(place / name) for name in names]
+    if not any(footer.num_rows for footer in footers):
+        raise DataError(f"{folder} holds no rating: its Parquet files have no rows.")
     schemas = [footer.schema.to_arrow_schema() for footer in footers]
     named = _columns(place / names[0], schemas[0], user, item, value)
     first: dict[str, str] = {}
@@ -174,7 +178,8 @@ def _columns(path: Path, schema: Any, user: str, item: str, value: str) -> dict[
             listed = ", ".join(schema.names)
             raise ParameterError(f"{role} column", name or None, f"one of {listed}")
     if len(set(given.values())) < len(given):
-        raise ParameterError("columns", ", ".join(given.values()), "three different ones")
+        allowed = "three different ones, named by --user-column, --item-column and --rating-column"
+        raise ParameterError("columns", ", ".join(given.values()), allowed)
     return given
 
 
@@ -210,13 +215,15 @@ def _kind(role: str, column: str, schema: Any, file: str) -> str:
     kind = schema.field(column).type
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
+    text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
     if role == "rating":
         if pa.types.is_integer(kind) or pa.types.is_floating(kind):
             return "numbers"
-        raise DataError(f"{file}: {column!r} holds {kind}, where ratings must be numbers.")
+        held = "text" if text else kind
+        raise DataError(f"{file}: {column!r} holds {held}, where ratings must be numbers.")
     if pa.types.is_integer(kind):
         return _UNSIGNED if kind == pa.uint64() else _WHOLE
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+    if text:
         return _TEXT
     raise DataError(
         f"{file}: {column!r} holds {kind}, where {role}s must be named by whole numbers or text."

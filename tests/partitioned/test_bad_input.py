@@ -57,7 +57,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
         r"the users in 2\.parquet are text, and whole numbers",
     ),
     "other items": ({"what": ["a", "b"]}, r"the items in 2\.parquet are text, and whole numbers"),
-    "words for stars": ({"stars": ["a", "b"]}, r"2\.parquet: 'stars' holds string, .* numbers"),
+    "words for stars": ({"stars": ["a", "b"]}, r"2\.parquet: 'stars' holds text, .* numbers"),
     "fractions for users": ({"who": [1.5, 2.5]}, r"2\.parquet: 'who' holds double"),
     "without sign": (
         {"who": pa.array([1, 2], type=pa.uint64())},
@@ -88,6 +88,21 @@ def test_other_columns_and_other_files(tmp_path: Path) -> None:
         open_folder(tmp_path)
     with pytest.raises(DataError, match="holds no Parquet files"):
         open_folder(tmp_path / "nowhere")
+    with pytest.raises(DataError, match=r"1\.parquet is a file: name the folder that it is in"):
+        open_folder(folder / "1.parquet")
+    with pytest.raises(ParameterError, match=r"three different ones, named by --user-column"):
+        open_folder(folder, item="stars", value="stars")
+
+
+def test_no_rating_at_all_and_words_for_ratings(tmp_path: Path) -> None:
+    (tmp_path / "text").mkdir()
+    write(tmp_path / "text" / "1.parquet", user=[1], item=[2], rating=["five"])
+    with pytest.raises(DataError, match="'rating' holds text, where ratings must be numbers"):
+        open_folder(tmp_path / "text", "user", "item", "rating")
+    (tmp_path / "none").mkdir()
+    write(tmp_path / "none" / "1.parquet", user=[], item=[], rating=[])
+    with pytest.raises(DataError, match="none holds no rating: its Parquet files have no rows"):
+        open_folder(tmp_path / "none")
 
 
 def test_a_file_cut_in_its_middle_is_told_when_it_is_read(tmp_path: Path) -> None:

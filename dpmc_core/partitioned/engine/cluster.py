@@ -298,7 +298,9 @@ def _said() -> Iterator[None]:
         raise  # a pipe is where somebody reads the progress
     except KilledWorker as error:
         raise SweepError(_ENDED.format(error.allowed_failures + 1)) from None
-    except (CancelledError, closed, OSError, TimeoutError) as error:
+    except (CancelledError, closed):
+        raise SweepError(_GONE.format("the connection to its scheduler is lost")) from None
+    except (OSError, TimeoutError) as error:
         why = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
         raise SweepError(_GONE.format(why)) from None
     except (ImportError, RuntimeError) as error:
