@@ -92,9 +92,13 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
         fraction = parsed("test_fraction", "test_fraction", arguments.test_fraction)
     seed = int(parsed("seed", "seed", arguments.split_seed or arguments.seed or "0"))
     progress = Progress()
+    kept = len(list(place.glob("released/*.npz")))
+    if kept and not before:
+        told = f"going on: what was released before ({kept}) is read, not drawn again"
+        print(told, file=sys.stderr)
     if arguments.scheduler is not None:
         where = f"on the workers of {arguments.scheduler}"
-        print(f"{where}; where there is none, it waits a minute for one", file=sys.stderr)
+        print(f"{where}; where it has no worker, it waits a minute for one", file=sys.stderr)
     with engine_at(arguments.scheduler, int(WORKERS.parse(arguments.workers)), memory) as engine:
         layout = found_in(
             source,

@@ -212,6 +212,7 @@ def test_the_command_goes_on_after_it_was_killed(tmp_path: Path) -> None:
         [*words, "--out", str(place), "--json"], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
+    assert f"going on: what was released before ({len(kept)}) is read, not drawn" in done.stderr
     assert all(p.read_bytes() == content for p, content in kept.items())
     said = json.loads(done.stdout.splitlines()[-1])
     assert said["finished"] is True

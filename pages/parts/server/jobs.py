@@ -157,8 +157,8 @@ def session() -> str:
 
 
 def usual_place(job: Job) -> str:
-    """Where a job that goes on computes, if that is not this server."""
-    elsewhere = job.state == "running" and settings.scheduler()
+    """Where a job that goes on has computed so far, if that is not this server."""
+    elsewhere = job.state == "running" and job.progress[0] and settings.scheduler()
     return "Computed on a worker of the cluster." if elsewhere else ""
 
 
