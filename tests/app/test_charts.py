@@ -46,6 +46,13 @@ def results() -> list[Named]:
     ]
 
 
+def test_a_band_is_an_area_without_dots(results: list[Named]) -> None:
+    """Plotly marks the points of a short line that does not say how it is drawn."""
+    fig, _ = run_charts.rmse_curves(results, True)
+    bands = [trace for trace in fig.data if trace.fill == "toself"]
+    assert [trace.mode for trace in bands] == ["lines"] * len(results)
+
+
 def test_densities_draw_what_the_mechanism_says() -> None:
     for view, (_, method) in densities.VIEWS.items():
         _, numbers = densities.densities(TRIO, view)

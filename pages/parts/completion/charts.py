@@ -113,6 +113,7 @@ def rmse_curves(results: Sequence[Named], clip: bool) -> Drawn:
         fig.add_scatter(
             x=np.concatenate([x, x[::-1]]),
             y=np.concatenate([y + half, (y - half)[::-1]]),
+            mode="lines",  # left out, short runs get a dot at each end of each interval
             fill="toself",
             fillcolor=colour,
             line={"width": 0},
