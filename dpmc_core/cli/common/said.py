@@ -22,7 +22,7 @@ def comparison(apart: float, half: float) -> str:
 def print_statement(statement: Statement) -> None:
     """Print what a run protects, of whom, and how that was counted."""
     nominal = statement.private and statement.nominal
-    print(statement.label + ("; not a guarantee, for the reasons below" if nominal else ""))
+    print(statement.label + ("; not a guarantee" if nominal else ""))
     if statement.private:
         print(f"unit: one {statement.unit}, neighbours: {statement.neighbours}; {statement.how}")
     for caveat in statement.caveats:
