@@ -2,6 +2,7 @@
 worker or the scheduler is gone.
 """
 
+import logging
 import os
 import signal
 import sys
@@ -74,3 +75,17 @@ def test_a_setting_that_is_no_address_is_named(monkeypatch: pytest.MonkeyPatch) 
             settings.check()
     monkeypatch.setenv("DPMC_SCHEDULER", "tls://a.example:8786")
     settings.check()
+
+
+def test_dask_writes_no_traceback_into_the_log_once_connected(tmp_path: Path) -> None:
+    from dpmc_core.experiments.worker.cluster import Connection
+
+    for name, level in (("distributed", logging.INFO), ("distributed.client", logging.WARNING)):
+        logging.getLogger(name).setLevel(level)  # as Dask sets them
+    with cluster(tmp_path, 1) as (address, _):
+        wait_for_workers(address, 1)
+        connection = Connection(address)
+        assert connection.client() is not None
+        connection.close()
+    for name in ("client", "batched", "core", "comm.tcp"):  # each tells of a lost connection
+        assert not logging.getLogger(f"distributed.{name}").isEnabledFor(logging.ERROR)

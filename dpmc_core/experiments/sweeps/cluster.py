@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any, TypeVar, cast
 
 from dpmc_core.errors import DPMCError, ParameterError
+from dpmc_core.experiments.worker.remote import silence_dask
 
 __all__ = ["SweepError", "asks_for_tls", "connected", "results_of"]
 
@@ -87,6 +88,7 @@ def connected(scheduler: str | None) -> Iterator[Any]:
     from distributed import Client  # only here: it takes half a second, and few have a cluster
     from distributed.comm.addressing import get_address_host_port
 
+    silence_dask()
     try:  # a client of a malformed address cannot even be closed
         host, port = get_address_host_port(scheduler, strict=True)
     except ValueError:

@@ -4,7 +4,6 @@ Provides ``Connection``, one cluster for a whole program, and ``ClusterWorker``,
 as a ``Worker`` does.
 """
 
-import logging
 import re
 import socket
 import threading
@@ -15,7 +14,7 @@ from functools import partial
 from typing import Any
 
 from dpmc_core.datasets.own.sets import OwnSet
-from dpmc_core.experiments.worker.remote import RemoteProcess, workers_of
+from dpmc_core.experiments.worker.remote import RemoteProcess, silence_dask, workers_of
 from dpmc_core.experiments.worker.share import ALL, Share
 from dpmc_core.experiments.worker.worker import Worker, WorkerError, WorkerLostError
 
@@ -66,8 +65,7 @@ class Connection:
         import distributed
         from distributed.comm.addressing import get_address_host_port
 
-        # whoever draws is told in a sentence; Dask would write a traceback into the log as well
-        logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
+        silence_dask()
         # a client that finds nobody leaves a thread behind
         place: Any = get_address_host_port(self.address)
         socket.create_connection(place, timeout=_TIMEOUT).close()

@@ -1,10 +1,11 @@
 """A process on a worker of a Dask cluster, as whoever asks sees it.
 
-Provides ``RemoteProcess``. Dask decides where it is and when its turn has come, and tells when a
-worker is lost. What is computed, and on which data, goes from here to that worker directly: the
-scheduler sees a name.
+Provides ``RemoteProcess``, and ``silence_dask`` for whoever connects. Dask decides where a process
+is and when its turn has come, and tells when a worker is lost. What is computed, and on which data,
+goes from here to that worker directly: the scheduler sees a name.
 """
 
+import logging
 import os
 import queue
 import threading
@@ -19,7 +20,7 @@ from dpmc_core.experiments.worker.messages import Message, receive
 from dpmc_core.experiments.worker.seat import ReleaseError, exchange, hold
 from dpmc_core.experiments.worker.share import Share
 
-__all__ = ["OWN_DATA", "RemoteProcess", "answered", "workers_of"]
+__all__ = ["OWN_DATA", "RemoteProcess", "answered", "silence_dask", "workers_of"]
 
 OWN_DATA = "OWN_DATA"  # a resource of workers that are told to hold visitors' own data
 _OF_IT = 0.001  # as much of it as one process takes
@@ -28,6 +29,14 @@ _LONG, _LONG_EVERY = 2.0, 0.2  # what has computed for long is asked less often:
 _WORKERS_EVERY = 5.0  # seconds between looks at whether there are workers at all
 _TIMEOUT = 10.0  # seconds for an answer
 _LINGER = 2.0  # seconds in which a process whose turn comes just then is told to end
+
+
+def silence_dask() -> None:
+    """Keep Dask's tracebacks of lost connections out of this process's log: whoever connects says
+    what was lost in a sentence. Call it once ``distributed`` is imported, which sets its loggers.
+    """
+    for name in ("distributed", "distributed.client"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
 
 
 class RemoteProcess:

@@ -4,7 +4,6 @@ Provides ``engine_at``.
 """
 
 import asyncio
-import logging
 import shutil
 import signal
 import tempfile
@@ -50,8 +49,6 @@ def engine_at(scheduler: str | None, workers: int = 1, megabytes: int = 0) -> It
     """
     if scheduler is not None:
         with connected(scheduler) as client:
-            # what Dask logs where a connection is lost is said in one sentence, as an error
-            logging.getLogger("distributed").setLevel(logging.CRITICAL)
             _same_release(client)
             engine = Cluster(client)
             try:
