@@ -30,7 +30,9 @@ _SIDE = Limit("shape", 1, 10_000, "a side of an image in pixels", integer=True)
 
 def add(parser: argparse.ArgumentParser, argv: Sequence[str]) -> None:
     """The options: where ratings and results are, who works, and those of the algorithm."""
-    tasks = _tasks(after("--holds", argv) or "ratings")
+    holds = after("--holds", argv)
+    by_name = any(word in ON_PARTITIONS["factorize"] for word in argv)
+    tasks = ("factorize",) if by_name and not holds else _tasks(holds or "ratings")
     add_spec(parser, tasks, argv, ON_PARTITIONS[tasks[0]])
     folder = parser.add_argument_group("data in partitions (docs/cluster.md)")
     text = "of Parquet files, each with all ratings of some users (or all words of some documents)"
@@ -94,7 +96,8 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
     progress = Progress()
     kept = len(list(place.glob("released/*.npz")))
     if kept and not before:
-        told = f"going on: what was released before ({kept}) is read, not drawn again"
+        told = f"{place} holds releases of a run ({kept}): with the same settings and data it goes "
+        told += "on, and they are read, not drawn again"
         print(told, file=sys.stderr)
     if arguments.scheduler is not None:
         where = f"on the workers of {arguments.scheduler}"

@@ -80,7 +80,10 @@ def als(
         items = journal.once(f"items {iteration}", sweep, rng, release)
         made = () if release is None else (release,)
         state = replace(state, items=items)
-        if not exact:  # from what was kept
+        if not exact and iteration == config.iterations:  # the last one was kept: one more pass
+            squares, _, of_users = (float(x) for x in people.total(_losses, state, 1.0))
+            exact.extend((squares, of_users))
+        if not exact:
             yield PartitionStep(iteration, state, made)
             continue
         squares, of_users = exact

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpmc_core.experiments import RunSpec
+from dpmc_core.experiments.worker.cluster import WAITING
 from dpmc_core.facts import facts
 from pages.parts.frame.handout import handout
 from pages.parts.server import estimate
@@ -138,6 +139,9 @@ def test_progress_says_starting_waiting_and_finishing_only_when_true() -> None:
     assert standing(job, "step") == "starting…"  # nobody waits within half a second
     job.started -= 5
     assert standing(job, "step") == "waiting for others' runs (2nd in line)"
+    job._ticket, job.where = None, WAITING
+    assert standing(job, "step") == WAITING  # and its place is not said once more
+    job.where = ""
     job.state, job.progress = "running", (10, 10)
     assert standing(job, "step") == "step 10 of 10, finishing…"
 

@@ -80,7 +80,7 @@ def test_stopped_before_or_after_any_release(
             return sample(release, rng)
 
         monkeypatch.setattr(module, "sample", noted)
-    result_of(layout, Here(), tmp_path / "whole", **settings)
+    whole = result_of(layout, Here(), tmp_path / "whole", **settings)
     usual, once = released(tmp_path / "whole"), drawn.copy()
     drawn.clear()
     place = tmp_path / "run"
@@ -102,7 +102,13 @@ def test_stopped_before_or_after_any_release(
     if after:
         assert drawn == once
     again = drawn.copy()
-    assert go_on().ledger == last.ledger
+    once_more = go_on()
+    assert once_more.ledger == last.ledger
+    if whole.step.objective is None or secret:
+        assert (once_more.step.objective is None) == (whole.step.objective is None)
+    else:
+        for found_again in (last, once_more):
+            assert found_again.step.objective == pytest.approx(whole.step.objective, rel=1e-10)
     assert drawn == again  # all is kept: nothing is drawn
     assert last.ledger.draws == last.made
 
@@ -212,7 +218,7 @@ def test_the_command_goes_on_after_it_was_killed(tmp_path: Path) -> None:
         [*words, "--out", str(place), "--json"], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
-    assert f"going on: what was released before ({len(kept)}) is read, not drawn" in done.stderr
+    assert f"holds releases of a run ({len(kept)}): with the same settings" in done.stderr
     assert all(p.read_bytes() == content for p, content in kept.items())
     said = json.loads(done.stdout.splitlines()[-1])
     assert said["finished"] is True

@@ -34,13 +34,13 @@ __all__ = [
     "TooManyJobs",
     "current",
     "forget_own",
+    "place_of",
     "session",
     "standing",
     "start",
     "start_plan",
     "start_sweep",
     "start_task",
-    "usual_place",
     "workers_start",
 ]
 
@@ -156,8 +156,12 @@ def session() -> str:
     return "" if context is None else context.session_id
 
 
-def usual_place(job: Job) -> str:
-    """Where a job that goes on has computed so far, if that is not this server."""
+def place_of(job: Job) -> str:
+    """Where a job that goes on has computed so far, unless this server is its usual place; that it
+    waits for a place is said by its progress.
+    """
+    if job.where:
+        return "" if job.where == WAITING else job.where
     elsewhere = job.state == "running" and job.progress[0] and settings.scheduler()
     return "Computed on a worker of the cluster." if elsewhere else ""
 

@@ -2,6 +2,7 @@
 
 import time
 
+from dpmc_core.experiments.worker.cluster import WAITING
 from pages.parts.server.job import Job
 
 __all__ = ["duration", "standing"]
@@ -29,6 +30,8 @@ def standing(job: Job, step: str) -> str:
     done, total = job.progress
     if job.state == "waiting" and job.place and time.monotonic() - job.started > _ALONE:
         return f"waiting for others' runs ({_ordinal(job.place)} in line)"
+    if job.where == WAITING:
+        return WAITING
     if not done:
         return "starting…"
     if done >= total:

@@ -12,7 +12,7 @@ from dpmc_core.datasets import entry, user_datasets
 from dpmc_core.errors import DPMCError
 from dpmc_core.experiments import RunSpec, run
 from dpmc_core.experiments.worker.cluster import may_be_secret
-from pages.parts.server import estimate, jobs
+from pages.parts.server import estimate, jobs, settings
 from pages.parts.server.job import Job
 from pages.parts.server.progress import duration, standing
 from pages.parts.ui import controls, on_screen
@@ -228,12 +228,10 @@ def _active(of: Panel, job: jobs.Job) -> None:
         of.going_on(job)
     drawn = job.drawn
 
-    def so_far() -> bool:
-        drew = of.so_far(job)
-        if drew and not drawn:  # the page is drawn again without what stood before
+    def so_far() -> None:
+        if of.so_far(job) and not drawn:  # the page is drawn again without what stood before
             job.drawn = True
             st.rerun()
-        return drew
 
     watch(job, of.step, so_far)
     if not drawn:
@@ -288,6 +286,8 @@ def _about(job: Job) -> str:
         said.append(f"seed {seed}")
     if job.seconds:  # its thread has ended: one that is cancelled may still wait for a worker
         said.append(f"{job.seconds:.1f} s")
+    if settings.scheduler() and not job.where:
+        said.append("on the cluster")
     return "".join(f", {one}" for one in said)
 
 
@@ -302,7 +302,8 @@ def _ended(of: Panel, job: jobs.Job, standing: jobs.Job | None) -> None:
     if job.state == "cancelled" and not (of.kept and below):
         done, total = job.progress
         st.info(
-            f"Cancelled after {done} of {total} {of.step}s. {below}", icon=":material/stop_circle:"
+            f"Cancelled after {done:,} of {total:,} {of.step}s. {below}",
+            icon=":material/stop_circle:",
         )
     if job.where:
         st.info(job.where, icon=":material/dns:")
@@ -324,10 +325,10 @@ def _unfinished(job: jobs.Job) -> int | None:
     )
 
 
-def watch(job: Job, step: str, so_far: Callable[[], bool]) -> None:
+def watch(job: Job, step: str, so_far: Callable[[], object]) -> None:
     """Show ``job`` until it ends.
 
-    ``step`` is what its progress counts; ``so_far`` draws what there is and says whether it did.
+    ``step`` is what its progress counts; ``so_far`` draws what there is.
     """
 
     @st.fragment(run_every=_EVERY)
@@ -342,9 +343,8 @@ def watch(job: Job, step: str, so_far: Callable[[], bool]) -> None:
         ):
             job.cancel()
             st.rerun()
-        if where := job.where or jobs.usual_place(job):
+        if where := jobs.place_of(job):
             st.caption(f":material/dns: {where}")
-        if not so_far():
-            st.caption(f"Preparing the first {step}…")
+        so_far()
 
     live()
