@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import dpmc_core.completion
 from dpmc_core.cli.common.main import main
+from dpmc_core.cli.large import ON_PARTITIONS
 from dpmc_core.config import Choice, Parameter, parameters
 from dpmc_core.datasets.catalogue import names
 from dpmc_core.datasets.configs import config_of
@@ -715,11 +716,16 @@ def test_any_settings_go_there_and_back(spec: RunSpec) -> None:
     there_and_back(spec)
 
 
-@pytest.mark.parametrize("card", CARDS, ids=lambda c: c.name)
+ON_THEIR_OWN = [("factorize" if card.factorize else "complete", card) for card in CARDS]
+LARGE = [("large", card) for card in CARDS if card.name in sum(ON_PARTITIONS.values(), ())]
+
+
+@pytest.mark.parametrize(
+    ("command", "card"), ON_THEIR_OWN + LARGE, ids=lambda one: getattr(one, "name", one)
+)
 def test_the_flags_of_an_algorithm_are_its_parameters(
-    card: Algorithm, capsys: pytest.CaptureFixture[str]
+    command: str, card: Algorithm, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    command = "factorize" if card.factorize else "complete"
     with pytest.raises(SystemExit):
         main([command, card.name, "--help"])
     said = capsys.readouterr().out
