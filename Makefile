@@ -1,7 +1,8 @@
-# DPMC Lab: `make run` opens the app, `make test` checks everything. Both make their own .venv.
+# DPMC Lab: `make run` opens the app, `make test` tests it. Both make their own .venv.
 #   make test PYTHON=python3.12    another interpreter (3.11, 3.12 or 3.13)
 #   make test VERSIONS=latest      what the registry serves today, in the place of the lock files
-#   make test TESTS=fast           without browsers
+#   make test TESTS=all            also browsers, servers, clusters and many runs, as CI does
+#   make test TESTS=no-browser     the same without browsers
 #   make audit OFFLINE=1           known vulnerabilities, as far as they can be asked for
 #   make docs                      the documents as a site, in docs/_build
 #   make lock                      write the lock files anew
@@ -9,11 +10,15 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 VERSIONS ?= locked
-TESTS ?= all
+TESTS ?= short
 RUN_FILE := $(if $(filter latest,$(VERSIONS)),requirements.txt,requirements.lock)
 DEV_FILE := $(if $(filter latest,$(VERSIONS)),requirements-dev.txt,requirements-dev.lock)
 PARTS := $(wildcard requirements/*.txt)
-MARKS := $(if $(filter fast,$(TESTS)),-m "not browser",)
+MARKS_short := -m "not browser and not long"
+MARKS_no-browser := -m "not browser"
+ifeq ($(filter $(TESTS),short no-browser all),)
+  $(error TESTS = $(TESTS): it must be short, no-browser or all)
+endif
 OLD_PYTHON := DPMC Lab needs Python 3.11, 3.12 or 3.13: make PYTHON=python3.12 ...
 
 .PHONY: run test lint audit format bench docs lock clean
@@ -23,7 +28,7 @@ run: $(VENV)/.run-$(VERSIONS)
 
 test: lint
 # two processes on one thread each: on two cores more would wait for one another
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal $(MARKS)
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal $(MARKS_$(TESTS))
 
 lint: $(VENV)/.dev-$(VERSIONS)
 	$(BIN)/ruff format --check .

@@ -65,6 +65,7 @@ def test_what_comes_back_is_the_file(base: str, accept: str, encoding: str, back
     assert headers["content-type"].startswith("text/javascript")
 
 
+@pytest.mark.long
 def test_it_gets_smaller_behind_the_visitors_back() -> None:
     file = compressed._File(compressed._files()[SCRIPT].path, Lock(), {})
     first = file.compressed("br")

@@ -63,6 +63,7 @@ def test_every_question_has_an_answer_before_anything_is_run(question: str) -> N
         assert all(f"- {sentence}" in said for sentence in others)
 
 
+@pytest.mark.long
 def test_faces_four_ways_side_by_side() -> None:
     app = ask(f_data="cartoon", f_n="400", f_k="6", f_epsilon="10")
     app.button(key="go").click().run()
@@ -90,6 +91,7 @@ def test_faces_four_ways_side_by_side() -> None:
     assert any("settings have changed" in i.value for i in app.info)
 
 
+@pytest.mark.long
 def test_spoiled_faces_show_what_the_outlier_matrix_took_up() -> None:
     app = ask(f_data="cartoon", f_n="300", f_k="5", f_spoil="true")
     app.button(key="go").click().run()
@@ -102,6 +104,7 @@ def test_spoiled_faces_show_what_the_outlier_matrix_took_up() -> None:
     )
 
 
+@pytest.mark.long
 def test_topics_beside_each_other() -> None:
     app = ask(f_data="topics", f_n="400")
     assert app.number_input(key="f_k").value == 12
@@ -134,6 +137,7 @@ def test_methods_are_compared_over_one_list_of_words() -> None:
     assert app.selectbox(key="f_word_list").value == "english"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "params",
     [
@@ -176,6 +180,7 @@ def test_switching_back_and_forth_loses_nothing() -> None:
         assert not app.error
 
 
+@pytest.mark.long
 def test_a_study_runs_live() -> None:
     app = ask("people", f_data="topics", f_seeds="1", f_k="3")
     assert set(app.selectbox(key="f_data").options) == {
@@ -223,6 +228,7 @@ def test_the_datasets_page_shows_faces_and_texts(name: str) -> None:
     assert re.search(r": [\d,]+ (image|document)s of [\d,]+ (pixels|words)\.$", verdict_of(app))
 
 
+@pytest.mark.long
 def test_stored_studies_are_what_running_them_again_gives() -> None:
     """A few runs of the stored file, made again from their specs."""
     checked = 0
@@ -289,6 +295,7 @@ def test_a_documents_topics_are_bars_with_names() -> None:
     assert len(figure.data[0].x) == len(numbers) >= 1
 
 
+@pytest.mark.long
 def test_more_parts_are_all_used_until_somebody_asks_for_fewer() -> None:
     app = ask(f_data="cartoon", f_n="200", f_k="4")
     for k, used in ((4, 4), (7, 7), (5, 5)):

@@ -48,6 +48,7 @@ def test_what_is_too_large_is_never_sent(worker: Worker) -> None:
     assert list(worker.draw("run", [SMALL], most=int(1.2 * size)))  # and the process goes on
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("rank", [2, 30])
 @pytest.mark.parametrize(
     "changes",

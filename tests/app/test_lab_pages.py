@@ -88,6 +88,7 @@ def test_examples_are_whole() -> None:
                 assert point.unit == "user"
 
 
+@pytest.mark.long
 def test_a_sweep_runs_on_the_page_and_is_kept(own_store: Path) -> None:
     app = open_page("tradeoffs", **OF_RATINGS)
     assert not app.error

@@ -117,6 +117,7 @@ def shown(font: bytes) -> set[str]:
     }
 
 
+@pytest.mark.long
 def test_the_small_font_has_every_icon_that_is_named_and_few_others(small: bytes) -> None:
     path = icons._font()
     assert path is not None

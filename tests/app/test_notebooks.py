@@ -22,6 +22,7 @@ QUESTIONS = {
 STATES = {name: (name, {}) for name in glossary.PAGES} | QUESTIONS
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("state", STATES)
 def test_a_page_as_a_notebook_runs_and_draws_what_the_page_draws(
     state: str, tmp_path: Path

@@ -280,6 +280,7 @@ def test_a_set_is_swapped_while_a_run_on_it_goes_on() -> None:
     assert {result.split.train.n_users for result in again.results} == {44}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("kind", "file", "data"),
     [("documents", "a.zip", documents_zip(30)), ("images", "a.zip", pictures_zip(30))],

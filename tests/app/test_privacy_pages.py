@@ -73,6 +73,7 @@ def test_choosing_a_papers_run_sets_its_variance() -> None:
     assert not app.exception
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("key", "value"),
     [("u_moved", 100), ("u_count", 1), ("u_count", 10_000), ("u_delta", 1e-14), ("u_target", 1e-3)],
@@ -174,6 +175,7 @@ def test_a_ledger_file_is_counted() -> None:
     assert app.metric[3].value == f"{state(book).epsilon:.3g}"
 
 
+@pytest.mark.long
 def test_what_is_left_of_a_budget_after_a_ledger() -> None:
     book = ledger(Huber(alpha=1.5, scale=9.0), 40)
     app = open_page("budget")

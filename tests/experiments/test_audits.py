@@ -28,6 +28,7 @@ MECHANISMS = ("huber", "laplace", "gaussian", "staircase")
 EPSILONS = (0.1, 0.5, 1.0, 2.0, 4.0)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_an_honest_claim_is_never_beaten(mechanism: str, epsilon: float) -> None:
@@ -84,6 +85,7 @@ GUARANTEED = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("epsilon", [0.5, 2.0])
 @pytest.mark.parametrize("algorithm", GUARANTEED)
 def test_no_sound_statement_is_beaten(
@@ -115,6 +117,7 @@ def test_no_sound_statement_is_beaten(
         assert not any(result.beaten.values()), (view, result.verdict)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("algorithm", ["dpals", "private-fw", "moments"])
 def test_the_same_attack_catches_too_little_noise(
     algorithm: str, monkeypatch: pytest.MonkeyPatch
@@ -174,6 +177,7 @@ def test_the_published_factorisation_gives_one_picture_away(epsilon: float) -> N
     assert "is wrong" in result.verdict
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("epsilon", [0.5, 2.0])
 @pytest.mark.parametrize("mechanism", ["gaussian", "laplace"])
 @pytest.mark.parametrize("algorithm", ["private-nmf", "moment-nmf"])

@@ -77,6 +77,7 @@ def test_the_same_results_as_here_and_nothing_stays(two: Any) -> None:
     gone(hands, 10)
 
 
+@pytest.mark.long
 def test_cancelled_and_gone_within_three_seconds(two: Any) -> None:
     connection, hands = two
     worker = ClusterWorker(connection, Share(memory=2000, nice=1))
@@ -90,6 +91,7 @@ def test_cancelled_and_gone_within_three_seconds(two: Any) -> None:
     assert took < 3.0  # at the next step, or killed: ``_PATIENCE``
 
 
+@pytest.mark.long
 def test_a_lost_worker_is_replaced_and_the_run_goes_on(two: Any) -> None:
     connection, hands = two
     worker = ClusterWorker(connection, Share(memory=2000, nice=1))
@@ -110,6 +112,7 @@ def test_a_lost_worker_is_replaced_and_the_run_goes_on(two: Any) -> None:
         assert found[k].final.test_rmse == pytest.approx(run(spec).final.test_rmse, rel=1e-12)
 
 
+@pytest.mark.long
 def test_secret_noise_that_was_shown_is_not_drawn_anew(two: Any) -> None:
     connection, hands = two
     spec = RunSpec.of(
@@ -134,6 +137,7 @@ def test_secret_noise_that_was_shown_is_not_drawn_anew(two: Any) -> None:
         killed_once_it_shows()
 
 
+@pytest.mark.long
 def test_a_mistake_and_too_little_memory_are_told_as_here(two: Any) -> None:
     connection, _ = two
     worker = ClusterWorker(connection, Share(memory=500, nice=1))
@@ -154,6 +158,7 @@ def test_without_a_scheduler_this_machine_computes_and_says_so(tmp_path: Path) -
         worker.close()
 
 
+@pytest.mark.long
 def test_a_cluster_without_workers_is_told_from_one_that_is_gone(tmp_path: Path) -> None:
     with cluster(tmp_path, 0) as (address, _):
         wait_for_workers(address, 0)
@@ -165,6 +170,7 @@ def test_a_cluster_without_workers_is_told_from_one_that_is_gone(tmp_path: Path)
         connection.close()
 
 
+@pytest.mark.long
 def test_the_scheduler_ends_in_the_middle_of_a_run(tmp_path: Path) -> None:
     with cluster(tmp_path, 1) as (address, _):
         wait_for_workers(address, 1)
@@ -192,6 +198,7 @@ CSV = b"user,item,rating\n" + b"".join(
 )
 
 
+@pytest.mark.long
 def test_a_process_is_kept_for_the_next_job_and_never_for_or_after_own_data(tmp_path: Path) -> None:
     mine = own.read("ratings", "mine.csv", CSV)
     with user_datasets.using(mine):
@@ -224,6 +231,7 @@ def test_a_process_is_kept_for_the_next_job_and_never_for_or_after_own_data(tmp_
         connection.close()
 
 
+@pytest.mark.long
 def test_own_data_goes_to_workers_that_are_told_to_hold_it_and_to_no_disk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -292,6 +300,7 @@ def tasks_that_name(dask_scheduler: Any, text: str) -> int:
     return sum(text in repr(task.run_spec) for task in dask_scheduler.tasks.values())
 
 
+@pytest.mark.long
 def test_more_jobs_than_threads_wait_and_workers_that_leave_are_not_waited_for(
     tmp_path: Path,
 ) -> None:
@@ -318,6 +327,7 @@ def test_more_jobs_than_threads_wait_and_workers_that_leave_are_not_waited_for(
         connection.close()
 
 
+@pytest.mark.long
 def test_workers_of_another_release_are_told_and_done_without(
     two: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -20,6 +20,7 @@ from tests.experiments.test_cluster_worker import TINY, computing, gone
 from tests.experiments.test_sweep import TOML, made, numbers
 
 
+@pytest.mark.long
 def test_the_same_numbers_and_the_first_runs_in_the_process_of_the_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -50,6 +51,7 @@ def test_the_same_numbers_and_the_first_runs_in_the_process_of_the_others(
     )  # of one worker: the first runs tell how long they take, all others go on
 
 
+@pytest.mark.long
 def test_stopped_or_with_a_worker_less_nothing_is_lost_or_left_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -92,6 +94,7 @@ def again(dask_worker: Any) -> None:
     dask_worker.handle_stimulus(UnpauseEvent(stimulus_id="test"))
 
 
+@pytest.mark.long
 def test_a_job_that_came_to_a_worker_just_as_it_was_paused_goes_to_another(tmp_path: Path) -> None:
     """The scheduler hears of a pause a moment later, and moves nothing that is there by then."""
     with cluster(tmp_path, 2, "--memory-limit", "0") as (address, _):

@@ -115,6 +115,7 @@ def test_ctrl_c_ends_a_command_at_any_moment(after: float | str) -> None:
     assert ("test RMSE" in out) == bool(read or "iteration" in err)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGKILL])
 def test_a_sweep_that_ends_leaves_no_worker_behind(sent: signal.Signals, tmp_path: Path) -> None:
     (tmp_path / "sweep.toml").write_text(SWEEP)

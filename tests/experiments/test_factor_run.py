@@ -281,6 +281,7 @@ def test_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert "from its start, which is made of the raw data" in capsys.readouterr().out
 
 
+@pytest.mark.long
 @pytest.mark.data
 def test_as_published_on_cbcl(samples_dir: Path) -> None:
     """Findings 13: W within a tenth of a per cent of its start, objective equal with and without
@@ -294,6 +295,7 @@ def test_as_published_on_cbcl(samples_dir: Path) -> None:
     assert quiet.final.objective == pytest.approx(loud.final.objective, abs=1e-6)
 
 
+@pytest.mark.long
 @pytest.mark.data
 @pytest.mark.parametrize(
     ("epsilon", "most"), [(1.0, 0.0090), (5.0, 0.0060), (10.0, 0.0053), (50.0, 0.0049)]

@@ -186,6 +186,7 @@ def test_a_dead_worker_takes_no_run_with_it(
     assert numbers(records) == numbers(made(spec, tmp_path / "other", jobs=1))
 
 
+@pytest.mark.long
 def test_stopping_one_sweep_does_not_stop_another(tmp_path: Path) -> None:
     """Two visitors of one server: the first stops, the second goes on, and a third begins."""
     first, second = (
@@ -438,6 +439,7 @@ def test_keys_tell_settings_and_kinds_apart() -> None:
 # a real cluster on loopback
 
 
+@pytest.mark.long
 def test_a_cluster_with_a_worker_killed_half_way(tmp_path: Path) -> None:
     spec = SweepSpec.from_toml(
         TOML.replace("seeds = 2", "seeds = 5").replace("iterations = 3", "iterations = 40")

@@ -102,6 +102,7 @@ def test_an_archive_with_both_is_what_it_is_said_to_be(
     assert mine.words() == "--data faces.zip --read kind=images"
 
 
+@pytest.mark.long
 def test_a_sweep_of_a_page_is_repeated_by_the_lines_that_it_shows(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -102,6 +102,7 @@ def client_of(address: str) -> Iterator[Any]:
         yield client
 
 
+@pytest.mark.long
 def test_a_worker_killed_half_way_changes_nothing(tmp_path: Path) -> None:
     """The first sum, one in the middle, and one of the second round of DPALS."""
     layout = layout_of(written(ratings(), tmp_path / "data", 6))
@@ -122,6 +123,7 @@ def test_a_worker_killed_half_way_changes_nothing(tmp_path: Path) -> None:
         assert found.errors.test_rmse == pytest.approx(here.errors.test_rmse, rel=1e-10)
 
 
+@pytest.mark.long
 def test_few_workers_of_this_machine_are_the_same_path(tmp_path: Path) -> None:
     folder = written(ratings(), tmp_path / "data", 5)
     layout = layout_of(folder)
@@ -138,6 +140,7 @@ def test_few_workers_of_this_machine_are_the_same_path(tmp_path: Path) -> None:
     assert there.errors.apart_half_width == pytest.approx(here.errors.apart_half_width, rel=1e-8)
 
 
+@pytest.mark.long
 def test_a_mistake_in_a_file_is_told_as_it_is_here(tmp_path: Path) -> None:
     folder = written(ratings(), tmp_path / "data", 3)
     layout = layout_of(folder)
@@ -151,6 +154,7 @@ def test_a_mistake_in_a_file_is_told_as_it_is_here(tmp_path: Path) -> None:
             result_of(layout, engine, tmp_path / "run")
 
 
+@pytest.mark.long
 def test_copies_on_workers_are_gone_afterwards(tmp_path: Path) -> None:
     layout = layout_of(written(ratings(), tmp_path / "data", 3))
     with cluster(tmp_path, 1, "--local-directory", str(tmp_path / "space")) as (address, _):
@@ -162,6 +166,7 @@ def test_copies_on_workers_are_gone_afterwards(tmp_path: Path) -> None:
         assert not [p for p in (tmp_path / "space").rglob("*") if layout.key in p.parts]
 
 
+@pytest.mark.long
 def test_the_end_of_all_workers_is_told_and_what_was_released_is_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

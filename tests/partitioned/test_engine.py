@@ -110,6 +110,7 @@ def test_a_sum_is_what_it_is_here(two_workers: Any) -> None:
     assert not any(client.run(held).values())
 
 
+@pytest.mark.long
 def test_what_cannot_be_made_of_a_sum_is_told_and_leaves_nothing(two_workers: Any) -> None:
     client, _ = two_workers
     with pytest.raises(np.linalg.LinAlgError, match="singular"):
@@ -159,6 +160,7 @@ def lose() -> None:
     sums._sums.clear()
 
 
+@pytest.mark.long
 def test_a_worker_that_ends_while_sums_are_merged_has_all_made_again(two_workers: Any) -> None:
     client, hands = two_workers
 
@@ -172,6 +174,7 @@ def test_a_worker_that_ends_while_sums_are_merged_has_all_made_again(two_workers
     np.testing.assert_array_equal(Ending(client).total(Powers(), N, quiet), USUAL)
 
 
+@pytest.mark.long
 def test_a_worker_that_ends_before_the_sum_was_fetched_has_all_made_again(
     two_workers: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -198,6 +201,7 @@ def test_a_worker_that_ends_before_the_sum_was_fetched_has_all_made_again(
     assert engine.ended
 
 
+@pytest.mark.long
 def test_what_is_stopped_leaves_no_sum_behind(two_workers: Any) -> None:
     """It is stopped while each worker adds a partition, whose sum comes back later."""
     client, _ = two_workers
@@ -215,6 +219,7 @@ def test_what_is_stopped_leaves_no_sum_behind(two_workers: Any) -> None:
     assert not any(client.run(held).values())
 
 
+@pytest.mark.long
 def test_each_thread_of_a_worker_has_a_sum_of_its_own(tmp_path: Path) -> None:
     with cluster(tmp_path, 1, "--nthreads", "2") as (address, _):
         wait_for_workers(address, 1)
@@ -226,6 +231,7 @@ def test_each_thread_of_a_worker_has_a_sum_of_its_own(tmp_path: Path) -> None:
             assert len({thread for _, thread in found}) == 2
 
 
+@pytest.mark.long
 def test_a_worker_that_ends_between_partitions_has_its_part_dealt_anew(
     two_workers: Any, tmp_path: Path
 ) -> None:
@@ -235,6 +241,7 @@ def test_a_worker_that_ends_between_partitions_has_its_part_dealt_anew(
     assert [hand.poll() for hand in hands].count(-signal.SIGKILL) == 1
 
 
+@pytest.mark.long
 def test_a_worker_started_again_at_its_address_has_its_part_dealt_anew(two_workers: Any) -> None:
     """What is in a process's memory is gone with it: here it is taken away between two tasks."""
     client, _ = two_workers
@@ -253,6 +260,7 @@ def test_a_worker_started_again_at_its_address_has_its_part_dealt_anew(two_worke
     assert engine.adds > N
 
 
+@pytest.mark.long
 def test_a_worker_that_comes_later_takes_its_part(tmp_path: Path) -> None:
     with cluster(tmp_path, 1) as (address, _), client_of(address) as client:
         client.wait_for_workers(1)
@@ -280,6 +288,7 @@ def test_a_worker_that_comes_later_takes_its_part(tmp_path: Path) -> None:
         assert len({process for process, _ in found}) == 2
 
 
+@pytest.mark.long
 def test_a_partition_that_ends_every_worker_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

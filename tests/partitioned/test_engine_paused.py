@@ -31,6 +31,7 @@ def run(dask_worker: Any) -> None:
     dask_worker.status = Status.running
 
 
+@pytest.mark.long
 def test_nothing_waits_for_a_worker_that_is_paused(
     two_workers: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -45,6 +46,7 @@ def test_nothing_waits_for_a_worker_that_is_paused(
         Cluster(client).total(Powers(), N, quiet)
 
 
+@pytest.mark.long
 def test_what_went_to_a_worker_that_is_paused_before_anybody_knew_is_sent_to_another(
     two_workers: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -72,6 +74,7 @@ def test_what_went_to_a_worker_that_is_paused_before_anybody_knew_is_sent_to_ano
     assert len(sent) > 1
 
 
+@pytest.mark.long
 def test_a_worker_that_is_paused_while_it_works_is_waited_for(
     two_workers: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -36,6 +36,7 @@ FAMILIES: list[Mechanism] = [Huber(alpha=1.5, scale=2.0), Laplace(scale=2.0), Ga
 # ---- against dp-accounting -----------------------------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("count", [1, 7, 100])
 @pytest.mark.parametrize("delta", [1e-3, 1e-5, 1e-8])
 @pytest.mark.parametrize("scale", [0.7, 3.0, 20.0])

@@ -104,6 +104,7 @@ async def run_one(app: App, seed: int) -> Visitor:
         return visitor
 
 
+@pytest.mark.long
 def test_a_jobs_process_is_killed_and_a_tab_is_closed(tmp_path: Path) -> None:
     async def tell() -> None:
         async with Visitor(app.url) as visitor:
@@ -129,6 +130,7 @@ def test_a_jobs_process_is_killed_and_a_tab_is_closed(tmp_path: Path) -> None:
         assert app.process.poll() is None
 
 
+@pytest.mark.long
 def test_a_full_disk_and_a_restart_lose_no_finished_run(tmp_path: Path) -> None:
     place = tmp_path / "runs.sqlite"
     most = 150_000  # bytes of a file, from here on in this process
@@ -177,6 +179,7 @@ def test_a_full_disk_and_a_restart_lose_no_finished_run(tmp_path: Path) -> None:
         assert {row["seed"] for row in store.rows({}, limit=100)} >= {*kept, 1000}
 
 
+@pytest.mark.long
 def test_hostile_links_end_in_a_page(tmp_path: Path) -> None:
     """A few of the links that ``benchmarks/server/malformed.py`` goes through at length."""
     from benchmarks.server.malformed import links
@@ -194,6 +197,7 @@ def test_hostile_links_end_in_a_page(tmp_path: Path) -> None:
         assert "Traceback" not in app.log.read_text(errors="replace")
 
 
+@pytest.mark.long
 def test_more_visits_than_allowed_are_told_to_come_later(tmp_path: Path) -> None:
     def asked(app: App) -> int:
         try:

@@ -25,6 +25,7 @@ def said(visitor: Visitor, words: str) -> bool:
     return any(words in text for text in (*visitor.alerts, *visitor.texts))
 
 
+@pytest.mark.long
 def test_jobs_are_computed_on_workers_cancelled_and_never_lost(tmp_path: Path) -> None:
     async def tell() -> None:
         for seed in (1, 2):
