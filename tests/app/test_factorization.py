@@ -118,6 +118,7 @@ def test_topics_beside_each_other() -> None:
     assert any("Class in the data" in c.value for c in app.caption)
 
 
+@pytest.mark.long
 def test_articles_show_both_coherences_and_the_warning() -> None:
     app = ask(f_data="lee", f_k="4")
     app.button(key="go").click().run()

@@ -27,6 +27,7 @@ def worker() -> Iterator[Worker]:
     made.close()
 
 
+@pytest.mark.long
 def test_what_a_job_gives_is_counted_as_it_was_sent(worker: Worker) -> None:
     results = [f[1] for f in worker.draw("run", [SMALL, LARGE]) if f is not None and f[1]]
     held_here = {r.spec: r for r in results}
@@ -35,6 +36,7 @@ def test_what_a_job_gives_is_counted_as_it_was_sent(worker: Worker) -> None:
     assert worker.held > 8 * 40 * 7000
 
 
+@pytest.mark.long
 def test_what_is_too_large_is_never_sent(worker: Worker) -> None:
     with pytest.raises(DPMCError, match=r"The results would take .* MB, and at most 2 MB are held"):
         list(worker.draw("run", [LARGE], most=2_000_000))

@@ -139,6 +139,7 @@ def test_presenter_shows_stored_results_only() -> None:
     assert not app.sidebar.segmented_control
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("params", "said"),
     [

@@ -89,6 +89,7 @@ def menu_of(app: AppTest, label: str) -> list[str]:
     return list(box.options)
 
 
+@pytest.mark.long
 def test_ratings_are_used_like_a_built_in_set_and_kept_nowhere(
     own_store: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -140,6 +141,7 @@ def test_another_visitor_finds_nothing() -> None:
         user_datasets.find(name)  # nor does code that runs for nobody
 
 
+@pytest.mark.long
 def test_a_wrong_guess_is_corrected_and_a_bad_file_takes_nothing_away() -> None:
     app = upload(own_page(), "a.csv", ratings_file())
     (box,) = [s for s in app.selectbox if s.label == "Ratings are in"]
@@ -189,6 +191,7 @@ def test_after_a_reload_the_address_says_what_became_of_the_data_and_runs_nothin
     assert jobs.current("run") is None
 
 
+@pytest.mark.long
 def test_links_to_other_pages_choose_the_set_and_its_usual_settings_run() -> None:
     app = upload(own_page(), "a.csv", long_csv(60, 12))
     (page,) = [link for link in app.get("page_link") if link.proto.page == "completion"]

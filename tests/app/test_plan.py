@@ -101,6 +101,7 @@ def test_stored_searches_are_what_searching_again_begins_with() -> None:
         assert made == pytest.approx(stored[: len(made)], rel=1e-9)  # other versions of BLAS
 
 
+@pytest.mark.long
 def test_a_search_runs_on_the_page_and_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     small = {"n_kind": "model", "n_users": "400", "n_most_epsilon": "20", "n_within": "8"}
     app = open_page("plan", **small)

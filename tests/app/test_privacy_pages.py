@@ -331,6 +331,7 @@ def _outputs(scale: float) -> bytes:
     return "\n".join(["inside,count", *rows]).encode()
 
 
+@pytest.mark.long
 def test_your_own_mechanism_is_audited_from_its_outputs() -> None:
     app = open_page("audit", y_epsilon="0.5")
     before = len(app.get("plotly_chart"))
@@ -479,6 +480,7 @@ def test_moving_the_variance_does_not_mix_up_the_noises() -> None:
     assert [m.value for m in app.metric] == [f"{s.epsilon:.3g}" for s in said] != before
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("sensitivity", [1e-6, 1e-3, 1000.0])
 def test_budget_at_extreme_sensitivities(sensitivity: float) -> None:
     app = open_page("budget", u_sensitivity=f"{sensitivity:g}")

@@ -92,6 +92,7 @@ def test_settings_may_change_while_a_sweep_goes_on() -> None:
     assert example_note(app)
 
 
+@pytest.mark.long
 def test_a_finished_sweep_is_not_shown_for_other_settings() -> None:
     app = open_page("tradeoffs", **OF_RATINGS)
     app.button(key="go").click().run()

@@ -158,6 +158,7 @@ def literals(path: Path) -> Iterator[str]:
             yield node.value
 
 
+@pytest.mark.long
 def test_no_old_word_in_errors_and_help_of_commands() -> None:
     """Every sentence in the code, said or not."""
     paths = [p for folder in ("dpmc_core", "pages") for p in (ROOT / folder).rglob("*.py")]

@@ -475,11 +475,8 @@ def test_whatever_one_user_says_nothing_else_moves(
             assert first.last is not None
             assert again.last is not None
             np.testing.assert_array_equal(first.last.item_factors, again.last.item_factors)
-            everybody_else = np.delete(np.arange(USERS), user)
-            for k in everybody_else:
-                np.testing.assert_allclose(
-                    first.last.user_factors[k], again.last.user_factors[k], rtol=0, atol=1e-12
-                )
+            before, now = (np.delete(one.last.user_factors, user, axis=0) for one in (first, again))
+            np.testing.assert_allclose(before, now, rtol=0, atol=1e-12)
 
 
 def test_the_leak_checks_look_at_factors(monkeypatch: pytest.MonkeyPatch) -> None:

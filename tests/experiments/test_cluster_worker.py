@@ -64,6 +64,7 @@ def gone(hands: list[subprocess.Popen[bytes]], within: float) -> float:
     return time.monotonic() - began
 
 
+@pytest.mark.long
 def test_the_same_results_as_here_and_nothing_stays(two: Any) -> None:
     connection, hands = two
     worker = ClusterWorker(connection, Share(memory=2000, nice=1))

@@ -377,6 +377,7 @@ def test_command_line_mistakes_are_one_sentence(
     assert captured.err.count("\n") == 1
 
 
+@pytest.mark.long
 def test_bench_quick_reports_ratios(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(
         "DPMC_DATA_DIR", raising=False

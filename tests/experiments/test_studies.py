@@ -35,6 +35,7 @@ def asked(kind: str, seeds: int = 3, **changes: object) -> StudySpec:
 STORED = Path(__file__).resolve().parents[2] / "dpmc_core" / "data" / "results" / "studies.json"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_study_makes_its_runs_and_keeps_to_its_epsilon(kind: str) -> None:
     if kind == "rank":

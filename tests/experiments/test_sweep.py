@@ -156,6 +156,7 @@ def test_a_run_that_cannot_be_finished_is_told_and_the_sweep_goes_on(tmp_path: P
         assert record.summary["error"] == record.error
 
 
+@pytest.mark.long
 def test_a_dead_worker_takes_no_run_with_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -479,6 +480,7 @@ def test_a_cluster_of_one_thread_computes_and_its_end_is_told(
         assert 2 <= store.count() < 16
 
 
+@pytest.mark.long
 def test_a_scheduler_without_workers_and_none_at_all(tmp_path: Path) -> None:
     spec = SweepSpec.from_toml(TOML)
     with RunStore(tmp_path / "runs") as store:

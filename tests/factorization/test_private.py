@@ -336,6 +336,7 @@ def test_the_papers_bounds_hold_for_replacing_one() -> None:
     assert 0.5 * 2 / n < worst[1] <= 2 / n
 
 
+@pytest.mark.long
 def test_more_faces_bring_the_true_parts_out() -> None:
     from dpmc_core.metrics.factors import share_found
 
@@ -365,6 +366,7 @@ def test_faces_beat_the_average_face_however_few() -> None:
         assert objective(faces.values, step.dictionary, fits) < 0.65 * average
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("drawn", [False, True])
 @pytest.mark.parametrize("neighbours", ["add/remove-one", "replace-one"])
 def test_few_photographs_release_their_mean_alone_and_say_so(

@@ -160,6 +160,7 @@ def test_a_model_of_words_goes_with_the_documents() -> None:
     assert gone() is None
 
 
+@pytest.mark.long
 def test_words_are_learned_in_a_process_of_their_own_as_they_would_be_here() -> None:
     samples = own.read("documents", "a.zip", documents_zip(40)).samples(
         TextFilter(min_documents=1, max_share=1.0, stop_words=False)

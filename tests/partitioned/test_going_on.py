@@ -189,6 +189,7 @@ def test_a_curator_releases_no_more_than_planned_whatever_its_journal_holds(tmp_
     np.testing.assert_array_equal(np.load(path)["numbers"], first)
 
 
+@pytest.mark.long
 def test_the_command_goes_on_after_it_was_killed(tmp_path: Path) -> None:
     """A process that is killed while partitions are worked on, then the same command again."""
     folder = written(ratings(0, 2000), tmp_path / "data", 8)

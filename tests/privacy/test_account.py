@@ -201,6 +201,7 @@ def profile(masses: NDArray, lowest: int, step: float, epsilon: float) -> float:
     return float(masses[over] @ -np.expm1(epsilon - losses[over]))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("alpha", "shift"), [(1.5, 1.0), (0.6, 2.5), (3.0, 0.8)])
 def test_composed_huber_lies_between_the_bounds_of_direct_convolution(
     alpha: float, shift: float
