@@ -9,6 +9,7 @@ tidying up now and then. Does not live here: anything that a page needs in order
 import ctypes
 import gc
 import importlib
+import logging
 import pkgutil
 import threading
 import time
@@ -32,6 +33,7 @@ _AHEAD = (
     "pages.parts.completion.panels",
     "pages.parts.factorization.panels",
 )
+_PREPARING = "dpmc-prepare"
 _TIDY_SECONDS = 20.0
 _ARENA_MAX = -8  # M_ARENA_MAX of malloc.h
 _once = threading.Lock()
@@ -53,11 +55,15 @@ def warm() -> None:
 def _warmed() -> None:
     jobs.workers_start()
     # apart: whatever stops the one, visits that are over are let go
-    for work, name in ((_prepare, "dpmc-prepare"), (_tidy, "dpmc-tidy")):
+    for work, name in ((_prepare, _PREPARING), (_tidy, "dpmc-tidy")):
         threading.Thread(target=work, name=name, daemon=True).start()
 
 
 def _prepare() -> None:
+    # a cached function asks which page it draws a spinner on: here there is none, and the log of
+    # every start would warn of it
+    asking = logging.getLogger("streamlit.runtime.scriptrunner_utils.script_run_context")
+    asking.addFilter(lambda record: record.threadName != _PREPARING)
     with suppress(ImportError, RuntimeError):  # a server that stops meanwhile needs none of this
         for module in pkgutil.walk_packages(pages.parts.__path__, "pages.parts."):
             importlib.import_module(module.name)
