@@ -15,6 +15,7 @@ from dpmc_core.facts import facts
 from pages.parts.frame.handout import handout
 from pages.parts.server import estimate
 from pages.parts.server.job import Job
+from pages.parts.server.jobs import place_of
 from pages.parts.server.progress import standing
 from pages.parts.server.queue import Ticket
 from pages.parts.ui.figures import bars
@@ -140,7 +141,10 @@ def test_progress_says_starting_waiting_and_finishing_only_when_true() -> None:
     job.started -= 5
     assert standing(job, "step") == "waiting for others' runs (2nd in line)"
     job._ticket, job.where = None, WAITING
-    assert standing(job, "step") == WAITING  # and its place is not said once more
+    assert standing(job, "step") == WAITING
+    assert not place_of(job)  # and it is not said once more
+    job.where = "A worker was lost."
+    assert place_of(job) == job.where
     job.where = ""
     job.state, job.progress = "running", (10, 10)
     assert standing(job, "step") == "step 10 of 10, finishing…"

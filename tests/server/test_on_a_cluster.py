@@ -31,6 +31,7 @@ def test_jobs_are_computed_on_workers_cancelled_and_never_lost(tmp_path: Path) -
         for seed in (1, 2):
             visitor = await run_one(app, seed)
             assert not said(visitor, "ran on the server itself")
+            assert said(visitor, ", on the cluster.")
         assert not [one for one in workers(app) if one.status() == psutil.STATUS_RUNNING]
         with RunStore(tmp_path / "runs.sqlite") as store:
             assert store.count() == 2
@@ -50,6 +51,7 @@ def test_jobs_are_computed_on_workers_cancelled_and_never_lost(tmp_path: Path) -
         os.kill(scheduler.pid, signal.SIGKILL)
         visitor = await run_one(app, 3)  # falls back to this machine
         await until(lambda: said(visitor, "ran on the server itself"))
+        assert not said(visitor, ", on the cluster.")
         with RunStore(tmp_path / "runs.sqlite") as store:
             assert store.count() == 3
         assert ends(app).count("done") == 3
