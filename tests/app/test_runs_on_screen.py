@@ -13,7 +13,7 @@ from dpmc_core.experiments.tasks.audit_spec import AuditSpec
 from pages.parts.server import jobs
 from pages.parts.server.job import Box, Job
 from pages.parts.tradeoffs import view
-from pages.parts.ui import on_screen
+from pages.parts.ui import on_screen, run_panel
 from tests.app.test_pages import (
     OF_RATINGS,
     example_note,
@@ -80,6 +80,11 @@ def test_settings_may_change_while_a_sweep_goes_on() -> None:
     assert not app.exception
     assert verdict_of(app).startswith("Running")
     assert "Before this run:" in captions(app)
+    del app.session_state[run_panel._SHOWN]  # as of a run that began before the page was drawn
+    app.run()
+    assert "Before this run:" not in captions(app)
+    assert not app.get("plotly_chart")
+    app.session_state[run_panel._SHOWN] = ("sweep", None)
     app.segmented_control(key="t_by").set_value("total_epsilon").run()
     assert not app.exception
     assert "Before this run:" in captions(app)

@@ -30,6 +30,7 @@ __all__ = [
 ]
 
 _EVERY = 1.0  # seconds between two looks at a running job
+_SHOWN = "example-shown"  # in the session: which one was drawn last
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,17 +160,18 @@ def untouched() -> bool:
 
 def _example(of: Panel) -> None:
     """Draw the example; where the settings are others, nobody can take it for theirs."""
-    if not isinstance(of.example, Example):
-        of.example()
-        return
-    same = of.wanted == of.example.specs
-    draw_example(
-        of.example.about,
-        of.example.draw,
-        same=same,
-        label=of.look.label,
-        differs=of.example.differs,
-    )
+    one = of.example
+    if isinstance(one, Example):
+        same = of.wanted == one.specs
+        draw_example(one.about, one.draw, same=same, label=of.look.label, differs=one.differs)
+    else:
+        one()
+    st.session_state[_SHOWN] = _name(of)  # all of it: a script may end before
+
+
+def _name(of: Panel) -> Any:
+    """Tell its example from others."""
+    return of.kind, of.example.specs if isinstance(of.example, Example) else None
 
 
 def draw_example(
@@ -234,20 +236,15 @@ def _active(of: Panel, job: jobs.Job) -> None:
             st.rerun()
 
     watch(job, of.step, so_far)
-    if not drawn:
+    earlier = _standing(of)
+    # what nobody has seen yet would be computed first, and *Cancel* would wait for it
+    if not drawn and (earlier is not None or st.session_state.get(_SHOWN) == _name(of)):
         with st.container(key="before-results"), on_screen.silently():
             st.caption("Before this run:")
-            _before(of)
-
-
-def _before(of: Panel) -> None:
-    """Draw what was on screen before a run was begun, until there are results of it."""
-    if (earlier := _standing(of)) is not None:
-        of.show(earlier)
-    elif isinstance(of.example, Example):
-        of.example.draw()
-    else:
-        of.example()
+            if earlier is not None:
+                of.show(earlier)
+            else:
+                (of.example.draw if isinstance(of.example, Example) else of.example)()
 
 
 def _standing(of: Panel) -> Job | None:
