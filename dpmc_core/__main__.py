@@ -6,37 +6,53 @@ import sys
 from contextlib import suppress
 from typing import Any
 
-__all__ = ["start"]
+STOPPED, TERMINATED = 130, 143  # exit codes, as shells give them
 
 
 def start() -> int:
-    """Run what the command line says; the exit code. Ctrl-C is answered in a word throughout."""
-    usual = signal.getsignal(signal.SIGINT)
-    if usual != signal.SIG_IGN:  # as for what runs in the background
-        signal.signal(signal.SIGINT, _leave)
-    code = 130
+    """Run what the command line says; the exit code.
+
+    Ctrl-C and a request to terminate are answered with one word at any moment, and what a run has
+    computed so far is printed where there is something to print.
+    """
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    heeded = [number for number, handler in handlers.items() if handler != signal.SIG_IGN]
+    for number in heeded:  # not what runs in the background and ignores Ctrl-C
+        signal.signal(number, _leave)
+    code = STOPPED
     with suppress(KeyboardInterrupt):
-        code = _run(usual)
+        code = _run(heeded)
     return code
 
 
-def _leave(*_: Any) -> None:
+def _leave(number: int, _: Any) -> None:
     """End at once: what is being loaded, or put away, could only answer with a traceback."""
     os.write(2, b"stopped\n")
-    os._exit(130)
+    os._exit(TERMINATED if number == signal.SIGTERM else STOPPED)
 
 
-def _run(usual: Any) -> int:
+def _run(heeded: list[signal.Signals]) -> int:
     from dpmc_core.cli.common.main import main
+    from dpmc_core.cli.common.streams import accept_all_text
 
-    signal.signal(signal.SIGINT, usual)
+    accept_all_text()
+    terminated = False
+
+    def interrupt(number: int, _: Any) -> None:
+        nonlocal terminated
+        terminated = terminated or number == signal.SIGTERM
+        for other in heeded:  # a second one does not wait for the first
+            signal.signal(other, _leave)
+        raise KeyboardInterrupt
+
+    for number in heeded:
+        signal.signal(number, interrupt)
     try:
-        return main()
-    except KeyboardInterrupt:  # a second one
-        return 130
+        code = main()
     finally:
-        if usual != signal.SIG_IGN:
-            signal.signal(signal.SIGINT, _leave)
+        for number in heeded:
+            signal.signal(number, _leave)
+    return TERMINATED if terminated else code
 
 
 if __name__ == "__main__":  # not where a worker process imports its parent's module

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpmc_core.cli.sweep import add_store
-from dpmc_core.errors import DPMCError, ParameterError
-from dpmc_core.experiments.store.store import FILTERS, RunStore, default_place
+from dpmc_core.errors import ParameterError
+from dpmc_core.experiments.store.store import FILTERS, RunStore
 from dpmc_core.experiments.sweeps.sweep import read_unkept
 from dpmc_core.wording import csv_text, printable, three
 
@@ -47,17 +48,7 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
             "(none)",
             "the file to write" if arguments.action == "export" else "the file to read",
         )
-    if (
-        arguments.store is None
-        and arguments.action != "add"
-        and "://" not in default_place()
-        and not Path(default_place()).exists()
-    ):
-        raise DPMCError(
-            f"There is no run store at {default_place()} yet: a sweep makes one, or name "
-            "another by DPMC_STORE or --store."
-        )
-    with RunStore(arguments.store) as store:
+    with RunStore(arguments.store, new=arguments.action == "add") as store:
         if arguments.action == "add":
             new = read_unkept(Path(arguments.file), store)
             print(f"{new} runs were added to {store.place}", file=sys.stderr)
@@ -91,7 +82,8 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
         total, rows = store.count(where), store.rows(where, limit=_LISTED)
         if not arguments.json:
             for row in rows:
-                found = row["error"] or f"{three(row['value'])} {row['measure']}"
+                value = math.nan if row["value"] is None else row["value"]
+                found = row["error"] or f"{three(value)} {row['measure']}"
                 line = (
                     f"{row['created'][:19]}  {row['dataset']:<10} {row['algorithm']:<14} "
                     f"{row['mechanism']:<9} {found}"

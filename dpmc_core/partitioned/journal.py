@@ -27,7 +27,7 @@ __all__ = ["FolderError", "RunFolder"]
 
 
 # what may be there before a run is: its lock, and copies of what it reads
-_OURS = ("lock", "copies")
+_OURS = ("lock", "copies", "ledger.json")
 
 
 class FolderError(DPMCError):
@@ -136,7 +136,11 @@ class RunFolder:
         """Raise unless all is there that ``ledger.json`` tells of."""
         path = self.place / "ledger.json"
         if not path.exists():
-            return
+            raise FolderError(
+                f"{path.name} is no longer in {self.place}: what was released before cannot be "
+                "known, and might be drawn again. Begin another run, in another folder, which is "
+                "another release."
+            )
         try:
             self._told = list(json.loads(path.read_text(encoding="utf-8"))["files"])
         except (ValueError, KeyError, TypeError):
@@ -193,6 +197,8 @@ class RunFolder:
         path = self.place / "run.json"
         said = json.dumps(self._about, indent=1, sort_keys=True)
         begun = any(self.place.glob("released/*.npz")) or (self.place / "result.json").exists()
+        if not path.exists() and not (self.place / "ledger.json").exists():
+            self._write_ledger({"finished": False})  # from here on its absence tells of a loss
         if not path.exists() or not begun:
             self.write(path, said.encode())  # nothing was released yet
             return

@@ -79,6 +79,11 @@ def test_a_sweep_its_runs_and_what_becomes_of_them(
         (["sweep", "FILE", "--store", "nosuch://x"], "is no place for runs"),
         (["runs", "export"], "file = '(none)' is not allowed: it must be the file to write"),
         (["runs"], "There is no run store at"),
+        (["runs", "--store", "typo/runs"], "There is no run store at typo/runs yet"),
+        (
+            ["runs", "export", "x.csv", "--store", "sqlite:///typo/x"],
+            "no run store at sqlite:///typo",
+        ),
         (
             ["paper", "huber-table-99"],
             "paper = 'huber-table-99' is not allowed: it must be one of huber-table-1",
@@ -93,6 +98,7 @@ def test_mistakes_are_one_sentence(
     told = capsys.readouterr().err
     assert message in told
     assert "Traceback" not in told
+    assert not Path("typo").exists()
 
 
 def test_mistakes_with_a_store(

@@ -1,5 +1,6 @@
 """Commands end well: with one sentence and their own exit code, and leave no process behind."""
 
+import json
 import os
 import re
 import signal
@@ -20,6 +21,7 @@ from dpmc_core.experiments.store.store import RunStore, StoreError
 from dpmc_core.experiments.sweeps.sweep import make_all
 from dpmc_core.experiments.sweeps.workers import Workers
 from dpmc_core.paths import read_file
+from tests.partitioned.folders import ratings, written
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs signals, devices and pipes")
 COMMAND = (sys.executable, "-m", "dpmc_core")
@@ -91,6 +93,37 @@ def test_standard_output_that_is_full_is_told(more: tuple[str, ...]) -> None:
     assert re.fullmatch("error: standard output takes no more .*\n", ended.stderr)
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_run_outlives_full_standard_error() -> None:
+    """Its noise is secret: the result cannot be had again."""
+    words = "complete private-means --n-users 60 --n-items 20 --n-ratings 600 --dataset skewed"
+    with Path("/dev/full").open("w") as full:
+        ended = subprocess.run(
+            [*COMMAND, *words.split(), "--mechanism=gaussian", "--epsilon=1", "--secret", "--json"],
+            stdout=subprocess.PIPE,
+            stderr=full,
+            text=True,
+            check=False,
+        )
+    assert ended.returncode == 0
+    first, *_, last = ended.stdout.splitlines()
+    assert first == "standard error takes no more (No space left on device): messages follow here."
+    assert json.loads(last)["rmse"] > 0
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252", "utf-8"])
+def test_every_encoding_takes_every_word(encoding: str) -> None:
+    ended = subprocess.run(
+        [*COMMAND, "mechanism", "huber"],
+        capture_output=True,
+        env={**os.environ, "PYTHONIOENCODING": encoding},
+        check=False,
+    )
+    assert (ended.returncode, ended.stderr) == (0, b"")
+    shown = "ε" if encoding == "utf-8" else "\\u03b5"
+    assert shown in ended.stdout.decode(encoding)
+
+
 @pytest.mark.parametrize("after", [0.1, 0.5, 1.0, 2.0, "iteration 1/"])
 def test_ctrl_c_ends_a_command_at_any_moment(after: float | str) -> None:
     process = subprocess.Popen(
@@ -113,6 +146,58 @@ def test_ctrl_c_ends_a_command_at_any_moment(after: float | str) -> None:
     assert "stopped" in err
     assert "Traceback" not in err
     assert ("test RMSE" in out) == bool(read or "iteration" in err)
+
+
+def ended_while_workers_start(
+    words: list[str], sent: signal.Signals, after: float, twice: bool = False
+) -> tuple[int, str]:
+    """Exit code and words of a command whose whole group gets a signal, as Ctrl-C does; fails
+    where anything of it is left after a while.
+    """
+    process = subprocess.Popen(
+        [*COMMAND, *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+    while "dpmc_core" not in psutil.Process(process.pid).cmdline():
+        time.sleep(0.01)
+    time.sleep(after)
+    children = psutil.Process(process.pid).children(recursive=True)
+    os.killpg(process.pid, sent) if sent == signal.SIGINT else process.send_signal(sent)
+    if twice:
+        time.sleep(0.3)
+        os.killpg(process.pid, sent)
+    text, _ = process.communicate(timeout=60)  # nobody holds the pipe any longer
+    assert psutil.wait_procs(children, timeout=30)[1] == []
+    return process.returncode, text
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("sent", "after"),
+    [(signal.SIGINT, 1.5), (signal.SIGINT, 3.0), (signal.SIGTERM, 2.0), (signal.SIGKILL, 2.0)],
+)
+def test_workers_that_start_heed_the_end(
+    sent: signal.Signals, after: float, tmp_path: Path
+) -> None:
+    """Of sweeps and of partitions: nothing is swallowed, and no child has a last word."""
+    (tmp_path / "sweep.toml").write_text(SWEEP)
+    folder = written(ratings(), tmp_path / "data", 3)
+    sweep = f"sweep {tmp_path}/sweep.toml --store {tmp_path}/runs"
+    large = f"large als --folder {folder} --out {tmp_path}/out --user-column who --workers 2"
+    for words in (sweep.split(), [*large.split(), "--iterations", "500", "--rank", "20"]):
+        code, text = ended_while_workers_start(words, sent, after)
+        assert code == {2: 130, 15: 143, 9: -9}[sent], text
+        if sent != signal.SIGKILL:
+            assert "stopped" in text
+            assert "Traceback" not in text
+        if sent == signal.SIGINT:
+            code, text = ended_while_workers_start(words, sent, after, twice=True)
+            # the second may come when Python itself has ended, and no longer handles it
+            assert code in (130, -signal.SIGINT)
+            assert "Traceback" not in text
 
 
 @pytest.mark.long

@@ -264,6 +264,11 @@ def test_what_cannot_be_kept_is_put_elsewhere(
             file.write_text(json.dumps({**asdict(calls[3]), **wrong}))
             with pytest.raises(DataError, match="does not fit its settings"):
                 read_unkept(file, store)
+        for number in ("NaN", "Infinity", "-1e999"):
+            whole = json.dumps({**asdict(calls[3]), "value": 17.25})
+            file.write_text(whole.replace("17.25", number))
+            with pytest.raises(DataError, match=f"{number} is no finite number"):
+                read_unkept(file, store)
         file.write_text(json.dumps({**asdict(calls[3]), "value": None}))
         with pytest.raises(DataError, match="neither a result nor an error"):
             read_unkept(file, store)
@@ -534,10 +539,12 @@ def test_a_scheduler_that_asks_for_tls(tmp_path: Path) -> None:
             assert scheduler.poll() is None
             time.sleep(0.1)
         with RunStore(tmp_path / "runs") as store:
-            for protocol in ("tcp", "tls"):
+            for protocol, message in (
+                ("tcp", f"asks for TLS: name it by tls://127.0.0.1:{port}, with DASK_"),
+                ("tls", "is named by TLS, which needs DASK_"),
+            ):
                 address = f"{protocol}://127.0.0.1:{port}"
-                said = f"scheduler at {address} asks for TLS: name it by tls://127.0.0.1:{port}"
-                with pytest.raises(SweepError, match=said):
+                with pytest.raises(SweepError, match=f"scheduler at {address} {message}"):
                     next(sweep(SweepSpec.from_toml(TOML), store, scheduler=address))
     finally:
         scheduler.kill()

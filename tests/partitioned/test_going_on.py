@@ -275,13 +275,21 @@ def test_nothing_half_written_stays_and_what_was_taken_away_is_not_drawn_again(
         assert not list((place / "released").iterdir())
         for name in ("one", "two", "three"):
             folder.once(name, lambda: np.ones(3), rng)
+    kept = {path.name: path.read_bytes() for path in (place / "released").iterdir()}
     for gone in ("0003-three.npz", "0002-two.npz"):
         (place / "released" / gone).unlink()
         with pytest.raises(FolderError, match=f"{gone} is no longer in"), RunFolder(place, {}):
             pass
-        (place / "released" / gone).write_bytes(b"")
-    for gone in ("ledger.json", "released/0002-two.npz"):  # nor where nothing tells of it
-        (place / gone).unlink()
+        (place / "released" / gone).write_bytes(kept[gone])
+    ledger = (place / "ledger.json").read_text()
+    (place / "ledger.json").unlink()
+    for gone in ("", "0003-three.npz", "0002-two.npz", "0001-one.npz"):
+        (place / "released" / gone).unlink() if gone else None
+        with pytest.raises(FolderError, match=r"ledger.json is no longer in"):
+            RunFolder(place, {}).__enter__()
+    (place / "ledger.json").write_text(ledger.replace('"0002-two.npz",', ""))  # tells of others
+    for name in ("0001-one.npz", "0003-three.npz"):
+        (place / "released" / name).write_bytes(kept[name])
     with RunFolder(place, {}) as folder:
         folder.once("one", lambda: np.zeros(3), rng)
         with pytest.raises(FolderError, match=r"number 2 \(two\) is no longer in"):

@@ -59,14 +59,16 @@ def default_place() -> str:
 
 class RunStore:
     """Finished runs in the database ``where`` (a path, or an SQLAlchemy URL; by default
-    ``default_place()``), made if there is none.
+    ``default_place()``), made if there is none and ``new`` allows it.
 
     Safe to share between threads, and to open in many processes at once. Raises ``StoreError``
     where the store cannot be opened: not a database, of another version, not allowed, no such
     driver.
     """
 
-    def __init__(self, where: str | Path | None = None, *, wait: float = _WAIT) -> None:
+    def __init__(
+        self, where: str | Path | None = None, *, wait: float = _WAIT, new: bool = True
+    ) -> None:
         given = str(where or default_place())
         try:
             url = sa.make_url(given) if "://" in given else sa.URL.create("sqlite", database=given)
@@ -77,6 +79,11 @@ class RunStore:
                 Path(url.database) if url.get_backend_name() == "sqlite" and url.database else None
             )
             if file is not None and not str(url.database).startswith(("file:", ":memory:")):
+                if not new and not file.exists():
+                    raise StoreError(
+                        f"There is no run store at {given} yet: a sweep makes one, or name "
+                        "another by DPMC_STORE or --store."
+                    )
                 file.parent.mkdir(parents=True, exist_ok=True)
                 if file.is_file() and not (
                     os.access(file, os.W_OK) and os.access(file.parent, os.W_OK)

@@ -79,6 +79,16 @@ def asks_for_tls(host: str, port: int) -> bool:
         return False
 
 
+def _has_certificates() -> bool:
+    from distributed.security import Security
+
+    security: Any = Security  # without annotations
+    try:
+        return security().get_connection_args("client").get("ssl_context") is not None
+    except (OSError, ssl.SSLError):  # named, and cannot be read
+        return False
+
+
 @contextmanager
 def connected(scheduler: str | None) -> Iterator[Any]:
     """A cluster's client, for as long as a sweep goes on; None without one."""
@@ -95,19 +105,23 @@ def connected(scheduler: str | None) -> Iterator[Any]:
         host, port = "", 0
     if not 0 < port < 65536:
         raise ParameterError("scheduler", scheduler, "an address as tcp://host:8786")
+    certificates = (
+        "DASK_DISTRIBUTED__COMM__TLS__CA_FILE and DASK_DISTRIBUTED__COMM__TLS__CLIENT__CERT set to "
+        "the files that it trusts. Nothing was run."
+    )
+    if scheduler.startswith("tls:") and not _has_certificates():
+        # a client without them cannot even be closed
+        raise SweepError(
+            f"The scheduler at {scheduler} is named by TLS, which needs {certificates}"
+        )
     try:
         client: Any = cast(Any, Client)(scheduler, timeout=_PATIENCE, set_as_default=False)
-    except (OSError, TimeoutError, TypeError, ValueError, RuntimeError) as error:
-        # Dask's own word for TLS without certificates is a TypeError
-        if scheduler.startswith("tls:") or asks_for_tls(host, port):
+    except (OSError, TimeoutError) as error:
+        if not scheduler.startswith("tls:") and asks_for_tls(host, port):
             raise SweepError(
                 f"The scheduler at {scheduler} asks for TLS: name it by tls://{host}:{port}, with "
-                "DASK_DISTRIBUTED__COMM__TLS__CA_FILE and "
-                "DASK_DISTRIBUTED__COMM__TLS__CLIENT__CERT set to the files that it trusts. "
-                "Nothing was run."
+                f"{certificates}"
             ) from None
-        if not isinstance(error, (OSError, TimeoutError)):
-            raise
         raise SweepError(
             f"No Dask scheduler answers at {scheduler!r} ({type(error).__name__}): start one "
             f"with 'dask scheduler' and workers with 'dask worker {scheduler}', correct the "

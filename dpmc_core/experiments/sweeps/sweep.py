@@ -8,7 +8,9 @@ the plan (``sweep_spec``) and one thread. Does not live here: what runs mean tog
 """
 
 import json
+import math
 import os
+import re
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,6 +18,7 @@ from contextlib import closing
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import NoReturn
 
 from joblib.externals.loky.process_executor import BrokenProcessPool, TerminatedWorkerError
 
@@ -162,7 +165,11 @@ def read_unkept(file: Path, store: RunStore) -> int:
     """
     try:
         text = read_file(file, _LARGEST).decode()
-        records = [Record(**json.loads(line)) for line in text.splitlines() if line]
+        records = [
+            Record(**json.loads(line, parse_constant=_refuse, parse_float=_finite))
+            for line in re.split("\r?\n|\r", text)
+            if line
+        ]
         for record in records:
             spec = spec_of(record.kind, record.spec)
             said = (
@@ -190,6 +197,15 @@ def read_unkept(file: Path, store: RunStore) -> int:
             "left."
         ) from None
     return sum(store.add(record) for record in records)
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    return number if math.isfinite(number) else _refuse(text)
+
+
+def _refuse(text: str) -> NoReturn:
+    raise ValueError(f"{text} is no finite number")
 
 
 def _keep(store: Runs, record: Record) -> None:

@@ -1,6 +1,7 @@
 """Processes of this machine that make runs, kept from one batch of runs to the next."""
 
 import itertools
+import os
 from collections.abc import Generator, Sequence
 from types import TracebackType
 from typing import Any, Protocol
@@ -19,7 +20,7 @@ from dpmc_core.experiments.store.records import (
     run_single_threaded,
     spec_of,
 )
-from dpmc_core.experiments.worker.share import ALL, Share, end_with_parent
+from dpmc_core.experiments.worker.share import ALL, Share, end_with_parent, interrupts_held
 
 __all__ = ["MakesRuns", "Workers", "one"]
 
@@ -57,7 +58,7 @@ class Workers:
 
     def __init__(self, jobs: int, sets: Sequence[OwnSet] = (), share: Share = ALL) -> None:
         self.jobs = limits.check_int("sweep_jobs", jobs)
-        self._begin = (tuple(sets), share)
+        self._begin = (tuple(sets), share, os.getpid())
         # what has a share of its own needs a process of its own
         self.here = jobs == 1 and share == ALL
         self._pool: Any = None
@@ -96,7 +97,8 @@ class Workers:
         try:
             rest = iter(named)
             first = itertools.islice(rest, 2 * self.jobs)
-            waiting |= {self._pool.submit(one, *name) for name in first}
+            with interrupts_held():  # the first starts the processes
+                waiting |= {self._pool.submit(one, *name) for name in first}
             while waiting:
                 done, waiting = wait(waiting, timeout=_HEARTBEAT, return_when=FIRST_COMPLETED)
                 if not done:
@@ -112,9 +114,9 @@ class Workers:
             raise
 
 
-def _begin(sets: tuple[OwnSet, ...], share: Share) -> None:
+def _begin(sets: tuple[OwnSet, ...], share: Share, parent: int) -> None:
+    end_with_parent(parent)
     share.take()
-    end_with_parent()
     user_datasets.put({one.name: one for one in sets})
 
 

@@ -1,14 +1,16 @@
 """What a process that computes may take of the machine."""
 
 import os
+import signal
 import sys
 import threading
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from multiprocessing import resource_tracker
 
-__all__ = ["ALL", "Share", "end_with_parent"]
-
+__all__ = ["ALL", "Share", "end_with_parent", "interrupts_held"]
 
 _LAST = 19  # the most steps that Unix has
 
@@ -45,12 +47,12 @@ class Share:
 ALL = Share()  # no cap, and no giving way
 
 
-def end_with_parent(every: float = 1.0) -> None:
-    """End this process soon after its parent is gone, which may have been killed without a word.
+def end_with_parent(parent: int, every: float = 1.0) -> None:
+    """End this process soon after process ``parent`` is gone, which may have been killed without a
+    word, and before this process had begun.
 
     Looked for each ``every`` seconds, in a thread of its own.
     """
-    parent = os.getppid()
 
     def watch() -> None:
         while os.getppid() == parent:
@@ -58,3 +60,34 @@ def end_with_parent(every: float = 1.0) -> None:
         os._exit(1)
 
     threading.Thread(target=watch, name="dpmc-parent", daemon=True).start()
+
+
+@contextmanager
+def interrupts_held() -> Iterator[None]:
+    """Hold Ctrl-C and a request to terminate back until the ``with`` block ends, and Ctrl-C from
+    processes started in it for good: their parent ends them.
+
+    A process inherits which signals are blocked, not how they are handled, and Python sees a
+    signal that any thread lets through: so SIGINT is both blocked here and noted.
+    """
+    if threading.current_thread() is not threading.main_thread() or os.name != "posix":
+        yield
+        return
+    resource_tracker.ensure_running()  # its start would let SIGINT through again
+    held: list[int] = []
+    handlers = {
+        number: handler
+        for number in (signal.SIGINT, signal.SIGTERM)
+        if callable(handler := signal.getsignal(number))
+    }
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    for number in handlers:
+        signal.signal(number, lambda sent, _: held.append(sent))
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)  # one that waits is noted now
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        for sent in held[:1]:
+            signal.raise_signal(sent)

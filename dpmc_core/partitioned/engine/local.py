@@ -5,9 +5,7 @@ Provides ``engine_at``.
 
 import asyncio
 import shutil
-import signal
 import tempfile
-import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -15,6 +13,7 @@ from typing import Any
 
 from dpmc_core import __version__
 from dpmc_core.experiments.sweeps.cluster import SweepError, connected
+from dpmc_core.experiments.worker.share import interrupts_held
 from dpmc_core.limit import Limit
 from dpmc_core.partitioned.engine.cluster import Cluster
 from dpmc_core.partitioned.engine.here import Engine, Here
@@ -68,7 +67,7 @@ def engine_at(scheduler: str | None, workers: int = 1, megabytes: int = 0) -> It
     folder = tempfile.mkdtemp(prefix="dpmc-workers-")
     try:
         with config.set(_SETTINGS), ExitStack() as stack:
-            with _deaf_to_interrupts():
+            with interrupts_held():
                 cluster = stack.enter_context(
                     dask.LocalCluster(
                         n_workers=workers,
@@ -82,19 +81,6 @@ def engine_at(scheduler: str | None, workers: int = 1, megabytes: int = 0) -> It
             yield Cluster(stack.enter_context(dask.Client(cluster, set_as_default=False)))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-
-
-@contextmanager
-def _deaf_to_interrupts() -> Iterator[None]:
-    """Processes that are started meanwhile take no Ctrl-C: their curator ends them."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def _same_release(client: Any) -> None:
