@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from dpmc_core.completion.common.baselines import fit_items
 from dpmc_core.datasets import user_datasets
 from dpmc_core.datasets.catalogue import Entry
 from dpmc_core.errors import DataError, ParameterError
@@ -21,7 +22,7 @@ from dpmc_core.experiments.spec import RunSpec
 from dpmc_core.experiments.tasks.solve import noise_source, solvable, versions
 from dpmc_core.experiments.total import resolved
 from dpmc_core.partitioned.engine.here import Engine
-from dpmc_core.partitioned.errors import Errors, fit_baselines, measured
+from dpmc_core.partitioned.errors import Errors, measured
 from dpmc_core.partitioned.generate import write_table
 from dpmc_core.partitioned.journal import RunFolder
 from dpmc_core.partitioned.partition import Layout, PartitionGroup, ids_of
@@ -173,7 +174,7 @@ def partitioned_steps(
                 yield so_far(ledger=whole, made=ledger.draws, errors=None)
         assert last is not None
         people.doing = "baselines"
-        parts = fit_baselines(people)
+        parts = fit_items(people.total, people.n_items, people.high - people.low)
         people.doing = "errors"
         errors = measured(people, last.learned, parts)
         if not np.isfinite(errors.test_rmse):

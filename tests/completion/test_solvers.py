@@ -4,10 +4,11 @@ import itertools
 
 import numpy as np
 import pytest
-from scipy import optimize
+from scipy import optimize, sparse
 from sklearn.linear_model import HuberRegressor
 
 from dpmc_core.completion import ALSConfig, IRLSConfig, als, fit_baselines, irls
+from dpmc_core.completion.common import baselines
 from dpmc_core.completion.common.step import start_item_factors
 from dpmc_core.completion.irls import _reweighted
 from dpmc_core.completion.kernel.solve import BlockSolver
@@ -17,6 +18,7 @@ from dpmc_core.datasets.synthetic.ratings import low_rank, skewed
 from dpmc_core.errors import ParameterError
 from dpmc_core.mechanisms import Gaussian, Huber, Laplace
 from dpmc_core.mechanisms.huber_distribution import rho
+from dpmc_core.metrics.ratings import rmse
 
 
 @pytest.fixture(scope="module")
@@ -294,19 +296,100 @@ def test_baselines_by_hand() -> None:
     np.testing.assert_allclose(predictors["user + item"].predict(users, items), [2 - 0.5, 5 + 1, 3])
 
 
-def test_the_fitted_baseline_is_the_least_squares_solution() -> None:
-    """Against one dense ridge regression on indicators of users and items."""
-    data = low_rank(30, 12, observed=0.4, seed=2)
-    n, m = data.n_users, data.n_items
-    design = np.zeros((len(data), n + m))
-    design[np.arange(len(data)), data.users] = 1
-    design[np.arange(len(data)), n + data.items] = 1
-    shrinkage = np.diag([15.0] * n + [10.0] * m)
+def indicators(data: Ratings) -> list[sparse.csr_array]:
+    """A column for each user, and one for each item."""
+    sides = ((data.users, data.n_users), (data.items, data.n_items))
+    return [sparse.eye_array(count, format="csr")[of] for of, count in sides]
+
+
+def ridge(data: Ratings, shrinkage: tuple[float, float], *, level: bool) -> np.ndarray:
+    """Effects of users, then of items, by one ridge regression, and the level: fitted with
+    them, or else the mean.
+    """
+    design = sparse.hstack([*indicators(data), np.ones((len(data), 1))], format="csr")
+    penalty = np.repeat([*shrinkage, 0.0 if level else 1e12], [data.n_users, data.n_items, 1])
     mean = data.values.mean()
-    effects = np.linalg.solve(design.T @ design + shrinkage, design.T @ (data.values - mean))
-    fitted = next(b for b in fit_baselines(data) if b.name == "user + item, fitted")
-    np.testing.assert_allclose(fitted.user_part, mean + effects[:n], atol=1e-4)
-    np.testing.assert_allclose(fitted.item_part, effects[n:], atol=1e-4)
+    gram = sparse.csc_array(design.T @ design + sparse.diags_array(penalty))
+    effects = sparse.linalg.spsolve(gram, design.T @ (data.values - mean))
+    effects[-1] += mean
+    return effects
+
+
+@pytest.mark.parametrize("shrinkage", [(15.0, 10.0), (0.3, 4.0)])
+def test_the_fitted_baseline_is_the_least_squares_solution(
+    monkeypatch: pytest.MonkeyPatch, shrinkage: tuple[float, float]
+) -> None:
+    monkeypatch.setattr(baselines, "_shrinkages", lambda *_: shrinkage)
+    data = low_rank(30, 12, observed=0.4, seed=2)
+    effects = ridge(data, shrinkage, level=True)
+    fitted = fit_baselines(data)[-1]
+    np.testing.assert_allclose(fitted.user_part, effects[:30], atol=1e-4)
+    np.testing.assert_allclose(fitted.item_part, effects[30:-1] + effects[-1], atol=1e-4)
+
+
+def test_shrinkages_are_the_ratios_of_variances_where_the_squares_are_as_expected(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Against E y'Qy = tr(QV), with dense projections Q and the covariance V of all ratings."""
+    monkeypatch.setattr(baselines, "USUAL_WEIGHT", 0.0)
+    data = skewed(40, 25, 300, seed=1)
+    n, sides = len(data), [side.toarray() for side in indicators(data)]
+    covariance = 0.3 * sides[0] @ sides[0].T + 0.5 * sides[1] @ sides[1].T + 1.2 * np.eye(n)
+    centring = np.eye(n) - 1 / n
+    centred = centring @ covariance @ centring
+    spreads = []
+    for side in sides:
+        onto = side @ np.linalg.pinv(side)
+        sizes = side.sum(axis=0)
+        spreads.append(np.array([(sizes > 0).sum(), np.trace(onto @ centred), sizes @ sizes]))
+    found = baselines._shrinkages(n, float(np.trace(centred)), *spreads)
+    assert found == pytest.approx((1.2 / 0.3, 1.2 / 0.5), rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        skewed(300, 100, 7500, seed=1),
+        skewed(1000, 60, 4000, seed=2),
+        skewed(300, 50, 7500, popularity=0.0, seed=3),
+        low_rank(120, 120, observed=0.15, seed=4),
+    ],
+    ids=["skewed", "four ratings a user", "dense", "without noise"],
+)
+def test_no_fixed_shrinkage_predicts_better_than_the_chosen_one(data: Ratings) -> None:
+    errors: dict[object, list[float]] = {}
+    for seed in range(3):
+        split = random_split(data, 0.2, seed)
+        train, test = split.train, split.test
+        fitted = fit_baselines(train)[-1].predict(test.users, test.items)
+        errors.setdefault("chosen", []).append(rmse(fitted, test.values))
+        for fixed in itertools.product((0.3, 1.0, 4.0, 10.0, 30.0), repeat=2):
+            effects = ridge(train, fixed, level=False)
+            predicted = effects[test.users] + effects[data.n_users + test.items] + effects[-1]
+            errors.setdefault(fixed, []).append(rmse(predicted, test.values))
+    mean = {name: np.mean(values) for name, values in errors.items()}
+    assert mean.pop("chosen") <= min(mean.values()) + 0.0005
+
+
+@pytest.mark.parametrize(
+    ("users", "items", "values"),
+    [
+        ([0], [0], [3.0]),
+        ([0, 1, 2], [0, 0, 0], [4.0, 4.0, 4.0]),
+        ([0, 1, 2, 3], [0, 1, 2, 3], [1.0, 2.0, 3.0, 5.0]),
+        ([0, 1, 2, 3, 4, 5], [0, 1, 0, 1, 0, 1], [1.0, 4.0, 1.0, 5.0, 1.0, 4.0]),
+        ([0, 0, 1, 1], [0, 1, 0, 1], [1.0, 2.0, 3.0, 4.0]),
+    ],
+    ids=["one", "constant", "each once", "one of each user", "exact"],
+)
+def test_the_fitted_baseline_of_few_ratings_stays_within_them(
+    users: list[int], items: list[int], values: list[float]
+) -> None:
+    data = Ratings.checked(np.array(users), np.array(items), np.array(values), n_users=7, n_items=5)
+    every = [grid.ravel() for grid in np.indices((7, 5))]
+    predicted = fit_baselines(data)[-1].predict(*every)
+    assert predicted.min() >= min(values) - 1e-9
+    assert predicted.max() <= max(values) + 1e-9
 
 
 @pytest.mark.parametrize("seed", range(3))

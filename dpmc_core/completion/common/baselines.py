@@ -1,34 +1,31 @@
 """The baselines that every result is held against.
 
-Lives here: global mean, user mean, item mean, and the sum of user and item effects, by plain means
-and by regularised least squares. They use no factor and no noise; a private run that does not beat
-them has learned nothing useful.
+Provides ``fit_baselines``, and ``fit_items``, the same for users in partitions: global mean, user
+mean, item mean, and the sum of user and item effects, by plain means and by regularised least
+squares. They use no factor and no noise; a private run that does not beat them has learned nothing
+useful.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import nnls
 
+from dpmc_core.completion.common.population import Group, MemoryGroup
 from dpmc_core.datasets.ratings import Ratings
+from dpmc_core.privacy.moments import totals
 
 FloatArray = NDArray[np.float64]
 
-__all__ = [
-    "BASELINES",
-    "ITEM_SHRINKAGE",
-    "MOST_SWEEPS",
-    "SETTLED",
-    "USER_SHRINKAGE",
-    "Baseline",
-    "fit_baselines",
-]
+__all__ = ["BASELINES", "Baseline", "ItemParts", "fit_baselines", "fit_items"]
 
 BASELINES = ("global mean", "user mean", "item mean", "user + item", "user + item, fitted")
-# shrinkage of user and item effects, in ratings: the defaults of the library Surprise (Hug 2020,
-# after Koren 2010), chosen on no data here
-USER_SHRINKAGE, ITEM_SHRINKAGE = 15.0, 10.0
 MOST_SWEEPS, SETTLED = 30, 1e-5
+# σ²/σ_b² and σ²/σ_c² where few ratings tell them, and how much that weighs beside √ratings
+USUAL_SHRINKAGE, USUAL_WEIGHT = 4.0, 2.0
+LEAST_SHARE = 1e-4  # of all variance, for each part of it: no division by 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,49 +41,157 @@ class Baseline:
         return self.user_part[users] + self.item_part[items]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class ItemParts:
+    """What the baselines know of items, and the ``mean`` of all training ratings: the means of
+    items, the mean residual over user means, and μ + c_j of least squares, all (n_items,); its
+    users' effects have the ``shrinkage``.
+    """
+
+    mean: float
+    item_mean: FloatArray
+    effect: FloatArray
+    fitted: FloatArray
+    shrinkage: float
+
+    def predictors(self, train: Ratings) -> tuple[Baseline, ...]:
+        """In the order of ``BASELINES``, for the users of ``train``."""
+        no_user, no_item = np.zeros(train.n_users), np.zeros(train.n_items)
+        user_mean = _user_means(train, self.mean)
+        parts = (
+            (no_user + self.mean, no_item),
+            (user_mean, no_item),
+            (no_user, self.item_mean),
+            (user_mean, self.effect),
+            (_user_effects(train, self.fitted, self.shrinkage), self.fitted),
+        )
+        return tuple(Baseline(name, *both) for name, both in zip(BASELINES, parts, strict=True))
+
+
 def fit_baselines(train: Ratings) -> tuple[Baseline, ...]:
     """The predictors fitted on ``train``.
 
     Users or items without ratings get the global mean (effect 0).
 
     "user + item" is the item's mean residual after removing user means, added to the user mean.
-    "user + item, fitted" is μ + b_i + c_j with Σ(r − μ − b_i − c_j)² + 15·Σb² + 10·Σc² least, the
-    strongest of them as a rule (Koren 2010, "Factor in the neighbors", eq. 2).
+    "user + item, fitted" is μ + b_i + c_j with Σ(r − μ − b_i − c_j)² + λ·Σb² + κ·Σc² least, the
+    strongest of them as a rule (Koren 2010, "Factor in the neighbors", eq. 2, there with the mean
+    for μ and fixed λ and κ); ``_shrinkages`` chooses λ and κ.
     """
-    mean = float(train.values.mean())
-    user_mean = _means(train.users, train.values, train.n_users, mean)
-    item_mean = _means(train.items, train.values, train.n_items, mean)
-    item_effect = _means(train.items, train.values - user_mean[train.users], train.n_items, 0.0)
-    no_user, no_item = np.zeros(train.n_users), np.zeros(train.n_items)
-    return (
-        Baseline("global mean", no_user + mean, no_item),
-        Baseline("user mean", user_mean, no_item),
-        Baseline("item mean", no_user, item_mean),
-        Baseline("user + item", user_mean, item_effect),
-        _least_squares(train, mean),
+    group = MemoryGroup(train)
+    parts = fit_items(
+        lambda term, *known: term(group, *known), train.n_items, train.high - train.low
+    )
+    return parts.predictors(train)
+
+
+def fit_items(total: Callable[..., FloatArray], n_items: int, width: float) -> ItemParts:
+    """Of users whose sums are a ``Population``'s ``total`` and whose scale is ``width`` wide: two
+    passes, and one for each sweep of the fitted effects until they settle.
+    """
+    width = max(width, 1e-300)
+    sums, counts = total(_sums)
+    n = max(float(counts.sum()), 1.0)
+    mean = float(sums.sum() / n)
+    item_mean = _over(sums, counts, mean)
+    left = total(_left_of_user_means, mean, width)
+    effect = _over(left[:n_items], counts, 0.0)
+    squares, *of_users = left[n_items:]
+    users = max(of_users[0], 1.0)
+    of_items = _spread((item_mean - mean) / width, counts)
+    shrinkage, of_item = _shrinkages(n, squares, np.array(of_users), of_items)
+    share = of_item / (counts + of_item)
+    fitted = np.zeros(n_items)
+    for sweep in range(MOST_SWEEPS):
+        before = fitted
+        left = total(_left_of_effects, before if sweep else None, shrinkage)
+        level = np.vdot(left[:-1], share) / max(np.vdot(counts, share), 1e-300)
+        # both best for users' effects as they are; their mean, 0 in the end, moves to μ at once
+        fitted = level + left[-1] / users + (left[:-1] - counts * level) / (counts + of_item)
+        if np.abs(fitted - before).max() <= SETTLED * width:
+            break
+    return ItemParts(mean, item_mean, effect, fitted, shrinkage)
+
+
+def _shrinkages(
+    n: float, squares: float, of_users: FloatArray, of_items: FloatArray
+) -> tuple[float, float]:
+    """σ²/σ_b² and σ²/σ_c², with which least squares predicts best where effects of users, of items
+    and residuals are independent with variances σ_b², σ_c² and σ².
+
+    With y = rating − mean, n ratings by a users, n_i each, and of b items, n_j each, no pair twice,
+    squares within users are (n − a)(σ_c² + σ²) on average, those within items (n − b)(σ_b² + σ²),
+    and Σ y² is (n − Σ n_i²/n)·σ_b² + (n − Σ n_j²/n)·σ_c² + (n − 1)·σ² (Henderson 1953, "Estimation
+    of variance and covariance components", method 1). From Σ y² and each side's ``_spread`` by
+    non-negative least squares; an equation of k squares is weighted by 1/√k. Two more equations
+    draw both ratios to the usual one, and decide where ratings are few.
+    """
+    (users, of_means, user_squares), (items, of_item_means, item_squares) = of_users, of_items
+    equations = np.array(
+        [
+            [0, n - users, n - users, squares - of_means],
+            [n - items, 0, n - items, squares - of_item_means],
+            [n - user_squares / n, n - item_squares / n, n - 1, squares],
+        ]
+    )
+    equations /= np.sqrt(np.maximum([n - users, n - items, n], 1))[:, None]
+    usual = USUAL_WEIGHT * np.array([[-USUAL_SHRINKAGE, 0, 1, 0], [0, -USUAL_SHRINKAGE, 1, 0]])
+    *left, right = np.vstack([equations, usual]).T
+    variances, _ = nnls(np.stack(left, axis=1), right)
+    of_user, of_item, residual = np.maximum(variances, max(LEAST_SHARE * variances.sum(), 1e-300))
+    return float(residual / of_user), float(residual / of_item)
+
+
+def _sums(group: Group) -> FloatArray:
+    """Each item's sum and number of training ratings (2×n_items)."""
+    ratings = group.ratings
+    ones = np.ones(len(ratings))
+    return np.stack(
+        [totals(ratings.items, values, ratings.n_items) for values in (ratings.values, ones)]
     )
 
 
-def _least_squares(train: Ratings, mean: float) -> Baseline:
-    """User and item effects in turns until they settle; each step is exact."""
-    centred = train.values - mean
-    user_weight = np.bincount(train.users, minlength=train.n_users) + USER_SHRINKAGE
-    item_weight = np.bincount(train.items, minlength=train.n_items) + ITEM_SHRINKAGE
-    of_user, of_item = np.zeros(train.n_users), np.zeros(train.n_items)
-    for _ in range(MOST_SWEEPS):
-        before = of_item
-        left = np.bincount(train.items, centred - of_user[train.users], minlength=train.n_items)
-        of_item = left / item_weight
-        left = np.bincount(train.users, centred - of_item[train.items], minlength=train.n_users)
-        of_user = left / user_weight
-        if np.abs(of_item - before).max() <= SETTLED * max(train.high - train.low, 1e-300):
-            break
-    return Baseline("user + item, fitted", of_user + mean, of_item)
+def _left_of_user_means(group: Group, mean: float, width: float) -> FloatArray:
+    """What users' means leave of each item's ratings; then, of (rating − mean)/width, the sum of
+    squares and users' ``_spread`` (n_items + 4).
+    """
+    ratings = group.ratings
+    means, counts = _user_means(ratings, mean), _user_counts(ratings)
+    left = totals(ratings.items, ratings.values - means[ratings.users], ratings.n_items)
+    y = (ratings.values - mean) / width
+    return np.concatenate([left, [np.vdot(y, y)], _spread((means - mean) / width, counts)])
 
 
-def _means(
-    groups: NDArray[np.integer], values: FloatArray, count: int, default: float
-) -> FloatArray:
-    totals = np.bincount(groups, values, minlength=count)
-    counts = np.bincount(groups, minlength=count)
-    return np.where(counts > 0, totals / np.maximum(counts, 1), default)
+def _left_of_effects(group: Group, of_item: FloatArray | None, shrinkage: float) -> FloatArray:
+    """What users' effects beside ``of_item`` (None: 0) leave of each item's ratings, and the sum of
+    these effects (n_items + 1).
+    """
+    ratings = group.ratings
+    effects = np.zeros(ratings.n_users)
+    if of_item is not None:
+        effects = _user_effects(ratings, of_item, shrinkage)
+    left = totals(ratings.items, ratings.values - effects[ratings.users], ratings.n_items)
+    return np.append(left, effects.sum())
+
+
+def _spread(means: FloatArray, counts: FloatArray) -> FloatArray:
+    """How many groups have ratings, Σ n·mean² and Σ n² (3,); adds up over parts of the groups."""
+    return np.array([np.sum(counts > 0), np.vdot(counts, means**2), np.vdot(counts, counts)])
+
+
+def _user_counts(ratings: Ratings) -> FloatArray:
+    return np.bincount(ratings.users, minlength=ratings.n_users).astype(np.float64)
+
+
+def _user_means(ratings: Ratings, mean: float) -> FloatArray:
+    sums = totals(ratings.users, ratings.values, ratings.n_users)
+    return _over(sums, _user_counts(ratings), mean)
+
+
+def _user_effects(ratings: Ratings, of_item: FloatArray, shrinkage: float) -> FloatArray:
+    left = ratings.values - of_item[ratings.items]
+    return totals(ratings.users, left, ratings.n_users) / (_user_counts(ratings) + shrinkage)
+
+
+def _over(sums: FloatArray, counts: FloatArray, default: float) -> FloatArray:
+    return np.where(counts > 0, sums / np.maximum(counts, 1.0), default)
