@@ -75,8 +75,8 @@ def fit_baselines(train: Ratings) -> tuple[Baseline, ...]:
 
     "user + item" is the item's mean residual after removing user means, added to the user mean.
     "user + item, fitted" is μ + b_i + c_j with Σ(r − μ − b_i − c_j)² + λ·Σb² + κ·Σc² least, the
-    strongest of them as a rule (Koren 2010, "Factor in the neighbors", eq. 2, there with the mean
-    for μ and fixed λ and κ); ``_shrinkages`` chooses λ and κ.
+    strongest of them as a rule (Koren 2010, "Factor in the neighbors", eq. 2, with μ fitted and λ
+    and κ of ``_shrinkages``).
     """
     group = MemoryGroup(train)
     parts = fit_items(
@@ -86,8 +86,8 @@ def fit_baselines(train: Ratings) -> tuple[Baseline, ...]:
 
 
 def fit_items(total: Callable[..., FloatArray], n_items: int, width: float) -> ItemParts:
-    """Of users whose sums are a ``Population``'s ``total`` and whose scale is ``width`` wide: two
-    passes, and one for each sweep of the fitted effects until they settle.
+    """From a ``Population``'s ``total``, its scale ``width`` wide: two passes, and one for each sweep
+    of the fitted effects until they settle.
     """
     width = max(width, 1e-300)
     sums, counts = total(_sums)
@@ -96,18 +96,21 @@ def fit_items(total: Callable[..., FloatArray], n_items: int, width: float) -> I
     item_mean = _over(sums, counts, mean)
     left = total(_left_of_user_means, mean, width)
     effect = _over(left[:n_items], counts, 0.0)
-    squares, *of_users = left[n_items:]
-    users = max(of_users[0], 1.0)
+    squares, of_users = left[n_items], left[n_items + 1 :]
     of_items = _spread((item_mean - mean) / width, counts)
-    shrinkage, of_item = _shrinkages(n, squares, np.array(of_users), of_items)
+    shrinkage, of_item = _shrinkages(n, squares, of_users, of_items)
     share = of_item / (counts + of_item)
-    fitted = np.zeros(n_items)
-    for sweep in range(MOST_SWEEPS):
+    fitted = item_mean
+    for _ in range(MOST_SWEEPS):
         before = fitted
-        left = total(_left_of_effects, before if sweep else None, shrinkage)
+        left = total(_left_of_effects, before, shrinkage)
         level = np.vdot(left[:-1], share) / max(np.vdot(counts, share), 1e-300)
         # both best for users' effects as they are; their mean, 0 in the end, moves to μ at once
-        fitted = level + left[-1] / users + (left[:-1] - counts * level) / (counts + of_item)
+        fitted = (
+            level
+            + left[-1] / max(of_users[0], 1.0)
+            + (left[:-1] - counts * level) / (counts + of_item)
+        )
         if np.abs(fitted - before).max() <= SETTLED * width:
             break
     return ItemParts(mean, item_mean, effect, fitted, shrinkage)
@@ -132,12 +135,13 @@ def _shrinkages(
             [0, n - users, n - users, squares - of_means],
             [n - items, 0, n - items, squares - of_item_means],
             [n - user_squares / n, n - item_squares / n, n - 1, squares],
+            [-USUAL_SHRINKAGE, 0, 1, 0],
+            [0, -USUAL_SHRINKAGE, 1, 0],
         ]
     )
-    equations /= np.sqrt(np.maximum([n - users, n - items, n], 1))[:, None]
-    usual = USUAL_WEIGHT * np.array([[-USUAL_SHRINKAGE, 0, 1, 0], [0, -USUAL_SHRINKAGE, 1, 0]])
-    *left, right = np.vstack([equations, usual]).T
-    variances, _ = nnls(np.stack(left, axis=1), right)
+    equations[:3] /= np.sqrt(np.maximum([[n - users], [n - items], [n]], 1))
+    equations[3:] *= USUAL_WEIGHT
+    variances, _ = nnls(equations[:, :3], equations[:, 3])
     of_user, of_item, residual = np.maximum(variances, max(LEAST_SHARE * variances.sum(), 1e-300))
     return float(residual / of_user), float(residual / of_item)
 
@@ -145,10 +149,8 @@ def _shrinkages(
 def _sums(group: Group) -> FloatArray:
     """Each item's sum and number of training ratings (2×n_items)."""
     ratings = group.ratings
-    ones = np.ones(len(ratings))
-    return np.stack(
-        [totals(ratings.items, values, ratings.n_items) for values in (ratings.values, ones)]
-    )
+    each = ratings.values, np.ones(len(ratings))
+    return np.stack([totals(ratings.items, values, ratings.n_items) for values in each])
 
 
 def _left_of_user_means(group: Group, mean: float, width: float) -> FloatArray:
@@ -156,20 +158,20 @@ def _left_of_user_means(group: Group, mean: float, width: float) -> FloatArray:
     squares and users' ``_spread`` (n_items + 4).
     """
     ratings = group.ratings
-    means, counts = _user_means(ratings, mean), _user_counts(ratings)
+    means = _user_means(ratings, mean)
     left = totals(ratings.items, ratings.values - means[ratings.users], ratings.n_items)
     y = (ratings.values - mean) / width
-    return np.concatenate([left, [np.vdot(y, y)], _spread((means - mean) / width, counts)])
+    return np.concatenate(
+        [left, [np.vdot(y, y)], _spread((means - mean) / width, _user_counts(ratings))]
+    )
 
 
-def _left_of_effects(group: Group, of_item: FloatArray | None, shrinkage: float) -> FloatArray:
-    """What users' effects beside ``of_item`` (None: 0) leave of each item's ratings, and the sum of
-    these effects (n_items + 1).
+def _left_of_effects(group: Group, of_item: FloatArray, shrinkage: float) -> FloatArray:
+    """What users' effects beside ``of_item`` leave of each item's ratings, and the sum of these
+    effects (n_items + 1).
     """
     ratings = group.ratings
-    effects = np.zeros(ratings.n_users)
-    if of_item is not None:
-        effects = _user_effects(ratings, of_item, shrinkage)
+    effects = _user_effects(ratings, of_item, shrinkage)
     left = totals(ratings.items, ratings.values - effects[ratings.users], ratings.n_items)
     return np.append(left, effects.sum())
 
