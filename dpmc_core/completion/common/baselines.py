@@ -86,8 +86,8 @@ def fit_baselines(train: Ratings) -> tuple[Baseline, ...]:
 
 
 def fit_items(total: Callable[..., FloatArray], n_items: int, width: float) -> ItemParts:
-    """From a ``Population``'s ``total``, its scale ``width`` wide: two passes, and one for each sweep
-    of the fitted effects until they settle.
+    """From a ``Population``'s ``total``, its scale ``width`` wide: two passes, then one for each
+    sweep of fitted effects.
     """
     width = max(width, 1e-300)
     sums, counts = total(_sums)
