@@ -1,9 +1,8 @@
 """Where finished runs are kept: one database, SQLite unless told otherwise, through SQLAlchemy.
 
-Lives here: opening and checking a store, adding, listing, deleting. A run is one transaction, so
-that a writer killed half-way or a full disk leaves every run that was added, whole. Many processes
-may write at once. Does not live here: what a record is (``records``) or who makes them (``sweep``,
-pages). ``DPMC_STORE`` names the store: a file, or the URL of a database; see ``default_place``.
+A run is one transaction, so that a writer killed half-way or a full disk leaves every run that was
+added, whole. Many processes may write at once. ``DPMC_STORE`` names the store: a file, or the URL
+of a database; see ``default_place``.
 """
 
 import json
@@ -31,8 +30,6 @@ from dpmc_core.errors import DPMCError
 from dpmc_core.experiments.store.records import Record
 from dpmc_core.experiments.store.tables import ABOUT, METADATA, RUNS, SUMMARIES
 from dpmc_core.paths import LOCAL
-
-__all__ = ["FILTERS", "STORE_VERSION", "RunStore", "StoreError", "default_place"]
 
 STORE_VERSION = 1
 FILTERS = ("kind", "dataset", "algorithm", "mechanism", "measure", "unit", "version")
@@ -72,18 +69,14 @@ class RunStore:
         given = str(where or default_place())
         try:
             url = sa.make_url(given) if "://" in given else sa.URL.create("sqlite", database=given)
-            # a query may hold a password too
-            shown = url.set(query={}).render_as_string(hide_password=True)
+            shown = url.set(query={}).render_as_string()  # a query may hold a password too
             self.place = shown if "://" in given else given
-            file = (
-                Path(url.database) if url.get_backend_name() == "sqlite" and url.database else None
-            )
-            if file is not None and not str(url.database).startswith(("file:", ":memory:")):
+            local = url.get_backend_name() == "sqlite" and url.database
+            file = Path(str(url.database)) if local else None
+            if file is not None and not str(file).startswith(("file:", ":memory:")):
                 if not new and not file.exists():
-                    raise StoreError(
-                        f"There is no run store at {given} yet: a sweep makes one, or name "
-                        "another by DPMC_STORE or --store."
-                    )
+                    why = "a sweep makes one, or name another by DPMC_STORE or --store"
+                    raise StoreError(f"There is no run store at {given} yet: {why}.")
                 file.parent.mkdir(parents=True, exist_ok=True)
                 if file.is_file() and not (
                     os.access(file, os.W_OK) and os.access(file.parent, os.W_OK)
