@@ -25,6 +25,7 @@ ON_PARTITIONS = {
 HOLDS = ("ratings", "documents", "images")
 _LARGEST = 50_000_000  # bytes of a list of words
 _MEMORY = Limit("memory_mb", 500, 1_000_000, "megabytes of each process", integer=True)
+_USERS = Limit("users", 2, 2_000_000_000, "users at most", integer=True)
 _SIDE = Limit("shape", 1, 10_000, "a side of an image in pixels", integer=True)
 
 
@@ -52,6 +53,10 @@ def add(parser: argparse.ArgumentParser, argv: Sequence[str]) -> None:
         folder.add_argument(
             f"--{name}", metavar="X", help=f"the {text} rating of the scale (that of the data)"
         )
+    text = "the public list of items, a table whose first column names them (those rated)"
+    folder.add_argument("--items", metavar="FILE", help=text)
+    text = "how many users, documents or images there are at most (as many as there are)"
+    folder.add_argument("--users", metavar="N", help=text)
     folder.add_argument(
         "--out", metavar="FOLDER", help="of the run: a new one, or one that goes on"
     )
@@ -85,7 +90,7 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
     if arguments.holds == "ratings" and not arguments.user_column:
         check_user_column(source)
     spec_of(arguments, _tasks(arguments.holds), None)  # mistakes are told before files are read
-    low, high = (_end(arguments, name) for name in ("low", "high"))
+    given = _given(arguments)
     place = Path(arguments.out)
     before = (place / "result.json").exists()
     memory = 0 if arguments.memory_mb is None else int(_MEMORY.parse(arguments.memory_mb))
@@ -109,8 +114,7 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
             progress,
             test_fraction=fraction if arguments.holds == "ratings" else 0.0,
             seed=seed,
-            low=low,
-            high=high,
+            given=given,
             folder="" if arguments.scheduler else str(place.resolve() / "copies"),
         )
         if arguments.holds == "ratings":
@@ -127,6 +131,23 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
     elif not arguments.json:
         print(f"the same command goes on; the ratings' copies stay in {place} until it is through")
     return {**result.summary(), "folder": str(place)}
+
+
+def _given(arguments: argparse.Namespace) -> Any:
+    """What is public of the ratings, whoever they are of."""
+    from dpmc_core.datasets.own import read_item_table
+    from dpmc_core.partitioned.catalogue import Given
+
+    low, high = (_end(arguments, name) for name in ("low", "high"))
+    users = None if arguments.users is None else int(_USERS.parse(arguments.users))
+    if arguments.items is None:
+        return Given(low=low, high=high, users=users)
+    if arguments.holds != "ratings":
+        raise ParameterError("items", arguments.items, f"left out with {arguments.holds}")
+    path = Path(arguments.items)
+    table = read_item_table(path.name, read_file(path, _LARGEST))
+    by = f"given by {path.name}"
+    return Given(items=table.labels, listed_in=by, low=low, high=high, users=users)
 
 
 def _end(arguments: argparse.Namespace, name: str) -> float | None:
@@ -218,6 +239,8 @@ def _print(result: Any, arguments: argparse.Namespace) -> None:
     print(f"rating scale: {known.low:g} to {known.high:g}{_scale_from(arguments)}")
     for name in known.empty:
         print(f"  {name} holds no rating and was passed over")
+    for note in known.notes:
+        print(f"  note: {note}")
     errors = result.errors
     if errors is not None:
         print(

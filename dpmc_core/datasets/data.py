@@ -8,13 +8,21 @@ from dataclasses import replace
 from functools import lru_cache
 
 from dpmc_core.datasets import loaders, user_datasets
-from dpmc_core.datasets.configs import ImageData, RatingsData, SampleData
+from dpmc_core.datasets.configs import Data, ImageData, RatingsData, SampleData
 from dpmc_core.datasets.implicit import UserSplit, user_split
-from dpmc_core.datasets.ratings import Ratings, Split, random_split
+from dpmc_core.datasets.ratings import Public, Ratings, Split, random_split
 from dpmc_core.datasets.samples import Samples, contaminate
 from dpmc_core.errors import DataError
 
-__all__ = ["forget", "ratings_of", "samples_of", "split_of", "uncorrupted", "user_split_of"]
+__all__ = [
+    "forget",
+    "ratings_of",
+    "samples_of",
+    "split_of",
+    "uncorrupted",
+    "uncovered_by",
+    "user_split_of",
+]
 
 
 # ratings
@@ -35,7 +43,7 @@ def split_of(data: RatingsData, seed: int) -> Split:
     anybody can make.
     """
     if data.split != "random":
-        return _published(data.dataset)
+        return _published(_whole(data))
     if user_datasets.is_own(data.dataset):
         return user_datasets.find(data.dataset).kept(
             ("split", data.test_fraction, seed),
@@ -75,6 +83,13 @@ def samples_of(data: SampleData, *, clean: bool = False) -> Samples:
     return _corrupted(data)
 
 
+def uncovered_by(data: Data) -> tuple[str, ...]:
+    """What a guarantee takes as public and was read off ``data`` itself, which no ε covers."""
+    words = ("list of words",) if data.open_words else ()
+    own = user_datasets.current().get(data.dataset)
+    return words + (() if own is None else tuple(w for w, by in own.public.items() if not by))
+
+
 def forget() -> None:
     """Drop cached data, after a dataset was fetched or replaced."""
     for cached in (_ratings, _published, _split, _user_split, _samples, _corrupted):
@@ -102,12 +117,21 @@ def uncorrupted(data: SampleData) -> SampleData:
 
 @lru_cache(maxsize=2)
 def _ratings(data: RatingsData) -> Ratings:
-    return data.make()
+    return _public(data.make(), data)
+
+
+def _public(ratings: Ratings, data: RatingsData) -> Ratings:
+    by = f"public by publication of {data.entry.title}"
+    if data.synthetic:
+        by = "made from settings, without anybody's data"
+    return replace(ratings, public=Public(by, by, by))
 
 
 @lru_cache(maxsize=1)
-def _published(name: str) -> Split:
-    return loaders.published_split(name)
+def _published(data: RatingsData) -> Split:
+    split = loaders.published_split(data.dataset)
+    train, test = (_public(part, data) for part in (split.train, split.test))
+    return replace(split, train=train, test=test)
 
 
 @lru_cache(maxsize=2)

@@ -1,14 +1,11 @@
-"""Ratings in coordinate form, checked once.
-
-Lives here: the ``Ratings`` table that every loader returns and every solver takes, the ground truth
-of synthetic data, and splits. Does not live here: files (``loaders``), downloads (``download``),
-generation (``synthetic``).
+"""Ratings in coordinate form, checked once: what every loader returns and every solver takes; what
+is public of them, the ground truth of synthetic data, and splits.
 """
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +18,7 @@ IntArray = NDArray[np.int32]
 
 __all__ = [
     "ItemFeatures",
+    "Public",
     "Ratings",
     "Split",
     "Truth",
@@ -100,10 +98,29 @@ class ItemFeatures:
         return np.asarray(centred[:, varies] / most[varies])
 
 
+class Public(NamedTuple):
+    """By what the facts that solvers read without noise are public; "" where they were read off
+    the ratings themselves, so that one user may change them.
+    """
+
+    items: str = ""
+    scale: str = ""
+    users: str = ""
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """The facts by name, as a statement names them."""
+        return {"item list": self.items, "scale": self.scale, "number of users": self.users}
+
+
+READ_OFF = Public()
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Ratings:
     """``values[k]`` is what user ``users[k]`` gave item ``items[k]``; every pair at most once.
 
+    ``n_users`` and ``n_items`` are rows and columns of the matrix, of which any may be empty.
     ``low`` and ``high`` bound the rating scale (predictions may be clipped to it). Labels are
     optional and parallel to the item or user numbers. ``drawn_by`` (n_users,) are numbers by which
     chance tells users apart, whoever else is there (None: as ``drawing_numbers`` says).
@@ -123,6 +140,7 @@ class Ratings:
     truth: Truth | None = None
     item_features: ItemFeatures | None = None
     drawn_by: NDArray[np.uint64] | None = None
+    public: Public = READ_OFF
 
     @property
     def numbers(self) -> tuple[NDArray[Any], ...]:
@@ -158,20 +176,8 @@ class Ratings:
 
     def take(self, index: NDArray[np.intp] | NDArray[np.bool_]) -> "Ratings":
         """The ratings at ``index``, in the same matrix."""
-        return Ratings(
-            self.users[index],
-            self.items[index],
-            self.values[index],
-            self.n_users,
-            self.n_items,
-            self.low,
-            self.high,
-            self.name,
-            self.item_labels,
-            self.user_labels,
-            self.truth,
-            self.item_features,
-            self.drawn_by,
+        return replace(
+            self, users=self.users[index], items=self.items[index], values=self.values[index]
         )
 
     @classmethod
@@ -192,7 +198,7 @@ class Ratings:
         item_features: ItemFeatures | None = None,
     ) -> "Ratings":
         """Validated ratings; sizes default to the largest number + 1, the scale to the smallest and
-        largest value.
+        largest value. What is given is taken as public.
 
         Raises ``DataError``, naming the first offending rating, for: arrays of unequal length, no
         rating at all, NaN or infinite values, negative or too large user or item numbers, a pair
@@ -214,6 +220,8 @@ class Ratings:
                 f"{name}: rating number {k + 1} (user {users[k]}, item {items[k]}) is "
                 f"{scores[k]}; ratings must be finite numbers."
             )
+        given = n_items is not None, None not in (low, high), n_users is not None
+        public = Public(*("stated" * one for one in given))
         n_users = int(users.max()) + 1 if n_users is None else n_users
         n_items = int(items.max()) + 1 if n_items is None else n_items
         for what, numbers, count in (("user", users, n_users), ("item", items, n_items)):
@@ -244,6 +252,7 @@ class Ratings:
             user_labels,
             truth,
             item_features,
+            public=public,
         )
 
 

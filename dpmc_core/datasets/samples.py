@@ -79,6 +79,11 @@ class Samples:
         return int(self.values.shape[0])
 
     @property
+    def public(self) -> dict[str, str]:
+        """What a guarantee takes as public and was read off the samples, which no ε covers: ""."""
+        return {"list of words": ""} if self.unit == "document" and not self.public_words else {}
+
+    @property
     def numbers(self) -> tuple[NDArray[Any], ...]:
         """All that the columns are made of."""
         return tuple(

@@ -1,5 +1,6 @@
 """Completion of ratings as a scikit-learn regressor on pairs (user, item)."""
 
+import warnings
 from dataclasses import replace
 from typing import Any, Self
 
@@ -9,7 +10,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dpmc_core.completion.moments import MomentsConfig, one_shot_moments
-from dpmc_core.datasets.ratings import ItemFeatures, Ratings
+from dpmc_core.datasets.ratings import ItemFeatures, Public, Ratings
 from dpmc_core.errors import DPMCError
 from dpmc_core.estimators.chance import generator_of
 from dpmc_core.privacy import Ledger, Statement, state
@@ -27,15 +28,17 @@ class RatingCompletion(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     other pairs. (ε, δ)-DP for all ratings of one user, added or removed, under joint differential
     privacy: what is predicted for a user uses that user's own ratings without noise.
 
-    ``low`` and ``high`` are the ends of the rating scale, which are public; ``epsilon`` None for no
-    noise. Which users and items there are is taken as public: give all ``items`` (numbers), where
-    those that happen to be rated would tell. ``random_state`` None draws the noise
-    from the operating system; a seed repeats it, for teaching. Pairs with a user or item that
-    ``fit`` did not see get the middle of the scale. ``item_features`` (names, table) are public
-    features of the items, a row for each in rising order of their numbers.
+    ``low`` and ``high`` are the ends of the rating scale, which are public, as are all ``items``
+    (numbers) and how many users there are at most, ``n_users``: without these two, those that
+    happen to be there are read off the data, which no ε covers, and ``statement_`` is nominal.
+    Ratings of other items are left out and ratings off the scale moved onto it, with a warning: no
+    one user decides whether there is a result. ``epsilon`` None for no noise. ``random_state`` None
+    draws the noise from the operating system; a seed repeats it, for teaching. Pairs with a user or
+    item that ``fit`` did not see get the middle of the scale. ``item_features`` (names, table) are
+    public features of the items, a row for each in rising order of their numbers.
 
-    Fitted: ``users_`` and ``items_`` (the numbers seen, in rising order), ``ledger_``,
-    ``statement_``.
+    Fitted: ``users_`` (the numbers seen) and ``items_`` (all, or the numbers seen), in rising
+    order, ``ledger_``, ``statement_``.
     """
 
     def __init__(
@@ -48,6 +51,7 @@ class RatingCompletion(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         mechanism: str = "gaussian",
         rank: int = 16,
         items: Any = None,
+        n_users: int | None = None,
         item_features: tuple[Any, Any] | None = None,
         random_state: Any = None,
     ) -> None:
@@ -58,33 +62,49 @@ class RatingCompletion(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.mechanism = mechanism
         self.rank = rank
         self.items = items
+        self.n_users = n_users
         self.item_features = item_features
         self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Learn from pairs ``X`` (n×2 whole numbers) and ratings ``y`` (n,). Raises
-        ``ValueError``: for other columns, a pair that is there twice, ratings off the scale.
+        ``ValueError``: for other columns, a pair that is there twice, more users than ``n_users``,
+        or where most users' ratings are off the scale.
         """
         if not self.low < self.high:
             raise ValueError(f"low = {self.low} must be below high = {self.high}.")
         pairs, values = validate_data(self, X, y, dtype=_kind_of(X), y_numeric=True)
         pairs, values = _whole(pairs), np.asarray(values, dtype=np.float64)
         self.users_, users = np.unique(pairs[:, 0], return_inverse=True)
+        if self.n_users is not None and len(self.users_) > self.n_users:
+            raise ValueError(f"X has more users than n_users = {self.n_users}.")
         seen = pairs[:, 1] if self.items is None else _numbers(self.items, "items")
         self.items_ = np.unique(seen)
         items = np.minimum(np.searchsorted(self.items_, pairs[:, 1]), len(self.items_) - 1)
-        if not np.array_equal(self.items_[items], pairs[:, 1]):
-            raise ValueError("X has an item that is not among items.")
+        listed = self.items_[items] == pairs[:, 1]
         # what the ratings are is not told: who asks may not be who may know
-        if values.min() < self.low or values.max() > self.high:
-            raise ValueError(f"y must be from low = {self.low:g} to high = {self.high:g}.")
+        if not listed.all():
+            warnings.warn("X has items that are not among items: left out.", stacklevel=2)
+        off = (values < self.low) | (values > self.high)
+        scale = f"from low = {self.low:g} to high = {self.high:g}"
+        if 2 * len(np.unique(users[off])) > len(self.users_):
+            raise ValueError(f"y must be {scale}.")
+        if off.any():
+            warnings.warn(f"y has ratings that are not {scale}: moved there.", stacklevel=2)
+        values = np.clip(values, self.low, self.high)
         use = "none" if self.item_features is None else "shrink"
         try:
             budget = None
             if self.epsilon is not None:
                 budget = Budget(epsilon=self.epsilon, delta=self.delta, family=self.mechanism)
             ratings = Ratings.checked(
-                users, items, values, n_items=len(self.items_), low=self.low, high=self.high
+                users[listed],
+                items[listed],
+                values[listed],
+                n_users=len(self.users_) if self.n_users is None else self.n_users,
+                n_items=len(self.items_),
+                low=self.low,
+                high=self.high,
             )
             if self.item_features is not None:
                 names, table = self.item_features
@@ -99,7 +119,9 @@ class RatingCompletion(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError(str(error)) from None
         names = () if self.item_features is None else tuple(self.item_features[0])
         self.model_, self.ledger_ = step.model, ledger
-        self._stated = (self.delta, self.random_state is None, names)
+        given = self.items is not None, True, self.n_users is not None
+        public = Public(*("stated" * one for one in given))
+        self._stated = (self.delta, self.random_state is None, names, public)
         return self
 
     def predict(self, X: ArrayLike) -> FloatArray:
@@ -119,8 +141,8 @@ class RatingCompletion(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def statement_(self) -> Statement:
         """What the run protects, at the ``delta`` that it was fitted with."""
         check_is_fitted(self)
-        delta, secret, names = self._stated
-        return state(self.ledger_, delta, secret=secret, public_features=names)
+        delta, secret, names, public = self._stated
+        return state(self.ledger_, delta, secret=secret, public=public.facts, public_features=names)
 
 
 def _kind_of(X: Any) -> Any:

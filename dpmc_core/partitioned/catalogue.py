@@ -11,18 +11,49 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpmc_core.datasets.own.scale import off_scale
+from dpmc_core.datasets.ratings import READ_OFF, Public
 from dpmc_core.errors import DataError
 from dpmc_core.partitioned.source import Rows, Source, read_rows
+from dpmc_core.wording import counted
 
-__all__ = ["Catalogue", "Scanned", "merged", "mixed_of", "scanned"]
+__all__ = [
+    "NOTHING",
+    "Catalogue",
+    "Given",
+    "Scanned",
+    "merged",
+    "mixed_of",
+    "places_among",
+    "scanned",
+]
 
 _LARGEST_ITEMS = 2**31 - 1
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Given:
+    """What is known of the ratings before any is read; None: read off them.
+
+    ``items`` by their names, ``listed_in`` what names them, ``low`` and ``high`` the ends of the
+    rating scale, ``users`` how many there may be.
+    """
+
+    items: tuple[str, ...] | None = None
+    listed_in: str = ""
+    low: float | None = None
+    high: float | None = None
+    users: int | None = None
+
+
+NOTHING = Given()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scanned:
     """What a partition holds: sorted ids, how often each item is rated, the lowest and highest
-    value, and a sum of 256 bits over its ratings that any change of one changes.
+    value, a sum of 256 bits over its ratings that any change of one changes, and how many ratings,
+    of how many users, are off the scale as given.
     """
 
     users: NDArray[Any]
@@ -31,6 +62,7 @@ class Scanned:
     low: float
     high: float
     mixed: NDArray[np.uint64]
+    off: tuple[int, int]
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,8 +70,9 @@ class Catalogue:
     """The whole matrix: sorted ids of ``items`` and their ``counts`` of ratings, and of each
     partition how many users it has (``sizes``) and what its ratings ``mixed`` come to.
 
-    ``low`` and ``high`` end the rating scale. ``digest`` is of all ratings, in whatever order or
-    partitions they are.
+    ``low`` and ``high`` end the rating scale, ``places`` is how many users there may be (None: as
+    many as there are), and ``public`` says by what these are. ``digest`` is of all ratings, in
+    whatever order or partitions they are, and of what is given. ``notes`` say what was left out.
     """
 
     source: Source
@@ -50,11 +83,14 @@ class Catalogue:
     low: float
     high: float
     digest: bytes
+    places: int | None = None
+    public: Public = READ_OFF
+    notes: tuple[str, ...] = ()
 
     @property
     def n_users(self) -> int:
         """Rows of the matrix."""
-        return sum(self.sizes)
+        return sum(self.sizes) if self.places is None else self.places
 
     @property
     def n_items(self) -> int:
@@ -74,7 +110,7 @@ class Catalogue:
         )
 
 
-def scanned(source: Source, k: int) -> Scanned:
+def scanned(source: Source, k: int, given: Given) -> Scanned:
     """One pass over partition ``k``. Raises ``DataError`` for what ``read_rows`` refuses, and for a
     user who rates an item more than once.
     """
@@ -89,6 +125,8 @@ def scanned(source: Source, k: int) -> Scanned:
             "once; each pair may occur once."
         )
     some = bool(len(rows.values))
+    low, high = (rows.values if end is None else end for end in (given.low, given.high))
+    off = (rows.values < low) | (rows.values > high)
     return Scanned(
         rows.users,
         rows.items,
@@ -96,16 +134,15 @@ def scanned(source: Source, k: int) -> Scanned:
         float(rows.values.min()) if some else np.inf,
         float(rows.values.max()) if some else -np.inf,
         mixed_of(rows),
+        (int(off.sum()), len(np.unique(rows.user_of[off]))),
     )
 
 
-def merged(
-    source: Source, found: Sequence[Scanned], low: float | None = None, high: float | None = None
-) -> Catalogue:
-    """All partitions together, whose ratings lie from ``low`` to ``high`` (None: those of the
-    data).
+def merged(source: Source, found: Sequence[Scanned], given: Given) -> Catalogue:
+    """All partitions together, and what is ``given`` of them.
 
-    Raises ``DataError`` for a user in two partitions, no rating at all, or one off the scale.
+    Raises ``DataError`` for a user in two partitions, no rating at all or none of a listed item,
+    more users than stated, or a scale that most users' ratings are off.
     """
     users, starts = np.unique(
         np.concatenate([part.users for part in found if len(part.users)] or [np.zeros(0, int)]),
@@ -114,27 +151,70 @@ def merged(
     if not len(users):
         raise DataError(f"{source.folder} holds no rating; at least one is needed.")
     _in_one_partition(source, found, users, starts)
-    least, most = min(part.low for part in found), max(part.high for part in found)
-    scale = (least if low is None else low), (most if high is None else high)
-    if least < scale[0] or most > scale[1]:
-        k = next(k for k, part in enumerate(found) if part.low < scale[0] or part.high > scale[1])
-        off = found[k].low if found[k].low < scale[0] else found[k].high
+    if given.users is not None and len(users) > given.users:
         raise DataError(
-            f"{source.files[k]}: a rating of {off:g} is off the scale from {scale[0]:g} to "
-            f"{scale[1]:g}."
+            f"{source.folder} has {len(users):,} users, where users = {given.users:,} are stated "
+            "at most."
         )
-    items = np.unique(np.concatenate([part.items for part in found if len(part.items)]))
+    span = min(part.low for part in found), max(part.high for part in found)
+    scale = (
+        span[0] if given.low is None else given.low,
+        span[1] if given.high is None else given.high,
+    )
+    off = np.sum([part.off for part in found], axis=0)
+    notes = off_scale(source.folder, int(off[0]), int(off[1]), len(users), span, scale)
+    rated = np.unique(np.concatenate([part.items for part in found if len(part.items)]))
+    items = rated if given.items is None else _of_kind(given.items, rated)
     if len(items) > _LARGEST_ITEMS:
         raise DataError(f"{source.folder} has {len(items):,} items; at most 2,147,483,647 fit.")
     counts = np.zeros(len(items), dtype=np.int64)
     mixed = np.zeros(4, dtype=np.uint64)
     for part in found:
-        counts[np.searchsorted(items, part.items)] += part.counts
+        place = places_among(part.items, items)
+        counts[place[place >= 0]] += part.counts[place >= 0]
         mixed += part.mixed
+    left_out = sum(int(part.counts.sum()) for part in found) - int(counts.sum())
+    if not counts.any():
+        raise DataError(
+            f"{source.folder}: no listed item, such as {items[0]}, is rated; the list must name "
+            f"them as the files do, such as {rated[0]}."
+        )
+    if left_out:
+        said = counted(left_out, "rating is", "ratings are")
+        notes.append(f"{said} left out: of items that are not listed.")
     sizes = tuple(len(part.users) for part in found)
     each = tuple(part.mixed.tobytes() for part in found)
-    digest = hashlib.blake2b(mixed.tobytes() + np.array(scale).tobytes()).digest()
-    return Catalogue(source, items, counts, sizes, each, *scale, digest)
+    content = mixed.tobytes() + np.array(scale).tobytes()
+    if given.items is not None or given.users is not None:
+        content += repr((items.tolist(), given.users)).encode()
+    digest = hashlib.blake2b(content).digest()
+    public = Public(
+        given.listed_in,
+        "stated" * (None not in (given.low, given.high)),
+        "stated" * (given.users is not None),
+    )
+    return Catalogue(
+        source, items, counts, sizes, each, *scale, digest, given.users, public, tuple(notes)
+    )
+
+
+def places_among(ids: NDArray[Any], listed: NDArray[Any]) -> NDArray[np.intp]:
+    """Where each of ``ids`` is among the sorted ids ``listed``; −1 where it is not."""
+    place = np.minimum(np.searchsorted(listed, ids), len(listed) - 1)
+    return np.where(listed[place] == ids, place, -1)
+
+
+def _of_kind(labels: Sequence[str], ids: NDArray[Any]) -> NDArray[Any]:
+    """``labels`` as sorted ids of the same kind as ``ids``."""
+    if ids.dtype.kind not in "iu":
+        return np.unique(np.array(labels, dtype=np.str_))
+    try:
+        return np.unique(np.array([int(label) for label in labels], dtype=ids.dtype))
+    except (ValueError, OverflowError):
+        raise DataError(
+            "the list of items has names that are no whole numbers, as the items' ids in the files "
+            "are."
+        ) from None
 
 
 def _in_one_partition(

@@ -76,7 +76,7 @@ class FactorisedPartitions:
             self.spec.noise.delta,
             made=self.made,
             secret=self.spec.secret,
-            open_words=self.units.unit == "document" and not self.units.listed,
+            public=self.units.public,
         )
 
     def summary(self) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from dpmc_core.completion.common.population import Made
 from dpmc_core.completion.common.profiles import on_scale
 from dpmc_core.datasets.ratings import Ratings, chances
 from dpmc_core.errors import DataError
-from dpmc_core.partitioned.catalogue import Catalogue, mixed_of
+from dpmc_core.partitioned.catalogue import Catalogue, mixed_of, places_among
 from dpmc_core.partitioned.source import Rows, read_rows
 
 __all__ = ["Layout", "PartitionGroup", "group_of", "ids_of"]
@@ -169,12 +169,13 @@ def _parted(layout: Layout, k: int) -> tuple[_Packed, _Packed]:
     known = layout.catalogue
     rows = read_rows(known.source, k)
     _check_same(layout, k, rows)
-    place = np.searchsorted(known.items, rows.items)
+    place = places_among(rows.items, known.items)
     order = np.lexsort((rows.item_of, rows.user_of))
+    order = order[place[rows.item_of[order]] >= 0]
     ratings = Ratings(
         rows.user_of[order].astype(np.int32),
         place[rows.item_of[order]].astype(np.int32),
-        rows.values[order],
+        np.clip(rows.values[order], known.low, known.high),
         len(rows.users),
         known.n_items,
         known.low,

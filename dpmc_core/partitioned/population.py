@@ -14,7 +14,7 @@ from dpmc_core.datasets.ratings import ItemFeatures
 from dpmc_core.datasets.samples import Samples, unit_columns
 from dpmc_core.errors import DataError
 from dpmc_core.factorization.units import UnitGroup
-from dpmc_core.partitioned.catalogue import merged, scanned
+from dpmc_core.partitioned.catalogue import NOTHING, Given, merged, scanned
 from dpmc_core.partitioned.engine.here import Engine, Then
 from dpmc_core.partitioned.partition import Layout, group_of
 from dpmc_core.partitioned.source import Source
@@ -86,8 +86,7 @@ def found_in(
     *,
     test_fraction: float,
     seed: int,
-    low: float | None = None,
-    high: float | None = None,
+    given: Given = NOTHING,
     folder: str = "",
 ) -> Layout:
     """One pass over all partitions: their catalogue. Raises ``DataError``."""
@@ -95,18 +94,19 @@ def found_in(
     def tell(done: int, of: int) -> None:
         progress("looking through the files", done, of)
 
-    found = engine.each(_Scan(source), len(source.files), tell)
-    return Layout(merged(source, found, low, high), test_fraction, seed, folder)
+    found = engine.each(_Scan(source, given), len(source.files), tell)
+    return Layout(merged(source, found, given), test_fraction, seed, folder)
 
 
 @dataclass(frozen=True)
 class _Scan:
     source: Source
+    given: Given
     key: str = ""
 
     def __call__(self, k: int, into: FloatArray | None = None) -> Any:
         del into
-        return scanned(self.source, k)
+        return scanned(self.source, k, self.given)
 
 
 class UnitPartitions:
@@ -150,6 +150,9 @@ class UnitPartitions:
             if (place < 0).all():
                 raise DataError(f"{layout.name}: none of the listed words is in the documents.")
         self.dimension = len(self.rows)
+        self.public = {f"number of {self.unit}s": known.public.users}
+        if shape is None and words is None:
+            self.public["list of words"] = ""
         self.counts = np.bincount(
             place[place >= 0], known.counts[place >= 0], minlength=self.dimension
         )

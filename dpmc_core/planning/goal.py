@@ -9,6 +9,7 @@ import numpy as np
 
 from dpmc_core.config import Config, changed
 from dpmc_core.datasets import user_datasets
+from dpmc_core.datasets.data import uncovered_by
 from dpmc_core.datasets.user_datasets import is_own
 from dpmc_core.errors import ParameterError
 from dpmc_core.experiments.algorithms import of_task
@@ -287,6 +288,9 @@ class Search:
                 "Errors of runs are computed without noise. On data that is public already this "
                 "costs nobody anything; on your own, no ε of a later run covers the choice."
             )
+        uncovered = uncovered_by(self.plan.base.data)
+        if uncovered:
+            said.insert(0, f"ε is nominal: {' and '.join(uncovered)} read off the data.")
         if self.used_up:
             said.insert(
                 0,

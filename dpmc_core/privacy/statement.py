@@ -1,12 +1,13 @@
-"""Statements: what can honestly be said about a ledger, and ε as an attacker's odds.
+"""Statements: what can honestly be said about a ledger.
 
 Who is protected, against what, how much and how that was counted; and the caveats of the papers'
-algorithms (findings 5), whose sensitivities are assumed, not derived. Odds were the clearest of the
-explanations of ε compared by Nanayakkara et al. (USENIX Security 2023).
+algorithms (findings 5), whose sensitivities are assumed, not derived.
 """
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from types import MappingProxyType
 from typing import Any
 
 from dpmc_core.errors import ParameterError
@@ -23,14 +24,13 @@ __all__ = [
     "PUBLISHED_NMF_CAVEATS",
     "Statement",
     "group_epsilon",
-    "guess_bound",
-    "odds_sentence",
     "state",
-    "subject",
 ]
 
 _CAVEATS = facts("caveats")
 _SECRET, _REPEATABLE = _CAVEATS["chance"]["secret"], _CAVEATS["chance"]["repeatable"]
+_WORDS = "list of words"
+_NOTHING: Mapping[str, str] = MappingProxyType({})
 _GROUP = 10  # images or documents of one person
 NOMINAL_CAVEATS, JOINT_CAVEATS, FACTOR_CAVEATS, PUBLISHED_NMF_CAVEATS, ROW_CAVEATS = (
     tuple(text.format(**_CAVEATS["shared"]) for text in _CAVEATS[kind])
@@ -48,9 +48,10 @@ class Statement:
     tightest); ``epsilon_per_draw`` is one draw counted as the papers do (their printed Gaussian
     values use another formula, findings 1). ``epsilon_published`` follows from published results
     alone; it differs from ``epsilon`` only where that rests on this project's own proof.
-    ``nominal`` is True when any sensitivity is assumed: then nothing here is a guarantee. Infinite
-    ε is None in ``as_dict``. ``secret`` says whether nobody can draw the noise again; None where
-    that is not known.
+    ``nominal`` is True when any sensitivity is assumed, or when something that a guarantee takes as
+    public was read off the data (``uncovered``): then nothing here is a guarantee. Infinite ε is
+    None in ``as_dict``. ``secret`` says whether nobody can draw the noise again; None where that is
+    not known.
     """
 
     unit: str
@@ -65,6 +66,7 @@ class Statement:
     accounts: tuple[Account, ...]
     caveats: tuple[str, ...]
     secret: bool | None = None
+    uncovered: tuple[str, ...] = ()
 
     @property
     def private(self) -> bool:
@@ -80,11 +82,12 @@ class Statement:
         at = f" at δ = {power(self.delta)}" if self.delta else ""
         if self.secret is False and not self.nominal:
             at += "; repeatable for teaching"
+        if self.uncovered:
+            at += f"; {_listed(self.uncovered)} read off the data"
         if self.draws == 1:
             return f"{kind} ε = {three(self.epsilon)} for one release{at}"
-        if (
-            not self.nominal
-        ):  # noise is spread unevenly over the releases: only the total means something
+        # noise is spread unevenly over the releases: only the total means something
+        if self.uncovered or not self.nominal:
             return f"{kind} ε = {three(self.epsilon)} in total, over {self.draws:,} releases{at}"
         return (
             f"{kind} ε = {three(self.epsilon_per_draw)} per release, {three(self.epsilon)} over "
@@ -111,7 +114,7 @@ def state(
     made: int | None = None,
     *,
     secret: bool | None = None,
-    open_words: bool = False,
+    public: Mapping[str, str] = _NOTHING,
     public_features: tuple[str, ...] = (),
 ) -> Statement:
     """The statement of a ledger at ``delta``.
@@ -119,9 +122,10 @@ def state(
     ``rating_width`` is the width of the data's rating scale, told beside an assumed Δ. ``made``
     says how many releases of a planned ledger were made so far (all, left out): the others count
     too, since whoever stops a run has seen what it came to. ``secret`` says whether its noise came
-    from the operating system, or follows from a seed (None: not known here). With ``open_words``
-    the list of words was made from the documents without noise: ε does not cover it, so it is
-    nominal. ``public_features`` are what was read of items as it is, named as assumed public.
+    from the operating system, or follows from a seed (None: not known here). ``public`` has what is
+    assumed public of the data, and by what; "" where it was read off the data without noise: ε does
+    not cover that, so it is nominal. ``public_features`` are what was read of items as it is, named
+    as assumed public.
     Raises ``ParameterError`` for δ out of range, or a ledger that mixes units or
     neighbours: one ε cannot speak of both.
     """
@@ -139,7 +143,7 @@ def state(
             accounts=(),
             caveats=(),
         )
-    first = ledger.releases[0]
+    first, uncovered = ledger.releases[0], tuple(what for what, by in public.items() if not by)
     for field in ("unit", "neighbours"):
         named = sorted({getattr(release, field) for release in ledger.releases})
         if len(named) > 1:
@@ -162,18 +166,41 @@ def state(
         epsilon_published=published.epsilon,
         draws=ledger.draws,
         how=f"{tight.title}: {tight.how[0].lower()}{tight.how[1:].rstrip('.')}{proof}",
-        nominal=open_words or not ledger.sound,
+        nominal=bool(uncovered) or not ledger.sound,
         accounts=answers,
         caveats=(
-            *((_CAVEATS["words"]["open"],) if open_words else ()),
+            *_uncovered(uncovered),
             *_chosen_words(ledger),
             *_repeatable(ledger.sound, secret),
             *_stopped(made, ledger.draws),
+            *_stated(public),
             *_features(public_features),
             *_caveats(ledger, delta, rating_width),
         ),
         secret=secret,
+        uncovered=uncovered if ledger.sound else (),
     )
+
+
+def _listed(names: Sequence[str]) -> str:
+    *others, last = names
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+def _uncovered(facts: Sequence[str]) -> tuple[str, ...]:
+    words = (_CAVEATS["words"]["open"],) if _WORDS in facts else ()
+    others = [fact for fact in facts if fact != _WORDS]
+    said = _CAVEATS["public"]["uncovered"]
+    return (*words, *((said.format(facts=_listed(others)),) if others else ()))
+
+
+def _stated(public: Mapping[str, str]) -> tuple[str, ...]:
+    """What is assumed public and by what; what has the same source is named together."""
+    by: dict[str, list[str]] = {}
+    for fact, source in public.items():
+        by.setdefault(source, []).append(fact)
+    said = "; ".join(f"{_listed(facts)} ({source})" for source, facts in by.items() if source)
+    return (_CAVEATS["public"]["stated"].format(facts=said),) if said else ()
 
 
 def _one_draw(release: Release, delta: float) -> float:
@@ -289,57 +316,4 @@ def _caveats(ledger: Ledger, delta: float, rating_width: float | None) -> tuple[
         f"papers assume for all their data (about the width of the rating range).{width}",
         "Each draw is accounted for as if one coordinate changed by Δ; one rating affects many.",
         *NOMINAL_CAVEATS,
-    )
-
-
-def guess_bound(epsilon: float, delta: float = 0.0) -> float:
-    """The best probability of guessing right which of two neighbouring datasets was used, each
-    having had chance 1/2.
-
-    (e^ε + δ)/(1 + e^ε), from the region of attainable errors (Kairouz, Oh & Viswanath 2015, Theorem
-    2.1: an (ε, δ)-DP release gives an attacker at most (e^ε − 1 + 2δ)/(e^ε + 1) over chance).
-
-    >>> round(guess_bound(1.0), 3)
-    0.731
-    """
-    if epsilon > 700:
-        return 1.0
-    odds = math.exp(epsilon)
-    return min((odds + delta) / (1 + odds), 1.0)
-
-
-def subject(unit: str) -> str:
-    """What the attacker tries to tell, for a unit of privacy.
-
-    >>> subject("rating")
-    'a rating had this value or another'
-    """
-    if unit == "rating":
-        return "a rating had this value or another"
-    return (
-        "one person is in the data" if unit in ("user", "record") else f"one {unit} is in the data"
-    )
-
-
-def odds_sentence(epsilon: float, delta: float = 0.0, subject: str = "you are in the data") -> str:
-    """The same in words, for a person.
-
-    >>> odds_sentence(1.0)
-    "An attacker's chance to tell whether you are in the data rises from 50 in
-    100 to at most about 73 in 100, by ε alone."
-    """
-    if math.isinf(epsilon):
-        return f"No bound: an attacker may be certain whether {subject}."
-    chance, alone = 100 * guess_bound(epsilon, delta), "ε and δ" if delta else "ε"
-    if chance > 99.99:
-        return (
-            f"An attacker may be all but certain whether {subject} (more than 99.99 in 100), by "
-            f"{alone} alone."
-        )
-    shown = (
-        f"{chance:.0f}" if chance < 98.5 else f"{chance:.1f}" if chance < 99.85 else f"{chance:.2f}"
-    )
-    return (
-        f"An attacker's chance to tell whether {subject} rises from 50 in 100 to at most about "
-        f"{shown} in 100, by {alone} alone."
     )

@@ -10,7 +10,7 @@ from dpmc_core.cli.common.main import main
 from dpmc_core.completion.common.profiles import RATING_SD, TASTE_SD, own_tastes
 from dpmc_core.completion.kernel.threads import Workers
 from dpmc_core.completion.moments import MomentsConfig, one_shot_moments
-from dpmc_core.datasets.own.item_table import read_item_features
+from dpmc_core.datasets.own import read_item_table
 from dpmc_core.datasets.ratings import ItemFeatures, Ratings, random_split
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.experiments import RunSpec, run
@@ -140,23 +140,30 @@ def test_bad_features(names: list[str], values: Any, said: str) -> None:
 @pytest.mark.parametrize(
     ("table", "said"),
     [
-        ("item,a\nx,1\ny,2\n", "1 item of the ratings, such as 'z', has no row"),
+        ("item,a\nx,1\n,2\n", "row 2 names no item"),
         ("item,a\nx,1\ny,old\nz,2\n", "a of 'y' is 'old'"),
         ("item,a\nx,1\ny,\nz,2\n", "a of 'y' is"),
         ("item,a\nx,1\nx,1\ny,2\nz,2\n", "'x' is there twice"),
-        ("item\nx\ny\nz\n", "at least one of features"),
     ],
 )
 def test_bad_item_tables(table: str, said: str) -> None:
     with pytest.raises(DataError, match=said):
-        read_item_features("items.csv", table.encode(), ["x", "y", "z"])
+        read_item_table("items.csv", table.encode())
 
 
-def test_an_item_table_is_put_in_the_order_of_the_ratings() -> None:
-    table = "film,funny,year\nz,0,1990\nother,1,1950\nx,1,1980\ny,0,2000\n"
-    found = read_item_features("items.csv", table.encode(), ["x", "y", "z"])
-    assert found.names == ("funny", "year")
-    np.testing.assert_array_equal(found.values, [[1, 1980], [0, 2000], [0, 1990]])
+@pytest.mark.parametrize(("names", "order"), [("zbxy", "bxyz"), ("20 100 3", "3 20 100")])
+def test_an_item_table_has_an_order_of_its_own(names: str, order: str) -> None:
+    """As ratings number their items: numbers by size, words by letters, wherever the rows are."""
+    given, right = (n.split() if " " in n else list(n) for n in (names, order))
+    rows = "\n".join(f"{name},{k % 2},{1990 + k}" for k, name in enumerate(given))
+    table = read_item_table("items.csv", f"film,funny,year\n{rows}\n".encode())
+    assert list(table.labels) == right
+    assert table.features is not None
+    assert table.features.names == ("funny", "year")
+    places = [given.index(name) for name in right]
+    np.testing.assert_array_equal(table.features.values, [[k % 2, 1990 + k] for k in places])
+    only_names = read_item_table("items.csv", ("film\n" + "\n".join(given)).encode())
+    assert (only_names.labels, only_names.features) == (table.labels, None)
 
 
 def test_the_command_line_takes_an_item_table(

@@ -346,7 +346,9 @@ def test_nothing_of_a_set_stays_behind_in_the_process() -> None:
 
 
 def test_private_runs_on_own_data_keep_to_their_budget() -> None:
-    mine = own.read("ratings", "a.csv", long_csv(40, 20), low=1, high=5)
+    mine = own.read("ratings", "a.csv", long_csv(40, 20), low=1, high=5, users=40)
+    table = "book\n" + "\n".join(f"book {k}" for k in range(20))
+    mine = own.with_items(mine, own.read_item_table("books.csv", table.encode()))
     with user_datasets.using(mine):
         result = run(
             RunSpec.of(

@@ -25,7 +25,7 @@ from dpmc_core.partitioned.run import FolderSet, partitioned_steps
 from dpmc_core.partitioned.source import open_folder
 from tests.clusters import cluster, wait_for_workers
 from tests.partitioned.folders import ratings, written
-from tests.partitioned.test_same_numbers import layout_of, quiet
+from tests.partitioned.test_same_numbers import SCALE, layout_of, quiet
 
 SETTINGS: dict[str, Any] = {
     "algorithm": "dpals",
@@ -129,9 +129,7 @@ def test_few_workers_of_this_machine_are_the_same_path(tmp_path: Path) -> None:
     layout = layout_of(folder)
     here = result_of(layout, Here(), tmp_path / "here", **ALS)
     with engine_at(None, 2, 1000) as engine:
-        again = found_in(
-            open_folder(folder), engine, quiet, test_fraction=0.2, seed=3, low=1.0, high=5.0
-        )
+        again = found_in(open_folder(folder), engine, quiet, test_fraction=0.2, seed=3, given=SCALE)
         assert again.catalogue.digest == layout.catalogue.digest
         there = result_of(again, engine, tmp_path / "there", **ALS)
     close = pytest.approx(here.errors.baselines, rel=1e-10)

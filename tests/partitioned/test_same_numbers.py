@@ -18,6 +18,7 @@ from dpmc_core.experiments import RunSpec
 from dpmc_core.experiments.tasks.rate import rate_steps
 from dpmc_core.experiments.total import resolved
 from dpmc_core.partitioned import alternating
+from dpmc_core.partitioned.catalogue import Given
 from dpmc_core.partitioned.engine.here import Here
 from dpmc_core.partitioned.journal import RunFolder
 from dpmc_core.partitioned.partition import Layout, ids_of
@@ -61,13 +62,16 @@ SETTINGS: list[dict[str, Any]] = [
 ]
 
 
+SCALE = Given(low=1.0, high=5.0)
+
+
 def quiet(what: str, done: int, of: int) -> None:
     assert what
     assert 0 <= done <= of
 
 
 def layout_of(place: Path, **options: Any) -> Layout:
-    asked = {"test_fraction": 0.2, "seed": 3, "low": 1.0, "high": 5.0} | options
+    asked = {"test_fraction": 0.2, "seed": 3, "given": SCALE} | options
     return found_in(open_folder(place), Here(), quiet, **asked)
 
 

@@ -16,6 +16,7 @@ from dpmc_core.experiments import RunSpec
 from dpmc_core.experiments.tasks.factorize import factorize_steps
 from dpmc_core.factorization.corrected import CorrectedNMFConfig, corrected_nmf
 from dpmc_core.factorization.moments import MomentConfig, moment_nmf
+from dpmc_core.partitioned.catalogue import NOTHING, Given
 from dpmc_core.partitioned.engine.here import Here
 from dpmc_core.partitioned.factorize import SOLVERS, factorize_partitions
 from dpmc_core.partitioned.generate import write_samples
@@ -61,8 +62,10 @@ def in_files(samples: Samples, folder: Path, files: int) -> Path:
     return folder
 
 
-def units_of(samples: Samples, folder: Path, files: int, **more: Any) -> UnitPartitions:
-    layout = layout_of(in_files(samples, folder, files), test_fraction=0.0, low=None, high=None)
+def units_of(
+    samples: Samples, folder: Path, files: int, given: Given = NOTHING, **more: Any
+) -> UnitPartitions:
+    layout = layout_of(in_files(samples, folder, files), test_fraction=0.0, given=given)
     units = UnitPartitions(layout, Here(), quiet, samples.shape, drawn=samples.drawn, **more)
     units.doing = "trying"
     return units
@@ -123,12 +126,14 @@ def test_a_run_is_judged_as_in_memory(tmp_path: Path, made: Any, holds: str) -> 
     assert (tmp_path / "run" / "parts.parquet").exists()
 
 
-def test_a_public_list_of_words_keeps_the_guarantee(tmp_path: Path) -> None:
+def test_public_words_and_a_stated_number_of_documents_keep_the_guarantee(tmp_path: Path) -> None:
     samples = documents()
     words = [f"{k:05d} {word}" for k, word in enumerate(samples.words)]
     said = []
-    for listed in (None, [*words[10:60], "never seen"]):
-        units = units_of(samples, tmp_path / f"{listed is None}", 2, words=listed)
+    listed = [*words[10:60], "never seen"]
+    for some, users in ((None, 500), (listed, None), (listed, 500)):
+        given, name = Given(users=users), f"{some is None} {users}"
+        units = units_of(samples, tmp_path / name, 2, given, words=some)
         folder = FolderSet(units.layout, "documents", units.dimension)
         with user_datasets.using(folder):
             spec = RunSpec.of(
@@ -139,11 +144,13 @@ def test_a_public_list_of_words_keeps_the_guarantee(tmp_path: Path) -> None:
                 mechanism="gaussian",
                 epsilon=5.0,
             )
-            *_, found = factorize_partitions(spec, units, tmp_path / f"run-{listed is None}")
-        said.append(found.statement.nominal)
-        if listed is not None:
+            *_, found = factorize_partitions(spec, units, tmp_path / f"run-{name}")
+        said.append(found.statement.uncovered)
+        assert found.statement.nominal == bool(said[-1])
+        if some is not None:
             assert len(found.dictionary) == 51
-    assert said == [True, False]
+        assert units.given == (users or len(samples))
+    assert said == [("list of words",), ("number of documents",), ()]
 
 
 def test_what_cannot_be_factorised_is_said(tmp_path: Path) -> None:
@@ -151,11 +158,11 @@ def test_what_cannot_be_factorised_is_said(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="none of the listed words"):
         units_of(samples, tmp_path / "a", 2, words=["x"])
     write(tmp_path / "b" / "0.parquet", unit=[1, 2], what=["a", "b"], how=[-1.0, 2.0])
-    layout = layout_of(tmp_path / "b", test_fraction=0.0, low=None, high=None)
+    layout = layout_of(tmp_path / "b", test_fraction=0.0, given=NOTHING)
     with pytest.raises(DataError, match="the lowest value is -1"):
         UnitPartitions(layout, Here(), quiet)
     write(tmp_path / "c" / "0.parquet", unit=[1, 2], what=[3, 16], how=[1.0, 2.0])
-    layout = layout_of(tmp_path / "c", test_fraction=0.0, low=None, high=None)
+    layout = layout_of(tmp_path / "c", test_fraction=0.0, given=NOTHING)
     with pytest.raises(DataError, match=r"there is a pixel 16; .* have 0 to 15"):
         UnitPartitions(layout, Here(), quiet, (4, 4))
     units = units_of(samples, tmp_path / "d", 2)
@@ -184,7 +191,7 @@ def test_datasets_become_partitions_and_give_what_they_give_in_memory(
     for samples in (documents(), images()):
         folder = tmp_path / samples.unit
         assert write_samples(samples, folder, 4) == len(entries(samples)[0])
-        layout = layout_of(folder, test_fraction=0.0, low=None, high=None)
+        layout = layout_of(folder, test_fraction=0.0, given=NOTHING)
         assert len(layout.catalogue.source.files) == 4
         units = UnitPartitions(layout, Here(), quiet, samples.shape)
         assert units.given == len(samples)

@@ -145,6 +145,145 @@ def test_a_document_left_out_is_an_empty_column(algorithm: str, noise: str | Non
     np.testing.assert_allclose(first.dictionary, second.dictionary, rtol=0, atol=1e-9)
 
 
+# of the films 0 to 11 nobody rates the last, and one user alone the one before
+FILMS = [f"film {k}" for k in range(12)]
+SOLE = [("sole", FILMS[10], 1), ("sole", FILMS[3], 4), ("sole", FILMS[4], 4)]
+ODD = [("odd", "nobody's film", 5), ("odd", FILMS[3], 1e9), ("odd", FILMS[4], 4)]
+TABLE = "film,funny\n" + "\n".join(f"{film},{k % 3}" for k, film in enumerate(FILMS))
+SETTINGS = [
+    *((name, {}) for name in RATING),
+    ("moments", {"item_features": "shrink"}),
+    ("moments", {"mechanism": "laplace"}),
+    ("moments", {"epsilon": 300.0}),
+    ("dpals", {"item_features": "shrink", "sampling": "adaptive", "centring": "mean"}),
+    ("dpals", {"sampling": "uniform", "centring": "none", "start": "power"}),
+    *((name, {"task": "recommend"}) for name in RATING if ALGORITHMS[name].recommend is not None),
+]
+
+
+def _neighbours() -> dict[str, list[tuple[str, str, float]]]:
+    """The ratings of sixty users, without one of them, and with one more who is odd."""
+    rng = np.random.default_rng(5)
+    usual = [
+        (f"user {u}", FILMS[k], float(rng.integers(2, 5)))
+        for u in range(60)
+        for k in rng.choice(10, 7, replace=False)
+    ]
+    without = [row for row in usual if row[0] != "user 7"]
+    return {"usual": usual, "without": without, "sole": usual + SOLE, "odd": usual + ODD}
+
+
+def _own(rows: list[tuple[str, str, float]], *, listed: bool, **given: object) -> own.OwnSet:
+    data = "\n".join(["user,item,rating", *(f"{u},{i},{x:g}" for u, i, x in rows)]).encode()
+    mine = own.read("ratings", "a.csv", data, name="own-ratings-0123456789abcdef", **given)
+    return (
+        own.with_items(mine, own.read_item_table("films.csv", TABLE.encode())) if listed else mine
+    )
+
+
+@pytest.mark.parametrize(("algorithm", "more"), SETTINGS)
+def test_with_public_lists_no_user_changes_shape_order_plan_or_statement(
+    algorithm: str, more: dict[str, object]
+) -> None:
+    seen = []
+    for rows in _neighbours().values():
+        mine = _own(rows, listed=True, low=1, high=5, users=100)
+        asked = {"mechanism": "gaussian", "epsilon": 2.0} | more
+        with user_datasets.using(mine):
+            spec = RunSpec.of(algorithm=algorithm, dataset=mine.name, **asked)
+            spec = spec.replace(**({"rank": 2} if "rank" in spec.flat() else {}))
+            result = run(spec)
+        assert not result.statement.nominal
+        train = result.split.train
+        factors = result.model
+        features = None if train.item_features is None else train.item_features.scaled.tolist()
+        public = train.n_users, list(train.item_labels), train.low, train.high, features
+        shapes = len(factors.user_factors), len(factors.item_factors)
+        seen.append((public, shapes, result.ledger.as_dict(), result.statement.as_dict()))
+    assert seen[0][3]["label"].startswith("guaranteed ε")
+    (said,) = [c for c in seen[0][3]["caveats"] if c.startswith("Taken as public: ")]
+    facts = "item list (given by films.csv); scale and number of users (stated)"
+    assert said == f"Taken as public: {facts}."
+    assert seen[0][0][:2] == (100, sorted(FILMS))
+    for one in seen[1:]:
+        assert one == seen[0]
+
+
+@pytest.mark.parametrize("missing", [("items",), ("low",), ("users",), ("items", "low", "users")])
+def test_what_is_read_off_the_ratings_is_named_and_nothing_is_guaranteed(
+    missing: tuple[str, ...],
+) -> None:
+    named = {"items": "item list", "low": "scale", "users": "number of users"}
+    given = {n: v for n, v in {"low": 1, "high": 5, "users": 100}.items() if n not in missing}
+    mine = _own(_neighbours()["sole"], listed="items" not in missing, **given)
+    with user_datasets.using(mine):
+        spec = RunSpec.of(
+            algorithm="moments", dataset=mine.name, mechanism="gaussian", epsilon=2.0, rank=2
+        )
+        result = run(spec)
+        assert record_of(result).nominal
+    statement, facts = result.statement, tuple(named[name] for name in missing)
+    assert (statement.nominal, statement.uncovered) == (True, facts)
+    assert statement.label.startswith("nominal ε = 2 in total")
+    assert statement.label.endswith("read off the data")
+    assert statement.caveats[0].startswith("Not covered: ")
+    assert all(fact in statement.caveats[0] for fact in facts)
+
+
+def test_without_lists_one_user_changes_items_sensitivity_and_plan() -> None:
+    """Why that is no guarantee."""
+    rows = _neighbours()
+    usual, sole = (_own(rows[name], listed=False).ratings for name in ("usual", "sole"))
+    assert usual is not None
+    assert sole is not None
+    assert (sole.n_items, sole.low, sole.n_users) == (usual.n_items + 1, usual.low - 1, 61)
+
+
+def test_ratings_off_the_list_or_scale_and_users_beyond_the_number_are_said() -> None:
+    rows = _neighbours()
+    mine = _own(rows["odd"], listed=True, low=1, high=5, users=61)
+    said = " ".join(mine.notes)
+    assert "1 rating is off the scale of 1 to 5 as chosen, and moved onto it." in said
+    assert "1 rating is left out: of 1 item that films.csv does not list." in said
+    assert mine.ratings is not None
+    assert mine.ratings.values.max() == 5.0
+    assert mine.entry.items == 12
+    with pytest.raises(DataError, match="names 61 users, where users = 60 are stated at most"):
+        _own(rows["odd"], listed=True, users=60)
+    with pytest.raises(DataError, match="outside the scale of 4 to 5 as chosen; widen"):
+        _own(rows["usual"], listed=True, low=4, high=5)
+    with pytest.raises(DataError, match="none of its items, such as 'x', is rated; its first"):
+        own.with_items(mine, own.read_item_table("x.csv", b"item\nx\ny"))
+
+
+def test_a_listed_set_can_be_read_again_by_command_and_by_python() -> None:
+    mine = _own(_neighbours()["usual"], listed=True, users=100)
+    assert mine.words().startswith("--data a.csv --items films.csv ")
+    assert "--read users=100" in mine.words()
+    assert "own.with_items(mine, own.read_item_table('films.csv'," in mine.lines()
+    assert mine.digest != _own(_neighbours()["usual"], listed=False, users=100).digest
+
+
+@pytest.mark.parametrize(
+    ("dataset", "by"),
+    [
+        ("skewed", "made from settings, without anybody's data"),
+        ("ml-100k", "public by publication of MovieLens 100K"),
+    ],
+)
+def test_the_catalogues_lists_are_public_and_the_statement_says_by_what(
+    dataset: str, by: str, data_dir: object
+) -> None:
+    del data_dir
+    published = [{"split": "u1"}] * (dataset == "ml-100k")
+    for more in ({}, {"task": "recommend", "algorithm": "moments"}, *published):
+        asked = {"algorithm": "private-means", "mechanism": "gaussian", "epsilon": 2.0} | more
+        statement = run(RunSpec.of(dataset=dataset, **asked)).statement
+        assert not statement.nominal
+        facts = f"Taken as public: item list, scale and number of users ({by})."
+        assert facts in statement.caveats
+
+
 def _of(part: Ratings) -> set[tuple[str, str]]:
     return {
         (part.user_labels[user], part.item_labels[item])

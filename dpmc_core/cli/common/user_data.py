@@ -9,12 +9,11 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 
 from dpmc_core.datasets import own, user_datasets
 from dpmc_core.datasets.own.archive import members
-from dpmc_core.datasets.own.item_table import read_item_features
 from dpmc_core.datasets.own.sets import MOST_MEGABYTES
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.paths import read_file
@@ -45,8 +44,8 @@ def add_data(parser: argparse.ArgumentParser, *kinds: str) -> None:
         parser.add_argument(
             "--items",
             metavar="FILE",
-            help="beside --data: a table of the items' public features, for --item-features "
-            "shrink; its first column names items, the others hold numbers",
+            help="beside --data: the public list of items, a table whose first column names them; "
+            "others hold public numbers about them, for --item-features shrink",
         )
 
 
@@ -100,7 +99,10 @@ def load_user_data(arguments: argparse.Namespace, *kinds: str) -> Iterator[str |
     named = f"{user_datasets.OWN}{kind}-{visit}" if visit else ""
     mine = own.read(kind, path.name, data, name=named, **choices)
     if getattr(arguments, "items", None) is not None:
-        mine = _with_features(mine, Path(arguments.items))
+        path = Path(arguments.items)
+        table = own.read_item_table(path.name, read_file(path, MOST_MEGABYTES * 1_000_000))
+        mine = own.with_items(mine, table)
+        print(printable(table.sentence), file=sys.stderr)
     how = ((n, v) for n, v in asdict(mine.reading).items() if v not in ("", None, ()))
     read = ", ".join(f"{name} = {value}" for name, value in how)
     print(printable(f"{mine.file}: {mine.entry.holds}; read with {read}"), file=sys.stderr)
@@ -110,17 +112,6 @@ def load_user_data(arguments: argparse.Namespace, *kinds: str) -> Iterator[str |
         print(printable(f"note: {note}"), file=sys.stderr)
     with user_datasets.using(mine):
         yield mine.name
-
-
-def _with_features(mine: own.OwnSet, path: Path) -> own.OwnSet:
-    """``mine`` with the public features of its items, from the table at ``path``."""
-    if mine.ratings is None:
-        raise ParameterError("items", path.name, f"left out with {mine.entry.holds}")
-    labels = [mine.ratings.item_label(item) for item in range(mine.ratings.n_items)]
-    data = read_file(path, MOST_MEGABYTES * 1_000_000)
-    features = read_item_features(path.name, data, labels)
-    print(printable(f"public item features: {', '.join(features.names)}"), file=sys.stderr)
-    return replace(mine, ratings=replace(mine.ratings, item_features=features))
 
 
 def _kind(file: str, data: bytes, kinds: tuple[str, ...]) -> str:

@@ -5,6 +5,18 @@ limits that keep a hostile file from doing harm. Does not live here: where a set
 (``datasets.user_datasets``), pages, or files on a disk: nothing in this room opens or writes one.
 """
 
+from dpmc_core.datasets.own.public import ItemTable, read_item_table, with_items
 from dpmc_core.datasets.own.sets import CHOICES, KINDS, OwnSet, Preview, inspect, read, readable
 
-__all__ = ["CHOICES", "KINDS", "OwnSet", "Preview", "inspect", "read", "readable"]
+__all__ = [
+    "CHOICES",
+    "KINDS",
+    "ItemTable",
+    "OwnSet",
+    "Preview",
+    "inspect",
+    "read",
+    "read_item_table",
+    "readable",
+    "with_items",
+]

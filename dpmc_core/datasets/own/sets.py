@@ -1,8 +1,7 @@
 """From a file's bytes to an own set, whatever it holds.
 
-Lives here: ``inspect`` (how a file is probably meant, for a person to correct), ``read`` (the set),
-and the words that read it again elsewhere. Does not live here: formats (``tables``, ``texts``,
-``images``).
+Provides ``inspect`` (how a file is probably meant, for a person to correct), ``read`` (the set),
+and the words that read it again elsewhere.
 """
 
 from __future__ import annotations
@@ -75,9 +74,10 @@ class OwnSet:
 
     ``entry`` as the catalogue would have it, one of ``ratings``, ``images`` and ``documents``, what
     was left out (``notes``), what of the guess a person should look at and has not corrected
-    (``doubts``), and the ``file`` and ``reading`` that it came from. ``digest`` is of its name,
-    content and reading: who cannot name the set cannot compute it, and another content has another.
-    Nothing that is worked out of it is kept anywhere else: it goes when the set goes.
+    (``doubts``), and the ``file``, the table of ``items`` ("": none) and the ``reading`` that it
+    came from. ``digest`` is of its name, content and reading: who cannot name the set cannot
+    compute it, and another content has another. Nothing that is worked out of it is kept anywhere
+    else: it goes when the set goes.
     """
 
     entry: Entry
@@ -90,6 +90,7 @@ class OwnSet:
     ratings: Ratings | None = None
     images: Samples | None = None
     documents: Documents | None = None
+    items: str = ""
     _worked_out: dict[Hashable, Any] = field(default_factory=dict, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -108,6 +109,11 @@ class OwnSet:
     def name(self) -> str:
         """What specs call it."""
         return self.entry.name
+
+    @property
+    def public(self) -> Mapping[str, str]:
+        """What a guarantee takes as public of it, and by what ("": read off the data)."""
+        return {} if self.ratings is None else self.ratings.public.facts
 
     @property
     def megabytes(self) -> float:
@@ -172,22 +178,27 @@ class OwnSet:
         visit = self.name.removeprefix(f"{OWN}{self.entry.holds}").removeprefix("-")
         said = holds | self.options() | ({"visit": visit} if visit else {})
         chosen = [f"--read {shlex.quote(f'{name}={value}')}" for name, value in said.items()]
-        data = "--data=" if self.file.startswith("-") else "--data "
-        return " ".join([f"{data}{shlex.quote(self.file)}", *chosen])
+        files = (("data", self.file), ("items", self.items))
+        given = [f"--{n}{' ='[f[0] == '-']}{shlex.quote(f)}" for n, f in files if f]
+        return " ".join([*given, *chosen])
 
     def lines(self) -> str:
         """Its lines of Python, which name it ``mine``."""
         said = self.options() | {"name": self.name}
         arguments = "".join(f", {name}={value!r}" for name, value in said.items())
-        return (
-            "from pathlib import Path\n"
-            "\n"
-            "from dpmc_core.datasets import own, user_datasets\n"
-            "\n"
+        lines = [
+            "from pathlib import Path",
+            "",
+            "from dpmc_core.datasets import own, user_datasets",
+            "",
             f"mine = own.read({self.entry.holds!r}, {self.file!r}, "
-            f"Path({self.file!r}).read_bytes(){arguments})\n"
-            f"user_datasets.put({{mine.name: mine}})\n"
-        )
+            f"Path({self.file!r}).read_bytes(){arguments})",
+            "user_datasets.put({mine.name: mine})",
+        ]
+        if self.items:
+            table = f"own.read_item_table({self.items!r}, Path({self.items!r}).read_bytes())"
+            lines.insert(-1, f"mine = own.with_items(mine, {table})")
+        return "\n".join([*lines, ""])
 
 
 CHOICES = {

@@ -10,22 +10,23 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dpmc_core import limits
 from dpmc_core.datasets.own.cells import NUMBERS, decimal_commas, numbers
+from dpmc_core.datasets.own.scale import off_scale
 from dpmc_core.datasets.own.table_files import LABEL
-from dpmc_core.datasets.ratings import Ratings
+from dpmc_core.datasets.ratings import Public, Ratings
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.wording import counted, printable
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["RatingsReading", "ratings_of"]
+__all__ = ["RatingsReading", "numbered", "ratings_of"]
 
 LAYOUTS = {
     "long": "one rating a row",
@@ -33,6 +34,7 @@ LAYOUTS = {
     "turned": "one item a row, one user a column",
 }
 ZEROS = {"missing": "missing", "rating": "a rating"}
+_PEOPLE = limits.LIMITS["n_users"]
 TWICE = {"last": "the last counts", "first": "the first counts", "mean": "their mean counts"}
 
 
@@ -45,7 +47,8 @@ class RatingsReading:
     item but those in ``without``; "turned": one item a row, named by the column ``item``, every
     other numeric column a user. ``zeros`` says whether a 0 is a rating, ``missing`` has the numbers
     that stand for "not rated", ``twice`` says what counts where a user rates an item more than
-    once, ``low`` and ``high`` are the ends of the rating scale (None: those of the file).
+    once, ``low`` and ``high`` are the ends of the rating scale (None: those of the file), ``users``
+    how many users there are at most, whoever rates (None: those of the file).
     """
 
     layout: str = "long"
@@ -58,6 +61,7 @@ class RatingsReading:
     twice: str = "last"
     low: float | None = None
     high: float | None = None
+    users: int | None = None
 
     def __post_init__(self) -> None:
         for name, allowed in (("layout", LAYOUTS), ("zeros", ZEROS), ("twice", TWICE)):
@@ -80,6 +84,11 @@ class RatingsReading:
             object.__setattr__(self, name, number)
         if self.low is not None and self.high is not None and self.low >= self.high:
             raise ParameterError("low", self.low, f"below high, which is {self.high:g}")
+        if self.users is not None:
+            try:
+                object.__setattr__(self, "users", int(_PEOPLE.parse(str(self.users))))
+            except ParameterError as error:
+                raise ParameterError("users", self.users, error.allowed) from None
 
 
 def ratings_of(
@@ -88,8 +97,8 @@ def ratings_of(
     """The ratings of ``frame``, and sentences about what was left out and what stands in the file.
 
     Raises ``ParameterError`` for a column that is not there, ``DataError`` where fewer than ten
-    ratings, two users or two items are left, a rating is outside the scale, or there are more than
-    200,000 users or items.
+    ratings, two users or two items are left, most users have ratings outside the scale, or there
+    are more than 200,000 users or items, or more users than stated.
     """
     import pandas as pd
 
@@ -153,7 +162,7 @@ def ratings_of(
             "value": given[keep].astype(np.float64),
         }
     )
-    (users, user_names), (items, item_names) = _numbered(rows["user"]), _numbered(rows["item"])
+    (users, user_names), (items, item_names) = numbered(rows["user"]), numbered(rows["item"])
     # by number: two ids that differ in blanks around them are one
     rows, doubled = _once(rows.assign(user=users, item=items), reading.twice)
     if doubled:
@@ -175,11 +184,10 @@ def ratings_of(
     least, most = float(values.min()), float(values.max())
     low = least if reading.low is None else reading.low
     high = most if reading.high is None else reading.high
-    if least < low or most > high:
-        raise DataError(
-            f"{file}: ratings run from {least:g} to {most:g}, which is outside the scale of "
-            f"{low:g} to {high:g} as chosen; widen the scale, or correct the column."
-        )
+    off = (values < low) | (values > high)
+    people = len(np.unique(rows["user"].to_numpy()[off]))
+    notes += off_scale(file, int(off.sum()), people, len(user_names), (least, most), (low, high))
+    values = np.clip(values, low, high)
     if low == high:
         raise DataError(
             f"{file}: every rating is {low:g}; there is nothing to learn. "
@@ -192,14 +200,21 @@ def ratings_of(
     if reading.low is None or reading.high is None:
         notes.append(
             f"The ends of the rating scale, {low:g} and {high:g}, were read off the data; "
-            "private runs take them as public."
+            "no ε covers that."
+        )
+    n_users = len(user_names) if reading.users is None else reading.users
+    if len(user_names) > n_users:
+        raise DataError(
+            f"{file} names {len(user_names):,} users, where users = {n_users:,} are stated at most."
         )
     ratings = Ratings.checked(
-        rows["user"].to_numpy(), rows["item"].to_numpy(), values, n_users=len(user_names),
+        rows["user"].to_numpy(), rows["item"].to_numpy(), values, n_users=n_users,
         n_items=len(item_names), low=low, high=high, name=title, item_labels=item_names,
         user_labels=user_names,
     )  # fmt: skip
-    return ratings, tuple(notes)
+    given = None not in (reading.low, reading.high), reading.users is not None
+    public = Public("", *("stated" * one for one in given))
+    return replace(ratings, public=public), tuple(notes)
 
 
 def _long(frame: pd.DataFrame, reading: RatingsReading) -> pd.DataFrame:
@@ -306,7 +321,7 @@ def _once(rows: pd.DataFrame, twice: str) -> tuple[pd.DataFrame, int]:
     ), doubled
 
 
-def _numbered(ids: pd.Series) -> tuple[np.ndarray, tuple[str, ...]]:
+def numbered(ids: pd.Series) -> tuple[np.ndarray, tuple[str, ...]]:
     """Numbers from 0 in the order of the ids, and the ids as words."""
     import pandas as pd
 

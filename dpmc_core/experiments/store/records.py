@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import dpmc_core
+from dpmc_core.datasets.data import uncovered_by
 from dpmc_core.errors import DataError, DPMCError, ParameterError
 from dpmc_core.experiments.run import TASKS, AnyResult, run
 from dpmc_core.experiments.spec import RunSpec
@@ -118,7 +119,7 @@ def standing_of(spec: RunSpec) -> tuple[str, bool]:
     unit = spec.card.unit
     if unit == "sample":
         unit = {"images": "image", "documents": "document"}[spec.data.entry.holds]
-    return unit, not spec.card.guarantee or spec.data.open_words
+    return unit, not spec.card.guarantee or bool(uncovered_by(spec.data))
 
 
 def run_single_threaded(spec: RunSpec) -> AnyResult:

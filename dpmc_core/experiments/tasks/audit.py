@@ -247,10 +247,11 @@ def _claim(spec: AuditSpec, pair: Neighbours | None) -> tuple[Statement, TradeOf
     if spec.target in FACTOR_TARGETS:
         for learned in solve(spec.run_spec(spec.seed), on):
             ledger = ledger.plus(learned.releases)
-        claim = state(ledger, spec.delta)
+        claim = state(ledger, spec.delta, public=on.public)
         return claim, None if claim.nominal else of_ledger(ledger)
     for step in solve(spec.run_spec(spec.seed), on, workers=1):
         ledger = ledger.plus(step.releases)
     secret = spec.case == "secret" if spec.searches else None
-    claim = state(ledger, spec.delta, on.high - on.low, secret=secret)
+    facts = on.public.facts
+    claim = state(ledger, spec.delta, on.high - on.low, secret=secret, public=facts)
     return claim, None if claim.nominal else of_ledger(ledger)

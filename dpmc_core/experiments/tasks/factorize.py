@@ -108,7 +108,7 @@ class FactorResult:
             self.spec.noise.delta,
             made=self.made,
             secret=self.spec.secret,
-            open_words=self.samples.unit == "document" and not self.samples.public_words,
+            public=self.samples.public,
         )
 
     @property

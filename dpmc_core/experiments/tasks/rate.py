@@ -87,6 +87,7 @@ class RunResult:
             width,
             made=self.made,
             secret=self.spec.secret,
+            public=self.split.train.public.facts,
             public_features=features_read(self.spec, self.split.train),
         )
 

@@ -78,6 +78,7 @@ class RecommendResult:
             self.spec.noise.delta,
             made=self.made,
             secret=self.spec.secret,
+            public=self.split.train.public.facts,
             public_features=features_read(self.spec, self.split.train),
         )
 

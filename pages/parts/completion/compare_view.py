@@ -104,7 +104,7 @@ def protection(result: RunResult | RecommendResult) -> None:
         f"Unit: one {statement.unit}; neighbours: {statement.neighbours}. Accounting: "
         f"{statement.how}."
     )
-    if statement.nominal:
+    if statement.nominal and not statement.uncovered:
         st.caption(
             "If the nominal ε of one release were all: "
             + odds_sentence(

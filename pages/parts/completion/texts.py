@@ -168,6 +168,9 @@ def observations(results: Sequence[Named]) -> list[str]:
                 )
             )
             continue
+        if s.uncovered:
+            protected.append(f"{noisy.label}: {s.label}; not a guarantee.")
+            continue
         protected.append(
             f"{noisy.label}: nominal ε = {three(s.epsilon_per_draw)} for one release, "
             f"{three(s.epsilon)} for all {s.draws:,} together (as published; not a guarantee)."

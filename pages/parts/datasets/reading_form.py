@@ -97,14 +97,14 @@ def _rating_choices(preview: Preview, file_id: str) -> dict[str, Any]:
                 help="Counts, sums, ages …: they are passed over.",
             )
         )
-    with st.expander("The ends of the rating scale"):
+    with st.expander("The scale and the number of users"):
         st.markdown(
-            "Private runs clip what they predict to the scale and take its ends as **public**. "
-            "Read off the data, as they are now, they tell its smallest and largest rating: for "
-            "a real release write what was known before. The scale must hold all ratings of the "
-            "file."
+            "Private runs scale their noise by the ends of the scale, and plan what they release "
+            "by the number of users. Read off the data, as they are now, one user may change them, "
+            "which no ε covers: for a guarantee write what was known before. Ratings off the "
+            "scale are moved onto it."
         )
-        low, high = st.columns(2)
+        low, high, users = st.columns(3)
         given["low"] = low.number_input(
             "Lowest possible rating",
             value=None,
@@ -116,6 +116,14 @@ def _rating_choices(preview: Preview, file_id: str) -> dict[str, Any]:
             value=None,
             placeholder="the file's highest",
             key=f"own-high-{file_id}",
+        )
+        given["users"] = users.number_input(
+            "Number of users, at most",
+            2,
+            200_000,
+            value=None,
+            placeholder="as many as in the file",
+            key=f"own-users-{file_id}",
         )
     # as the reading has it: a list of codes as numbers; raises for one that is none
     return dataclasses.asdict(dataclasses.replace(preview.reading, **given))

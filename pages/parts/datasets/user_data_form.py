@@ -4,14 +4,13 @@ Lives here: choosing a file and what came of it. Does not live here: how it is r
 (``reading_form``, ``dpmc_core.datasets.own``), or keeping the sets (``server.user_data``).
 """
 
-from dataclasses import replace
 from typing import Any
 
 import streamlit as st
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from dpmc_core.datasets.own import KINDS, OwnSet
+from dpmc_core.datasets.own import KINDS, OwnSet, with_items
 from dpmc_core.datasets.own.sets import MOST_MEGABYTES
 from dpmc_core.errors import DPMCError
 from pages.parts.datasets import reading_form
@@ -93,7 +92,7 @@ def own_form() -> None:
         if file is None:
             st.caption("To read it in another way, give the file again.")
         if kind == "ratings":
-            known = _with_features(known)
+            known = _with_items(known)
         _ready(kind, known)
 
 
@@ -152,15 +151,16 @@ def _once(key: tuple[Any, ...], steps: str, spec: tuple[Any, ...]) -> Any:
     return held[1]
 
 
-def _with_features(bare: OwnSet) -> OwnSet:
-    """The set with what is public of its items, where the visitor gives a table of that."""
-    assert bare.ratings is not None  # a set of ratings
-    with st.expander("Public features of your items", key="own-features-fold"):
+def _with_items(known: OwnSet) -> OwnSet:
+    """The set on the public list of its items, where the visitor gives one."""
+    with st.expander("Public list of your items", key="own-items-fold"):
         st.markdown(
-            "A table (CSV, TSV or Parquet): its first column names items as your ratings do, the "
-            "others hold numbers, such as 1 for a comedy. **They are taken as public**: nothing in "
-            "them may come from anybody's ratings. One-shot moments and DPALS then shrink items "
-            "towards them (*Item features*, under *More settings* of *Completion*)."
+            "A table (CSV, TSV or Parquet) under a heading: its first column names **all items**, "
+            "rated or not, as your ratings do; ratings of others are left out. Without it the "
+            "items are those that somebody rated, which no ε covers. Further columns hold numbers, "
+            "such as 1 for a comedy: One-shot moments and DPALS can shrink items towards them "
+            "(*Item features*, under *More settings* of *Completion*). **All of it is taken as "
+            "public**: nothing in it may come from anybody's ratings."
         )
         file = st.file_uploader(
             "Table of items",
@@ -169,23 +169,23 @@ def _with_features(bare: OwnSet) -> OwnSet:
             max_upload_size=MOST_MEGABYTES,
         )
         if file is None:
-            return bare
-        labels = tuple(bare.ratings.item_label(item) for item in range(bare.ratings.n_items))
+            return known
+        base = st.session_state.get("own-base-ratings", known)
         try:
-            features = _once(
-                ("call", file.file_id, "ratings", labels),
-                "call",
-                (ITEM_TABLE, file.name, file.getvalue(), labels),
+            table = _once(
+                ("call", file.file_id, "ratings"), "call", (ITEM_TABLE, file.name, file.getvalue())
             )
+            made = st.session_state.get("own-listed", (None, None, None))
+            if made[0] is not base or made[1] is not table or made[2] is not known:
+                made = base, table, with_items(base, table)
+                own_data.add(made[2])
+                st.session_state["own-listed"] = made
         except DPMCError as error:
             st.error(controls.plain(str(error)), icon=":material/error:")
-            return bare
-        st.caption(f"Used: {controls.plain(', '.join(features.names))}.")
-    if bare.ratings.item_features is not features:
-        whole = replace(bare, ratings=replace(bare.ratings, item_features=features))
-        own_data.add(whole)
-        return whole
-    return bare
+            return known
+        st.caption(f"Used: {controls.plain(table.sentence)}.")
+    listed: OwnSet = made[2]
+    return listed
 
 
 def _ready(kind: str, one: OwnSet) -> None:
@@ -195,6 +195,13 @@ def _ready(kind: str, one: OwnSet) -> None:
             f"takes {kind}: it is in their menus of datasets."
         )
         points(controls.plain(note) for note in one.notes)
+        if open_facts := [fact for fact, by in one.public.items() if not by]:
+            st.info(
+                f"**Its ε will be nominal**: {' and '.join(open_facts)} read off the data, which "
+                "one person may change. For a guarantee give them above: *The scale and the number "
+                "of users*, *Public list of your items*.",
+                icon=":material/public:",
+            )
         st.warning(
             "**Whatever is computed without noise leaks.** The non-private side of each "
             "comparison, its errors, pictures, words and lists are for teaching and for your "
@@ -224,11 +231,12 @@ def _remove(kind: str, name: str) -> None:
     """Forget the set, the file and what was read from it."""
     own_data.remove(name)
     own_data.deselect(name)
-    st.session_state.pop(f"own-base-{kind}", None)
+    for held in (f"own-base-{kind}", "own-listed"):
+        st.session_state.pop(held, None)
     files = {
-        held[0][1]
+        answer[0][1]
         for step in ("take", "read", "call")
-        if (held := st.session_state.pop(f"own-{step}", None))
+        if (answer := st.session_state.pop(f"own-{step}", None))
     }
     # the browser would send the file's number again for the same field: that is another one from
     # now on

@@ -277,7 +277,9 @@ def _account(item: Learned) -> None:
             st.markdown(f":material/shield: {statement.label}")
             st.caption("What is shown could reveal the data it was made from.")
             return
-        if statement.nominal:
+        if statement.uncovered:
+            st.warning(f"**No guarantee.** {statement.label}.", icon=":material/gpp_maybe:")
+        elif statement.nominal:
             st.warning(
                 f"**Not private.** {statement.label}: noise on the steps, none on the start, "
                 "which is the raw data's singular vectors. The paper's ε of a round is for each "

@@ -28,7 +28,7 @@ from pages.parts.server.queue import AnyWorker, Pool
 
 # of "call": rooms that build on the one with the workers
 PROJECT = "dpmc_core.planning.project:share_out_after"
-ITEM_TABLE = "dpmc_core.datasets.own.item_table:read_item_features"
+ITEM_TABLE = "dpmc_core.datasets.own.public:read_item_table"
 
 __all__ = ["ITEM_TABLE", "PROJECT", "expect_file", "learn_words", "read_file"]
 

@@ -112,7 +112,8 @@ class Form:
         st.markdown(
             "Every point is the mean of several runs, with a 95 % band over repetitions. "
             + (
-                "**Neighbouring datasets differ in all ratings of one user**: a guarantee."
+                "**Neighbouring datasets differ in all ratings of one user**: a guarantee (of "
+                "your own ratings where the items, the scale and the number of users are given)."
                 if self.protect == "user"
                 else "**Nominal ε**, as published, for one rating: not a guarantee."
             )

@@ -1,0 +1,121 @@
+"""What is public of one's own ratings, whoever rates: a list of the items, and the scale's ends.
+
+The list is a table: its first column names items, others hold numbers that are public too. It is
+read without the ratings, and what it does not list is left out: one user more or less, whatever
+they rate, changes neither the matrix's columns nor their order.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpmc_core.datasets.own.cells import numbers
+from dpmc_core.datasets.own.table_files import read_table
+from dpmc_core.datasets.own.tables import numbered
+from dpmc_core.datasets.ratings import ItemFeatures
+from dpmc_core.errors import DataError, ParameterError
+from dpmc_core.wording import counted
+
+if TYPE_CHECKING:
+    from dpmc_core.datasets.own.sets import OwnSet
+
+__all__ = ["ItemTable", "read_item_table", "with_items"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class ItemTable:
+    """The items of a ``file`` by their ``labels``, in the order that ratings number items in, and
+    their public ``features`` (None: the table has but one column).
+    """
+
+    file: str
+    labels: tuple[str, ...]
+    features: ItemFeatures | None
+    digest: bytes
+
+    @property
+    def sentence(self) -> str:
+        """How it was read."""
+        said = f"{counted(len(self.labels), 'public item', 'public items')} in {self.file}"
+        if self.features is None:
+            return said
+        return f"{said}; public item features: {', '.join(self.features.names)}"
+
+
+def read_item_table(file: str, data: bytes) -> ItemTable:
+    """The table in ``data``, whose first row names the columns unless it holds numbers.
+
+    Raises ``DataError`` that names the first item that has two rows, or the first cell that is no
+    finite number.
+    """
+    frame = read_table(file, data)
+    named, *columns = frame.columns
+    if frame[named].isna().any():
+        row = int(np.argmax(frame[named].isna().to_numpy()))
+        raise DataError(f"{file}: row {row + 1} names no item; each row needs a name.")
+    places, labels = numbered(frame[named])
+    if len(labels) < len(frame):
+        twice = labels[int(np.argmax(np.bincount(places) > 1))]
+        raise DataError(f"{file}: the item {twice!r} is there twice.")
+    order = np.argsort(places)
+    values = np.empty((len(frame), len(columns)))
+    for k, name in enumerate(columns):
+        values[:, k] = numbers(frame[name]).to_numpy(dtype=np.float64)[order]
+        bad = ~np.isfinite(values[:, k])
+        if bad.any():
+            item = int(np.argmax(bad))
+            raise DataError(
+                f"{file}: {name} of {labels[item]!r} is {frame[name].iloc[order[item]]!r}; "
+                "features must be finite numbers (write 0 or 1 for whether an item has a property)."
+            )
+    features = None
+    if columns:
+        features = ItemFeatures.checked([str(c) for c in columns], values, len(labels), file)
+    digest = hashlib.blake2b(data).digest()
+    return ItemTable(file=file, labels=labels, features=features, digest=digest)
+
+
+def with_items(mine: OwnSet, table: ItemTable) -> OwnSet:
+    """``mine`` on the items of the ``table`` alone, rated or not, with their features.
+
+    Raises ``DataError`` where no rating is of a listed item, ``ParameterError`` for a set that
+    holds no ratings.
+    """
+    ratings = mine.ratings
+    if ratings is None:
+        raise ParameterError("items", table.file, f"left out with {mine.entry.holds}")
+    place = {label: k for k, label in enumerate(table.labels)}
+    places = np.array([place.get(label, -1) for label in ratings.item_labels], dtype=np.int32)
+    items = places[ratings.items]
+    listed = items >= 0
+    if not listed.any():
+        raise DataError(
+            f"{table.file}: none of its items, such as {table.labels[0]!r}, is rated; its first "
+            f"column must name items as the ratings do, such as {ratings.item_label(0)!r}."
+        )
+    notes = mine.notes
+    if not listed.all():
+        off = counted(int((~listed).sum()), "rating is", "ratings are")
+        others = counted(int((places < 0).sum()), "item", "items")
+        notes = (*notes, f"{off} left out: of {others} that {table.file} does not list.")
+    on_list = replace(
+        ratings.take(listed),
+        items=items[listed],
+        n_items=len(table.labels),
+        item_labels=table.labels,
+        item_features=table.features,
+        public=ratings.public._replace(items=f"given by {table.file}"),
+    )
+    return replace(
+        mine,
+        entry=replace(mine.entry, items=on_list.n_items, ratings=len(on_list)),
+        ratings=on_list,
+        notes=notes,
+        items=table.file,
+        digest=hashlib.blake2b(table.digest, key=mine.digest).digest(),
+        _worked_out={},
+    )
