@@ -136,7 +136,7 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
 def _given(arguments: argparse.Namespace) -> Any:
     """What is public of the ratings, whoever they are of."""
     from dpmc_core.datasets.own import read_item_table
-    from dpmc_core.partitioned.catalogue import Given
+    from dpmc_core.datasets.own.given import Given
 
     low, high = (_end(arguments, name) for name in ("low", "high"))
     users = None if arguments.users is None else int(_USERS.parse(arguments.users))
@@ -147,7 +147,7 @@ def _given(arguments: argparse.Namespace) -> Any:
     path = Path(arguments.items)
     table = read_item_table(path.name, read_file(path, _LARGEST))
     by = f"given by {path.name}"
-    return Given(items=table.labels, listed_in=by, low=low, high=high, users=users)
+    return Given(items=table.labels, by=by, low=low, high=high, users=users)
 
 
 def _end(arguments: argparse.Namespace, name: str) -> float | None:
@@ -204,7 +204,7 @@ def _completed(
         steps = partitioned_steps(spec, layout, engine, place, progress)
         result = last_of(steps, arguments, lambda found: f"iteration {found.step.iteration}")
     if not arguments.json:
-        _print(result, arguments)
+        _print(result)
     return result
 
 
@@ -222,13 +222,7 @@ def _factorised(arguments: argparse.Namespace, units: Any, place: Path) -> Any:
     return result
 
 
-def _scale_from(arguments: argparse.Namespace) -> str:
-    if arguments.low is not None and arguments.high is not None:
-        return ""
-    return ", as far as not given read off the data, which no ε covers: --low, --high"
-
-
-def _print(result: Any, arguments: argparse.Namespace) -> None:
+def _print(result: Any) -> None:
     known = result.layout.catalogue
     print(
         f"{known.n_users:,} users, {known.n_items:,} items, {known.n_ratings:,} ratings in "
@@ -236,7 +230,7 @@ def _print(result: Any, arguments: argparse.Namespace) -> None:
     )
     source = known.source
     print(f"columns: users {source.user}, items {source.item}, ratings {source.value}")
-    print(f"rating scale: {known.low:g} to {known.high:g}{_scale_from(arguments)}")
+    print(f"rating scale: {known.low:g} to {known.high:g}")
     for name in known.empty:
         print(f"  {name} holds no rating and was passed over")
     for note in known.notes:

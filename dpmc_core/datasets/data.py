@@ -10,7 +10,7 @@ from functools import lru_cache
 from dpmc_core.datasets import loaders, user_datasets
 from dpmc_core.datasets.configs import Data, ImageData, RatingsData, SampleData
 from dpmc_core.datasets.implicit import UserSplit, user_split
-from dpmc_core.datasets.ratings import Public, Ratings, Split, random_split
+from dpmc_core.datasets.ratings import Ratings, Split, random_split
 from dpmc_core.datasets.samples import Samples, contaminate
 from dpmc_core.errors import DataError
 
@@ -43,7 +43,7 @@ def split_of(data: RatingsData, seed: int) -> Split:
     anybody can make.
     """
     if data.split != "random":
-        return _published(_whole(data))
+        return _published(data.dataset)
     if user_datasets.is_own(data.dataset):
         return user_datasets.find(data.dataset).kept(
             ("split", data.test_fraction, seed),
@@ -85,9 +85,10 @@ def samples_of(data: SampleData, *, clean: bool = False) -> Samples:
 
 def uncovered_by(data: Data) -> tuple[str, ...]:
     """What a guarantee takes as public and was read off ``data`` itself, which no ε covers."""
-    words = ("list of words",) if data.open_words else ()
     own = user_datasets.current().get(data.dataset)
-    return words + (() if own is None else tuple(w for w, by in own.public.items() if not by))
+    if own is not None and own.ratings is not None:
+        return tuple(own.ratings.uncovered)
+    return ("list of words",) * data.open_words
 
 
 def forget() -> None:
@@ -117,21 +118,12 @@ def uncorrupted(data: SampleData) -> SampleData:
 
 @lru_cache(maxsize=2)
 def _ratings(data: RatingsData) -> Ratings:
-    return _public(data.make(), data)
-
-
-def _public(ratings: Ratings, data: RatingsData) -> Ratings:
-    by = f"public by publication of {data.entry.title}"
-    if data.synthetic:
-        by = "made from settings, without anybody's data"
-    return replace(ratings, public=Public(by, by, by))
+    return data.make()
 
 
 @lru_cache(maxsize=1)
-def _published(data: RatingsData) -> Split:
-    split = loaders.published_split(data.dataset)
-    train, test = (_public(part, data) for part in (split.train, split.test))
-    return replace(split, train=train, test=test)
+def _published(name: str) -> Split:
+    return loaders.published_split(name)
 
 
 @lru_cache(maxsize=2)

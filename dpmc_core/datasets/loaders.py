@@ -6,13 +6,14 @@ split. Does not live here: finding or fetching the folder (``catalogue``, ``down
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dpmc_core.datasets.catalogue import Entry, entry
-from dpmc_core.datasets.ratings import ItemFeatures, Ratings, Split
+from dpmc_core.datasets.ratings import FACTS, ItemFeatures, Ratings, Split
 from dpmc_core.errors import DataError, DatasetMissingError, ParameterError
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def load(name: str, zeros: str = "missing") -> Ratings:
             f"expected; the file in {folder} is cut short or of another version. Fetch the "
             "dataset again."
         )
-    return ratings
+    return replace(ratings, public=dict.fromkeys(FACTS, "public by publication"))
 
 
 def published_split(name: str) -> Split:
@@ -84,19 +85,8 @@ def published_split(name: str) -> Split:
             raise DataError(
                 f"{known.title}: {file} cannot be read ({error}); fetch the dataset again."
             ) from error
-        part = Ratings.checked(
-            rows[:, 0] - 1,
-            rows[:, 1] - 1,
-            rows[:, 2],
-            n_users=whole.n_users,
-            n_items=whole.n_items,
-            item_features=whole.item_features,
-            low=whole.low,
-            high=whole.high,
-            name=whole.name,
-            item_labels=whole.item_labels,
-        )
-        parts.append(part)
+        users, items = (rows[:, k].astype(np.int32) - 1 for k in (0, 1))
+        parts.append(replace(whole, users=users, items=items, values=rows[:, 2].astype(np.float64)))
     cells = [part.users.astype(np.int64) * part.n_items + part.items for part in (*parts, whole)]
     if not np.array_equal(np.sort(np.concatenate(cells[:2])), np.sort(cells[2])):
         raise DataError(
@@ -142,11 +132,6 @@ def _table(path: Path, sep: str, columns: tuple[int, int, int] = (0, 1, 2)) -> p
     return frame
 
 
-def _compact(ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    kept, numbers = np.unique(ids, return_inverse=True)
-    return kept, numbers
-
-
 def _ratings(
     known: Entry, frame: pd.DataFrame, titles: dict[int, str], genres: dict[int, str]
 ) -> Ratings:
@@ -154,8 +139,8 @@ def _ratings(
 
     ``genres`` of a film are in one text with | between; each is a feature of 0 or 1.
     """
-    _, users = _compact(frame["user"].to_numpy())
-    item_ids, items = _compact(frame["item"].to_numpy())
+    _, users = np.unique(frame["user"].to_numpy(), return_inverse=True)
+    item_ids, items = np.unique(frame["item"].to_numpy(), return_inverse=True)
     low, high = known.scale
     return Ratings.checked(
         users,
@@ -252,8 +237,8 @@ def _sweetrs(known: Entry, folder: Path, zeros: str) -> Ratings:
             f"{known.title}: {len(frame):,} rows were read where {known.ratings:,} are "
             "expected; fetch the dataset again."
         )
-    _, users = _compact(frame["user"].to_numpy())
-    products, items = _compact(frame["product"].to_numpy(dtype=str))
+    _, users = np.unique(frame["user"].to_numpy(), return_inverse=True)
+    products, items = np.unique(frame["product"].to_numpy(dtype=str), return_inverse=True)
     values = frame["value"].to_numpy(dtype=np.float64)
     keep = ~pd.DataFrame({"u": users, "i": items}).duplicated(keep="last").to_numpy()
     if zeros == "missing":

@@ -3,9 +3,9 @@ is public of them, the ground truth of synthetic data, and splits.
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +17,8 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int32]
 
 __all__ = [
+    "FACTS",
     "ItemFeatures",
-    "Public",
     "Ratings",
     "Split",
     "Truth",
@@ -86,6 +86,12 @@ class ItemFeatures:
         return cls(tuple(names), table)
 
     @property
+    def fact(self) -> dict[str, str]:
+        """What a statement says of them."""
+        names = f"item features {', '.join(self.names)}"
+        return {names: "given; nothing in them may come from anybody's ratings"}
+
+    @property
     def scaled(self) -> FloatArray:
         """The columns that vary, centred and within ±1 (n_items×q): a rare genre weighs no more
         for being rare.
@@ -98,22 +104,7 @@ class ItemFeatures:
         return np.asarray(centred[:, varies] / most[varies])
 
 
-class Public(NamedTuple):
-    """By what the facts that solvers read without noise are public; "" where they were read off
-    the ratings themselves, so that one user may change them.
-    """
-
-    items: str = ""
-    scale: str = ""
-    users: str = ""
-
-    @property
-    def facts(self) -> dict[str, str]:
-        """The facts by name, as a statement names them."""
-        return {"item list": self.items, "scale": self.scale, "number of users": self.users}
-
-
-READ_OFF = Public()
+FACTS = ("item list", "scale", "number of users")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -123,7 +114,9 @@ class Ratings:
     ``n_users`` and ``n_items`` are rows and columns of the matrix, of which any may be empty.
     ``low`` and ``high`` bound the rating scale (predictions may be clipped to it). Labels are
     optional and parallel to the item or user numbers. ``drawn_by`` (n_users,) are numbers by which
-    chance tells users apart, whoever else is there (None: as ``drawing_numbers`` says).
+    chance tells users apart, whoever else is there (None: as ``drawing_numbers`` says). ``public``
+    says by what each of the ``FACTS`` that solvers read without noise is public; "" where it was
+    read off the ratings, so that one user may change it.
     ``Ratings.checked`` validates; the plain constructor trusts its caller.
     """
 
@@ -140,7 +133,12 @@ class Ratings:
     truth: Truth | None = None
     item_features: ItemFeatures | None = None
     drawn_by: NDArray[np.uint64] | None = None
-    public: Public = READ_OFF
+    public: Mapping[str, str] = field(default_factory=lambda: dict.fromkeys(FACTS, ""))
+
+    @property
+    def uncovered(self) -> tuple[str, ...]:
+        """The facts that were read off the ratings, which no ε covers."""
+        return tuple(fact for fact, by in self.public.items() if not by)
 
     @property
     def numbers(self) -> tuple[NDArray[Any], ...]:
@@ -221,7 +219,7 @@ class Ratings:
                 f"{scores[k]}; ratings must be finite numbers."
             )
         given = n_items is not None, None not in (low, high), n_users is not None
-        public = Public(*("stated" * one for one in given))
+        public = dict(zip(FACTS, ("given" * one for one in given), strict=True))
         n_users = int(users.max()) + 1 if n_users is None else n_users
         n_items = int(items.max()) + 1 if n_items is None else n_items
         for what, numbers, count in (("user", users, n_users), ("item", items, n_items)):

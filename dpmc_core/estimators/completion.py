@@ -10,7 +10,8 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dpmc_core.completion.moments import MomentsConfig, one_shot_moments
-from dpmc_core.datasets.ratings import ItemFeatures, Public, Ratings
+from dpmc_core.datasets.own.given import Given, places_among
+from dpmc_core.datasets.ratings import ItemFeatures, Ratings
 from dpmc_core.errors import DPMCError
 from dpmc_core.estimators.chance import generator_of
 from dpmc_core.privacy import Ledger, Statement, state
@@ -80,17 +81,16 @@ class RatingCompletion(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError(f"X has more users than n_users = {self.n_users}.")
         seen = pairs[:, 1] if self.items is None else _numbers(self.items, "items")
         self.items_ = np.unique(seen)
-        items = np.minimum(np.searchsorted(self.items_, pairs[:, 1]), len(self.items_) - 1)
-        listed = self.items_[items] == pairs[:, 1]
+        items = places_among(pairs[:, 1], self.items_)
+        listed = items >= 0
+        off, of_users = Given(low=self.low, high=self.high).off(users, values)
         # what the ratings are is not told: who asks may not be who may know
-        if not listed.all():
-            warnings.warn("X has items that are not among items: left out.", stacklevel=2)
-        off = (values < self.low) | (values > self.high)
         scale = f"from low = {self.low:g} to high = {self.high:g}"
-        if 2 * len(np.unique(users[off])) > len(self.users_):
+        if 2 * of_users > len(self.users_):
             raise ValueError(f"y must be {scale}.")
-        if off.any():
-            warnings.warn(f"y has ratings that are not {scale}: moved there.", stacklevel=2)
+        if off or not listed.all():
+            said = f"Of X, items that are not among items are left out; y is moved {scale}."
+            warnings.warn(said, stacklevel=2)
         values = np.clip(values, self.low, self.high)
         use = "none" if self.item_features is None else "shrink"
         try:
@@ -101,8 +101,8 @@ class RatingCompletion(RegressorMixin, BaseEstimator):  # type: ignore[misc]
                 users[listed],
                 items[listed],
                 values[listed],
-                n_users=len(self.users_) if self.n_users is None else self.n_users,
-                n_items=len(self.items_),
+                n_users=self.n_users or len(self.users_),
+                n_items=None if self.items is None else len(self.items_),
                 low=self.low,
                 high=self.high,
             )
@@ -117,32 +117,34 @@ class RatingCompletion(RegressorMixin, BaseEstimator):  # type: ignore[misc]
                 ledger = ledger.plus(step.releases)
         except DPMCError as error:
             raise ValueError(str(error)) from None
-        names = () if self.item_features is None else tuple(self.item_features[0])
         self.model_, self.ledger_ = step.model, ledger
-        given = self.items is not None, True, self.n_users is not None
-        public = Public(*("stated" * one for one in given))
-        self._stated = (self.delta, self.random_state is None, names, public)
+        facts = dict(ratings.public)
+        if self.n_users is None:
+            facts["number of users"] = ""
+        if ratings.item_features is not None:
+            facts |= ratings.item_features.fact
+        self._stated = (self.delta, self.random_state is None, facts)
         return self
 
     def predict(self, X: ArrayLike) -> FloatArray:
         """Ratings (n,) of pairs ``X`` (n×2), within the scale."""
         check_is_fitted(self)
         pairs = _whole(validate_data(self, X, reset=False, dtype=_kind_of(X)))
-        places = [
-            np.minimum(np.searchsorted(known, column), len(known) - 1)
+        users, items = (
+            places_among(column, known)
             for known, column in ((self.users_, pairs[:, 0]), (self.items_, pairs[:, 1]))
-        ]
-        seen = (self.users_[places[0]] == pairs[:, 0]) & (self.items_[places[1]] == pairs[:, 1])
+        )
+        seen = (users >= 0) & (items >= 0)
         predicted = np.full(len(pairs), (self.low + self.high) / 2)
-        predicted[seen] = self.model_.predict(places[0][seen], places[1][seen])
+        predicted[seen] = self.model_.predict(users[seen], items[seen])
         return np.clip(predicted, self.low, self.high)
 
     @property
     def statement_(self) -> Statement:
         """What the run protects, at the ``delta`` that it was fitted with."""
         check_is_fitted(self)
-        delta, secret, names, public = self._stated
-        return state(self.ledger_, delta, secret=secret, public=public.facts, public_features=names)
+        delta, secret, facts = self._stated
+        return state(self.ledger_, delta, secret=secret, public=facts)
 
 
 def _kind_of(X: Any) -> Any:

@@ -11,11 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmc_core.datasets.own.scale import off_scale
-from dpmc_core.datasets.ratings import READ_OFF, Public
+from dpmc_core.datasets.own.given import NOTHING, Given, places_among
 from dpmc_core.errors import DataError
 from dpmc_core.partitioned.source import Rows, Source, read_rows
-from dpmc_core.wording import counted
 
 __all__ = [
     "NOTHING",
@@ -29,24 +27,6 @@ __all__ = [
 ]
 
 _LARGEST_ITEMS = 2**31 - 1
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Given:
-    """What is known of the ratings before any is read; None: read off them.
-
-    ``items`` by their names, ``listed_in`` what names them, ``low`` and ``high`` the ends of the
-    rating scale, ``users`` how many there may be.
-    """
-
-    items: tuple[str, ...] | None = None
-    listed_in: str = ""
-    low: float | None = None
-    high: float | None = None
-    users: int | None = None
-
-
-NOTHING = Given()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,9 +50,8 @@ class Catalogue:
     """The whole matrix: sorted ids of ``items`` and their ``counts`` of ratings, and of each
     partition how many users it has (``sizes``) and what its ratings ``mixed`` come to.
 
-    ``low`` and ``high`` end the rating scale, ``places`` is how many users there may be (None: as
-    many as there are), and ``public`` says by what these are. ``digest`` is of all ratings, in
-    whatever order or partitions they are, and of what is given. ``notes`` say what was left out.
+    ``low`` and ``high`` end the rating scale. ``digest`` is of all ratings, in whatever order or
+    partitions they are, and of what was ``given``. ``notes`` say what was left out.
     """
 
     source: Source
@@ -83,14 +62,13 @@ class Catalogue:
     low: float
     high: float
     digest: bytes
-    places: int | None = None
-    public: Public = READ_OFF
+    given: Given = NOTHING
     notes: tuple[str, ...] = ()
 
     @property
     def n_users(self) -> int:
         """Rows of the matrix."""
-        return sum(self.sizes) if self.places is None else self.places
+        return self.given.users or sum(self.sizes)
 
     @property
     def n_items(self) -> int:
@@ -125,8 +103,6 @@ def scanned(source: Source, k: int, given: Given) -> Scanned:
             "once; each pair may occur once."
         )
     some = bool(len(rows.values))
-    low, high = (rows.values if end is None else end for end in (given.low, given.high))
-    off = (rows.values < low) | (rows.values > high)
     return Scanned(
         rows.users,
         rows.items,
@@ -134,7 +110,7 @@ def scanned(source: Source, k: int, given: Given) -> Scanned:
         float(rows.values.min()) if some else np.inf,
         float(rows.values.max()) if some else -np.inf,
         mixed_of(rows),
-        (int(off.sum()), len(np.unique(rows.user_of[off]))),
+        given.off(rows.user_of, rows.values),
     )
 
 
@@ -151,18 +127,10 @@ def merged(source: Source, found: Sequence[Scanned], given: Given) -> Catalogue:
     if not len(users):
         raise DataError(f"{source.folder} holds no rating; at least one is needed.")
     _in_one_partition(source, found, users, starts)
-    if given.users is not None and len(users) > given.users:
-        raise DataError(
-            f"{source.folder} has {len(users):,} users, where users = {given.users:,} are stated "
-            "at most."
-        )
     span = min(part.low for part in found), max(part.high for part in found)
-    scale = (
-        span[0] if given.low is None else given.low,
-        span[1] if given.high is None else given.high,
-    )
     off = np.sum([part.off for part in found], axis=0)
-    notes = off_scale(source.folder, int(off[0]), int(off[1]), len(users), span, scale)
+    notes = given.check(source.folder, len(users), (int(off[0]), int(off[1])), *span)
+    scale = given.scale(*span)
     rated = np.unique(np.concatenate([part.items for part in found if len(part.items)]))
     items = rated if given.items is None else _of_kind(given.items, rated)
     if len(items) > _LARGEST_ITEMS:
@@ -173,47 +141,28 @@ def merged(source: Source, found: Sequence[Scanned], given: Given) -> Catalogue:
         place = places_among(part.items, items)
         counts[place[place >= 0]] += part.counts[place >= 0]
         mixed += part.mixed
-    left_out = sum(int(part.counts.sum()) for part in found) - int(counts.sum())
     if not counts.any():
         raise DataError(
             f"{source.folder}: no listed item, such as {items[0]}, is rated; the list must name "
             f"them as the files do, such as {rated[0]}."
         )
+    left_out = sum(int(part.counts.sum()) for part in found) - int(counts.sum())
     if left_out:
-        said = counted(left_out, "rating is", "ratings are")
-        notes.append(f"{said} left out: of items that are not listed.")
+        notes.append(f"Ratings of items that are not listed are left out: {left_out:,}.")
     sizes = tuple(len(part.users) for part in found)
     each = tuple(part.mixed.tobytes() for part in found)
-    content = mixed.tobytes() + np.array(scale).tobytes()
-    if given.items is not None or given.users is not None:
-        content += repr((items.tolist(), given.users)).encode()
-    digest = hashlib.blake2b(content).digest()
-    public = Public(
-        given.listed_in,
-        "stated" * (None not in (given.low, given.high)),
-        "stated" * (given.users is not None),
-    )
-    return Catalogue(
-        source, items, counts, sizes, each, *scale, digest, given.users, public, tuple(notes)
-    )
-
-
-def places_among(ids: NDArray[Any], listed: NDArray[Any]) -> NDArray[np.intp]:
-    """Where each of ``ids`` is among the sorted ids ``listed``; −1 where it is not."""
-    place = np.minimum(np.searchsorted(listed, ids), len(listed) - 1)
-    return np.where(listed[place] == ids, place, -1)
+    content = mixed.tobytes() + np.array(scale).tobytes() + items.tobytes()
+    digest = hashlib.blake2b(content + repr(given.users).encode()).digest()
+    return Catalogue(source, items, counts, sizes, each, *scale, digest, given, tuple(notes))
 
 
 def _of_kind(labels: Sequence[str], ids: NDArray[Any]) -> NDArray[Any]:
     """``labels`` as sorted ids of the same kind as ``ids``."""
-    if ids.dtype.kind not in "iu":
-        return np.unique(np.array(labels, dtype=np.str_))
     try:
-        return np.unique(np.array([int(label) for label in labels], dtype=ids.dtype))
+        return np.unique(np.array(labels).astype(ids.dtype if ids.dtype.kind in "iu" else np.str_))
     except (ValueError, OverflowError):
         raise DataError(
-            "the list of items has names that are no whole numbers, as the items' ids in the files "
-            "are."
+            "the list of items has names that are no whole numbers, as the ids in the files are."
         ) from None
 
 

@@ -23,9 +23,10 @@ from numpy.typing import NDArray
 from dpmc_core import __version__
 from dpmc_core.completion.common.population import Made
 from dpmc_core.completion.common.profiles import on_scale
+from dpmc_core.datasets.own.given import places_among
 from dpmc_core.datasets.ratings import Ratings, chances
 from dpmc_core.errors import DataError
-from dpmc_core.partitioned.catalogue import Catalogue, mixed_of, places_among
+from dpmc_core.partitioned.catalogue import Catalogue, mixed_of
 from dpmc_core.partitioned.source import Rows, read_rows
 
 __all__ = ["Layout", "PartitionGroup", "group_of", "ids_of"]

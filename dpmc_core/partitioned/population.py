@@ -10,11 +10,12 @@ from scipy import sparse
 
 from dpmc_core.completion.common.population import Group, Term
 from dpmc_core.completion.common.step import FactorModel
+from dpmc_core.datasets.own.given import NOTHING, Given
 from dpmc_core.datasets.ratings import ItemFeatures
 from dpmc_core.datasets.samples import Samples, unit_columns
 from dpmc_core.errors import DataError
 from dpmc_core.factorization.units import UnitGroup
-from dpmc_core.partitioned.catalogue import NOTHING, Given, merged, scanned
+from dpmc_core.partitioned.catalogue import merged, scanned
 from dpmc_core.partitioned.engine.here import Engine, Then
 from dpmc_core.partitioned.partition import Layout, group_of
 from dpmc_core.partitioned.source import Source
@@ -150,7 +151,7 @@ class UnitPartitions:
             if (place < 0).all():
                 raise DataError(f"{layout.name}: none of the listed words is in the documents.")
         self.dimension = len(self.rows)
-        self.public = {f"number of {self.unit}s": known.public.users}
+        self.public = {f"number of {self.unit}s": known.given.public["number of users"]}
         if shape is None and words is None:
             self.public["list of words"] = ""
         self.counts = np.bincount(

@@ -45,7 +45,7 @@ class FolderSet:
 
     def __init__(self, layout: Layout, holds: str = "ratings", dimension: int = 0) -> None:
         known = layout.catalogue
-        self.digest, self.public = known.digest, known.public.facts
+        self.digest = known.digest
         self._folder = known.source.folder
         self.entry = Entry(
             name=self.name,
@@ -105,7 +105,7 @@ class PartitionedResult:
         """What the run protects."""
         width = self.layout.catalogue.high - self.layout.catalogue.low
         delta = self.spec.noise.delta
-        facts = self.layout.catalogue.public.facts
+        facts = self.layout.catalogue.given.public
         return state(
             self.ledger, delta, width, made=self.made, secret=self.spec.secret, public=facts
         )

@@ -5,7 +5,7 @@ algorithms (findings 5), whose sensitivities are assumed, not derived.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from types import MappingProxyType
 from typing import Any
@@ -29,7 +29,6 @@ __all__ = [
 
 _CAVEATS = facts("caveats")
 _SECRET, _REPEATABLE = _CAVEATS["chance"]["secret"], _CAVEATS["chance"]["repeatable"]
-_WORDS = "list of words"
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 _GROUP = 10  # images or documents of one person
 NOMINAL_CAVEATS, JOINT_CAVEATS, FACTOR_CAVEATS, PUBLISHED_NMF_CAVEATS, ROW_CAVEATS = (
@@ -83,7 +82,7 @@ class Statement:
         if self.secret is False and not self.nominal:
             at += "; repeatable for teaching"
         if self.uncovered:
-            at += f"; {_listed(self.uncovered)} read off the data"
+            at += f"; {', '.join(self.uncovered)} read off the data"
         if self.draws == 1:
             return f"{kind} ε = {three(self.epsilon)} for one release{at}"
         # noise is spread unevenly over the releases: only the total means something
@@ -115,7 +114,6 @@ def state(
     *,
     secret: bool | None = None,
     public: Mapping[str, str] = _NOTHING,
-    public_features: tuple[str, ...] = (),
 ) -> Statement:
     """The statement of a ledger at ``delta``.
 
@@ -124,8 +122,7 @@ def state(
     too, since whoever stops a run has seen what it came to. ``secret`` says whether its noise came
     from the operating system, or follows from a seed (None: not known here). ``public`` has what is
     assumed public of the data, and by what; "" where it was read off the data without noise: ε does
-    not cover that, so it is nominal. ``public_features`` are what was read of items as it is, named
-    as assumed public.
+    not cover that, so it is nominal.
     Raises ``ParameterError`` for δ out of range, or a ledger that mixes units or
     neighbours: one ε cannot speak of both.
     """
@@ -169,12 +166,10 @@ def state(
         nominal=bool(uncovered) or not ledger.sound,
         accounts=answers,
         caveats=(
-            *_uncovered(uncovered),
+            *_public(public),
             *_chosen_words(ledger),
             *_repeatable(ledger.sound, secret),
             *_stopped(made, ledger.draws),
-            *_stated(public),
-            *_features(public_features),
             *_caveats(ledger, delta, rating_width),
         ),
         secret=secret,
@@ -182,25 +177,14 @@ def state(
     )
 
 
-def _listed(names: Sequence[str]) -> str:
-    *others, last = names
-    return f"{', '.join(others)} and {last}" if others else last
-
-
-def _uncovered(facts: Sequence[str]) -> tuple[str, ...]:
-    words = (_CAVEATS["words"]["open"],) if _WORDS in facts else ()
-    others = [fact for fact in facts if fact != _WORDS]
-    said = _CAVEATS["public"]["uncovered"]
-    return (*words, *((said.format(facts=_listed(others)),) if others else ()))
-
-
-def _stated(public: Mapping[str, str]) -> tuple[str, ...]:
-    """What is assumed public and by what; what has the same source is named together."""
-    by: dict[str, list[str]] = {}
-    for fact, source in public.items():
-        by.setdefault(source, []).append(fact)
-    said = "; ".join(f"{_listed(facts)} ({source})" for source, facts in by.items() if source)
-    return (_CAVEATS["public"]["stated"].format(facts=said),) if said else ()
+def _public(public: Mapping[str, str]) -> tuple[str, ...]:
+    """What ε does not cover, and what is assumed public and by what."""
+    facts = {
+        "uncovered": ", ".join(fact for fact, by in public.items() if not by),
+        "stated": "; ".join(f"{fact} ({by})" for fact, by in public.items() if by),
+    }
+    said = _CAVEATS["public"]
+    return tuple(said[kind].format(facts=text) for kind, text in facts.items() if text)
 
 
 def _one_draw(release: Release, delta: float) -> float:
@@ -221,11 +205,6 @@ def _chosen_words(ledger: Ledger) -> tuple[str, ...]:
     words = Ledger(tuple(r for r in ledger.releases if r.unit == "document"))
     said = _CAVEATS["words"]["chosen"].format(failure=three(words.failure))
     return (said,) if words.failure else ()
-
-
-def _features(names: tuple[str, ...]) -> tuple[str, ...]:
-    said = _CAVEATS["features"]["public"].format(names=", ".join(names))
-    return (said,) if names else ()
 
 
 def _stopped(made: int | None, planned: int) -> tuple[str, ...]:

@@ -521,14 +521,21 @@ def test_a_table_of_items_is_public_features_of_ones_own_ratings() -> None:
     table = "item,comedy,year\n" + "".join(f"{name},{k % 2},{k}\n" for k, name in enumerate(labels))
     app.get("file_uploader")[1].upload("items.csv", table.encode(), "text/csv").run()
     assert not app.error
-    assert any("Used: comedy, year." in c.value for c in app.caption)
+    assert any("public item features: comedy, year" in m.value for m in app.markdown)
     known = mine()
     assert known.ratings is not None
     assert known.ratings.item_features is not None
     assert known.ratings.item_features.values[:, 1].tolist() == list(range(len(labels)))
     app.run()  # the same file again is the same set: nothing that rests on it is dropped
     assert mine() is known
-    missing = "".join(table.splitlines(keepends=True)[:-1])
-    app.get("file_uploader")[1].upload("fewer.csv", missing.encode(), "text/csv").run()
+    fewer = "".join(table.splitlines(keepends=True)[:-1])
+    app.get("file_uploader")[1].upload("fewer.csv", fewer.encode(), "text/csv").run()
+    assert mine().entry.items == len(labels) - 1
+    known = mine()
+    assert known.ratings is not None
+    assert known.ratings.public["item list"] == "given by fewer.csv"
+    assert any("Ratings of other items are left out: " in m.value for m in app.markdown)
+    assert "item list" not in "".join(i.value for i in app.info)
+    app.get("file_uploader")[1].upload("bad.csv", b"item\nx\nx\n", "text/csv").run()
     (error,) = app.error
-    assert "has no row" in error.value
+    assert "is there twice" in error.value

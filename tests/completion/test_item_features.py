@@ -182,7 +182,7 @@ def test_the_command_line_takes_an_item_table(
     assert main([*words, "--items", str(tmp_path / "i.csv")]) == 0
     said = capsys.readouterr()
     assert "public item features: a, b, c, d" in said.err
-    assert "Assumed public besides: the item features a, b, c, d." in said.out
+    assert "item features a, b, c, d (given; nothing in them may come from" in said.out
     assert main(words) == 2
     assert "no item features are known of Your ratings" in capsys.readouterr().err
     assert main(["complete", "moments", "--items", "x.csv"]) == 2

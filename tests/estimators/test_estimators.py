@@ -198,7 +198,7 @@ def test_items_can_be_given_so_that_the_rated_ones_tell_nothing() -> None:
     model = RatingCompletion(items=items, random_state=0).fit(X[part], y[part])
     assert model.items_.tolist() == items.tolist()
     assert {r.coordinates for r in model.ledger_.releases} >= {100}
-    with pytest.warns(UserWarning, match="X has items that are not among items"):
+    with pytest.warns(UserWarning, match="items that are not among items are left out"):
         fewer = RatingCompletion(items=items[:20], random_state=0).fit(X, y)
     assert fewer.items_.tolist() == items[:20].tolist()
 

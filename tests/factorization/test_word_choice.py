@@ -334,4 +334,4 @@ def test_a_nominal_run_chooses_without_noise_and_says_so() -> None:
     )
     result = run(spec)
     assert result.statement.nominal
-    assert result.statement.caveats[0].startswith("Not covered: the list of words")
+    assert result.statement.caveats[0].startswith("Not covered: list of words")

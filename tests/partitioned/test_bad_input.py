@@ -12,9 +12,9 @@ import dpmc_core.partitioned.partition as partitions
 from dpmc_core.cli.common.main import main
 from dpmc_core.cli.large import ON_PARTITIONS
 from dpmc_core.completion.dpals.preprocessing import first_k, lottery
+from dpmc_core.datasets.own.given import NOTHING
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.factorization.contributions import Kept, sum_of_columns
-from dpmc_core.partitioned.catalogue import NOTHING
 from dpmc_core.partitioned.engine.here import Here
 from dpmc_core.partitioned.factorize import SOLVERS as OF_UNITS
 from dpmc_core.partitioned.journal import FolderError

@@ -249,7 +249,7 @@ def test_the_command_asks_who_is_a_user_and_touches_no_other_folder(
     assert main([*words, "--out", str(tmp_path / "run")]) == 0
     said = capsys.readouterr().out
     assert "columns: users who, items what, ratings stars" in said
-    assert "rating scale: 1 to 5, as far as not given read off the data" in said
+    assert "rating scale: 1 to 5" in said
     assert "finished before" not in said
     assert main([*words, "--out", str(tmp_path / "run")]) == 0
     assert "it was finished before: nothing was drawn anew" in capsys.readouterr().out

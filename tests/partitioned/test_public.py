@@ -68,7 +68,7 @@ def test_with_public_lists_no_user_changes_what_may_leave(
     del capsys
     statement = json.dumps(seen["usual"]["ledger"], ensure_ascii=False)
     assert "guaranteed ε = 2 in total" in statement
-    assert "item list (given by items.csv); scale and number of users (stated)" in statement
+    assert "item list (given by items.csv); scale (given); number of users (given)" in statement
     assert len(seen["usual"]["items"]["item"]) == len(ITEMS)
     for one in seen.values():
         assert one == seen["usual"]
@@ -78,8 +78,8 @@ def test_with_public_lists_no_user_changes_what_may_leave(
     ("left_out", "facts"),
     [
         ([], "item list"),
-        (["--low", "1"], "item list and scale"),
-        (["--users", "100"], "item list and number of users"),
+        (["--low", "1"], "item list, scale"),
+        (["--users", "100"], "item list, number of users"),
     ],
 )
 def test_what_is_read_off_the_data_is_named_and_nothing_is_guaranteed(

@@ -13,12 +13,12 @@ from dpmc_core.completion.irls import irls
 from dpmc_core.completion.moments import one_shot_moments
 from dpmc_core.completion.offsets import private_means
 from dpmc_core.datasets import user_datasets
+from dpmc_core.datasets.own.given import Given
 from dpmc_core.datasets.ratings import Split, random_split
 from dpmc_core.experiments import RunSpec
 from dpmc_core.experiments.tasks.rate import rate_steps
 from dpmc_core.experiments.total import resolved
 from dpmc_core.partitioned import alternating
-from dpmc_core.partitioned.catalogue import Given
 from dpmc_core.partitioned.engine.here import Here
 from dpmc_core.partitioned.journal import RunFolder
 from dpmc_core.partitioned.partition import Layout, ids_of

@@ -8,6 +8,7 @@ import pytest
 
 from dpmc_core.cli.common.main import main
 from dpmc_core.datasets import user_datasets
+from dpmc_core.datasets.own.given import NOTHING, Given
 from dpmc_core.datasets.samples import Samples
 from dpmc_core.datasets.synthetic.cartoons import cartoon_faces
 from dpmc_core.datasets.synthetic.topics import topic_documents
@@ -16,7 +17,6 @@ from dpmc_core.experiments import RunSpec
 from dpmc_core.experiments.tasks.factorize import factorize_steps
 from dpmc_core.factorization.corrected import CorrectedNMFConfig, corrected_nmf
 from dpmc_core.factorization.moments import MomentConfig, moment_nmf
-from dpmc_core.partitioned.catalogue import NOTHING, Given
 from dpmc_core.partitioned.engine.here import Here
 from dpmc_core.partitioned.factorize import SOLVERS, factorize_partitions
 from dpmc_core.partitioned.generate import write_samples

@@ -102,7 +102,6 @@ def load_user_data(arguments: argparse.Namespace, *kinds: str) -> Iterator[str |
         path = Path(arguments.items)
         table = own.read_item_table(path.name, read_file(path, MOST_MEGABYTES * 1_000_000))
         mine = own.with_items(mine, table)
-        print(printable(table.sentence), file=sys.stderr)
     how = ((n, v) for n, v in asdict(mine.reading).items() if v not in ("", None, ()))
     read = ", ".join(f"{name} = {value}" for name, value in how)
     print(printable(f"{mine.file}: {mine.entry.holds}; read with {read}"), file=sys.stderr)

@@ -16,9 +16,8 @@ import numpy as np
 from dpmc_core.datasets.own.cells import numbers
 from dpmc_core.datasets.own.table_files import read_table
 from dpmc_core.datasets.own.tables import numbered
-from dpmc_core.datasets.ratings import ItemFeatures
+from dpmc_core.datasets.ratings import FACTS, ItemFeatures
 from dpmc_core.errors import DataError, ParameterError
-from dpmc_core.wording import counted
 
 if TYPE_CHECKING:
     from dpmc_core.datasets.own.sets import OwnSet
@@ -37,14 +36,6 @@ class ItemTable:
     features: ItemFeatures | None
     digest: bytes
 
-    @property
-    def sentence(self) -> str:
-        """How it was read."""
-        said = f"{counted(len(self.labels), 'public item', 'public items')} in {self.file}"
-        if self.features is None:
-            return said
-        return f"{said}; public item features: {', '.join(self.features.names)}"
-
 
 def read_item_table(file: str, data: bytes) -> ItemTable:
     """The table in ``data``, whose first row names the columns unless it holds numbers.
@@ -62,16 +53,12 @@ def read_item_table(file: str, data: bytes) -> ItemTable:
         twice = labels[int(np.argmax(np.bincount(places) > 1))]
         raise DataError(f"{file}: the item {twice!r} is there twice.")
     order = np.argsort(places)
-    values = np.empty((len(frame), len(columns)))
-    for k, name in enumerate(columns):
-        values[:, k] = numbers(frame[name]).to_numpy(dtype=np.float64)[order]
-        bad = ~np.isfinite(values[:, k])
-        if bad.any():
-            item = int(np.argmax(bad))
-            raise DataError(
-                f"{file}: {name} of {labels[item]!r} is {frame[name].iloc[order[item]]!r}; "
-                "features must be finite numbers (write 0 or 1 for whether an item has a property)."
-            )
+    values = frame[columns].apply(numbers).to_numpy(dtype=np.float64)[order]
+    for item, k in np.argwhere(~np.isfinite(values)):
+        raise DataError(
+            f"{file}: {columns[k]} of {labels[item]!r} is {frame[columns[k]].iloc[order[item]]!r}; "
+            "features must be finite numbers (write 0 or 1 for whether an item has a property)."
+        )
     features = None
     if columns:
         features = ItemFeatures.checked([str(c) for c in columns], values, len(labels), file)
@@ -97,24 +84,24 @@ def with_items(mine: OwnSet, table: ItemTable) -> OwnSet:
             f"{table.file}: none of its items, such as {table.labels[0]!r}, is rated; its first "
             f"column must name items as the ratings do, such as {ratings.item_label(0)!r}."
         )
-    notes = mine.notes
-    if not listed.all():
-        off = counted(int((~listed).sum()), "rating is", "ratings are")
-        others = counted(int((places < 0).sum()), "item", "items")
-        notes = (*notes, f"{off} left out: of {others} that {table.file} does not list.")
+    names = "" if table.features is None else ", ".join(table.features.names)
+    note = (
+        f"The {len(table.labels):,} items of {table.file} are public; public item features: "
+        f"{names or 'none'}. Ratings of other items are left out: {int((~listed).sum()):,}."
+    )
     on_list = replace(
         ratings.take(listed),
         items=items[listed],
         n_items=len(table.labels),
         item_labels=table.labels,
         item_features=table.features,
-        public=ratings.public._replace(items=f"given by {table.file}"),
+        public={**ratings.public, FACTS[0]: f"given by {table.file}"},
     )
     return replace(
         mine,
         entry=replace(mine.entry, items=on_list.n_items, ratings=len(on_list)),
         ratings=on_list,
-        notes=notes,
+        notes=(*mine.notes, note),
         items=table.file,
         digest=hashlib.blake2b(table.digest, key=mine.digest).digest(),
         _worked_out={},

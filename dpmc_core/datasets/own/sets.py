@@ -111,11 +111,6 @@ class OwnSet:
         return self.entry.name
 
     @property
-    def public(self) -> Mapping[str, str]:
-        """What a guarantee takes as public of it, and by what ("": read off the data)."""
-        return {} if self.ratings is None else self.ratings.public.facts
-
-    @property
     def megabytes(self) -> float:
         """What it holds, roughly, without what is worked out of it."""
         size = 0

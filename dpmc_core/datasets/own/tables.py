@@ -17,10 +17,11 @@ import numpy as np
 
 from dpmc_core import limits
 from dpmc_core.datasets.own.cells import NUMBERS, decimal_commas, numbers
-from dpmc_core.datasets.own.scale import off_scale
+from dpmc_core.datasets.own.given import Given
 from dpmc_core.datasets.own.table_files import LABEL
-from dpmc_core.datasets.ratings import Public, Ratings
+from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.errors import DataError, ParameterError
+from dpmc_core.limit import Limit
 from dpmc_core.wording import counted, printable
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ LAYOUTS = {
     "turned": "one item a row, one user a column",
 }
 ZEROS = {"missing": "missing", "rating": "a rating"}
-_PEOPLE = limits.LIMITS["n_users"]
+_USERS = Limit("users", 2, 200_000, "users at most", integer=True)
 TWICE = {"last": "the last counts", "first": "the first counts", "mean": "their mean counts"}
 
 
@@ -85,10 +86,7 @@ class RatingsReading:
         if self.low is not None and self.high is not None and self.low >= self.high:
             raise ParameterError("low", self.low, f"below high, which is {self.high:g}")
         if self.users is not None:
-            try:
-                object.__setattr__(self, "users", int(_PEOPLE.parse(str(self.users))))
-            except ParameterError as error:
-                raise ParameterError("users", self.users, error.allowed) from None
+            object.__setattr__(self, "users", int(_USERS.parse(self.users)))
 
 
 def ratings_of(
@@ -182,11 +180,10 @@ def ratings_of(
         )
     values = rows["value"].to_numpy(dtype=np.float64)
     least, most = float(values.min()), float(values.max())
-    low = least if reading.low is None else reading.low
-    high = most if reading.high is None else reading.high
-    off = (values < low) | (values > high)
-    people = len(np.unique(rows["user"].to_numpy()[off]))
-    notes += off_scale(file, int(off.sum()), people, len(user_names), (least, most), (low, high))
+    given = Given(low=reading.low, high=reading.high, users=reading.users)
+    low, high = given.scale(least, most)
+    off = given.off(rows["user"].to_numpy(), values)
+    notes += given.check(file, len(user_names), off, least, most)
     values = np.clip(values, low, high)
     if low == high:
         raise DataError(
@@ -197,24 +194,12 @@ def ratings_of(
                 else "Is every column one of ratings?"
             )
         )
-    if reading.low is None or reading.high is None:
-        notes.append(
-            f"The ends of the rating scale, {low:g} and {high:g}, were read off the data; "
-            "no ε covers that."
-        )
-    n_users = len(user_names) if reading.users is None else reading.users
-    if len(user_names) > n_users:
-        raise DataError(
-            f"{file} names {len(user_names):,} users, where users = {n_users:,} are stated at most."
-        )
     ratings = Ratings.checked(
-        rows["user"].to_numpy(), rows["item"].to_numpy(), values, n_users=n_users,
-        n_items=len(item_names), low=low, high=high, name=title, item_labels=item_names,
-        user_labels=user_names,
+        rows["user"].to_numpy(), rows["item"].to_numpy(), values,
+        n_users=given.users or len(user_names), n_items=len(item_names), low=low, high=high,
+        name=title, item_labels=item_names, user_labels=user_names,
     )  # fmt: skip
-    given = None not in (reading.low, reading.high), reading.users is not None
-    public = Public("", *("stated" * one for one in given))
-    return replace(ratings, public=public), tuple(notes)
+    return replace(ratings, public=given.public), tuple(notes)
 
 
 def _long(frame: pd.DataFrame, reading: RatingsReading) -> pd.DataFrame:

@@ -252,6 +252,5 @@ def _claim(spec: AuditSpec, pair: Neighbours | None) -> tuple[Statement, TradeOf
     for step in solve(spec.run_spec(spec.seed), on, workers=1):
         ledger = ledger.plus(step.releases)
     secret = spec.case == "secret" if spec.searches else None
-    facts = on.public.facts
-    claim = state(ledger, spec.delta, on.high - on.low, secret=secret, public=facts)
+    claim = state(ledger, spec.delta, on.high - on.low, secret=secret, public=on.public)
     return claim, None if claim.nominal else of_ledger(ledger)

@@ -19,7 +19,7 @@ from dpmc_core.datasets.data import split_of
 from dpmc_core.datasets.ratings import Ratings, Split
 from dpmc_core.errors import DataError
 from dpmc_core.experiments.spec import RunSpec
-from dpmc_core.experiments.tasks.solve import features_read, noise_source, solvable, solve, versions
+from dpmc_core.experiments.tasks.solve import noise_source, public_facts, solvable, solve, versions
 from dpmc_core.metrics.ratings import clipped, rmse, truth_rmse, truth_rmse_clipped
 from dpmc_core.privacy import Ledger, Statement, state
 
@@ -87,8 +87,7 @@ class RunResult:
             width,
             made=self.made,
             secret=self.spec.secret,
-            public=self.split.train.public.facts,
-            public_features=features_read(self.spec, self.split.train),
+            public=public_facts(self.spec, self.split.train),
         )
 
     @property

@@ -22,7 +22,7 @@ from dpmc_core.datasets.data import user_split_of
 from dpmc_core.datasets.implicit import UserSplit
 from dpmc_core.errors import DataError
 from dpmc_core.experiments.spec import RunSpec
-from dpmc_core.experiments.tasks.solve import features_read, noise_source, solvable, solve, versions
+from dpmc_core.experiments.tasks.solve import noise_source, public_facts, solvable, solve, versions
 from dpmc_core.metrics import RECALL_AT, half_width, recall_by_chance, recall_by_user
 from dpmc_core.privacy import Ledger, Statement, state
 
@@ -78,8 +78,7 @@ class RecommendResult:
             self.spec.noise.delta,
             made=self.made,
             secret=self.spec.secret,
-            public=self.split.train.public.facts,
-            public_features=features_read(self.spec, self.split.train),
+            public=public_facts(self.spec, self.split.train),
         )
 
     @property

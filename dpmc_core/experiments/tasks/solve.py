@@ -21,7 +21,7 @@ from dpmc_core.experiments.total import resolved
 from dpmc_core.mechanisms.secret import secret_generator
 from dpmc_core.privacy.ledger import Release
 
-__all__ = ["features_read", "noise_source", "solvable", "solve", "versions"]
+__all__ = ["noise_source", "public_facts", "solvable", "solve", "versions"]
 
 
 def noise_source(spec: RunSpec, given: tuple[NDArray[Any], ...] = ()) -> np.random.Generator:
@@ -100,8 +100,8 @@ def versions() -> dict[str, str]:
     }
 
 
-def features_read(spec: RunSpec, ratings: Ratings) -> tuple[str, ...]:
-    """The names of the public item features that the spec's algorithm reads."""
+def public_facts(spec: RunSpec, ratings: Ratings) -> dict[str, str]:
+    """What the spec's algorithm takes as public of ``ratings``, and by what."""
     known = ratings.item_features
     used = getattr(spec.algorithm, "item_features", "none") != "none"
-    return known.names if used and known is not None else ()
+    return {**ratings.public, **(known.fact if used and known is not None else {})}

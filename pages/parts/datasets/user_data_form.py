@@ -183,7 +183,6 @@ def _with_items(known: OwnSet) -> OwnSet:
         except DPMCError as error:
             st.error(controls.plain(str(error)), icon=":material/error:")
             return known
-        st.caption(f"Used: {controls.plain(table.sentence)}.")
     listed: OwnSet = made[2]
     return listed
 
@@ -195,7 +194,7 @@ def _ready(kind: str, one: OwnSet) -> None:
             f"takes {kind}: it is in their menus of datasets."
         )
         points(controls.plain(note) for note in one.notes)
-        if open_facts := [fact for fact, by in one.public.items() if not by]:
+        if one.ratings is not None and (open_facts := one.ratings.uncovered):
             st.info(
                 f"**Its ε will be nominal**: {' and '.join(open_facts)} read off the data, which "
                 "one person may change. For a guarantee give them above: *The scale and the number "

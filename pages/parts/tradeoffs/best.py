@@ -9,7 +9,6 @@ from dpmc_core.experiments.algorithms import ALGORITHMS
 from dpmc_core.experiments.sweeps.tradeoff import Point, frontier, kind_of_point, needed
 from dpmc_core.wording import power, three
 from pages.parts.tradeoffs.charts import Lines, numbers_of
-from pages.parts.tradeoffs.sentences import why_nominal
 from pages.parts.ui.figures import BASELINE, IDENTITY, Drawn, figure, level
 from pages.parts.ui.labels import Label, label_ends, log_ticks
 from pages.parts.ui.names import lowered
@@ -113,9 +112,7 @@ def frontier_sentences(points: Sequence[Point]) -> list[str]:
             f"{IDENTITY[p.spec.noise.mechanism].title} noise, {p.mean:.4f}"
             for p in line
         )
-        standing = "a guarantee"
-        if line[0].nominal:
-            standing = f"nominal: {why_nominal(line)}, no guarantee"
+        standing = "nominal, no guarantee" if line[0].nominal else "a guarantee"
         out.append(
             f"For one {line[0].unit} ({standing}) at δ = {power(line[0].spec.noise.delta)}, "
             f"by their means nothing here is better than: {said}."

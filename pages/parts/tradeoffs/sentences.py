@@ -3,7 +3,6 @@
 import math
 from collections.abc import Sequence
 
-from dpmc_core.datasets.data import uncovered_by
 from dpmc_core.experiments.algorithms import ALGORITHMS
 from dpmc_core.experiments.sweeps.tradeoff import Point, paired
 from dpmc_core.wording import measured
@@ -11,7 +10,7 @@ from pages.parts.tradeoffs.charts import Lines, amount
 from pages.parts.ui.figures import IDENTITY
 from pages.parts.ui.names import lowered
 
-__all__ = ["against_baseline", "chosen_among", "equal_amount", "verdict", "why_nominal"]
+__all__ = ["against_baseline", "chosen_among", "equal_amount", "verdict"]
 
 _SPOKEN_OF = {"n_users": 4000.0, "variance": 2.0}  # the amount nearest to this; else ε = 5
 _NONE = "No run with noise is finished yet."
@@ -23,13 +22,6 @@ def equal_amount(lines: Lines) -> str:
     return {"epsilon": f"{nominal}ε per release", "variance": "variance"}.get(
         lines.axis, f"{nominal}total ε"
     )
-
-
-def why_nominal(points: Sequence[Point]) -> str:
-    """Say why the ε of these points is no guarantee."""
-    read = sorted({fact for p in points for fact in uncovered_by(p.spec.data)})
-    as_published = any(p.unit and not p.spec.card.guarantee for p in points)
-    return ", ".join([*["as published"] * as_published, *(f"{f} read off the data" for f in read)])
 
 
 def verdict(lines: Lines) -> str:

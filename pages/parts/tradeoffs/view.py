@@ -165,8 +165,7 @@ def standing(points: Sequence[Point]) -> str:
     noisy = [p for p in points if p.unit]
     unit = ", ".join(sorted({f"one {p.unit}" for p in noisy}))
     if any(p.nominal for p in noisy):
-        why = sentences.why_nominal(points)
-        return f"Nominal ε for {unit} ({why}; not a guarantee)."
+        return f"Nominal ε for {unit} (not a guarantee)."
     return f"A guarantee for {unit}: sensitivities are derived, every release is in the ledger."
 
 

@@ -1,0 +1,75 @@
+"""What is known of ratings before any is read, whoever brings them."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpmc_core.datasets.ratings import FACTS
+from dpmc_core.errors import DataError
+from dpmc_core.wording import counted
+
+__all__ = ["NOTHING", "Given", "places_among"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Given:
+    """The ``items`` by their names (and ``by`` what), the ends ``low`` and ``high`` of the rating
+    scale, and how many ``users`` there are at most; None: read off the ratings.
+    """
+
+    items: tuple[str, ...] | None = None
+    by: str = "given"
+    low: float | None = None
+    high: float | None = None
+    users: int | None = None
+
+    @property
+    def public(self) -> dict[str, str]:
+        """By what each of them is public."""
+        by = (self.by, self.items), ("given", self.low), ("given", self.users)
+        found = (source if value is not None else "" for source, value in by)
+        return dict(zip(FACTS, found, strict=True)) | ({"scale": ""} if self.high is None else {})
+
+    def scale(self, least: float, most: float) -> tuple[float, float]:
+        """The ends of the scale, of ratings from ``least`` to ``most``."""
+        return (least if self.low is None else self.low, most if self.high is None else self.high)
+
+    def off(self, users: NDArray[Any], values: NDArray[np.float64]) -> tuple[int, int]:
+        """How many of the ``values``, of how many of the ``users``, are off the scale."""
+        low, high = self.scale(-np.inf, np.inf)
+        off = (values < low) | (values > high)
+        return int(off.sum()), len(np.unique(users[off]))
+
+    def check(
+        self, where: str, users: int, off: tuple[int, int], least: float, most: float
+    ) -> list[str]:
+        """What to say of the ratings that are ``off`` the scale, of so many of the ``users``, and
+        are moved onto it: one user must not decide whether there is a result.
+
+        Raises ``DataError`` where most users have such ratings, since then the scale is wrong or
+        the column, and for more users than there are at most.
+        """
+        low, high = self.scale(least, most)
+        if self.users is not None and users > self.users:
+            raise DataError(
+                f"{where} has {users:,} users, where users = {self.users:,} are stated at most."
+            )
+        if 2 * off[1] > users:
+            raise DataError(
+                f"{where}: ratings run from {least:g} to {most:g}, which is outside the scale of "
+                f"{low:g} to {high:g} as chosen; widen the scale, or correct the column."
+            )
+        said = counted(off[0], "rating is", "ratings are")
+        said += f" off the scale of {low:g} to {high:g} as chosen, and moved onto it."
+        return [said] * bool(off[0])
+
+
+NOTHING = Given()
+
+
+def places_among(ids: NDArray[Any], listed: NDArray[Any]) -> NDArray[np.intp]:
+    """Where each of ``ids`` is among the sorted ids ``listed``; −1 where it is not."""
+    place = np.minimum(np.searchsorted(listed, ids), len(listed) - 1)
+    return np.where(listed[place] == ids, place, -1)
