@@ -80,7 +80,8 @@ def _audited(arguments: argparse.Namespace, own: str | None) -> dict[str, Any]:
         if spec.dataset:
             print(
                 f"the two datasets differ in: {printable(result.record)} (read off the data "
-                "without noise: for the holder of the data)"
+                "without noise: for the holder of the data); items, scale and number of users are "
+                "the same in both"
             )
         for name, epsilon in result.claims.items():
             print(

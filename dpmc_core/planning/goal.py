@@ -290,7 +290,7 @@ class Search:
             )
         uncovered = uncovered_by(self.plan.base.data)
         if uncovered:
-            said.insert(0, f"ε is nominal: {' and '.join(uncovered)} read off the data.")
+            said.insert(0, f"ε is nominal: {', '.join(uncovered)} read off the data.")
         if self.used_up:
             said.insert(
                 0,

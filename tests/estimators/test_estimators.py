@@ -1,5 +1,6 @@
 """Estimators by scikit-learn's own checks, and against the functions behind them."""
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -201,6 +202,44 @@ def test_items_can_be_given_so_that_the_rated_ones_tell_nothing() -> None:
     with pytest.warns(UserWarning, match="items that are not among items are left out"):
         fewer = RatingCompletion(items=items[:20], random_state=0).fit(X, y)
     assert fewer.items_.tolist() == items[:20].tolist()
+
+
+@pytest.mark.parametrize(
+    ("given", "uncovered"),
+    [
+        ({"items": range(7, 47), "n_users": 400}, ()),
+        ({"n_users": 400}, ("item list",)),
+        ({"items": range(7, 47)}, ("number of users",)),
+        ({}, ("item list", "number of users")),
+    ],
+)
+def test_what_is_not_given_is_no_guarantee(given: dict[str, Any], uncovered: tuple[str]) -> None:
+    X, y = some_ratings()
+    model = RatingCompletion(**given, random_state=0).fit(X, y)
+    said = model.statement_
+    assert (said.nominal, said.uncovered) == (bool(uncovered), uncovered)
+    assert said.label.startswith("nominal" if uncovered else "guaranteed")
+
+
+def test_with_what_is_public_given_no_user_changes_releases_or_statement() -> None:
+    X, y = some_ratings()
+    odd = np.array([[5, 7], [5, 999], [5, 46]])  # of another item, and off the scale
+    seen = []
+    for pairs, said in (
+        (X, y),
+        (X[X[:, 0] != 1003], y[X[:, 0] != 1003]),
+        (np.vstack([X, odd]), np.append(y, [2.0, 3.0, 1e300])),
+    ):
+        model = RatingCompletion(items=range(7, 48), n_users=400, random_state=0)
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            model.fit(pairs, said)
+        assert bool(told) == (len(pairs) > len(X))
+        seen.append((model.items_.tolist(), model.ledger_, model.statement_))
+        assert model.predict([[1000, 47]]).shape == (1,)
+    assert seen[0] == seen[1] == seen[2]
+    with pytest.raises(ValueError, match="X has more users than n_users = 299"):
+        RatingCompletion(n_users=299, random_state=0).fit(X, y)
 
 
 @pytest.mark.parametrize("rows", [1, 5, 6])

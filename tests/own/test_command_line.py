@@ -148,13 +148,17 @@ def test_a_run_of_a_page_is_repeated_by_the_lines_that_it_shows(
     """To the last digit: a page's set has a name that only its visit has, and noise hangs on it."""
     monkeypatch.chdir(tmp_path)
     Path("my table.csv").write_bytes(long_csv(40, 12))
-    mine = own.read(
-        "ratings", "my table.csv", long_csv(40, 12), name="own-ratings-0123456789abcdef", low="0"
-    )
+    table = "\n".join(["book", *(f"book {k}" for k in range(14))]).encode()
+    Path("-my books.csv").write_bytes(table)
+    chosen = {"name": "own-ratings-0123456789abcdef", "low": "0", "high": "5", "users": "50"}
+    mine = own.read("ratings", "my table.csv", long_csv(40, 12), **chosen)
+    mine = own.with_items(mine, own.read_item_table("-my books.csv", table))
     amount = {"algorithm": "moments", "mechanism": "gaussian", "total_epsilon": 1.0, "rank": 2}
     with user_datasets.using(mine):
         spec = RunSpec.of(dataset=mine.name, seed=0, **amount)
-        shown = run(spec).final.test_rmse
+        result = run(spec)
+        shown = result.final.test_rmse
+        assert not result.statement.nominal
         command, python = spec.command(), spec.python()
     assert main([*shlex.split(command)[3:], "--json"]) == 0
     assert json.loads(capsys.readouterr().out.splitlines()[-1])["rmse"] == shown

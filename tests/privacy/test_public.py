@@ -23,6 +23,7 @@ from dpmc_core.experiments import RunSpec, run
 from dpmc_core.experiments.algorithms import ALGORITHMS
 from dpmc_core.experiments.store.records import record_of
 from dpmc_core.experiments.tasks.solve import solve
+from dpmc_core.planning.goal import ModelPlan, Search
 from tests.own.files import documents_zip
 
 GUARANTEED = [name for name, card in ALGORITHMS.items() if card.guarantee]
@@ -228,6 +229,22 @@ def test_what_is_read_off_the_ratings_is_named_and_nothing_is_guaranteed(
     assert statement.label.endswith("read off the data")
     assert statement.caveats[0].startswith("Not covered: ")
     assert all(fact in statement.caveats[0] for fact in facts)
+
+
+def test_a_plan_on_ratings_without_lists_says_that_its_epsilon_is_nominal() -> None:
+    for listed in (True, False):
+        given = {"low": 1, "high": 5, "users": 100} if listed else {}
+        mine = _own(_neighbours()["usual"], listed=listed, **given)
+        with user_datasets.using(mine):
+            base = RunSpec.of(
+                algorithm="moments", dataset=mine.name, mechanism="gaussian", epsilon=1, seed=0
+            )
+            found = Search(
+                plan=ModelPlan(base=base, target=0.9),
+                **{"probes": (), "low": 1, "high": 2, "spent": 0, "before": 0, "finished": False},
+            )
+            said = "ε is nominal: item list, scale, number of users read off the data."
+            assert (said in found.caveats) != listed
 
 
 def test_without_lists_one_user_changes_items_sensitivity_and_plan() -> None:

@@ -247,10 +247,10 @@ def _claim(spec: AuditSpec, pair: Neighbours | None) -> tuple[Statement, TradeOf
     if spec.target in FACTOR_TARGETS:
         for learned in solve(spec.run_spec(spec.seed), on):
             ledger = ledger.plus(learned.releases)
-        claim = state(ledger, spec.delta, public=on.public)
+        claim = state(ledger, spec.delta)
         return claim, None if claim.nominal else of_ledger(ledger)
     for step in solve(spec.run_spec(spec.seed), on, workers=1):
         ledger = ledger.plus(step.releases)
     secret = spec.case == "secret" if spec.searches else None
-    claim = state(ledger, spec.delta, on.high - on.low, secret=secret, public=on.public)
+    claim = state(ledger, spec.delta, on.high - on.low, secret=secret)
     return claim, None if claim.nominal else of_ledger(ledger)
