@@ -7,10 +7,9 @@ it, calibration, statements, audits, and ε in odds. Does not live here: the noi
 
 from dpmc_core.privacy.account import Account, account, best
 from dpmc_core.privacy.calibrate import least_noise
-from dpmc_core.privacy.distinguish.odds import guess_bound, odds_sentence, subject
 from dpmc_core.privacy.ledger import Ledger, Release, draw
 from dpmc_core.privacy.ledger_file import ledger_from_text, read_ledger
-from dpmc_core.privacy.statement import Statement, state
+from dpmc_core.privacy.statement import Statement, guess_bound, odds_sentence, state, subject
 
 __all__ = [
     "Account",

@@ -1,13 +1,13 @@
-"""Statements: what can honestly be said about a ledger.
+"""Statements: what can honestly be said about a ledger, and ε as an attacker's odds.
 
 Who is protected, against what, how much and how that was counted; and the caveats of the papers'
-algorithms (findings 5), whose sensitivities are assumed, not derived.
+algorithms (findings 5), whose sensitivities are assumed, not derived. Odds were the clearest of the
+explanations of ε compared by Nanayakkara et al. (USENIX Security 2023).
 """
 
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from types import MappingProxyType
 from typing import Any
 
 from dpmc_core.errors import ParameterError
@@ -24,12 +24,14 @@ __all__ = [
     "PUBLISHED_NMF_CAVEATS",
     "Statement",
     "group_epsilon",
+    "guess_bound",
+    "odds_sentence",
     "state",
+    "subject",
 ]
 
 _CAVEATS = facts("caveats")
 _SECRET, _REPEATABLE = _CAVEATS["chance"]["secret"], _CAVEATS["chance"]["repeatable"]
-_NOTHING: Mapping[str, str] = MappingProxyType({})
 _GROUP = 10  # images or documents of one person
 NOMINAL_CAVEATS, JOINT_CAVEATS, FACTOR_CAVEATS, PUBLISHED_NMF_CAVEATS, ROW_CAVEATS = (
     tuple(text.format(**_CAVEATS["shared"]) for text in _CAVEATS[kind])
@@ -47,10 +49,9 @@ class Statement:
     tightest); ``epsilon_per_draw`` is one draw counted as the papers do (their printed Gaussian
     values use another formula, findings 1). ``epsilon_published`` follows from published results
     alone; it differs from ``epsilon`` only where that rests on this project's own proof.
-    ``nominal`` is True when any sensitivity is assumed, or when something that a guarantee takes as
-    public was read off the data (``uncovered``): then nothing here is a guarantee. Infinite ε is
-    None in ``as_dict``. ``secret`` says whether nobody can draw the noise again; None where that is
-    not known.
+    ``nominal`` is True when any sensitivity is assumed, or what should be public was read off the
+    data (``uncovered``): then nothing here is a guarantee. Infinite ε is None in ``as_dict``.
+    ``secret`` says whether nobody can draw the noise again (None: not known).
     """
 
     unit: str
@@ -113,7 +114,7 @@ def state(
     made: int | None = None,
     *,
     secret: bool | None = None,
-    public: Mapping[str, str] = _NOTHING,
+    public: Mapping[str, str] | None = None,
 ) -> Statement:
     """The statement of a ledger at ``delta``.
 
@@ -140,7 +141,8 @@ def state(
             accounts=(),
             caveats=(),
         )
-    first, uncovered = ledger.releases[0], tuple(what for what, by in public.items() if not by)
+    first, public = ledger.releases[0], public or {}
+    uncovered = tuple(fact for fact, by in public.items() if not by)
     for field in ("unit", "neighbours"):
         named = sorted({getattr(release, field) for release in ledger.releases})
         if len(named) > 1:
@@ -166,7 +168,7 @@ def state(
         nominal=bool(uncovered) or not ledger.sound,
         accounts=answers,
         caveats=(
-            *_public(public),
+            *_public(public, uncovered),
             *_chosen_words(ledger),
             *_repeatable(ledger.sound, secret),
             *_stopped(made, ledger.draws),
@@ -177,14 +179,12 @@ def state(
     )
 
 
-def _public(public: Mapping[str, str]) -> tuple[str, ...]:
-    """What ε does not cover, and what is assumed public and by what."""
-    facts = {
-        "uncovered": ", ".join(fact for fact, by in public.items() if not by),
-        "stated": "; ".join(f"{fact} ({by})" for fact, by in public.items() if by),
-    }
-    said = _CAVEATS["public"]
-    return tuple(said[kind].format(facts=text) for kind, text in facts.items() if text)
+def _public(public: Mapping[str, str], uncovered: tuple[str, ...]) -> tuple[str, ...]:
+    stated = "; ".join(f"{fact} ({by})" for fact, by in public.items() if by)
+    facts = {"uncovered": ", ".join(uncovered), "stated": stated}
+    return tuple(
+        _CAVEATS["public"][kind].format(facts=text) for kind, text in facts.items() if text
+    )
 
 
 def _one_draw(release: Release, delta: float) -> float:
@@ -295,4 +295,57 @@ def _caveats(ledger: Ledger, delta: float, rating_width: float | None) -> tuple[
         f"papers assume for all their data (about the width of the rating range).{width}",
         "Each draw is accounted for as if one coordinate changed by Δ; one rating affects many.",
         *NOMINAL_CAVEATS,
+    )
+
+
+def guess_bound(epsilon: float, delta: float = 0.0) -> float:
+    """The best probability of guessing right which of two neighbouring datasets was used, each
+    having had chance 1/2.
+
+    (e^ε + δ)/(1 + e^ε), from the region of attainable errors (Kairouz, Oh & Viswanath 2015, Theorem
+    2.1: an (ε, δ)-DP release gives an attacker at most (e^ε − 1 + 2δ)/(e^ε + 1) over chance).
+
+    >>> round(guess_bound(1.0), 3)
+    0.731
+    """
+    if epsilon > 700:
+        return 1.0
+    odds = math.exp(epsilon)
+    return min((odds + delta) / (1 + odds), 1.0)
+
+
+def subject(unit: str) -> str:
+    """What the attacker tries to tell, for a unit of privacy.
+
+    >>> subject("rating")
+    'a rating had this value or another'
+    """
+    if unit == "rating":
+        return "a rating had this value or another"
+    return (
+        "one person is in the data" if unit in ("user", "record") else f"one {unit} is in the data"
+    )
+
+
+def odds_sentence(epsilon: float, delta: float = 0.0, subject: str = "you are in the data") -> str:
+    """The same in words, for a person.
+
+    >>> odds_sentence(1.0)
+    "An attacker's chance to tell whether you are in the data rises from 50 in
+    100 to at most about 73 in 100, by ε alone."
+    """
+    if math.isinf(epsilon):
+        return f"No bound: an attacker may be certain whether {subject}."
+    chance, alone = 100 * guess_bound(epsilon, delta), "ε and δ" if delta else "ε"
+    if chance > 99.99:
+        return (
+            f"An attacker may be all but certain whether {subject} (more than 99.99 in 100), by "
+            f"{alone} alone."
+        )
+    shown = (
+        f"{chance:.0f}" if chance < 98.5 else f"{chance:.1f}" if chance < 99.85 else f"{chance:.2f}"
+    )
+    return (
+        f"An attacker's chance to tell whether {subject} rises from 50 in 100 to at most about "
+        f"{shown} in 100, by {alone} alone."
     )

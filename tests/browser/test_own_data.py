@@ -47,7 +47,7 @@ def test_ratings_are_uploaded_corrected_used_and_seen_by_nobody_else(
     expect(page.get_by_text("can be chosen on every page that takes ratings")).to_be_visible()
     expect(page.get_by_text("Whatever is computed without noise leaks.")).to_be_visible()
     ready(page)
-    page.get_by_text("The scale and the number of users", exact=True).click()
+    page.get_by_text("The scale and the number of users", exact=True).first.click()
     lowest = page.get_by_label("Lowest possible rating")
     lowest.fill("0")
     lowest.press("Enter")

@@ -241,7 +241,12 @@ def test_a_plan_on_ratings_without_lists_says_that_its_epsilon_is_nominal() -> N
             )
             found = Search(
                 plan=ModelPlan(base=base, target=0.9),
-                **{"probes": (), "low": 1, "high": 2, "spent": 0, "before": 0, "finished": False},
+                probes=(),
+                low=1,
+                high=2,
+                spent=0,
+                before=0,
+                finished=False,
             )
             said = "ε is nominal: item list, scale, number of users read off the data."
             assert (said in found.caveats) != listed
