@@ -123,9 +123,8 @@ def state(
     too, since whoever stops a run has seen what it came to. ``secret`` says whether its noise came
     from the operating system, or follows from a seed (None: not known here). ``public`` has what is
     assumed public of the data, and by what; "" where it was read off the data without noise: ε does
-    not cover that, so it is nominal.
-    Raises ``ParameterError`` for δ out of range, or a ledger that mixes units or
-    neighbours: one ε cannot speak of both.
+    not cover that, so it is nominal. Raises ``ParameterError`` for δ out of range, or a ledger that
+    mixes units or neighbours: one ε cannot speak of both.
     """
     if not ledger.private:
         return Statement(
@@ -181,10 +180,8 @@ def state(
 
 def _public(public: Mapping[str, str], uncovered: tuple[str, ...]) -> tuple[str, ...]:
     stated = "; ".join(f"{fact} ({by})" for fact, by in public.items() if by)
-    facts = {"uncovered": ", ".join(uncovered), "stated": stated}
-    return tuple(
-        _CAVEATS["public"][kind].format(facts=text) for kind, text in facts.items() if text
-    )
+    named = {"uncovered": ", ".join(uncovered), "stated": stated}
+    return tuple(_CAVEATS["public"][k].format(facts=text) for k, text in named.items() if text)
 
 
 def _one_draw(release: Release, delta: float) -> float:
