@@ -4,6 +4,7 @@ import argparse
 import shutil
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,6 @@ ON_PARTITIONS = {
 HOLDS = ("ratings", "documents", "images")
 _LARGEST = 50_000_000  # bytes of a list of words
 _MEMORY = Limit("memory_mb", 500, 1_000_000, "megabytes of each process", integer=True)
-_USERS = Limit("users", 2, 2_000_000_000, "users at most", integer=True)
 _SIDE = Limit("shape", 1, 10_000, "a side of an image in pixels", integer=True)
 
 
@@ -136,23 +136,17 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
 def _given(arguments: argparse.Namespace) -> Any:
     """What is public of the ratings, whoever they are of."""
     from dpmc_core.datasets.own import read_item_table
-    from dpmc_core.datasets.own.given import Given
+    from dpmc_core.datasets.own.tables import RatingsReading
 
-    low, high = (_end(arguments, name) for name in ("low", "high"))
-    users = None if arguments.users is None else int(_USERS.parse(arguments.users))
+    ends = {"low": arguments.low, "high": arguments.high}
+    given = RatingsReading(**ends, users=arguments.users).given
     if arguments.items is None:
-        return Given(low=low, high=high, users=users)
+        return given
     if arguments.holds != "ratings":
         raise ParameterError("items", arguments.items, f"left out with {arguments.holds}")
     path = Path(arguments.items)
     table = read_item_table(path.name, read_file(path, _LARGEST))
-    by = f"given by {path.name}"
-    return Given(items=table.labels, by=by, low=low, high=high, users=users)
-
-
-def _end(arguments: argparse.Namespace, name: str) -> float | None:
-    said = getattr(arguments, name)
-    return None if said is None else Limit(name, -1e6, 1e6, "an end of the scale").parse(said)
+    return replace(given, items=table.labels, by=f"given by {path.name}")
 
 
 def _words_of(arguments: argparse.Namespace) -> list[str]:

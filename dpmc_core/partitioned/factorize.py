@@ -183,13 +183,12 @@ SOLVERS: dict[str, Callable[..., Iterator[Made]]] = {
 
 
 def _measured(units: UnitPartitions, dictionary: FloatArray) -> dict[str, float]:
-    idf = None
-    if units.shape is None:  # as scikit-learn's TF-IDF has it; exact, for who holds the data
-        idf = np.log((1 + units.given) / (1 + units.counts)) + 1
+    idf, n = None, sum(units.layout.catalogue.sizes)  # of who is there, for who holds the data
+    if units.shape is None:  # as scikit-learn's TF-IDF has it; exact
+        idf = np.log((1 + n) / (1 + units.counts)) + 1
     mean = units.total(_sum, idf)
     direction = mean / max(float(np.linalg.norm(mean)), 1e-300)
     sums = units.total(_errors, idf, direction, dictionary)
-    n = units.given
     objective, baseline, apart = (float(x) for x in sums[:3] / n)
     half, apart_half = (half_width(*pair, n) for pair in ((sums[0], sums[3]), (sums[2], sums[4])))
     return {

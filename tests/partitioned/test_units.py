@@ -129,7 +129,7 @@ def test_a_run_is_judged_as_in_memory(tmp_path: Path, made: Any, holds: str) -> 
 def test_public_words_and_a_stated_number_of_documents_keep_the_guarantee(tmp_path: Path) -> None:
     samples = documents()
     words = [f"{k:05d} {word}" for k, word in enumerate(samples.words)]
-    said = []
+    said, measured = [], []
     listed = [*words[10:60], "never seen"]
     for some, users in ((None, 500), (listed, None), (listed, 500)):
         given, name = Given(users=users), f"{some is None} {users}"
@@ -146,11 +146,13 @@ def test_public_words_and_a_stated_number_of_documents_keep_the_guarantee(tmp_pa
             )
             *_, found = factorize_partitions(spec, units, tmp_path / f"run-{name}")
         said.append(found.statement.uncovered)
+        measured.append(found.errors["baseline"])
         assert found.statement.nominal == bool(said[-1])
         if some is not None:
             assert len(found.dictionary) == 51
         assert units.given == (users or len(samples))
     assert said == [("list of words",), ("number of documents",), ()]
+    assert measured[1] == measured[2]  # of those who are there, however many there may be
 
 
 def test_what_cannot_be_factorised_is_said(tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ LAYOUTS = {
     "turned": "one item a row, one user a column",
 }
 ZEROS = {"missing": "missing", "rating": "a rating"}
-_USERS = Limit("users", 2, 200_000, "users at most", integer=True)
+_USERS = Limit("users", 2, 2_000_000_000, "users at most", integer=True)
 TWICE = {"last": "the last counts", "first": "the first counts", "mean": "their mean counts"}
 
 
@@ -87,6 +87,11 @@ class RatingsReading:
             raise ParameterError("low", self.low, f"below high, which is {self.high:g}")
         if self.users is not None:
             object.__setattr__(self, "users", int(_USERS.parse(self.users)))
+
+    @property
+    def given(self) -> Given:
+        """What is known of the ratings before any is read."""
+        return Given(low=self.low, high=self.high, users=self.users)
 
 
 def ratings_of(
@@ -168,9 +173,10 @@ def ratings_of(
             f"{doubled:,} ratings were of an item that the same user had rated already; "
             f"{TWICE[reading.twice]}."
         )
-    for what, names in (("user", user_names), ("item", item_names)):
-        if len(names) > limits.LIMITS[f"n_{what}s"].high:
-            raise DataError(f"{file} names {len(names):,} {what}s; at most 200,000 are allowed.")
+    places = max(len(user_names), reading.users or 0)
+    for what, number in (("user", places), ("item", len(item_names))):
+        if number > limits.LIMITS[f"n_{what}s"].high:
+            raise DataError(f"{file}: {number:,} {what}s, where at most 200,000 are allowed.")
     if len(rows) < 10 or len(user_names) < 2 or len(item_names) < 2:
         raise DataError(
             f"{file} leaves {counted(len(rows), 'rating', 'ratings')} of "
@@ -180,7 +186,7 @@ def ratings_of(
         )
     values = rows["value"].to_numpy(dtype=np.float64)
     least, most = float(values.min()), float(values.max())
-    given = Given(low=reading.low, high=reading.high, users=reading.users)
+    given = reading.given
     low, high = given.scale(least, most)
     off = given.off(rows["user"].to_numpy(), values)
     notes += given.check(file, len(user_names), off, least, most)
@@ -196,7 +202,7 @@ def ratings_of(
         )
     ratings = Ratings.checked(
         rows["user"].to_numpy(), rows["item"].to_numpy(), values,
-        n_users=given.users or len(user_names), n_items=len(item_names), low=low, high=high,
+        n_users=places, n_items=len(item_names), low=low, high=high,
         name=title, item_labels=item_names, user_labels=user_names,
     )  # fmt: skip
     return replace(ratings, public=given.public), tuple(notes)
