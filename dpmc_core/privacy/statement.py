@@ -167,10 +167,11 @@ def state(
         nominal=bool(uncovered) or not ledger.sound,
         accounts=answers,
         caveats=(
-            *_public(public, uncovered),
+            *_public("uncovered", ", ".join(uncovered)),
             *_chosen_words(ledger),
             *_repeatable(ledger.sound, secret),
             *_stopped(made, ledger.draws),
+            *_public("stated", "; ".join(f"{fact} ({by})" for fact, by in public.items() if by)),
             *_caveats(ledger, delta, rating_width),
         ),
         secret=secret,
@@ -178,10 +179,8 @@ def state(
     )
 
 
-def _public(public: Mapping[str, str], uncovered: tuple[str, ...]) -> tuple[str, ...]:
-    stated = "; ".join(f"{fact} ({by})" for fact, by in public.items() if by)
-    named = {"uncovered": ", ".join(uncovered), "stated": stated}
-    return tuple(_CAVEATS["public"][k].format(facts=text) for k, text in named.items() if text)
+def _public(kind: str, facts: str) -> tuple[str, ...]:
+    return (_CAVEATS["public"][kind].format(facts=facts),) if facts else ()
 
 
 def _one_draw(release: Release, delta: float) -> float:
