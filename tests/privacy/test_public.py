@@ -274,6 +274,8 @@ def test_ratings_off_the_list_or_scale_and_users_beyond_the_number_are_said() ->
         _own(rows["odd"], listed=True, users=60)
     with pytest.raises(DataError, match="outside the scale of 4 to 5 as chosen; widen"):
         _own(rows["usual"], listed=True, low=4, high=5)
+    headless = own.read_item_table("films.csv", "\n".join(FILMS[:-1]).encode())
+    assert "Please check: its heading, 'film 0', is" in own.with_items(mine, headless).notes[-1]
     with pytest.raises(DataError, match="none of its items, such as 'x', is rated; its first"):
         own.with_items(mine, own.read_item_table("x.csv", b"item\nx\ny"))
 

@@ -27,11 +27,12 @@ __all__ = ["ItemTable", "read_item_table", "with_items"]
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class ItemTable:
-    """The items of a ``file`` by their ``labels``, in the order that ratings number items in, and
-    their public ``features`` (None: the table has but one column).
+    """The items of a ``file`` by their ``labels``, in the order that ratings number items in, what
+    stands above them, and their public ``features`` (None: the table has but one column).
     """
 
     file: str
+    heading: str
     labels: tuple[str, ...]
     features: ItemFeatures | None
     digest: bytes
@@ -63,7 +64,7 @@ def read_item_table(file: str, data: bytes) -> ItemTable:
     if columns:
         features = ItemFeatures.checked([str(c) for c in columns], values, len(labels), file)
     digest = hashlib.blake2b(data).digest()
-    return ItemTable(file=file, labels=labels, features=features, digest=digest)
+    return ItemTable(file=file, heading=str(named), labels=labels, features=features, digest=digest)
 
 
 def with_items(mine: OwnSet, table: ItemTable) -> OwnSet:
@@ -89,6 +90,8 @@ def with_items(mine: OwnSet, table: ItemTable) -> OwnSet:
         f"The {len(table.labels):,} items of {table.file} are public; public item features: "
         f"{names or 'none'}. Ratings of other items are left out: {int((~listed).sum()):,}."
     )
+    if table.heading in ratings.item_labels:
+        note += f" Please check: its heading, {table.heading!r}, is an item of the ratings too."
     on_list = replace(
         ratings.take(listed),
         items=items[listed],
