@@ -196,7 +196,7 @@ def _ready(kind: str, one: OwnSet) -> None:
         points(controls.plain(note) for note in one.notes)
         if one.ratings is not None and (open_facts := one.ratings.uncovered):
             st.info(
-                f"**Its ε will be nominal**: {' and '.join(open_facts)} read off the data, which "
+                f"**Its ε will be nominal**: {', '.join(open_facts)} read off the data, which "
                 "one person may change. For a guarantee give them above: *The scale and the number "
                 "of users*, *Public list of your items*.",
                 icon=":material/public:",
