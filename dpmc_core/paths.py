@@ -1,13 +1,23 @@
 """Where the project's own files are, and reading the files that a user names."""
 
 import os
+import re
 import stat
 from pathlib import Path
 from typing import Any
 
 from dpmc_core.errors import DataError
 
-__all__ = ["DATA", "IN_CHECKOUT", "LOCAL", "RESULTS", "names_once", "read_file"]
+__all__ = [
+    "DATA",
+    "IN_CHECKOUT",
+    "LOCAL",
+    "RESULTS",
+    "names_once",
+    "read_file",
+    "read_text",
+    "text_lines",
+]
 
 DATA = Path(__file__).resolve().parent / "data"
 _PROJECT = DATA.parents[1]
@@ -54,3 +64,30 @@ def read_file(path: Path, most: int) -> bytes:
             f"{path.name} has {size / 1e6:.1f} MB; at most {most / 1e6:g} MB are allowed."
         )
     return data
+
+
+def read_text(path: Path, most: int) -> str:
+    """Read a regular file of at most ``most`` bytes as UTF-8, with or without a byte-order mark.
+
+    Raises ``DataError`` that says what is wrong.
+    """
+    try:
+        return read_file(path, most).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise DataError(
+            f"{path.name} is no text in UTF-8 (byte {error.start + 1:,} is "
+            f"0x{error.object[error.start]:02x}); save it in that encoding."
+        ) from None
+
+
+def text_lines(text: str) -> list[str]:
+    """The lines of ``text``, which end at LF, CR LF or CR and nowhere else.
+
+    ``str.splitlines`` also ends them at form feeds, U+0085, U+2028 and others, which stand inside
+    what people write.
+
+    >>> text_lines("a\u2028b\\r\\nc\\x0cd\\re\\n")
+    ['a\\u2028b', 'c\\x0cd', 'e']
+    """
+    lines = re.split("\r\n|\r|\n", text)
+    return lines if lines[-1] else lines[:-1]

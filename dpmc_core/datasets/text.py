@@ -1,6 +1,7 @@
 """Documents to counts and TF-IDF (by scikit-learn), and the text sets of the catalogue."""
 
 import re
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -16,6 +17,7 @@ from dpmc_core.datasets.catalogue import Entry
 from dpmc_core.datasets.matlab import read_variables
 from dpmc_core.datasets.samples import Places, Samples, check_counts, unit_columns
 from dpmc_core.errors import DataError, DatasetMissingError
+from dpmc_core.paths import text_lines
 from dpmc_core.wording import counted
 
 __all__ = [
@@ -27,9 +29,10 @@ __all__ = [
     "samples_of_counts",
     "samples_of_texts",
     "tokens",
+    "word_pattern",
 ]
 
-_WORD = r"(?u)\b[^\W\d_]{3,}\b"  # three letters or more; numbers make poor topic words
+_INVISIBLE = re.compile("[\u00ad\u2060\ufeff]")  # soft hyphens and marks that join: inside a word
 
 LANGUAGES = {
     "english": "en",
@@ -80,12 +83,41 @@ class TextFilter:
         )
 
 
+@lru_cache(maxsize=1)
+def word_pattern() -> str:
+    """The regular expression of a word in any script.
+
+    A letter and two or more letters or combining marks (Unicode M: accents, and the vowel signs of
+    Indic scripts, Thai, Arabic and Hebrew, which ``\\w`` leaves out), with zero-width joiners
+    between them. What holds a digit is none: numbers make poor topic words.
+
+    >>> re.findall(word_pattern(), "दिन में x\u0301yz B2B3 को")
+    ['दिन', 'में', 'x́yz']
+    """
+    is_mark = [unicodedata.category(chr(c))[0] == "M" for c in range(0x20000)]
+    ends = np.flatnonzero(np.diff(np.array([False, *is_mark, False], dtype=np.int8))).tolist()
+    mark = "".join(f"{chr(a)}-{chr(b - 1)}" for a, b in zip(ends[::2], ends[1::2], strict=True))
+    mark += "\U000e0100-\U000e01ef"  # the only others: variants of Chinese characters
+    letter = r"[^\W\d_]"
+    word = rf"{letter}(?:[\u200c\u200d]*(?:{letter}|[{mark}])){{2,}}+"
+    return rf"(?<![\w{mark}]){word}(?![\w{mark}])"
+
+
+def _composed(text: str) -> str:
+    """``text`` in lower case and as its readers see it, however its accents are written."""
+    return unicodedata.normalize("NFC", _INVISIBLE.sub("", text)).lower()
+
+
 def _vectorizer(stop_words: bool = False) -> Any:
     """Scikit-learn's counter of words."""
     # here: it takes a second to load, and few need it
     from sklearn.feature_extraction.text import CountVectorizer
 
-    return CountVectorizer(token_pattern=_WORD, stop_words="english" if stop_words else None)
+    return CountVectorizer(
+        preprocessor=_composed,
+        token_pattern=word_pattern(),
+        stop_words="english" if stop_words else None,
+    )
 
 
 @lru_cache(maxsize=8)
@@ -99,7 +131,8 @@ def public_words(language: str, count: int, stop_words: bool) -> tuple[str, ...]
     from spellchecker import SpellChecker  # here: its lists take half a second
 
     often = SpellChecker(language=LANGUAGES[language]).word_frequency.dictionary
-    known = sorted((w for w in often if re.fullmatch(_WORD, w)), key=lambda w: (-often[w], w))
+    word = re.compile(word_pattern())
+    known = sorted((w for w in often if word.fullmatch(w)), key=lambda w: (-often[w], w))
     if stop_words:
         left_out = ENGLISH_STOP_WORDS if language == "english" else set(known[:_COMMONEST])
         known = [word for word in known if word not in left_out]
@@ -238,7 +271,7 @@ def _lee(known: Entry, chosen: TextFilter, share: float, seed: int) -> Samples:
             f"{known.title} ships with gensim, which is missing: pip install 'dpmc-lab[text]'."
         )
     return samples_of_texts(
-        path.read_text(encoding="utf-8").splitlines(), name=known.title, chosen=chosen
+        text_lines(path.read_text(encoding="utf-8")), name=known.title, chosen=chosen
     )
 
 
@@ -308,7 +341,7 @@ def _uci(known: Entry, chosen: TextFilter, share: float, seed: int) -> Samples:
 
 def _guardian(known: Entry, chosen: TextFilter, share: float, seed: int) -> Samples:
     del share, seed
-    lines = (known.path() / known.files[0]).read_text(encoding="utf-8").splitlines()
+    lines = text_lines((known.path() / known.files[0]).read_text(encoding="utf-8"))
     return samples_of_texts(
         [line for line in lines if line.strip()], name=known.title, chosen=chosen
     )

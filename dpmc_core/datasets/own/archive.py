@@ -13,7 +13,7 @@ from io import BytesIO
 
 from dpmc_core.errors import DataError
 
-__all__ = ["MOST_FILES", "is_archive", "members"]
+__all__ = ["MOST_FILES", "folder_of", "is_archive", "members"]
 
 MOST_FILES = 20_000
 _MOST_BYTES = 200_000_000  # of all files together, unpacked
@@ -68,6 +68,15 @@ def members(file: str, data: bytes, endings: tuple[str, ...]) -> Iterator[tuple[
                     f"{file}: the file {info.filename!r} in it holds more than it declares."
                 )
             yield info.filename, content
+
+
+def folder_of(name: str) -> str:
+    """The folder that the file ``name`` of an archive is in: the class of what the file holds.
+
+    >>> folder_of("news/sport/1.txt"), folder_of("1.txt")
+    ('sport', '')
+    """
+    return name.replace("\\", "/").rpartition("/")[0].rpartition("/")[2]
 
 
 def _checked(

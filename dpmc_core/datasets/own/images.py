@@ -7,44 +7,28 @@ Does not live here: their columns (``datasets.samples``) or built-in sets (``dat
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from io import BytesIO
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from dpmc_core.datasets.own.archive import is_archive, members
+from dpmc_core.datasets.own.archive import folder_of, is_archive, members
 from dpmc_core.datasets.own.arrays import MOST_NUMBERS, array_in, header, variable_in, variables_of
+from dpmc_core.datasets.own.pictures import grey_pixels, open_picture, resized, shown_size
 from dpmc_core.datasets.samples import Samples
 from dpmc_core.errors import DataError, ParameterError
-from dpmc_core.wording import printable
-
-if TYPE_CHECKING:
-    from PIL import Image
+from dpmc_core.wording import counted, printable
 
 __all__ = ["ImagesReading", "guess_images", "images_of"]
 
-MOST_PIXELS, LARGEST = 16_000_000, 128
+LARGEST = 128
 ROWS = {"images": "one image a row", "pixels": "one image a column"}
 ORDERS = {"rows": "row by row", "columns": "column by column (as MATLAB does)"}
 _LIKELY = ("images", "faces", "fea", "x", "data", "m", "v")
 _BRIGHTEST = 1e12
-# what Pillow meets a damaged picture with
-_DAMAGED = (
-    OSError,
-    ValueError,
-    TypeError,
-    SyntaxError,
-    IndexError,
-    KeyError,
-    OverflowError,
-    EOFError,
-    Warning,
-)
 _COMPARED = 400  # images of which neighbouring pixels are compared
 _CLEARLY = 2.0  # times as unlike are neighbours that show which side counts images
 _SIDE = 32  # what pictures of different sizes are brought to, unless another is chosen
@@ -84,7 +68,7 @@ def guess_images(file: str, data: bytes) -> tuple[ImagesReading, dict[str, str]]
     """How ``data`` is probably meant, and by field what a person should look at."""
     if is_archive(file, data):
         sizes = {
-            _opened(name, content).size
+            shown_size(open_picture(name, content))
             for name, content in members(file, data, (".png", ".jpg", ".jpeg"))
         }
         largest = max(max(size) for size in sizes)
@@ -179,7 +163,8 @@ def images_of(file: str, data: bytes, reading: ImagesReading, title: str) -> Sam
             if data[:6] == npy.MAGIC_PREFIX
             else variable_in(file, data, reading.variable)
         )
-        stack = _stack(file, table, reading)
+        stack, hidden = _stack(file, table, reading)
+        notes = _on_white(hidden)
         if reading.side and stack.shape[1:] != (reading.side, reading.side):
             if not np.isfinite(stack).all() or stack.min() < 0:
                 raise DataError(
@@ -190,7 +175,7 @@ def images_of(file: str, data: bytes, reading: ImagesReading, title: str) -> Sam
             # one
             stack = np.stack(
                 [
-                    _resized(
+                    resized(
                         Image.fromarray((255 * x / (float(x.max()) or 1.0)).astype(np.uint8)),
                         reading.side,
                     )
@@ -198,6 +183,7 @@ def images_of(file: str, data: bytes, reading: ImagesReading, title: str) -> Sam
                 ]
             )
             notes = (
+                *notes,
                 f"Images were brought to {reading.side}×{reading.side} pixels and 256 shades of "
                 "grey, each by its own brightest pixel.",
             )
@@ -220,10 +206,10 @@ def _pictures(
     file: str, data: bytes, side: int
 ) -> tuple[NDArray[np.float64], tuple[str, ...], tuple[str, ...]]:
     found, folders, sizes = [], [], set()
-    total = 0
+    total = transparent = 0
     for name, content in members(file, data, (".png", ".jpg", ".jpeg")):
-        opened = _opened(name, content)
-        sizes.add(opened.size)
+        opened = open_picture(name, content)
+        sizes.add(shown_size(opened))
         total += side * side if side else math.prod(opened.size)
         if total > MOST_NUMBERS:
             raise DataError(
@@ -236,72 +222,44 @@ def _pictures(
                 f"{file} holds images of different sizes ({w}×{h} and {x}×{y} pixels): choose a "
                 "side to bring all of them to."
             )
-        found.append(_pixels(name, opened, side))
-        folders.append(name.replace("\\", "/").rpartition("/")[0].rpartition("/")[2])
+        pixels, hidden = grey_pixels(name, opened, side)
+        found.append(pixels)
+        transparent += hidden
+        folders.append(printable(folder_of(name)))
     notes = (
         (f"Images were brought to {side}×{side} pixels, their proportions not kept.",)
         if side and sizes != {(side, side)}
         else ()
     )
-    labels = tuple(printable(folder[:80]) for folder in folders) if len(set(folders)) > 1 else ()
-    return np.stack(found), labels, notes
+    labels = tuple(folders) if len(set(folders)) > 1 else ()
+    return np.stack(found), labels, (*notes, *_on_white(transparent))
 
 
-def _opened(name: str, content: bytes) -> Image.Image:
-    from PIL import Image
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")  # Pillow warns of images that unpack to too much
-        try:
-            opened = Image.open(BytesIO(content), formats=("PNG", "JPEG"))
-        except (*_DAMAGED, Image.DecompressionBombError):
-            raise DataError(f"{name[-80:]} is no PNG or JPEG picture that can be read.") from None
-    if math.prod(opened.size) > MOST_PIXELS:
-        raise DataError(
-            f"{name[-80:]} has {opened.size[0]:,}×{opened.size[1]:,} pixels; at most "
-            f"{MOST_PIXELS // 1_000_000} million are allowed."
-        )
-    return opened
+def _on_white(transparent: int) -> tuple[str, ...]:
+    said = counted(transparent, "image has", "images have")
+    return (f"{said} transparent pixels, which are shown on white.",) if transparent else ()
 
 
-def _pixels(name: str, opened: Image.Image, side: int) -> NDArray[np.float64]:
-    from PIL import Image
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        try:
-            if opened.mode.startswith("I"):  # sixteen bits: Pillow itself would cut them off at 255
-                opened = Image.fromarray(
-                    (np.asarray(opened, dtype=np.float64) / 257).round().astype(np.uint8)
-                )
-            if opened.mode == "P":  # straight to grey Pillow warns of transparent colours
-                opened = opened.convert("RGBA")
-            grey = opened.convert("L")
-            return _resized(grey, side) if side else np.asarray(grey, dtype=np.float64) / 255
-        except (*_DAMAGED, Image.DecompressionBombError) as error:
-            raise DataError(
-                f"{name[-80:]} is damaged ({type(error).__name__}); nothing was read."
-            ) from None
-
-
-def _resized(grey: Image.Image, side: int) -> NDArray[np.float64]:
-    from PIL import Image
-
-    return np.asarray(grey.resize((side, side), Image.Resampling.BILINEAR), dtype=np.float64) / 255
-
-
-def _stack(file: str, table: NDArray[Any], reading: ImagesReading) -> NDArray[np.float64]:
-    """N × height × width, whatever lay flat or in colour."""
+def _stack(
+    file: str, table: NDArray[Any], reading: ImagesReading
+) -> tuple[NDArray[np.float64], int]:
+    """N × height × width, whatever lay flat or in colour, and how many are transparent."""
+    hidden = 0
     if table.ndim == 4:
         if table.shape[3] not in (1, 3, 4):
             raise DataError(
                 f"{file} has shape {table.shape}; the last of four sides must be 1, 3 or 4 colours."
             )
-        table = table[..., :3].mean(axis=3)
+        grey = table[..., :3].mean(axis=3)
+        if table.shape[3] == 4:
+            white = _white(table)
+            opaque = np.minimum(table[..., 3] / white, 1)
+            grey = opaque * grey + (1 - opaque) * white
+            hidden = int((opaque < 1).any(axis=(1, 2)).sum())
+        table = grey
     if table.ndim == 3:
-        return np.asarray(
-            table if reading.rows == "images" else np.moveaxis(table, 2, 0), dtype=np.float64
-        )
+        stack = table if reading.rows == "images" else np.moveaxis(table, 2, 0)
+        return np.asarray(stack, dtype=np.float64), hidden
     flat = table if reading.rows == "images" else table.T
     side = math.isqrt(flat.shape[1])
     if side * side != flat.shape[1]:
@@ -311,7 +269,14 @@ def _stack(file: str, table: NDArray[Any], reading: ImagesReading) -> NDArray[np
             f"{ROWS['pixels' if reading.rows == 'images' else 'images']!r}."
         )
     stack = np.asarray(flat, dtype=np.float64).reshape(-1, side, side)
-    return stack.transpose(0, 2, 1) if reading.order == "columns" else stack
+    return stack.transpose(0, 2, 1) if reading.order == "columns" else stack, 0
+
+
+def _white(table: NDArray[Any]) -> NDArray[np.float64]:
+    """What white is in each image (N×1×1): 1, 255 or 65,535, as its own largest number needs."""
+    levels = np.array([1.0, 255.0, 65535.0])
+    needed = 1 if table.dtype == np.uint8 else np.searchsorted(levels, table.max(axis=(1, 2, 3)))
+    return levels[np.minimum(np.broadcast_to(needed, len(table)), 2)].reshape(-1, 1, 1)
 
 
 def _square(number: int) -> bool:

@@ -7,15 +7,18 @@ here: words and their weights (``datasets.text``).
 from __future__ import annotations
 
 import re
+import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpmc_core.datasets.own.archive import is_archive, members
+from dpmc_core.datasets.own.archive import folder_of, is_archive, members
 from dpmc_core.datasets.own.table_files import decoded, read_table
 from dpmc_core.datasets.samples import Places
+from dpmc_core.datasets.text import word_pattern
 from dpmc_core.errors import DataError, ParameterError
+from dpmc_core.paths import text_lines
 from dpmc_core.wording import counted, printable
 
 if TYPE_CHECKING:
@@ -29,6 +32,7 @@ PARTS = {
     "paragraphs": "each paragraph (an empty line between)",
     "file": "the whole file",
 }
+_CONTROLS = re.compile("[\\0-\\x08\\x0e-\\x1b\\x7f-\\x84\\x86-\\x9f]")  # but for blanks
 _LABELS = ("label", "class", "category", "topic", "group")
 
 
@@ -50,7 +54,7 @@ class DocumentsReading:
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Documents:
     """Documents as they were found, with the classes that they came with, if any, and their
-    places: others held nothing.
+    places: others held nothing. A label is "" where the file has none.
     """
 
     texts: tuple[str, ...]
@@ -64,8 +68,7 @@ def guess_documents(file: str, data: bytes) -> tuple[DocumentsReading, pd.DataFr
     if is_archive(file, data):
         return DocumentsReading(part="file"), None
     if not file.lower().endswith((".csv", ".tsv", ".parquet")):
-        text = decoded(file, data)
-        lines = text.splitlines()
+        lines = text_lines(_text(file, data))
         blank = sum(not line.strip() for line in lines)
         return DocumentsReading(
             part="paragraphs" if 0.05 < blank / max(len(lines), 1) < 0.95 else "lines"
@@ -90,12 +93,11 @@ def documents_of(
     """
     import pandas as pd
 
+    labels: list[str] = []
     if is_archive(file, data):
-        found = [(name, decoded(name, content)) for name, content in members(file, data, (".txt",))]
+        found = [(name, _text(name, content)) for name, content in members(file, data, (".txt",))]
         texts = [text for _, text in found]
-        folders = [
-            name.replace("\\", "/").rpartition("/")[0].rpartition("/")[2] for name, _ in found
-        ]
+        folders = [folder_of(name) for name, _ in found]
         labels = folders if len(set(folders)) > 1 else []
     elif frame is not None:
         for what, column in (("text", reading.text), ("label", reading.label)):
@@ -103,24 +105,26 @@ def documents_of(
                 shown = ", ".join(str(c)[:40] for c in frame.columns[:12])
                 raise ParameterError(what, column, f"one of the file's columns: {shown}")
         texts = ["" if pd.isna(x) else str(x) for x in frame[reading.text]]
-        labels = [str(x)[:80] for x in frame[reading.label]] if reading.label else []
+        if reading.label:
+            labels = ["" if pd.isna(x) else str(x).strip() for x in frame[reading.label]]
     else:
-        text = decoded(file, data)
-        if "\0" in text:
-            raise DataError(
-                f"{file} is no text; TXT, CSV or a zip archive of TXT files is allowed."
-            )
-        texts, labels = _parts(text, reading.part), []
+        texts = _parts(_text(file, data), reading.part)
     filled = [k for k, text in enumerate(texts) if text.strip()]
     blank = len(texts) - len(filled)
     said = counted(blank, "empty document is", "empty documents are")
-    notes = (f"{said} left out.",) if blank else ()
+    notes = [f"{said} left out."] if blank else []
+    composed = [unicodedata.normalize("NFC", label) for label in labels]
+    labels = [printable(composed[k]) for k in filled] if any(labels) else []
+    unlabelled = labels.count("")
+    if unlabelled:
+        notes.append(f"{counted(unlabelled, 'document has', 'documents have')} no class.")
     if len(filled) < 5:
         raise DataError(
             f"{file} holds {len(filled)} documents as read ({PARTS[reading.part]} is one); at "
             "least 5 are needed."
         )
-    if not any(re.search(r"[^\W\d_]{3}", texts[k]) for k in filled):
+    word = re.compile(word_pattern())
+    if not any(word.search(texts[k]) for k in filled):
         hint = f"; is {reading.text!r} the column with the texts?" if frame is not None else ""
         raise DataError(f"{file}: no document holds a word of three letters{hint}")
     if len(filled) > MOST_DOCUMENTS or sum(len(texts[k]) for k in filled) > MOST_CHARACTERS:
@@ -130,19 +134,28 @@ def documents_of(
         )
     return Documents(
         texts=tuple(texts[k] for k in filled),
-        labels=tuple(printable(labels[k]) for k in filled) if labels else (),
-        notes=notes,
+        labels=tuple(labels),
+        notes=tuple(notes),
         places=Places(np.array(filled), len(texts)),
     )
+
+
+def _text(file: str, data: bytes) -> str:
+    """The text in ``data``; raises ``DataError`` for what is none."""
+    text = decoded(file, data)
+    controls = len(_CONTROLS.findall(text))
+    if "\0" in text or 50 * controls > max(len(text), 100):  # a few are in archives of news
+        raise DataError(f"{file} is no text; TXT, CSV or a zip archive of TXT files is allowed.")
+    return text
 
 
 def _parts(text: str, part: str) -> list[str]:
     if part == "file":
         return [text]
     if part == "lines":
-        return text.splitlines()
+        return text_lines(text)
     paragraphs: list[list[str]] = [[]]
-    for line in text.splitlines():
+    for line in text_lines(text):
         if line.strip():
             paragraphs[-1].append(line)
         elif paragraphs[-1]:

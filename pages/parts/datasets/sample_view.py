@@ -47,7 +47,7 @@ def samples_of_entry(chosen: Entry) -> None:
 def _observed(chosen: Entry, samples: Samples) -> list[str]:
     out = list(map(controls.plain, samples.notes))
     if samples.labels:
-        out.append(f"{len(set(samples.labels)):,} classes are given.")
+        out.append(f"{len(set(samples.labels) - {''}):,} classes are given.")
     if samples.unit == "document":
         filled = samples.values.nnz  # type: ignore[union-attr]
         share = 100 * filled / (samples.dimension * len(samples))

@@ -52,7 +52,7 @@ def rebuilt_image(items: list[Learned]) -> None:
         f"Image {column + 1} and how each method rebuilds it from {parts} parts; error: {said}.",
         numbers,
     )
-    label = f" ({controls.plain(first.clean.labels[column])})" if first.clean.labels else ""
+    label = f" ({controls.plain(first.clean.labels[column][:80])})" if first.clean.labels else ""
     st.caption(
         f"Image {column + 1}{label}. Made of "
         f"{'all' if parts == first.spec.algorithm.rank else 'the'} "
@@ -90,8 +90,8 @@ def document_topics(items: list[Learned]) -> None:
     if clean.texts:
         start = clean.texts[column]
         st.text(start[:400] + ("…" if len(start) > 400 else ""))
-    if clean.labels:
-        st.caption(f"Class in the data: {controls.plain(clean.labels[column])}")
+    if clean.labels and clean.labels[column]:
+        st.caption(f"Class in the data: {controls.plain(clean.labels[column][:80])}")
     for place, item in zip(st.columns(len(items)), items, strict=True):
         with place:
             figure, numbers = document_chart.document_bars(item, column)

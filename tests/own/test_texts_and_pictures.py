@@ -1,0 +1,178 @@
+"""Texts as their readers see them, in any script, and pictures as viewers show them."""
+
+import io
+import unicodedata
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from dpmc_core.datasets import own
+from dpmc_core.datasets.samples import Samples
+from dpmc_core.datasets.text import TextFilter, samples_of_texts
+from dpmc_core.errors import DataError
+from tests.own.files import faces_like, npy, zipped
+
+EVERY_WORD = TextFilter(min_documents=1, max_share=1)
+
+
+def words_of(text: str) -> set[str]:
+    return set(samples_of_texts([text] * 3, name="x", chosen=EVERY_WORD).words)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("École élégante", {"école", "élégante"}),
+        ("Tiếng Việt đẹp", {"tiếng", "việt", "đẹp"}),
+        ("सरकार परिवहन में दिन", {"सरकार", "परिवहन", "में", "दिन"}),
+        ("क्\u200dषत्रिय", {"क्\u200dषत्रिय"}),  # ZERO WIDTH JOINER: the form of a conjunct
+        ("می\u200cخواهم کتاب\u200cها", {"می\u200cخواهم", "کتاب\u200cها"}),
+        ("العَرَبِيَّةُ כָּתוּב", {"العَرَبِيَّةُ", "כָּתוּב"}),
+        ("สวัสดีครับ ภาษาไทย", {"สวัสดีครับ", "ภาษาไทย"}),
+        ("தமிழ் বাংলা", {"தமிழ்", "বাংলা"}),
+        ("\U0001e900\U0001e901\U0001e944\U0001e902", {"\U0001e922\U0001e923\U0001e944\U0001e924"}),
+        ("İstanbul q̃uñ", {"i̇stanbul", "q̃uñ"}),  # letters that have no composed form
+        ("Wirt\u00adschaft end\u200c", {"wirtschaft", "end"}),
+        ("abc123 abc_d two2\u0301 e\u0301t\u0301", {"ét\u0301"}),  # three: a letter and two marks
+    ],
+)  # fmt: skip
+def test_words_keep_their_marks_in_either_normal_form(text: str, words: set[str]) -> None:
+    for form in ("NFC", "NFD"):
+        given = unicodedata.normalize(form, text)  # type: ignore[arg-type]
+        assert words_of(given) == {unicodedata.normalize("NFC", word) for word in words}
+
+
+def test_a_line_ends_at_lf_cr_lf_or_cr_and_nowhere_else() -> None:
+    inside = "\u2028 \u2029 \x85 \x0b \x0c \x1c"
+    text = "".join(f"river{inside}money{end}" for end in ("\n", "\r\n", "\r", "\n", "\n"))
+    documents = own.read("documents", "a.txt", text.encode()).documents
+    assert documents is not None
+    assert (len(documents.texts), documents.places.given) == (5, 5)
+
+
+def test_a_missing_label_is_none_and_labels_are_whole() -> None:
+    long = "class " + "x" * 100
+    rows = [f"some words here {k},{label}" for k, label in enumerate((long + "1", long + "2") * 3)]
+    data = "\n".join(["text,label", *rows, "more words here,", "other words here,  "]).encode()
+    documents = own.read("documents", "a.csv", data, text="text", label="label").documents
+    assert documents is not None
+    assert documents.labels == (long + "1", long + "2") * 3 + ("", "")
+    assert documents.notes == ("2 documents have no class.",)
+
+
+def test_classes_are_one_in_either_normal_form() -> None:
+    folders = (unicodedata.normalize(form, "été") for form in ("NFC", "NFD", "NFC"))
+    files = {f"{f}/{k}.txt": b"some words" for k, f in enumerate([*folders, "hiver", "hiver"])}
+    documents = own.read("documents", "a.zip", zipped(files)).documents
+    assert documents is not None
+    assert set(documents.labels) == {"été", "hiver"}
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("size", [150, 3000])
+def test_bytes_that_are_no_text_are_refused_inside_an_archive_as_outside(
+    size: int, packed: bool
+) -> None:
+    noise = np.random.default_rng(3).integers(1, 256, size, dtype=np.uint8).tobytes()
+    files = {f"{k}.txt": b"some words" for k in range(6)} | {"noise.txt": noise}
+    with pytest.raises(DataError, match=r"noise\.txt is no text; TXT, CSV or a zip archive"):
+        own.read("documents", *(("a.zip", zipped(files)) if packed else ("noise.txt", noise)))
+
+
+def read_pictures(files: dict[str, bytes]) -> Samples:
+    images = own.read("images", "a.zip", zipped(files)).images
+    assert images is not None
+    return images
+
+
+def saved(picture: Image.Image, kind: str = "PNG", **options: object) -> bytes:
+    out = io.BytesIO()
+    picture.save(out, kind, **options)
+    return out.getvalue()
+
+
+UPRIGHT = Image.fromarray((127 * faces_like(1, 24)[0]).astype(np.uint8)).crop((0, 0, 24, 16))
+
+
+@pytest.mark.parametrize("kind", ["PNG", "JPEG"])
+def test_pictures_are_turned_as_viewers_turn_them(kind: str) -> None:
+    undone = [
+        *(None, Image.Transpose.FLIP_LEFT_RIGHT, Image.Transpose.ROTATE_180),
+        *(Image.Transpose.FLIP_TOP_BOTTOM, Image.Transpose.TRANSPOSE, Image.Transpose.ROTATE_90),
+        *(Image.Transpose.TRANSVERSE, Image.Transpose.ROTATE_270),
+    ]
+    files = {}
+    for orientation, way in enumerate(undone, start=1):
+        exif = Image.Exif()
+        exif[0x0112] = orientation
+        turned = UPRIGHT if way is None else UPRIGHT.transpose(way)
+        files[f"{orientation}.{kind.lower()}"] = saved(turned, kind, exif=exif.tobytes())
+    files[f"9.{kind.lower()}"] = saved(UPRIGHT, kind, exif=b"Exif\0\0MM\0*\0\0\0\x08\0\x09\x01")
+    images = read_pictures(files)
+    assert images.shape == (16, 24)
+    assert np.ptp(images.values, axis=1).max() < 0.016
+
+
+def rgba(hidden: int, mode: str) -> bytes:
+    """A picture whose upper half is clear, above colours of the shade ``hidden``."""
+    grey = np.array(UPRIGHT)
+    grey[:8] = hidden
+    opaque = np.full(grey.shape, 255, dtype=np.uint8)
+    opaque[:8] = 0
+    if mode == "LA":
+        return saved(Image.fromarray(np.dstack([grey, opaque])))
+    whole = Image.fromarray(np.dstack([grey, grey, grey, opaque]))
+    return saved(whole.quantize(256) if mode == "P" else whole)
+
+
+def clear_colour(value: int, mode: str) -> bytes:
+    """The same by one colour that stands for clear: ``value``, which is nowhere else."""
+    grey = np.array(UPRIGHT).clip(20, 230).astype(np.uint16)
+    grey[:8] = value
+    if mode == "I;16":
+        return saved(Image.fromarray(grey * 257), transparency=value * 257)
+    if mode == "RGB":
+        colours = Image.fromarray(np.dstack([grey] * 3).astype(np.uint8))
+        return saved(colours, transparency=(value,) * 3)
+    return saved(Image.fromarray(grey.astype(np.uint8)), transparency=value)
+
+
+@pytest.mark.parametrize(
+    ("make", "mode"),
+    [
+        *((rgba, mode) for mode in ("RGBA", "LA", "P")),
+        *((clear_colour, mode) for mode in ("L", "RGB", "I;16")),
+    ],
+)
+def test_pictures_lie_on_white_whatever_is_hidden_below(
+    make: Callable[[int, str], bytes], mode: str
+) -> None:
+    white = np.array(UPRIGHT) if make is rgba else np.array(UPRIGHT).clip(20, 230)
+    white[:8] = 255
+    files = {f"{k}.png": make(k, mode) for k in (0, 5, 10, 250)}
+    files["white.png"] = saved(Image.fromarray(white))
+    images = read_pictures(files)
+    assert np.ptp(images.values, axis=1).max() < (0.005 if mode == "P" else 1e-12)
+    assert images.notes == ("4 images have transparent pixels, which are shown on white.",)
+
+
+def test_an_opaque_fourth_colour_is_not_called_transparent() -> None:
+    files = {f"{k}.png": saved(UPRIGHT.convert("RGBA")) for k in range(5)}
+    assert read_pictures(files).notes == ()
+
+
+@pytest.mark.parametrize(("kind", "white"), [("uint8", 255), ("uint16", 65535), ("float64", 1)])
+def test_arrays_of_four_colours_lie_on_white_too(kind: str, white: int) -> None:
+    rng = np.random.default_rng(0)
+    stack = np.empty((6, 8, 8, 4))
+    stack[..., :3] = rng.random((8, 8, 3))
+    stack[..., 3] = 1
+    stack[1:, :4, :, 3] = 0
+    stack[1:, :4, :, :3] = rng.random((5, 4, 8, 3))
+    stack[0, :4] = 1
+    images = own.read("images", "a.npy", npy((stack * white).astype(kind))).images
+    assert images is not None
+    assert np.ptp(images.values, axis=1).max() < 1e-12
+    assert images.notes == ("5 images have transparent pixels, which are shown on white.",)
