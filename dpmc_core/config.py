@@ -14,7 +14,7 @@ from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from dpmc_core.errors import ParameterError
-from dpmc_core.limits import Limit
+from dpmc_core.limit import Limit, number_of
 
 __all__ = ["Choice", "Config", "Parameter", "changed", "parameters", "values_of"]
 
@@ -74,7 +74,7 @@ class Parameter:
         if isinstance(self.rule, Choice):
             return self.check(text)
         try:
-            return self.check(float(text))
+            return self.check(number_of(text))
         except (TypeError, ValueError):
             raise ParameterError(self.name, text, self.allowed) from None
 

@@ -1,12 +1,31 @@
 """The range of one number, and checking or parsing a value against it."""
 
 import math
+import re
 from dataclasses import dataclass
 from typing import SupportsFloat, cast
 
 from dpmc_core.errors import ParameterError
 
-__all__ = ["Limit"]
+__all__ = ["Limit", "number_of"]
+
+_NUMBER = re.compile(
+    r"\s*[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|inf(inity)?|nan)\s*", re.ASCII | re.IGNORECASE
+)
+
+
+def number_of(text: object) -> float:
+    """The number that a person typed: a sign, digits 0 to 9 with a point, an exponent.
+
+    ``float`` alone would also take 1_5 for 15, and the digits of every script. Raises
+    ``ValueError`` for those, and for what is no number.
+
+    >>> number_of("-1.5e3")
+    -1500.0
+    """
+    if isinstance(text, str) and not _NUMBER.fullmatch(text):
+        raise ValueError(f"no number: {text!r}")
+    return float(cast("SupportsFloat", text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +85,6 @@ class Limit:
     def parse(self, text: object) -> float:
         """A number typed by a person, checked; raises ``ParameterError`` with what was typed."""
         try:
-            return self.check(float(cast("str", text)))
+            return self.check(number_of(text))
         except (TypeError, ValueError):
             raise ParameterError(self.name, text, self.allowed) from None

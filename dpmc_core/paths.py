@@ -1,5 +1,6 @@
 """Where the project's own files are, and reading the files that a user names."""
 
+import codecs
 import os
 import re
 import stat
@@ -67,16 +68,24 @@ def read_file(path: Path, most: int) -> bytes:
 
 
 def read_text(path: Path, most: int) -> str:
-    """Read a regular file of at most ``most`` bytes as UTF-8, with or without a byte-order mark.
+    """Read a regular file of at most ``most`` bytes as text. Raises ``DataError``."""
+    return text_of(path.name, read_file(path, most))
 
-    Raises ``DataError`` that says what is wrong.
+
+def text_of(file: str, data: bytes) -> str:
+    """The text in ``data``: UTF-8 with or without a byte-order mark, or UTF-16 with one.
+
+    Raises ``DataError`` that names the ``file``.
+
+    >>> text_of("a", b"\\xef\\xbb\\xbfa"), text_of("a", "a".encode("utf-16"))
+    ('a', 'a')
     """
+    wide = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     try:
-        return read_file(path, most).decode("utf-8-sig")
+        return data.decode("utf-16" if wide else "utf-8-sig")
     except UnicodeDecodeError as error:
         raise DataError(
-            f"{path.name} is no text in UTF-8 (byte {error.start + 1:,} is "
-            f"0x{error.object[error.start]:02x}); save it in that encoding."
+            f"{file} must be text in UTF-8; byte {error.start + 1:,} is none of it."
         ) from None
 
 

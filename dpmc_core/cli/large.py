@@ -14,7 +14,7 @@ from dpmc_core.cli.common.said import comparison, print_statement
 from dpmc_core.datasets import user_datasets
 from dpmc_core.errors import ParameterError
 from dpmc_core.limit import Limit
-from dpmc_core.paths import read_file
+from dpmc_core.paths import read_text, text_lines
 
 __all__ = ["add", "run"]
 
@@ -152,11 +152,8 @@ def _given(arguments: argparse.Namespace) -> Any:
 def _words_of(arguments: argparse.Namespace) -> list[str]:
     if arguments.holds != "documents":
         raise ParameterError("words", arguments.words, "left out unless --holds documents")
-    try:
-        text = read_file(Path(arguments.words), _LARGEST).decode()
-    except UnicodeDecodeError:
-        raise ParameterError("words", arguments.words, "a file of UTF-8 text") from None
-    return list(dict.fromkeys(line.strip() for line in text.splitlines() if line.strip()))
+    lines = text_lines(read_text(Path(arguments.words), _LARGEST))
+    return list(dict.fromkeys(line.strip() for line in lines if line.strip()))
 
 
 def _check_algorithm(arguments: argparse.Namespace) -> None:

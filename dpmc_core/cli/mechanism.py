@@ -9,6 +9,7 @@ import numpy as np
 from dpmc_core import limits
 from dpmc_core.cli.common.options import whole
 from dpmc_core.errors import ParameterError
+from dpmc_core.limit import number_of
 from dpmc_core.mechanisms import FAMILIES, Mechanism
 from dpmc_core.mechanisms.grid import release_on_grid
 
@@ -80,7 +81,7 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
     released = None
     if arguments.release is not None:
         try:
-            value = float(arguments.release)
+            value = number_of(arguments.release)
         except ValueError:
             raise ParameterError("release", arguments.release, "a finite number") from None
         released = release_on_grid(value, noise, sensitivity)

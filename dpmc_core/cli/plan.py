@@ -15,7 +15,7 @@ from dpmc_core.datasets import user_datasets
 from dpmc_core.errors import ParameterError
 from dpmc_core.experiments.algorithms import of_task
 from dpmc_core.limits import LIMITS
-from dpmc_core.paths import read_file
+from dpmc_core.paths import read_file, read_text
 from dpmc_core.planning import PlanSpec, halved, plan
 from dpmc_core.planning.project import project_from_toml, share_out
 from dpmc_core.planning.spec import QUERIES
@@ -183,11 +183,7 @@ def _project(arguments: argparse.Namespace) -> dict[str, Any]:
         raise ParameterError("file", None, "a TOML file that names the releases")
     spent = None if arguments.spent is None else read_ledger(arguments.spent)
     _may_write(arguments)
-    try:
-        text = read_file(Path(arguments.file), _LARGEST).decode()
-    except UnicodeDecodeError:
-        raise ParameterError("file", arguments.file, "a TOML file in UTF-8") from None
-    shared = share_out(project_from_toml(text, spent))
+    shared = share_out(project_from_toml(read_text(Path(arguments.file), _LARGEST), spent))
     made = shared.as_dict()
     if arguments.keep is not None:
         _write(arguments.keep, made["ledger"])

@@ -19,7 +19,7 @@ from dpmc_core.experiments.sweeps.spec import SweepSpec
 from dpmc_core.experiments.sweeps.storing import PassingRuns, Runs
 from dpmc_core.experiments.sweeps.sweep import Made, finished, sweep
 from dpmc_core.experiments.sweeps.tradeoff import points_of
-from dpmc_core.paths import LOCAL, read_file
+from dpmc_core.paths import LOCAL, read_text
 from dpmc_core.wording import three
 
 __all__ = ["add", "add_store", "run"]
@@ -68,10 +68,9 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
 
 def _read(file: str) -> SweepSpec:
     try:
-        return SweepSpec.from_toml(read_file(Path(file), _LARGEST).decode())
-    except (DataError, UnicodeDecodeError) as error:
-        why = error if isinstance(error, DataError) else "it is not UTF-8 text"
-        allowed = f"a TOML file that can be read: {why}"
+        return SweepSpec.from_toml(read_text(Path(file), _LARGEST))
+    except DataError as error:
+        allowed = f"a TOML file that can be read: {error}"
         raise ParameterError("sweep file", file, allowed.rstrip(".")) from None
     except ParameterError as error:
         if error.name != "sweep file":

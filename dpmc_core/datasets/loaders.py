@@ -15,6 +15,7 @@ import numpy as np
 from dpmc_core.datasets.catalogue import Entry, entry
 from dpmc_core.datasets.ratings import FACTS, ItemFeatures, Ratings, Split
 from dpmc_core.errors import DataError, DatasetMissingError, ParameterError
+from dpmc_core.paths import text_lines
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -170,7 +171,7 @@ def _ml_100k(known: Entry, folder: Path, zeros: str) -> Ratings:
     titles: tuple[str, ...] = ()
     features = None
     if (folder / "u.item").is_file():
-        lines = (folder / "u.item").read_text(encoding="latin-1").splitlines()
+        lines = text_lines((folder / "u.item").read_text(encoding="latin-1"))
         cells = [line.split("|") for line in lines if line]
         titles = tuple(row[1] for row in cells)
         flags = [row[-len(_GENRES_100K) :] for row in cells]
@@ -203,7 +204,7 @@ def _ml_double_colon(known: Entry, folder: Path, zeros: str) -> Ratings:
             text = raw.decode("utf-8")  # ML-10M
         except UnicodeDecodeError:
             text = raw.decode("latin-1")  # ML-1M
-        for line in text.splitlines():
+        for line in text_lines(text):
             number, title, *rest = line.split("::")
             titles[int(number)] = title
             genres[int(number)] = rest[0].strip() if rest else ""

@@ -287,7 +287,7 @@ class RunSpec(Config):
 def read_json(text: str) -> Any:
     """What ``text`` holds. Raises ``ParameterError`` unless it is JSON."""
     try:
-        return json.loads(text, object_pairs_hook=names_once)
+        return json.loads(text.removeprefix("\ufeff"), object_pairs_hook=names_once)
     except (ValueError, RecursionError) as error:
         once = ", each name once" if "twice" in str(error) else ""
         allowed = f"a JSON object as the app exports it{once}"

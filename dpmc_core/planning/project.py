@@ -269,7 +269,7 @@ def project_from_toml(text: str, spent: Ledger | None = None) -> Project:
     Raises ``DataError`` for no TOML, and ``ParameterError`` for what is wrong inside.
     """
     try:
-        raw = tomllib.loads(text)
+        raw = tomllib.loads(text.removeprefix("\ufeff"))
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise DataError(f"The project is no TOML: {error}.") from None
     tables = raw.pop("release", [])

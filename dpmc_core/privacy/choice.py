@@ -9,8 +9,10 @@ from numpy.typing import ArrayLike
 
 from dpmc_core import limits
 from dpmc_core.errors import DataError, ParameterError
+from dpmc_core.limit import number_of
 from dpmc_core.mechanisms import Staircase
 from dpmc_core.mechanisms.secret import secret_generator
+from dpmc_core.paths import text_of
 from dpmc_core.privacy.ledger import Release, Unit
 
 __all__ = ["WAYS", "chances", "choose", "scores_from_csv"]
@@ -94,13 +96,15 @@ def scores_from_csv(content: bytes) -> tuple[tuple[str, ...], np.ndarray]:
 
     Raises ``DataError``.
     """
+    text = io.StringIO(text_of("The file of scores", content), newline="")
     try:
-        text = io.StringIO(content.decode("utf-8-sig"), newline="")
         names, *rows = csv.reader(text)
-        table = np.array([[float(cell) for cell in row] for row in rows if row], dtype=np.float64)
+        table = np.array(
+            [[number_of(cell) for cell in row] for row in rows if row], dtype=np.float64
+        )
     except (ValueError, csv.Error) as error:
         raise DataError(
-            "Scores must be a CSV in UTF-8: names of candidates, then a row of numbers for each "
+            "Scores must be a CSV: names of candidates, then a row of numbers for each "
             f"person ({error})."
         ) from None
     if len(set(names)) < len(names) or not all(n.strip() and n.isprintable() for n in names):

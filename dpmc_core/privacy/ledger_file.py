@@ -45,6 +45,8 @@ def ledger_from_text(text: bytes | str, name: str = "ledger") -> Ledger:
     """
     if len(text) > MOST_BYTES:
         raise DataError(_too_large(name, len(text)))
+    if isinstance(text, str):
+        text = text.removeprefix("\ufeff")
     try:
         raw = json.loads(text, parse_constant=_no_constant, object_pairs_hook=names_once)
     except (ValueError, RecursionError) as error:

@@ -152,6 +152,7 @@ def test_presenter_shows_stored_results_only() -> None:
         ({"t_view": "__import__('os')"}, "Figure = "),
         ({"t_noises": "../../etc/passwd"}, "Mechanisms = "),
         ({"t_seed": "1e400"}, "t_seed = '1e400' is not allowed: it must be a finite number"),
+        ({"t_seed": "1_5"}, "t_seed = '1_5' is not allowed: it must be a finite number in plain"),
         ({"t_seeds": "2000"}, "at most 2,000 are made from this page"),
         ({"t_total_epsilon_user": "1,2,3,4,5,6,7,8,9"}, "1 to 8 numbers with commas between"),
     ],

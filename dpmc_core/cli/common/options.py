@@ -2,6 +2,7 @@
 
 import argparse
 import itertools
+import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
@@ -14,7 +15,7 @@ from dpmc_core.experiments.algorithms import ALGORITHMS, held_for, of_task
 from dpmc_core.experiments.flat import CHANCE, USUAL, default_algorithm
 from dpmc_core.experiments.presets import WELL_REGULARISED, preset
 from dpmc_core.experiments.spec import RunSpec, read_json
-from dpmc_core.limits import LIMITS
+from dpmc_core.limits import LIMITS, Limit
 from dpmc_core.privacy.algorithm import Algorithm
 from dpmc_core.privacy.noise import MECHANISMS, NominalEpsilon, ReleaseVariance, TotalEpsilon
 
@@ -39,7 +40,13 @@ _MEANINGS = {
 
 
 class Parser(argparse.ArgumentParser):
-    """argparse, except that mistakes become our own errors, so that they end in one sentence."""
+    """argparse, except that mistakes become our own errors, so that they end in one sentence, and
+    that -1e5 is a number too.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self._negative_number_matcher = re.compile(r"-\.?\d")  # no flag of ours begins so
 
     def error(self, message: str) -> Any:
         raise DPMCError(f"{message[0].upper()}{message[1:]}. See '{self.prog} --help'.")
@@ -246,11 +253,4 @@ def parsed(name: str, limit: str, text: str) -> float:
 
 def whole(name: str, text: str, high: int) -> int:
     """A typed whole number from 0 to ``high``. Raises ``ParameterError``."""
-    allowed = f"a whole number from 0 to {high}"
-    try:
-        value = int(text)
-    except ValueError:
-        raise ParameterError(name, text, allowed) from None
-    if not 0 <= value <= high:
-        raise ParameterError(name, text, allowed)
-    return value
+    return int(Limit(name, 0, high, name, integer=True).parse(text))

@@ -20,6 +20,7 @@ from dpmc_core.datasets.own.arrays import MOST_NUMBERS, array_in, header, variab
 from dpmc_core.datasets.own.pictures import grey_pixels, open_picture, resized, shown_size
 from dpmc_core.datasets.samples import Samples
 from dpmc_core.errors import DataError, ParameterError
+from dpmc_core.limit import number_of
 from dpmc_core.wording import counted, printable
 
 __all__ = ["ImagesReading", "guess_images", "images_of"]
@@ -54,14 +55,14 @@ class ImagesReading:
             if getattr(self, name) not in allowed:
                 raise ParameterError(name, getattr(self, name), "one of " + ", ".join(allowed))
         try:
-            side = int(self.side)
+            side = number_of(self.side)
         except (TypeError, ValueError):
             side = -1
-        if side != 0 and not 4 <= side <= LARGEST:
+        if side not in (0, *range(4, LARGEST + 1)):
             raise ParameterError(
                 "side", self.side, f"0 (as they are) or a whole number from 4 to {LARGEST}"
             )
-        object.__setattr__(self, "side", side)
+        object.__setattr__(self, "side", int(side))
 
 
 def guess_images(file: str, data: bytes) -> tuple[ImagesReading, dict[str, str]]:

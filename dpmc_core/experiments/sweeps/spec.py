@@ -288,7 +288,7 @@ class SweepSpec:
         Raises ``ParameterError`` that names the line or the field.
         """
         try:
-            raw = tomllib.loads(text)
+            raw = tomllib.loads(text.removeprefix("\ufeff"))
         except (tomllib.TOMLDecodeError, RecursionError) as error:
             allowed = f"TOML, as README's example ({error})"
             raise ParameterError("sweep file", text[:40], allowed) from None

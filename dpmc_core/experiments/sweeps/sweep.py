@@ -10,7 +10,6 @@ the plan (``sweep_spec``) and one thread. Does not live here: what runs mean tog
 import json
 import math
 import os
-import re
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,7 +31,7 @@ from dpmc_core.experiments.sweeps.spec import Planned, SweepSpec
 from dpmc_core.experiments.sweeps.storing import Runs
 from dpmc_core.experiments.sweeps.workers import MakesRuns, Workers, one
 from dpmc_core.experiments.worker.share import ALL, Share
-from dpmc_core.paths import read_file
+from dpmc_core.paths import read_text, text_lines
 
 __all__ = ["Made", "SweepError", "finished", "how_many", "make_all", "read_unkept", "sweep"]
 
@@ -164,10 +163,9 @@ def read_unkept(file: Path, store: RunStore) -> int:
     Raises ``DataError`` for any other file.
     """
     try:
-        text = read_file(file, _LARGEST).decode()
         records = [
             Record(**json.loads(line, parse_constant=_refuse, parse_float=_finite))
-            for line in re.split("\r?\n|\r", text)
+            for line in text_lines(read_text(file, _LARGEST))
             if line
         ]
         for record in records:

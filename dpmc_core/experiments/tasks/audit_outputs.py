@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from dpmc_core import limits
 from dpmc_core.errors import DataError
+from dpmc_core.paths import text_of
 from dpmc_core.privacy.distinguish.attack import Attack, attack
 from dpmc_core.privacy.distinguish.tradeoff import of_profile
 from dpmc_core.wording import three
@@ -117,9 +118,10 @@ def _read(content: bytes, file: str) -> tuple[NDArray[np.bool_], NDArray[np.floa
     """Which outputs (n,) were made with the record, and the released numbers (n×d)."""
     import pandas as pd
 
+    text = text_of(file, content)
     try:
         rows = pd.read_csv(
-            io.BytesIO(content),
+            io.StringIO(text),
             header=None,
             index_col=False,
             dtype=str,

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 
 from dpmc_core.errors import ParameterError
+from dpmc_core.limit import Limit
 
 __all__ = ["SETTINGS", "Setting", "check", "framers", "of", "scheduler"]
 
@@ -124,13 +125,7 @@ def of(name: str) -> int:
     text = os.environ.get(name, "").strip()
     if not text:
         return known.usual
-    try:
-        value = int(text)
-    except ValueError:
-        value = known.low - 1
-    if not known.low <= value <= known.high:
-        raise ParameterError(name, text, f"a whole number from {known.low} to {known.high}")
-    return value
+    return int(Limit(name, known.low, known.high, name, integer=True).parse(text))
 
 
 def framers() -> tuple[str, ...]:

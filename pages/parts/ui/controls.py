@@ -12,6 +12,7 @@ from streamlit.elements.lib.mutable_expander_container import ExpanderContainer
 
 from dpmc_core import limits
 from dpmc_core.errors import ParameterError
+from dpmc_core.limit import number_of
 from pages.parts.ui.links import (
     Titles,
     check_link,
@@ -122,7 +123,7 @@ def numeric(
 
     def check(text: str) -> None:
         try:
-            given = float(text)
+            given = number_of(text)
         except ValueError:
             raise ParameterError(label, text, limit.allowed) from None
         limit.check(given)

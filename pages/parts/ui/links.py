@@ -12,6 +12,7 @@ from dpmc_core.config import Parameter, parameters
 from dpmc_core.errors import ParameterError
 from dpmc_core.experiments.algorithms import ALGORITHMS
 from dpmc_core.facts import facts
+from dpmc_core.limit import number_of
 from dpmc_core.limits import LIMITS, Limit
 from dpmc_core.planning import PlanSpec
 from dpmc_core.planning.goal import ModelPlan
@@ -67,9 +68,9 @@ def on_page(path: str, titles: Mapping[str, Titles] | None = None) -> None:
     st.session_state.update(st.session_state.pop(_AGAIN, {}))
     endless = [key for key in st.query_params if not _small(st.query_params[key])]
     given = {key: st.query_params.get_all(key) for key in st.query_params}
-    if endless:  # Streamlit would try to make whole numbers of them
+    if endless:  # Streamlit would try to make numbers of them
         for key in endless:
-            said = ParameterError(key, st.query_params[key], "a finite number")
+            said = ParameterError(key, st.query_params[key], "a finite number in plain digits")
             remember(key, f"From the address: {said} The usual value is used instead.")
         st.switch_page(path, query_params={k: v for k, v in given.items() if k not in endless})
     now = {key: set(by_name.values()) for key, by_name in (titles or {}).items()}
@@ -101,11 +102,15 @@ def set_next(values: Mapping[str, object]) -> None:
 
 
 def _small(text: str) -> bool:
-    """Say whether ``text`` is no number, or one that can be made whole."""
+    """Say whether ``text`` is nothing that Python makes a number of, or a finite number."""
     try:
-        return math.isfinite(float(text))
-    except (ValueError, OverflowError):
+        float(text)
+    except ValueError:
         return True
+    try:
+        return math.isfinite(number_of(text))
+    except ValueError:
+        return False
 
 
 def current_page() -> str:

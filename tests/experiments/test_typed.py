@@ -1,0 +1,106 @@
+"""Numbers and files as people type and save them."""
+
+import codecs
+import json
+from collections.abc import Callable
+
+import pytest
+
+from dpmc_core.cli.common.main import main
+from dpmc_core.errors import DataError, ParameterError
+from dpmc_core.experiments.spec import read_json
+from dpmc_core.experiments.sweeps.spec import SweepSpec
+from dpmc_core.experiments.tasks.audit_outputs import audit_text
+from dpmc_core.limit import number_of
+from dpmc_core.limits import parse
+from dpmc_core.mechanisms import Laplace
+from dpmc_core.paths import text_of
+from dpmc_core.planning.project import project_from_toml
+from dpmc_core.privacy import ledger_from_text
+from dpmc_core.privacy.choice import scores_from_csv
+from tests.privacy.helpers import ledger
+
+
+@pytest.mark.parametrize("text", ["-1e5", "+1.5", ".5", "5.", " 7 ", "1E-3", "007"])
+def test_what_is_a_number(text: str) -> None:
+    assert number_of(text) == float(text)
+
+
+@pytest.mark.parametrize("text", ["1_5", "１５", "٣", "1e1_0", "0x10", "1e", "--1", "", "1 5"])
+def test_what_is_none(text: str) -> None:
+    with pytest.raises(ValueError, match="no number"):
+        number_of(text)
+    with pytest.raises(ParameterError, match=r"alpha = .* is not allowed"):
+        parse("alpha", text)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["mechanism", "laplace", "--scale", "-1e5"], "scale = '-1e5' is not allowed"),
+        (["mechanism", "laplace", "--scale", "-.5"], "scale = '-.5' is not allowed"),
+        (["mechanism", "laplace", "--scale", "1_5"], "scale = '1_5' is not allowed"),
+        (["mechanism", "laplace", "--release", "1_5"], "release = '1_5' is not allowed"),
+        (["complete", "als", "--reg", "-1e-5"], "reg = '-1e-5' is not allowed"),
+        (["complete", "als", "--rank", "1_6"], "rank = '1_6' is not allowed"),
+        (["mechanism", "laplace", "--samples", "1_0"], "samples = '1_0' is not allowed"),
+    ],
+)
+def test_options_take_negative_numbers_and_refuse_what_is_none(
+    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(words) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_a_negative_number_with_an_exponent_is_a_value(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["mechanism", "laplace", "--release", "-1e5", "--json"]) == 0
+    made = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert made["release"]["value"] == pytest.approx(-1e5, rel=0.01)
+
+
+READERS: list[tuple[Callable[[bytes], object], str]] = [
+    (
+        lambda data: SweepSpec.from_toml(text_of("a.toml", data)),
+        'name = "t"\nseeds = 2\n[base]\ndataset = "low-rank"\n[grid]\nmechanism = ["none"]\n',
+    ),
+    (
+        lambda data: project_from_toml(text_of("a.toml", data)),
+        'epsilon = 1\n[[release]]\nname = "a"\n',
+    ),
+    (lambda data: read_json(text_of("a.json", data)), '{"task": "rate"}'),
+    (ledger_from_text, json.dumps(ledger(Laplace(scale=0.3)).as_dict())),
+    (lambda data: scores_from_csv(data)[0], "good,bad\n1,0\n"),
+    (
+        lambda data: audit_text(data, "a.csv", epsilon=1).attack.bound,
+        "inside,y\n" + "".join(f"{k % 2},{k * k % 97 / 3}\n" for k in range(2000)),
+    ),
+]
+
+
+@pytest.mark.parametrize("mark", [codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE])
+@pytest.mark.parametrize(("read", "text"), READERS)
+def test_files_may_begin_with_a_byte_order_mark(
+    read: Callable[[bytes], object], text: str, mark: bytes
+) -> None:
+    encoding = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
+    data = mark + text.encode(encoding.get(mark, "utf-8"))
+    assert read(data) == read(text.encode())
+
+
+@pytest.mark.parametrize(
+    ("read", "text"),
+    [
+        (SweepSpec.from_toml, READERS[0][1]),
+        (project_from_toml, READERS[1][1]),
+        (read_json, READERS[2][1]),
+        (ledger_from_text, READERS[3][1]),
+    ],
+)
+def test_so_may_texts(read: Callable[[str], object], text: str) -> None:
+    assert read(f"\ufeff{text}") == read(text)
+
+
+def test_text_in_another_encoding_is_named() -> None:
+    with pytest.raises(DataError, match=r"a\.toml must be text in UTF-8; byte 2 is none of it"):
+        text_of("a.toml", b"a\xe9b")
