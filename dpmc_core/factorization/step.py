@@ -4,6 +4,7 @@ Lives here: ``FactorStep``, the starts (from the data's singular vectors, or fro
 seed), and the check of K. Does not live here: the algorithms.
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +13,7 @@ from scipy import sparse
 
 from dpmc_core.datasets.samples import Matrix
 from dpmc_core.errors import ParameterError
+from dpmc_core.factorization.blocks import squared_norm
 from dpmc_core.privacy.ledger import Release
 
 FloatArray = NDArray[np.float64]
@@ -51,6 +53,9 @@ def check_parts(shape: tuple[int, ...], parts: int) -> None:
 def nndsvd(values: Matrix, parts: int) -> tuple[FloatArray, FloatArray]:
     """W₀ (D×K) and H₀ (K×N) from the singular vectors of the raw data (Boutsidis & Gallopoulos
     2008), by scikit-learn, with its fixed seed 0.
+
+    Scaled by c, the data have starts scaled by √c: what is cut to 0 is 1e-6 or less for columns of
+    length 1 (root mean square), and as much less or more for shorter or longer ones.
     """
     # scikit-learn has no public NNDSVD; a test holds what we use of it
     from sklearn.decomposition._nmf import (
@@ -59,7 +64,9 @@ def nndsvd(values: Matrix, parts: int) -> tuple[FloatArray, FloatArray]:
 
     check_parts(values.shape, parts)
     held = sparse.csr_matrix(values) if sparse.issparse(values) else values
-    left, right = _initialize_nmf(held, parts, init="nndsvd", random_state=0)
+    length = math.sqrt(squared_norm(values) / values.shape[1])
+    cut = 1e-6 * math.sqrt(length)
+    left, right = _initialize_nmf(held, parts, init="nndsvd", eps=cut, random_state=0)
     return np.asarray(left, dtype=np.float64), np.asarray(right, dtype=np.float64)
 
 

@@ -39,6 +39,18 @@ def test_nmf_finds_parts_and_rebuilds() -> None:
     assert list(model.get_feature_names_out()) == ["nmf0", "nmf1", "nmf2", "nmf3"]
 
 
+@pytest.mark.parametrize("scale", [1e-100, 1e-15, 1e-9, 7.3, 1e15, 1e99])
+def test_nmf_does_not_depend_on_the_scale_of_x(scale: float) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.random((60, 5)) @ rng.random((5, 30))
+    X[X < 0.8] = 0
+    one, scaled = NMF(5).fit(X), NMF(5).fit(scale * X)
+    again = [model.inverse_transform(model.transform(c * X)) / c
+             for model, c in ((one, 1.0), (scaled, scale))]  # fmt: skip
+    assert np.linalg.norm(again[0] - X) < 0.3 * np.linalg.norm(X)
+    np.testing.assert_allclose(again[1], again[0], rtol=1e-9, atol=1e-9)
+
+
 @pytest.mark.parametrize("mechanism", ["gaussian", "laplace", "huber"])
 def test_private_nmf_spends_what_it_says(mechanism: str) -> None:
     model = PrivateNMF(4, epsilon=2.0, mechanism=mechanism, random_state=0).fit(faces())

@@ -182,3 +182,11 @@ def test_nndsvd_is_what_we_take_it_for() -> None:
     )
     again = nndsvd(values, 4)
     np.testing.assert_array_equal(w, again[0])
+
+
+@pytest.mark.parametrize("scale", [1e-15, 1e-9, 1e15])
+def test_a_scaled_matrix_starts_scaled(scale: float) -> None:
+    values = unit_columns(np.random.default_rng(5).random((30, 50)))
+    for held in (values, sparse.csc_array(values)):
+        for mine, usual in zip(nndsvd(scale * held, 6), nndsvd(values, 6), strict=True):
+            np.testing.assert_allclose(mine / np.sqrt(scale), usual, rtol=1e-9, atol=1e-12)
