@@ -17,7 +17,9 @@ __all__ = [
     "names_once",
     "read_file",
     "read_text",
+    "reason",
     "text_lines",
+    "text_of",
 ]
 
 DATA = Path(__file__).resolve().parent / "data"
@@ -40,6 +42,15 @@ def names_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) < len(pairs):
         raise ValueError("a name is there twice")
     return found
+
+
+def reason(error: BaseException) -> str:
+    """What went wrong, without the path that an ``OSError`` names: that is the server's business.
+
+    >>> reason(FileNotFoundError(2, "No such file", "/srv/data/u.data")), reason(ValueError("x"))
+    ('No such file', 'x')
+    """
+    return str(getattr(error, "strerror", None) or error)
 
 
 def read_file(path: Path, most: int) -> bytes:

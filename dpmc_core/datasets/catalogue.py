@@ -58,6 +58,11 @@ class Entry:
         """The folder that holds (or would hold) its files."""
         return data_dir() / self.folder
 
+    @property
+    def place(self) -> str:
+        """Where its files belong, for messages: no path, which is the server's own business."""
+        return f"the folder {self.folder} of the data folder (DPMC_DATA_DIR)"
+
     def present(self) -> bool:
         """Whether it can be loaded now, without a network."""
         if self.kind == "bundled":

@@ -23,6 +23,7 @@ import requests
 
 from dpmc_core.datasets.catalogue import Entry, data_dir, entry
 from dpmc_core.errors import DownloadError, ParameterError
+from dpmc_core.paths import reason
 
 __all__ = ["Cancelled", "fetch", "git_blob", "unpack", "unpack_tar"]
 
@@ -56,7 +57,7 @@ def fetch(
     if not known.fetchable:
         raise DownloadError(
             f"{known.title} has no address with a checksum that this app could hold it to. Get "
-            f"it from {known.page} and put {known.files[0]} into {known.path()}."
+            f"it from {known.page} and put {known.files[0]} into {known.place}."
         )
     root = data_dir()
     try:
@@ -86,14 +87,14 @@ def fetch(
             _replace(fresh, known.path(), Path(temporary) / "old")
     except PermissionError as error:
         raise DownloadError(
-            f"{known.title} cannot be stored: {root} is read-only. Point DPMC_DATA_DIR at a "
-            "folder you may write to."
+            f"{known.title} cannot be stored: the data folder is read-only. Point DPMC_DATA_DIR "
+            "at a folder you may write to."
         ) from error
     except OSError as error:
         if isinstance(error, DownloadError):
             raise
         raise DownloadError(
-            f"{known.title} cannot be stored in {root}: {error.strerror or error}."
+            f"{known.title} cannot be stored in the data folder: {reason(error)}."
         ) from error
     return known.path()
 
@@ -186,7 +187,7 @@ def unpack_tar(archive: Path, target: Path) -> None:
             packed.extractall(target, filter="data")
     except tarfile.FilterError as error:
         raise DownloadError(
-            f"{archive.name} holds an unsafe member ({error}); nothing was kept."
+            f"{archive.name} holds an unsafe member ({error.tarinfo.name!r}); nothing was kept."
         ) from error
     except (tarfile.TarError, zlib.error, EOFError) as error:
         raise DownloadError(

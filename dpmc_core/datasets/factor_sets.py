@@ -13,6 +13,7 @@ from dpmc_core.datasets.synthetic.cartoons import cartoon_faces
 from dpmc_core.datasets.synthetic.topics import topic_documents
 from dpmc_core.datasets.text import READERS, TextFilter
 from dpmc_core.errors import DataError, DatasetMissingError
+from dpmc_core.paths import reason
 
 __all__ = ["load_samples"]
 
@@ -47,7 +48,7 @@ def load_samples(
         if isinstance(error, (DataError, DatasetMissingError)):
             raise
         raise DataError(
-            f"{known.title}: its files in {known.path()} cannot be read ({error}); they are "
+            f"{known.title}: its files in {known.place} cannot be read ({reason(error)}); they are "
             "damaged or of another version."
         ) from error
     if known.holds == "images" and known.samples and len(samples) != known.samples:

@@ -15,7 +15,7 @@ import numpy as np
 from dpmc_core.datasets.catalogue import Entry, entry
 from dpmc_core.datasets.ratings import FACTS, ItemFeatures, Ratings, Split
 from dpmc_core.errors import DataError, DatasetMissingError, ParameterError
-from dpmc_core.paths import text_lines
+from dpmc_core.paths import reason, text_lines
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -51,13 +51,14 @@ def load(name: str, zeros: str = "missing") -> Ratings:
         if isinstance(error, DataError):
             raise
         raise DataError(
-            f"{known.title}: a file in {folder} cannot be read ({error}); fetch the dataset again."
+            f"{known.title}: a file in {known.place} cannot be read ({reason(error)}); fetch the "
+            "dataset again."
         ) from error
     expected = known.ratings
     if "zeros" not in known.options and len(ratings) != expected:
         raise DataError(
             f"{known.title}: {len(ratings):,} ratings were read where {expected:,} are "
-            f"expected; the file in {folder} is cut short or of another version. Fetch the "
+            f"expected; the file in {known.place} is cut short or of another version. Fetch the "
             "dataset again."
         )
     return replace(ratings, public=dict.fromkeys(FACTS, "public by publication"))
@@ -76,7 +77,7 @@ def published_split(name: str) -> Split:
         path = known.path() / file
         if not path.is_file():
             raise DatasetMissingError(
-                f"{known.title}: {file} is not in {known.path()}; fetch the dataset again."
+                f"{known.title}: {file} is not in {known.place}; fetch the dataset again."
             )
         try:
             rows = _table(path, sep="\t").to_numpy(dtype=np.int64)
@@ -84,7 +85,7 @@ def published_split(name: str) -> Split:
             if isinstance(error, DataError):
                 raise
             raise DataError(
-                f"{known.title}: {file} cannot be read ({error}); fetch the dataset again."
+                f"{known.title}: {file} cannot be read ({reason(error)}); fetch the dataset again."
             ) from error
         users, items = (rows[:, k].astype(np.int32) - 1 for k in (0, 1))
         parts.append(replace(whole, users=users, items=items, values=rows[:, 2].astype(np.float64)))
@@ -110,10 +111,10 @@ def require(known: Entry) -> None:
     if not known.fetchable:
         raise DatasetMissingError(
             f"{known.title} is not on this machine. Get it from {known.page} and put "
-            f"{known.files[0]} into {known.path()}, or use a set that ships with the app."
+            f"{known.files[0]} into {known.place}, or use a set that ships with the app."
         )
     raise DatasetMissingError(
-        f"{known.title} is not on this machine (looked in {known.path()}). Fetch it on the "
+        f"{known.title} is not on this machine (looked in {known.place}). Fetch it on the "
         f"Datasets page or with 'python -m dpmc_core datasets fetch {known.name}', or use a "
         "synthetic set, which needs no network."
     )

@@ -11,6 +11,7 @@ from scipy.io import loadmat
 from scipy.io.matlab import MatReadError
 
 from dpmc_core.errors import DataError
+from dpmc_core.paths import reason
 
 __all__ = ["read_variables", "refuse_pickle"]
 
@@ -55,7 +56,7 @@ def read_variables(path: Path, names: tuple[str, ...]) -> tuple[Any, ...]:
         MatReadError,
     ) as error:
         raise DataError(
-            f"{path.name} cannot be read as a MATLAB file ({error}); it is damaged or of "
+            f"{path.name} cannot be read as a MATLAB file ({reason(error)}); it is damaged or of "
             "another kind."
         ) from None
     missing = [name for name in names if name not in held]

@@ -1,16 +1,18 @@
 """What a page shows of runs while they go on, and of those that stood before."""
 
 from pathlib import Path
+from tempfile import gettempdir
 
 import pytest
 import streamlit as st
 
 from dpmc_core.experiments import RunSpec, run
 from dpmc_core.experiments.presets import PEOPLE
+from dpmc_core.experiments.store.store import StoreError
 from dpmc_core.experiments.sweeps.spec import SweepSpec
 from dpmc_core.experiments.tasks.audit import audit
 from dpmc_core.experiments.tasks.audit_spec import AuditSpec
-from pages.parts.server import jobs
+from pages.parts.server import jobs, run_store
 from pages.parts.server.job import Box, Job
 from pages.parts.tradeoffs import view
 from pages.parts.ui import on_screen, run_panel
@@ -157,3 +159,14 @@ def test_a_link_with_a_control_that_is_not_there_ends() -> None:
 def test_all_values_of_a_parameter_survive_a_short_link() -> None:
     app = open_page("tradeoffs", t_protect="rating", t_noises=["Huber", "Gaussian"])
     assert app.session_state["t_noises"] == ["huber", "gaussian"]
+
+
+@pytest.mark.parametrize("place", ["/srv/dpmc/runs.sqlite", "postgresql+psycopg://me:pw@host/db"])
+def test_messages_about_the_store_name_no_path_of_the_server(
+    monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    monkeypatch.setenv("DPMC_STORE", place)
+    file = f"{gettempdir()}/dpmc-unkept-x.jsonl"
+    shown = place.replace("me:pw@", "me:***@")
+    said = run_store.told(StoreError(f"The run store {shown} could not be read: it is in {file}."))
+    assert said == "The run store of this server could not be read: it is in dpmc-unkept-x.jsonl."

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpmc_core.datasets import catalogue, entry, loaders
+from dpmc_core.datasets import catalogue, entry, factor_sets, loaders
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.datasets.synthetic.ratings import low_rank, skewed
 from dpmc_core.errors import DataError, DatasetMissingError, ParameterError
@@ -154,6 +154,22 @@ def test_missing_and_unknown_sets_say_what_to_do(
             )
         else:
             assert known.kind in ("synthetic", "bundled")
+
+
+@pytest.mark.parametrize("there", [False, True])
+@pytest.mark.parametrize("name", [n for n, known in catalogue().items() if known.kind == "files"])
+def test_messages_about_files_name_no_path_of_the_server(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, there: bool
+) -> None:
+    monkeypatch.setenv("DPMC_DATA_DIR", str(tmp_path))
+    known = entry(name)
+    for file in known.files if there else ():
+        (tmp_path / known.folder / file).mkdir(parents=True)  # which cannot be read
+    load = loaders.load if known.holds == "ratings" else factor_sets.load_samples
+    with pytest.raises((DataError, DatasetMissingError)) as caught:
+        load(name)
+    assert str(tmp_path) not in str(caught.value)
+    assert there or f"the folder {known.folder} of the data folder" in str(caught.value)
 
 
 @pytest.mark.parametrize(

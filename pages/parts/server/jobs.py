@@ -23,6 +23,7 @@ from dpmc_core.experiments.sweeps.sweep import Made, sweep
 from dpmc_core.experiments.tasks.audit_spec import AuditSpec
 from dpmc_core.experiments.worker.cluster import WAITING
 from dpmc_core.experiments.worker.messages import too_large
+from dpmc_core.paths import reason
 from dpmc_core.planning.goal import ModelPlan, Search
 from dpmc_core.planning.models import search
 from pages.parts.server import estimate, logs, queue, run_store, settings
@@ -254,7 +255,7 @@ def _submit(job: Job, work: Callable[[AnyWorker], None], pool: Pool | None = Non
                 work(worker)
             job.state = "done"
         except DPMCError as error:
-            job.error, job.state = str(error), "failed"
+            job.error, job.state = run_store.told(error), "failed"
         except MemoryError:
             job.error, job.state = (
                 "There is not enough memory for this run; a smaller rank or dataset fits.",
@@ -263,7 +264,7 @@ def _submit(job: Job, work: Callable[[AnyWorker], None], pool: Pool | None = Non
         except Exception as error:  # noqa: BLE001
             # one failure must never take the app down; the page shows it
             job.error, job.state = (
-                f"The run stopped unexpectedly ({type(error).__name__}: {error}).",
+                f"The run stopped unexpectedly ({type(error).__name__}: {reason(error)}).",
                 "failed",
             )
         finally:

@@ -6,7 +6,9 @@ cannot be kept is shown all the same. Does not live here: the store
 """
 
 import os
+import re
 from functools import lru_cache
+from tempfile import gettempdir
 
 from dpmc_core.experiments.run import AnyResult
 from dpmc_core.experiments.store.records import record_of
@@ -27,9 +29,13 @@ def store() -> RunStore:
     return _opened(place, _file(place))
 
 
-def told(error: StoreError) -> str:
-    """``error`` for a page: without the path or address, which are the server's own business."""
-    return str(error).replace(default_place(), "of this server")
+def told(error: Exception) -> str:
+    """``error`` for a page: without paths or addresses, which are the server's own business."""
+    place, temporary = default_place(), f"{gettempdir()}{os.sep}"
+    kind, slashes, _ = place.partition("://")
+    if slashes:  # a database, which messages name without its password
+        place = next(iter(re.findall(rf"{re.escape(kind)}://\S+", str(error))), place)
+    return str(error).replace(place, "of this server").replace(temporary, "")
 
 
 def _file(place: str) -> tuple[int, int]:
