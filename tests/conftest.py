@@ -14,9 +14,9 @@ settings.load_profile("steady")
 
 def pytest_configure(config: pytest.Config) -> None:
     # runs that tests make are kept apart from a developer's own
-    os.environ["DPMC_STORE"] = str(
-        Path(tempfile.mkdtemp(prefix="dpmc-test-store-")) / "runs.sqlite"
-    )
+    folder = tempfile.TemporaryDirectory(prefix="dpmc-test-store-", ignore_cleanup_errors=True)
+    config.add_cleanup(folder.cleanup)  # a failure ends there too
+    os.environ["DPMC_STORE"] = str(Path(folder.name) / "runs.sqlite")
     os.environ["DPMC_JOB_NICE"] = (
         "0"  # two test processes fill two cores for good: whoever gives way gets no turn
     )
