@@ -18,7 +18,7 @@ from pages.parts.factorization.charts import Learned, learned
 from pages.parts.factorization.export import export
 from pages.parts.factorization.one_sample import document_topics, rebuilt_image
 from pages.parts.factorization.texts import factor_observations, factor_verdict
-from pages.parts.factorization.words import CUT, shown_words
+from pages.parts.factorization.words import shown_words
 from pages.parts.frame import python_lines
 from pages.parts.frame.accounts import counted
 from pages.parts.frame.page import fold, observations, verdict
@@ -168,10 +168,8 @@ def _topics(items: list[Learned]) -> None:
     frame.index = pd.RangeIndex(1, len(frame) + 1, name="topic")
     st.table(frame, border="horizontal")  # whole, on a phone too
     st.caption(
-        f"{_size(items[0].result)}. The {_WORDS} heaviest words of each topic. Topics are "
-        "matched one to one to the first method's by the cosine of their weights."
-        + f" {CUT}"
-        * any("…" in topics for column in columns.values() for topics in column)
+        f"{_size(items[0].result)}. The {_WORDS} heaviest words of each topic, coarse ones left "
+        "out. Topics are matched one to one to the first method's by the cosine of their weights."
     )
 
 
