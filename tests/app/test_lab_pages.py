@@ -400,6 +400,29 @@ def test_an_answer_is_kept_when_the_step_is_shown_again() -> None:
     assert again.value == step.options[0]
 
 
+@pytest.mark.parametrize("answers", [("wrong", "right"), ("right", "wrong")])
+def test_the_first_answer_is_scored_until_the_lesson_is_begun_again(
+    answers: tuple[str, str],
+) -> None:
+    lesson = lessons.lessons()["epsilon"]
+    step = lesson.steps[0]
+    app = open_page(step.page, lesson="epsilon", step="1")
+    for answer in answers:
+        (question,) = [r for r in app.radio if r.label == f"**{step.question}**"]
+        place = step.right if answer == "right" else step.right - 1
+        question.set_value(step.options[place]).run()
+    app.switch_page("lessons.py")
+    app.query_params.clear()
+    app.query_params["done"] = "epsilon"
+    app.run()
+    right = int(answers[0] == "right")
+    said = f"You answered {right} of {len(lesson.steps)} questions correctly at the first try."
+    assert said in texts(app)
+    app.button(key="lesson-again").click().run()
+    (question,) = [r for r in app.radio if r.label == f"**{step.question}**"]
+    assert question.value is None
+
+
 def test_the_address_is_shared_whole() -> None:
     link = share.address(
         "http://lab/completion",

@@ -13,13 +13,14 @@ from dpmc_core.errors import DataError
 from dpmc_core.facts import facts, typed
 from pages.parts.ui import controls, glossary, on_screen
 
-__all__ = ["Lesson", "Step", "asked", "begin", "box", "lessons", "link", "score"]
+__all__ = ["Lesson", "Step", "again", "asked", "begin", "box", "lessons", "link", "score"]
 
 # of the page only what a step speaks of
 _LOOKED_AT_ALONE = """<style>
 .st-key-verdict, .st-key-main-control, :has(> .st-key-focus) ~ * { display: none; }
 </style>"""
-_ANSWERS, _FOLDED = "lesson-answers", "lesson-is-folded"
+# the answers that stand, the first ones, which are scored, and whether the box is folded
+_ANSWERS, _FIRST, _FOLDED = "lesson-answers", "lesson-first-answers", "lesson-is-folded"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -86,6 +87,14 @@ def begin(name: str, step: int = 1) -> None:
     st.switch_page(path, query_params={**_in_address(to), **place})
 
 
+def again(lesson: Lesson) -> None:
+    """Go to the first step, with no answer given."""
+    for k in range(1, len(lesson.steps) + 1):
+        for name in (_ANSWERS, _FIRST):
+            st.session_state.get(name, {}).pop(_key(lesson, k), None)
+    begin(lesson.name)
+
+
 def link(lesson: Lesson, step: int, base: str) -> str:
     """The address that opens a step, on the server whose address is ``base``."""
     to = lesson.steps[step - 1]
@@ -99,8 +108,11 @@ def _in_address(step: Step) -> dict[str, str]:
 
 
 def score(lesson: Lesson) -> list[bool | None]:
-    """For each step whether its answer was right; None where none was given."""
-    given = st.session_state.get(_ANSWERS, {})
+    """For each step whether its first answer was right; None where none was given.
+
+    Later ones follow what the page says to a wrong one.
+    """
+    given = st.session_state.get(_FIRST, {})
     out: list[bool | None] = []
     for k, step in enumerate(lesson.steps, start=1):
         answer = given.get(_key(lesson, k))
@@ -192,9 +204,11 @@ def _question(lesson: Lesson, step: int) -> bool:
         list(at.options),
         index=None if before is None else at.options.index(before),
         key=key,
+        help="Your first answer is the one that is scored; then try the others.",
     )
     if answer is not None:
         given[key] = answer
+        st.session_state.setdefault(_FIRST, {}).setdefault(key, answer)
         k = at.options.index(answer)
         (st.success if k == at.right else st.warning)(
             at.feedback[k], icon=":material/check:" if k == at.right else ":material/replay:"

@@ -6,7 +6,7 @@ import streamlit as st
 
 from dpmc_core.privacy import guess_bound
 from pages.parts.frame.page import verdict
-from pages.parts.lessons.lessons import Lesson, begin, lessons, score
+from pages.parts.lessons.lessons import Lesson, again, begin, lessons, score
 from pages.parts.ui import on_screen
 from pages.parts.ui.figures import figure, show
 
@@ -40,12 +40,15 @@ def summary(lesson: Lesson) -> None:
     """Draw the score of a finished lesson, with the right answers, and offer it as a file."""
     results = score(lesson)
     right, given = sum(r is True for r in results), sum(r is not None for r in results)
-    verdict(f"{lesson.title} You answered {right} of {len(results)} questions correctly.")
+    verdict(
+        f"{lesson.title} You answered {right} of {len(results)} questions correctly at the first "
+        "try."
+    )
     if given < len(results):
         st.caption(f"{len(results) - given} questions have no answer yet.")
     marks = {
         True: ":material/check: You were right.",
-        False: ":material/close: You chose another answer.",
+        False: ":material/close: Your first answer was another.",
         None: "You gave no answer.",
     }
     lines = [
@@ -55,7 +58,7 @@ def summary(lesson: Lesson) -> None:
     st.markdown("\n".join(lines))
     with st.container(horizontal=True):
         if st.button("Again", icon=":material/replay:", key="lesson-again"):
-            begin(lesson.name)
+            again(lesson)
         st.download_button(
             "Summary (Markdown)",
             data=lambda: _as_text(lesson, results),
@@ -70,7 +73,7 @@ def summary(lesson: Lesson) -> None:
 
 
 def _as_text(lesson: Lesson, results: list[bool | None]) -> str:
-    words = {True: "right", False: "another answer", None: "no answer"}
+    words = {True: "right at first", False: "another answer at first", None: "no answer"}
     lines = [f"# {lesson.title}", "", "A lesson of DPMC Lab.", ""]
     for k, (step, result) in enumerate(zip(lesson.steps, results, strict=True), start=1):
         lines += [
