@@ -1,4 +1,4 @@
-"""Documents to counts and TF-IDF (by scikit-learn), and the text sets of the catalogue."""
+"""Documents to words, counts and TF-IDF (by scikit-learn)."""
 
 import re
 import unicodedata
@@ -13,16 +13,12 @@ import numpy as np
 from scipy import sparse
 
 from dpmc_core import limits
-from dpmc_core.datasets.catalogue import Entry
-from dpmc_core.datasets.matlab import read_variables
 from dpmc_core.datasets.samples import Places, Samples, check_counts, unit_columns
-from dpmc_core.errors import DataError, DatasetMissingError
-from dpmc_core.paths import text_lines
+from dpmc_core.errors import DataError
 from dpmc_core.wording import counted
 
 __all__ = [
     "LANGUAGES",
-    "READERS",
     "TextFilter",
     "lee_file",
     "public_words",
@@ -261,123 +257,3 @@ def lee_file() -> Path | None:
     if found is None or not found.submodule_search_locations:
         return None
     return Path(found.submodule_search_locations[0]) / "test" / "test_data" / "lee_background.cor"
-
-
-def _lee(known: Entry, chosen: TextFilter, share: float, seed: int) -> Samples:
-    del share, seed
-    path = lee_file()
-    if path is None or not path.is_file():
-        raise DatasetMissingError(
-            f"{known.title} ships with gensim, which is missing: pip install 'dpmc-lab[text]'."
-        )
-    return samples_of_texts(
-        text_lines(path.read_text(encoding="utf-8")), name=known.title, chosen=chosen
-    )
-
-
-def _bbc(known: Entry, chosen: TextFilter, share: float, seed: int) -> Samples:
-    """A folder per class, a file per article; some are not valid UTF-8, read as Latin-1."""
-    del share, seed
-    texts, labels = _folders(known.path(), "*.txt")
-    return samples_of_texts(texts, name=known.title, chosen=chosen, labels=labels)
-
-
-def _newsgroups(known: Entry, chosen: TextFilter, share: float, seed: int) -> Samples:
-    """Headers, which name the group, are cut; quoted replies and signatures stay."""
-    del share, seed
-    texts, labels = _folders(known.path() / "20news-bydate-train", "*")
-    return samples_of_texts(
-        [text.partition("\n\n")[2] for text in texts],
-        name=known.title,
-        chosen=chosen,
-        labels=labels,
-    )
-
-
-def _folders(root: Path, pattern: str) -> tuple[list[str], tuple[str, ...]]:
-    texts, labels = [], []
-    for folder in sorted(path for path in root.iterdir() if path.is_dir()):
-        for file in sorted(folder.glob(pattern)):
-            raw = file.read_bytes()
-            try:
-                texts.append(raw.decode("utf-8"))
-            except UnicodeDecodeError:
-                texts.append(raw.decode("latin-1"))
-            labels.append(folder.name)
-    return texts, tuple(labels)
-
-
-UCI_CLASSES = {"b": "business", "e": "entertainment", "t": "science and technology", "m": "health"}
-_PER_CLASS = 750
-
-
-def _uci(known: Entry, chosen: TextFilter, share: float, seed: int) -> Samples:
-    """750 titles of each of the four classes, drawn by ``seed`` (nmf-paper section 4.2)."""
-    del share
-    import pandas as pd
-
-    frame = pd.read_csv(
-        known.path() / known.files[0], sep="\t", header=None, usecols=[1, 4], quoting=3
-    )
-    frame.columns = ["title", "category"]
-    rng = np.random.default_rng([seed, 0x0C1])
-    rows = []
-    for letter in UCI_CLASSES:
-        members = np.flatnonzero((frame["category"] == letter).to_numpy())
-        if members.size < _PER_CLASS:
-            raise DataError(
-                f"{known.title}: class {letter!r} has {members.size:,} titles where at least "
-                f"{_PER_CLASS} are needed."
-            )
-        rows.append(np.sort(rng.choice(members, _PER_CLASS, replace=False)))
-    picked = frame.iloc[np.concatenate(rows)]
-    return samples_of_texts(
-        [str(title) for title in picked["title"]],
-        name=known.title,
-        chosen=chosen,
-        labels=tuple(UCI_CLASSES[str(c)] for c in picked["category"]),
-    )
-
-
-def _guardian(known: Entry, chosen: TextFilter, share: float, seed: int) -> Samples:
-    del share, seed
-    lines = text_lines((known.path() / known.files[0]).read_text(encoding="utf-8"))
-    return samples_of_texts(
-        [line for line in lines if line.strip()], name=known.title, chosen=chosen
-    )
-
-
-def _cai(known: Entry, chosen: TextFilter, share: float, seed: int) -> Samples:
-    """Counts without words, N×D as ``fea``, classes as ``gnd``.
-
-    A ``share`` of the terms drawn by ``seed``, as the paper draws a tenth.
-    """
-    fea, classes = read_variables(known.path() / known.files[0], ("fea", "gnd"))
-    table: Any = fea
-    if not sparse.issparse(fea):
-        raise DataError(f"{known.title}: fea must be a sparse matrix of counts, documents as rows.")
-    counts = sparse.csc_array(table.T.astype(np.float64))
-    terms = np.arange(counts.shape[0])
-    if share < 1:
-        rng = np.random.default_rng([seed, 0xCA1])
-        terms = np.sort(rng.choice(terms, max(1, round(share * terms.size)), replace=False))
-        counts = sparse.csc_array(counts[terms])
-    return samples_of_counts(
-        counts,
-        tuple(f"term {k + 1}" for k in terms),
-        name=known.title,
-        chosen=chosen,
-        labels=tuple(f"topic {int(k)}" for k in np.ravel(classes)),
-        public_words=chosen.word_list == "published",
-        notes=("This file names no words: terms are shown by number.",),
-    )
-
-
-READERS = {
-    "lee": _lee,
-    "bbc": _bbc,
-    "uci-news": _uci,
-    "guardian": _guardian,
-    "20newsgroups": _newsgroups,
-    "cai-counts": _cai,
-}

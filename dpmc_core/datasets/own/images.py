@@ -16,8 +16,17 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from dpmc_core.datasets.own.archive import folder_of, is_archive, members
-from dpmc_core.datasets.own.arrays import MOST_NUMBERS, array_in, header, variable_in, variables_of
-from dpmc_core.datasets.own.pictures import grey_pixels, open_picture, resized, shown_size
+from dpmc_core.datasets.own.arrays import (
+    MOST_NUMBERS,
+    array_in,
+    grey_pixels,
+    header,
+    open_picture,
+    resized,
+    shown_size,
+    variable_in,
+    variables_of,
+)
 from dpmc_core.datasets.samples import Samples
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.limit import number_of
