@@ -80,6 +80,14 @@ def test_runs_of_one_question(question: str) -> None:
         assert any("The settings have changed" in i.value for i in app.info)
 
 
+def test_which_configuration_cannot_be_run_is_said_by_its_letter() -> None:
+    app = ask("compare", n_users="200", n_items="12", n_ratings="900", rank="50")
+    app.button(key="go").click().run()
+    finish(app, "run-user")
+    said = [e.value.replace("\\", "") for e in app.error]
+    assert any(one.startswith("B: Rank") and "at most 12" in one for one in said), said
+
+
 def test_a_study_is_run_and_another_question_does_not_show_it() -> None:
     app = ask("projection", seeds="1", **SMALL)
     assert example_note(app)

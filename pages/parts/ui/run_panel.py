@@ -30,6 +30,7 @@ __all__ = [
 ]
 
 _EVERY = 1.0  # seconds between two looks at a running job
+_COMPARED = ("run", "run-user", "recommend")  # kinds of jobs whose runs have letters
 _SHOWN = "example-shown"  # in the session: which one was drawn last
 
 
@@ -315,7 +316,7 @@ def _ended(of: Panel, job: jobs.Job, standing: jobs.Job | None) -> None:
 
 def _unfinished(job: jobs.Job) -> int | None:
     """Find which of several configurations has no result."""
-    if not 1 < len(job.specs) <= len(LETTERS) or job.kind not in ("run", "recommend"):
+    if not 1 < len(job.specs) <= len(LETTERS) or job.kind not in _COMPARED:
         return None
     return next(
         (k for k, result in enumerate(job.results) if result is None or not result.finished), None
