@@ -127,6 +127,17 @@ def test_every_module_says_what_it_provides() -> None:
         assert ast.get_docstring(ast.parse(path.read_text())), path
 
 
+def test_modules_that_a_docstring_points_to_are_there() -> None:
+    ends = {
+        name.split(".", k)[k] for name in map(name_of, CODE) for k in range(name.count(".") + 1)
+    }
+    for path in CODE:
+        said = ast.get_docstring(ast.parse(path.read_text())) or ""
+        for elsewhere in re.findall(r"Does not live\s+here: ([^:]*?)(?:\.\s|\.?$|:)", said, re.S):
+            names = re.findall(r"``([a-z_]+(?:\.[a-z_]+)*)``", elsewhere)
+            assert set(names) - ends == set(), path
+
+
 @pytest.mark.parametrize("path", CODE, ids=name_of)
 def test_no_file_outgrows_itself(path: Path) -> None:
     most = MOST_PAGE_LINES if path.parent == ROOT / "pages" else MOST_LINES

@@ -1,7 +1,7 @@
 """The commands ``sweep`` and ``runs``: many runs from a file, and the store they are kept in.
 
 Lives here: parsing and printing for these two. Does not live here: making runs
-(``experiments.sweep``) or keeping them (``experiments.store``).
+(``experiments.sweeps``) or keeping them (``experiments.store``).
 """
 
 import argparse

@@ -2,7 +2,7 @@
 
 Lives here: two solvers whose released sums say how often items are liked and which are liked
 together. Does not live here: sums, sensitivities and shrinkage (``privacy.moments``), DPALS (which
-takes likes as ratings of 1, ``dpals_plan``), or recall (``metrics.ranking``).
+takes likes as ratings of 1, ``dpals``), or recall (``metrics.ranking``).
 
 Every user puts weights of norm 1 on the items they liked; unit: user, add/remove one. Users who are
 served without taking part ("visitors", dpals-paper D.1) add to nothing that leaves.

@@ -2,8 +2,7 @@
 to k of them.
 
 Lives here: the curves and histograms of dpals-paper figures 2 and 6, from exact counts: they
-describe data that one holds and are no release. Does not live here: sampling itself
-(``completion.preprocessing``).
+describe data that one holds and are no release.
 """
 
 from dataclasses import dataclass

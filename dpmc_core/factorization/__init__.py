@@ -1,6 +1,6 @@
 """Factorisation: faces into parts, documents into topics, with and without privacy.
 
-Lives here: robust NMF, the paper's private form as published, the sound form, and moment NMF; each
+Robust NMF, the paper's private form as published, the corrected form, and moment NMF; each
 a generator of steps over checked ``Samples``. Does not live here: data (``datasets``), what noise
 means (``privacy``), scores (``metrics``), or running a spec (``experiments``).
 """

@@ -1,7 +1,7 @@
 """Private NMF as published, and not private.
 
 Lives here: Algorithm 2 of the nmf-paper with its noise, its step sizes and its start. Does not live
-here: forms that keep what they claim (``sound``, ``moments``).
+here: forms that keep what they claim (``corrected``, ``moments``).
 
 Why it is not private (findings 13, 14): W starts from the NNDSVD of the raw data, un-noised, and
 the step on W is so small that it hardly moves from there. The noise is on gradients that then

@@ -2,11 +2,11 @@
 
 The teaching samplers add floating-point noise to floating-point values, and the last bits of such a
 sum tell the value apart (Mironov 2012, "On significance of the least significant bits for
-differential privacy"; ``experiments.audit_targets`` shows it). Here the value is rounded to a grid
-first, and the noise is a whole number of grid steps whose probabilities are *exactly* proportional
-to the density at the grid points, drawn with random whole numbers and rational arithmetic (after
-Canonne, Kamath & Steinke 2020, "The discrete Gaussian for differential privacy", Algorithms 1–3;
-Huber noise by the same rejection).
+differential privacy"; ``experiments.tasks.audit_targets`` shows it). Here the value is rounded to a
+grid first, and the noise is a whole number of grid steps whose probabilities are *exactly*
+proportional to the density at the grid points, drawn with random whole numbers and rational
+arithmetic (after Canonne, Kamath & Steinke 2020, "The discrete Gaussian for differential privacy",
+Algorithms 1–3; Huber noise by the same rejection).
 
 Lives here: ``sample_on_grid``, ``release_on_grid`` and what the result satisfies. Documented
 limits: about ten thousand draws a second; a value outside ±2⁵² steps is refused, which tells that

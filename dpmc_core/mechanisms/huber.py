@@ -3,7 +3,7 @@
 
 Lives here: the mechanism with transition parameter α and any scale s. The papers use s = 1 only;
 scaling is what lets one family be compared at equal variance *and* at equal ε (findings 3). The law
-itself is in ``huber_law``, its exact scalar privacy in ``huber_privacy``.
+itself is in ``huber_distribution``, its exact scalar privacy in ``huber_privacy``.
 """
 
 import math

@@ -1,8 +1,4 @@
-"""Intervals over seeds.
-
-Lives here: the one t-interval that studies use. Does not live here: intervals over images,
-documents or ratings (``factor_run``, ``run``).
-"""
+"""Intervals over seeds: the one t-interval that studies use."""
 
 import math
 from collections.abc import Sequence

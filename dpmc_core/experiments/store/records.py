@@ -3,8 +3,8 @@
 A narrow row to list, filter and average, and the whole summary beside it.
 
 Lives here: the row, how a result of any task becomes one, and the key by which a spec is known.
-Does not live here: the database (``store``), sweeps (``sweep``), or results themselves (``run``,
-``recommend``, ``factor_run``).
+Does not live here: the database (``store``), sweeps (``sweep``), or results themselves
+(``run``).
 """
 
 import hashlib

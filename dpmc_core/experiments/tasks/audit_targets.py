@@ -2,7 +2,7 @@
 
 Lives here: the neighbouring datasets that a visitor can see, what is published from them, and the
 release that is claimed. Does not live here: the attack (``privacy.distinguish``), the algorithms
-(``completion``) or running an audit (``audits``).
+(``completion``) or running an audit (``audit``).
 """
 
 from collections.abc import Callable, Iterator

@@ -2,8 +2,8 @@
 
 Recall@20 for users who were held out.
 
-Lives here: the counterpart of ``run`` for that task. Does not live here: rating errors (``run``),
-the split (``datasets.implicit``), or which algorithms recommend (``registry``).
+Lives here: the counterpart of ``run`` for that task. Does not live here: rating errors (``run``)
+or the split (``datasets.implicit``).
 """
 
 import math

@@ -3,8 +3,8 @@
 Lives here: a distinguishing attack with a held-out choice of its rule, and the lower bound on ε
 that its successes prove at a stated confidence. It attacks any numbers drawn with and without a
 person, so it imports no algorithm; what is attacked is put together in
-``experiments.audit_targets``. An audit can show that a claim is wrong; it never shows that one is
-right.
+``experiments.tasks.audit_targets``. An audit can show that a claim is wrong; it never shows that
+one is right.
 
 How: some of the outputs choose the rule (a linear score when an output has several numbers, then an
 event "score above/at most τ" and a direction); the others, never looked at before, are counted.

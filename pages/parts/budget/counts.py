@@ -2,7 +2,7 @@
 
 Lives here: the question that its controls ask, the usual one, its releases and their counts, and
 the usual counts made before anybody asks. Does not live here: counting itself
-(``dpmc_core.privacy``), pictures (``budget_charts``) or sentences (``stories``).
+(``dpmc_core.privacy``), pictures (``charts``) or sentences (``stories``).
 """
 
 import math

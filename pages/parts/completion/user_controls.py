@@ -1,7 +1,6 @@
 """The sidebar of the *Completion* page where users are protected.
 
-Lives here: its questions and widgets, and from them to fields of ``RunSpec``. Does not live here:
-the widgets of single ratings, data and method (``completion_controls``), or running.
+Lives here: its questions and widgets, and from them to fields of ``RunSpec``.
 """
 
 from typing import Any

@@ -2,7 +2,7 @@
 
 Lives here: the two figures, drawn once for each set of the catalogue. A function that Streamlit
 caches keeps the module that it stands in, so this one is not in the page: what a page knows while
-it is drawn may be a visitor's own. Does not live here: the charts (``run_charts``).
+it is drawn may be a visitor's own.
 """
 
 import streamlit as st
