@@ -1,6 +1,8 @@
 """What browsers are told, and who may open a connection; without a server."""
 
 import asyncio
+import base64
+import hashlib
 import re
 from types import SimpleNamespace
 from typing import Any
@@ -9,7 +11,7 @@ import pytest
 
 from dpmc_core.errors import ParameterError
 from pages.parts.server import settings
-from pages.parts.server.layers import edge
+from pages.parts.server.layers import early, edge
 
 HTML = b"<html></html>"
 
@@ -63,6 +65,8 @@ def test_every_answer_says_what_may_be_loaded() -> None:
         scripts = policy.partition("script-src ")[2].partition(";")[0]
         assert "unsafe" not in scripts
         assert "sha256-" in scripts  # Streamlit's own line, by its digest
+        ours = base64.b64encode(hashlib.sha256(early.WHERE.encode()).digest()).decode()
+        assert f"'sha256-{ours}'" in scripts
 
 
 def test_runs_are_never_framed_and_the_others_by_whom_the_setting_names(

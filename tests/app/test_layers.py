@@ -56,6 +56,7 @@ def test_scripts_of_figures_are_named_in_the_page_and_exist() -> None:
     assert int(headers["content-length"]) == len(body) > len(PAGE)
     head, rest = body.split(b"</head>", 1)
     assert rest == b"<body></head></body></html>"
+    assert head.count(f"<script>{early.WHERE}</script>".encode()) == 1
     named = re.findall(r'href="\./static/(js/[^"]+)"', head.decode())
     assert len(named) == head.count(b"<link ") == head.count(b'fetchpriority="low"')
     assert all((early._FOLDER.parent / name).is_file() for name in named)

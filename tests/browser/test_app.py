@@ -179,6 +179,8 @@ def test_every_page_opens_without_error(browser: Browser, app_url: str, half: in
     page.on(
         "request", lambda sent: None if sent.url.startswith(LOCAL) else problems.append(sent.url)
     )
+    # nothing is asked for that is not there
+    page.on("response", lambda sent: None if sent.status < 400 else problems.append(sent.url))
     # and the app needs nothing that its own policy forbids
     page.on(
         "console",

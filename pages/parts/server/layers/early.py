@@ -1,4 +1,5 @@
-"""Has browsers fetch the scripts of figures and controls along with the page.
+"""Has browsers fetch the scripts of figures and controls along with the page, and tells Streamlit's
+where the server is.
 
 Streamlit's own scripts ask for them only when the server has sent a figure: on a slow line that is
 after everything else, with a wait for each turn. At low priority: first what the page names itself.
@@ -12,8 +13,10 @@ import streamlit
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-__all__ = ["Early"]
+__all__ = ["WHERE", "Early"]
 
+# the folder of the page's address: Streamlit would first ask below the page, and be told 404 twice
+WHERE = 'window.__streamlit = {BACKEND_BASE_URL: new URL(".", location).href}'
 _FOLDER = Path(streamlit.__file__).parent / "static" / "static" / "js"
 # what the pages show first, by the names of Streamlit's scripts, before their digests
 _NEEDED = (
@@ -76,9 +79,10 @@ def _is_page(start: Message) -> bool:
 
 @cache
 def _links() -> bytes:
-    """Relative, as all addresses in Streamlit's page are."""
+    """Relative, as all addresses in Streamlit's page are; its own scripts wait for ours."""
     how = 'rel="modulepreload" fetchpriority="low" crossorigin'
-    return "".join(f'<link {how} href="./static/js/{name}">' for name in _scripts()).encode()
+    links = "".join(f'<link {how} href="./static/js/{name}">' for name in _scripts())
+    return f"<script>{WHERE}</script>{links}".encode()
 
 
 def _scripts() -> tuple[str, ...]:

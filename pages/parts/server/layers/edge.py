@@ -24,6 +24,7 @@ from streamlit import config
 
 from dpmc_core.errors import ParameterError
 from pages.parts.server import logs, settings
+from pages.parts.server.layers import early
 
 __all__ = ["NEVER_FRAMED", "SCRIPT", "Edge", "in_another_site", "may_open", "takes_files"]
 
@@ -186,7 +187,7 @@ def _policy() -> str:
     page = (Path(st.__file__).parent / "static" / "index.html").read_text(encoding="utf-8")
     own = (
         base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-        for script in (*re.findall(r"<script>(.*?)</script>", page, re.DOTALL), SCRIPT)
+        for script in (*re.findall(r"<script>(.*?)</script>", page, re.DOTALL), SCRIPT, early.WHERE)
     )
     return "; ".join(
         (
