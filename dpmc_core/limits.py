@@ -4,8 +4,8 @@ The core, the widgets, links and the command line check and parse values against
 """
 
 import math
+from dataclasses import replace
 
-from dpmc_core.errors import ParameterError
 from dpmc_core.limit import Limit
 
 __all__ = ["LIMITS", "Limit", "check", "check_int", "parse"]
@@ -287,10 +287,7 @@ def check_int(name: str, value: object, *, said: str = "") -> int:
 
     ``said`` is what the user calls it, where that is not ``name``.
     """
-    try:
-        return int(LIMITS[name].check(value))
-    except ParameterError as error:
-        raise ParameterError(said or name, value, error.allowed) from None
+    return int(replace(LIMITS[name], name=said or name).check(value))
 
 
 def parse(name: str, text: object) -> float:

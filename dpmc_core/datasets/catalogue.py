@@ -55,8 +55,15 @@ class Entry:
         return self.kind == "synthetic"
 
     def path(self) -> Path:
-        """The folder that holds (or would hold) its files."""
-        return data_dir() / self.folder
+        """The folder that holds (or would hold) its files: of its package, if it ships with one."""
+        package = find_spec(self.package) if self.package else None
+        places = package.submodule_search_locations if package else None
+        return Path(places[0]) if places else data_dir() / self.folder
+
+    @property
+    def file(self) -> Path:
+        """The first of its files."""
+        return self.path() / self.files[0]
 
     @property
     def place(self) -> str:
@@ -65,8 +72,6 @@ class Entry:
 
     def present(self) -> bool:
         """Whether it can be loaded now, without a network."""
-        if self.kind == "bundled":
-            return find_spec(self.package) is not None
         if self.kind == "own":
             return user_datasets.current().get(self.name) is not None
         return self.synthetic or all((self.path() / name).exists() for name in self.files)

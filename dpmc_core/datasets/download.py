@@ -220,13 +220,10 @@ def unpack(archive: Path, target: Path) -> None:
             for member in members:
                 inside = PurePosixPath(member.filename.replace("\\", "/"))
                 linked = stat.S_ISLNK(member.external_attr >> 16)
-                if linked or inside.is_absolute() or ".." in inside.parts or ":" in inside.parts[0]:
-                    raise DownloadError(
-                        f"{archive.name} holds an unsafe member, {member.filename!r}; nothing "
-                        "was kept."
-                    )
+                leads_out = ".." in inside.parts or ":" in inside.parts[0]
                 place = root.joinpath(*inside.parts[drop:])
-                if not place.resolve().is_relative_to(root):
+                leads_out |= inside.is_absolute() or not place.resolve().is_relative_to(root)
+                if linked or leads_out:
                     raise DownloadError(
                         f"{archive.name} holds an unsafe member, {member.filename!r}; nothing "
                         "was kept."

@@ -8,14 +8,14 @@ from scipy import sparse
 
 from dpmc_core.datasets.catalogue import Entry, entry
 from dpmc_core.datasets.images import IMAGE_READERS
-from dpmc_core.datasets.loaders import require
+from dpmc_core.datasets.loaders import reading, require
 from dpmc_core.datasets.matlab import read_variables
 from dpmc_core.datasets.samples import Samples
 from dpmc_core.datasets.synthetic.cartoons import cartoon_faces
 from dpmc_core.datasets.synthetic.topics import topic_documents
-from dpmc_core.datasets.text import TextFilter, lee_file, samples_of_counts, samples_of_texts
-from dpmc_core.errors import DataError, DatasetMissingError
-from dpmc_core.paths import reason, text_lines
+from dpmc_core.datasets.text import TextFilter, samples_of_counts, samples_of_texts
+from dpmc_core.errors import DataError
+from dpmc_core.paths import text_lines
 
 __all__ = ["load_samples"]
 
@@ -41,18 +41,15 @@ def load_samples(
     if name == "topics":
         return topic_documents(n_samples, seed)
     require(known)
-    try:
+    filtered = chosen or TextFilter()
+    with reading(known):
         if known.holds == "images":
             samples = IMAGE_READERS[known.format](known)
+        elif known.format == "cai-counts":
+            samples = _cai(known, filtered, term_share, seed)
         else:
-            samples = _READERS[known.format](known, chosen or TextFilter(), term_share, seed)
-    except (OSError, UnicodeDecodeError, ValueError, KeyError, IndexError, TypeError) as error:
-        if isinstance(error, (DataError, DatasetMissingError)):
-            raise
-        raise DataError(
-            f"{known.title}: its files in {known.place} cannot be read ({reason(error)}); they are "
-            "damaged or of another version."
-        ) from error
+            texts, labels = _TEXT_READERS[known.format](known, seed)
+            samples = samples_of_texts(texts, name=known.title, chosen=filtered, labels=labels)
     if known.holds == "images" and known.samples and len(samples) != known.samples:
         raise DataError(
             f"{known.title}: {len(samples):,} images were read where {known.samples:,} are "
@@ -61,38 +58,30 @@ def load_samples(
     return samples
 
 
-def _lee(known: Entry, chosen: TextFilter, share: float, seed: int) -> Samples:
-    del share, seed
-    path = lee_file()
-    if path is None or not path.is_file():
-        raise DatasetMissingError(
-            f"{known.title} ships with gensim, which is missing: pip install 'dpmc-lab[text]'."
-        )
-    return samples_of_texts(
-        text_lines(path.read_text(encoding="utf-8")), name=known.title, chosen=chosen
-    )
+Texts = tuple[list[str], tuple[str, ...]]  # and their labels, if any
 
 
-def _bbc(known: Entry, chosen: TextFilter, share: float, seed: int) -> Samples:
+def _lee(known: Entry, _: int) -> Texts:
+    return text_lines(known.file.read_text(encoding="utf-8")), ()
+
+
+def _guardian(known: Entry, _: int) -> Texts:
+    lines = text_lines(known.file.read_text(encoding="utf-8"))
+    return [line for line in lines if line.strip()], ()
+
+
+def _bbc(known: Entry, _: int) -> Texts:
     """A folder per class, a file per article; some are not valid UTF-8, read as Latin-1."""
-    del share, seed
-    texts, labels = _folders(known.path(), "*.txt")
-    return samples_of_texts(texts, name=known.title, chosen=chosen, labels=labels)
+    return _folders(known.path(), "*.txt")
 
 
-def _newsgroups(known: Entry, chosen: TextFilter, share: float, seed: int) -> Samples:
+def _newsgroups(known: Entry, _: int) -> Texts:
     """Headers, which name the group, are cut; quoted replies and signatures stay."""
-    del share, seed
     texts, labels = _folders(known.path() / "20news-bydate-train", "*")
-    return samples_of_texts(
-        [text.partition("\n\n")[2] for text in texts],
-        name=known.title,
-        chosen=chosen,
-        labels=labels,
-    )
+    return [text.partition("\n\n")[2] for text in texts], labels
 
 
-def _folders(root: Path, pattern: str) -> tuple[list[str], tuple[str, ...]]:
+def _folders(root: Path, pattern: str) -> Texts:
     texts, labels = [], []
     for folder in sorted(path for path in root.iterdir() if path.is_dir()):
         for file in sorted(folder.glob(pattern)):
@@ -109,14 +98,11 @@ UCI_CLASSES = {"b": "business", "e": "entertainment", "t": "science and technolo
 _PER_CLASS = 750
 
 
-def _uci(known: Entry, chosen: TextFilter, share: float, seed: int) -> Samples:
+def _uci(known: Entry, seed: int) -> Texts:
     """750 titles of each of the four classes, drawn by ``seed`` (nmf-paper section 4.2)."""
-    del share
     import pandas as pd
 
-    frame = pd.read_csv(
-        known.path() / known.files[0], sep="\t", header=None, usecols=[1, 4], quoting=3
-    )
+    frame = pd.read_csv(known.file, sep="\t", header=None, usecols=[1, 4], quoting=3)
     frame.columns = ["title", "category"]
     rng = np.random.default_rng([seed, 0x0C1])
     rows = []
@@ -129,20 +115,8 @@ def _uci(known: Entry, chosen: TextFilter, share: float, seed: int) -> Samples:
             )
         rows.append(np.sort(rng.choice(members, _PER_CLASS, replace=False)))
     picked = frame.iloc[np.concatenate(rows)]
-    return samples_of_texts(
-        [str(title) for title in picked["title"]],
-        name=known.title,
-        chosen=chosen,
-        labels=tuple(UCI_CLASSES[str(c)] for c in picked["category"]),
-    )
-
-
-def _guardian(known: Entry, chosen: TextFilter, share: float, seed: int) -> Samples:
-    del share, seed
-    lines = text_lines((known.path() / known.files[0]).read_text(encoding="utf-8"))
-    return samples_of_texts(
-        [line for line in lines if line.strip()], name=known.title, chosen=chosen
-    )
+    labels = tuple(UCI_CLASSES[str(c)] for c in picked["category"])
+    return [str(title) for title in picked["title"]], labels
 
 
 def _cai(known: Entry, chosen: TextFilter, share: float, seed: int) -> Samples:
@@ -150,7 +124,7 @@ def _cai(known: Entry, chosen: TextFilter, share: float, seed: int) -> Samples:
 
     A ``share`` of the terms drawn by ``seed``, as the paper draws a tenth.
     """
-    fea, classes = read_variables(known.path() / known.files[0], ("fea", "gnd"))
+    fea, classes = read_variables(known.file, ("fea", "gnd"))
     table: Any = fea
     if not sparse.issparse(fea):
         raise DataError(f"{known.title}: fea must be a sparse matrix of counts, documents as rows.")
@@ -171,11 +145,10 @@ def _cai(known: Entry, chosen: TextFilter, share: float, seed: int) -> Samples:
     )
 
 
-_READERS = {
+_TEXT_READERS = {
     "lee": _lee,
     "bbc": _bbc,
     "uci-news": _uci,
     "guardian": _guardian,
     "20newsgroups": _newsgroups,
-    "cai-counts": _cai,
 }

@@ -4,37 +4,19 @@ Lives here: one reader per set, from its file to checked ``Samples``. Does not l
 (``cartoons``) or the checks themselves (``samples``).
 """
 
-from importlib.util import find_spec
-from pathlib import Path
-
 import numpy as np
 
 from dpmc_core.datasets.catalogue import Entry
 from dpmc_core.datasets.matlab import read_variables
 from dpmc_core.datasets.samples import Samples
-from dpmc_core.errors import DataError, DatasetMissingError
+from dpmc_core.errors import DataError
 
-__all__ = ["IMAGE_READERS", "lfw_file"]
-
-
-def lfw_file() -> Path | None:
-    """Where scikit-image keeps its 100 faces and 100 other patches, or None without it."""
-    found = find_spec("skimage")
-    if found is None or not found.submodule_search_locations:
-        return None
-    return Path(found.submodule_search_locations[0]) / "data" / "lfw_subset.npy"
+__all__ = ["IMAGE_READERS"]
 
 
 def _lfw(known: Entry) -> Samples:
     """The first 100 of scikit-image's 200 patches are faces, 25×25, values 0 to 1."""
-    path = lfw_file()
-    if path is None or not path.is_file():
-        raise DatasetMissingError(
-            f"{known.title} ships with scikit-image, which is not installed: pip install "
-            "'dpmc-lab[data]'."
-        )
-    stack = np.load(path, allow_pickle=False)
-    return Samples.of_images(stack[:100], name=known.title)
+    return Samples.of_images(np.load(known.file, allow_pickle=False)[:100], name=known.title)
 
 
 def _olivetti(known: Entry) -> Samples:
@@ -42,7 +24,7 @@ def _olivetti(known: Entry) -> Samples:
 
     Ten of each person, one after the other.
     """
-    (faces,) = read_variables(known.path() / known.files[0], ("faces",))
+    (faces,) = read_variables(known.file, ("faces",))
     stack = _square(faces.T, 64, known).transpose(0, 2, 1)
     return Samples.of_images(
         stack, name=known.title, labels=tuple(f"person {k // 10 + 1}" for k in range(len(stack)))
@@ -54,14 +36,14 @@ def _cbcl(known: Entry) -> Samples:
 
     Pixel (0..255) = 256 − 256·M, images 19×19 in column order (findings 17).
     """
-    (table,) = read_variables(known.path() / known.files[0], ("M",))
+    (table,) = read_variables(known.file, ("M",))
     stack = _square(1.0 - np.asarray(table, dtype=np.float64).T, 19, known).transpose(0, 2, 1)
     return Samples.of_images(stack, name=known.title)
 
 
 def _yaleb(known: Entry) -> Samples:
     """2,414 faces of 38 people under different light, 32×32 in column order, values 0 to 255."""
-    table, people = read_variables(known.path() / known.files[0], ("fea", "gnd"))
+    table, people = read_variables(known.file, ("fea", "gnd"))
     stack = _square(table, 32, known).transpose(0, 2, 1)
     return Samples.of_images(
         stack, name=known.title, labels=tuple(f"person {int(k)}" for k in np.ravel(people))

@@ -6,6 +6,8 @@ split. Does not live here: finding or fetching the folder (``catalogue``, ``down
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,7 +22,7 @@ from dpmc_core.paths import reason, text_lines
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["load", "published_split", "require"]
+__all__ = ["load", "published_split", "reading", "require"]
 
 ZEROS = ("missing", "rating")
 _GENRES_100K = (  # of u.item, in the order of u.genre
@@ -44,16 +46,8 @@ def load(name: str, zeros: str = "missing") -> Ratings:
     if known.synthetic:
         raise ParameterError("dataset", name, "a dataset with files; synthetic sets are generated")
     require(known)
-    folder = known.path()
-    try:
-        ratings = _READERS[known.format](known, folder, zeros)
-    except (OSError, UnicodeDecodeError, ValueError, KeyError, IndexError, TypeError) as error:
-        if isinstance(error, DataError):
-            raise
-        raise DataError(
-            f"{known.title}: a file in {known.place} cannot be read ({reason(error)}); fetch the "
-            "dataset again."
-        ) from error
+    with reading(known):
+        ratings = _READERS[known.format](known, known.path(), zeros)
     expected = known.ratings
     if "zeros" not in known.options and len(ratings) != expected:
         raise DataError(
@@ -79,14 +73,8 @@ def published_split(name: str) -> Split:
             raise DatasetMissingError(
                 f"{known.title}: {file} is not in {known.place}; fetch the dataset again."
             )
-        try:
+        with reading(known):
             rows = _table(path, sep="\t").to_numpy(dtype=np.int64)
-        except (OSError, UnicodeDecodeError, ValueError, KeyError, IndexError, TypeError) as error:
-            if isinstance(error, DataError):
-                raise
-            raise DataError(
-                f"{known.title}: {file} cannot be read ({reason(error)}); fetch the dataset again."
-            ) from error
         users, items = (rows[:, k].astype(np.int32) - 1 for k in (0, 1))
         parts.append(replace(whole, users=users, items=items, values=rows[:, 2].astype(np.float64)))
     cells = [part.users.astype(np.int64) * part.n_items + part.items for part in (*parts, whole)]
@@ -118,6 +106,20 @@ def require(known: Entry) -> None:
         f"Datasets page or with 'python -m dpmc_core datasets fetch {known.name}', or use a "
         "synthetic set, which needs no network."
     )
+
+
+@contextmanager
+def reading(known: Entry) -> Iterator[None]:
+    """Turn whatever a damaged file is met with into ``DataError``."""
+    try:
+        yield
+    except (DataError, DatasetMissingError):
+        raise
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        raise DataError(
+            f"{known.title}: a file in {known.place} cannot be read ({reason(error)}); it is "
+            "damaged or of another version. Fetch the dataset again."
+        ) from error
 
 
 def _table(path: Path, sep: str, columns: tuple[int, int, int] = (0, 1, 2)) -> pd.DataFrame:

@@ -8,12 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from scipy.io import loadmat
-from scipy.io.matlab import MatReadError
 
 from dpmc_core.errors import DataError
-from dpmc_core.paths import reason
 
-__all__ = ["read_variables", "refuse_pickle"]
+__all__ = ["read_matlab", "read_variables", "refuse_pickle"]
 
 
 def refuse_pickle(path: Path) -> None:
@@ -30,6 +28,25 @@ def refuse_pickle(path: Path) -> None:
         )
 
 
+def read_matlab(file: str, read: Any) -> Any:
+    """What ``read`` finds in a MATLAB file. Raises ``DataError``."""
+    try:
+        return read()
+    except NotImplementedError:
+        raise DataError(
+            f"{file} is a MATLAB 7.3 file; save it with version 7 (save -v7)."
+        ) from None
+    except MemoryError:
+        raise DataError(
+            f"{file} would unpack to more than fits; a smaller file is allowed."
+        ) from None
+    except Exception as error:  # noqa: BLE001
+        # SciPy's reader meets a damaged file with whatever comes
+        raise DataError(
+            f"{file} cannot be read as a MATLAB file ({type(error).__name__})."
+        ) from None
+
+
 def read_variables(path: Path, names: tuple[str, ...]) -> tuple[Any, ...]:
     """The variables called ``names`` of a ``.mat`` file (version 5 to 7.2), in that order.
 
@@ -37,28 +54,8 @@ def read_variables(path: Path, names: tuple[str, ...]) -> tuple[Any, ...]:
     HDF5), or one without the variables.
     """
     refuse_pickle(path)
-    try:
-        held = loadmat(
-            path, spmatrix=False
-        )  # sparse arrays; SciPy 1.18 warns where this is left out
-    except NotImplementedError:
-        raise DataError(
-            f"{path.name} is a MATLAB 7.3 file; save it with version 7 (save -v7)."
-        ) from None
-    except (
-        ValueError,
-        TypeError,
-        OSError,
-        KeyError,
-        IndexError,
-        EOFError,
-        MemoryError,
-        MatReadError,
-    ) as error:
-        raise DataError(
-            f"{path.name} cannot be read as a MATLAB file ({reason(error)}); it is damaged or of "
-            "another kind."
-        ) from None
+    # sparse arrays; SciPy 1.18 warns where this is left out
+    held = read_matlab(path.name, lambda: loadmat(path, spmatrix=False))
     missing = [name for name in names if name not in held]
     if missing:
         there = ", ".join(sorted(name for name in held if not name.startswith("__"))) or "none"

@@ -4,7 +4,6 @@ Lives here: ``FactorStep``, the starts (from the data's singular vectors, or fro
 seed), and the check of K. Does not live here: the algorithms.
 """
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -64,8 +63,7 @@ def nndsvd(values: Matrix, parts: int) -> tuple[FloatArray, FloatArray]:
 
     check_parts(values.shape, parts)
     held = sparse.csr_matrix(values) if sparse.issparse(values) else values
-    length = math.sqrt(squared_norm(values) / values.shape[1])
-    cut = 1e-6 * math.sqrt(length)
+    cut = 1e-6 * (squared_norm(values) / values.shape[1]) ** 0.25
     left, right = _initialize_nmf(held, parts, init="nndsvd", eps=cut, random_state=0)
     return np.asarray(left, dtype=np.float64), np.asarray(right, dtype=np.float64)
 

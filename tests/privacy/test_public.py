@@ -11,13 +11,14 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from dpmc_core.datasets import own, user_datasets
+from dpmc_core.datasets.catalogue import entry
 from dpmc_core.datasets.configs import RatingsData
 from dpmc_core.datasets.data import split_of, user_split_of
 from dpmc_core.datasets.implicit import user_split
 from dpmc_core.datasets.ratings import Ratings, chances, random_split
 from dpmc_core.datasets.samples import Places, Samples
 from dpmc_core.datasets.synthetic.ratings import skewed
-from dpmc_core.datasets.text import LANGUAGES, TextFilter, lee_file, public_words, samples_of_texts
+from dpmc_core.datasets.text import LANGUAGES, TextFilter, public_words, samples_of_texts
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.experiments import RunSpec, run
 from dpmc_core.experiments.algorithms import ALGORITHMS
@@ -30,9 +31,7 @@ GUARANTEED = [name for name, card in ALGORITHMS.items() if card.guarantee]
 RATING = [name for name in GUARANTEED if ALGORITHMS[name].rate is not None]
 SAMPLE = [name for name in GUARANTEED if ALGORITHMS[name].factorize is not None]
 PUBLIC = TextFilter(word_list="english", most_words=400)
-ARTICLES = (lee_file() or __file__) and tuple(
-    (lee_file()).read_text(encoding="utf-8").splitlines()[:40]  # type: ignore[union-attr]
-)
+ARTICLES = tuple(entry("lee").file.read_text(encoding="utf-8").splitlines()[:40])
 
 
 @pytest.mark.parametrize("algorithm", RATING)

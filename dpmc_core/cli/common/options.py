@@ -5,6 +5,7 @@ import itertools
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from dpmc_core.config import Parameter, parameters
@@ -245,10 +246,7 @@ def _flat(cards: Mapping[str, Any], tasks: Sequence[str]) -> set[str]:
 
 def parsed(name: str, limit: str, text: str) -> float:
     """A typed number in the range called ``limit``; raises ``ParameterError`` with ``name``."""
-    try:
-        return LIMITS[limit].parse(text)
-    except ParameterError as error:
-        raise ParameterError(name, text, error.allowed) from None
+    return replace(LIMITS[limit], name=name).parse(text)
 
 
 def whole(name: str, text: str, high: int) -> int:

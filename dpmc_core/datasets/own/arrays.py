@@ -5,8 +5,8 @@ JPEG pictures as viewers show them (upright, on white), in shades of grey.
 from __future__ import annotations
 
 import math
-import struct
 import warnings
+from contextlib import suppress
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 from scipy import io
 
+from dpmc_core.datasets.matlab import read_matlab
 from dpmc_core.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ __all__ = [
     "grey_pixels",
     "header",
     "open_picture",
-    "read_matlab",
     "resized",
     "shown_size",
     "variable_in",
@@ -34,29 +34,11 @@ __all__ = [
 
 MOST_NUMBERS = 30_000_000
 MOST_PIXELS = 16_000_000
-# what Pillow meets a damaged picture with
-_DAMAGED = (
-    OSError,
-    ValueError,
-    TypeError,
-    SyntaxError,
-    IndexError,
-    KeyError,
-    OverflowError,
-    EOFError,
-    Warning,
+# what brings pictures of the EXIF orientations 2 to 8 upright
+_TURNS = (
+    *("FLIP_LEFT_RIGHT", "ROTATE_180", "FLIP_TOP_BOTTOM"),
+    *("TRANSPOSE", "ROTATE_270", "TRANSVERSE", "ROTATE_90"),
 )
-# what brings a picture of each EXIF orientation upright
-_TURNS = {
-    2: "FLIP_LEFT_RIGHT",
-    3: "ROTATE_180",
-    4: "FLIP_TOP_BOTTOM",
-    5: "TRANSPOSE",
-    6: "ROTATE_270",
-    7: "TRANSVERSE",
-    8: "ROTATE_90",
-}
-
 _scipy_io: Any = io  # its stubs know paths only; it reads streams as well
 
 
@@ -122,35 +104,16 @@ def variable_in(file: str, data: bytes, name: str) -> NDArray[Any]:
     return table
 
 
-def read_matlab(file: str, read: Any) -> Any:
-    """What ``read`` finds in a MATLAB file. Raises ``DataError``."""
-    if file.lower().endswith(".mat") is False:
-        raise DataError(
-            f"{file} is no file of images that is known here: a zip archive of PNG or JPEG, NPY "
-            "or MAT is allowed."
-        )
-    try:
-        return read()
-    except NotImplementedError:
-        raise DataError(
-            f"{file} is a MATLAB 7.3 file; save it with version 7 (save -v7)."
-        ) from None
-    except MemoryError:
-        raise DataError(
-            f"{file} would unpack to more than fits; a smaller file is allowed."
-        ) from None
-    except Exception as error:  # noqa: BLE001
-        # SciPy's reader meets a damaged file with whatever comes
-        raise DataError(
-            f"{file} cannot be read as a MATLAB file ({type(error).__name__})."
-        ) from None
-
-
 def variables_of(file: str, data: bytes) -> dict[str, tuple[int, ...]]:
     """The variables of a MATLAB file that could hold images, with their shapes.
 
     Raises ``DataError``.
     """
+    if not file.lower().endswith(".mat"):
+        raise DataError(
+            f"{file} is no file of images that is known here: a zip archive of PNG or JPEG, NPY "
+            "or MAT is allowed."
+        )
     found = read_matlab(file, lambda: _scipy_io.whosmat(BytesIO(data)))
     numeric = (
         "double",
@@ -190,7 +153,8 @@ def open_picture(name: str, content: bytes) -> Image.Image:
         warnings.simplefilter("ignore")  # of damaged notes of a camera, which no viewer minds
         try:
             opened = Image.open(BytesIO(content), formats=("PNG", "JPEG"))
-        except (*_DAMAGED, Image.DecompressionBombError):
+        except Exception:  # noqa: BLE001
+            # Pillow meets a damaged one with whatever comes
             raise DataError(f"{name[-80:]} is no PNG or JPEG picture that can be read.") from None
     if math.prod(opened.size) > MOST_PIXELS:
         raise DataError(
@@ -204,14 +168,12 @@ def _turn(opened: Image.Image) -> int:
     """The EXIF orientation that stands before the pixels, 1 (upright) where there is none."""
     from PIL import ExifTags, Image
 
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), suppress(Exception):  # as above: of no picture that is refused
         warnings.simplefilter("ignore")
-        try:
-            # not the PNG reader's, which unpacks all pixels to look behind them
-            turn = Image.Image.getexif(opened).get(ExifTags.Base.Orientation)
-        except (*_DAMAGED, struct.error):  # of no picture that viewers refuse
-            turn = None
-    return turn if turn in _TURNS else 1
+        # not the PNG reader's, which unpacks all pixels to look behind them
+        turn = Image.Image.getexif(opened).get(ExifTags.Base.Orientation)
+        return turn if turn in range(2, 9) else 1
+    return 1
 
 
 def shown_size(opened: Image.Image) -> tuple[int, int]:
@@ -220,37 +182,30 @@ def shown_size(opened: Image.Image) -> tuple[int, int]:
     return (height, width) if _turn(opened) >= 5 else (width, height)
 
 
-def grey_pixels(name: str, opened: Image.Image, side: int) -> tuple[NDArray[np.float64], bool]:
-    """The shades of grey (0 to 1) that a viewer shows on white, and whether white shows through.
-
-    Brought to ``side`` × ``side`` unless that is 0. Raises ``DataError`` for a damaged picture.
+def grey_pixels(name: str, opened: Image.Image, side: int) -> NDArray[np.float64]:
+    """The shades of grey (0 to 1) that a viewer shows on white, brought to ``side`` × ``side``
+    unless that is 0. Raises ``DataError`` for a damaged picture.
     """
     from PIL import Image
 
-    turn, hidden = _turn(opened), False
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        try:
-            if opened.mode.startswith("I"):  # sixteen bits: Pillow itself would cut them off at 255
-                deep = np.asarray(opened, dtype=np.float64)
-                clear = deep == opened.info.get("transparency", -1)
-                hidden = bool(clear.any())
-                opened = Image.fromarray(
-                    (np.where(clear, 65535, deep) / 257).round().astype(np.uint8)
-                )
-            elif opened.has_transparency_data:
-                layer = opened.convert("RGBA")
-                hidden = layer.getextrema()[3][0] < 255
-                opened = Image.alpha_composite(Image.new("RGBA", layer.size, "white"), layer)
-            grey = opened.convert("L")
-            if turn > 1:
-                grey = grey.transpose(Image.Transpose[_TURNS[turn]])
-            shades = resized(grey, side) if side else np.asarray(grey, dtype=np.float64) / 255
-            return shades, hidden
-        except (*_DAMAGED, Image.DecompressionBombError) as error:
-            raise DataError(
-                f"{name[-80:]} is damaged ({type(error).__name__}); nothing was read."
-            ) from None
+    turn = _turn(opened)
+    try:
+        if opened.mode.startswith("I"):  # sixteen bits: Pillow itself would cut them off at 255
+            deep = np.asarray(opened, dtype=np.float64)
+            clear = deep == opened.info.get("transparency", -1)
+            opened = Image.fromarray((np.where(clear, 65535, deep) / 257).round().astype(np.uint8))
+        elif opened.has_transparency_data:
+            layer = opened.convert("RGBA")
+            opened = Image.alpha_composite(Image.new("RGBA", layer.size, "white"), layer)
+        grey = opened.convert("L")
+        if turn > 1:
+            grey = grey.transpose(Image.Transpose[_TURNS[turn - 2]])
+        return resized(grey, side) if side else np.asarray(grey, dtype=np.float64) / 255
+    except Exception as error:  # noqa: BLE001
+        # as above
+        raise DataError(
+            f"{name[-80:]} is damaged ({type(error).__name__}); nothing was read."
+        ) from None
 
 
 def resized(grey: Image.Image, side: int) -> NDArray[np.float64]:

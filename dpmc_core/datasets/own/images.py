@@ -30,7 +30,7 @@ from dpmc_core.datasets.own.arrays import (
 from dpmc_core.datasets.samples import Samples
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.limit import number_of
-from dpmc_core.wording import counted, printable
+from dpmc_core.wording import printable
 
 __all__ = ["ImagesReading", "guess_images", "images_of"]
 
@@ -41,6 +41,7 @@ _LIKELY = ("images", "faces", "fea", "x", "data", "m", "v")
 _BRIGHTEST = 1e12
 _COMPARED = 400  # images of which neighbouring pixels are compared
 _CLEARLY = 2.0  # times as unlike are neighbours that show which side counts images
+_ON_WHITE = ("What is transparent in an image is shown on white.",)
 _SIDE = 32  # what pictures of different sizes are brought to, unless another is chosen
 
 
@@ -173,8 +174,8 @@ def images_of(file: str, data: bytes, reading: ImagesReading, title: str) -> Sam
             if data[:6] == npy.MAGIC_PREFIX
             else variable_in(file, data, reading.variable)
         )
-        stack, hidden = _stack(file, table, reading)
-        notes = _on_white(hidden)
+        stack = _stack(file, table, reading)
+        notes = _ON_WHITE if table.ndim == 4 and table.shape[3] == 4 else ()
         if reading.side and stack.shape[1:] != (reading.side, reading.side):
             if not np.isfinite(stack).all() or stack.min() < 0:
                 raise DataError(
@@ -216,7 +217,7 @@ def _pictures(
     file: str, data: bytes, side: int
 ) -> tuple[NDArray[np.float64], tuple[str, ...], tuple[str, ...]]:
     found, folders, sizes = [], [], set()
-    total = transparent = 0
+    total, transparent = 0, False
     for name, content in members(file, data, (".png", ".jpg", ".jpeg")):
         opened = open_picture(name, content)
         sizes.add(shown_size(opened))
@@ -232,9 +233,8 @@ def _pictures(
                 f"{file} holds images of different sizes ({w}×{h} and {x}×{y} pixels): choose a "
                 "side to bring all of them to."
             )
-        pixels, hidden = grey_pixels(name, opened, side)
-        found.append(pixels)
-        transparent += hidden
+        transparent |= opened.has_transparency_data
+        found.append(grey_pixels(name, opened, side))
         folders.append(printable(folder_of(name)))
     notes = (
         (f"Images were brought to {side}×{side} pixels, their proportions not kept.",)
@@ -242,19 +242,11 @@ def _pictures(
         else ()
     )
     labels = tuple(folders) if len(set(folders)) > 1 else ()
-    return np.stack(found), labels, (*notes, *_on_white(transparent))
+    return np.stack(found), labels, notes + _ON_WHITE * transparent
 
 
-def _on_white(transparent: int) -> tuple[str, ...]:
-    said = counted(transparent, "image has", "images have")
-    return (f"{said} transparent pixels, which are shown on white.",) if transparent else ()
-
-
-def _stack(
-    file: str, table: NDArray[Any], reading: ImagesReading
-) -> tuple[NDArray[np.float64], int]:
-    """N × height × width, whatever lay flat or in colour, and how many are transparent."""
-    hidden = 0
+def _stack(file: str, table: NDArray[Any], reading: ImagesReading) -> NDArray[np.float64]:
+    """N × height × width, whatever lay flat or in colour."""
     if table.ndim == 4:
         if table.shape[3] not in (1, 3, 4):
             raise DataError(
@@ -262,14 +254,15 @@ def _stack(
             )
         grey = table[..., :3].mean(axis=3)
         if table.shape[3] == 4:
-            white = _white(table)
-            opaque = np.minimum(table[..., 3] / white, 1)
-            grey = opaque * grey + (1 - opaque) * white
-            hidden = int((opaque < 1).any(axis=(1, 2)).sum())
+            # what white is in each image: 1, 255 or 65,535, as its own largest number needs
+            needed = np.searchsorted([1.0, 255.0], table.max(axis=(1, 2, 3)))
+            white = np.array([1.0, 255.0, 65535.0])[needed].reshape(-1, 1, 1)
+            grey = white + np.minimum(table[..., 3] / white, 1) * (grey - white)
         table = grey
     if table.ndim == 3:
-        stack = table if reading.rows == "images" else np.moveaxis(table, 2, 0)
-        return np.asarray(stack, dtype=np.float64), hidden
+        return np.asarray(
+            table if reading.rows == "images" else np.moveaxis(table, 2, 0), dtype=np.float64
+        )
     flat = table if reading.rows == "images" else table.T
     side = math.isqrt(flat.shape[1])
     if side * side != flat.shape[1]:
@@ -279,14 +272,7 @@ def _stack(
             f"{ROWS['pixels' if reading.rows == 'images' else 'images']!r}."
         )
     stack = np.asarray(flat, dtype=np.float64).reshape(-1, side, side)
-    return stack.transpose(0, 2, 1) if reading.order == "columns" else stack, 0
-
-
-def _white(table: NDArray[Any]) -> NDArray[np.float64]:
-    """What white is in each image (N×1×1): 1, 255 or 65,535, as its own largest number needs."""
-    levels = np.array([1.0, 255.0, 65535.0])
-    needed = 1 if table.dtype == np.uint8 else np.searchsorted(levels, table.max(axis=(1, 2, 3)))
-    return levels[np.minimum(np.broadcast_to(needed, len(table)), 2)].reshape(-1, 1, 1)
+    return stack.transpose(0, 2, 1) if reading.order == "columns" else stack
 
 
 def _square(number: int) -> bool:

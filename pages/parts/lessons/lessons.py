@@ -19,8 +19,8 @@ __all__ = ["Lesson", "Step", "again", "asked", "begin", "box", "lessons", "link"
 _LOOKED_AT_ALONE = """<style>
 .st-key-verdict, .st-key-main-control, :has(> .st-key-focus) ~ * { display: none; }
 </style>"""
-# the answers that stand, the first ones, which are scored, and whether the box is folded
-_ANSWERS, _FIRST, _FOLDED = "lesson-answers", "lesson-first-answers", "lesson-is-folded"
+# the first answer to each question, which is scored, and the last; whether the box is folded
+_ANSWERS, _FOLDED = "lesson-answers", "lesson-is-folded"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -90,8 +90,7 @@ def begin(name: str, step: int = 1) -> None:
 def again(lesson: Lesson) -> None:
     """Go to the first step, with no answer given."""
     for k in range(1, len(lesson.steps) + 1):
-        for name in (_ANSWERS, _FIRST):
-            st.session_state.get(name, {}).pop(_key(lesson, k), None)
+        st.session_state.get(_ANSWERS, {}).pop(_key(lesson, k), None)
     begin(lesson.name)
 
 
@@ -112,10 +111,10 @@ def score(lesson: Lesson) -> list[bool | None]:
 
     Later ones follow what the page says to a wrong one.
     """
-    given = st.session_state.get(_FIRST, {})
+    given = st.session_state.get(_ANSWERS, {})
     out: list[bool | None] = []
     for k, step in enumerate(lesson.steps, start=1):
-        answer = given.get(_key(lesson, k))
+        answer, _ = given.get(_key(lesson, k), (None, None))
         out.append(None if answer is None else answer == step.options[step.right])
     return out
 
@@ -198,17 +197,16 @@ def _question(lesson: Lesson, step: int) -> bool:
     at, key = lesson.steps[step - 1], _key(lesson, step)
     # a widget's own memory ends when another step is shown
     given = st.session_state.setdefault(_ANSWERS, {})
-    before = given.get(key)
+    first, last = given.get(key, (None, None))
     answer = st.radio(
         f"**{at.question}**",
         list(at.options),
-        index=None if before is None else at.options.index(before),
+        index=None if last is None else at.options.index(last),
         key=key,
         help="Your first answer is the one that is scored; then try the others.",
     )
     if answer is not None:
-        given[key] = answer
-        st.session_state.setdefault(_FIRST, {}).setdefault(key, answer)
+        given[key] = (first or answer, answer)
         k = at.options.index(answer)
         (st.success if k == at.right else st.warning)(
             at.feedback[k], icon=":material/check:" if k == at.right else ":material/replay:"

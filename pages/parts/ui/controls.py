@@ -12,7 +12,6 @@ from streamlit.elements.lib.mutable_expander_container import ExpanderContainer
 
 from dpmc_core import limits
 from dpmc_core.errors import ParameterError
-from dpmc_core.limit import number_of
 from pages.parts.ui.links import (
     Titles,
     check_link,
@@ -121,14 +120,7 @@ def numeric(
     if widget is st.number_input and not limit.integer:
         options.setdefault("format", "%g")
 
-    def check(text: str) -> None:
-        try:
-            given = number_of(text)
-        except ValueError:
-            raise ParameterError(label, text, limit.allowed) from None
-        limit.check(given)
-
-    check_link(label, key, check)
+    check_link(label, key, limit.parse)
     given = widget(
         label,
         min_value=kind(low),

@@ -194,10 +194,7 @@ def numbers_in(text: str, label: str, limit: Limit, usual: str, most: int) -> tu
     words = [word.strip() for word in text.split(",") if word.strip()]
     if not 0 < len(words) <= most:
         raise ParameterError(label, text, f"1 to {most} numbers with commas between, as {usual}")
-    try:
-        found = {limit.parse(word) for word in words}
-    except ParameterError as error:
-        raise ParameterError(label, error.value, error.allowed) from None
+    found = {replace(limit, name=label).parse(word) for word in words}
     return tuple(sorted(int(x) if limit.integer else x for x in found))
 
 
