@@ -171,7 +171,7 @@ def _turn(opened: Image.Image) -> int:
     with warnings.catch_warnings(), suppress(Exception):  # as above: of no picture that is refused
         warnings.simplefilter("ignore")
         # not the PNG reader's, which unpacks all pixels to look behind them
-        turn = Image.Image.getexif(opened).get(ExifTags.Base.Orientation)
+        turn = int(Image.Image.getexif(opened).get(ExifTags.Base.Orientation) or 1)
         return turn if turn in range(2, 9) else 1
     return 1
 
