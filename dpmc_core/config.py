@@ -8,13 +8,13 @@ fields hold live objects (a mechanism, a budget) that no parameter names.
 """
 
 from collections.abc import Hashable
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, fields, replace
 from functools import cache
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from dpmc_core.errors import ParameterError
-from dpmc_core.limit import Limit, number_of
+from dpmc_core.limit import Limit
 
 __all__ = ["Choice", "Config", "Parameter", "changed", "parameters", "values_of"]
 
@@ -63,20 +63,14 @@ class Parameter:
             if not isinstance(value, str) or value not in self.rule.names:
                 raise ParameterError(self.name, value, self.allowed)
             return value
-        try:
-            number = self.rule.check(value)
-        except ParameterError:
-            raise ParameterError(self.name, value, self.allowed) from None
+        number = replace(self.rule, name=self.name).check(value)
         return int(number) if self.rule.integer else number
 
     def parse(self, text: str) -> Any:
         """A value typed by a person (command line, link, text box). Raises ``ParameterError``."""
         if isinstance(self.rule, Choice):
             return self.check(text)
-        try:
-            return self.check(number_of(text))
-        except (TypeError, ValueError):
-            raise ParameterError(self.name, text, self.allowed) from None
+        return self.check(replace(self.rule, name=self.name).parse(text))
 
 
 def parameters(kind: type) -> dict[str, Parameter]:

@@ -113,8 +113,8 @@ def documents_of(
     blank = len(texts) - len(filled)
     said = counted(blank, "empty document is", "empty documents are")
     notes = [f"{said} left out."] if blank else []
-    composed = [unicodedata.normalize("NFC", label) for label in labels]
-    labels = [printable(composed[k]) for k in filled] if any(labels) else []
+    named = filled if any(labels) else []
+    labels = [printable(unicodedata.normalize("NFC", labels[k])) for k in named]
     unlabelled = labels.count("")
     if unlabelled:
         notes.append(f"{counted(unlabelled, 'document has', 'documents have')} no class.")
@@ -152,12 +152,7 @@ def _text(file: str, data: bytes) -> str:
 def _parts(text: str, part: str) -> list[str]:
     if part == "file":
         return [text]
+    lines = text_lines(text)
     if part == "lines":
-        return text_lines(text)
-    paragraphs: list[list[str]] = [[]]
-    for line in text_lines(text):
-        if line.strip():
-            paragraphs[-1].append(line)
-        elif paragraphs[-1]:
-            paragraphs.append([])
-    return ["\n".join(lines) for lines in paragraphs if lines]
+        return lines
+    return re.split(r"\n\s*\n", "\n".join(lines).strip())

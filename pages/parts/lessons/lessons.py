@@ -89,8 +89,7 @@ def begin(name: str, step: int = 1) -> None:
 
 def again(lesson: Lesson) -> None:
     """Go to the first step, with no answer given."""
-    for k in range(1, len(lesson.steps) + 1):
-        st.session_state.get(_ANSWERS, {}).pop(_key(lesson, k), None)
+    st.session_state.get(_ANSWERS, {}).pop(lesson.name, None)
     begin(lesson.name)
 
 
@@ -111,16 +110,12 @@ def score(lesson: Lesson) -> list[bool | None]:
 
     Later ones follow what the page says to a wrong one.
     """
-    given = st.session_state.get(_ANSWERS, {})
+    given = st.session_state.get(_ANSWERS, {}).get(lesson.name, {})
     out: list[bool | None] = []
     for k, step in enumerate(lesson.steps, start=1):
-        answer, _ = given.get(_key(lesson, k), (None, None))
+        answer, _ = given.get(k, (None, None))
         out.append(None if answer is None else answer == step.options[step.right])
     return out
-
-
-def _key(lesson: Lesson, step: int) -> str:
-    return f"lesson-{lesson.name}-{step}"
 
 
 def asked() -> tuple[Lesson, int] | None:
@@ -194,19 +189,19 @@ def _step(lesson: Lesson, step: int) -> None:
 
 def _question(lesson: Lesson, step: int) -> bool:
     """Draw the question of a step, and what to say to the answer; says whether there is one."""
-    at, key = lesson.steps[step - 1], _key(lesson, step)
+    at = lesson.steps[step - 1]
     # a widget's own memory ends when another step is shown
-    given = st.session_state.setdefault(_ANSWERS, {})
-    first, last = given.get(key, (None, None))
+    given = st.session_state.setdefault(_ANSWERS, {}).setdefault(lesson.name, {})
+    first, last = given.get(step, (None, None))
     answer = st.radio(
         f"**{at.question}**",
         list(at.options),
         index=None if last is None else at.options.index(last),
-        key=key,
+        key=f"lesson-{lesson.name}-{step}",
         help="Your first answer is the one that is scored; then try the others.",
     )
     if answer is not None:
-        given[key] = (first or answer, answer)
+        given[step] = (first or answer, answer)
         k = at.options.index(answer)
         (st.success if k == at.right else st.warning)(
             at.feedback[k], icon=":material/check:" if k == at.right else ":material/replay:"
