@@ -44,7 +44,8 @@ def load_samples(
     filtered = chosen or TextFilter()
     with reading(known):
         if known.holds == "images":
-            samples = IMAGE_READERS[known.format](known)
+            stack, people = IMAGE_READERS[known.format](known)
+            samples = Samples.of_images(stack, name=known.title, labels=people)
         elif known.format == "cai-counts":
             samples = _cai(known, filtered, term_share, seed)
         else:
