@@ -14,7 +14,7 @@ from dpmc_core.cli.common.said import comparison, print_statement
 from dpmc_core.datasets import user_datasets
 from dpmc_core.errors import ParameterError
 from dpmc_core.limit import Limit
-from dpmc_core.paths import read_text, text_lines
+from dpmc_core.paths import read_file, read_text, text_lines
 
 __all__ = ["add", "run"]
 
