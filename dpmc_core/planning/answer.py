@@ -5,11 +5,11 @@ noise. Does not live here: accounting (``privacy``) or noise laws (``mechanisms`
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from typing import Any
 
-import numpy as np
 from scipy import optimize
 
 from dpmc_core.errors import DataError, ParameterError
@@ -24,9 +24,12 @@ __all__ = ["Candidate", "Plan", "halved", "plan", "reach", "release_of"]
 
 INSIDE = 0.95  # of releases lie within the margin
 MOST_EPSILON, LEAST_EPSILON = 100.0, 1e-4  # beyond the first ε says nothing about privacy
-_ALPHAS = tuple(float(a) for a in np.geomspace(0.02, 16, 9))  # where the search for α looks first
-# the search for α ends at this change of its logarithm; a second turn looks no further than that
-_FINE, _NEAR, _TURNS = 3e-3, 0.15, 2
+# where the search for α begins: ε(α) is flat at both ends (Laplace and Gaussian noise) and can have
+# a minimum on either side of a hump near α = 1
+_ALPHAS = (0.02, 0.05, 0.1, 0.2, 0.4, 0.7, 1.0, 1.35, 1.7, 2.1, 2.6, 3.3, 4.5, 7.0, 16.0)
+# a search for α ends at this change of its logarithm; with ε given, the second looks so far only;
+# places whose ε differ by less (of it) are as good
+_FINE, _NEAR, _FLAT = 1e-3, 0.15, 1e-7
 # mechanisms this close to the best are as good, and the simpler one is named
 _AS_GOOD, _SIMPLE = 1e-3, ("laplace", "gaussian")
 
@@ -232,21 +235,27 @@ class _Search:
     def huber(self) -> Candidate:
         """Huber noise with its best α: the one that spends least at the margin.
 
-        With ε given, the margin is not known before: from that of Gaussian noise the best α and the
-        margin at which it spends ε, about in proportion to 1/ε, are found in turn.
+        With ε given, the margin is not known before. The search begins at the lesser one of Laplace
+        and Gaussian noise, the limits of small and large α: each minimum of ε(α) there is sought
+        again at the margin at which it spends ε, which is about in proportion to 1/ε.
         """
         spec = self.spec
         if spec.epsilon is None:
             assert spec.margin is not None
-            alpha, _ = self._best_alpha(spec.margin / self.unit)
-        else:
-            gaussian = self.of(Gaussian(scale=1.0))
-            margin = gaussian.margin * (gaussian.people or 1) / spec.moved
-            alpha = 0.0
-            for _ in range(_TURNS):
-                alpha, spent = self._best_alpha(margin, near=alpha)
-                margin *= spent / spec.epsilon
-        return self.of(Huber(alpha=alpha, scale=1.0))
+            spent = self._log_spent(spec.margin / self.unit)
+            best = min(_minima(spent, [math.log(alpha) for alpha in _ALPHAS]), key=spent)
+            return self.of(Huber(alpha=math.exp(best), scale=1.0))
+        limits = (self.of(Laplace(scale=1.0)), self.of(Gaussian(scale=1.0)))
+        margin = min(one.margin * (one.people or 1) for one in limits) / spec.moved
+        spent, wanted = self._log_spent(margin), math.log(spec.epsilon)
+        margins: dict[float, float] = {}
+        for first in _minima(spent, [math.log(alpha) for alpha in _ALPHAS]):
+            nearer = margin * math.exp(spent(first) - wanted)
+            again = self._log_spent(nearer)
+            low, high = math.log(_ALPHAS[0]), math.log(_ALPHAS[-1])
+            alpha = _lowest(again, max(first - _NEAR, low), min(first + _NEAR, high))
+            margins[alpha] = nearer * math.exp(again(alpha) - wanted)
+        return self.of(Huber(alpha=math.exp(min(margins, key=margins.__getitem__)), scale=1.0))
 
     def staircase(self) -> Candidate | None:
         """Staircase noise of the design ε that meets the plan; None where it is not accounted."""
@@ -285,8 +294,8 @@ class _Search:
             ledger=ledger,
         )
 
-    def _best_alpha(self, margin: float, near: float = 0.0) -> tuple[float, float]:
-        """The α whose noise of this ``margin``, in units of ``moved``, spends least, and its ε."""
+    def _log_spent(self, margin: float) -> Callable[[float], float]:
+        """log ε as a function of log α, for noise of this ``margin`` in units of ``moved``."""
         spec = self.spec
 
         @cache
@@ -296,17 +305,32 @@ class _Search:
             ledger = Ledger((release_of(spec, noise, 1.0),))
             return math.log(max(tightest(ledger, spec.delta, coarse=True), 1e-300))
 
-        places = [math.log(alpha) for alpha in _ALPHAS]
-        if near:
-            around = (math.log(near) - _NEAR, math.log(near) + _NEAR)
-        else:
-            k = min(range(len(places)), key=lambda i: spent(places[i]))
-            around = (places[max(k - 1, 0)], places[min(k + 1, len(places) - 1)])
-        bounds = (max(around[0], places[0]), min(around[1], places[-1]))
-        found = optimize.minimize_scalar(
-            spent, bounds=bounds, method="bounded", options={"xatol": _FINE}
-        )
-        return math.exp(float(found.x)), math.exp(float(found.fun))
+        return spent
+
+
+def _minima(spent: Callable[[float], float], places: list[float]) -> list[float]:
+    """The local minima of ``spent``: one about each of the increasing ``places`` where it is no
+    more than at the next ones.
+    """
+    at = [spent(place) for place in places]
+    minima = []
+    for k, here in enumerate(at):
+        around = slice(max(k - 1, 0), k + 2)
+        if here > min(at[around]):
+            continue
+        best = places[k]
+        if max(at[around]) - here > _FLAT:
+            best = _lowest(spent, places[around][0], places[around][-1])
+        minima.append(min(best, places[k], key=spent))
+    return minima
+
+
+def _lowest(spent: Callable[[float], float], low: float, high: float) -> float:
+    """Where ``spent``, with one minimum between ``low`` and ``high``, is least."""
+    found = optimize.minimize_scalar(
+        spent, bounds=(low, high), method="bounded", options={"xatol": _FINE}
+    )
+    return float(found.x)
 
 
 def _unreachable(spec: PlanSpec, refused: dict[str, str]) -> str:

@@ -55,6 +55,25 @@ def test_a_mean_by_gaussian_noise_follows_from_its_mu(releases: int, people: int
         assert of(plan(spec), "gaussian").epsilon == pytest.approx(expected, rel=1e-6)
 
 
+def random_plans(count: int) -> list[PlanSpec]:
+    """Plans of counts and means from precise to rough, with one release or many."""
+    rng = np.random.default_rng(0)
+    plans = []
+    while len(plans) < count:
+        releases = int(np.exp(rng.uniform(0, math.log(300))))
+        margin = math.sqrt(releases) * float(np.exp(rng.uniform(math.log(0.8), math.log(20))))
+        delta = 10.0 ** -float(rng.integers(3, 9))
+        people = int(rng.integers(100, 10_000)) if rng.random() < 0.3 else None
+        if people:
+            margin *= 100 / people
+        if people is None or margin < 25:
+            query = "mean" if people else "count"
+            plans.append(
+                PlanSpec(query=query, people=people, margin=margin, releases=releases, delta=delta)
+            )
+    return plans
+
+
 @pytest.mark.long
 @pytest.mark.parametrize(
     "spec",
@@ -63,17 +82,22 @@ def test_a_mean_by_gaussian_noise_follows_from_its_mu(releases: int, people: int
         PlanSpec(query="count", margin=100.0, releases=10),
         PlanSpec(query="sum", low=-3.0, high=2.0, margin=400.0, releases=60),
         PlanSpec(margin=1.0, people=20_000, releases=1000),
+        # one minimum near Laplace noise and one near α = 1.7, which is the lower one
+        PlanSpec(query="count", margin=6.0, releases=9, delta=1e-6),
+        PlanSpec(query="count", margin=4 * math.sqrt(6), releases=6),
+        PlanSpec(margin=5.0, people=100, releases=5),
+        *random_plans(20),
     ],
     ids=lambda spec: spec.command()[25:],
 )
 def test_no_alpha_of_a_fine_grid_spends_less(spec: PlanSpec) -> None:
-    """Accounting with one number's release written anew; α from 0.05 to 12 in steps of 4 %, and of
-    0.4 % about the best.
+    """Accounting with one number's release written anew; α from 0.05 to 12 in steps of 10 %, and
+    of 1 % about the best.
     """
     moved = {"count": 1.0, "sum": 3.0, "mean": 100.0}[spec.query] / (spec.people or 1)
     assert spec.margin is not None
 
-    def spent(alpha: float) -> float:
+    def spent(alpha: float, coarse: bool = False) -> float:
         shape = Huber(alpha=alpha, scale=1.0)
         noise = Huber(alpha=alpha, scale=spec.margin / float(shape.isf(0.025)))
         one = Release(
@@ -88,14 +112,29 @@ def test_no_alpha_of_a_fine_grid_spends_less(spec: PlanSpec) -> None:
             sound=True,
             source="x",
         )
-        return tightest(Ledger((one,)), spec.delta)
+        return tightest(Ledger((one,)), spec.delta, coarse=coarse)
 
-    coarse = np.geomspace(0.05, 12, 140)
-    best = coarse[int(np.argmin([spent(a) for a in coarse]))]
-    least = min(spent(a) for a in best * np.geomspace(0.95, 1.05, 26))
+    coarse = np.geomspace(0.05, 12, 60)
+    best = coarse[int(np.argmin([spent(a, coarse=True) for a in coarse]))]
+    least = min(spent(a) for a in best * np.geomspace(0.9, 1.1, 21))
     made = of(plan(spec), "huber").epsilon
     assert made <= least * (1 + 1e-6)
     assert made >= least * (1 - 1e-4)
+
+
+@pytest.mark.parametrize(
+    ("margin", "releases", "delta", "least"),
+    [(6.0, 9, 1e-6, 4.4518), (4 * math.sqrt(6), 6, 1e-5, 1.82375)],
+)
+def test_the_lower_one_of_two_minima_is_the_answer(
+    margin: float, releases: int, delta: float, least: float
+) -> None:
+    """Laplace noise takes 4.493 and 1.834 there; Huber noise with α = 1.72 and 1.73 least."""
+    spec = PlanSpec(query="count", margin=margin, releases=releases, delta=delta)
+    best = plan(spec).best
+    assert (best.mechanism.name, best.epsilon) == ("huber", pytest.approx(least, rel=2e-5))
+    back = plan(replace(spec, margin=None, epsilon=best.epsilon)).best
+    assert (back.mechanism.name, back.margin) == ("huber", pytest.approx(margin, rel=1e-5))
 
 
 @pytest.mark.parametrize("query", ["count", "mean", "histogram"])
