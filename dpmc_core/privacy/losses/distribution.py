@@ -34,7 +34,7 @@ from dpmc_core.mechanisms import Gaussian, Huber, Laplace, Mechanism
 from dpmc_core.mechanisms import huber_distribution as huber_law
 from dpmc_core.mechanisms.huber_privacy import loss_inverse
 from dpmc_core.privacy.ledger import Ledger
-from dpmc_core.privacy.losses.grid import FINE, grid_step, numbers_of, one_gaussian, step_of
+from dpmc_core.privacy.losses.grid import FINE, grid_step, merged, numbers_of, step_of, unlike
 from dpmc_core.privacy.losses.tilted import composed_epsilon
 
 __all__ = [
@@ -49,8 +49,8 @@ __all__ = [
 FloatArray = NDArray[np.float64]
 _MOST_OPTIMAL = 20_000  # draws: beyond, optimal composition takes more than seconds
 # a δ below so many times the rounding cannot be told from it; beyond so many draws, dp-accounting
-# takes more than half a second
-_LEAST_SPARES, _QUICK_DRAWS = 100, 100_000
+# or kinds, takes more than half a second
+_LEAST_SPARES, _QUICK_DRAWS, _QUICK_KINDS, _MOST_APART = 100, 100_000, 12, 100
 
 
 class HuberPrivacyLoss(AdditiveNoisePrivacyLoss):  # type: ignore[misc]
@@ -142,14 +142,19 @@ def pld_epsilon(ledger: Ledger, delta: float, points: int = FINE) -> float:
     """The least ε with which the whole ledger is (ε, ``delta``)-DP, from its privacy loss
     distribution on about ``points``.
 
-    Where ``delta`` is too small for dp-accounting's Fourier sums, or the draws are so many that
-    they take seconds, the sums are tilted ones (``tilted``). Raises ``NotApplicable`` for
+    Where ``delta`` is too small for dp-accounting's Fourier sums, the draws or their kinds are so
+    many that they take seconds, or the losses too unlike for one grid, the sums are tilted ones
+    (``tilted``). Raises ``NotApplicable`` for
     noise that has no distribution here (staircase).
     """
     numbers, spare = numbers_of(ledger), rounding(ledger)
-    if delta < _LEAST_SPARES * spare or sum(count for *_, count in numbers) > _QUICK_DRAWS:
-        numbers = one_gaussian(numbers)
-        return composed_epsilon(numbers, delta, grid_step(numbers, points))
+    if (
+        delta < _LEAST_SPARES * spare
+        or sum(count for *_, count in numbers) > _QUICK_DRAWS
+        or len(numbers) > _QUICK_KINDS
+        or unlike(numbers, grid_step(numbers, points))
+    ):
+        return composed_epsilon(merged(numbers), delta, points)
     with np.errstate(over="ignore"):  # a quotient beyond e^709 is ∞, and so is ε then
         return float(_distribution(ledger, points).get_epsilon_for_delta(delta - spare))
 
@@ -258,6 +263,8 @@ def _single(noise: Mechanism, shift: float, interval: float) -> Any:
 def _distribution(ledger: Ledger, points: int) -> Any:
     """The privacy loss distribution of all releases together."""
     numbers = numbers_of(ledger)
+    if len(numbers) > _MOST_APART:
+        raise NotApplicable(f"more than {_MOST_APART} kinds of release")
     interval = grid_step(numbers, points)
     total = None
     for noise, shift, count in numbers:

@@ -5,18 +5,21 @@ distributions on it (``distribution``, ``tilted``).
 """
 
 import math
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
 from dpmc_core.errors import NotApplicable
 from dpmc_core.mechanisms import Gaussian, Huber, Laplace, Mechanism
 from dpmc_core.privacy.ledger import Ledger, Release
 
-__all__ = ["COARSE", "FINE", "Number", "grid_step", "numbers_of", "one_gaussian", "step_of"]
+__all__ = ["COARSE", "FINE", "Number", "grid_step", "merged", "numbers_of", "step_of", "unlike"]
 
 # grid points across the losses of a whole ledger; any number is pessimistic
 FINE, COARSE = 200_000, 30_000
 # beyond these a composition takes more than seconds
-_MOST_DRAWS, _MOST_KINDS, _MOST_POINTS = 1_000_000, 100, 2_000_000
+_MOST_DRAWS, _MOST_KINDS, _MOST_POINTS = 1_000_000, 1000, 2_000_000
+_MOST_APART, _ROUNDED = 100, 2e-3
 # standard deviations (both sides together) that hold all but 1e-15 of a sum of bounded losses
 _REACH = 17.0
 
@@ -52,15 +55,37 @@ def numbers_of(ledger: Ledger) -> list[Number]:
     return [number for release in ledger.releases for number in _numbers(release)]
 
 
-def one_gaussian(numbers: list[Number]) -> list[Number]:
-    """All Gaussian numbers as the one that they equal (Dong, Roth & Su 2022, Corollary 3.3)."""
-    square = sum(
-        count * (shift / noise.scale) ** 2
-        for noise, shift, count in numbers
-        if isinstance(noise, Gaussian)
+def merged(numbers: Sequence[Number]) -> list[Number]:
+    """``numbers`` in units of their noise, like ones together.
+
+    All Gaussian numbers are the one that they equal (Dong, Roth & Su 2022, Corollary 3.3). Beyond
+    ``_MOST_APART`` kinds, shifts are rounded up to the next power of e^``_ROUNDED``: log-concave
+    noise that moves further is told apart no worse, by a factor of at most e^``_ROUNDED`` in ε as a
+    rule.
+    """
+    square, counts = 0.0, Counter[tuple[Mechanism, float]]()
+    for noise, shift, count in numbers:
+        if isinstance(noise, Gaussian):
+            square += count * (shift / noise.scale) ** 2
+        else:
+            counts[replace(noise, scale=1.0), shift / noise.scale] += count
+    if len(counts) > _MOST_APART:
+        apart, counts = counts, Counter()
+        for (noise, shift), count in apart.items():
+            counts[noise, math.exp(math.ceil(math.log(shift) / _ROUNDED) * _ROUNDED)] += count
+    one = [(Gaussian(scale=1.0), math.sqrt(square), 1)] if square else []
+    return [(noise, shift, count) for (noise, shift), count in counts.items()] + one
+
+
+def unlike(numbers: Sequence[Number], step: float) -> bool:
+    """Whether one grid of ``step`` is too coarse for some of ``numbers`` that are drawn often.
+
+    What is put on a grid gains up to step²/6 of variance, or step times its standard deviation if
+    that is less, at each draw.
+    """
+    return any(
+        count > 1 and step > _size(noise, shift, count)[0] / 20 for noise, shift, count in numbers
     )
-    others = [number for number in numbers if not isinstance(number[0], Gaussian)]
-    return others + ([(Gaussian(scale=1.0), math.sqrt(square), 1)] if square else [])
 
 
 def grid_step(numbers: Sequence[Number], points: int) -> float:
