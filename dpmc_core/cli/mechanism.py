@@ -61,6 +61,16 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
     noise = _build_noise(arguments.family, given, sensitivity, delta)
     count = whole("samples", arguments.samples, 1000)
     rng = np.random.default_rng(int(limits.parse("seed", arguments.seed)))
+    released, rounding = None, ""
+    if arguments.release is not None:
+        try:
+            value = number_of(arguments.release)
+        except ValueError:
+            raise ParameterError("release", arguments.release, "a finite number") from None
+        released = release_on_grid(value, noise, sensitivity)
+        # all that is said below is of the number that is published
+        rounding = f" ({sensitivity:g}, rounded up to the grid)"
+        sensitivity = released.sensitivity
     pure = noise.epsilon(sensitivity)
     result: dict[str, Any] = {
         "mechanism": {"name": noise.name, **asdict(noise)},
@@ -78,18 +88,12 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
     }
     if count:
         result["samples"] = [float(x) for x in noise.sample(count, rng)]
-    released = None
-    if arguments.release is not None:
-        try:
-            value = number_of(arguments.release)
-        except ValueError:
-            raise ParameterError("release", arguments.release, "a finite number") from None
-        released = release_on_grid(value, noise, sensitivity)
+    if released is not None:
         result["release"] = asdict(released)
     if not arguments.json:
         print(f"{noise}")
         print(f"variance {noise.variance:.6g}, Fisher information {noise.fisher_information:.6g}")
-        print(f"pure ε at sensitivity {sensitivity:g}: {pure:.6g}")
+        print(f"pure ε at sensitivity {sensitivity:g}{rounding}: {pure:.6g}")
         print(f"exact ε at δ = {delta:g}: {result['epsilon_at_delta']:.6g}")
         print(
             f"the best attacker guesses right {100 * result['best_guess']:.2f} times in 100 "
@@ -99,8 +103,7 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
             print(f"{x:.17g}")
         if released is not None:
             print(
-                f"released {released.value:.17g}, on a grid of {released.step:g}; sensitivity "
-                f"after rounding {released.sensitivity:g}, pure ε {released.epsilon:.6g}, zCDP "
+                f"released {released.value:.17g}, on a grid of {released.step:g}; zCDP "
                 f"ρ {released.rho:.6g}"
             )
     return result

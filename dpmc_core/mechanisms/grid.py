@@ -48,7 +48,9 @@ class GridRelease:
 
     ``value`` a multiple of ``step``; ``sensitivity`` after rounding to the grid, Δ rounded up to
     whole steps; pure ``epsilon`` (∞ for Gaussian noise); ``rho``, the zCDP parameter of the
-    discrete law.
+    discrete law. Its δ(ε) is that of the continuous noise at this ``sensitivity`` but for a
+    relative error of step/standard deviation, a millionth at the default step: the sum of a
+    function over the grid instead of its integral.
     """
 
     value: float

@@ -1,5 +1,6 @@
 """Exact sampling on a grid: the law, the guarantee of what is released, and what is refused."""
 
+import json
 import math
 import random
 from fractions import Fraction
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from dpmc_core.cli.common.main import main
 from dpmc_core.errors import ParameterError
 from dpmc_core.mechanisms import Gaussian, Huber, Laplace, Mechanism, Staircase
 from dpmc_core.mechanisms.grid import (
@@ -135,6 +137,37 @@ def test_every_released_number_is_a_multiple_of_the_step() -> None:
         assert Fraction(made.value) % Fraction(step) == 0
     assert release_on_grid(0.1, Gaussian(scale=2.0), 1.0).rho == pytest.approx(1 / 8)
     assert math.isinf(release_on_grid(0.1, Gaussian(scale=2.0), 1.0).epsilon)
+
+
+@pytest.mark.parametrize("noise", [Gaussian(scale=1.0), Laplace(scale=1.0), Huber(alpha=1.5)])
+@pytest.mark.parametrize("steps", [1, 40, 2000])
+def test_delta_on_the_grid_is_that_of_the_continuous_noise(noise: Mechanism, steps: int) -> None:
+    """To a step in units of the standard deviation, relative."""
+    step = 2.0**-9
+    k = np.arange(-math.ceil(40 / step), math.ceil(40 / step) + 1)
+    law = noise.pdf(k * step) / noise.pdf(k * step).sum()
+    for share in (0.0, 0.5, 0.9):  # of a loss that is reached
+        epsilon = share * float(noise.privacy_loss(0.6 - steps * step / 2, steps * step))
+        discrete = np.maximum(law[steps:] - math.exp(epsilon) * law[:-steps], 0).sum()
+        exact = float(noise.delta(epsilon, steps * step))
+        assert discrete == pytest.approx(exact, rel=step / noise.std)
+
+
+@pytest.mark.parametrize(
+    ("words", "moved"),
+    [("gaussian --scale 1e6 --sensitivity 1e-4", 1.0), ("laplace --scale 5e6", 4.0)],
+)
+def test_the_command_says_what_the_released_number_spends(
+    words: str, moved: float, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["mechanism", *words.split(), "--release", "41.7", "--delta", "1e-8"]
+    assert main([*command, "--json"]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    noise = Gaussian(scale=1e6) if moved == 1 else Laplace(scale=5e6)
+    assert printed["sensitivity"] == printed["release"]["sensitivity"] == moved
+    assert printed["epsilon_at_delta"] == noise.epsilon_at_delta(1e-8, moved) > 0
+    assert main(command) == 0
+    assert f"sensitivity {moved:g} (" in capsys.readouterr().out
 
 
 def test_a_value_outside_the_grid_is_refused_not_cut() -> None:
