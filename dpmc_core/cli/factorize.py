@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 
 from dpmc_core.cli.common.options import add_spec, last_of, spec_of
-from dpmc_core.cli.common.said import comparison, print_statement
+from dpmc_core.cli.common.said import print_statement
 from dpmc_core.cli.common.user_data import add_data, load_user_data
 from dpmc_core.datasets.data import samples_of
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.experiments import FactorResult, RunSpec, steps
 from dpmc_core.metrics.topics import W2V_WARNING, tc_w2v, top_words
+from dpmc_core.wording import comparison
 
 __all__ = ["add", "run"]
 

@@ -6,14 +6,17 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.model_selection import train_test_split
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from dpmc_core.completion import fit_baselines
 from dpmc_core.completion.moments import MomentsConfig, one_shot_moments
 from dpmc_core.datasets.own.given import Given, places_among
 from dpmc_core.datasets.ratings import ItemFeatures, Ratings
 from dpmc_core.errors import DPMCError
 from dpmc_core.estimators.chance import generator_of
+from dpmc_core.estimators.comparison import Comparison
 from dpmc_core.privacy import Ledger, Statement, state
 from dpmc_core.privacy.budget import Budget
 
@@ -138,6 +141,37 @@ class RatingCompletion(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         predicted = np.full(len(pairs), (self.low + self.high) / 2)
         predicted[seen] = self.model_.predict(users[seen], items[seen])
         return np.clip(predicted, self.low, self.high)
+
+    def compare(self, X: ArrayLike, y: ArrayLike) -> Comparison:
+        """How well these settings predict a fifth of the ratings ``y`` of ``X``, drawn at random,
+        from the others, beside baselines of those others. A model of its own is fitted, without
+        noise in the baselines and errors: for who holds the ratings.
+        """
+        pairs, values = np.asarray(X), np.asarray(y, dtype=np.float64)
+        rest, out = train_test_split(np.arange(len(values)), test_size=0.2, random_state=0)
+        model = clone(self).fit(pairs[rest], values[rest])
+        known = np.isin(pairs[out, 0], model.users_) & np.isin(pairs[out, 1], model.items_)
+        out = out[known]
+        users, items = (
+            np.searchsorted(places, pairs[:, k])
+            for k, places in enumerate((model.users_, model.items_))
+        )
+        ratings = Ratings.checked(
+            users[rest],
+            items[rest],
+            values[rest],
+            n_items=len(model.items_),
+            low=self.low,
+            high=self.high,
+        )
+        beside = {
+            one.name: (
+                np.clip(one.predict(users[out], items[out]), self.low, self.high) - values[out]
+            )
+            ** 2
+            for one in fit_baselines(ratings)
+        }
+        return Comparison.of((model.predict(pairs[out]) - values[out]) ** 2, beside)
 
     @property
     def statement_(self) -> Statement:

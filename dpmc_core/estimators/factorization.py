@@ -1,5 +1,6 @@
 """Non-negative matrix factorisation as scikit-learn estimators, without and with privacy."""
 
+import warnings
 from dataclasses import replace
 from typing import Any, Self
 
@@ -12,9 +13,12 @@ from sklearn.utils.validation import check_is_fitted, check_non_negative, valida
 from dpmc_core.datasets.samples import Places, Samples
 from dpmc_core.errors import DPMCError, ParameterError
 from dpmc_core.estimators.chance import generator_of
+from dpmc_core.estimators.comparison import Comparison
 from dpmc_core.factorization.blocks import fit_coefficients
 from dpmc_core.factorization.corrected import CorrectedNMFConfig, corrected_nmf
+from dpmc_core.factorization.moments import MomentConfig, moment_nmf
 from dpmc_core.factorization.robust import NMFConfig, robust_nmf
+from dpmc_core.metrics.factors import column_errors, mean_columns
 from dpmc_core.privacy import Ledger, Statement, state
 from dpmc_core.privacy.budget import Budget
 
@@ -24,6 +28,11 @@ FloatArray = NDArray[np.float64]
 _SWEEPS = 200
 _USUAL_PARTS = 16
 _LARGEST = 1e100  # squares of it are numbers
+_MOST_COLUMNS = 4000  # the square of so many numbers is held a few times
+_METHODS: dict[str, tuple[type, Any]] = {
+    "moments": (MomentConfig, moment_nmf),
+    "corrected": (CorrectedNMFConfig, corrected_nmf),
+}
 
 
 class _Factorization(
@@ -60,6 +69,19 @@ class _Factorization(
         check_is_fitted(self)
         rows = self._rows(X, reset=False)
         return np.asarray(fit_coefficients(rows.T, self.components_.T, sweeps=_SWEEPS).T)
+
+    def compare(self, X: ArrayLike) -> Comparison:
+        """How well the parts rebuild rows ``X``, each scaled to length 1, beside multiples of their
+        average. Computed without noise: for who holds the rows.
+        """
+        check_is_fitted(self)
+        columns = _unit_columns(self._rows(X, reset=False))
+        along = columns.T @ mean_columns(columns)
+        dictionary = self.components_.T
+        fits = fit_coefficients(columns, dictionary, sweeps=_SWEEPS)
+        return Comparison.of(
+            column_errors(columns, dictionary, fits) ** 2, {"the average row": 1 - along**2}
+        )
 
     def inverse_transform(self, X: ArrayLike) -> FloatArray:
         """H·components_ (n_samples×n_features) of weights H = ``X``."""
@@ -106,14 +128,18 @@ class NMF(_Factorization):
 
 
 class PrivateNMF(_Factorization):
-    """Private NMF, corrected (``factorization.corrected``): the parts are (ε, δ)-DP for one row
-    added or removed.
+    """Private NMF: the parts are (ε, δ)-DP for one row added or removed.
 
-    Each row is scaled to length 1, from that row alone; then it moves the sums that are released in
-    each of ``max_iter`` rounds by at most 1. How many places for rows there are is taken as public:
-    formally a row is there, or its place is empty. ``n_components`` None takes 16, or the number of
-    columns where that is less. The parts and ``statement_`` may be published; what ``transform``
-    returns is of the rows that it is given, without noise.
+    Each row is scaled to length 1, from that row alone. By ``method`` "moments" the rows' sum and
+    second moment are released once and ``max_iter`` rounds (None: 150) factorise what was released
+    (``factorization.moments``, for columns that are no pixels); by "corrected" statistics are
+    released in each of ``max_iter`` rounds (None: 20; ``factorization.corrected``), which takes
+    more columns and was worse on all rows that it was measured on (docs/moment-nmf.md). How many
+    places for rows there are is taken as public: formally a row is there, or its place is empty.
+    ``n_components`` None takes 16, or the number of columns where that is less. The parts and
+    ``statement_`` may be published; what ``transform`` returns is of the rows that it is given,
+    without noise. A ``UserWarning`` says where the parts rebuild the rows no better than their
+    average does; as ``compare``, it is computed without noise, and for who holds the rows.
 
     ``epsilon`` is the total at ``delta``, by ``mechanism`` ("gaussian", "laplace", "huber").
     ``random_state`` None draws the noise from the operating system; a seed repeats it, for
@@ -127,23 +153,29 @@ class PrivateNMF(_Factorization):
         epsilon: float = 1.0,
         delta: float = 1e-5,
         mechanism: str = "gaussian",
-        max_iter: int = 20,
+        method: str = "moments",
+        max_iter: int | None = None,
         random_state: Any = None,
     ) -> None:
         self.n_components = n_components
         self.epsilon = epsilon
         self.delta = delta
         self.mechanism = mechanism
+        self.method = method
         self.max_iter = max_iter
         self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: object = None) -> Self:
         """Learn the parts of ``X`` with noise; ``y`` is not read. Raises ``ValueError``."""
         rows = self._rows(X, reset=True)
-        largest = rows.max(axis=1, keepdims=True)
-        rows = rows / np.where(largest > 0, largest, 1.0)
-        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-        columns = (rows / np.where(lengths > 0, lengths, 1.0)).T
+        if self.method not in _METHODS:
+            allowed = "one of " + ", ".join(_METHODS)
+            raise ValueError(str(ParameterError("method", self.method, allowed)))
+        if self.method == "moments" and rows.shape[1] > _MOST_COLUMNS:
+            raise ValueError(
+                f"X has {rows.shape[1]:,} columns: method = 'moments' releases a number for each "
+                f"two of them and takes at most {_MOST_COLUMNS:,}; 'corrected' takes more."
+            )
         usual = min(_USUAL_PARTS, rows.shape[1])  # by public columns alone
         parts = usual if self.n_components is None else self.n_components
         if parts > rows.shape[1]:
@@ -151,19 +183,21 @@ class PrivateNMF(_Factorization):
                 f"n_components = {parts} must be at most {rows.shape[1]}, the columns of X."
             )
         budget = _checked(Budget, epsilon=self.epsilon, delta=self.delta, family=self.mechanism)
-        config = _checked(CorrectedNMFConfig, rank=parts, rounds=self.max_iter, budget=budget)
+        kind, algorithm = _METHODS[self.method]
+        rounds = {} if self.max_iter is None else {"rounds": self.max_iter}
+        config = _checked(kind, rank=parts, budget=budget, **rounds)
         rng = generator_of(self.random_state, private=True)
         # places beyond the rows are empty: fewer rows than parts change nothing that is released
         places = Places(np.arange(len(rows)), max(len(rows), config.rank))
-        samples = Samples(values=columns, unit="image", name="rows", of=places)
+        samples = Samples(values=_unit_columns(rows), unit="image", name="rows", of=places)
         ledger = Ledger()
         try:
-            for step in corrected_nmf(samples, config, rng):
+            for step in algorithm(samples, config, rng):
                 ledger = ledger.plus(step.releases)
         except DPMCError as error:
             raise ValueError(str(error)) from None
         self.components_ = np.ascontiguousarray(step.dictionary.T)
-        self.n_iter_ = step.iteration
+        self.n_iter_ = config.rounds
         # a row is whatever it stands for: the sums and their sensitivities are the same
         self.ledger_ = Ledger(
             tuple(
@@ -172,6 +206,9 @@ class PrivateNMF(_Factorization):
             )
         )
         self._stated = (self.delta, self.random_state is None)
+        beside = self.compare(rows)
+        if not beside.better:
+            warnings.warn(f"PrivateNMF is no better than a baseline: {beside}", stacklevel=2)
         return self
 
     @property
@@ -180,6 +217,14 @@ class PrivateNMF(_Factorization):
         check_is_fitted(self)
         delta, secret = self._stated
         return state(self.ledger_, delta, secret=secret)
+
+
+def _unit_columns(rows: FloatArray) -> FloatArray:
+    """Rows (n×D) as columns of length 1 (D×n), zeros where a row is; each from that row alone."""
+    largest = rows.max(axis=1, keepdims=True)
+    scaled = rows / np.where(largest > 0, largest, 1.0)
+    lengths = np.linalg.norm(scaled, axis=1, keepdims=True)
+    return np.asarray((scaled / np.where(lengths > 0, lengths, 1.0)).T)
 
 
 def _checked(kind: type, **values: Any) -> Any:

@@ -209,6 +209,8 @@ def _sizes(units: Units, config: MomentConfig) -> tuple[int, int, int]:
     planned = plan(_parts(units, rows, trial, 1, config.neighbours), config.budget)
     assert planned is not None
     snr = RESIDUAL_CLIP**2 / planned["together"].mechanism.std
+    if units.unit == "image" and units.shape is None:
+        return rows, rows, 1  # of columns that are no pictures nothing is public
     if units.unit == "image":
         look, worth = DRAWN if units.drawn else PHOTOGRAPHS, units.given * snr
         stages = 0 if worth < look.worth_one else 1 if worth < look.worth_two else 2

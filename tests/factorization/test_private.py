@@ -110,6 +110,7 @@ MEAN_ALONE: dict[str, Any] = {
     )
 }
 PHOTOGRAPHS = replace(FACES, drawn=False, name="photographs")
+ROWS = replace(FACES, drawn=False, shape=None, name="rows that are no pictures")
 
 
 @pytest.mark.long
@@ -118,6 +119,7 @@ PHOTOGRAPHS = replace(FACES, drawn=False, name="photographs")
     [
         *((c, s) for c in CASES for s in (FACES, TEXTS) if s.unit == "image" or "out" not in c),
         *((c, PHOTOGRAPHS) for c in CASES | MEAN_ALONE if "moments" in c),
+        *((c, ROWS) for c in CASES if "moments" in c),
     ],
     ids=lambda x: x if isinstance(x, str) else f"{x.unit}s, {x.name}",
 )

@@ -1,22 +1,11 @@
 """What commands that run something say of it, in the same words.
 
-Provides ``comparison`` and ``print_statement``.
+Provides ``print_statement``.
 """
 
 from dpmc_core.privacy import Statement
 
-__all__ = ["comparison", "print_statement"]
-
-
-def comparison(apart: float, half: float) -> str:
-    """Whether a run whose error is ``apart`` (± ``half``) from another's is better.
-
-    >>> comparison(-0.2, 0.1)
-    'this run is better'
-    """
-    if abs(apart) <= half:
-        return "not significantly different"
-    return "this run is better" if apart < 0 else "this run is worse"
+__all__ = ["print_statement"]
 
 
 def print_statement(statement: Statement) -> None:
