@@ -147,29 +147,17 @@ class RatingCompletion(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         from the others, beside baselines of those others. A model of its own is fitted, without
         noise in the baselines and errors: for who holds the ratings.
         """
-        pairs, values = np.asarray(X), np.asarray(y, dtype=np.float64)
+        pairs, values = _whole(np.asarray(X)), np.asarray(y, dtype=np.float64)
         rest, out = train_test_split(np.arange(len(values)), test_size=0.2, random_state=0)
         model = clone(self).fit(pairs[rest], values[rest])
-        known = np.isin(pairs[out, 0], model.users_) & np.isin(pairs[out, 1], model.items_)
-        out = out[known]
-        users, items = (
-            np.searchsorted(places, pairs[:, k])
-            for k, places in enumerate((model.users_, model.items_))
-        )
-        ratings = Ratings.checked(
-            users[rest],
-            items[rest],
-            values[rest],
-            n_items=len(model.items_),
-            low=self.low,
-            high=self.high,
-        )
+        users, items = (np.unique(column, return_inverse=True)[1] for column in pairs.T)
+        known = Ratings.checked(users, items, values, low=self.low, high=self.high)
         beside = {
             one.name: (
                 np.clip(one.predict(users[out], items[out]), self.low, self.high) - values[out]
             )
             ** 2
-            for one in fit_baselines(ratings)
+            for one in fit_baselines(known.take(rest))
         }
         return Comparison.of((model.predict(pairs[out]) - values[out]) ** 2, beside)
 

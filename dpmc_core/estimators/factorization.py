@@ -18,7 +18,6 @@ from dpmc_core.factorization.blocks import fit_coefficients
 from dpmc_core.factorization.corrected import CorrectedNMFConfig, corrected_nmf
 from dpmc_core.factorization.moments import MomentConfig, moment_nmf
 from dpmc_core.factorization.robust import NMFConfig, robust_nmf
-from dpmc_core.metrics.factors import column_errors, mean_columns
 from dpmc_core.privacy import Ledger, Statement, state
 from dpmc_core.privacy.budget import Budget
 
@@ -76,11 +75,12 @@ class _Factorization(
         """
         check_is_fitted(self)
         columns = _unit_columns(self._rows(X, reset=False))
-        along = columns.T @ mean_columns(columns)
-        dictionary = self.components_.T
-        fits = fit_coefficients(columns, dictionary, sweeps=_SWEEPS)
+        fits = fit_coefficients(columns, self.components_.T, sweeps=_SWEEPS)
+        mean = columns.mean(axis=1)
+        along = columns.T @ (mean / max(float(np.linalg.norm(mean)), 1e-300))
         return Comparison.of(
-            column_errors(columns, dictionary, fits) ** 2, {"the average row": 1 - along**2}
+            ((columns - self.components_.T @ fits) ** 2).sum(axis=0),
+            {"the average row": (columns**2).sum(axis=0) - along**2},
         )
 
     def inverse_transform(self, X: ArrayLike) -> FloatArray:

@@ -19,19 +19,17 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from dpmc_core.datasets.samples import Matrix, unit_columns
-from dpmc_core.factorization.units import AllUnits, UnitGroup, Units
+from dpmc_core.factorization.units import UnitGroup, Units
 from dpmc_core.privacy.budget import Curator, Part
 from dpmc_core.privacy.moments import sum_part
 
 FloatArray = NDArray[np.float64]
 
 __all__ = [
-    "Columns",
     "Kept",
     "clipped_columns",
     "frequency_part",
     "keep_rows",
-    "record_columns",
     "sum_of_columns",
     "words_worth_it",
 ]
@@ -64,18 +62,20 @@ class Kept:
 
         return group.kept("columns", idf.tobytes(), weighted)
 
+    def fewer(self, most: int) -> "Kept":
+        """The ``most`` rows of these whose released frequency is highest, so that their IDF is
+        lowest; all where none was released.
+        """
+        if self.idf is None or most >= len(self.rows):
+            return self
+        chosen = np.sort(np.argsort(self.idf, kind="stable")[:most])
+        return Kept(self.rows[chosen], self.idf[chosen])
+
     def spread(self, dictionary: FloatArray, rows: int) -> FloatArray:
         """A dictionary over the M rows as one over all ``rows``: zero elsewhere."""
         out = np.zeros((rows, dictionary.shape[1]))
         out[self.rows] = dictionary
         return out
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Columns(Kept):
-    """The same, with the contributions ``values`` (M×N) of all units in memory."""
-
-    values: Matrix
 
 
 def frequency_part(units: Units, share: float) -> dict[str, Part]:
@@ -115,12 +115,6 @@ def keep_rows(units: Units, curator: Curator, most: int) -> Kept:
     counts = np.clip(released * typical, 0.0, n)
     kept = np.sort(np.argsort(-released, kind="stable")[: min(most, units.dimension)])
     return Kept(kept, np.log((1 + n) / (1 + counts[kept])) + 1)
-
-
-def record_columns(units: AllUnits, curator: Curator, most: int) -> Columns:
-    """What ``keep_rows`` keeps, and the columns of all units."""
-    kept = keep_rows(units, curator, most)
-    return Columns(kept.rows, kept.idf, kept.columns(units.group))
 
 
 def sum_of_columns(group: UnitGroup, kept: Kept) -> FloatArray:

@@ -19,7 +19,7 @@ with the released statistics afterwards, averaging over rounds included, costs n
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache, partial
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +33,6 @@ from dpmc_core.factorization.contributions import (
     clipped_columns,
     frequency_part,
     keep_rows,
-    record_columns,
     sum_of_columns,
     words_worth_it,
 )
@@ -51,18 +50,26 @@ from dpmc_core.factorization.units import AllUnits, UnitGroup, Units
 from dpmc_core.limits import Limit
 from dpmc_core.privacy.algorithm import Algorithm
 from dpmc_core.privacy.budget import Budget, Curator, Journal, Part, for_replacing, plan
+from dpmc_core.privacy.ledger import Unit
 from dpmc_core.privacy.moments import packed, product_part, sum_part, unpacked, whole_moment_part
 from dpmc_core.privacy.noise import TotalEpsilon
 
 FloatArray = NDArray[np.float64]
 
-__all__ = ["ALGORITHMS", "STARTS", "CorrectedNMFConfig", "corrected_nmf"]
+__all__ = [
+    "ALGORITHMS",
+    "STARTS",
+    "CorrectedNMFConfig",
+    "around",
+    "corrected_nmf",
+    "parts_of_rounds",
+    "rounds_from",
+    "statistics_of_group",
+]
 
 STARTS = ("mean", "random")
-MEAN_SHARE, WORDS_SHARE = (
-    0.05,
-    0.15,
-)  # of the budget, for a start from the mean and for document frequencies
+# of the budget, for a start from the mean and for document frequencies
+MEAN_SHARE, WORDS_SHARE = 0.05, 0.15
 GRAM_SHARE = 0.25  # of a round's budget, for A; the rest for B, which has more numbers
 WORDS_PER_SIGNAL = 4.0  # words that take part, per √(N·Δ/σ) of a round
 MOST_WORDS = 2000
@@ -121,30 +128,23 @@ def corrected_nmf(
             "large as documents × words."
         )
     units = AllUnits(samples)
-    curator, rows = corrected_curator(units, config, rng)
-    columns = record_columns(units, curator, rows)
-    size = len(columns.rows)
-    dictionary = random_dictionary(size, config.rank, rng)
-    if config.start == "mean":
-        mean = curator.release("mean", np.asarray(columns.values.sum(axis=1)).ravel())
-        dictionary = _around(np.maximum(mean, 0.0), dictionary)
-    gram, product, weight = np.zeros((config.rank, config.rank)), np.zeros((size, config.rank)), 0.0
-    coefficients: FloatArray | None = None
-    outliers: FloatArray | None = None
-    for iteration in range(1, config.rounds + 1):
-        coefficients, clean, outliers = _coefficients_of_each(columns.values, dictionary, config)
-        noisy = unpacked(curator.release("A", packed(coefficients @ coefficients.T)), config.rank)
-        fresh = curator.release("B", np.asarray(clean @ coefficients.T))
-        gram = config.averaging * gram + noisy
-        product = config.averaging * product + fresh
-        weight = config.averaging * weight + 1
-        dictionary = _fit(gram / weight, product / weight, dictionary, config.inner)
+    curator, most = corrected_curator(units, config, rng)
+    kept, start = _start(units, config, curator, most, rng)
+    values = kept.columns(units.group)
+    seen: dict[str, Any] = {}
+
+    def statistics(dictionary: FloatArray) -> FloatArray:
+        seen["coefficients"], clean, seen["outliers"] = _coefficients_of_each(
+            values, dictionary, config
+        )
+        return _statistics(seen["coefficients"], clean)
+
+    for k, dictionary in enumerate(rounds_from(statistics, start, config, curator), start=1):
         yield FactorStep(
-            iteration,
-            columns.spread(dictionary, samples.dimension),
-            coefficients,
-            outliers,
-            curator.made(),
+            k,
+            kept.spread(dictionary, samples.dimension),
+            **seen,
+            releases=curator.made(),
             rest=curator.rest(),
         )
 
@@ -174,23 +174,45 @@ def corrected_rounds(
     """The dictionary (D×K) after each round, for units in several groups: as ``corrected_nmf``,
     from one sum a round, without outliers.
     """
-    kept, rank = keep_rows(units, curator, most), config.rank
+    kept, start = _start(units, config, curator, most, rng)
+    statistics = partial(units.total, statistics_of_group, kept, config)
+    for dictionary in rounds_from(statistics, start, config, curator):
+        yield kept.spread(dictionary, units.dimension)
+
+
+def _start(
+    units: Units, config: CorrectedNMFConfig, curator: Curator, most: int, rng: np.random.Generator
+) -> tuple[Kept, FloatArray]:
+    """What is summed over, and the dictionary (M×K) of the first round."""
+    kept = keep_rows(units, curator, most)
     size = len(kept.rows)
-    drawn = curator.once("dictionary", lambda: random_dictionary(size, rank, rng))
-    dictionary = drawn
-    if config.start == "mean":
-        mean = curator.release("mean", lambda: units.total(sum_of_columns, kept))
-        dictionary = _around(np.maximum(mean, 0.0), drawn)
-    gram, product, weight = np.zeros((rank, rank)), np.zeros((size, rank)), 0.0
+    drawn = curator.once("dictionary", lambda: random_dictionary(size, config.rank, rng))
+    if config.start != "mean":
+        return kept, drawn
+    mean = curator.release("mean", lambda: units.total(sum_of_columns, kept))
+    return kept, around(np.maximum(mean, 0.0), drawn)
+
+
+def rounds_from(
+    statistics: Callable[[FloatArray], FloatArray],
+    dictionary: FloatArray,
+    config: CorrectedNMFConfig,
+    curator: Curator,
+) -> Iterator[FloatArray]:
+    """The dictionary (M×K) after each round from ``dictionary``; ``statistics`` of one are H Hᵀ
+    over (V − R) Hᵀ (K + M × K).
+    """
+    rank = config.rank
+    gram, product, weight = np.zeros((rank, rank)), np.zeros(dictionary.shape), 0.0
     for _ in range(config.rounds):
-        both = cache(partial(units.total, _statistics, kept, dictionary, config))
+        both = cache(partial(statistics, dictionary))
         noisy = unpacked(curator.release("A", partial(_packed_gram, both)), rank)
         fresh = curator.release("B", partial(_product, both))
         gram = config.averaging * gram + noisy
         product = config.averaging * product + fresh
         weight = config.averaging * weight + 1
         dictionary = _fit(gram / weight, product / weight, dictionary, config.inner)
-        yield kept.spread(dictionary, units.dimension)
+        yield dictionary
 
 
 def _packed_gram(both: Callable[[], FloatArray]) -> FloatArray:
@@ -203,12 +225,16 @@ def _product(both: Callable[[], FloatArray]) -> FloatArray:
     return both()[both().shape[1] :]
 
 
-def _statistics(
-    group: UnitGroup, kept: Kept, dictionary: FloatArray, config: CorrectedNMFConfig
-) -> FloatArray:
-    """H Hᵀ over (V − R) Hᵀ of the group (K + M × K)."""
-    coefficients, clean, _ = _coefficients_of_each(kept.columns(group), dictionary, config)
+def _statistics(coefficients: FloatArray, clean: Matrix) -> FloatArray:
     return np.vstack([coefficients @ coefficients.T, np.asarray(clean @ coefficients.T)])
+
+
+def statistics_of_group(
+    group: UnitGroup, kept: Kept, config: CorrectedNMFConfig, dictionary: FloatArray
+) -> FloatArray:
+    """H Hᵀ over (V − R) Hᵀ of the group (K + M × K), H and R from ``dictionary``."""
+    coefficients, clean, _ = _coefficients_of_each(kept.columns(group), dictionary, config)
+    return _statistics(coefficients, clean)
 
 
 def _parts(units: Units, config: CorrectedNMFConfig, rows: int) -> dict[str, Part]:
@@ -225,28 +251,37 @@ def _parts(units: Units, config: CorrectedNMFConfig, rows: int) -> dict[str, Par
             non_negative=True,
         )
     left = 1.0 - sum(part.share for part in parts.values())
-    parts["A"] = whole_moment_part(
-        "which parts go together (A)",
-        clip=1.0,
-        size=config.rank,
-        share=left * GRAM_SHARE,
-        unit=unit,
-        count=config.rounds,
-    )
-    parts["B"] = product_part(
-        "what goes with each part (B)",
-        clip=1.0,
-        rows=rows,
-        columns=config.rank,
-        share=left * (1 - GRAM_SHARE),
-        unit=unit,
-        count=config.rounds,
-        non_negative=config.outlier_penalty is None,  # outliers are taken off, down to below 0
-    )
+    parts |= parts_of_rounds(unit, config, rows, left)
     return for_replacing(parts) if config.neighbours == "replace-one" else parts
 
 
-def _around(mean: FloatArray, spread: FloatArray) -> FloatArray:
+def parts_of_rounds(
+    unit: Unit, config: CorrectedNMFConfig, rows: int, share: float
+) -> dict[str, Part]:
+    """The plan of A and B over so many ``rows`` in all rounds, with this ``share`` together."""
+    return {
+        "A": whole_moment_part(
+            "which parts go together (A)",
+            clip=1.0,
+            size=config.rank,
+            share=share * GRAM_SHARE,
+            unit=unit,
+            count=config.rounds,
+        ),
+        "B": product_part(
+            "what goes with each part (B)",
+            clip=1.0,
+            rows=rows,
+            columns=config.rank,
+            share=share * (1 - GRAM_SHARE),
+            unit=unit,
+            count=config.rounds,
+            non_negative=config.outlier_penalty is None,  # outliers are taken off, down to below 0
+        ),
+    }
+
+
+def around(mean: FloatArray, spread: FloatArray) -> FloatArray:
     """Random columns times the mean, smoothly: mean · (1 + spread·(random − ½)), of length 1."""
     size = float(np.linalg.norm(mean))
     if size == 0:

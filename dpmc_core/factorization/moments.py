@@ -24,86 +24,55 @@ costs privacy:
 
 Then eigenvalues are shrunk by what the noise alone would show (``shrink``), columns are drawn from
 the Gaussian that is left, negative entries are cut to 0, and an ordinary NMF of this made-up data
-gives the parts. No rounds on the data; everything after the releases is free.
+gives the parts. Everything after the releases is free.
+
+Rounds on the data come after that only where they are asked for (``refinements``). Mean and
+frequencies keep their shares of the budget; half of the rest pays for rounds of the corrected form
+(``corrected``) from the parts that the moments gave. What was released of the frequencies chooses
+the words of both and weights them: it is paid for once. In each round a unit's column v and its
+coefficients h, which follow from v, the released frequencies and the parts released last alone,
+have length at most 1; so it moves A = Σ h hᵀ by ‖h‖² ≤ 1 and B = Σ v hᵀ by ‖v‖·‖h‖ ≤ 1 in ℓ2, as
+there. All releases are in one plan.
 """
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from dpmc_core.config import Config
 from dpmc_core.datasets.samples import Samples
-from dpmc_core.factorization.contributions import (
-    Kept,
-    clipped_columns,
-    frequency_part,
-    keep_rows,
-    sum_of_columns,
-    words_worth_it,
+from dpmc_core.factorization.contributions import Kept, clipped_columns, keep_rows, sum_of_columns
+from dpmc_core.factorization.corrected import around, rounds_from, statistics_of_group
+from dpmc_core.factorization.moment_plan import (
+    DRAWN,
+    EVENED_CLIP,
+    PHOTOGRAPHS,
+    RESIDUAL_CLIP,
+    MomentConfig,
+    Sizes,
+    parts_of,
+    sizes_of,
 )
-from dpmc_core.factorization.parameters import NeighbourChoice, Parts, Rounds
 from dpmc_core.factorization.public_images import cosine_basis, made_parts, smooth_shades
-from dpmc_core.factorization.step import FactorStep, check_parts
+from dpmc_core.factorization.step import FactorStep, check_parts, random_dictionary
 from dpmc_core.factorization.units import AllUnits, UnitGroup, Units
 from dpmc_core.privacy.algorithm import Algorithm
-from dpmc_core.privacy.budget import Budget, Curator, Journal, Part, for_replacing, plan
-from dpmc_core.privacy.moments import packed, sum_part, unpacked, whole_moment_part
+from dpmc_core.privacy.budget import Curator, Journal, plan
+from dpmc_core.privacy.moments import packed, unpacked
 from dpmc_core.privacy.noise import TotalEpsilon
 from dpmc_core.privacy.shrinkage import shrink
 
 FloatArray = NDArray[np.float64]
 
-__all__ = ["ALGORITHMS", "MomentConfig", "frequencies_worth_it", "moment_nmf"]
+__all__ = ["ALGORITHMS", "MomentConfig", "moment_nmf"]
 
-
-@dataclass(frozen=True, slots=True)
-class _Look:
-    """What is public about a kind of images: how many frequencies are worth their noise for one
-    √(N·Δ/σ), which share of the variation that no release shows is taken to be smooth (two shares:
-    below N·Δ/σ = 1,500, and from there on, where releases show most of what is), and by how much
-    made-up columns vary more than the released moments say (wider apart, their parts explain
-    columns that the Gaussian does not).
-    """
-
-    frequencies: float
-    unseen: tuple[float, float]
-    wider: float
-    worth_one: float  # N·Δ/σ from which the second moment is released,
-    worth_two: float  # and from which in two stages
-
-
-# Fixed in advance of any run; chosen on CBCL faces, LFW, cartoon faces and synthetic topics, so
-# figures on those are slightly flattered.
-MEAN_SHARE, WORDS_SHARE = {"image": 0.07, "document": 0.1}, 0.15
-RESIDUAL_CLIP = 0.9  # in units of the typical length of a centred column
-PHOTOGRAPHS = _Look(
-    frequencies=2.8, unseen=(0.5, 0.25), wider=2.0, worth_one=150.0, worth_two=150.0
-)
-DRAWN = _Look(frequencies=6.0, unseen=(0.0, 0.0), wider=1.0, worth_one=0.0, worth_two=100.0)
 MOST_SEEN = 1500.0  # N·Δ/σ from which releases show most of what varies
-FEWEST_FREQUENCIES = 16
-FIRST_SHARE = 0.15  # of the second moments' budget
-EVENED_CLIP, EVENED_POWER, FLOOR = 1.2, 0.3, 0.1  # of the second stage; its floor in noise edges
-WORDS_PER_SIGNAL, MOST_WORDS = 4.0, 1500
+EVENED_POWER, FLOOR = 0.3, 0.1  # of the second stage; its floor in noise edges
 MOST_DIRECTIONS = 300
 _CHUNK = 4096
-
-
-@dataclass(frozen=True, kw_only=True)
-class MomentConfig(Config):
-    """K parts; ``rounds`` of the NMF of synthetic columns; ``budget`` None for no noise.
-
-    ``neighbours`` as in ``CorrectedNMFConfig``.
-    """
-
-    rank: Parts = 16
-    rounds: Rounds = 150
-    neighbours: NeighbourChoice = "add/remove-one"
-    budget: Budget | None = None
 
 
 def moment_nmf(
@@ -124,7 +93,7 @@ def moment_curator(
     units: Units, config: MomentConfig, rng: np.random.Generator, journal: Journal | None = None
 ) -> Curator:
     """The plan of one-shot moment NMF, and who adds its noise."""
-    parts = _parts(units, *_sizes(units, config), config.neighbours)
+    parts = parts_of(units, sizes_of(units, config), config)
     return Curator(plan(parts, config.budget), rng, journal)
 
 
@@ -132,9 +101,35 @@ def release_moments(
     units: Units, config: MomentConfig, curator: Curator, rng: np.random.Generator
 ) -> Iterator[FloatArray]:
     """The dictionary (D×K) of each of the two steps."""
-    rows, size, stages = _sizes(units, config)
-    kept = keep_rows(units, curator, rows)
-    n = units.given
+    sizes = sizes_of(units, config)
+    wide = keep_rows(units, curator, max(sizes.rows, sizes.after))
+    kept = wide.fewer(sizes.rows)
+    steps = _from_moments(units, kept, sizes, config, curator, rng)
+    for k, dictionary in enumerate(steps):
+        whole = kept.spread(dictionary, units.dimension)
+        if k and config.refinements:
+            last = wide.fewer(sizes.after)
+            start = whole[last.rows]
+            empty = ~start.any(axis=0)
+            if empty.any():
+                drawn = random_dictionary(len(start), config.rank, rng)
+                start[:, empty] = around(start.sum(axis=1), drawn)[:, empty]
+            statistics = partial(units.total, statistics_of_group, last, config.after)
+            *_, refined = rounds_from(statistics, start, config.after, curator)
+            whole = last.spread(refined, units.dimension)
+        yield whole
+
+
+def _from_moments(
+    units: Units,
+    kept: Kept,
+    sizes: Sizes,
+    config: MomentConfig,
+    curator: Curator,
+    rng: np.random.Generator,
+) -> Iterator[FloatArray]:
+    """The average as the only part (M×K), and the parts, over what is ``kept``."""
+    size, n = sizes.size, units.given
     basis = cosine_basis(units.shape, size) if units.shape is not None else None
 
     mean = curator.release("mean", lambda: units.total(sum_of_columns, kept)) / n
@@ -146,14 +141,12 @@ def release_moments(
     direction = mean / max(float(np.linalg.norm(mean)), 1e-300)
     alone = np.zeros((len(mean), config.rank))
     alone[:, 0] = direction
-    average = kept.spread(alone, units.dimension)
-    yield average
+    yield alone
 
     typical = math.sqrt(max(1.0 - energy, 0.01))
-    if stages == 0 and units.shape is not None:
+    if sizes.stages == 0 and units.shape is not None:
         shades = PHOTOGRAPHS.wider * typical * smooth_shades(units.shape)
-        dictionary = made_parts(direction, shades, config.rank, config.rounds, rng)
-        yield dictionary
+        yield made_parts(direction, shades, config.rank, config.rounds, rng)
         return
 
     def moment(name: str, evened: FloatArray | None) -> FloatArray:
@@ -161,7 +154,7 @@ def release_moments(
         return unpacked(curator.release(name, lambda: units.total(_moment, *known)), size)
 
     evened, back = None, np.eye(size)
-    if stages == 2:
+    if sizes.stages == 2:
         first = moment("first", None)
         evened, back = _evened(first, _entry_std(curator, "first"), n)
     together = moment("together", evened)
@@ -176,81 +169,9 @@ def release_moments(
         unseen = share * max(typical**2 - float(np.vdot(directions, directions)), 0.0)
         directions = look.wider * np.hstack([directions, _unseen(units.shape, unseen, directions)])
     if not directions.any():
-        yield average
+        yield alone
         return
-    dictionary = made_parts(direction, directions, config.rank, config.rounds, rng)
-    yield kept.spread(dictionary, units.dimension)
-
-
-def frequencies_worth_it(dimension: int, n: int, snr: float, drawn: bool = False) -> int:
-    """How many frequencies of D pixels the second moment is released over.
-
-    2.8·√(N·Δ/σ), 6·√(N·Δ/σ) for drawn images, whose edges are sharp; at least 16, at most D.
-    """
-    if math.isinf(snr):
-        return dimension
-    look = DRAWN if drawn else PHOTOGRAPHS
-    return max(
-        min(FEWEST_FREQUENCIES, dimension),
-        min(dimension, int(look.frequencies * math.sqrt(n * snr))),
-    )
-
-
-def _sizes(units: Units, config: MomentConfig) -> tuple[int, int, int]:
-    """How many rows take part, how many numbers of each column the second moment is over, and in
-    how many stages it leaves.
-
-    By D, N and ε alone.
-    """
-    rows = units.dimension if units.unit == "image" else min(units.dimension, MOST_WORDS)
-    if config.budget is None:
-        return rows, rows, 1
-    trial = min(64, rows)
-    planned = plan(_parts(units, rows, trial, 1, config.neighbours), config.budget)
-    assert planned is not None
-    snr = RESIDUAL_CLIP**2 / planned["together"].mechanism.std
-    if units.unit == "image" and units.shape is None:
-        return rows, rows, 1  # of columns that are no pictures nothing is public
-    if units.unit == "image":
-        look, worth = DRAWN if units.drawn else PHOTOGRAPHS, units.given * snr
-        stages = 0 if worth < look.worth_one else 1 if worth < look.worth_two else 2
-        return rows, frequencies_worth_it(rows, units.given, snr, units.drawn), stages
-    kept = words_worth_it(units.given, snr, WORDS_PER_SIGNAL, rows)
-    return kept, kept, 1
-
-
-def _parts(units: Units, rows: int, size: int, stages: int, neighbours: str) -> dict[str, Part]:
-    unit = units.unit
-    parts = frequency_part(units, WORDS_SHARE)
-    parts["mean"] = sum_part(
-        "the sum of all columns",
-        clip=1.0,
-        norm=2,
-        coordinates=rows,
-        share=MEAN_SHARE[unit] if stages else 1.0,
-        unit=unit,
-        non_negative=True,
-    )
-    left = 1.0 - sum(part.share for part in parts.values())
-    if stages == 0:
-        return for_replacing(parts) if neighbours == "replace-one" else parts
-    if stages == 2:
-        parts["first"] = whole_moment_part(
-            "what goes together at first sight (second moment, centred)",
-            clip=RESIDUAL_CLIP,
-            size=size,
-            share=FIRST_SHARE * left,
-            unit=unit,
-        )
-        left *= 1 - FIRST_SHARE
-    parts["together"] = whole_moment_part(
-        "what goes together (second moment, centred)",
-        clip=RESIDUAL_CLIP if stages == 1 else EVENED_CLIP,
-        size=size,
-        share=left,
-        unit=unit,
-    )
-    return for_replacing(parts) if neighbours == "replace-one" else parts
+    yield made_parts(direction, directions, config.rank, config.rounds, rng)
 
 
 def _entry_std(curator: Curator, name: str) -> float:

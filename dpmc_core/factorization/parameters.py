@@ -6,7 +6,15 @@ from dpmc_core.config import Choice
 from dpmc_core.limits import Limit
 from dpmc_core.privacy.ledger import NEIGHBOURS
 
-__all__ = ["InnerSteps", "NeighbourChoice", "OutlierBound", "OutlierPenalty", "Parts", "Rounds"]
+__all__ = [
+    "InnerSteps",
+    "NeighbourChoice",
+    "OutlierBound",
+    "OutlierPenalty",
+    "Parts",
+    "Refinements",
+    "Rounds",
+]
 
 Parts = Annotated[
     int,
@@ -21,6 +29,18 @@ Rounds = Annotated[
         "rounds T (one pass over coefficients and one over the dictionary each)",
         integer=True,
         label="Rounds",
+    ),
+]
+Refinements = Annotated[
+    int,
+    Limit(
+        "refinements",
+        0,
+        20,
+        "rounds of private NMF, corrected, that begin at the parts of the moments, for half of the "
+        "budget; 0 for none",
+        integer=True,
+        label="Rounds after the moments",
     ),
 ]
 InnerSteps = Annotated[

@@ -5,7 +5,6 @@ noise. Does not live here: accounting (``privacy``) or noise laws (``mechanisms`
 """
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from typing import Any
@@ -27,9 +26,9 @@ MOST_EPSILON, LEAST_EPSILON = 100.0, 1e-4  # beyond the first ε says nothing ab
 # where the search for α begins: ε(α) is flat at both ends (Laplace and Gaussian noise) and can have
 # a minimum on either side of a hump near α = 1
 _ALPHAS = (0.02, 0.05, 0.1, 0.2, 0.4, 0.7, 1.0, 1.35, 1.7, 2.1, 2.6, 3.3, 4.5, 7.0, 16.0)
-# a search for α ends at this change of its logarithm; with ε given, the second looks so far only;
-# places whose ε differ by less (of it) are as good
-_FINE, _NEAR, _FLAT = 1e-3, 0.15, 1e-7
+# a search for α ends at this change of its logarithm; places whose ε differ by less (of it) are as
+# good; with ε given it is made so often
+_FINE, _FLAT, _TURNS = 1e-3, 1e-7, 2
 # mechanisms this close to the best are as good, and the simpler one is named
 _AS_GOOD, _SIMPLE = 1e-3, ("laplace", "gaussian")
 
@@ -235,27 +234,21 @@ class _Search:
     def huber(self) -> Candidate:
         """Huber noise with its best α: the one that spends least at the margin.
 
-        With ε given, the margin is not known before. The search begins at the lesser one of Laplace
-        and Gaussian noise, the limits of small and large α: each minimum of ε(α) there is sought
-        again at the margin at which it spends ε, which is about in proportion to 1/ε.
+        With ε given, the margin is not known before. From the lesser one of Laplace and Gaussian
+        noise, the limits of small and large α, the best α and the margin at which it spends ε,
+        about in proportion to 1/ε, are found in turn.
         """
         spec = self.spec
         if spec.epsilon is None:
             assert spec.margin is not None
-            spent = self._log_spent(spec.margin / self.unit)
-            best = min(_minima(spent, [math.log(alpha) for alpha in _ALPHAS]), key=spent)
-            return self.of(Huber(alpha=math.exp(best), scale=1.0))
-        limits = (self.of(Laplace(scale=1.0)), self.of(Gaussian(scale=1.0)))
-        margin = min(one.margin * (one.people or 1) for one in limits) / spec.moved
-        spent, wanted = self._log_spent(margin), math.log(spec.epsilon)
-        margins: dict[float, float] = {}
-        for first in _minima(spent, [math.log(alpha) for alpha in _ALPHAS]):
-            nearer = margin * math.exp(spent(first) - wanted)
-            again = self._log_spent(nearer)
-            low, high = math.log(_ALPHAS[0]), math.log(_ALPHAS[-1])
-            alpha = _lowest(again, max(first - _NEAR, low), min(first + _NEAR, high))
-            margins[alpha] = nearer * math.exp(again(alpha) - wanted)
-        return self.of(Huber(alpha=math.exp(min(margins, key=margins.__getitem__)), scale=1.0))
+            alpha, _ = self._best_alpha(spec.margin / self.unit)
+        else:
+            limits = (self.of(Laplace(scale=1.0)), self.of(Gaussian(scale=1.0)))
+            margin = min(one.margin * (one.people or 1) for one in limits) / spec.moved
+            for _ in range(_TURNS):
+                alpha, spent = self._best_alpha(margin)
+                margin *= spent / spec.epsilon
+        return self.of(Huber(alpha=alpha, scale=1.0))
 
     def staircase(self) -> Candidate | None:
         """Staircase noise of the design ε that meets the plan; None where it is not accounted."""
@@ -294,8 +287,11 @@ class _Search:
             ledger=ledger,
         )
 
-    def _log_spent(self, margin: float) -> Callable[[float], float]:
-        """log ε as a function of log α, for noise of this ``margin`` in units of ``moved``."""
+    def _best_alpha(self, margin: float) -> tuple[float, float]:
+        """The α whose noise of this ``margin``, in units of ``moved``, spends least, and its ε.
+
+        It is sought about each of ``_ALPHAS`` where less is spent than at both next ones.
+        """
         spec = self.spec
 
         @cache
@@ -305,32 +301,22 @@ class _Search:
             ledger = Ledger((release_of(spec, noise, 1.0),))
             return math.log(max(tightest(ledger, spec.delta, coarse=True), 1e-300))
 
-        return spent
-
-
-def _minima(spent: Callable[[float], float], places: list[float]) -> list[float]:
-    """The local minima of ``spent``: one about each of the increasing ``places`` where it is no
-    more than at the next ones.
-    """
-    at = [spent(place) for place in places]
-    minima = []
-    for k, here in enumerate(at):
-        around = slice(max(k - 1, 0), k + 2)
-        if here > min(at[around]):
-            continue
-        best = places[k]
-        if max(at[around]) - here > _FLAT:
-            best = _lowest(spent, places[around][0], places[around][-1])
-        minima.append(min(best, places[k], key=spent))
-    return minima
-
-
-def _lowest(spent: Callable[[float], float], low: float, high: float) -> float:
-    """Where ``spent``, with one minimum between ``low`` and ``high``, is least."""
-    found = optimize.minimize_scalar(
-        spent, bounds=(low, high), method="bounded", options={"xatol": _FINE}
-    )
-    return float(found.x)
+        places = [math.log(alpha) for alpha in _ALPHAS]
+        tried = list(places)
+        for k, place in enumerate(places):
+            around = places[max(k - 1, 0) : k + 2]
+            told = [spent(near) for near in around]
+            if spent(place) == min(told) and max(told) - min(told) > _FLAT:
+                bounds, options = (around[0], around[-1]), {"xatol": _FINE}
+                tried.append(
+                    float(
+                        optimize.minimize_scalar(
+                            spent, bounds=bounds, method="bounded", options=options
+                        ).x
+                    )
+                )
+        best = min(tried, key=spent)
+        return math.exp(best), math.exp(spent(best))
 
 
 def _unreachable(spec: PlanSpec, refused: dict[str, str]) -> str:

@@ -22,16 +22,20 @@ from dpmc_core.factorization import (
     MomentConfig,
     PublishedConfig,
     corrected_nmf,
+    fit_coefficients,
     moment_nmf,
+    objective,
     published_nmf,
 )
-from dpmc_core.factorization.contributions import record_columns
-from dpmc_core.factorization.moments import _evened, frequencies_worth_it
+from dpmc_core.factorization.contributions import keep_rows
+from dpmc_core.factorization.moment_plan import frequencies_worth_it
+from dpmc_core.factorization.moments import _evened
 from dpmc_core.factorization.public_images import cosine_basis, parts_without_data, smooth_shades
 from dpmc_core.factorization.published import paper_sigma
 from dpmc_core.factorization.step import nndsvd
 from dpmc_core.factorization.units import AllUnits
 from dpmc_core.privacy import Ledger, Release, state
+from dpmc_core.privacy.account import tightest
 from dpmc_core.privacy.budget import Budget, Curator
 from dpmc_core.privacy.moments import packed, unpacked
 
@@ -104,6 +108,9 @@ CASES: dict[str, Any] = {
         s, MomentConfig(rank=4, rounds=5, budget=Budget(epsilon=5000.0, family="laplace")), r
     ),
 }
+CASES["moments, refined"] = lambda s, r: moment_nmf(
+    s, MomentConfig(rank=4, rounds=5, refinements=2, budget=Budget(epsilon=500.0)), r
+)
 MEAN_ALONE: dict[str, Any] = {
     "moments, too little ε for them": lambda s, r: moment_nmf(
         s, MomentConfig(rank=4, rounds=5, budget=Budget(epsilon=1.0)), r
@@ -434,16 +441,47 @@ def test_the_cosine_basis_is_orthonormal_and_lowest_first() -> None:
     assert frequencies_worth_it(100, 50, np.inf) == 100
 
 
+@pytest.mark.parametrize("samples", [TEXTS, FACES], ids=["documents", "images"])
+def test_refinements_are_of_one_plan(samples: Samples) -> None:
+    """Frequencies and mean are paid for once, two rounds come after, and all is in the budget."""
+    budget = Budget(epsilon=3.0)
+    config = MomentConfig(rank=3, rounds=3, refinements=2, budget=budget)
+    ledger = Ledger()
+    for step in moment_nmf(samples, config, np.random.default_rng(0)):
+        ledger = ledger.plus(step.releases)
+    assert not step.rest
+    made = {release.what: release.count for release in ledger.releases}
+    assert made.pop("which parts go together (A)") == made.pop("what goes with each part (B)") == 2
+    assert set(made.values()) == {1}
+    assert len(made) == (3 if samples is TEXTS else 2)
+    assert tightest(ledger, budget.delta) == pytest.approx(3.0, rel=1e-5)
+
+
+def test_refinements_explain_more_than_the_moments() -> None:
+    ends = []
+    for refinements in (0, 3):
+        config = MomentConfig(rank=3, rounds=30, refinements=refinements)
+        *_, step = moment_nmf(TEXTS, config, np.random.default_rng(1))
+        fits = fit_coefficients(TEXTS.values, step.dictionary, 40)
+        ends.append(objective(TEXTS.values, step.dictionary, fits))
+    assert ends[1] < ends[0]
+
+
 def test_words_are_chosen_by_what_was_released() -> None:
     """Without noise: the most frequent words, weighted by an IDF near scikit-learn's, every column
     of length 1.
     """
-    columns = record_columns(AllUnits(TEXTS), Curator(None, np.random.default_rng(0)), 40)
-    assert columns.values.shape == (40, len(TEXTS))
-    assert np.diff(columns.rows).min() > 0
-    lengths = np.sqrt(np.asarray(columns.values.multiply(columns.values).sum(axis=0)).ravel())
+    units = AllUnits(TEXTS)
+    kept = keep_rows(units, Curator(None, np.random.default_rng(0)), 40)
+    values = kept.columns(units.group)
+    assert values.shape == (40, len(TEXTS))
+    assert np.diff(kept.rows).min() > 0
+    lengths = np.sqrt(np.asarray(values.multiply(values).sum(axis=0)).ravel())
     np.testing.assert_allclose(lengths[lengths > 0], 1)
-    spread = columns.spread(np.ones((40, 2)), TEXTS.dimension)
+    few, fewer = keep_rows(units, Curator(None, np.random.default_rng(0)), 10), kept.fewer(10)
+    assert few.rows.tolist() == fewer.rows.tolist()
+    np.testing.assert_array_equal(few.idf, fewer.idf)
+    spread = kept.spread(np.ones((40, 2)), TEXTS.dimension)
     assert spread.shape == (TEXTS.dimension, 2)
     assert spread.sum() == 80
 

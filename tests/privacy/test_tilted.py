@@ -156,9 +156,9 @@ def test_tiny_losses_beside_a_large_one(
     assert tightest(book, delta) <= min(answer.epsilon for answer in account(book, delta))
 
 
-@pytest.mark.parametrize(("kinds", "loose"), [(60, 1e-3), (150, 5e-3)])
-def test_many_kinds_of_release(kinds: int, loose: float) -> None:
-    """Beyond 100 kinds shifts are rounded up; by Rényi divergences ε is 7 % more there."""
+@pytest.mark.parametrize("kinds", [60, 150])
+def test_many_kinds_of_release(kinds: int) -> None:
+    """By Rényi divergences ε is 7 % more."""
     base, delta = 1e-3, 1e-5
     shifts = {base * k: 1 + k % 3 for k in range(1, kinds + 1)}
     sums = bounds_of_laplace(shifts, 4, base)
@@ -166,7 +166,7 @@ def test_many_kinds_of_release(kinds: int, loose: float) -> None:
     assert most <= least * (1 + 5e-3)
     parts = (ledger(Laplace(scale=1.0), count, shift) for shift, count in shifts.items())
     book = Ledger(tuple(release for part in parts for release in part.releases))
-    assert least <= tightest(book, delta) <= most * (1 + loose)
+    assert least <= tightest(book, delta) <= most * (1 + 1e-4)
 
 
 @settings(deadline=None, max_examples=50)

@@ -19,7 +19,6 @@ __all__ = ["COARSE", "FINE", "Number", "grid_step", "merged", "numbers_of", "ste
 FINE, COARSE = 200_000, 30_000
 # beyond these a composition takes more than seconds
 _MOST_DRAWS, _MOST_KINDS, _MOST_POINTS = 1_000_000, 1000, 2_000_000
-_MOST_APART, _ROUNDED = 100, 2e-3
 # standard deviations (both sides together) that hold all but 1e-15 of a sum of bounded losses
 _REACH = 17.0
 
@@ -58,10 +57,7 @@ def numbers_of(ledger: Ledger) -> list[Number]:
 def merged(numbers: Sequence[Number]) -> list[Number]:
     """``numbers`` in units of their noise, like ones together.
 
-    All Gaussian numbers are the one that they equal (Dong, Roth & Su 2022, Corollary 3.3). Beyond
-    ``_MOST_APART`` kinds, shifts are rounded up to the next power of e^``_ROUNDED``: log-concave
-    noise that moves further is told apart no worse, by a factor of at most e^``_ROUNDED`` in ε as a
-    rule.
+    All Gaussian numbers are the one that they equal (Dong, Roth & Su 2022, Corollary 3.3).
     """
     square, counts = 0.0, Counter[tuple[Mechanism, float]]()
     for noise, shift, count in numbers:
@@ -69,10 +65,6 @@ def merged(numbers: Sequence[Number]) -> list[Number]:
             square += count * (shift / noise.scale) ** 2
         else:
             counts[replace(noise, scale=1.0), shift / noise.scale] += count
-    if len(counts) > _MOST_APART:
-        apart, counts = counts, Counter()
-        for (noise, shift), count in apart.items():
-            counts[noise, math.exp(math.ceil(math.log(shift) / _ROUNDED) * _ROUNDED)] += count
     one = [(Gaussian(scale=1.0), math.sqrt(square), 1)] if square else []
     return [(noise, shift, count) for (noise, shift), count in counts.items()] + one
 

@@ -190,9 +190,8 @@ class _Composed:
         once = part.tilted(self._tilt)
         if part.count == 1:
             return once
-        mean = float(once.tilted @ part.at)
-        spread = math.sqrt(part.count * float(once.tilted @ (part.at - mean) ** 2))
-        widest = max(1.0, 20 / (spread * self._tilt))
+        # a step is a fiftieth of a standard deviation of one draw at most
+        widest = max(1.0, 1 / (part.step * math.sqrt(part.count) * self._tilt))
         bottom, top = self._window([part], widest, 1e-12 / len(self._losses))
         first = max(math.floor(bottom / part.step), -part.most)
         return _convolved([(once, part.count)], first, min(math.ceil(top / part.step), part.most))
