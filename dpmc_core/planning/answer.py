@@ -307,14 +307,13 @@ class _Search:
             around = places[max(k - 1, 0) : k + 2]
             told = [spent(near) for near in around]
             if spent(place) == min(told) and max(told) - min(told) > _FLAT:
-                bounds, options = (around[0], around[-1]), {"xatol": _FINE}
-                tried.append(
-                    float(
-                        optimize.minimize_scalar(
-                            spent, bounds=bounds, method="bounded", options=options
-                        ).x
-                    )
+                found = optimize.minimize_scalar(
+                    lambda log_alpha: spent(float(log_alpha)),
+                    bounds=(around[0], around[-1]),
+                    method="bounded",
+                    options={"xatol": _FINE},
                 )
+                tried.append(float(found.x))
         best = min(tried, key=spent)
         return math.exp(best), math.exp(spent(best))
 

@@ -1,10 +1,10 @@
 """Privacy loss distributions, through Google's dp-accounting.
 
-Lives here: Huber noise as a privacy loss that dp-accounting understands, the distribution of a
-ledger, and the ε or δ read from it. Does not live here: which numbers bound a ledger, and the grid
-(``grid``); convolution and conversion, which are dp-accounting's, for tiny δ those of
-``tilted``; choosing between methods (``account``). Import this module only where it is needed:
-dp-accounting takes two seconds to import.
+Lives here: Huber noise as a privacy loss distribution, the distribution of a ledger, and the ε or δ
+read from it. Does not live here: which numbers bound a ledger, and the grid (``grid``); convolution
+and conversion, which are dp-accounting's, for tiny δ and unlike losses those of ``tilted``;
+choosing between methods (``account``). Import this module only where it is needed: dp-accounting
+takes two seconds to import.
 
 A vector with Gaussian noise on each coordinate is represented by one number with sensitivity Δ₂, a
 vector with Laplace or Huber noise by the most uneven movement within its ℓ1 and ℓ∞ sensitivities
@@ -15,18 +15,12 @@ transforms, for which ``rounding`` is set aside.
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from dp_accounting.pld import common, pld_pmf, privacy_loss_distribution
-from dp_accounting.pld.privacy_loss_mechanism import (
-    AdditiveNoisePrivacyLoss,
-    AdjacencyType,
-    ConnectDotsBounds,
-    TailPrivacyLossDistribution,
-)
 from numpy.typing import NDArray
 
 from dpmc_core.errors import NotApplicable
@@ -38,7 +32,7 @@ from dpmc_core.privacy.losses.grid import FINE, grid_step, merged, numbers_of, s
 from dpmc_core.privacy.losses.tilted import composed_epsilon
 
 __all__ = [
-    "HuberPrivacyLoss",
+    "huber_deltas",
     "optimal_composition_epsilon",
     "pld_delta",
     "pld_epsilon",
@@ -51,91 +45,6 @@ _MOST_OPTIMAL = 20_000  # draws: beyond, optimal composition takes more than sec
 # a δ below so many times the rounding cannot be told from it; beyond so many draws, dp-accounting
 # or kinds, takes more than half a second
 _LEAST_SPARES, _QUICK_DRAWS, _QUICK_KINDS, _MOST_APART = 100, 100_000, 12, 100
-
-
-class HuberPrivacyLoss(AdditiveNoisePrivacyLoss):  # type: ignore[misc]
-    """The privacy loss of one number with Huber noise, in dp-accounting's terms (no subsampling).
-
-    ``sensitivity`` is in units of the released number. Its losses lie in ±αΔ/s, with atoms at both
-    ends.
-    """
-
-    def __init__(
-        self, noise: Huber, sensitivity: float, adjacency_type: AdjacencyType = AdjacencyType.REMOVE
-    ) -> None:
-        self._noise = noise
-        super().__init__(
-            sensitivity, is_discrete=False, sampling_prob=1.0, adjacency_type=adjacency_type
-        )
-
-    def noise_cdf(self, x: float | Iterable[float]) -> Any:
-        return self._noise.cdf(np.asarray(x, dtype=np.float64))
-
-    def noise_log_cdf(self, x: float | Iterable[float]) -> Any:
-        at = np.asarray(x, dtype=np.float64) / self._noise.scale
-        return huber_law.logcdf(at, self._noise.alpha)[()]
-
-    def get_delta_for_epsilon(self, epsilon: float | Sequence[float] | FloatArray) -> Any:
-        """δ(ε) for ε of either sign, right to 1e-15 absolutely.
-
-        For the last digits of small δ use the mechanism's own.
-        """
-        eps = np.asarray(epsilon, dtype=np.float64)
-        noise, shift = self._noise, self.sensitivity / self._noise.scale
-        size, top = (
-            np.minimum(np.abs(eps), noise.epsilon(self.sensitivity)),
-            noise.epsilon(self.sensitivity),
-        )
-        x = noise.scale * np.asarray(loss_inverse(size, noise.alpha, shift))
-        positive = noise.cdf(-x) - np.exp(size + self.noise_log_cdf(-x - self.sensitivity))
-        positive = np.where(size < top, np.clip(positive, 0.0, 1.0), 0.0)
-        # the noise is symmetric, hence δ(−ε) = 1 − e^{−ε} + e^{−ε}δ(ε)
-        return np.where(
-            eps >= 0, positive, -np.expm1(-np.abs(eps)) + np.exp(-np.abs(eps)) * positive
-        )[()]
-
-    def privacy_loss_tail(self) -> TailPrivacyLossDistribution:
-        """Beyond the two kinks furthest out the loss is constant, at ±αΔ/s."""
-        edge, top = self._noise.alpha * self._noise.scale, self._noise.epsilon(self.sensitivity)
-        low = -edge - (0.0 if self.adjacency_type == AdjacencyType.ADD else self.sensitivity)
-        high = edge + (self.sensitivity if self.adjacency_type == AdjacencyType.ADD else 0.0)
-        return TailPrivacyLossDistribution(
-            low,
-            high,
-            {top: float(self.mu_upper_cdf(low)), -top: 1 - float(self.mu_upper_cdf(high))},
-        )
-
-    def connect_dots_bounds(self) -> ConnectDotsBounds:
-        top = self._noise.epsilon(self.sensitivity)
-        return ConnectDotsBounds(epsilon_upper=top, epsilon_lower=-top)
-
-    def _privacy_loss_without_subsampling_remove(self, x: float) -> float:
-        return -float(self._noise.privacy_loss(x, self.sensitivity))
-
-    def _inverse_privacy_loss_without_subsampling_remove(self, privacy_loss: float) -> float:
-        noise, shift = self._noise, self.sensitivity / self._noise.scale
-        top = noise.epsilon(self.sensitivity)
-        if privacy_loss > top:
-            return -math.inf
-        if privacy_loss <= -top:
-            return math.inf
-        # the house's g increases and this loss is −g; g(−x − d) = −g(x) turns one sign into the
-        # other
-        x = float(loss_inverse(abs(privacy_loss), noise.alpha, shift))
-        return noise.scale * (-shift - x if privacy_loss >= 0 else x)
-
-    @classmethod
-    def from_privacy_guarantee(
-        cls,
-        privacy_parameters: common.DifferentialPrivacyParameters,
-        sensitivity: float = 1,
-        sampling_prob: float = 1.0,
-        adjacency_type: AdjacencyType = AdjacencyType.REMOVE,
-    ) -> "HuberPrivacyLoss":
-        """Huber noise with α = 1.5 and this pure ε."""
-        return cls(
-            Huber.with_epsilon(privacy_parameters.epsilon, sensitivity), sensitivity, adjacency_type
-        )
 
 
 def pld_epsilon(ledger: Ledger, delta: float, points: int = FINE) -> float:
@@ -245,18 +154,29 @@ def _single(noise: Mechanism, shift: float, interval: float) -> Any:
             noise.scale, sensitivity=shift, value_discretization_interval=interval
         )
     if isinstance(noise, Huber):
-        single = HuberPrivacyLoss(noise, shift)
-        bounds = single.connect_dots_bounds()
-        low, high = (
-            math.floor(bounds.epsilon_lower / interval),
-            math.ceil(bounds.epsilon_upper / interval),
-        )
-        deltas = single.get_delta_for_epsilon(np.arange(low, high + 1) * interval)
+        last = math.ceil(noise.epsilon(shift) / interval)
+        deltas = huber_deltas(noise, shift, np.arange(-last, last + 1, dtype=np.float64) * interval)
         pmf = pld_pmf.create_pmf_pessimistic_connect_dots_fixed_gap(
-            interval, low, high, np.clip(deltas, 0, 1)
+            interval, -last, last, np.clip(deltas, 0, 1)
         )
         return privacy_loss_distribution.PrivacyLossDistribution(pmf)
     raise TypeError(f"no privacy loss distribution for {noise.name} noise")
+
+
+def huber_deltas(noise: Huber, shift: float, epsilons: FloatArray) -> FloatArray:
+    """δ(ε) of one number that moves by ``shift``, for ε of either sign, right to 1e-15 absolutely.
+
+    For the last digits of small δ use the mechanism's own.
+    """
+    top = noise.epsilon(shift)
+    size = np.minimum(np.abs(epsilons), top)
+    x = noise.scale * np.asarray(loss_inverse(size, noise.alpha, shift / noise.scale))
+    log_other = huber_law.logcdf((-x - shift) / noise.scale, noise.alpha)
+    positive = noise.cdf(-x) - np.exp(size + log_other)
+    positive = np.where(size < top, np.clip(positive, 0.0, 1.0), 0.0)
+    # the noise is symmetric, hence δ(−ε) = 1 − e^{−ε} + e^{−ε}δ(ε)
+    negative = -np.expm1(-np.abs(epsilons)) + np.exp(-np.abs(epsilons)) * positive
+    return np.where(epsilons >= 0, positive, negative)
 
 
 @lru_cache(maxsize=4)

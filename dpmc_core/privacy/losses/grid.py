@@ -63,7 +63,7 @@ def merged(numbers: Sequence[Number]) -> list[Number]:
     for noise, shift, count in numbers:
         if isinstance(noise, Gaussian):
             square += count * (shift / noise.scale) ** 2
-        else:
+        elif isinstance(noise, Laplace | Huber):
             counts[replace(noise, scale=1.0), shift / noise.scale] += count
     one = [(Gaussian(scale=1.0), math.sqrt(square), 1)] if square else []
     return [(noise, shift, count) for (noise, shift), count in counts.items()] + one

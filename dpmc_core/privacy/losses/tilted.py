@@ -126,7 +126,7 @@ class _Sum:
 
     @property
     def losses(self) -> FloatArray:
-        return (self.first + np.arange(self.tilted.size)) * self.step
+        return (self.first + np.arange(self.tilted.size, dtype=np.float64)) * self.step
 
     def on(self, step: float, tilt: float) -> "_Sum":
         """The same on multiples of ``step``: never below the truth.
@@ -141,12 +141,9 @@ class _Sum:
         over = np.clip(self.losses - below * step, 0.0, step)
         up = np.expm1(-over) / math.expm1(-step)
         at = (below - below[0]).astype(np.int64)
-        masses = np.bincount(
-            at, weights=self.tilted * (1 - up) * np.exp(-tilt * over), minlength=int(at[-1]) + 2
-        )
-        masses += np.bincount(
-            at + 1, weights=self.tilted * up * np.exp(tilt * (step - over)), minlength=masses.size
-        )
+        masses = np.zeros(int(at[-1]) + 2)
+        np.add.at(masses, at, self.tilted * (1 - up) * np.exp(-tilt * over))
+        np.add.at(masses, at + 1, self.tilted * up * np.exp(tilt * (step - over)))
         return _Sum(masses, int(below[0]), step, self.log_scale)
 
 
