@@ -3,10 +3,12 @@
 import streamlit as st
 
 from dpmc_core.experiments.papers import ENTRIES, PAPERS, rows_of, stored
+from dpmc_core.experiments.papers.entries import errata
 from pages.parts.frame.page import control, fold, head
 from pages.parts.papers import again
 from pages.parts.papers import view as papers_view
 from pages.parts.ui import controls
+from pages.parts.ui.bullet_list import points
 
 TITLES = {e.id: f"{e.place}: {e.title}" for e in ENTRIES}
 
@@ -24,17 +26,20 @@ head("papers")
 with control():
     paper = controls.choice("Paper", "p_paper", PAPERS, "huber")
     of_paper = {e.id: TITLES[e.id] for e in ENTRIES if e.paper == paper}
-    first = next((e.id for e in ENTRIES if e.paper == paper and e.computed), next(iter(of_paper)))
+    first = next((e.id for e in ENTRIES if e.paper == paper and rows_of(e.source)), "")
     name = controls.choice("Table or figure", f"p_entry_{paper}", of_paper, first)
 entry = next(e for e in ENTRIES if e.id == name)
 problems = st.container()
-rows = rows_of(name)
+source = entry.source
+rows = rows_of(source)
 if rows:
-    papers_view.table(entry, rows, stored(name))
-    if stored(name) is not None and any(row.computable for row in rows):
-        fold("Run one row again", "again", lambda: again.once_more(name, rows))
+    papers_view.table(entry, rows, stored(source))
+    if stored(source) is not None and any(row.computable for row in rows):
+        fold("Run one row again", "again", lambda: again.once_more(source, rows))
 else:
     papers_view.without_rows(entry)
+if misprints := errata(paper):
+    fold(f"Misprints in: {PAPERS[paper]}", "errata", lambda: points(misprints))
 fold(f"All tables and figures of: {PAPERS[paper]}", "all", lambda: papers_view.overview(paper))
 
 with problems:

@@ -7,10 +7,12 @@ Lives here: curves and tables made of ledgers and accounts. Does not live here: 
 """
 
 import math
+from collections import defaultdict
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from dpmc_core.mechanisms import Gaussian, Mechanism
+from dpmc_core.printed import printed_in
 from dpmc_core.privacy.account import tightest
 from dpmc_core.privacy.calibrate import least_noise
 from dpmc_core.privacy.ledger import Ledger, Release
@@ -70,8 +72,8 @@ def variance_curve(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DpalsCount:
-    """One setting of Table 4 of the DPALS paper and six ways to count it, all at δ = 1e-5, one user
-    added or removed.
+    """One setting of Table 4 of the DPALS paper and five ways to account for it, one user added or
+    removed, at δ = 1e-5 (ML-10M) or 1/n (ML-20M, section 6.1).
 
     ``printed`` is the paper's target; ``theorem`` counts one of the two releases of a step, as its
     Theorem 1 does, plus pre-processing; ``both`` counts both, with the paper's conversion;
@@ -90,18 +92,7 @@ class DpalsCount:
     derived_exact: float
 
 
-# dpals-paper, Table 4: printed ε, k items per user, σ_G, σ_g, σ_p; T = 2 in all of them
-_TABLE_4 = (
-    ("ML-10M, 400 most rated", 0.8, 40, 126.9, 63.4, 200.0),
-    ("ML-10M, 400 most rated", 4.0, 50, 29.0, 14.5, 200.0),
-    ("ML-10M, 400 most rated", 8.0, 50, 11.3, 11.3, 20.0),
-    ("ML-10M, 400 most rated", 16.0, 50, 5.86, 5.86, 20.0),
-    ("ML-10M", 1.0, 50, 125.9, 63.0, 100.0),
-    ("ML-10M", 5.0, 50, 27.8, 13.9, 20.0),
-    ("ML-10M", 10.0, 50, 15.5, 7.7, 10.0),
-    ("ML-10M", 20.0, 50, 7.5, 3.8, 10.0),
-)
-_ROUNDS, _DELTA = 2, 1e-5
+_DELTAS = {"ml-20m": 1 / 136_677}  # 1/n (section 6.1); 1e-5 for the others
 
 
 def dpals_ledger(
@@ -109,7 +100,7 @@ def dpals_ledger(
     sigma_gram: float,
     sigma_right: float,
     sigma_pre: float,
-    rounds: int = _ROUNDS,
+    rounds: int,
     *,
     derived: bool = False,
 ) -> Ledger:
@@ -153,30 +144,43 @@ def dpals_ledger(
 
 @lru_cache(maxsize=1)
 def dpals_counts() -> tuple[DpalsCount, ...]:
-    """Table 4 of the DPALS paper, counted four ways (findings 9).
+    """Account for Table 4 of the DPALS paper in five ways (findings 9).
 
     >>> row = dpals_counts()[4]
     >>> row.printed, round(row.both, 3)
     (1.0, 1.001)
     """
+    settings: dict[tuple[str, str], dict[str, float]] = defaultdict(dict)
+    for p in printed_in("dpals", "4"):
+        settings[p.setting["dataset"], p.setting["epsilon"]][p.metric] = p.value
     out = []
-    for dataset, printed, items, gram, right, pre in _TABLE_4:
+    for (dataset, epsilon), setting in settings.items():
+        if epsilon == "none":
+            continue
+        gram, right, pre = (setting[name] for name in ("sigma_G", "sigma_g", "sigma_p"))
+        items, rounds = int(setting["k"]), int(setting["T"])
+        delta = _DELTAS.get(dataset, 1e-5)
         before = (items + 1) / pre**2
-        both = items * _ROUNDS / 2 * (1 / gram**2 + 1 / right**2) + before
+        both = items * rounds / 2 * (1 / gram**2 + 1 / right**2) + before
+        ledgers = (
+            dpals_ledger(items, gram, right, pre, rounds, derived=derived)
+            for derived in (False, True)
+        )
+        exact, derived_exact = (tightest(ledger, delta) for ledger in ledgers)
         out.append(
             DpalsCount(
                 dataset=dataset,
-                printed=printed,
-                theorem=_paper_conversion(items * _ROUNDS / (2 * right**2) + before),
-                both=_paper_conversion(both),
-                exact=tightest(dpals_ledger(items, gram, right, pre), _DELTA),
-                derived=_paper_conversion(both - before + 2 * items / pre**2),
-                derived_exact=tightest(dpals_ledger(items, gram, right, pre, derived=True), _DELTA),
+                printed=float(epsilon),
+                theorem=_paper_conversion(items * rounds / (2 * right**2) + before, delta),
+                both=_paper_conversion(both, delta),
+                exact=exact,
+                derived=_paper_conversion(both - before + 2 * items / pre**2, delta),
+                derived_exact=derived_exact,
             )
         )
     return tuple(out)
 
 
-def _paper_conversion(rho: float) -> float:
+def _paper_conversion(rho: float, delta: float) -> float:
     """ε = ρ + 2√(ρ·log 1/δ) (dpals-paper, Appendix A, from Mironov 2017, Proposition 3)."""
-    return rho + 2 * math.sqrt(rho * math.log(1 / _DELTA))
+    return rho + 2 * math.sqrt(rho * math.log(1 / delta))

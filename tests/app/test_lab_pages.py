@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from dpmc_core.errors import DataError
 from dpmc_core.experiments import RunSpec, run
-from dpmc_core.experiments.papers import ENTRIES, PAPERS
+from dpmc_core.experiments.papers import ENTRIES, PAPERS, Entry
 from dpmc_core.experiments.store.records import failed, record_of
 from dpmc_core.experiments.store.store import RunStore
 from dpmc_core.experiments.sweeps import stored
@@ -170,9 +170,41 @@ def test_every_entry_of_a_paper_can_be_read(paper: str) -> None:
         app.selectbox(key=f"p_entry_{paper}").set_value(entry.id).run()
         assert not app.exception, entry.id
         assert not app.error, entry.id
-        assert app.get("plotly_chart"), entry.id
+        assert app.get("plotly_chart") or app.dataframe, entry.id
         if entry.finding:
             assert "What we found" in texts(app)
+
+
+LIVE = {f"{e.page} {e.state}": e for e in ENTRIES if e.state}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("entry", LIVE.values(), ids=lambda e: e.id)
+def test_the_page_that_draws_a_figure_takes_the_settings_of_its_link(entry: Entry) -> None:
+    app = open_page(entry.page, **entry.state)
+    end = time.monotonic() + 60
+    while not app.get("plotly_chart") and time.monotonic() < end:
+        time.sleep(0.1)
+        app.run()
+    assert "From the address" not in texts(app)
+    assert not app.error
+    assert app.get("plotly_chart")
+
+
+def test_a_table_of_the_thesis_shows_the_rows_of_the_papers_table() -> None:
+    app = open_page("papers", p_paper="thesis")
+    assert verdict_of(app) == "Table 5.1: of 12 rows, 7 reproduced, 5 differ."
+    assert "The thesis prints the numbers of Table 1 of the paper, rounded to two digits" in texts(
+        app
+    )
+    assert "Equation 4.4" in texts(app)  # its misprints
+
+
+def test_bounds_and_ranges_are_shown_as_printed() -> None:
+    app = open_page("papers", p_paper="dpals", p_entry_dpals="dpals-table-1")
+    assert "Ω̃(m^(5/4))" in {
+        str(cell) for frame in app.dataframe for cell in frame.value.values.flat
+    }
 
 
 def test_a_row_is_run_again_live() -> None:

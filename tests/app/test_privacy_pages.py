@@ -237,6 +237,11 @@ def test_dpals_counts_are_the_findings() -> None:
         5.008,
         10.041,
         19.824,
+        # ML-20M, at δ = 1/136,677
+        1.011,
+        5.047,
+        10.078,
+        20.135,
     ]
     assert [round(r.theorem, 2) for r in rows if r.printed not in (8, 16)] == [
         0.72,
@@ -245,6 +250,10 @@ def test_dpals_counts_are_the_findings() -> None:
         4.6,
         9.25,
         17.5,
+        0.81,
+        3.5,
+        6.83,
+        13.23,
     ]
     assert all(r.exact < r.both for r in rows)
     # a user's k ratings move their sum by k·Γ_M; with the paper's √k·Γ_M the preparation looks (k +
@@ -258,6 +267,10 @@ def test_dpals_counts_are_the_findings() -> None:
         5.71,
         11.77,
         21.05,
+        1.15,
+        5.08,
+        10.11,
+        20.15,
     ]
     assert all(r.exact < r.derived_exact < r.derived for r in rows)
 

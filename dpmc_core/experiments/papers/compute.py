@@ -175,14 +175,9 @@ def _row_result(row: Row, records: list[Record], trials: int | None) -> RowResul
 
 
 def taken(row: Row, record: Record) -> float:
-    """The number of ``record`` that ``row`` is about."""
-    number = (
-        record.value
-        if row.take == "value"
-        else record.truth
-        if row.take == "truth"
-        else record.summary[row.take]
-    )
+    """Return the number of ``record`` that ``row`` is about."""
+    numbers = {"value": record.value, "truth": record.truth}
+    number = {**record.summary["baselines"], **record.summary, **numbers}[row.take]
     assert number is not None  # finished runs of this kind have it
     return float(number)
 

@@ -1,18 +1,17 @@
-"""Every table and figure of the four papers, and what stands for it here.
+"""Every table and figure of the four papers, its counterpart here, and the papers' misprints.
 
-Lives here: ``dpmc_core/data/papers/entries.toml`` as objects. Does not live here: rows, numbers or
-verdicts on single rows.
+These are ``dpmc_core/data/papers/entries.toml`` and ``errata.toml`` as objects.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from dpmc_core.errors import DataError
 from dpmc_core.experiments.papers.rows import rows_of
 from dpmc_core.facts import facts, typed
 
-__all__ = ["ENTRIES", "PAPERS", "Entry"]
+__all__ = ["ENTRIES", "PAPERS", "Entry", "errata"]
 
 _FILE = "papers/entries"
 PAPERS: dict[str, str] = facts(_FILE)["papers"]
@@ -23,8 +22,10 @@ class Entry:
     """One table or figure.
 
     ``finding`` says what we found, "" where nothing is to be said; ``made`` how ours is made, with
-    what the paper leaves open; ``page`` names the page that draws it live; ``missing`` says why it
-    cannot be computed here and how it could. A schematic drawing has none of them.
+    what the paper leaves open; ``page`` names the page that draws it live, with the settings
+    ``state`` in its address; ``missing`` says why it cannot be computed here and how it could;
+    ``same`` is the id of the entry that prints the same numbers and has the rows. A schematic
+    drawing has none of them.
     """
 
     id: str
@@ -34,12 +35,19 @@ class Entry:
     made: str = ""
     finding: str = ""
     page: str = ""
+    state: dict[str, str] = field(default_factory=dict)
     missing: str = ""
+    same: str = ""
 
     @property
     def computed(self) -> bool:
-        """Whether it has rows."""
+        """Whether it has rows of its own."""
         return bool(rows_of(self.id))
+
+    @property
+    def source(self) -> str:
+        """The id of the entry whose rows stand for it."""
+        return self.same or self.id
 
 
 def _entries(file: dict[str, Any]) -> Iterator[Entry]:
@@ -58,4 +66,24 @@ def _entries(file: dict[str, Any]) -> Iterator[Entry]:
             yield typed(Entry, {"id": name, "paper": paper, **filled, **own}, where)
 
 
-ENTRIES: tuple[Entry, ...] = tuple(_entries(facts(_FILE)))
+def _with_shared_findings(entries: Sequence[Entry]) -> Iterator[Entry]:
+    by_id = {entry.id: entry for entry in entries}
+    for entry in entries:
+        other = by_id[entry.source]
+        yield replace(
+            entry,
+            made=entry.made if other is entry else f"{entry.made} {other.made}",
+            finding=other.finding,
+        )
+
+
+ENTRIES: tuple[Entry, ...] = tuple(_with_shared_findings([*_entries(facts(_FILE))]))
+
+
+def errata(paper: str) -> list[str]:
+    """Return the misprints of ``paper`` in Markdown, each with the numbers that show it."""
+    return [
+        f"**{one['place']}.** {one['text']}"
+        for one in facts("papers/errata")["erratum"]
+        if paper in one["papers"]
+    ]

@@ -7,8 +7,8 @@ Lives here: the row, and helpers that all tables share. Does not live here: the 
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from dpmc_core.experiments.papers.printed import Printed, printed
 from dpmc_core.experiments.spec import RunSpec
+from dpmc_core.printed import Printed, printed_in
 
 __all__ = ["Row", "anew", "name_of", "printed_in", "seeded"]
 
@@ -17,12 +17,12 @@ __all__ = ["Row", "anew", "name_of", "printed_in", "seeded"]
 class Row:
     """One row: ``id`` (unique in its table), what it is (``setting``), the printed number if there
     is one, and how to compute it: ``spec`` (from the two seeds of a trial) with ``take`` naming the
-    number in its record ("value", "truth" or a key of its summary), or ``exact`` (no trials), or
-    ``measured`` (a number from a trial's seed, for measures that no record holds). None of the
-    three: it cannot be computed here. An exact row is *reproduced* ``within`` this share of what is
-    printed, or its rounding. ``reference`` is the id of the row that trends are taken against.
-    ``needs`` names the dataset that must be here; ``missing`` says why there is no way to compute
-    it. ``fitted`` rows are among those that an unprinted setting was chosen by.
+    number in its record ("value", "truth", a key of its summary or a baseline), or ``exact`` (no
+    trials), or ``measured`` (a number from a trial's seed, for measures that no record holds). None
+    of the three: it cannot be computed here. An exact row is *reproduced* ``within`` this share of
+    what is printed, or its rounding. ``reference`` is the id of the row that trends are taken
+    against. ``needs`` names the dataset that must be here; ``missing`` says why there is no way to
+    compute it. ``fitted`` rows are among those that an unprinted setting was chosen by.
     """
 
     id: str
@@ -44,11 +44,6 @@ class Row:
     def computable(self) -> bool:
         """Whether there is a way, given its data."""
         return not (self.spec is None and self.exact is None and self.measured is None)
-
-
-def printed_in(paper: str, table: str) -> list[Printed]:
-    """What one table prints."""
-    return [p for p in printed() if (p.paper, p.table) == (paper, table)]
 
 
 def seeded(shared: RunSpec) -> Callable[[int, int], RunSpec]:

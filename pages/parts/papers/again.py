@@ -19,7 +19,7 @@ def once_more(name: str, rows: tuple[Row, ...]) -> None:
     result = stored(name)
     if not able or result is None:
         return
-    labels = {row.id: label_of(row) for row in able}
+    labels = {row.id: label_of(row.setting) for row in able}
     left, middle, right = st.columns([4, 1, 1], vertical_alignment="bottom")
     with left:
         row_id = controls.choice("Row", f"p_row_{name}", labels, able[0].id)

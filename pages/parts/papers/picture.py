@@ -1,17 +1,20 @@
 """A table of a paper as a picture: printed values and ours."""
 
 import math
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import plotly.graph_objects as go
 
+from dpmc_core.experiments.algorithms import ALGORITHMS
 from dpmc_core.experiments.papers import RowResult
 from dpmc_core.experiments.papers.row import Row
 from dpmc_core.experiments.papers.verdict import DIFFERS, REPRODUCED, TREND, UNPRINTED, Verdict
 from dpmc_core.metrics.intervals import t_half_width
 from pages.parts.ui.figures import figure
 
-__all__ = ["LOOKS", "label_of", "picture"]
+__all__ = ["LOOKS", "label_of", "picture", "unprinted"]
 
 
 def picture(
@@ -20,21 +23,7 @@ def picture(
     """Ours against printed on the diagonal; where nothing is printed, ours alone."""
     printed = [(row, mine, v) for row, mine, v in found if row.printed is not None and mine.values]
     if not printed:
-        ours = [(row, mine) for row, mine, _ in found if mine.values]
-        fig = figure(ours[0][0].metric if ours else "", "", height=max(240, 60 + 24 * len(ours)))
-        halves = [t_half_width(mine.values) for _, mine in ours]
-        names = [label_of(row) for row, _ in ours]
-        fig.add_scatter(
-            x=[mine.mean for _, mine in ours],
-            y=names,
-            error_x={"type": "data", "array": [0.0 if math.isnan(h) else h for h in halves]},
-            mode="markers",
-            marker={"color": "#0072B2", "size": 9},
-            name="ours",
-        )
-        fig.update_yaxes(type="category", categoryorder="array", categoryarray=names[::-1])
-        fig.update_layout(hovermode="closest", margin={"r": 20})
-        return fig, "paper", alt
+        return unprinted(found), "paper", alt
     metric = printed[0][0].metric
     fig = figure(f"printed {metric}", f"ours: {metric}", height=440)
     low = min(
@@ -58,31 +47,58 @@ def picture(
         some = [(row, mine) for row, mine, v in printed if v.kind == kind]
         if not some:
             continue
-        halves = [t_half_width(mine.values) for _, mine in some]
         fig.add_scatter(
             x=[row.printed.value for row, _ in some if row.printed is not None],
             y=[mine.mean for _, mine in some],
-            error_y={
-                "type": "data",
-                "array": [0.0 if math.isnan(h) else h for h in halves],
-                "thickness": 1,
-                "width": 3,
-            },
+            error_y=_intervals([mine for _, mine in some]),
             mode="markers",
             marker={"color": colour, "symbol": symbol, "size": 9},
             name=kind,
-            text=[label_of(row) for row, _ in some],
+            text=[label_of(row.setting) for row, _ in some],
             hovertemplate="%{text}<br>printed %{x:.4g}, ours %{y:.4g}<extra></extra>",
         )
-    fig.update_layout(
-        showlegend=True,
-        legend={"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0},
-        hovermode="closest",
-        margin={"r": 20},
-    )
+    fig.update_layout(**_LAYOUT)
     return fig, "paper", alt
 
 
+def unprinted(found: Sequence[tuple[Row, RowResult, Verdict]]) -> go.Figure:
+    """Ours where nothing is printed: one line for each setting, one look for each value of its last
+    part (the algorithm, as a rule).
+    """
+    series: dict[str, list[tuple[str, RowResult]]] = defaultdict(list)
+    metric = ""
+    for row, mine, _ in found:
+        if mine.values and row.printed is None:
+            *where, (_, name) = row.setting.items()
+            series[name].append((label_of(dict(where)), mine))
+            metric = row.metric.partition(",")[0]
+    lines = list(dict.fromkeys(line for points in series.values() for line, _ in points))
+    fig = figure(metric, "", height=max(240, 100 + 30 * len(lines)))
+    for symbol, (name, points) in enumerate(series.items()):
+        fig.add_scatter(
+            x=[mine.mean for _, mine in points],
+            y=[line for line, _ in points],
+            error_x=_intervals([mine for _, mine in points]),
+            mode="markers",
+            marker={"symbol": symbol, "size": 9},
+            name=ALGORITHMS[name].title if name in ALGORITHMS else name,
+        )
+    fig.update_yaxes(type="category", categoryorder="array", categoryarray=lines[::-1])
+    return fig.update_layout(**_LAYOUT)
+
+
+def _intervals(results: Sequence[RowResult]) -> dict[str, Any]:
+    halves = [t_half_width(mine.values) for mine in results]
+    array = [0.0 if math.isnan(half) else half for half in halves]
+    return {"type": "data", "array": array, "thickness": 1, "width": 3}
+
+
+_LAYOUT = {
+    "showlegend": True,
+    "legend": {"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0},
+    "hovermode": "closest",
+    "margin": {"r": 20},
+}
 LOOKS = {
     REPRODUCED: ("#009E73", "circle"),
     TREND: ("#0072B2", "diamond"),
@@ -91,12 +107,12 @@ LOOKS = {
 }
 
 
-def label_of(row: Row) -> str:
-    """A row's setting in words."""
+def label_of(setting: Mapping[str, str]) -> str:
+    """Return a row's setting in words."""
     return ", ".join(
         value
-        if name in ("dataset", "algorithm", "mechanism", "method", "counted", "what")
+        if name in ("dataset", "algorithm", "mechanism", "method", "accounting", "what")
         else f"{name} {value}"
-        for name, value in row.setting.items()
+        for name, value in setting.items()
         if name not in ("sensitivity",)
     )

@@ -25,14 +25,15 @@ from dpmc_core.experiments.papers import (
 )
 from dpmc_core.experiments.papers.claims import claims
 from dpmc_core.experiments.papers.compute import prediction_interval, verdict_of
-from dpmc_core.experiments.papers.row import Row
+from dpmc_core.experiments.papers.row import Row, name_of
 from dpmc_core.experiments.papers.verdict import DIFFERS, KINDS, UNPRINTED, Verdict
 from dpmc_core.facts import facts
 from dpmc_core.metrics.intervals import t_half_width
+from dpmc_core.printed import printed_in
 from dpmc_core.wording import csv_text, three
 from pages.parts.frame.page import fold, observations
 from pages.parts.frame.page import verdict as say_verdict
-from pages.parts.papers.picture import label_of, picture
+from pages.parts.papers.picture import label_of, picture, unprinted
 from pages.parts.ui import on_screen
 from pages.parts.ui.figures import figure, show
 from pages.parts.ui.glossary import PAGES
@@ -48,11 +49,11 @@ def overview(paper: str) -> None:
     rows = []
     for entry in (e for e in ENTRIES if e.paper == paper):
         counts = dict.fromkeys(KINDS, 0)
-        for row in rows_of(entry.id):
-            counts[verdict_of(row, stored(entry.id)).kind] += 1
+        for row in rows_of(entry.source):
+            counts[verdict_of(row, stored(entry.source)).kind] += 1
         stands = (
-            "rows below"
-            if entry.computed
+            "rows"
+            if rows_of(entry.source)
             else f"live on the {PAGES[entry.page].title} page"
             if entry.page
             else "not possible here"
@@ -84,8 +85,13 @@ def about(entry: Entry) -> None:
 
 
 def without_rows(entry: Entry) -> None:
-    """A figure that a page draws, or nothing to compute."""
-    say_verdict(f"{entry.place} of this paper has no numbers of its own to compare.")
+    """Draw what is printed, or a link to the page that draws a figure."""
+    values = _printed_lines(entry)
+    say_verdict(
+        f"{entry.place} of this paper, as printed: nothing of it is computed here."
+        if values
+        else f"{entry.place} of this paper has no numbers to compare."
+    )
     about(entry)
     if entry.missing:
         st.warning(entry.missing, icon=":material/cloud_off:")
@@ -94,16 +100,27 @@ def without_rows(entry: Entry) -> None:
             f"{entry.page}.py",
             label=f"See it live on the {PAGES[entry.page].title} page",
             icon=":material/arrow_forward:",
+            query_params=entry.state,
         )
     elif not entry.made and not entry.missing:
         st.caption("A drawing or a definition: there is nothing to compute.")
+    if values:
+        st.dataframe(values, hide_index=True, alt=f"{entry.place} as printed.")
+        return
     fig = figure("", "", height=120)
     fig.update_xaxes(visible=False)
     fig.update_yaxes(visible=False)
-    fig.add_annotation(
-        text="no numbers of its own", showarrow=False, x=0.5, y=0.5, xref="paper", yref="paper"
-    )
-    show(fig, "paper", f"{entry.place} has no numbers of its own to compare.")
+    fig.add_annotation(text="no numbers", showarrow=False, x=0.5, y=0.5, xref="paper", yref="paper")
+    show(fig, "paper", f"{entry.place} has no numbers to compare.")
+
+
+def _printed_lines(entry: Entry) -> list[dict[str, str]]:
+    """Return the numbers of a printed table, one line for each setting."""
+    paper, _, table = entry.source.partition("-table-")
+    lines: dict[str, dict[str, str]] = {}
+    for p in printed_in(paper, table):
+        lines.setdefault(name_of(p.setting), {**p.setting})[p.metric] = p.text
+    return list(lines.values())
 
 
 def table(entry: Entry, rows: Sequence[Row], result: PaperResult | None) -> None:
@@ -118,15 +135,19 @@ def table(entry: Entry, rows: Sequence[Row], result: PaperResult | None) -> None
     ]
     counts = {kind: sum(v.kind == kind for _, _, v in found) for kind in KINDS}
     said = ", ".join(f"{n} {_kind(kind, n)}" for kind, n in counts.items() if n)
-    sentences = [*_how_far(found), *beaten(found), *claims(entry.id, result)]
+    sentences = [*claims(entry.source, result), *_how_far(found), *beaten(found)]
     say_verdict(f"{entry.place}: of {len(found)} rows, {said}.")
     show(*picture(found, f"Of {len(found)} rows: {said}."))
+    if 0 < counts[UNPRINTED] < len(found):
+        show(unprinted(found), "paper-unprinted", f"{entry.place}: our rows beside the paper's.")
     if entry.missing:
         st.warning(entry.missing, icon=":material/cloud_off:")
     observations([_first_sentence(entry.finding), *sentences] if entry.finding else sentences)
-    on_screen.add_lines("The rows, printed and ours", _ROWS.format(name=entry.id))
+    on_screen.add_lines("The rows, printed and ours", _ROWS.format(name=entry.source))
     fold("What we found, and how", "about", lambda: _about(entry, result))
     fold("Every row: printed, ours, verdict", "rows", lambda: _rows(entry, found, result))
+    if lines := _printed_lines(entry):
+        fold("As printed", "printed", lambda: st.dataframe(lines, hide_index=True))
 
 
 _ROWS = """\
@@ -193,7 +214,7 @@ def _rows(entry: Entry, found: Sequence[Found], result: PaperResult | None) -> N
     left.download_button(
         "This table (CSV)",
         data=lambda: csv_text(frame),
-        file_name=f"dpmc-{entry.id}.csv",
+        file_name=f"dpmc-{entry.source}.csv",
         mime="text/csv",
         on_click="ignore",
         icon=":material/download:",
@@ -202,7 +223,7 @@ def _rows(entry: Entry, found: Sequence[Found], result: PaperResult | None) -> N
         right.download_button(
             "Every trial (JSON)",
             data=lambda: json.dumps(asdict(result), indent=1),
-            file_name=f"dpmc-{entry.id}.json",
+            file_name=f"dpmc-{entry.source}.json",
             mime="application/json",
             on_click="ignore",
             icon=":material/download:",
@@ -248,7 +269,7 @@ def _how_far(found: Sequence[Found]) -> list[str]:
     """Which rows differ least and most from what is printed, in per cent of it."""
     apart = sorted(
         (
-            (mine.mean / row.printed.value - 1, label_of(row))
+            (mine.mean / row.printed.value - 1, label_of(row.setting))
             for row, mine, verdict in found
             if verdict.kind == DIFFERS and mine.values and row.printed and row.printed.value
         ),
@@ -298,7 +319,8 @@ def outcome(row: Row, stored_row: RowResult, value: float, seed: int) -> None:
     """One new trial beside what is stored."""
     if not stored_row.values:
         st.info(
-            f"{label_of(row)}, seed {seed}: **{value:.4g}**. Nothing is stored to compare it with.",
+            f"{label_of(row.setting)}, seed {seed}: **{value:.4g}**. Nothing is stored to compare "
+            "it with.",
             icon=":material/info:",
         )
         return
@@ -306,9 +328,9 @@ def outcome(row: Row, stored_row: RowResult, value: float, seed: int) -> None:
     inside = low <= value <= high
     if row.exact is not None:
         text = (
-            f"{label_of(row)}: {value:.4g}, exactly as stored."
+            f"{label_of(row.setting)}: {value:.4g}, exactly as stored."
             if inside
-            else f"{label_of(row)}: {value:.6g}, but stored is {stored_row.mean:.6g}."
+            else f"{label_of(row.setting)}: {value:.6g}, but stored is {stored_row.mean:.6g}."
         )
         (st.success if inside else st.warning)(
             text, icon=":material/check:" if inside else ":material/help:"
@@ -316,8 +338,8 @@ def outcome(row: Row, stored_row: RowResult, value: float, seed: int) -> None:
         return
     where = f"where one more trial falls 95 times in 100, from {low:.4g} to {high:.4g}"
     text = (
-        f"{label_of(row)}, seed {seed}: **{value:.4f}**. The stored {len(stored_row.values)} "
-        f"trials say {where}: it is {'inside' if inside else 'outside'}"
+        f"{label_of(row.setting)}, seed {seed}: **{value:.4f}**. The stored "
+        f"{len(stored_row.values)} trials say {where}: it is {'inside' if inside else 'outside'}"
         + ("." if inside else ", which chance alone does five times in 100.")
     )
     (st.success if inside else st.warning)(

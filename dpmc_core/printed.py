@@ -1,7 +1,4 @@
-"""What the papers print, as we transcribed it: ``dpmc_core/data/papers/printed.csv``.
-
-Lives here: reading that file. Does not live here: what any number means.
-"""
+"""The numbers that the papers print, as we transcribed them (``data/papers/printed.csv``)."""
 
 import csv
 from dataclasses import dataclass
@@ -9,7 +6,7 @@ from functools import lru_cache
 
 from dpmc_core.paths import DATA
 
-__all__ = ["Printed", "printed"]
+__all__ = ["Printed", "printed", "printed_in"]
 
 _FILE = DATA / "papers" / "printed.csv"
 
@@ -59,3 +56,8 @@ def printed() -> tuple[Printed, ...]:
             )
             for row in csv.DictReader(file)
         )
+
+
+def printed_in(paper: str, table: str) -> list[Printed]:
+    """Return the numbers of one table."""
+    return [p for p in printed() if (p.paper, p.table) == (paper, table)]
