@@ -3,7 +3,7 @@
 Every private algorithm beside the trivial and non-private ones.
 
 ``python -m benchmarks.user_level [DATASET] [--seeds 5] [--out FILE]``. Splits and noise by seed 0,
-1, …; δ = 1e-5; Gaussian noise. The settings below are fixed; how they were chosen is in
+1, …; δ = 1e-5; Gaussian noise. The settings are fixed; how they were chosen is in
 docs/one-shot-moments.md.
 """
 
@@ -14,52 +14,19 @@ import statistics
 import time
 from typing import Any
 
-from benchmarks import usual
 from dpmc_core.experiments import RunSpec, run
+from dpmc_core.experiments.papers.dpals_rows import movielens_settings
 
 EPSILONS = (1.0, 5.0, 10.0, 20.0)
-MIDDLE = {
-    "rank": 12,
-    "reg": 30.0,
-    "item_share": 0.15,
-    "sampling": "weights",
-    "items_per_user": 100,
-    "iterations": 3,
-    "item_exponent": 1.0,
-    "gram_ratio": 3.0,
-}
-# DPALS gets the setting that did best of some two hundred random ones at each ε on another split
-# (seed 101); better ones, the defaults of DPALS, were found later
-DPALS = {
-    1.0: {
-        "rank": 16,
-        "reg": 50.0,
-        "item_share": 0.03,
-        "sampling": "uniform",
-        "items_per_user": 20,
-        "user_exponent": 0.0,
-    },
-    5.0: MIDDLE,
-    10.0: MIDDLE,
-    20.0: {
-        "rank": 8,
-        "reg": 10.0,
-        "item_share": 0.2,
-        "sampling": "weights",
-        "projection": "printed",
-        "user_exponent": 0.5,
-    },
-}
-COMMON = {"clip_norm": 0.5, "centring": "user", "iterations": 2}
 
 
 def spec(dataset: str, name: str, epsilon: float, seed: int) -> RunSpec:
     """The run of one cell."""
     changes: dict[str, Any] = {"rank": 16} if name == "moments" else {}
     if name == "dpals":
-        changes = {**usual.DPALS, **COMMON, **DPALS[epsilon]}
+        changes = movielens_settings(epsilon)
     elif name == "private-fw":
-        changes = {"iterations": 3, "nuclear": 1.0, "items_per_user": 50}
+        changes = {"iterations": 1, "nuclear": 0.25, "items_per_user": 100}
     elif name == "private-svd":
         changes = {"rank": 10}
     return RunSpec.of(

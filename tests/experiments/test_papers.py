@@ -116,15 +116,52 @@ def test_figures_of_dpals_show_its_rivals_and_ours() -> None:
             assert algorithms == ({"als", "global mean"} if epsilon == "none" else private)
 
 
-def paired(name: str, one: str, other: str, setting: dict[str, str]) -> tuple[float, float]:
-    """The mean difference of two algorithms in a figure of DPALS, and half of its 95 % interval."""
-    rows = {
-        r.setting["algorithm"]: stored(name).row(r.id).values
-        for r in rows_of(name)
-        if setting.items() <= r.setting.items()
+def difference(name: str, one: dict[str, str], other: dict[str, str]) -> str:
+    """Whether the rows of settings ``one`` have "lower" or "higher" values than those of ``other``,
+    by a paired 95 % interval; "" where neither.
+    """
+    values = [
+        next(stored(name).row(r.id) for r in rows_of(name) if setting.items() <= r.setting.items())
+        for setting in (one, other)
+    ]
+    steps = np.subtract(values[0].values, values[1].values)
+    half = t_half_width(tuple(steps))
+    return "lower" if steps.mean() < -half else "higher" if steps.mean() > half else ""
+
+
+def test_findings_on_dpals_are_those_of_its_rows() -> None:
+    """Where the page says better or worse, the paired interval does."""
+    for epsilon in ("1", "5", "10", "20"):
+
+        def against(
+            one: str, other: str, epsilon: str = epsilon, name: str = "dpals-figure-3", **more: str
+        ) -> str:
+            shared = {"ε": epsilon, **more}
+            return difference(name, {**shared, "algorithm": one}, {**shared, "algorithm": other})
+
+        assert against("dpals", "private-fw") == "lower"
+        assert against("dpals", "private-means") == "higher"
+        assert against("moments", "private-means") == "lower"
+        for users in ("5,000", "20,000"):
+            for rival in ("private-fw", "private-svd", "moments", "private-means"):
+                found = against("dpals", rival, name="dpals-figure-4", users=users)
+                assert found == "lower", (users, epsilon, rival)
+
+
+def test_whether_noise_helps_on_ml_100k_belongs_to_its_variance() -> None:
+    signs = {
+        (error, variance): difference(
+            "huber-table-4",
+            {"variance": variance, "error": error},
+            {"variance": "none", "error": error},
+        )
+        for error in ("clipped", "not clipped")
+        for variance in ("0.5", "1", "1.5", "2", "3", "4")
     }
-    steps = np.subtract(rows[one], rows[other])
-    return float(steps.mean()), t_half_width(tuple(steps))
+    assert {v for (e, v), sign in signs.items() if e == "clipped" and sign == "higher"} == {"0.5"}
+    unclipped = {v for (e, v), sign in signs.items() if e == "not clipped" and sign == "higher"}
+    assert unclipped == {"0.5", "1", "4"}
+    assert signs["clipped", "2"] == signs["not clipped", "2"] == "lower"
 
 
 def test_settings_are_the_printed_ones() -> None:
