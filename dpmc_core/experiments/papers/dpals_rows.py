@@ -114,7 +114,7 @@ def dpals_shapes() -> list[Row]:
             "moments": lambda _: {"rank": 16},
             "private-means": lambda _: {},
         },
-        {"dataset": "ml-1m"},
+        {},
         seeded,
         metric="held-out RMSE, clipped",
         trials=3,

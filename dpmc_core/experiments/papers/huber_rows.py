@@ -6,6 +6,7 @@ not live here: verdicts or computing.
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 from dpmc_core.experiments.papers.row import Row, anew, name_of, printed_in, seeded
@@ -18,6 +19,7 @@ __all__ = ["budgets", "real", "synthetic"]
 
 _REAL_TRIALS = 5
 _VARIANCES = (0.5, 1.0, 1.5, 2.0, 3.0, 4.0)
+_TAKES = {"clipped": "value", "not clipped": "rmse"}
 # sizes are not printed (findings 8): of 150, 200, 250, 300, 400 and 500 squared, those whose rows
 # with noise at 10 and 15 % come nearest in a first try
 _SIZES = {"3": 200, "6": 300, "7": 400}
@@ -129,30 +131,27 @@ def real(table: str) -> list[Row]:
                 needs=s["dataset"],
             )
         )
-    return out + [
-        replace(
-            row,
-            id=name_of(setting),
-            setting=setting,
-            metric=f"held-out RMSE, {error}",
-            printed=None,
-            reference=None,
-            spec=seeded(_on_real(setting, variance or 2.0)),
-            take=take,
+    noisy = [row for row in out if row.setting["mechanism"] == "gaussian"]
+    for row, variance, error in product(noisy, (0.0, *_VARIANCES), _TAKES):
+        quiet = {} if variance else {"mechanism": "none"}
+        setting = {
+            "observed": row.setting["observed"],
+            "variance": f"{variance:g}" if variance else "none",
+            "error": error,
+        }
+        out.append(
+            replace(
+                row,
+                id=name_of(setting),
+                setting=setting,
+                metric=f"held-out RMSE, {error}",
+                printed=None,
+                reference=None,
+                spec=seeded(_on_real({**row.setting, **quiet}, variance or 2.0)),
+                take=_TAKES[error],
+            )
         )
-        for row in out
-        if row.setting["mechanism"] == "gaussian"
-        for error, take in (("clipped", "value"), ("not clipped", "rmse"))
-        for variance in (None, *_VARIANCES)
-        for setting in [
-            {
-                **row.setting,
-                "mechanism": "gaussian" if variance else "none",
-                "variance": f"{variance:g}" if variance else "none",
-                "error": error,
-            }
-        ]
-    ]
+    return out
 
 
 def _on_real(setting: dict[str, str], variance: float) -> RunSpec:

@@ -66,13 +66,12 @@ def unprinted(found: Sequence[tuple[Row, RowResult, Verdict]]) -> go.Figure:
     part (the algorithm, as a rule).
     """
     series: dict[str, list[tuple[str, RowResult]]] = defaultdict(list)
-    metric = ""
-    for row, mine, _ in found:
-        if mine.values and row.printed is None:
-            *where, (_, name) = row.setting.items()
-            series[name].append((label_of(dict(where)), mine))
-            metric = row.metric.partition(",")[0]
+    ours = [(row, mine) for row, mine, _ in found if mine.values and row.printed is None]
+    for row, mine in ours:
+        *where, (_, name) = row.setting.items()
+        series[name].append((label_of(dict(where)), mine))
     lines = list(dict.fromkeys(line for points in series.values() for line, _ in points))
+    metric = ours[0][0].metric.partition(",")[0] if ours else ""
     fig = figure(metric, "", height=max(240, 100 + 30 * len(lines)))
     for symbol, (name, points) in enumerate(series.items()):
         fig.add_scatter(
