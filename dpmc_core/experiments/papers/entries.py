@@ -3,7 +3,7 @@
 These are ``dpmc_core/data/papers/entries.toml`` and ``errata.toml`` as objects.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -51,6 +51,7 @@ class Entry:
 
 
 def _entries(file: dict[str, Any]) -> Iterator[Entry]:
+    by_id: dict[str, Entry] = {}
     for paper in PAPERS:
         for k, said in enumerate(file[paper], start=1):
             own = {name: value for name, value in said.items() if name not in ("like", "with")}
@@ -63,21 +64,16 @@ def _entries(file: dict[str, Any]) -> Iterator[Entry]:
             except KeyError as error:
                 raise DataError(f"{where}: there is no {error} to fill in.") from None
             name = f"{paper}-{own.get('place')}".lower().replace(" ", "-")
-            yield typed(Entry, {"id": name, "paper": paper, **filled, **own}, where)
+            entry = typed(Entry, {"id": name, "paper": paper, **filled, **own}, where)
+            if entry.same:
+                other = by_id[entry.same]
+                made = f"{entry.made} {other.made}"
+                entry = replace(entry, made=made, finding=other.finding)
+            by_id[name] = entry
+            yield entry
 
 
-def _with_shared_findings(entries: Sequence[Entry]) -> Iterator[Entry]:
-    by_id = {entry.id: entry for entry in entries}
-    for entry in entries:
-        other = by_id[entry.source]
-        yield replace(
-            entry,
-            made=entry.made if other is entry else f"{entry.made} {other.made}",
-            finding=other.finding,
-        )
-
-
-ENTRIES: tuple[Entry, ...] = tuple(_with_shared_findings([*_entries(facts(_FILE))]))
+ENTRIES: tuple[Entry, ...] = tuple(_entries(facts(_FILE)))
 
 
 def errata(paper: str) -> list[str]:

@@ -18,7 +18,7 @@ from dpmc_core.privacy.noise import papers_huber
 __all__ = ["budgets", "real", "synthetic"]
 
 _REAL_TRIALS = 5
-_VARIANCES = (0.5, 1.0, 1.5, 2.0, 3.0, 4.0)
+_VARIANCES = (0, 0.5, 1, 1.5, 2, 3, 4)
 _TAKES = {"clipped": "value", "not clipped": "rmse"}
 # sizes are not printed (findings 8): of 150, 200, 250, 300, 400 and 500 squared, those whose rows
 # with noise at 10 and 15 % come nearest in a first try
@@ -132,11 +132,11 @@ def real(table: str) -> list[Row]:
             )
         )
     noisy = [row for row in out if row.setting["mechanism"] == "gaussian"]
-    for row, variance, error in product(noisy, (0.0, *_VARIANCES), _TAKES):
-        quiet = {} if variance else {"mechanism": "none"}
+    for row, variance, (error, take) in product(noisy, _VARIANCES, _TAKES.items()):
+        shared = row.setting if variance else {**row.setting, "mechanism": "none"}
         setting = {
             "observed": row.setting["observed"],
-            "variance": f"{variance:g}" if variance else "none",
+            "variance": str(variance or "none"),
             "error": error,
         }
         out.append(
@@ -147,8 +147,8 @@ def real(table: str) -> list[Row]:
                 metric=f"held-out RMSE, {error}",
                 printed=None,
                 reference=None,
-                spec=seeded(_on_real({**row.setting, **quiet}, variance or 2.0)),
-                take=_TAKES[error],
+                spec=seeded(_on_real(shared, variance or 2.0)),
+                take=take,
             )
         )
     return out
