@@ -26,7 +26,7 @@ head("papers")
 with control():
     paper = controls.choice("Paper", "p_paper", PAPERS, "huber")
     of_paper = {e.id: TITLES[e.id] for e in ENTRIES if e.paper == paper}
-    first = next((e.id for e in ENTRIES if e.paper == paper and rows_of(e.source)), "")
+    first = next(e.id for e in ENTRIES if e.paper == paper and rows_of(e.source))
     name = controls.choice("Table or figure", f"p_entry_{paper}", of_paper, first)
 entry = next(e for e in ENTRIES if e.id == name)
 problems = st.container()

@@ -92,7 +92,7 @@ def test_every_entry_says_what_stands_for_it() -> None:
 
 
 def test_synthetic_tables_have_ten_trials_of_their_own_data() -> None:
-    """Three with 20,000 users, whose runs take half a minute each."""
+    """Three with 20,000 users, whose runs take up to a minute."""
     for name in ("huber-table-3", "huber-table-6", "huber-table-7", "dpals-figure-4"):
         for row in rows_of(name):
             specs = specs_of(row)
@@ -146,7 +146,8 @@ def test_findings_on_dpals_are_those_of_its_rows() -> None:
         for users in ("5,000", "20,000"):
             for rival in ("private-fw", "private-svd", "moments", "private-means"):
                 found = against("dpals", rival, name="dpals-figure-4", users=users)
-                assert found == "lower", (users, epsilon, rival)
+                told = (users, epsilon, rival) != ("20,000", "1", "moments")
+                assert found == ("lower" if told else ""), (users, epsilon, rival)
 
 
 def test_whether_noise_helps_on_ml_100k_belongs_to_its_variance() -> None:
