@@ -39,7 +39,7 @@ if rows:
 else:
     papers_view.without_rows(entry)
 if misprints := errata(paper):
-    fold(f"Misprints in: {PAPERS[paper]}", "errata", lambda: points(misprints))
+    fold(f"Misprints in our copy of: {PAPERS[paper]}", "errata", lambda: points(misprints))
 fold(f"All tables and figures of: {PAPERS[paper]}", "all", lambda: papers_view.overview(paper))
 
 with problems:

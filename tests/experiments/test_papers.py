@@ -150,6 +150,19 @@ def test_findings_on_dpals_are_those_of_its_rows() -> None:
                 assert found == ("lower" if told else ""), (users, epsilon, rival)
 
 
+def test_how_far_dpals_is_ahead_of_frank_wolfe_is_stated_as_stored() -> None:
+    finding = next(e.finding for e in ENTRIES if e.id == "dpals-figure-4")
+    for users in ("5,000", "20,000"):
+        mean = {
+            (r.setting["ε"], r.setting["algorithm"]): stored("dpals-figure-4").row(r.id).mean
+            for r in rows_of("dpals-figure-4")
+            if r.setting["users"] == users
+        }
+        ratios = [mean[e, "private-fw"] / mean[e, "dpals"] for e in ("1", "5", "10", "20")]
+        assert f"{min(ratios):.1f} to {max(ratios):.1f} times" in finding
+    assert mean["none", "als"] < mean["20", "dpals"]
+
+
 def test_whether_noise_helps_on_ml_100k_belongs_to_its_variance() -> None:
     signs = {
         (error, variance): difference(
