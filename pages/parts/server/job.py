@@ -151,11 +151,13 @@ class Box:
                 job.cancel()
             self._drop(seeing)
 
-    def cancel(self) -> None:
-        """Cancel all jobs."""
+    def cancel(self) -> list[Job]:
+        """Cancel all jobs; returns those that were going on."""
         with self._lock:
-            for job in self._jobs.values():
-                job.cancel()
+            going = [job for job in self._jobs.values() if job.active]
+        for job in going:
+            job.cancel()
+        return going
 
     def make_room(self, job: Job, megabytes: float) -> None:
         """Hold ``megabytes`` of results of ``job``; if need be, let the oldest others go.

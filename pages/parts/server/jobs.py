@@ -7,9 +7,9 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from functools import lru_cache
 from typing import Any
 
-import streamlit as st
 from streamlit import runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
@@ -46,6 +46,7 @@ __all__ = [
 ]
 
 _LOOK = 2.0  # seconds between looks at whose tab has gone
+_LONGEST_GRACE = 120.0  # seconds: Streamlit keeps no visit longer that has lost its connection
 
 
 def start(kind: str, specs: tuple[Any, ...]) -> Job:
@@ -286,49 +287,44 @@ def _submit(job: Job, work: Callable[[AnyWorker], None], pool: Pool | None = Non
     # in line first: where there is no place, the visitor's former job stands
     job._ticket = (pool or queue.job_pool()).submit(job.session, body)
     box.replace(job)
-    _watch(job)
     return job
 
 
-_watched: set[Job] = set()
-_watching = threading.Lock()
+# by session, and in no cache of Streamlit's: whoever has a page open can have those cleared
+_boxes: dict[str, Box] = {}
+_keeping = threading.Lock()
 
 
-def _watch(job: Job) -> None:
-    """Cancel ``job`` when its visitor has been gone for a while.
-
-    A closed tab needs no result, and others wait.
-    """
-    if not runtime.exists():  # a script without a server has no tabs
-        return
-    with _watching:
-        first = not _watched
-        _watched.add(job)
-    if first:
-        threading.Thread(target=_look_after_jobs, name="dpmc-watch", daemon=True).start()
+def _box() -> Box:
+    """Return the visitor's jobs, which are let go when the visitor has been gone for a while."""
+    with _keeping:
+        if runtime.exists():  # a script without a server has no tabs
+            _watch()
+        return _boxes.setdefault(session(), Box())
 
 
-def _look_after_jobs() -> None:
-    gone: dict[Job, float] = {}
+@lru_cache(maxsize=1)
+def _watch() -> None:
+    threading.Thread(target=_look_after_boxes, name="dpmc-watch", daemon=True).start()
+
+
+def _look_after_boxes() -> None:
+    """Let go of the jobs of visitors who have gone: they need no result, and others wait."""
+    gone: dict[str, float] = {}
     while True:
         time.sleep(_LOOK)
-        with _watching:
-            _watched.difference_update([job for job in _watched if not job.active])
-            gone = {job: since for job, since in gone.items() if job in _watched}
-            if not _watched:
-                return
-            jobs = tuple(_watched)
         with suppress(RuntimeError):  # the server is stopping
-            for job in jobs:
-                if runtime.get_instance().is_active_session(job.session):
-                    gone.pop(job, None)
-                elif time.monotonic() - gone.setdefault(job, time.monotonic()) >= settings.of(
-                    "DPMC_GRACE_SECONDS"
-                ):
-                    job.cancel()
-                    logs.note("left", job.session, kind=job.kind)
+            here = runtime.get_instance().is_active_session
+            away = [name for name in tuple(_boxes) if not here(name)]
+            now = time.monotonic()
+            gone = {name: gone.get(name, now) for name in away}
+            grace = min(settings.of("DPMC_GRACE_SECONDS"), _LONGEST_GRACE)
+            for name in away:
+                if now - gone[name] >= grace:
+                    _let_go(name)
 
 
-@st.cache_resource(scope="session", on_release=lambda box: box.cancel(), show_spinner=False)
-def _box() -> Box:
-    return Box()
+def _let_go(name: str) -> None:
+    """Apart: a variable of a loop would hold the last job, with all its data and results."""
+    for job in _boxes.pop(name).cancel():
+        logs.note("left", name, kind=job.kind)

@@ -64,7 +64,8 @@ SETTINGS = {
             30,
             1,
             3600,
-            "seconds after a visitor's tab has gone until their jobs are cancelled",
+            "seconds after a visitor's tab has gone until their jobs are cancelled and their "
+            "results let go, 120 at most",
         ),
         Setting(
             "DPMC_VISITS", 300, 1, 100_000, "visits (open tabs) that are served at the same time"
