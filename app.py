@@ -10,9 +10,10 @@ from contextlib import asynccontextmanager
 
 import streamlit as st
 from starlette.middleware import Middleware
+from streamlit import runtime
 
 from pages.parts.server import loading, warm
-from pages.parts.server.layers import compressed, early, edge, gate, icons, ready
+from pages.parts.server.layers import compressed, early, edge, files, gate, icons, messages, ready
 
 # what the frame and Home import, and with it nearly all of the core
 FIRST = ("pages.parts.lessons.lessons", "pages.parts.frame.share", "pages.parts.home.picture")
@@ -22,6 +23,7 @@ FIRST = ("pages.parts.lessons.lessons", "pages.parts.frame.share", "pages.parts.
 async def start(_: object) -> AsyncIterator[None]:
     """Load the code of the first page while the first browser loads Streamlit's."""
     warm.few_arenas()
+    files.hold_made_files(runtime.get_instance())
     loading.begin(FIRST, warm.warm)
     yield
     compressed.SLOWLY.shutdown(wait=False, cancel_futures=True)
@@ -33,6 +35,7 @@ LAYERS = [
         ready.Ready,
         edge.Edge,
         gate.Gate,
+        messages.Messages,
         early.Early,
         icons.Icons,
         compressed.Compressed,

@@ -23,6 +23,7 @@ import websockets
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.Common_pb2 import FileUploaderState
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from websockets.exceptions import ConnectionClosed
 from websockets.typing import Origin, Subprotocol
 
 from pages.parts.ui import glossary
@@ -102,7 +103,7 @@ class Visitor:
     """One session.
 
     ``errors`` are exceptions that a page showed, ``alerts`` its boxes with a sentence, ``texts``
-    all others, ``widgets`` id by label.
+    all others, ``widgets`` id by label, ``files`` what makes a file when it is asked for by label.
     """
 
     url: str
@@ -110,6 +111,7 @@ class Visitor:
     alerts: list[str] = field(default_factory=list)
     widgets: dict[str, str] = field(default_factory=dict)
     options: dict[str, list[str]] = field(default_factory=dict)
+    files: dict[str, str] = field(default_factory=dict)
     texts: list[str] = field(default_factory=list)
     title: str = ""
     runs: int = 0
@@ -123,6 +125,8 @@ class Visitor:
     _token: str = ""
     _session: str = ""
     _addresses: asyncio.Queue[Any] = field(default_factory=asyncio.Queue)  # for files to come
+    _made: asyncio.Queue[Any] = field(default_factory=asyncio.Queue)  # files that were asked for
+    _beats: asyncio.Queue[Any] = field(default_factory=asyncio.Queue)  # answers to heartbeats
     _page: str = ""
     _query: str = ""
     _hash: str = ""
@@ -161,6 +165,7 @@ class Visitor:
             subprotocols=[Subprotocol("streamlit")],
             max_size=None,
             open_timeout=30,
+            close_timeout=2,
             origin=Origin(self.url),
             additional_headers={"Cookie": self._cookie},
         )
@@ -231,6 +236,43 @@ class Visitor:
         sent = urllib.request.Request(whole, data=body, headers=headers, method="PUT")
         urllib.request.urlopen(sent, timeout=120).close()
 
+    async def send(self, message: BackMsg | bytes | str, *, text: bool | None = None) -> None:
+        """Send anything as a message of the page; bytes as ``text`` may be no text."""
+        if isinstance(message, BackMsg):
+            message = message.SerializeToString()
+        await self._socket.send(message, text=text)
+
+    def asking(self, label: str) -> BackMsg:
+        """The message that asks for the file that the button called ``label`` makes."""
+        message = BackMsg()
+        asked = message.backend_operation_request
+        asked.request_id, asked.session_id = uuid.uuid4().hex, self._session
+        asked.deferred_file.file_id = self.files[label]
+        return message
+
+    async def made(self, timeout: float = 60.0) -> str:
+        """The address of the next file that was asked for; empty where it was not made."""
+        return str((await self._next(self._made, timeout)).deferred_file.url)
+
+    async def beat(self, timeout: float = 60.0) -> float:
+        """Ask whether the connection stands, as a browser does; seconds until the answer."""
+        started = time.perf_counter()
+        await self.send(BackMsg(app_heartbeat=True))
+        await self._next(self._beats, timeout)
+        return time.perf_counter() - started
+
+    async def _next(self, answers: asyncio.Queue[Any], timeout: float) -> Any:
+        """The next of ``answers``; raises ``ConnectionError`` where there will be none."""
+        coming = asyncio.ensure_future(answers.get())
+        try:
+            async with asyncio.timeout(timeout):
+                await asyncio.wait({coming, self._listener}, return_when=asyncio.FIRST_COMPLETED)
+            if not coming.done():
+                raise ConnectionError("the connection was closed")
+            return coming.result()
+        finally:
+            coming.cancel()
+
     async def press(self, label: str, timeout: float = 60.0) -> float:
         """Press a button."""
         return await self._rerun({self.widgets[label]: ("trigger_value", True)}, timeout)
@@ -265,6 +307,10 @@ class Visitor:
         return time.perf_counter() - started
 
     async def _listen(self) -> None:
+        with suppress(ConnectionClosed):
+            await self._hear()
+
+    async def _hear(self) -> None:
         async for raw in self._socket:
             message = ForwardMsg()
             message.ParseFromString(raw)
@@ -285,6 +331,10 @@ class Visitor:
                 self._session = message.new_session.initialize.session_id or self._session
             elif kind == "file_urls_response":
                 self._addresses.put_nowait(message.file_urls_response)
+            elif kind == "backend_operation_response":
+                self._made.put_nowait(message.backend_operation_response)
+            elif kind == "heartbeat_ack":
+                self._beats.put_nowait(True)
             elif kind == "navigation":
                 self._hash = (
                     message.navigation.page_script_hash
@@ -324,6 +374,8 @@ class Visitor:
             self.texts.append(element.markdown.body.replace("\N{NO-BREAK SPACE}", " "))
         elif kind == "progress":
             self.texts.append(element.progress.text)
+        elif kind == "download_button":
+            self.files[element.download_button.label] = element.download_button.deferred_file_id
         elif kind in ("slider", "button", "file_uploader"):
             found = getattr(element, kind)
             self.widgets[found.label] = found.id

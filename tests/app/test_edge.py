@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from dpmc_core.errors import ParameterError
-from pages.parts.server import settings
+from pages.parts.server import logs, settings
 from pages.parts.server.layers import early, edge
 
 HTML = b"<html></html>"
@@ -110,7 +110,7 @@ def test_a_frame_without_a_word_is_told_that_it_is_one() -> None:
 
 def test_what_is_refused_is_noted_but_fills_no_log(monkeypatch: pytest.MonkeyPatch) -> None:
     noted: list[dict[str, Any]] = []
-    monkeypatch.setattr(edge.logs, "note", lambda _, **facts: noted.append(facts))
+    monkeypatch.setattr(logs, "note", lambda *_, **facts: noted.append(facts))
 
     async def dropped(message: Any) -> None:
         pass
@@ -120,7 +120,7 @@ def test_what_is_refused_is_noted_but_fills_no_log(monkeypatch: pytest.MonkeyPat
     for _ in range(9):
         scope = {"type": "websocket", "path": "/", "query_string": b"", "headers": headers}
         asyncio.run(app(scope, dropped, dropped))  # type: ignore[arg-type]
-    app._noted -= edge._BETWEEN_NOTES
+    app._refused._noted -= logs._BETWEEN
     asyncio.run(app(scope, dropped, dropped))  # type: ignore[arg-type]
     assert [facts["connections"] for facts in noted] == [1, 9]
     assert noted[0]["origin"] == "https://evil.org/???" + "x" * 80

@@ -24,7 +24,7 @@ def handout(shown: Shown, link: str, made: date) -> str:
     """Write what is ``shown`` as one HTML page that needs no network; ``link`` opens it again."""
     verdict, *others = shown.sentences or [""]
     figures = [
-        f"<figure>{_figure(figure, name, first=k == 0)}"
+        f"<figure>{_figure(figure, name, k)}"
         f"<figcaption>{html.escape(takeaway)}</figcaption></figure>"
         for k, (name, (figure, takeaway)) in enumerate(shown.figures.items())
     ]
@@ -40,12 +40,13 @@ def handout(shown: Shown, link: str, made: date) -> str:
     )
 
 
-def _figure(figure: object, name: str, *, first: bool) -> str:
+def _figure(figure: object, name: str, k: int) -> str:
     return str(
         pio.to_html(
             on_white(figure),
             full_html=False,
-            include_plotlyjs=first,
+            include_plotlyjs=k == 0,
+            div_id=f"figure-{k}",  # the same page gives the same file
             config=chart_config(name),
             validate=False,
         )

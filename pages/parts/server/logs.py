@@ -9,12 +9,16 @@ Streamlit's own log.
 import hashlib
 import json
 import logging
+import math
 import sys
+import time
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
-__all__ = ["note"]
+__all__ = ["Rare", "note"]
+
+_BETWEEN = 60.0  # seconds between two notes of what anybody can cause
 
 _logger = logging.getLogger("dpmc_lab")
 
@@ -43,3 +47,21 @@ def note(event: str, session: str = "", **facts: str | float | bool) -> None:
     if session:
         line["session"] = hashlib.blake2b(session.encode(), digest_size=4).hexdigest()
     _logger.info(json.dumps({**line, **facts}))
+
+
+class Rare:
+    """Notes of an ``event`` that anybody can cause, a minute apart: nobody can fill the log.
+
+    Each says under the name ``counted`` how often it happened since the one before.
+    """
+
+    def __init__(self, event: str, counted: str) -> None:
+        self._event, self._counted = event, counted
+        self._count, self._noted = 0, -math.inf
+
+    def note(self, **facts: str) -> None:
+        """Count it, and write a line where the last one is long enough ago."""
+        self._count += 1
+        if time.monotonic() - self._noted >= _BETWEEN:
+            note(self._event, "", **facts, **{self._counted: self._count})
+            self._count, self._noted = 0, time.monotonic()

@@ -78,6 +78,8 @@ def _tidy() -> None:
     while True:
         time.sleep(_TIDY_SECONDS)
         _forget_sessions()
+        with suppress(RuntimeError):  # files that were made for those who asked
+            runtime.get_instance().media_file_mgr.remove_orphaned_files()
         gc.collect()
         _give_back()
 

@@ -300,10 +300,9 @@ def on_white(fig: Any) -> dict[str, Any]:
 
 
 def _page_of(fig: go.Figure, name: str) -> str:
-    """A page with ``fig`` alone."""
-    return str(
-        pio.to_html(on_white(fig), include_plotlyjs=True, config=chart_config(name), validate=False)
-    )
+    """A page with ``fig`` alone, the same each time."""
+    fixed = {"config": chart_config(name), "div_id": "figure", "validate": False}
+    return str(pio.to_html(on_white(fig), include_plotlyjs=True, **fixed))
 
 
 def show(fig: go.Figure, name: str, alt: str, numbers: pd.DataFrame | None = None) -> None:

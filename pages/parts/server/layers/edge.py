@@ -7,9 +7,7 @@ another site. Does not live here: how much the server takes on (``gate``).
 
 import base64
 import hashlib
-import math
 import re
-import time
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
@@ -34,7 +32,6 @@ NEVER_FRAMED = ("runs",)  # there a visitor can delete what is everybody's
 _FRAMES = ("iframe", "frame", "embed", "object", "fencedframe")
 _NONE = "'none'"
 _THIS_MACHINE = ("127.0.0.1", "localhost", "::1")
-_BETWEEN_NOTES = 60.0  # seconds
 _COOKIE = "_streamlit_xsrf"  # Streamlit takes no file without it
 
 
@@ -43,7 +40,7 @@ class Edge:
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
-        self._refused, self._noted = 0, -math.inf
+        self._refused = logs.Rare("refused", "connections")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "websocket":
@@ -62,7 +59,8 @@ class Edge:
         if allowed and _is_called(host):
             await self._app(scope, receive, send)
             return
-        self._note(str(origin), host)
+        # whoever runs the app can see why; whoever asks cannot write into the log
+        self._refused.note(origin=_site(str(origin)), host=_site(host))
         await send({"type": "websocket.close", "code": 1008, "reason": "opened from another site"})
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -78,13 +76,6 @@ class Edge:
             await RedirectResponse(address)(scope, receive, send)
         else:
             await self._app(scope, receive, send)
-
-    def _note(self, origin: str, host: str) -> None:
-        """Whoever runs the app can see why; whoever asks cannot fill the log, or write into it."""
-        self._refused += 1
-        if time.monotonic() - self._noted >= _BETWEEN_NOTES:
-            logs.note("refused", origin=_site(origin), host=_site(host), connections=self._refused)
-            self._refused, self._noted = 0, time.monotonic()
 
 
 def may_open(origin: str | None, host: str, others: tuple[str, ...] = ()) -> bool:

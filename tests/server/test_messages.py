@@ -1,0 +1,274 @@
+"""What one visitor sends costs no other visitor anything: on a server, and piece by piece."""
+
+import asyncio
+import json
+import logging
+import sys
+import urllib.request
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.runtime.media_file_manager import MediaFileManager
+from streamlit.runtime.media_file_storage import MediaFileStorageError
+from streamlit.runtime.memory_media_file_storage import MemoryMediaFileStorage
+
+from benchmarks.server.messages import ATTACKS, HANDOUT, asked_all_the_while, attack
+from benchmarks.server.visitor import App, Visitor, running_app
+from pages.parts.server import jobs, logs
+from pages.parts.server.layers import files, messages
+from tests.apart import run_apart
+from tests.server.test_failures import ends, going, until
+
+JOB = "dataset=skewed&n_users=1000&n_items=600&n_ratings=60000&rank=32&iterations=300&n=1&run=1"
+# an answer of a quiet server takes 10 ms; the rest is for a busy machine
+LONGEST = 2.0
+
+
+@pytest.fixture(scope="module")
+def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
+    folder = tmp_path_factory.mktemp("app")
+    with running_app(folder, DPMC_STORE=str(folder / "runs"), DPMC_GRACE_SECONDS="20") as running:
+        yield running
+        assert "Traceback" not in running.log.read_text(errors="replace")
+
+
+@pytest.mark.long
+@pytest.mark.skipif(sys.platform != "linux", reason="needs Linux: limits and signals of processes")
+def test_no_message_of_one_visitor_ends_or_stops_the_work_of_another(app: App) -> None:
+    async def tell() -> None:
+        worst: dict[str, float] = {}
+        async with Visitor(app.url) as working:
+            await working.open("completion", JOB)
+            await until(lambda: going(working))
+            for name in ATTACKS:
+                async with asked_all_the_while(working) as seconds:
+                    await attack(app, name, most=2.0)
+                worst[name] = max(seconds)
+            await until(lambda: ends(app) == ["done"] and not working.waits)
+            await working.open("completion", JOB)  # drawn anew: the result stands
+            assert working.errors == []
+            assert not any("Example" in text for text in (*working.alerts, *working.texts))
+            assert any("has an RMSE of" in text for text in working.texts)
+        assert {name: took for name, took in worst.items() if took > LONGEST} == {}
+
+    run_apart(tell())
+    assert app.process.poll() is None
+
+
+@pytest.mark.long
+def test_results_stand_when_the_connection_was_lost(app: App) -> None:
+    async def tell() -> None:
+        async with Visitor(app.url) as visitor:
+            before = len(ends(app))
+            await visitor.open("completion", JOB.replace("300&n", "5&n"))
+            await until(lambda: len(ends(app)) > before and not visitor.waits)
+            visitor.texts.clear()
+            await visitor.again()
+            assert any("has an RMSE of" in text for text in visitor.texts)
+
+    run_apart(tell())
+
+
+@pytest.mark.long
+def test_a_file_that_a_button_makes_is_the_same_each_time_and_stays_until_it_is_fetched(
+    app: App,
+) -> None:
+    async def tell() -> None:
+        async with Visitor(app.url) as visitor, Visitor(app.url) as other:
+            await visitor.open("mechanisms")
+            asked = visitor.asking(HANDOUT)
+            await visitor.send(asked)
+            address = await visitor.made()
+            for _ in range(3):  # others' scripts end, and Streamlit tidies up
+                await other.open("mechanisms")
+            with urllib.request.urlopen(f"{app.url}{address}", timeout=30) as answer:
+                assert b"</html>" in answer.read()
+            await visitor.send(asked)
+            assert await visitor.made() == address
+            await visitor.open("mechanisms")
+            await visitor.send(visitor.asking(HANDOUT))
+            assert await visitor.made() == address  # the same page, the same bytes
+
+    run_apart(tell())
+
+
+def test_no_site_may_tell_the_app_what_to_do(app: App) -> None:
+    with urllib.request.urlopen(f"{app.url}/_stcore/host-config", timeout=30) as answer:
+        assert json.load(answer)["allowedOrigins"] == []
+
+
+class Line:
+    """A connection of which a test says what comes in; ``sent`` is what goes out."""
+
+    def __init__(self, *events: dict[str, Any]) -> None:
+        self.events = [{"type": "websocket.receive", **event} for event in events]
+        self.heard: list[dict[str, Any]] = []
+        self.sent: list[dict[str, Any]] = []
+
+    async def receive(self) -> dict[str, Any]:
+        return self.events.pop(0) if self.events else {"type": "websocket.disconnect", "code": 1005}
+
+    async def send(self, event: Any) -> None:
+        self.sent.append(event)
+
+    async def behind(self, _: Any, receive: Any, send: Any) -> None:
+        while (event := await receive())["type"] != "websocket.disconnect":
+            self.heard.append(event)
+        await send({"type": "websocket.send", "bytes": b"bye"})
+
+    def through(self) -> "Line":
+        layer = messages.Messages(self.behind)
+        asyncio.run(layer({"type": "websocket"}, self.receive, self.send))  # type: ignore[arg-type]
+        return self
+
+
+BEAT = {"bytes": BackMsg(app_heartbeat=True).SerializeToString()}
+
+
+def test_every_kind_of_message_is_listed_or_refused() -> None:
+    """A kind that a newer Streamlit brings is refused until somebody lists it."""
+    operations = BackMsg.DESCRIPTOR.fields_by_name["backend_operation_request"].message_type
+    for field in BackMsg.DESCRIPTOR.oneofs_by_name["type"].fields:
+        kinds = operations.oneofs_by_name["payload"].fields if field.message_type else ()
+        for inner in kinds if field.name == "backend_operation_request" else (None,):
+            message = BackMsg()
+            if inner is not None:
+                getattr(message.backend_operation_request, inner.name).SetInParent()
+            elif field.message_type:
+                getattr(message, field.name).SetInParent()
+            else:
+                setattr(message, field.name, True)
+            name = field.name if inner is None else f"{field.name}.{inner.name}"
+            judged = messages.judge(message.SerializeToString())
+            assert (judged == messages.BOUNDS.get(name)) == (name in messages.BOUNDS), name
+            assert getattr(judged, "code", 0) == 0  # a page in use is not cut off
+    assert len(messages.BOUNDS) == 6
+
+
+def test_what_is_refused_is_not_heard_and_what_is_no_message_ends_the_connection(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    noted: list[dict[str, Any]] = []
+    monkeypatch.setattr(logs, "note", lambda *_, **facts: noted.append(facts))
+    clear = {"bytes": BackMsg(clear_cache=True).SerializeToString()}
+    line = Line(BEAT, clear, BEAT).through()
+    assert line.heard == [{"type": "websocket.receive", **BEAT}] * 2
+    assert [event["type"] for event in line.sent] == ["websocket.send"]
+    assert noted == [{"reason": "a kind that no page sends", "messages": 1}]
+    many, long = BackMsg(), BackMsg()
+    many.file_urls_request.file_names.extend("a" * 30)
+    long.rerun_script.query_string = "a" * 256_001
+    forged = BackMsg()
+    forged.backend_operation_request.request_id = 'x\n{"event": "job"}'
+    forged.backend_operation_request.deferred_file.file_id = "a"
+    nested = BackMsg()
+    for _ in range(6):
+        state = nested.rerun_script.widget_states.widgets.add()
+        state.string_array_value.data.extend([""] * 1000)
+    foreign = BackMsg()
+    foreign.rerun_script.widget_states.widgets.add(id="own-sets", bool_value=True)
+    for event, code in (
+        ({"text": "hello"}, 1003),
+        ({"text": "hello", "bytes": None}, 1003),
+        ({"bytes": b"\xff\xff"}, 1002),
+        ({"bytes": b""}, 1002),
+        ({"bytes": forged.SerializeToString()}, 1002),
+        ({"bytes": foreign.SerializeToString()}, 1002),
+        ({"bytes": many.SerializeToString()}, 1009),
+        ({"bytes": long.SerializeToString()}, 1009),
+        ({"bytes": nested.SerializeToString()}, 1009),
+    ):
+        line = Line(event, BEAT).through()
+        assert line.heard == []
+        assert [(one["type"], one.get("code")) for one in line.sent] == [("websocket.close", code)]
+
+
+def test_messages_that_come_too_fast_wait_and_then_end_the_connection(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    slept: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+
+    monkeypatch.setattr(messages.asyncio, "sleep", sleep)
+    monkeypatch.setattr(messages.time, "monotonic", lambda: 0.0)
+    line = Line(*[BEAT] * 1000).through()
+    assert len(line.heard) == 100 + 299
+    assert not any(slept[:100])
+    assert slept[100] == pytest.approx(1 / 50)
+    assert line.sent[-1] == {"type": "websocket.close", "code": 1008, "reason": "too fast"}
+
+
+def test_text_that_is_none_writes_no_traceback(caplog: pytest.LogCaptureFixture) -> None:
+    Line().through()
+    server = logging.getLogger("uvicorn.error")
+    server.error("Invalid UTF-8 sequence received from client.")
+    server.error("another")
+    assert [record.message for record in caplog.records] == ["another"]
+
+
+def test_a_file_is_made_once_and_few_are_held(monkeypatch: pytest.MonkeyPatch) -> None:
+    manager = MediaFileManager(MemoryMediaFileStorage("/media"))
+    made: list[int] = []
+
+    def button(k: int) -> str:
+        def content() -> bytes:
+            made.append(k)
+            return f"file {k}".encode()
+
+        return manager.add_deferred(content, "text/plain", f"place {k}")
+
+    names = [button(k) for k in range(6)]
+    once = files.MadeFiles(manager)
+    first = once.address(names[0])
+    manager.remove_orphaned_files()
+    manager.remove_orphaned_files()
+    assert once.address(names[0]) == first
+    assert made == [0]
+    monkeypatch.setattr(files, "MOST_OF_ONE", 3)
+    for name in names:
+        once.address(name)
+    manager.remove_orphaned_files()
+    manager.remove_orphaned_files()
+    stored = manager._storage._files_by_id  # type: ignore[attr-defined]
+    assert {file.content for file in stored.values()} == {b"file 3", b"file 4", b"file 5"}
+    assert once.address(names[0]) == first  # made again, the same
+    assert made == [0, 1, 2, 3, 4, 5, 0]
+    manager.clear_session_refs()
+    manager.remove_orphaned_files()
+    manager.remove_orphaned_files()
+    assert not stored
+    with pytest.raises(MediaFileStorageError):
+        once.address(names[0])
+
+
+def test_no_cache_that_a_message_can_clear_holds_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
+    import streamlit as st
+
+    monkeypatch.setattr(jobs, "_boxes", {})
+    monkeypatch.setattr(jobs, "session", lambda: "a")
+    box = jobs._box()
+    box.replace(jobs.Job(kind="run", state="running"))
+    st.cache_resource.clear()
+    st.cache_data.clear()
+    assert jobs._box() is box
+    job = jobs.current("run")
+    assert job is not None
+    assert job.active
+
+
+def test_jobs_of_a_visitor_who_has_gone_are_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jobs, "_boxes", {})
+    monkeypatch.setattr(jobs, "session", lambda: "a")
+    noted: list[str] = []
+    monkeypatch.setattr(logs, "note", lambda event, name, **_: noted.append(f"{event} {name}"))
+    job = jobs.Job(kind="run", state="running")
+    jobs._box().replace(job)
+    jobs._box().replace(jobs.Job(kind="study-a", state="done"))
+    jobs._let_go("a")
+    assert job.state == "cancelled"
+    assert noted == ["left a"]
+    assert jobs.current("run") is None
