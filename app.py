@@ -23,7 +23,7 @@ FIRST = ("pages.parts.lessons.lessons", "pages.parts.frame.share", "pages.parts.
 async def start(_: object) -> AsyncIterator[None]:
     """Load the code of the first page while the first browser loads Streamlit's."""
     warm.few_arenas()
-    files.hold_made_files(runtime.get_instance())
+    files.hold_made_files(runtime.get_instance().media_file_mgr)
     loading.begin(FIRST, warm.warm)
     yield
     compressed.SLOWLY.shutdown(wait=False, cancel_futures=True)

@@ -66,6 +66,12 @@ def _query(count: int) -> BackMsg:
     return message
 
 
+def _fragment(length: int) -> BackMsg:
+    message = BackMsg()
+    message.rerun_script.fragment_id = "x\n" * (length // 2)
+    return message
+
+
 def _operation(kind: str) -> Callable[[Visitor], Made]:
     def made(visitor: Visitor) -> Made:
         message = BackMsg()
@@ -100,13 +106,16 @@ ATTACKS: dict[str, Callable[[Visitor], Made]] = {
     "5,000 times 10 addresses": _says(*[_addresses(10)] * 5_000),
     "300,000 widgets": _says(_states(300_000)),
     "1,000 reruns": _says(*[_states(1)] * 1_000),
+    "200 reruns with 1,600 widgets": _says(*[_states(1_600)] * 200),
     "a widget by another name": _says(_states(1, "own-sets")),
     "3,000 widgets, 20 times": _says(*[_states(3_000)] * 20),
     "400,000 values": _says(_values(400_000)),
     "400,000 files of a widget": _says(_files(400_000)),
     "200,000 hashes": _says(_hashes(200_000)),
     "40,000 keys": _says(_query(40_000)),
+    "a part of the page that is none": _says(*[_fragment(200_000)] * 20),
     "24 MB of zeros": _says(b"\0" * 24_000_000),
+    "30 MB of zeros": _says(b"\0" * 30_000_000),
     "nothing": _says(b""),
     "text": _says("hello"),
     "text that is none": _says(b"\x0a\xff"),
@@ -173,7 +182,8 @@ async def story(app: App, only: str) -> None:
             ended = jobs_in(app.log) - before
             text = app.log.read_bytes()[log:].decode(errors="replace")
             if "cancelled" not in ended:
-                while working.waits:
+                end = time.monotonic() + 60
+                while working.waits and not working.lost and time.monotonic() < end:
                     await asyncio.sleep(0.1)
                 ended = jobs_in(app.log) - before
         print(

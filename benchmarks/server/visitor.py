@@ -162,7 +162,10 @@ class Visitor:
         self._token = kept.get("_streamlit_xsrf", "")
         self._socket = await websockets.connect(
             address,
-            subprotocols=[Subprotocol("streamlit")],
+            subprotocols=[
+                Subprotocol(one)  # the last one names the visit that a lost connection was of
+                for one in ("streamlit", *((self._token, self._session) if self._session else ()))
+            ],
             max_size=None,
             open_timeout=30,
             close_timeout=2,

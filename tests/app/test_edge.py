@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import hashlib
+import math
 import re
 from types import SimpleNamespace
 from typing import Any
@@ -111,6 +112,7 @@ def test_a_frame_without_a_word_is_told_that_it_is_one() -> None:
 def test_what_is_refused_is_noted_but_fills_no_log(monkeypatch: pytest.MonkeyPatch) -> None:
     noted: list[dict[str, Any]] = []
     monkeypatch.setattr(logs, "note", lambda *_, **facts: noted.append(facts))
+    monkeypatch.setattr(logs, "_rare", {})
 
     async def dropped(message: Any) -> None:
         pass
@@ -120,9 +122,9 @@ def test_what_is_refused_is_noted_but_fills_no_log(monkeypatch: pytest.MonkeyPat
     for _ in range(9):
         scope = {"type": "websocket", "path": "/", "query_string": b"", "headers": headers}
         asyncio.run(app(scope, dropped, dropped))  # type: ignore[arg-type]
-    app._refused._noted -= logs._BETWEEN
+    logs._rare["refused"] = (logs._rare["refused"][0], -math.inf)
     asyncio.run(app(scope, dropped, dropped))  # type: ignore[arg-type]
-    assert [facts["connections"] for facts in noted] == [1, 9]
+    assert [facts["times"] for facts in noted] == [1, 9]
     assert noted[0]["origin"] == "https://evil.org/???" + "x" * 80
     assert noted[0]["host"] == "lab.org"
 

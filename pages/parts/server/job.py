@@ -151,13 +151,9 @@ class Box:
                 job.cancel()
             self._drop(seeing)
 
-    def cancel(self) -> list[Job]:
-        """Cancel all jobs; returns those that were going on."""
-        with self._lock:
-            going = [job for job in self._jobs.values() if job.active]
-        for job in going:
-            job.cancel()
-        return going
+    def going(self) -> list[Job]:
+        """Return the jobs that still have work to do."""
+        return [job for job in list(self._jobs.values()) if job.active]
 
     def make_room(self, job: Job, megabytes: float) -> None:
         """Hold ``megabytes`` of results of ``job``; if need be, let the oldest others go.

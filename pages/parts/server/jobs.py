@@ -3,11 +3,9 @@
 Job threads never call ``st``; a visitor's jobs end when the visitor is gone.
 """
 
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from functools import lru_cache
 from typing import Any
 
 from streamlit import runtime
@@ -19,12 +17,12 @@ from dpmc_core.experiments import RunSpec
 from dpmc_core.experiments.studies.spec import StudySpec, count_runs
 from dpmc_core.experiments.sweeps.spec import SweepSpec
 from dpmc_core.experiments.sweeps.storing import Runs
-from dpmc_core.experiments.sweeps.sweep import Made, sweep
+from dpmc_core.experiments.sweeps.sweep import sweep
 from dpmc_core.experiments.tasks.audit_spec import AuditSpec
 from dpmc_core.experiments.worker.cluster import WAITING
 from dpmc_core.experiments.worker.messages import too_large
 from dpmc_core.paths import reason
-from dpmc_core.planning.goal import ModelPlan, Search
+from dpmc_core.planning.goal import ModelPlan
 from dpmc_core.planning.models import search
 from pages.parts.server import estimate, logs, queue, run_store, settings
 from pages.parts.server.job import Box, Job
@@ -35,6 +33,7 @@ __all__ = [
     "TooManyJobs",
     "current",
     "forget_own",
+    "look_after",
     "place_of",
     "session",
     "standing",
@@ -100,16 +99,12 @@ def start_sweep(spec: SweepSpec, at_once: int, store: Callable[[], Runs]) -> Job
 
     Each in a process of its own. Replaces (and cancels) the visitor's former sweep.
     """
-    job = Job(kind="sweep", specs=(spec,), results=[None], progress=(0, spec.size))
-
-    def results(_: AnyWorker) -> Iterator[tuple[int, Made, bool]]:
-        workers = queue.many(at_once, job.sets)
-        for made in sweep(spec, store(), workers=workers):
-            job.progress = (made.done, made.total)  # equal cells are run once
-            job.where = getattr(workers, "note", "")
-            yield 0, made, False
-
-    return _submit(job, lambda worker: _follow(job, results(worker), lambda _, result: result.done))
+    return _start_many(
+        Job(kind="sweep", specs=(spec,), results=[None], progress=(0, spec.size)),
+        at_once,
+        lambda workers: sweep(spec, store(), workers=workers),
+        lambda made: (made.done, made.total),  # equal cells are run once
+    )
 
 
 def start_plan(plan: ModelPlan, at_once: int, store: Callable[[], Runs]) -> Job:
@@ -117,17 +112,31 @@ def start_plan(plan: ModelPlan, at_once: int, store: Callable[[], Runs]) -> Job:
 
     Replaces (and cancels) the visitor's former search.
     """
-    job = Job(kind="plan", specs=(plan,), results=[None], progress=(0, plan.total_runs))
+    return _start_many(
+        Job(kind="plan", specs=(plan,), results=[None], progress=(0, plan.total_runs)),
+        at_once,
+        lambda workers: search(plan, store(), workers=workers),
+        lambda found: (found.spent, plan.total_runs),
+    )
 
-    def states(_: AnyWorker) -> Iterator[tuple[int, Search, bool] | None]:
+
+def _start_many(
+    job: Job,
+    at_once: int,
+    results_by: Callable[[Any], Iterator[Any]],
+    progress: Callable[[Any], tuple[int, int]],
+) -> Job:
+    """Run what takes several processes at once, ``at_once`` of them."""
+
+    def results() -> Iterator[tuple[int, Any, bool] | None]:
         workers = queue.many(at_once, job.sets)
-        for found in search(plan, store(), workers=workers):
-            job.progress = (found.spent, plan.total_runs)
+        for found in results_by(workers):
+            job.progress = progress(found)
             job.where = getattr(workers, "note", "")
             # a search that has looked nowhere yet is no result
-            yield (0, found, False) if found.probes else None
+            yield (0, found, False) if getattr(found, "probes", True) else None
 
-    return _submit(job, lambda worker: _follow(job, states(worker), lambda _, found: found.spent))
+    return _submit(job, lambda _: _follow(job, results(), lambda _, found: progress(found)[0]))
 
 
 def start_task(work: Callable[[Job], None]) -> Job:
@@ -292,39 +301,30 @@ def _submit(job: Job, work: Callable[[AnyWorker], None], pool: Pool | None = Non
 
 # by session, and in no cache of Streamlit's: whoever has a page open can have those cleared
 _boxes: dict[str, Box] = {}
-_keeping = threading.Lock()
 
 
 def _box() -> Box:
     """Return the visitor's jobs, which are let go when the visitor has been gone for a while."""
-    with _keeping:
-        if runtime.exists():  # a script without a server has no tabs
-            _watch()
-        return _boxes.setdefault(session(), Box())
+    return _boxes.setdefault(session(), Box())
 
 
-@lru_cache(maxsize=1)
-def _watch() -> None:
-    threading.Thread(target=_look_after_boxes, name="dpmc-watch", daemon=True).start()
-
-
-def _look_after_boxes() -> None:
+def look_after() -> None:
     """Let go of the jobs of visitors who have gone: they need no result, and others wait."""
     gone: dict[str, float] = {}
     while True:
         time.sleep(_LOOK)
         with suppress(RuntimeError):  # the server is stopping
             here = runtime.get_instance().is_active_session
-            away = [name for name in tuple(_boxes) if not here(name)]
             now = time.monotonic()
-            gone = {name: gone.get(name, now) for name in away}
+            gone = {name: gone.get(name, now) for name in tuple(_boxes) if not here(name)}
             grace = min(settings.of("DPMC_GRACE_SECONDS"), _LONGEST_GRACE)
-            for name in away:
-                if now - gone[name] >= grace:
+            for name, since in gone.items():
+                if now - since >= grace:
                     _let_go(name)
 
 
 def _let_go(name: str) -> None:
     """Apart: a variable of a loop would hold the last job, with all its data and results."""
-    for job in _boxes.pop(name).cancel():
+    for job in _boxes.pop(name).going():
+        job.cancel()
         logs.note("left", name, kind=job.kind)

@@ -9,16 +9,16 @@ Streamlit's own log.
 import hashlib
 import json
 import logging
-import math
 import sys
 import time
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
-__all__ = ["Rare", "note"]
+__all__ = ["hush", "note", "note_rarely"]
 
 _BETWEEN = 60.0  # seconds between two notes of what anybody can cause
+_rare: dict[str, Any] = {}  # how often since the last note, and when that was
 
 _logger = logging.getLogger("dpmc_lab")
 
@@ -49,19 +49,19 @@ def note(event: str, session: str = "", **facts: str | float | bool) -> None:
     _logger.info(json.dumps({**line, **facts}))
 
 
-class Rare:
-    """Notes of an ``event`` that anybody can cause, a minute apart: nobody can fill the log.
+def note_rarely(event: str, **facts: str) -> None:
+    """Write a line for an ``event`` that anybody can cause, a minute apart: nobody fills the log.
 
-    Each says under the name ``counted`` how often it happened since the one before.
+    Each says how many ``times`` it happened since the one before.
     """
+    times, noted = _rare.get(event, (0, -_BETWEEN))
+    times, now = times + 1, time.monotonic()
+    if now - noted >= _BETWEEN:
+        note(event, **facts, times=times)
+        times, noted = 0, now
+    _rare[event] = times, noted
 
-    def __init__(self, event: str, counted: str) -> None:
-        self._event, self._counted = event, counted
-        self._count, self._noted = 0, -math.inf
 
-    def note(self, **facts: str) -> None:
-        """Count it, and write a line where the last one is long enough ago."""
-        self._count += 1
-        if time.monotonic() - self._noted >= _BETWEEN:
-            note(self._event, "", **facts, **{self._counted: self._count})
-            self._count, self._noted = 0, time.monotonic()
+def hush(name: str, words: str) -> None:
+    """Keep out of the log called ``name`` what says ``words``: anybody could have it written."""
+    logging.getLogger(name).addFilter(lambda record: words not in f"{record.msg} {record.exc_info}")

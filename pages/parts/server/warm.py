@@ -55,7 +55,11 @@ def warm() -> None:
 def _warmed() -> None:
     jobs.workers_start()
     # apart: whatever stops the one, visits that are over are let go
-    for work, name in ((_prepare, _PREPARING), (_tidy, "dpmc-tidy")):
+    for work, name in (
+        (_prepare, _PREPARING),
+        (_tidy, "dpmc-tidy"),
+        (jobs.look_after, "dpmc-watch"),
+    ):
         threading.Thread(target=work, name=name, daemon=True).start()
 
 
@@ -78,8 +82,6 @@ def _tidy() -> None:
     while True:
         time.sleep(_TIDY_SECONDS)
         _forget_sessions()
-        with suppress(RuntimeError):  # files that were made for those who asked
-            runtime.get_instance().media_file_mgr.remove_orphaned_files()
         gc.collect()
         _give_back()
 
@@ -88,6 +90,7 @@ def _forget_sessions() -> None:
     """Have Streamlit end the sessions that are over, in the thread of its own loop."""
     with suppress(AttributeError, RuntimeError):
         serving = runtime.get_instance()
+        serving.media_file_mgr.remove_orphaned_files()  # that were made for those who asked
         manager: Any = serving._session_mgr  # Streamlit's own, and no part of its types
         serving._get_async_objs().eventloop.call_soon_threadsafe(end_sessions, manager)
 

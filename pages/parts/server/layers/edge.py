@@ -40,7 +40,6 @@ class Edge:
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
-        self._refused = logs.Rare("refused", "connections")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "websocket":
@@ -60,7 +59,7 @@ class Edge:
             await self._app(scope, receive, send)
             return
         # whoever runs the app can see why; whoever asks cannot write into the log
-        self._refused.note(origin=_site(str(origin)), host=_site(host))
+        logs.note_rarely("refused", origin=_site(str(origin)), host=_site(host))
         await send({"type": "websocket.close", "code": 1008, "reason": "opened from another site"})
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:

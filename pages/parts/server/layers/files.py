@@ -4,69 +4,43 @@ Streamlit makes one anew for each message that asks for it, and holds all of the
 scripts of others that end before the browser fetches a file take it away.
 """
 
-import logging
 import threading
-from collections import OrderedDict
+from collections import deque
+from pathlib import PurePath
 from typing import Any
 
-from streamlit.runtime import Runtime
-from streamlit.runtime.media_file_manager import MediaFileManager
-from streamlit.runtime.media_file_storage import MediaFileStorageError
+from pages.parts.server import logs
 
-__all__ = ["MOST", "MOST_OF_ONE", "MadeFiles", "hold_made_files"]
+__all__ = ["hold_made_files"]
 
-MOST_OF_ONE, MOST = 4, 40  # files that are held for one visit and for all, the latest
+_MOST = 40  # files that are held at once for all visits, the latest
 
 
-class _Superseded(MediaFileStorageError):
-    """The page was drawn again meanwhile, or never had such a button."""
+def hold_made_files(manager: Any) -> None:
+    """Have Streamlit's ``manager`` of files make each once, and hold it for its visit.
 
+    Until the page is drawn again, the visit ends, or there are too many. Much of this is of the
+    inside of ``manager``: tests hold that it is there.
+    """
+    make = manager.execute_deferred
+    held: deque[Any] = deque()
 
-class MadeFiles:
-    """The files of ``manager`` that were made on demand; its own function makes them."""
+    def address(name: str) -> str:
+        button = manager._deferred_callables.get(name, {})
+        with button.setdefault("lock", threading.Lock()):
+            found = button.get("address", "")
+            if manager.read_file(PurePath(found).name) is None:
+                found = button["address"] = make(name)
+            with manager._lock:
+                files = manager._files_by_session_and_coord.get(button["session_id"], {})
+                if name not in files:
+                    held.append((files, name))
+                files[name] = PurePath(found).stem
+                if len(held) > _MOST:
+                    of_one, oldest = held.popleft()
+                    of_one.pop(oldest, None)
+        return str(found)
 
-    def __init__(self, manager: MediaFileManager) -> None:
-        self._manager, self._make = manager, manager.execute_deferred
-        self._sessions: OrderedDict[str, str] = OrderedDict()  # by the place of a file, latest last
-
-    def address(self, name: str) -> str:
-        """Return where the file is that the button called ``name`` makes.
-
-        Raises ``MediaFileStorageError`` where there is no such button or its file cannot be made.
-        """
-        entry: Any = self._manager._deferred_callables.get(name)
-        if entry is None:
-            raise _Superseded(name)
-        with entry.setdefault("lock", threading.Lock()):
-            file = entry.get("file")
-            if file is None or self._manager.read_file(file) is None:
-                address = self._make(name)
-                file = entry["file"] = address.rpartition("/")[2].partition(".")[0]
-                entry["address"] = address
-            self._hold(entry["session_id"], f"made {name}", file)
-            return str(entry["address"])
-
-    def _hold(self, session: str, place: str, file: str) -> None:
-        """Hold ``file`` until the page is drawn again, its visit ends, or there are too many."""
-        with self._manager._lock:
-            files = self._manager._files_by_session_and_coord
-            if session not in files:
-                return
-            files[session][place] = file
-            self._sessions[place] = session
-            self._sessions.move_to_end(place)
-            mine = [known for known, of in self._sessions.items() if of == session]
-            for old in {*mine[:-MOST_OF_ONE], *list(self._sessions)[:-MOST]}:
-                files.get(self._sessions.pop(old), {}).pop(old, None)
-
-
-def hold_made_files(server: Runtime) -> None:
-    """Have ``server`` make each file once."""
-    manager: Any = server.media_file_mgr
-    manager.execute_deferred = MadeFiles(manager).address
-    logging.getLogger("streamlit.runtime.backend_operation_handler").addFilter(_is_news)
-
-
-def _is_news(record: logging.LogRecord) -> bool:
-    """Whoever asks for a file that is none writes no traceback."""
-    return not (record.exc_info and isinstance(record.exc_info[1], _Superseded))
+    manager.execute_deferred = address
+    # for whoever asks for a file that no button makes
+    logs.hush("streamlit.runtime.backend_operation_handler", "Deferred file ")

@@ -6,110 +6,87 @@ what pages send in normal use, within bounds and not too fast, and nothing else.
 """
 
 import asyncio
-import logging
-import re
 import time
-from dataclasses import dataclass
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any, NamedTuple
 
-from google.protobuf.message import DecodeError, Message
-from starlette.types import ASGIApp, Receive, Scope, Send
-from starlette.types import Message as Event
+from google.protobuf.message import DecodeError
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
 from pages.parts.server import logs
 
-__all__ = ["BOUNDS", "Bound", "Messages", "Refusal", "judge"]
+__all__ = ["BOUNDS", "Messages", "judge"]
+
+# the pace of one connection: seconds after a message, and after one that takes a thread and a page;
+# and how many seconds it may be ahead of that
+_PACE, _PACE_OF_PAGES, _AHEAD = 0.02, 0.1, 2.0
 
 
-@dataclass(frozen=True, slots=True)
-class Bound:
-    """How large one kind of message may be: ``parts`` are its fields and values, at any depth.
-
-    ``cost`` is what it takes of what one connection may ask for.
-    """
+class Bound(NamedTuple):
+    """How large one kind of message may be: ``parts`` are its fields and values, at any depth."""
 
     bytes: int
     parts: int
-    cost: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(NamedTuple):
     """Why a message is not passed on; without a ``code`` the connection stays open."""
 
     reason: str
     code: int = 0
-    cost: int = 1
 
 
-# all that the browser sends in normal use; what the largest page sends is a tenth of it
+# all that the browser sends in normal use; the largest page sends a hundredth of it
 BOUNDS = {
-    # settings of controls, and which figures it has: a thread, and a page
-    "rerun_script": Bound(256_000, 5_000, cost=5),
+    "rerun_script": Bound(256_000, 5_000),  # settings of controls, and which figures it has
     "stop_script": Bound(10, 1),
     "app_heartbeat": Bound(10, 1),
     "file_urls_request": Bound(4_000, 20),  # where a file goes; each field takes one
-    "backend_operation_request.deferred_file": Bound(1_000, 20),  # a button that makes a file
-    "backend_operation_request.dataframe_chunk": Bound(1_000, 20),  # rows of a long table
+    "deferred_file": Bound(1_000, 20),  # a button that makes a file
+    "dataframe_chunk": Bound(1_000, 20),  # rows of a long table
 }
-_MOST_BYTES = max(bound.bytes for bound in BOUNDS.values())
-_ID = re.compile(r"[\w-]{0,64}", re.ASCII)  # Streamlit writes them into the log
-# what the messages of one connection may cost at once and a second; how many may wait in a row
-_AT_ONCE, _A_SECOND, _MOST_LATE = 100, 50, 300
-_TOO_LARGE, _TOO_FAST = Refusal("too large", 1009), Refusal("too fast", 1008)
-_GONE = {"type": "websocket.disconnect", "code": 1006}
-_NO_MESSAGE = Refusal("no message of the protocol", 1002)
 
 
 def judge(content: bytes | None) -> Bound | Refusal:
     """Return the bound that a message keeps, or why it is refused; text has no ``content``.
 
     >>> judge(BackMsg(app_heartbeat=True).SerializeToString())
-    Bound(bytes=10, parts=1, cost=1)
+    Bound(bytes=10, parts=1)
     >>> judge(BackMsg(clear_cache=True).SerializeToString())
-    Refusal(reason='a kind that no page sends', code=0, cost=1)
+    Refusal(reason='a kind that no page sends', code=0)
     >>> judge(None).code
     1003
     """
-    if content is None:
-        return Refusal("text", 1003)
-    if len(content) > _MOST_BYTES:
-        return _TOO_LARGE
-    message = BackMsg()
+    if not content:
+        return Refusal("text or nothing", 1003)
+    if len(content) > BOUNDS["rerun_script"].bytes:
+        return Refusal("too large", 1009)
     try:
-        message.ParseFromString(content)
+        message = BackMsg.FromString(content)
     except DecodeError:
-        return _NO_MESSAGE
-    if message.WhichOneof("type") is None:
-        return _NO_MESSAGE
-    kind = str(message.WhichOneof("type"))
-    if kind == "backend_operation_request":
-        asked = message.backend_operation_request
-        kind += f".{asked.WhichOneof('payload')}"
-        if not _ID.fullmatch(asked.request_id) or not _ID.fullmatch(asked.session_id):
-            return _NO_MESSAGE
-    bound = BOUNDS.get(kind)
+        return Refusal("no message of the protocol", 1002)
+    operation = message.backend_operation_request.WhichOneof("payload")
+    bound = BOUNDS.get(operation or str(message.WhichOneof("type")))
     if bound is None:
         return Refusal("a kind that no page sends")
-    if len(content) > bound.bytes or _parts(message, bound.parts) > bound.parts:
-        return _TOO_LARGE
+    if len(content) > bound.bytes or any(islice(_parts(message), bound.parts, None)):
+        return Refusal("too large", 1009)
+    # a widget by another name would be taken for something else that the visit holds
     widgets = message.rerun_script.widget_states.widgets
-    if any(not widget.id.startswith("$$") for widget in widgets):  # the names of anything else
-        return _NO_MESSAGE
+    if not all(widget.id.startswith("$$") for widget in widgets):
+        return Refusal("names that no page sends", 1002)
     return bound
 
 
-def _parts(message: Message, most: int) -> int:
-    """Count the fields and values of ``message``, those of messages in it too, until ``most``."""
-    count = 0
+def _parts(message: Any) -> Iterator[bool]:
+    """Yield once for each field and value of ``message``, and of messages in it."""
     for field, value in message.ListFields():
-        several = value if hasattr(value, "extend") else (value,)
-        count += len(several)
-        for one in several if field.message_type else ():
-            if count > most:
-                return count
-            count += _parts(one, most - count)
-    return count
+        for one in value if hasattr(value, "extend") else (value,):
+            yield True
+            if field.message_type:
+                yield from _parts(one)
 
 
 class Messages:
@@ -117,61 +94,38 @@ class Messages:
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
-        self._refused = logs.Rare("unheard", "messages")
-        logging.getLogger("uvicorn.error").addFilter(_is_no_broken_text)
+        logs.hush("uvicorn.error", "Invalid UTF-8 sequence")  # it closes the connection itself
+        # these quote the message
+        logs.hush("streamlit.runtime.app_session", "Rejecting backend operation")
+        logs.hush("streamlit.runtime.app_session", "The fragment with id")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "websocket":
             await self._app(scope, receive, send)
             return
-        pace, closed = _Pace(), False
+        due, closed = 0.0, False
 
-        async def hear() -> Event:
-            nonlocal closed
-            while (event := await receive())["type"] == "websocket.receive":
-                judged = judge(event.get("bytes"))
-                refused = judged if isinstance(judged, Refusal) else None
-                if not await pace.keep(judged.cost):
-                    refused = _TOO_FAST
-                if closed:
-                    return _GONE
-                if refused is None:
+        async def hear() -> Message:
+            nonlocal due, closed
+            while not closed and (event := await receive())["type"] == "websocket.receive":
+                judged, now = judge(event.get("bytes")), time.monotonic()
+                pace = _PACE_OF_PAGES if judged is BOUNDS["rerun_script"] else _PACE
+                due = max(due, now) + pace
+                await asyncio.sleep(max(due - now - _AHEAD, 0))
+                if isinstance(judged, Bound):
                     return event
-                self._refused.note(reason=refused.reason)
-                if refused.code:
+                logs.note_rarely("unheard", reason=judged.reason)
+                if judged.code:
                     closed = True
-                    code, reason = refused.code, refused.reason
-                    await send({"type": "websocket.close", "code": code, "reason": reason})
-                    return _GONE
-            return event
+                    await send({"type": "websocket.close", "code": judged.code})
+            return {"type": "websocket.disconnect", "code": 1006} if closed else event
 
-        async def say(event: Event) -> None:
+        async def say(event: Message) -> None:
             nonlocal closed
-            if not closed:
-                try:
+            try:
+                if not closed:
                     await send(event)
-                except OSError:  # the browser has gone, and what it sent before is not heard
-                    closed = True
+            except OSError:  # the browser has gone, and what it sent before is not heard
+                closed = True
 
         await self._app(scope, hear, say)
-
-
-class _Pace:
-    """How fast messages of one connection are passed on; the others wait on the line."""
-
-    def __init__(self) -> None:
-        self._left, self._seen, self._late = float(_AT_ONCE), time.monotonic(), 0
-
-    async def keep(self, cost: int) -> bool:
-        """Wait until a message's turn; False where too many in a row had to wait."""
-        now = time.monotonic()
-        self._left = min(self._left + (now - self._seen) * _A_SECOND, _AT_ONCE) - cost
-        self._seen = now
-        self._late = self._late + 1 if self._left < 0 else 0
-        await asyncio.sleep(max(-self._left, 0) / _A_SECOND)
-        return self._late < _MOST_LATE
-
-
-def _is_no_broken_text(record: logging.LogRecord) -> bool:
-    """Keep the server from writing a traceback for text that is not UTF-8: it closes by itself."""
-    return not str(record.msg).startswith("Invalid UTF-8 sequence received")
