@@ -124,19 +124,19 @@ def _start_many(
     job: Job,
     at_once: int,
     results_by: Callable[[Any], Iterator[Any]],
-    progress: Callable[[Any], tuple[int, int]],
+    count: Callable[[Any], tuple[int, int]],
 ) -> Job:
-    """Run what takes several processes at once, ``at_once`` of them."""
+    """Run what takes several processes, ``at_once`` of them; ``count`` says how far a result is."""
 
     def results() -> Iterator[tuple[int, Any, bool] | None]:
         workers = queue.many(at_once, job.sets)
         for found in results_by(workers):
-            job.progress = progress(found)
+            job.progress = count(found)
             job.where = getattr(workers, "note", "")
             # a search that has looked nowhere yet is no result
             yield (0, found, False) if getattr(found, "probes", True) else None
 
-    return _submit(job, lambda _: _follow(job, results(), lambda _, found: progress(found)[0]))
+    return _submit(job, lambda _: _follow(job, results(), lambda _, found: count(found)[0]))
 
 
 def start_task(work: Callable[[Job], None]) -> Job:
