@@ -40,7 +40,7 @@ class Refusal(NamedTuple):
 
 # all that the browser sends in normal use; the largest page sends a hundredth of it
 BOUNDS = {
-    "rerun_script": Bound(256_000, 5_000),  # settings of controls, and which figures it has
+    "rerun_script": Bound(256_000, 2_000),  # settings of controls, and which figures it has
     "stop_script": Bound(10, 1),
     "app_heartbeat": Bound(10, 1),
     "file_urls_request": Bound(4_000, 20),  # where a file goes; each field takes one
