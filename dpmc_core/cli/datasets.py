@@ -7,22 +7,26 @@ from pathlib import Path
 from typing import Any
 
 from dpmc_core.cli.common.progress import Progress
-from dpmc_core.datasets import catalogue, entry
+from dpmc_core.cli.common.user_data import READ, read_options
+from dpmc_core.datasets import catalogue, entry, own
 from dpmc_core.datasets.configs import config_of
 from dpmc_core.datasets.data import forget
 from dpmc_core.datasets.loaders import load
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.limit import Limit
+from dpmc_core.wording import printable
 
 __all__ = ["add", "run"]
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     """The options."""
-    actions = ["list", "fetch", "make", "partition"]
+    actions = ["list", "fetch", "make", "partition", "read"]
     parser.add_argument("action", nargs="?", choices=actions, default="list")
-    text = "the dataset to fetch or to write as partitioned Parquet; make: a skewed set"
+    text = "the dataset to fetch or to write as partitioned Parquet; read: your own file"
     parser.add_argument("name", nargs="?", help=text)
+    text = f"for read: {READ}"
+    parser.add_argument("--read", metavar="NAME=VALUE", action="append", default=[], help=text)
     parser.add_argument("--folder", metavar="FOLDER", help="for make and partition: a new folder")
     for name, usual in (("users", "100000"), ("items", "5000"), ("ratings", "1000000")):
         text = f"for make: how many {name} ({int(usual):,})"
@@ -33,7 +37,11 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> dict[str, Any]:
-    """List, fetch, make or rewrite."""
+    """List, fetch, make or rewrite; or say how a file is read."""
+    if arguments.action == "read":
+        return _read(arguments)
+    if arguments.read:
+        raise ParameterError("read", arguments.read[0], "left out without datasets read")
     if arguments.action in ("make", "partition"):
         return _in_partitions(arguments)
     if arguments.action == "fetch":
@@ -77,6 +85,28 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
         for row in listing:
             print(f"{row['name']:<14} {'here' if row['present'] else row['how']:<9} {row['title']}")
     return {"datasets": listing}
+
+
+def _read(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Say how a file is read, as the page does."""
+    if arguments.name is None:
+        raise ParameterError("file", None, "a file of ratings, documents or images")
+    kind, path, data, choices = read_options(arguments.name, arguments.read, tuple(own.KINDS))
+    choices.pop("visit", None)  # it tells noise apart, and changes nothing here
+    found = own.describe(kind, path.name, data, **choices)
+    if not arguments.json:
+        counts = {name: found[name] for name in (kind, "users", "items") if name in found}
+        print(", ".join(f"{number:,} {what}" for what, number in counts.items()))
+        if kind == "ratings":
+            print(f"from {found['low']:g} to {found['high']:g}; layout {found['layout']}")
+            print(
+                "; ".join(f"{role}: {printable(name)}" for role, name in found["columns"].items())
+            )
+        for note in found["notes"]:
+            print(printable(f"note: {note}"))
+        for question in found["asked"]:
+            print(printable(f"please check: {own.Question(**question)}"))
+    return found
 
 
 def _in_partitions(arguments: argparse.Namespace) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpmc_core.cli.common.options import add_parameters, add_spec, last_of, parsed, spec_of
-from dpmc_core.cli.common.user_data import add_data, load_user_data
+from dpmc_core.cli.common.user_data import add_data, kinds_for, load_user_data
 from dpmc_core.config import parameters
 from dpmc_core.datasets import user_datasets
 from dpmc_core.errors import ParameterError
@@ -140,7 +140,7 @@ def _model(arguments: argparse.Namespace) -> dict[str, Any]:
     typed = {name: getattr(arguments, name) for name in (*known, "vary")}
     said = {n: known[n].parse(x) if n in known else x for n, x in typed.items() if x is not None}
     jobs = int(parsed("jobs", "sweep_jobs", arguments.jobs))
-    with load_user_data(arguments, "ratings", "images", "documents") as own:
+    with load_user_data(arguments, *kinds_for([arguments.algorithm])) as own:
         if own is not None and arguments.secret is None:
             arguments.secret = False  # a plan repeats runs on paired seeds
         noisy = arguments.mechanism not in (None, "none") and arguments.epsilon is None

@@ -8,11 +8,12 @@ import argparse
 import math
 import sys
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from dpmc_core.cli.common.options import parsed
-from dpmc_core.cli.common.user_data import add_data, load_user_data
+from dpmc_core.cli.common.user_data import add_data, kinds_for, load_user_data
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.experiments.store.store import RunStore
 from dpmc_core.experiments.sweeps.spec import SweepSpec
@@ -54,8 +55,10 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
 
     Runs on own data are held in memory only.
     """
-    with load_user_data(arguments, "ratings", "images", "documents") as own:
-        spec = _read(arguments.file)
+    spec = _read(arguments.file)
+    listed = [values for grid in spec.grids for name, values in grid if name == "algorithm"]
+    algorithms = [dict(spec.base).get("algorithm"), *chain(*listed)]
+    with load_user_data(arguments, *kinds_for(algorithms)) as own:
         if own is None:
             with RunStore(arguments.store) as store:
                 return _made(spec, store, store.place, arguments)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from dpmc_core import limits
 from dpmc_core.errors import DataError
+from dpmc_core.wording import printable
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int32]
@@ -27,6 +28,7 @@ __all__ = [
     "one_sided",
     "random_split",
 ]
+_SHOWN = 80  # characters of a label
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -154,12 +156,14 @@ class Ratings:
         return len(self) / (self.n_users * self.n_items)
 
     def item_label(self, item: int) -> str:
-        """The item's title, or "item 7" where there is none."""
-        return self.item_labels[item] if item < len(self.item_labels) else f"item {item + 1}"
+        """The item's title as it is shown, or "item 7" where there is none."""
+        named = item < len(self.item_labels)
+        return printable(self.item_labels[item] if named else f"item {item + 1}")[:_SHOWN]
 
     def user_label(self, user: int) -> str:
-        """The user's label, or "user 7" where there is none."""
-        return self.user_labels[user] if user < len(self.user_labels) else f"user {user + 1}"
+        """The user's label as it is shown, or "user 7" where there is none."""
+        named = user < len(self.user_labels)
+        return printable(self.user_labels[user] if named else f"user {user + 1}")[:_SHOWN]
 
     @property
     def drawing_numbers(self) -> NDArray[np.uint64]:

@@ -14,6 +14,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from dpmc_core.datasets.own.guesses.delimited import Table
+from dpmc_core.datasets.own.table_files import frame_of
 from dpmc_core.datasets.own.table_guesses import guess_ratings
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.wording import printable
@@ -107,7 +109,7 @@ def check_user_column(source: Source) -> None:
     """
     path = source.path(0)
     schema = pq.ParquetFile(path).schema_arrow
-    if not _guessed(path, schema)[1]:
+    if {"user", "layout"} & _guessed(path, schema)[1].keys():
         listed = ", ".join(schema.names)
         allowed = f"named by --user-column: one of {listed}; no name says who it is"
         raise ParameterError("user column", None, allowed)
@@ -171,7 +173,11 @@ def _columns(path: Path, schema: Any, user: str, item: str, value: str) -> dict[
     """The column of each role."""
     given = {"user": user, "item": item, "rating": value}
     if not all(given.values()):
-        guessed, _ = _guessed(path, schema)
+        guessed, asked = _guessed(path, schema)
+        for role, of in (("item", "item"), ("rating", "value")):
+            near = asked.get(of, ())
+            if not given[role] and len(near) > 1:
+                raise ParameterError(f"{role} column", None, f"named: one of {', '.join(near)}")
         given = {role: name or guessed.get(role, "") for role, name in given.items()}
     for role, name in given.items():
         if name not in schema.names:
@@ -183,26 +189,28 @@ def _columns(path: Path, schema: Any, user: str, item: str, value: str) -> dict[
     return given
 
 
-def _guessed(path: Path, schema: Any) -> tuple[dict[str, str], bool]:
+def _guessed(path: Path, schema: Any) -> tuple[dict[str, str], dict[str, tuple[str, ...]]]:
     """Roles by the columns' names and first values; where they say nothing that can be, and there
-    are three columns, in their order. And whether a name says who is a user.
+    are three columns, in their order. And the columns that are near, by what is asked.
     """
     head = next(pq.ParquetFile(path).iter_batches(_FIRST), None)
     found: dict[str, str] = {}
-    sure = False
+    asked: dict[str, tuple[str, ...]] = {"user": ()}
     if head is not None and head.num_rows:
-        reading, doubts = guess_ratings(head.to_pandas())
-        sure = "user" not in doubts
+        frame = frame_of(pa.Table.from_batches([head]))
+        reading, questions = guess_ratings(Table(frame=frame))
+        asked = {question.field: question.choices for question in questions}
         if reading.layout == "long":
             found = {"user": reading.user, "item": reading.item, "rating": reading.value}
     try:
         for role, column in found.items():
-            _kind(role, column, schema, path.name)
+            if column:  # a file without ratings has no other column for them
+                _kind(role, column, schema, path.name)
     except DataError:
         found = {}
     if not found and len(schema.names) == 3:
         found = dict(zip(("user", "item", "rating"), schema.names, strict=True))
-    return found, sure
+    return found, asked
 
 
 def _roles(named: dict[str, str]) -> dict[str, str]:

@@ -3,6 +3,7 @@
 import gc
 import json
 import re
+import shlex
 import sys
 import threading
 import time
@@ -127,6 +128,13 @@ def test_ratings_are_used_like_a_built_in_set_and_kept_nowhere(
     assert SECRET not in address
 
 
+def test_the_command_names_a_file_as_it_is_called() -> None:
+    """A browser sends a quote in a name as a code."""
+    app = upload(own_page(), "my %22table%22 50%.csv", ratings_file())
+    (one,) = app.session_state["own-sets"].values()
+    assert shlex.split(one.words())[:2] == ["--data", 'my "table" 50%.csv']
+
+
 def test_another_visitor_finds_nothing() -> None:
     app = upload(own_page(), "a.csv", ratings_file())
     name = next(iter(app.session_state["own-sets"]))
@@ -179,6 +187,21 @@ def test_what_is_doubtful_is_asked_and_the_answer_counts() -> None:
     assert not app.error
     assert asked() == []
     assert "- 140 ratings from" in said_of(app)
+
+
+def test_rows_of_sums_and_likes_are_asked_about_with_their_choices() -> None:
+    rows = [f"u{u},{','.join(str(1 + (u * 7 + i * 3) % 5) for i in range(8))}" for u in range(12)]
+    table = ["user,a,b,c,d,e,f,g,h", *rows, "Total" + ",36" * 8]
+    app = upload(own_page(), "a.csv", "\n".join(table).encode())
+    (box,) = [one for one in app.selectbox if one.label == "Rows that sum up others"]
+    assert "- 96 ratings from" in said_of(app)
+    box.set_value("").run()
+    assert not app.error
+    assert "- 104 ratings from" in said_of(app)
+    likes = ["user,movie,when", *(f"u{k % 9},m{k % 7},2024-01-0{1 + k % 9}" for k in range(60))]
+    upload(app, "b.csv", "\n".join(likes).encode())
+    assert any("No column holds ratings" in one.value for one in app.warning)
+    assert any("there is nothing to learn" in one.value for one in app.error)
 
 
 def test_after_a_reload_the_address_says_what_became_of_the_data_and_runs_nothing() -> None:

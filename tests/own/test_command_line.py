@@ -4,11 +4,13 @@ import json
 import os
 import shlex
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from dpmc_core.cli.common.main import main
+from dpmc_core.cli.common.user_data import kinds_for
 from dpmc_core.datasets import own, user_datasets
 from dpmc_core.experiments import RunSpec, run
 from dpmc_core.experiments.sweeps.spec import SweepSpec
@@ -183,3 +185,68 @@ def test_a_run_of_a_page_is_repeated_by_the_lines_that_it_shows(
             assert abs(np.corrcoef(before, noise_source(spec).standard_normal(1000))[0, 1]) < 0.16
     assert main([*shlex.split(command.replace("0123456789abcdef", "../x"))[3:]]) == 2
     assert "visit = '../x' is not allowed" in capsys.readouterr().err
+
+
+def test_the_command_says_how_a_file_is_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [f"{k % 12},{k % 8},g{k % 8},{1 + k % 5}" for k in range(96)]
+    table = tmp_path / "games.csv"
+    table.write_text("\n".join(["user,ID,name,rating", *rows]))
+
+    def said(*options: str) -> dict[str, Any]:
+        assert main(["datasets", "read", str(table), *options, "--json"]) == 0
+        found: dict[str, Any] = json.loads(capsys.readouterr().out.splitlines()[-1])
+        return found
+
+    found = said()
+    assert (found["users"], found["items"], found["ratings"]) == (12, 8, 24)
+    assert (found["low"], found["high"], found["layout"]) == (1.0, 5.0, "long")
+    assert found["columns"] == {"user": "user", "item": "name", "rating": "rating"}
+    (question,) = found["asked"]
+    assert (question["field"], question["choices"]) == ("item", ["name", "ID"])
+    assert "'name' is taken for items" in question["text"]
+    for choice in question["choices"]:
+        answered = said("--read", f"item={choice}")
+        assert answered["asked"] == []
+        assert answered["columns"]["item"] == choice
+    assert main(["datasets", "read", str(table)]) == 0
+    assert "user: user; item: name; rating: rating" in capsys.readouterr().out
+    table.write_text("\n".join(["user,item,rating", *(f"u{k % 9},i{k},{k}e300" for k in range(9))]))
+    for words, error in (
+        ((str(table),), "a rating is 1e+300; ratings must be numbers from -1e+12 to 1e+12"),
+        ((str(table), "--read", "separator=dash"), "separator = 'dash' is not allowed: it must be"),
+        ((str(table), "--read", "header=perhaps"), "header = 'perhaps' is not allowed"),
+        ((), "file is missing"),
+    ):
+        assert main(["datasets", "read", *words]) == 2
+        printed = capsys.readouterr().err
+        assert error in printed
+        assert printed.count("\n") == 1
+
+
+def test_a_table_and_an_archive_are_what_the_algorithm_takes() -> None:
+    texts = ("class,body\n" + "c,some common words of text\n" * 9).encode()
+    for algorithm, file, data, kind in (
+        ("moments", "a.csv", long_csv(), "ratings"),
+        (None, "a.txt", long_csv(), "ratings"),
+        ("moment-nmf", "a.csv", texts, "documents"),
+        ("moment-nmf", "a.zip", pictures_zip(), "images"),
+        ("moment-nmf", "a.zip", zipped({"a.txt": b"words"}), "documents"),
+    ):
+        assert own.kind_of(file, data, kinds_for([algorithm])) == kind
+    assert own.kind_of("a.csv", texts) == "documents"
+    assert own.kind_of("a.csv", long_csv()) == "ratings"
+
+
+@pytest.mark.long
+def test_a_sweep_and_a_plan_take_a_table(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table, file = tmp_path / "a.csv", tmp_path / "sweep.toml"
+    table.write_bytes(long_csv(40, 12))
+    file.write_text('name = "t"\nseeds = 1\n[base]\nalgorithm = "als"\nrank = 2\niterations = 2\n')
+    assert main(["sweep", str(file), "--data", str(table)]) == 0
+    words = ["plan", "model", "moments", "--data", str(table), "--rank", "2", "--target", "1e-9"]
+    assert main([*words, "--mechanism", "gaussian"]) == 2
+    assert "not allowed for images" not in capsys.readouterr().err

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dpmc_core.datasets import own
-from dpmc_core.datasets.own.table_files import read_table
+from dpmc_core.datasets.own.table_files import open_table
 from dpmc_core.datasets.own.table_guesses import guess_ratings
 from dpmc_core.datasets.own.tables import RatingsReading
 from dpmc_core.errors import ParameterError
@@ -75,7 +75,12 @@ def table(values: np.ndarray) -> bytes:
 
 
 def doubts_of(values: np.ndarray) -> tuple[RatingsReading, dict[str, str]]:
-    return guess_ratings(read_table("a.csv", table(values)))
+    reading, asked = guess_ratings(open_table("a.csv", table(values)))
+    return reading, {question.field: question.text for question in asked}
+
+
+def doubts_in(preview: own.Preview) -> dict[str, str]:
+    return {question.field: question.text for question in preview.asked}
 
 
 STARS = np.random.default_rng(3).integers(1, 6, (40, 6)).astype(float)
@@ -139,7 +144,7 @@ def wide(head: str, cell: Callable[[int], str], rows: int = 60) -> bytes:
     [
         ("city", lambda k: ("Rome", "Oslo", "Bonn")[k % 3], 60, "says the same in several rows"),
         ("name", lambda k: f"Film {k}", 60, "Each row is taken as one user, by 'name'"),
-        ("Produkt", lambda k: f"P{k}", 60, "turn the table if rows are items"),
+        ("Produkt", lambda k: f"P{k}", 12, "Rows are taken as items and columns as users"),
         ("age", lambda k: str(1000 + 3 * k), 60, "by 'age'"),
         ("user", lambda k: f"u{k // 2}", 30, "rows with the same name are one user"),
         ("user", lambda k: f"u{k}", 60, ""),
@@ -173,14 +178,14 @@ def test_what_could_be_a_code_is_asked_about_and_read_as_a_rating(values: tuple[
 def test_columns_of_counts_are_asked_about(name: str) -> None:
     lines = [f"user,item,{name}", *(f"u{k % 9},i{k},{k % 40}" for k in range(90))]
     preview = own.inspect("ratings", "a.csv", "\n".join(lines).encode())
-    assert "looks like counts" in preview.doubts["value"]
+    assert "looks like counts" in doubts_in(preview)["value"]
 
 
 @pytest.mark.parametrize("name", ["rating", "viewpoint", "score", "player", "country_rating"])
 def test_columns_of_ratings_are_not(name: str) -> None:
     lines = [f"user,item,{name}", *(f"u{k % 9},i{k},{k % 5}" for k in range(90))]
     preview = own.inspect("ratings", "a.csv", "\n".join(lines).encode())
-    assert "value" not in preview.doubts
+    assert "value" not in doubts_in(preview)
 
 
 def test_ids_that_differ_in_blanks_around_them_are_one() -> None:
@@ -206,7 +211,7 @@ def test_what_else_is_known_of_items_is_nobodys_rating() -> None:
     preview = own.inspect("ratings", "a.csv", "\n".join(lines).encode())
     assert isinstance(preview.reading, RatingsReading)
     assert (preview.reading.layout, preview.reading.value) == ("long", "rating")
-    assert "No column says that it names users" in preview.doubts["user"]
+    assert "No column says that it names users" in doubts_in(preview)["user"]
 
 
 def test_a_long_table_of_codes_and_one_without_a_users_column() -> None:

@@ -5,6 +5,7 @@ Ids with gaps, tables from a pivot, sixteen bits, names that occur twice.
 
 import gc
 import time
+import unicodedata
 import weakref
 from io import BytesIO
 
@@ -14,7 +15,7 @@ import pytest
 from PIL import Image
 
 from dpmc_core.datasets import own, user_datasets
-from dpmc_core.datasets.own.table_files import read_table
+from dpmc_core.datasets.own.table_files import open_table, read_table
 from dpmc_core.datasets.own.table_guesses import guess_ratings
 from dpmc_core.datasets.text import TextFilter
 from dpmc_core.errors import DataError
@@ -78,9 +79,9 @@ def test_thousands_of_columns_of_one_name_are_told_apart_at_once() -> None:
     header = ",".join(["user", *[alike] * 4000])
     rows = [",".join([f"u{k}", *["3"] * 4000]) for k in range(3)]
     started = time.process_time()
-    frame = read_table("w.csv", "\n".join([header, *rows]).encode())
-    guess_ratings(frame)
-    assert len(set(frame.columns)) == 4001
+    table = open_table("w.csv", "\n".join([header, *rows]).encode())
+    guess_ratings(table)
+    assert len(set(table.frame.columns)) == 4001
     # pairs of names, or worse, take minutes; this is a hundredth of that
     assert time.process_time() - started < 20
 
@@ -201,7 +202,7 @@ def test_decimal_commas_are_read_as_points() -> None:
         for k in range(140)
     ]
     data = "\n".join(["reader;book;stars;time", *rows]).encode()
-    assert guess_ratings(read_table("a.csv", data))[0].value == "stars"
+    assert guess_ratings(open_table("a.csv", data))[0].value == "stars"
     one = own.read("ratings", "a.csv", data)
     assert one.ratings is not None
     assert (one.ratings.low, one.ratings.high) == (1.0, 4.5)
@@ -257,3 +258,30 @@ def test_many_zeros_are_asked_about() -> None:
     assert not any(
         "are taken as ratings" in note for note in own.read("ratings", "a.csv", long_csv()).notes
     )
+
+
+@pytest.mark.parametrize(
+    "name", ["x" * 114, "Zo\u00eb\u200b", "a\u2028b", "\x1b[31m", "Zoe\u0308", "NA"]
+)
+def test_names_identify_whole_and_are_cut_only_where_they_are_shown(name: str) -> None:
+    rows = [
+        f"u{u},{item},{(u + k) % 5 + 1}" for u in range(9) for k, item in enumerate((name, "b"))
+    ]
+    made = own.read("ratings", "a.csv", "\n".join(["user,item,rating", *rows]).encode()).ratings
+    assert made is not None
+    assert unicodedata.normalize("NFC", name) in made.item_labels
+    table = "\n".join(["item,comedy", f"{name},1", "b,0"]).encode()
+    listed = own.read_item_table("items.csv", table)
+    assert sorted(listed.labels) == sorted(made.item_labels)
+    for item in range(2):
+        shown = made.item_label(item)
+        assert len(shown) <= 80
+        assert shown.isprintable()
+
+
+def test_names_that_begin_alike_are_held_out_apart() -> None:
+    rows = [f"{'u' * 90}{u},i{i},{(u + i) % 5 + 1}" for u in range(9) for i in range(4)]
+    made = own.read("ratings", "a.csv", "\n".join(["user,item,rating", *rows]).encode()).ratings
+    assert made is not None
+    assert made.n_users == 9
+    assert len(set(made.drawing_numbers.tolist())) == 9

@@ -111,7 +111,7 @@ def test_what_is_left_out_is_counted() -> None:
     new = list(ratings.item_labels).index("new")
     assert ratings.values[ratings.items == new].tolist() == [3.0]
     assert (ratings.low, ratings.high) == (1.0, 5.0)
-    assert one.options() == {"twice": "mean", "zeros": "missing"}
+    assert one.options() == {"value": "stars", "twice": "mean", "zeros": "missing"}
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 
@@ -20,7 +21,7 @@ from dpmc_core.partitioned.factorize import SOLVERS as OF_UNITS
 from dpmc_core.partitioned.journal import FolderError
 from dpmc_core.partitioned.population import UnitPartitions
 from dpmc_core.partitioned.solvers import SOLVERS
-from dpmc_core.partitioned.source import open_folder, read_rows
+from dpmc_core.partitioned.source import check_user_column, open_folder, read_rows
 from tests.partitioned.folders import id_of_user, ratings, write, written
 from tests.partitioned.test_cluster import result_of
 from tests.partitioned.test_same_numbers import layout_of, quiet
@@ -89,6 +90,33 @@ def test_other_columns_and_other_files(tmp_path: Path) -> None:
         open_folder(folder / "1.parquet")
     with pytest.raises(ParameterError, match=r"three different ones, named by --user-column"):
         open_folder(folder, item="stars", value="stars")
+
+
+@pytest.mark.parametrize("beside", ["when", "review_id", "index"])
+def test_a_time_and_a_number_of_a_row_are_no_ratings(tmp_path: Path, beside: str) -> None:
+    frame = pd.DataFrame({"userId": [1, 2, 3] * 8, "movieId": sorted([*range(8)] * 3)})
+    frame["score"] = [1, 2, 3, 4] * 6
+    frame.insert(0, beside, np.arange(24) + (1_600_000_000 if beside == "when" else 0))
+    if beside == "index":
+        frame = frame.iloc[::2]
+        del frame["index"]
+    frame.to_parquet(tmp_path / "1.parquet")
+    source = open_folder(tmp_path)
+    assert (source.user, source.item, source.value) == ("userId", "movieId", "score")
+    check_user_column(source)
+
+
+def test_columns_that_are_near_are_to_be_named(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"userId": [1, 2, 3] * 8, "movieId": sorted([*range(8)] * 3)})
+    frame = frame.assign(title="t" + frame["movieId"].astype(str), score=[1, 2, 3, 4] * 6)
+    frame.to_parquet(tmp_path / "1.parquet")
+    with pytest.raises(ParameterError, match=r"item column is missing.* named: one of .*, title"):
+        open_folder(tmp_path)
+    assert open_folder(tmp_path, item="title").item == "title"
+    likes = frame.drop(columns=["title", "score"]).assign(timestamp=np.arange(24) + 10**9)
+    likes.to_parquet(tmp_path / "1.parquet")
+    with pytest.raises(ParameterError, match="rating column"):
+        open_folder(tmp_path)
 
 
 def test_no_rating_at_all_and_words_for_ratings(tmp_path: Path) -> None:

@@ -7,19 +7,24 @@ live here: how files are read (``datasets.own``).
 import argparse
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
 from dpmc_core.datasets import own, user_datasets
-from dpmc_core.datasets.own.archive import members
 from dpmc_core.datasets.own.sets import MOST_MEGABYTES
-from dpmc_core.errors import DataError, ParameterError
+from dpmc_core.errors import ParameterError
+from dpmc_core.experiments.algorithms import of_task
 from dpmc_core.paths import read_file
 from dpmc_core.wording import printable
 
-__all__ = ["add_data", "load_user_data"]
+__all__ = ["READ", "add_data", "kinds_for", "load_user_data", "read_options"]
+
+READ = (
+    "how the file is read, where the guess is wrong; as often as needed (docs/your-own-data.md "
+    "lists the names)"
+)
 
 
 def add_data(parser: argparse.ArgumentParser, *kinds: str) -> None:
@@ -30,16 +35,7 @@ def add_data(parser: argparse.ArgumentParser, *kinds: str) -> None:
         metavar="FILE",
         help=f"your own {' or '.join(kinds)}: {', '.join(endings)}, at most {MOST_MEGABYTES} MB",
     )
-    parser.add_argument(
-        "--read",
-        metavar="NAME=VALUE",
-        action="append",
-        default=[],
-        help=(
-            "how the file is read, where the guess is wrong; as often as needed "
-            "(docs/your-own-data.md lists the names)"
-        ),
-    )
+    parser.add_argument("--read", metavar="NAME=VALUE", action="append", default=[], help=READ)
     if "ratings" in kinds:
         parser.add_argument(
             "--items",
@@ -66,24 +62,54 @@ def load_user_data(arguments: argparse.Namespace, *kinds: str) -> Iterator[str |
         raise ParameterError(
             "dataset", arguments.dataset, "left out with --data, which brings a set of its own"
         )
-    path = Path(arguments.data)
-    data = read_file(path, MOST_MEGABYTES * 1_000_000)
-    choices = {}
-    for word in arguments.read:
-        name, equals, value = word.partition("=")
-        if not equals:
-            raise ParameterError("read", word, "NAME=VALUE, for example user=reader")
-        choices[name] = value
-    kind = choices.pop("kind", "") or _kind(path.name, data, kinds)
-    if kind not in kinds:
-        raise ParameterError("kind", kind, "one of " + ", ".join(kinds))
+    kind, path, data, choices = read_options(arguments.data, arguments.read, kinds)
     visit = choices.pop("visit", "")
     if visit and not re.fullmatch("[0-9a-f]{16}", visit):
         raise ParameterError(
             "visit", visit, "16 digits and letters from a to f, as a page's command has them"
         )
+    named = f"{user_datasets.OWN}{kind}-{visit}" if visit else ""
+    mine = own.read(kind, path.name, data, name=named, **choices)
+    if getattr(arguments, "items", None) is not None:
+        path = Path(arguments.items)
+        table = own.read_item_table(path.name, read_file(path, MOST_MEGABYTES * 1_000_000))
+        mine = own.with_items(mine, table)
+    how = ((n, v) for n, v in asdict(mine.reading).items() if v not in ("", None, ()))
+    read = ", ".join(f"{name} = {value}" for name, value in how)
+    print(printable(f"{mine.file}: {mine.entry.holds}; read with {read}"), file=sys.stderr)
+    for question in mine.asked:
+        print(printable(f"please check: {question}"), file=sys.stderr)
+    for note in mine.notes:
+        print(printable(f"note: {note}"), file=sys.stderr)
+    with user_datasets.using(mine):
+        yield mine.name
+
+
+def kinds_for(algorithms: Iterable[object]) -> tuple[str, ...]:
+    """What the algorithms take: images or documents to factorise, ratings to complete."""
+    factorises = set(of_task("factorize")) & set(algorithms)
+    return ("images", "documents") if factorises else ("ratings",)
+
+
+def read_options(
+    file: str, words: Sequence[str], kinds: Sequence[str]
+) -> tuple[str, Path, bytes, dict[str, str]]:
+    """Which of ``kinds`` the file holds, its path and content, and the ``words`` NAME=VALUE about
+    how it is read.
+    """
+    path = Path(file)
+    data = read_file(path, MOST_MEGABYTES * 1_000_000)
+    choices = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not equals:
+            raise ParameterError("read", word, "NAME=VALUE, for example user=reader")
+        choices[name] = value
+    kind = choices.pop("kind", "") or own.kind_of(path.name, data, kinds)
+    if kind not in kinds:
+        raise ParameterError("kind", kind, "one of " + ", ".join(kinds))
     for name in choices:
-        if name not in own.CHOICES[kind]:
+        if name not in (*own.CHOICES[kind], "visit"):
             others = [known for known, names in own.CHOICES.items() if name in names]
             hint = (
                 f"; {name} is for {' and '.join(others)}: say kind={others[0]} if that is what "
@@ -96,30 +122,4 @@ def load_user_data(arguments: argparse.Namespace, *kinds: str) -> Iterator[str |
                 name,
                 "one of kind, visit, " + ", ".join(own.CHOICES[kind]) + f" for {kind}{hint}",
             )
-    named = f"{user_datasets.OWN}{kind}-{visit}" if visit else ""
-    mine = own.read(kind, path.name, data, name=named, **choices)
-    if getattr(arguments, "items", None) is not None:
-        path = Path(arguments.items)
-        table = own.read_item_table(path.name, read_file(path, MOST_MEGABYTES * 1_000_000))
-        mine = own.with_items(mine, table)
-    how = ((n, v) for n, v in asdict(mine.reading).items() if v not in ("", None, ()))
-    read = ", ".join(f"{name} = {value}" for name, value in how)
-    print(printable(f"{mine.file}: {mine.entry.holds}; read with {read}"), file=sys.stderr)
-    for doubt in mine.doubts:
-        print(printable(f"please check: {doubt}"), file=sys.stderr)
-    for note in mine.notes:
-        print(printable(f"note: {note}"), file=sys.stderr)
-    with user_datasets.using(mine):
-        yield mine.name
-
-
-def _kind(file: str, data: bytes, kinds: tuple[str, ...]) -> str:
-    """Which of ``kinds`` the file holds: by its ending, and of an archive by what is in it."""
-    fit = [kind for kind in kinds if file.lower().rpartition(".")[2] in own.KINDS[kind]]
-    if len(fit) > 1:
-        try:
-            next(members(file, data, (".txt",)))
-        except DataError:
-            return "images"
-        return "documents"
-    return fit[0] if fit else kinds[0]
+    return kind, path, data, choices

@@ -1,17 +1,44 @@
-"""Cells of a table as numbers."""
+"""Cells of a table as numbers and as names that identify; lists of names as one text."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+import unicodedata
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["NUMBERS", "decimal_commas", "numbers"]
+__all__ = [
+    "NUMBERS",
+    "coded",
+    "decimal_commas",
+    "is_number",
+    "normal",
+    "not_rated",
+    "number",
+    "numbers",
+    "option_text",
+]
 
+T = TypeVar("T", bool, float)
 NUMBERS = "iufb"  # kinds of NumPy's numbers
+_NUMBER = r"\s*[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?\s*"
+_COMMA = r"\s*[-+]?[0-9]+,[0-9]{1,2}\s*"
+_NOT_RATED = ("", "na", "n/a", "#n/a", "<na>", "nan", "-nan", "none", "null", "nil", "-", "?", ".")
+
+
+def is_number(word: str) -> bool:
+    """Whether a cell is a number, with a point or a comma before its decimals.
+
+    >>> is_number("-1.5e3"), is_number("3,5"), is_number("1_1"), is_number("1,234")
+    (True, True, False, False)
+    """
+    return bool(re.fullmatch(_NUMBER, word) or re.fullmatch(_COMMA, word))
 
 
 def numbers(column: pd.Series) -> pd.Series:
@@ -19,42 +46,79 @@ def numbers(column: pd.Series) -> pd.Series:
 
     Decimal commas are read, true and false are 1 and 0, times are no numbers.
     """
-    import pandas as pd
-
     if column.dtype.kind in NUMBERS:
         return column.astype(np.float64)
-    if column.dtype.kind == "O" or pd.api.types.is_string_dtype(column):
-        said = column.astype("str").str.strip().str.lower()
-        if said.isin(["true", "false"]).any():
-            column = said.map({"true": 1.0, "false": 0.0}).fillna(column)
     if column.dtype.kind in "mM":  # times would become nanoseconds
-        return pd.Series(np.nan, index=column.index)
-    if column.dtype.kind not in NUMBERS:
-        commas = decimal_commas(column)
-        if commas.any():
-            column = column.where(~commas, column.astype("str").str.strip().str.replace(",", "."))
-    try:
-        found = pd.to_numeric(column, errors="coerce")
-    except OverflowError:  # whole numbers of hundreds of digits
-        found = column.map(_float)
-    if found.dtype.kind == "c":
-        return pd.Series(np.nan, index=column.index)
-    return found.astype(np.float64)
+        column = column.astype("str")
+    return _of_words(column, number, float("nan"))
+
+
+def number(word: str) -> float:
+    """The number in a cell; not-a-number where it holds none."""
+    plain = word.strip().lower()
+    if plain in ("true", "false"):
+        return float(plain == "true")
+    return float(plain.replace(",", ".")) if is_number(plain) else float("nan")
+
+
+def not_rated(column: pd.Series) -> pd.Series:
+    """Which cells are empty, or hold a word that statistics programs write for "no value"."""
+    if column.dtype.kind in NUMBERS:
+        return column.isna()
+    return _of_words(column, lambda word: word.strip().lower() in _NOT_RATED, True)
 
 
 def decimal_commas(column: pd.Series) -> pd.Series:
     """Which cells are numbers with a comma before one or two decimals, as much of the world writes
     them; with three digits it would be a thousand.
     """
+    if column.dtype.kind in NUMBERS:
+        return column.isna() & False
+    return _of_words(column, lambda word: bool(re.fullmatch(_COMMA, word)), False)
+
+
+def _of_words(column: pd.Series, found: Callable[[str], T], missing: T) -> pd.Series:
+    """What is found of each cell's text, of each word once."""
     import pandas as pd
 
-    if column.dtype.kind in NUMBERS or column.dtype.kind in "mM":
-        return pd.Series(False, index=column.index)
-    return column.astype("str").str.fullmatch(r"\s*[-+]?\d+,\d{1,2}\s*").fillna(False).astype(bool)
+    made: Any = pd.factorize(column)
+    values = np.array([*(found(str(word)) for word in made[1]), missing])
+    return pd.Series(values[made[0]], index=column.index)
 
 
-def _float(value: object) -> float:
-    try:
-        return float(str(value))
-    except ValueError:
-        return float("nan")
+def normal(name: str) -> str:
+    """A name as it is compared: accents composed (NFC), without blanks around it.
+
+    >>> normal(" Zoe\\u0308 ") == normal("Zo\\u00eb")
+    True
+    """
+    return unicodedata.normalize("NFC", name).strip()
+
+
+def coded(column: pd.Series) -> tuple[NDArray[np.intp], list[str]]:
+    """For each cell the number of the user or item that it names (-1: it is empty), and their names
+    by number, whole.
+
+    Names that are equal as ``normal`` has them are one; whole numbers stay whole where gaps made
+    them fractions.
+    """
+    import pandas as pd
+
+    if column.dtype.kind == "f" and bool((column.dropna() % 1 == 0).all()):
+        column = column.astype("Int64")
+    codes, given = pd.factorize(column)
+    # None is no name; the last is for cells that are empty already
+    names = np.array([*(normal(str(one)) or None for one in given), None], dtype=object)
+    again, known = pd.factorize(names)
+    return again[codes], [str(name) for name in known]
+
+
+def option_text(value: object) -> str:
+    """A field of a reading as ``--read`` takes it."""
+    if isinstance(value, tuple):
+        return ",".join(_quoted(option_text(one)) for one in value)
+    return "" if value is None else repr(value) if isinstance(value, float) else str(value)
+
+
+def _quoted(word: str) -> str:
+    return '"' + word.replace('"', '""') + '"' if set(word) & set('",\r\n') else word

@@ -17,9 +17,11 @@ import numpy as np
 
 from dpmc_core.datasets.catalogue import Entry
 from dpmc_core.datasets.own.arrays import variables_of
+from dpmc_core.datasets.own.cells import option_text
+from dpmc_core.datasets.own.guesses.delimited import Table
 from dpmc_core.datasets.own.images import ImagesReading, guess_images, images_of
-from dpmc_core.datasets.own.table_files import read_table
-from dpmc_core.datasets.own.table_guesses import guess_ratings
+from dpmc_core.datasets.own.table_files import open_table
+from dpmc_core.datasets.own.table_guesses import Question, guess_ratings
 from dpmc_core.datasets.own.tables import RatingsReading, ratings_of
 from dpmc_core.datasets.own.texts import Documents, DocumentsReading, documents_of, guess_documents
 from dpmc_core.datasets.ratings import Ratings
@@ -31,7 +33,18 @@ from dpmc_core.errors import DataError, ParameterError
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["KINDS", "MOST_MEGABYTES", "OwnSet", "Preview", "Reading", "inspect", "read", "readable"]
+__all__ = [
+    "KINDS",
+    "MOST_MEGABYTES",
+    "OwnSet",
+    "Preview",
+    "Question",
+    "Reading",
+    "guess",
+    "inspect",
+    "read",
+    "readable",
+]
 
 KINDS = {
     "ratings": ("csv", "tsv", "txt", "parquet", "dat"),
@@ -54,14 +67,14 @@ T = TypeVar("T")
 class Preview:
     """A file as it is probably meant.
 
-    The ``reading`` to correct, ``doubts`` about it (by field, a sentence), and what there is to
-    choose from (columns of a table, variables of a MATLAB file), with a table's first rows.
+    The ``reading`` to correct, what is ``asked`` about it, and what there is to choose from
+    (columns of a table, variables of a MATLAB file), with a table's first rows.
     """
 
     file: str
     kind: str
     reading: Reading
-    doubts: Mapping[str, str] = field(default_factory=dict)
+    asked: tuple[Question, ...] = ()
     columns: tuple[str, ...] = ()
     variables: tuple[str, ...] = ()
     head: pd.DataFrame | None = None
@@ -73,20 +86,20 @@ class OwnSet:
     """A set that somebody brought.
 
     ``entry`` as the catalogue would have it, one of ``ratings``, ``images`` and ``documents``, what
-    was left out (``notes``), what of the guess a person should look at and has not corrected
-    (``doubts``), and the ``file``, the table of ``items`` ("": none) and the ``reading`` that it
-    came from. ``digest`` is of its name, content and reading: who cannot name the set cannot
-    compute it, and another content has another. Nothing that is worked out of it is kept anywhere
-    else: it goes when the set goes.
+    was left out (``notes``), what of the guess a person should look at and has not said
+    (``asked``), the ``file``, the table of ``items`` ("": none) and the ``reading`` that it came
+    from, and which fields of that were ``given``. ``digest`` is of its name, content and reading:
+    who cannot name the set cannot compute it, and another content has another. Nothing that is
+    worked out of it is kept anywhere else: it goes when the set goes.
     """
 
     entry: Entry
     file: str
     reading: Reading
-    guessed: Reading
+    given: tuple[str, ...]
     notes: tuple[str, ...]
     digest: bytes
-    doubts: tuple[str, ...] = ()
+    asked: tuple[Question, ...] = ()
     ratings: Ratings | None = None
     images: Samples | None = None
     documents: Documents | None = None
@@ -109,6 +122,11 @@ class OwnSet:
     def name(self) -> str:
         """What specs call it."""
         return self.entry.name
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """The sentences that are asked."""
+        return tuple(question.text for question in self.asked)
 
     @property
     def megabytes(self) -> float:
@@ -158,9 +176,8 @@ class OwnSet:
         )
 
     def options(self) -> dict[str, str]:
-        """The fields of the reading that differ from what would be guessed."""
-        mine, usual = dataclasses.asdict(self.reading), dataclasses.asdict(self.guessed)
-        return {name: _said(value) for name, value in mine.items() if value != usual[name]}
+        """The fields of the reading that were given: the others follow from these and the file."""
+        return {name: option_text(getattr(self.reading, name)) for name in self.given}
 
     def words(self) -> str:
         """Its options on the command line.
@@ -227,35 +244,47 @@ def readable(kind: str, file: str, data: bytes) -> None:
         )
 
 
-def inspect(kind: str, file: str, data: bytes) -> Preview:
-    """How ``data`` is probably meant. Raises ``DataError`` for what cannot be read at all."""
+def inspect(kind: str, file: str, data: bytes, **choices: Any) -> Preview:
+    """How ``data`` is probably meant, with what is given in ``choices``.
+
+    Raises ``DataError`` for what cannot be read at all, ``ParameterError`` for a wrong choice.
+    """
     readable(kind, file, data)
-    if kind == "images":
-        variables = tuple(variables_of(file, data)) if file.lower().endswith(".mat") else ()
-        guess, doubts = guess_images(file, data)
-        return Preview(file=file, kind=kind, reading=guess, doubts=doubts, variables=variables)
-    if kind == "documents":
+    variables: tuple[str, ...] = ()
+    if kind == "images" and file.lower().endswith(".mat"):
+        variables = tuple(variables_of(file, data))
+    reading, asked, table = guess(kind, file, data, choices)
+    about: dict[str, Any] = {"file": file, "kind": kind, "asked": asked, "variables": variables}
+    if table is not None:
+        frame = table.frame
+        head = frame.iloc[:8, :12].astype(str).apply(lambda column: column.str[:_SHOWN])
+        about |= {"columns": tuple(map(str, frame.columns)), "head": head, "rows": len(frame)}
+    return Preview(reading=reading, **about)
+
+
+def guess(
+    kind: str, file: str, data: bytes, choices: Mapping[str, Any]
+) -> tuple[Reading, tuple[Question, ...], Table | None]:
+    """The reading with what was chosen, what is asked about the rest, and the table if it is one.
+
+    Raises ``ParameterError`` for the name of a choice that the kind has not.
+    """
+    for name in choices:
+        if name not in CHOICES[kind]:
+            raise ParameterError("read", name, "one of " + ", ".join(CHOICES[kind]))
+    reading: Reading
+    table: Table | None = None
+    if kind == "ratings":
+        given = RatingsReading(**choices)
+        table = open_table(file, data, given.separator, given.header)
+        reading, asked = guess_ratings(table, {name: getattr(given, name) for name in choices})
+    elif kind == "documents":
         reading, frame = guess_documents(file, data)
-        return _table_preview(file, kind, reading, {}, frame)
-    frame = read_table(file, data)
-    return _table_preview(file, kind, *guess_ratings(frame), frame)
-
-
-def _table_preview(
-    file: str, kind: str, reading: Reading, doubts: Mapping[str, str], frame: pd.DataFrame | None
-) -> Preview:
-    if frame is None:
-        return Preview(file=file, kind=kind, reading=reading)
-    return Preview(
-        file=file, kind=kind, reading=reading, doubts=doubts,
-        columns=tuple(str(c) for c in frame.columns),
-        head=frame.iloc[:8, :12].astype(str).map(_short), rows=len(frame),
-    )  # fmt: skip
-
-
-def _short(cell: Any) -> Any:
-    """As much of a cell as a preview shows; what is missing stays missing."""
-    return cell[:_SHOWN] if isinstance(cell, str) else cell
+        table, asked = None if frame is None else Table(frame=frame), ()
+    else:
+        reading, doubts = guess_images(file, data)
+        asked = tuple(Question(name, text) for name, text in doubts.items() if name not in choices)
+    return dataclasses.replace(reading, **choices), asked, table
 
 
 def read(
@@ -274,17 +303,7 @@ def read(
     """
     readable(kind, file, data)
     title, name = title or f"Your {kind}", name or f"{OWN}{kind}"
-    frame: pd.DataFrame | None = None
-    guessed: Reading
-    doubts: dict[str, str] = {}
-    if kind == "ratings":
-        frame = read_table(file, data)
-        guessed, doubts = guess_ratings(frame)
-    elif kind == "documents":
-        guessed, frame = guess_documents(file, data)
-    else:
-        guessed, doubts = guess_images(file, data)
-    reading = _with(guessed, choices)
+    reading, asked, table = guess(kind, file, data, choices)
     about: dict[str, Any] = {
         "name": name,
         "title": title,
@@ -295,8 +314,14 @@ def read(
         "files": (file,),
     }
     if isinstance(reading, RatingsReading):
-        assert frame is not None  # ratings come as tables
-        ratings, notes = ratings_of(file, frame, reading, title)
+        assert table is not None  # ratings come as tables
+        ratings, notes = ratings_of(file, table.frame, reading, title)
+        notes = (*table.notes, *notes)
+        if ratings.low == ratings.high:
+            raise DataError(
+                f"{file}: every rating is {ratings.low:g}; there is nothing to learn. Does another "
+                "column hold ratings (value)?"
+            )
         about |= {
             "users": ratings.n_users,
             "items": ratings.n_items,
@@ -305,7 +330,7 @@ def read(
         }
         made: dict[str, Any] = {"ratings": ratings}
     elif isinstance(reading, DocumentsReading):
-        documents = documents_of(file, data, reading, frame)
+        documents = documents_of(file, data, reading, table and table.frame)
         about["samples"], notes = documents.places.given, documents.notes
         made = {"documents": documents}
     else:
@@ -313,9 +338,8 @@ def read(
         about |= {"samples": images.places.given, "dimension": images.dimension}
         made, notes = {"images": images}, images.notes
     entry = Entry(**about, summary=f"From your file {file[-80:]}.")
-    open_doubts = tuple(said for name, said in doubts.items() if name not in choices)
     return OwnSet(
-        entry=entry, file=file, reading=reading, guessed=guessed, notes=notes, doubts=open_doubts,
+        entry=entry, file=file, reading=reading, given=tuple(choices), notes=notes, asked=asked,
         digest=_digest(entry.name, data, reading), **made,
     )  # fmt: skip
 
@@ -324,22 +348,3 @@ def _digest(name: str, data: bytes, reading: Reading) -> bytes:
     made = hashlib.blake2b(data, key=hashlib.blake2b(name.encode()).digest())
     made.update(repr(reading).encode("utf-8", "surrogatepass"))
     return made.digest()
-
-
-def _with(guessed: Reading, choices: Mapping[str, Any]) -> Reading:
-    known = [f.name for f in dataclasses.fields(guessed)]
-    for name in choices:
-        if name not in known:
-            raise ParameterError("read", name, "one of " + ", ".join(known))
-    return dataclasses.replace(guessed, **choices)
-
-
-def _said(value: object) -> str:
-    """As the command line takes it."""
-    if isinstance(value, tuple):
-        return ",".join(_quoted(_said(one)) for one in value)
-    return "" if value is None else repr(value) if isinstance(value, float) else str(value)
-
-
-def _quoted(word: str) -> str:
-    return '"' + word.replace('"', '""') + '"' if set(word) & set('",\r\n') else word

@@ -1,8 +1,5 @@
-"""Tables to ratings.
-
-Lives here: how a table is read, and from table and columns to checked ``Ratings`` with an account
-of what was left out. Does not live here: guesses (``table_guesses``), files (``table_files``), or
-other kinds of data (``texts``, ``images``).
+"""Tables to ratings: how a table is read, and from its columns to checked ``Ratings`` with an
+account of what was left out.
 """
 
 from __future__ import annotations
@@ -16,18 +13,26 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpmc_core import limits
-from dpmc_core.datasets.own.cells import NUMBERS, decimal_commas, numbers
+from dpmc_core.datasets.own.cells import (
+    NUMBERS,
+    coded,
+    decimal_commas,
+    is_number,
+    normal,
+    not_rated,
+    numbers,
+)
 from dpmc_core.datasets.own.given import Given
-from dpmc_core.datasets.own.table_files import LABEL
+from dpmc_core.datasets.own.guesses.delimited import HEADERS, SEPARATORS
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.limit import Limit
-from dpmc_core.wording import counted, printable
+from dpmc_core.wording import counted
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["RatingsReading", "numbered", "ratings_of"]
+__all__ = ["LARGEST", "LAYOUTS", "ZEROS", "RatingsReading", "numbered", "ratings_of"]
 
 LAYOUTS = {
     "long": "one rating a row",
@@ -36,6 +41,9 @@ LAYOUTS = {
 }
 ZEROS = {"missing": "missing", "rating": "a rating"}
 _USERS = Limit("users", 2, 2_000_000_000, "users at most", integer=True)
+# other words for how a text becomes a table
+_SAME = {"true": "yes", "false": "no", "\\t": "tab"} | {m: name for name, m in SEPARATORS.items()}
+LARGEST = 1e12  # ratings: their squares, and sums of these, are numbers to many digits
 TWICE = {"last": "the last counts", "first": "the first counts", "mean": "their mean counts"}
 
 
@@ -43,10 +51,12 @@ TWICE = {"last": "the last counts", "first": "the first counts", "mean": "their 
 class RatingsReading:
     """How a table is read.
 
-    ``layout`` "long": one rating a row, in the columns ``user``, ``item`` and ``value``; "wide":
-    one user a row, named by the column ``user`` ("": by number), every other numeric column an
-    item but those in ``without``; "turned": one item a row, named by the column ``item``, every
-    other numeric column a user. ``zeros`` says whether a 0 is a rating, ``missing`` has the numbers
+    ``layout`` "long": one rating a row, in the columns ``user``, ``item`` and ``value`` ("": each
+    row is a like); "wide": one user a row, named by the column ``user`` ("": by number), every
+    other numeric column an item but the ``index`` of rows and those in ``without``; "turned": one
+    item a row, named by the column ``item``, every other numeric column a user. ``totals`` names
+    rows that sum up the others; of text ``header`` and ``separator`` say how it becomes a table
+    ("": as it seems). ``zeros`` says whether a 0 is a rating, ``missing`` has the numbers
     that stand for "not rated", ``twice`` says what counts where a user rates an item more than
     once, ``low`` and ``high`` are the ends of the rating scale (None: those of the file), ``users``
     how many users there are at most, whoever rates (None: those of the file).
@@ -63,21 +73,30 @@ class RatingsReading:
     low: float | None = None
     high: float | None = None
     users: int | None = None
+    totals: tuple[str, ...] = ()
+    index: str = ""
+    header: str = ""
+    separator: str = ""
 
     def __post_init__(self) -> None:
-        for name, allowed in (("layout", LAYOUTS), ("zeros", ZEROS), ("twice", TWICE)):
+        for name in ("header", "separator"):
+            given = str(getattr(self, name))
+            object.__setattr__(self, name, _SAME.get(given.lower(), given))
+        for name, allowed in (
+            ("layout", LAYOUTS), ("zeros", ZEROS), ("twice", TWICE),
+            ("header", {"": "", **HEADERS}), ("separator", {"": "", **SEPARATORS}),
+        ):  # fmt: skip
             if getattr(self, name) not in allowed:
-                raise ParameterError(name, getattr(self, name), "one of " + ", ".join(allowed))
+                names = ", ".join(filter(None, allowed))
+                raise ParameterError(name, getattr(self, name), f"one of {names}")
         object.__setattr__(self, "missing", _codes(self.missing))
-        object.__setattr__(self, "without", _names(self.without))
+        for name in ("without", "totals"):
+            object.__setattr__(self, name, _names(name, getattr(self, name)))
         for name in ("low", "high"):
             given = getattr(self, name)
             if given is None:
                 continue
-            try:
-                number = float(given)
-            except (TypeError, ValueError):
-                number = float("nan")
+            number = float(given) if is_number(str(given)) else float("nan")
             if not abs(number) <= 1e6:
                 raise ParameterError(
                     name, given, "a number from -1000000 to 1000000, the end of the rating scale"
@@ -114,11 +133,10 @@ def ratings_of(
     )
     notes = []
     given, total = numbers(rows["value"]), len(rows)
-    blank = rows["value"].isna()
-    if rows["value"].dtype.kind not in NUMBERS:
-        blank |= rows["value"].astype(str).str.strip() == ""
+    blank = not_rated(rows["value"])
     broken = ~np.isfinite(given) & ~blank
-    nobody = rows["user"].isna() | rows["item"].isna()
+    (users, user_names), (items, item_names) = coded(rows["user"]), coded(rows["item"])
+    nobody = pd.Series((users < 0) | (items < 0), index=rows.index)
     if broken.any():
         first = int(np.argmax(broken.to_numpy()))
         said = ("value is no finite number and is", "values are no finite numbers and are")
@@ -140,15 +158,27 @@ def ratings_of(
             f"{int(blank.sum()):,} of {total:,} {cells} hold no rating and are taken as not rated."
         )
     keep = ~(broken | blank | nobody)
+    if reading.totals:
+        down, known = (items, item_names) if reading.layout == "turned" else (users, user_names)
+        named = {normal(name) for name in reading.totals}
+        sums = np.isin(down, [k for k, name in enumerate(known) if name in named])
+        keep &= ~sums
+        notes.append(f"Rows that sum up others are passed over: {_listed(reading.totals)}.")
     if reading.missing:
-        coded = keep & given.isin(reading.missing)
-        keep &= ~coded
+        codes = keep & given.isin(reading.missing)
+        keep &= ~codes
         notes.append(
-            f"{counted(int(coded.sum()), 'rating is', 'ratings are')} a code for “not rated” "
+            f"{counted(int(codes.sum()), 'rating is', 'ratings are')} a code for “not rated” "
             f"({_listed(reading.missing)}): they are taken as not rated."
         )
     if reading.without and reading.layout != "long":
         notes.append(f"Passed over: {_listed([repr(name) for name in reading.without])}.")
+    beyond = keep & (given.abs() > LARGEST)
+    if beyond.any():
+        raise DataError(
+            f"{file}: a rating is {given[beyond].iloc[0]:g}; ratings must be numbers from "
+            f"{-LARGEST:g} to {LARGEST:g}."
+        )
     zero = keep & (given == 0)
     if reading.zeros == "missing" and zero.any():
         keep &= ~zero
@@ -158,60 +188,45 @@ def ratings_of(
             f"{100 * zero.sum() / keep.sum():.0f} % of the ratings are 0 and are taken as ratings; "
             "if 0 says “not rated” here, choose that."
         )
-    rows = pd.DataFrame(
-        {
-            "user": rows["user"][keep],
-            "item": rows["item"][keep],
-            "value": given[keep].astype(np.float64),
-        }
-    )
-    (users, user_names), (items, item_names) = numbered(rows["user"]), numbered(rows["item"])
-    # by number: two ids that differ in blanks around them are one
-    rows, doubled = _once(rows.assign(user=users, item=items), reading.twice)
+    users, user_labels = _ordered(users[keep], user_names)
+    items, item_labels = _ordered(items[keep], item_names)
+    values_kept = given[keep].to_numpy(dtype=np.float64)
+    kept = pd.DataFrame({"user": users, "item": items, "value": values_kept})
+    rows, doubled = _once(kept, reading.twice)
     if doubled:
         notes.append(
             f"{doubled:,} ratings were of an item that the same user had rated already; "
             f"{TWICE[reading.twice]}."
         )
-    places = max(len(user_names), reading.users or 0)
-    for what, number in (("user", places), ("item", len(item_names))):
+    places = max(len(user_labels), reading.users or 0)
+    for what, number in (("user", places), ("item", len(item_labels))):
         if number > limits.LIMITS[f"n_{what}s"].high:
             raise DataError(f"{file}: {number:,} {what}s, where at most 200,000 are allowed.")
-    if len(rows) < 10 or len(user_names) < 2 or len(item_names) < 2:
+    if len(rows) < 10 or len(user_labels) < 2 or len(item_labels) < 2:
         raise DataError(
             f"{file} leaves {counted(len(rows), 'rating', 'ratings')} of "
-            f"{counted(len(item_names), 'item', 'items')} by "
-            f"{counted(len(user_names), 'user', 'users')} with the columns as chosen; at least "
+            f"{counted(len(item_labels), 'item', 'items')} by "
+            f"{counted(len(user_labels), 'user', 'users')} with the columns as chosen; at least "
             "10 ratings, 2 items and 2 users are needed." + "".join(f" {note}" for note in notes)
         )
     values = rows["value"].to_numpy(dtype=np.float64)
     least, most = float(values.min()), float(values.max())
-    given = reading.given
-    low, high = given.scale(least, most)
-    off = given.off(rows["user"].to_numpy(), values)
-    notes += given.check(file, len(user_names), off, least, most)
-    values = np.clip(values, low, high)
-    if low == high:
-        raise DataError(
-            f"{file}: every rating is {low:g}; there is nothing to learn. "
-            + (
-                f"Is {reading.value!r} the right column?"
-                if reading.layout == "long"
-                else "Is every column one of ratings?"
-            )
-        )
+    public = reading.given
+    low, high = public.scale(least, most)
+    off = public.off(rows["user"].to_numpy(), values)
+    notes += public.check(file, len(user_labels), off, least, most)
     ratings = Ratings.checked(
-        rows["user"].to_numpy(), rows["item"].to_numpy(), values,
-        n_users=places, n_items=len(item_names), low=low, high=high,
-        name=title, item_labels=item_names, user_labels=user_names,
+        rows["user"].to_numpy(), rows["item"].to_numpy(), np.clip(values, low, high),
+        n_users=places, n_items=len(item_labels), low=low, high=high,
+        name=title, item_labels=item_labels, user_labels=user_labels,
     )  # fmt: skip
-    return replace(ratings, public=given.public), tuple(notes)
+    return replace(ratings, public=public.public), tuple(notes)
 
 
 def _long(frame: pd.DataFrame, reading: RatingsReading) -> pd.DataFrame:
     import pandas as pd
 
-    if frame.shape[1] < 3:
+    if frame.shape[1] < (3 if reading.value else 2):
         raise DataError(
             f"The table has {counted(frame.shape[1], 'column', 'columns')}; one rating a row "
             "takes three (who, what, how much), and one user a row a column for each item. Is "
@@ -219,12 +234,12 @@ def _long(frame: pd.DataFrame, reading: RatingsReading) -> pd.DataFrame:
         )
     chosen = (reading.user, reading.item, reading.value)
     for what, column in zip(("user", "item", "value"), chosen, strict=True):
-        _there(frame, what, column)
+        if column or what != "value":
+            _there(frame, what, column)
     if len(set(chosen)) < 3:
         raise ParameterError("user, item and value", ", ".join(chosen), "three different columns")
-    return pd.DataFrame(
-        {"user": frame[reading.user], "item": frame[reading.item], "value": frame[reading.value]}
-    )
+    values = frame[reading.value] if reading.value else 1.0
+    return pd.DataFrame({"user": frame[reading.user], "item": frame[reading.item], "value": values})
 
 
 def _across(frame: pd.DataFrame, reading: RatingsReading, down: str, across: str) -> pd.DataFrame:
@@ -236,25 +251,27 @@ def _across(frame: pd.DataFrame, reading: RatingsReading, down: str, across: str
         _there(frame, down, named_by)
     for column in reading.without:
         _there(frame, "without", column)
-    filled = frame.notna().any()
-    columns = [
-        c
-        for c, kind in frame.dtypes.items()
-        if c != named_by
-        and c not in reading.without
-        and filled[c]
-        and (kind.kind in NUMBERS or numbers(frame[c]).notna().any())
-    ]
-    if not columns:
+    if reading.index not in ("", "none"):
+        _there(frame, "index", reading.index)
+    passed = {named_by, reading.index, *reading.without}
+    held = {c: numbers(frame[c]) for c in frame.columns if c not in passed}
+    held = {c: column for c, column in held.items() if column.notna().any()}
+    if not held:
         raise DataError(f"No column besides the {down}s' holds a number; is this one rating a row?")
-    cells = frame[columns]
-    clean = all(kind.kind in NUMBERS for kind in cells.dtypes)
+    columns = list(held)
+    # as they stand only where there is something to tell about them
+    plain = all(
+        frame[c].dtype.kind in NUMBERS
+        or ((column.notna() | not_rated(frame[c])).all() and not decimal_commas(frame[c]).any())
+        for c, column in held.items()
+    )
+    cells = pd.DataFrame(held) if plain else frame[columns]
     # numbers of users and items, not their names: there may be thirty million cells
     rows, named = pd.factorize(frame[named_by] if named_by else np.arange(1, len(frame) + 1))
     made = {
         down: pd.Categorical.from_codes(np.repeat(rows, len(columns)), named),
         across: pd.Categorical.from_codes(np.tile(np.arange(len(columns)), len(frame)), columns),
-        "value": cells.to_numpy(np.float64 if clean else object).ravel(),
+        "value": cells.to_numpy(np.float64 if plain else object).ravel(),
     }
     return pd.DataFrame({name: made[name] for name in ("user", "item", "value")})
 
@@ -273,8 +290,9 @@ def _codes(given: str | Iterable[object]) -> tuple[float, ...]:
     """Numbers, or their text with commas between them; raises ``ParameterError``."""
     words = given.split(",") if isinstance(given, str) else given
     try:
-        found = tuple(float(str(word)) for word in words if str(word).strip())
-    except (TypeError, ValueError):
+        filled = [str(word) for word in words if str(word).strip()]
+        found = tuple(float(word) if is_number(word) else float("nan") for word in filled)
+    except (TypeError, ValueError):  # a decimal comma among them
         found = (float("nan"),)
     if len(found) > 20 or not all(abs(number) <= 1e12 for number in found):
         raise ParameterError(
@@ -283,13 +301,14 @@ def _codes(given: str | Iterable[object]) -> tuple[float, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _names(given: str | Iterable[object]) -> tuple[str, ...]:
-    """Names of columns, or their text as a line of CSV."""
+def _names(what: str, given: str | Iterable[object]) -> tuple[str, ...]:
+    """Names, or their text as a line of CSV."""
     try:
         words = next(csv.reader([given]), []) if isinstance(given, str) else given
     except csv.Error:
+        of_what = "rows" if what == "totals" else "columns"
         raise ParameterError(
-            "without", str(given)[:80], "names of columns with commas between them"
+            what, str(given)[:80], f"names of {of_what} with commas between them"
         ) from None
     return tuple(str(word) for word in words if str(word))
 
@@ -314,17 +333,17 @@ def _once(rows: pd.DataFrame, twice: str) -> tuple[pd.DataFrame, int]:
 
 def numbered(ids: pd.Series) -> tuple[np.ndarray, tuple[str, ...]]:
     """Numbers from 0 in the order of the ids, and the ids as words."""
-    import pandas as pd
+    return _ordered(*coded(ids))
 
-    if ids.dtype.kind == "f" and bool((ids % 1 == 0).all()):
-        ids = ids.astype(np.int64)
-    codes, known = pd.factorize(ids)
-    again, words = pd.factorize(np.array([str(name).strip() for name in known], dtype=object))
-    numbers = again[codes]
+
+def _ordered(codes: np.ndarray, names: Sequence[str]) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Numbers from 0 in the order of the names that are there, and these."""
+    there = np.unique(codes)
+    words = [names[k] for k in there]
     plain = all(re.fullmatch("0|[1-9][0-9]*", word) for word in words)  # then 9 comes before 10
     order = sorted(
         range(len(words)), key=(lambda k: (len(words[k]), words[k])) if plain else words.__getitem__
     )
-    place = np.empty(len(words), dtype=np.int64)
-    place[order] = np.arange(len(words))
-    return place[numbers], tuple(printable(words[k])[:LABEL] for k in order)
+    place = np.zeros(len(names), dtype=np.int64)
+    place[there[order]] = np.arange(len(words))
+    return place[codes], tuple(words[k] for k in order)

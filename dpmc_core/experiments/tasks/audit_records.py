@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from dpmc_core.datasets.data import ratings_of, samples_of
+from dpmc_core.datasets.own.cells import normal
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.datasets.samples import Samples
 from dpmc_core.errors import DataError, ParameterError
@@ -134,8 +135,8 @@ def _emptied(table: sparse.csc_array, kept: FloatArray) -> sparse.csc_array:
 
 def _place(record: str, labels: Sequence[str], count: int, what: str) -> int:
     """Where the record called or numbered ``record`` is."""
-    if record in labels:
-        return list(labels).index(record)
+    if normal(record) in labels:
+        return list(labels).index(normal(record))
     if len(record) <= 15 and record.isdecimal() and 1 <= int(record) <= count:
         return int(record) - 1
     named = f"the name of a {what}, or " if labels else ""

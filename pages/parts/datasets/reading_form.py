@@ -18,6 +18,12 @@ from pages.parts.ui import controls
 __all__ = ["choices"]
 
 _NONE = "(none)"
+# what is chosen only where it is asked
+_BY_QUESTION = {
+    "header": "The first line holds names of columns",
+    "separator": "Cells are separated by",
+    "totals": "Rows that sum up others",
+}
 _ROW_PIXELS = 35  # of a table, as Streamlit draws it
 
 
@@ -54,9 +60,21 @@ def choices(kind: str, preview: Preview, file_id: str) -> dict[str, Any]:
     given = make(preview, file_id)
     usual = dataclasses.asdict(preview.reading)
     changed = {name: value for name, value in given.items() if value != usual[name]}
-    for field, doubt in preview.doubts.items():
-        if field not in changed:
-            asked.warning(f"**Please check.** {controls.plain(doubt)}", icon=":material/help:")
+    for question in preview.asked:
+        if question.field in _BY_QUESTION:
+            picked = st.selectbox(
+                _BY_QUESTION[question.field],
+                question.choices,
+                format_func=lambda choice: choice or _NONE,
+                key=f"own-{question.field}-{file_id}",
+            )
+            if picked != question.choices[0]:
+                changed[question.field] = picked
+        if question.field not in changed:
+            text = controls.plain(question.text)
+            options = ", ".join(f"“{controls.plain(one)}”" for one in question.choices[:8])
+            text += f" *Choices: {options}.*" if options else ""
+            asked.warning(f"**Please check.** {text}", icon=":material/help:")
     return changed
 
 
@@ -71,7 +89,10 @@ def _rating_choices(preview: Preview, file_id: str) -> dict[str, Any]:
             (middle, "item", "Items are in"),
             (right, "value", "Ratings are in"),
         ):
-            given[what] = _column(cell, label, columns, reading[what], file_id)
+            # where none was found, what fits best is taken
+            listed = columns if reading[what] else [_NONE, *columns]
+            picked = _column(cell, label, listed, reading[what] or _NONE, file_id)
+            given[what] = "" if picked == _NONE else picked
     else:
         down = "user" if layout == "wide" else "item"
         picked = _column(

@@ -4,6 +4,7 @@ Lives here: choosing a file and what came of it. Does not live here: how it is r
 (``reading_form``, ``dpmc_core.datasets.own``), or keeping the sets (``server.user_data``).
 """
 
+import re
 from typing import Any
 
 import streamlit as st
@@ -84,7 +85,9 @@ def own_form() -> None:
         "app: for data that must not leave your machine, run the app there."
     )
     if file is not None:
-        _take(kind, file.name, file.getvalue(), file.file_id)
+        # a browser writes quotes and ends of lines in a name as codes, and nothing else
+        name = re.sub("%(22|0A|0D)", lambda code: chr(int(code[1], 16)), file.name)
+        _take(kind, name, file.getvalue(), file.file_id)
     else:
         expect_file()
     known = own_data.of_kind(kind)

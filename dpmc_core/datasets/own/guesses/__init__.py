@@ -1,0 +1,1 @@
+"""What a table's columns, layout and sums probably are."""

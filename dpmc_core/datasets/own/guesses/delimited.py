@@ -1,0 +1,295 @@
+"""Text with separators as a data frame of text: what separates, what quotes, where the table begins
+and whether its first line has names.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice, pairwise
+from typing import TYPE_CHECKING, Any
+
+from dpmc_core.datasets.own.cells import is_number, number
+from dpmc_core.datasets.own.guesses.columns import role_of
+from dpmc_core.errors import DataError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["HEADERS", "SEPARATORS", "Table", "parse"]
+
+SEPARATORS = {
+    "comma": ",", "semicolon": ";", "tab": "\t", "bar": "|", "colons": "::", "blank": " "
+}  # fmt: skip
+HEADERS = {"yes": "names of columns", "no": "values"}
+_IN_FOR_COLONS = "\x1f"  # one character, where two separate
+_HEAD, _LONG_HEAD, _LINES = 200_000, 5_000_000, 200  # characters, lines by which it is chosen
+_COMMENTS = ("#", "%", "//")
+FEW = 50  # columns: what these hold stays text, whatever it is
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Table:
+    """A file's ``frame``; of text its ``separator`` and whether it has a ``header``, of both the
+    choices that are ``near``, and ``notes`` about lines that were passed over.
+    """
+
+    frame: pd.DataFrame
+    separator: str = ""
+    header: str = ""
+    near: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Form:
+    """How lines fall into cells: all of them into ``across``, or the ``share`` that does."""
+
+    separator: str
+    quoted: bool
+    across: int
+    share: float
+    typed: int
+
+
+def parse(file: str, text: str, separator: str = "", header: str = "") -> Table:
+    """The table in ``text``, with the ``separator`` and ``header`` given ("": as they seem to be).
+
+    The separator is the one that gives every line the same number of cells, and quotes are letters
+    where they would spoil that. All cells of the first fifty columns are text.
+
+    Raises ``DataError`` that names the first line with too many cells.
+    """
+    names = (separator,) if separator else tuple(SEPARATORS)
+    head = text[: _HEAD if text.count("\n", 0, _HEAD) > 9 else _LONG_HEAD]
+    ways = (True, False) if '"' in head else (True,)
+    forms = [_form(head, name, quoted, len(text) > len(head)) for name in names for quoted in ways]
+    forms.sort(
+        key=lambda form: (
+            # the words of a text are between blanks too
+            form.across > 1 and form.share > 0.9 and (form.separator != "blank" or form.typed > 1),
+            form.typed - 2 * (form.separator == "blank"),
+            form.share,
+            form.across,
+            form.quoted,
+        ),
+        reverse=True,
+    )
+    best = forms[0]
+    near = tuple(
+        dict.fromkeys(
+            form.separator
+            for form in forms
+            if form.share == best.share == 1
+            and form.typed == best.typed > 0
+            and form.across > 1
+            and (form is best or form.separator != "blank")
+        )
+    )
+    text, mark = _single(text, best.separator)
+    quoted = _quotes(text, mark, best)
+    rows, ends = [], []
+    reader = _reader(text, mark, quoted)
+    for row in reader:
+        if any(cell.strip() for cell in row):
+            rows.append(row)
+            ends.append(reader.line_num)
+        if len(rows) >= _LINES:
+            break
+    begin = _begin(rows, best.across)
+    first, below = rows[begin], rows[begin + 1 :]
+    names_of_rows = len(first) == best.across - 1 and begin + 1 < len(rows)
+    seems, sure = ("yes", True) if names_of_rows else _headed(first, below)
+    headed = (header or seems) == "yes"
+    if names_of_rows:
+        trailing = all(not row[-1] for row in below)
+        first = [*first, ""] if trailing else ["", *first]
+    skip = ends[begin] if headed else (ends[begin - 1] if begin else 0)
+    frame = _frame(file, text, mark, quoted, skip, best.across, below if headed else rows[begin:])
+    if headed:
+        frame.columns = [cell.strip().strip('"') or f"Unnamed: {k}" for k, cell in enumerate(first)]
+    notes: tuple[str, ...] = ()
+    if begin:
+        lines = "line before the table was" if begin == 1 else "lines before the table were"
+        notes = (f"{begin} {lines} passed over (the first: {rows[0][0][:40]!r}).",)
+    choices = {}
+    if len(near) > 1 and not separator:
+        choices["separator"] = near
+    if not sure and not header:
+        choices["header"] = (seems, "no" if headed else "yes")
+    read_as = {"separator": best.separator, "header": "yes" if headed else "no"}
+    return Table(frame=frame, **read_as, notes=notes, near=choices)
+
+
+def _single(text: str, separator: str) -> tuple[str, str]:
+    """The text with one character between cells, and that."""
+    if separator == "colons":
+        return text.replace("::", _IN_FOR_COLONS), _IN_FOR_COLONS
+    if separator == "blank":
+        text = re.sub(r"^[ \t]+|[ \t]+(?=[\r\n]|\Z)", "", text, flags=re.MULTILINE)
+        return re.sub(r"[ \t]+", " ", text), " "
+    return text, SEPARATORS[separator]
+
+
+def _reader(text: str, mark: str, quoted: bool) -> Any:
+    # lines end at LF, CRLF and CR, and nowhere else
+    lines = io.StringIO(text, newline="")
+    return csv.reader(lines, **_marks(mark, quoted))
+
+
+def _filled(text: str, mark: str, quoted: bool) -> Iterator[list[str]]:
+    return (row for row in _reader(text, mark, quoted) if any(map(str.strip, row)))
+
+
+def _marks(mark: str, quoted: bool) -> dict[str, Any]:
+    """As the csv module and pandas both call it."""
+    quoting = csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE
+    return {"delimiter": mark, "quoting": quoting, "skipinitialspace": True}
+
+
+def _form(head: str, separator: str, quoted: bool, cut: bool) -> _Form:
+    """How the first lines fall into cells."""
+    head, mark = _single(head, separator)
+    across, share, typed = 1, 0.0, 0
+    try:
+        rows = list(islice(_filled(head, mark, quoted), _LINES))
+    except csv.Error:
+        rows = []
+    rows = rows[:-1] if cut and len(rows) < _LINES else rows
+    if rows:
+        across, times = max(Counter(map(len, rows)).items(), key=lambda found: found[::-1])
+        share = times / len(rows)
+        cells = zip(*(row for row in rows if len(row) == across), strict=True)
+        typed = sum(
+            sum(map(is_number, column)) > 0.8 * times - 1 and times > 1
+            for column in islice(cells, FEW)
+        )
+    return _Form(separator=separator, quoted=quoted, across=across, share=share, typed=typed)
+
+
+def _quotes(text: str, mark: str, form: _Form) -> bool:
+    """Whether quotes hold cells together: not where each line without them has its cells, and with
+    them some would be swallowed.
+    """
+    if '"' not in text:
+        return True
+    found = {}
+    for quoted in (True, False):
+        try:
+            found[quoted] = Counter(map(len, _filled(text, mark, quoted)))
+        except csv.Error:
+            found[quoted] = Counter()
+    whole = {quoted: counts[form.across] for quoted, counts in found.items()}
+    if len(found[False]) <= len(found[True]) and whole[False] > whole[True]:
+        return False
+    return form.quoted or whole[True] >= whole[False]
+
+
+def _begin(rows: Sequence[Sequence[str]], across: int) -> int:
+    """The row at which the table begins, after lines of comment."""
+    for k, row in enumerate(rows):
+        below = rows[k + 1] if k + 1 < len(rows) else []
+        title = len(row) > 2 and sum(bool(cell.strip()) for cell in row) == 1
+        comment = row[0].lstrip().startswith(_COMMENTS)
+        # names of columns may stand in a comment
+        names = len(row) == across and not any(map(is_number, row)) and any(map(is_number, below))
+        if title or (comment and not names):
+            continue
+        if len(row) == across or (len(row) == across - 1 > 0 and len(below) == across):
+            return k
+    return 0
+
+
+def _headed(first: Sequence[str], below: Sequence[Sequence[str]]) -> tuple[str, bool]:
+    """Whether the first row names the columns, and whether that is sure.
+
+    It does where it has words above numbers. Numbers may be names of items: they are all
+    different, and count up or are of another size than those below; the first cell then says who
+    is below it, or is empty.
+    """
+    numeric = [is_number(cell) for cell in first]
+    if not any(numeric):
+        words = sum(bool(role_of(cell)[0]) for cell in first)
+        below_numeric = any(
+            sum(is_number(row[k]) for row in below if k < len(row)) > 0.5 * len(below) > 0
+            for k in range(min(len(first), FEW))
+        )
+        return "yes", bool(words) or below_numeric or not below
+    others = [
+        k for k, cell in enumerate(first)
+        if not numeric[k] and cell.strip() and below
+        and sum(is_number(row[k]) for row in below if k < len(row)) > 0.8 * len(below)
+    ]  # fmt: skip
+    named = [number(cell) for cell in first if is_number(cell)]
+    values = [
+        number(cell)
+        for row in below
+        for cell, of_name in zip(row, numeric, strict=False)
+        if of_name and is_number(cell)
+    ]
+    apart = len(named) >= 3 and len(set(named)) == len(named) and bool(values)
+    counts_up = apart and all(b - a == 1 for a, b in pairwise(named))
+    beyond = apart and bool(values) and min(named) > max(values)
+    corner = not numeric[0] and (
+        not first[0].strip()
+        or role_of(first[0])[0] in ("user", "item", "row")
+        or role_of(first[0])[1]
+    )
+    if others and (apart or len(others) > 1):
+        return "yes", True
+    if corner and apart:
+        return "yes", bool(counts_up or beyond) or len(set(named)) > 5
+    if apart and ((counts_up and len(named) > 3) or beyond):
+        return "yes", False
+    if others:
+        return "yes", False
+    return "no", True
+
+
+def _frame(
+    file: str, text: str, mark: str, quoted: bool, skip: int, across: int,
+    head: Sequence[Sequence[str]],
+) -> pd.DataFrame:  # fmt: skip
+    """The cells below line ``skip``."""
+    import pandas as pd
+
+    reader = _reader(text, mark, quoted)
+    try:
+        for row in reader:
+            if len(row) > across and reader.line_num > skip and any(map(str.strip, row)):
+                raise DataError(
+                    f"{file}: line {reader.line_num} has {len(row)} cells where the others have "
+                    f"{across}; put quotes around a cell that holds the separator, or name "
+                    "another (separator)."
+                )
+    except csv.Error:
+        raise DataError(
+            f"{file}: line {reader.line_num + 1} cannot be read; is there a quote that is never "
+            "closed?"
+        ) from None
+    at = 0
+    for _, found in zip(range(skip), re.finditer(r"\r\n|\n|\r", text), strict=False):
+        at = found.end()
+    # where there are many columns, those of small numbers are read as such
+    small = re.compile(r"\s*(-?(0|[1-9][0-9]{0,3})(\.[0-9]*)?)?\s*")
+    rated = {
+        k
+        for k in range(FEW, across)
+        if all(small.fullmatch(row[k]) for row in head if len(row) > k)
+    }
+    return pd.read_csv(
+        io.StringIO(text[at:], newline=""),
+        **_marks(mark, quoted),
+        header=None,
+        names=list(range(across)),
+        dtype={k: str for k in range(across) if k not in rated},
+        keep_default_na=False,
+        na_values={k: ["", "NA", "nan", "NaN"] if k in rated else [""] for k in range(across)},
+        engine="c",
+        low_memory=False,
+        index_col=False,
+    )

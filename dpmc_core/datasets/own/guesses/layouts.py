@@ -1,0 +1,282 @@
+"""How well a table fits each layout, by which of its columns, and what is to be asked about it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpmc_core.datasets.own.guesses.columns import Column
+from dpmc_core.datasets.own.tables import RatingsReading
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Guess", "Question", "across", "listed", "one_a_row"]
+
+_NEAR = 1.2  # between two scores: less is asked about
+_PAIRS = 5_000  # rows in which pairs of a user and an item are looked at
+_FEW_ITEMS = "Each row is taken as one user and each of few columns as an item: check it."
+_CHECK = "What is protected is a user's: check it"
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a person should look at: a ``field`` of the reading, a sentence, and the values of it
+    that are near, the one that is taken first.
+    """
+
+    field: str
+    text: str
+    choices: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        """The sentence, and how to say which it is."""
+        options = " or ".join(f"{self.field}={short(one)}" for one in self.choices[:8])
+        return f"{self.text} (--read {options})" if self.choices else self.text
+
+
+@dataclass(frozen=True, slots=True)
+class Guess:
+    """A reading, how well it fits, and what is to be asked about it."""
+
+    score: float
+    reading: RatingsReading
+    asked: tuple[Question, ...]
+    about: tuple[str, ...] = ()  # columns that are passed over and might be ratings
+
+
+def one_a_row(frame: pd.DataFrame, columns: Sequence[Column], given: Mapping[str, Any]) -> Guess:
+    """One rating a row: the user, item and rating that fit best together."""
+    import pandas as pd
+
+    places = {one.name: k for k, one in enumerate(columns)}
+    by_name = {one.name: one for one in columns}
+
+    numbered = {one.name: pd.factorize(frame[one.name].head(_PAIRS))[0] for one in columns}
+
+    @cache
+    def pair(user: str, item: str) -> float:
+        both = numbered[user] * np.int64(_PAIRS) + numbered[item]
+        again = by_name[user].distinct < by_name[user].rows > by_name[item].distinct
+        # two columns of small numbers may be ratings, where neither says what it is
+        again &= not all(by_name[name].small and not by_name[name].role for name in (user, item))
+        alone = by_name[user].unique and by_name[user].rows > 5  # nobody rates two
+        return 3.0 * again - 4.0 * alone - 8.0 * (1 - len(np.unique(both)) / len(both))
+
+    def able(field: str, role: str) -> list[str]:
+        chosen = given.get(field)
+        if chosen is not None:
+            return [str(chosen)]
+        fits = sorted(by_name, key=lambda name: (-by_name[name].score(role), places[name]))
+        return fits[:6]
+
+    def scored(user: str, item: str, value: str) -> float:
+        if not {user, item} <= by_name.keys() or len({user, item, value}) < 3:
+            return -99.0
+        # who says which column is a user has not said that the user's is an item
+        if any(
+            field not in given and given and by_name[name].score(role) < -3
+            for field, name, role in (("user", user, "user"), ("item", item, "item"))
+        ):
+            return -99.0
+        much = by_name[value].score("rating") if value in by_name else -1.0
+        order = 0.2 * (places[user] < places[item]) + 0.1 * (places[item] < places.get(value, 99))
+        fits = by_name[user].score("user") + by_name[item].score("item") + much
+        return fits + pair(user, item) + order
+
+    values = able("value", "rating")
+    # a file without ratings says who liked what
+    rated = any(
+        one.role == "rating" or (len(columns) == 3 and one.score("rating") >= 0) for one in columns
+    )
+    if "value" not in given and not rated:
+        values.append("")
+    every = {
+        (user, item, value): scored(user, item, value)
+        for user in able("user", "user")
+        for item in able("item", "item")
+        for value in values
+    }
+    user, item, value = max(every, key=lambda one: every[one])
+    score = every[user, item, value]
+    # many columns as ratings are speak for another layout
+    alike = sum(one.small and one.role not in ("other", "time", "row") for one in columns)
+    fits_long = score - 0.5 * min(max(alike - 3, 0), 8)
+    reading = RatingsReading(layout="long", user=user, item=item, value=value)
+    if score <= -99:
+        roles: Any = {
+            field: str(given[field]) for field in ("user", "item", "value") if field in given
+        }
+        if not roles:
+            return Guess(-50.0, _by_order(columns), ())
+        usual = one_a_row(frame, columns, {})
+        return dataclasses.replace(usual, reading=dataclasses.replace(usual.reading, **roles))
+
+    def rivals(place: int) -> list[str]:
+        best: dict[str, float] = {}
+        for names, fits in every.items():
+            best[names[place]] = max(fits, best.get(names[place], -99.0))
+        mine = (user, item, value)[place]
+        order = sorted(best, key=lambda name: -best[name])
+        return [name for name in order if name != mine and score - best[name] < _NEAR]
+
+    asked = []
+    near = {"user": rivals(0), "item": rivals(1), "value": rivals(2)}
+    named = by_name[user].role == "user"
+    # of three columns the one that is left over is
+    if not named and len(columns) > (3 if by_name[item].role == "item" else 2):
+        others = [
+            one.name for one in columns if one.name not in (user, value) and one.score("user") > -5
+        ]
+        asked.append(
+            Question(
+                "user",
+                f"No column says that it names users: {short(user)} is taken for users and "
+                f"{short(item)} for items, by their order. {_CHECK}.",
+                tuple(dict.fromkeys([user, *near["user"], item, *others])),
+            )
+        )  # fmt: skip
+    elif near["user"]:
+        asked.append(_which("user", "users", [user, *near["user"]]))
+    if near["item"] and not {"user"} & {one.field for one in asked if item in one.choices}:
+        asked.append(_which("item", "items", [item, *near["item"]]))
+    numeric = [
+        one.name for one in columns if one.score("rating") > -4 and one.name not in (user, item)
+    ]
+    if not value:
+        asked.append(
+            Question(
+                "value",
+                "No column holds ratings: each row is taken as a like, and likes alone teach "
+                "nothing. If a column holds ratings, name it.",
+                ("", *numeric),
+            )
+        )  # fmt: skip
+    elif by_name[value].role == "count":
+        asked.append(
+            Question(
+                "value",
+                f"{short(value)} looks like counts: are these ratings? Counts have no scale, and "
+                "a few large ones decide every error.",
+                tuple(dict.fromkeys([value, *numeric])),
+            )
+        )
+    elif near["value"] or (by_name[value].score("rating") < 1 and len(columns) > 3):
+        asked.append(
+            _which("value", "ratings", list(dict.fromkeys([value, *near["value"], *numeric])))
+        )
+    return Guess(fits_long, reading, tuple(asked))
+
+
+def _by_order(columns: Sequence[Column]) -> RatingsReading:
+    """A reading of a table that has too few columns."""
+    user, item, value = (*(one.name for one in columns), *[columns[-1].name] * 2)[:3]
+    return RatingsReading(layout="long", user=user, item=item, value=value)
+
+
+def _which(field: str, what: str, near: Sequence[str]) -> Question:
+    others = " or ".join(short(name) if name else "none" for name in near[1:5])
+    said = f"; it could be {others}" if others else ", for want of a better one"
+    return Question(field, f"{short(near[0])} is taken for {what}{said}: check it.", tuple(near))
+
+
+def across(columns: Sequence[Column], layout: str, given: Mapping[str, Any]) -> Guess:
+    """A row for each user ("wide") or item ("turned"): by which column, and which are ratings."""
+    role = "user" if layout == "wide" else "item"
+    key, asked = _key(columns, role, given)
+    chosen = next((one for one in columns if one.name == key), None)
+    rest = [one for one in columns if one.name != key]
+    members = [
+        one for one in rest
+        if one.numeric > 0.5 and not one.times and not one.row_number
+        and one.role not in ("other", "time", "row", role)
+    ]  # fmt: skip
+    ids = [one.name for one in rest if one.row_number]
+    times = [one.name for one in rest if one.times or one.role == "time"]
+    about = [
+        one.name for one in rest
+        if one not in members and one.numeric > 0 and one.name not in (*ids, *times)
+    ]  # fmt: skip
+    score = sum(1.0 if one.score("rating") >= 1 else 0.5 for one in members[:8])
+    if chosen is not None:
+        score += (
+            2 * chosen.unique + (chosen.role == role) - 2 * (chosen.role not in (role, "", "row"))
+        )
+        score -= 2 * (not chosen.unique and chosen.role != role)
+    if layout == "turned":
+        score -= 0 if chosen is not None and chosen.role == "item" else 6
+        text = (
+            f"Rows are taken as items and columns as users, because the first column is "
+            f"{short(key)}. What is protected is a user's: check it."
+        )
+        asked = [Question("layout", text, ("turned", "wide")), *asked[1:]]
+    elif chosen is not None and chosen.role == "item":
+        score -= 4
+    if len(columns) < 4:
+        score -= 2
+    without = (*times, *ids[1:], *about)
+    if len(members) < 3 and layout == "wide":
+        asked.append(Question("layout", _FEW_ITEMS, ("wide", "long")))
+    named: Any = {role: key}
+    reading = RatingsReading(
+        layout=layout, **named, index=ids[0] if ids else "", without=without
+    )  # fmt: skip
+    return Guess(score if len(members) > 1 else -20.0 + score, reading, tuple(asked), tuple(about))
+
+
+def _key(
+    columns: Sequence[Column], role: str, given: Mapping[str, Any]
+) -> tuple[str, list[Question]]:
+    """The column that names rows ("": they are numbered), and what is not sure about that."""
+    if role in given:
+        return str(given[role]), []
+    able = [one for one in columns if not one.times and one.filled > 0.5]
+    named = [one for one in able if one.role == role]
+    if named:
+        one = max(named, key=lambda one: (one.unique, one.of_id))
+        if one.unique or role == "item":
+            return one.name, []
+        rows = f"{short(one.name)} says the same in several rows: rows with the same name are one "
+        return one.name, [Question("user", f"{rows}user. {_CHECK}.", (one.name, ""))]
+    words = [one for one in able if not one.row_number and one.length <= 60]
+    words.sort(key=lambda one: (one.role != "row", one.role == "other"))
+    rows_by = [one for one in able if one.row_number]
+    unique = [one for one in words if one.unique and (one.numeric < 0.5 or one.whole)]
+    text = [one for one in words if one.numeric < 0.5]
+    first = unique[0] if unique and (unique[0] is columns[0] or unique[0].numeric < 0.5) else None
+    if first is None and rows_by:
+        plain = rows_by[0].role == "row" or rows_by[0].of_id or not rows_by[0].role
+        text_now = f"Each row is taken as one user, by {short(rows_by[0].name)}. {_CHECK}."
+        near = tuple(one.name for one in (rows_by[0], *text))
+        return near[0], [Question("user", text_now, near)] if text or not plain else []
+    if first is not None:
+        near = tuple(dict.fromkeys([first.name, *(one.name for one in (*unique, *text, *rows_by))]))
+        if first.of_id and len(near) == 1 and first.name.lower() != "name":
+            return first.name, []
+        return first.name, [
+            Question(
+                "user",
+                f"Each row is taken as one user, by {short(first.name)}: no column says that it "
+                f"names users. {_CHECK}, and turn the table if rows are items.",
+                (*near, ""),
+            )
+        ]
+    if text:
+        said = f"{short(text[0].name)} says the same in several rows: each row is taken as one "
+        near = ("", *(one.name for one in text))
+        return "", [Question("user", f"{said}user. {_CHECK}.", near)]
+    return "", []
+
+
+def short(name: str) -> str:
+    return repr(name if len(name) <= 60 else name[:59] + "…")
+
+
+def listed(names: Sequence[str]) -> str:
+    """The first names, for a sentence."""
+    return ", ".join(short(name) for name in names[:8]) + (", …" if len(names) > 8 else "")
