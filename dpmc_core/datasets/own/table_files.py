@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import json
 from typing import TYPE_CHECKING, Any
@@ -110,6 +111,7 @@ def _text(file: str, data: bytes, separator: str, header: str) -> Table:
     except DPMCError:
         raise
     except (
+        csv.Error,
         ValueError,
         TypeError,
         KeyError,
