@@ -28,7 +28,7 @@ TOPICS: dict[str, Any] = {
 }
 WANTED: dict[str, dict[str, Any]] = {
     "epsilon": FACES,
-    "rounds": FACES,
+    "rounds": {**FACES, "rounds": 200},
     "parts": TOPICS,
     "people": {**FACES, "epsilon": 1.0},
     "outliers": {**FACES, "epsilon": 10.0},

@@ -1,6 +1,6 @@
 """One-shot moments: private completion from six sums and two second moments, each released once.
 
-This project's own model (findings 11). Its second stage clips each user's residual vector over the
+This project's own model. Its second stage clips each user's residual vector over the
 most-rated items to a norm, releases its second moment and the co-rating weights once, shrinks what
 stands above the noise to item factors, and lets every user solve for themselves. The first stage is
 in ``offsets``, sums, sensitivities and shrinkage in ``privacy.moments``.

@@ -2,7 +2,7 @@
 
 How much better or worse than a user's average an item is, and how often it is rated.
 
-Lives here: the private baseline (user means with noisy item offsets, findings 11), and its
+Lives here: the private baseline (user means with noisy item offsets), and its
 first stage, which *one-shot moments* shares. Does not live here: second moments (``moments``),
 noise (``privacy.budget``), or sensitivities of sums (``privacy.moments``).
 
@@ -12,7 +12,7 @@ up by the popularity just released, the weights again, and twice the weighted de
 user's ratings from what was known before, clipped to a norm: from the user's own mean, and then
 from the first round's offsets and the user's mean over them. (Whoever rates good films has a high
 mean: the first round takes too little of an item's offset.) Popular items need less of a user's say
-to be known well; this is the idea of Krichene et al. 2023 (findings 12).
+to be known well; this is the idea of Krichene et al. 2023.
 """
 
 from collections.abc import Iterator
@@ -199,7 +199,7 @@ def private_means(
 ) -> Iterator[Step]:
     """One step: offsets released, then every user re-fits their own mean.
 
-    X_ij ≈ m_i + b_j (findings 11).
+    X_ij ≈ m_i + b_j.
 
     The objective is Σ (x − m − b)² + λ Σ (m − middle of the scale)², λ the pull that the user means
     have. Unit: user, add/remove one; every sensitivity is derived in ``privacy.moments``.
@@ -246,7 +246,7 @@ ALGORITHMS = (
         name="private-means",
         title="Private means",
         summary="The baseline made private: noisy item offsets, and every user's own mean.",
-        source="this project (findings 11)",
+        source="this project",
         tuned="MovieLens 1M and 100K",
         config=PrivateMeansConfig,
         order=7,

@@ -30,7 +30,7 @@ def _olivetti(known: Entry) -> Faces:
 def _cbcl(known: Entry) -> Faces:
     """The file holds a negative.
 
-    Pixel (0..255) = 256 − 256·M, images 19×19 in column order (findings 17).
+    Pixel (0..255) = 256 − 256·M, images 19×19 in column order.
     """
     (table,) = read_variables(known.file, ("M",))
     return _columns(1.0 - np.asarray(table, dtype=np.float64).T, 19, known), ()

@@ -186,7 +186,7 @@ def unit_columns(values: Matrix) -> Matrix:
     """``values`` with every column divided by its ℓ2 norm; columns of zeros stay zero.
 
     The sensitivities of nmf-paper eqs. 13–14 need this norm; "unit maximum", which its section 4
-    says, does not bound them (findings 14).
+    says, does not bound them.
     """
     if sparse.issparse(values):
         largest = np.asarray(abs(values).max(axis=0).toarray()).ravel()

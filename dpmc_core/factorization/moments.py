@@ -1,6 +1,6 @@
 """One-shot moment NMF: mean and second moments leave once, with noise, and what left is factorised.
 
-Provides this project's own private factorisation (after findings 15). Six ideas, none of which
+Provides this project's own private factorisation. Six ideas, none of which
 costs privacy:
 
 * *Centre before squaring.* The mean leaves first. Each unit then takes its part along the mean out

@@ -1,12 +1,16 @@
-"""Private NMF as published, and not private.
+"""Private NMF as published (nmf-paper, Algorithm 2), which is not private.
 
-Lives here: Algorithm 2 of the nmf-paper with its noise, its step sizes and its start. Does not live
-here: forms that keep what they claim (``corrected``, ``moments``).
+W starts from the NNDSVD of the raw data (section 4.1), without noise, and no ε covers that start.
+An image that alone shows some pixels is a column of W₀, which is zero there without it: the analyst
+of figure 1, who is given W₀, tells the two apart at any ε, N and step. Noise on later rounds is
+added to what W₀ already tells. Forms with a guarantee are in ``corrected`` and ``moments``.
 
-Why it is not private (findings 13, 14): W starts from the NNDSVD of the raw data, un-noised, and
-the step on W is so small that it hardly moves from there. The noise is on gradients that then
-change W by a thousandth or so (more with more noise or rounds). ``FactorStep.moved`` shows how far
-it got.
+Step sizes, as read. Eq. 8 moves H by η_H·∇q with ∇q = (WᵀWH − Wᵀ(V − R))/N, so that the largest
+η_H that never goes uphill is N/λ_max(WᵀW); the paper's is fixed and not printed. Section 4.1 takes
+η_W 10,000 to 20,000 times smaller; eq. 12 has its 1/N in A and B. Eq. 7 drops the 1/N of eq. 8:
+with it η_H, and W's step, would be N times smaller (``dictionary_step`` 1e-4/N). Line 5 prints an
+argmin beside the step that leads to it; solving it to the end follows the noise of its round
+(docs/moment-nmf.md), so that one step is the default.
 """
 
 import math
@@ -22,13 +26,7 @@ from dpmc_core.config import Config
 from dpmc_core.datasets.samples import Matrix, Samples
 from dpmc_core.errors import DataError
 from dpmc_core.factorization.blocks import cross, gram_and_target, unit_ball
-from dpmc_core.factorization.parameters import (
-    InnerSteps,
-    OutlierBound,
-    OutlierPenalty,
-    Parts,
-    Rounds,
-)
+from dpmc_core.factorization.parameters import OutlierBound, OutlierPenalty, Parts, Rounds
 from dpmc_core.factorization.robust import soft_threshold
 from dpmc_core.factorization.step import FactorStep, nndsvd
 from dpmc_core.limits import Limit
@@ -51,16 +49,27 @@ SOURCE_B = (
 class PublishedConfig(Config):
     """K parts, T rounds, nominal ``epsilon`` per round and per statistic (A and B each).
 
-    ``epsilon`` None for no noise. The paper finds ``dictionary_step`` of 1/10,000 to 1/20,000 best
-    (section 4.1). Outliers as in ``RobustConfig``.
+    ``epsilon`` None for no noise. ``inner`` steps on H go on from those of the round before.
+    Outliers as in ``RobustConfig``.
     """
 
     rank: Parts = 16
-    rounds: Rounds = 100
-    inner: InnerSteps = 5
+    rounds: Rounds = 1000
+    inner: Annotated[
+        int, Limit("inner", 1, 200, "steps on the coefficients per round", integer=True)
+    ] = 5
+    dictionary_steps: Annotated[
+        int, Limit("dictionary_steps", 1, 200, "steps on the dictionary per round", integer=True)
+    ] = 1
     dictionary_step: Annotated[
         float,
-        Limit("dictionary_step", 1e-12, 10, "step size η_W of the dictionary in units of 1/‖A‖"),
+        Limit(
+            "dictionary_step",
+            1e-12,
+            10,
+            "step size of the dictionary over that of the coefficients, η_W/η_H with η_H = "
+            "N/λ_max(WᵀW); the paper finds 1/10,000 to 1/20,000 best",
+        ),
     ] = 1e-4
     outlier_penalty: OutlierPenalty | None = None
     outlier_bound: OutlierBound = 10.0
@@ -85,12 +94,11 @@ def published_nmf(
 ) -> Iterator[FactorStep]:
     """T rounds of Algorithm 2.
 
-    H and R by projected gradient, noisy A = HHᵀ/N and B = (V − R)Hᵀ/N, one small step of W.
+    H and R by projected gradient, noisy A = HHᵀ/N and B = (V − R)Hᵀ/N, and steps of W by them.
 
-    Columns of H (and of R) are cut to length 1, without which eqs. 13–14 bound nothing. η_H is 1
-    over the largest eigenvalue of WᵀW; η_W is ``dictionary_step`` times that. Noise is added to
-    every entry of A and B, as printed; A does not stay symmetric. Raises ``DataError`` for outliers
-    in sparse data.
+    Columns of H (and of R) are cut to length 1, without which eqs. 13–14 bound nothing. Noise is
+    added to every entry of A and B, as printed; A does not stay symmetric. Raises ``DataError`` for
+    outliers in sparse data.
     """
     robust = config.outlier_penalty is not None
     if robust and sparse.issparse(values):
@@ -113,7 +121,7 @@ def published_nmf(
     shifts = {"A": 2 / n, "B": (4 if robust else 2) / n}
     for iteration in range(1, config.rounds + 1):
         gram = dictionary.T @ dictionary
-        eta = 1 / float(np.linalg.eigvalsh(gram)[-1])
+        eta = 1 / float(np.linalg.eigvalsh(gram)[-1])  # η_H/N
         target = cross(clean, dictionary)
         for _ in range(config.inner):
             coefficients = np.maximum(coefficients - eta * (gram @ coefficients - target), 0.0)
@@ -147,11 +155,11 @@ def published_nmf(
                 )
                 table += noise
                 releases.append(release)
-        dictionary = unit_ball(
-            np.maximum(
-                dictionary - config.dictionary_step * eta * (dictionary @ first - second), 0.0
+        size = config.dictionary_step * n * eta
+        for _ in range(config.dictionary_steps):
+            dictionary = unit_ball(
+                np.maximum(dictionary - size * (dictionary @ first - second), 0.0)
             )
-        )
         moved = float(np.linalg.norm(dictionary - begun)) / scale
         yield FactorStep(iteration, dictionary, coefficients, outliers, tuple(releases), moved)
 
@@ -172,8 +180,8 @@ ALGORITHMS = (
         name="private-nmf-published",
         title="Private NMF, as published",
         summary="Noise on every gradient, but the parts start from the raw data's singular "
-        "vectors and hardly move: not private.",
-        source="nmf-paper, Algorithm 2; findings 13",
+        "vectors, without noise: not private.",
+        source="nmf-paper, Algorithm 2 and section 4.1",
         config=PublishedConfig,
         order=23,
         noise=(RoundEpsilon,),

@@ -2,8 +2,8 @@
 4).
 
 Lives here: the mechanism with transition parameter α and any scale s. The papers use s = 1 only;
-scaling is what lets one family be compared at equal variance *and* at equal ε (findings 3). The law
-itself is in ``huber_distribution``, its exact scalar privacy in ``huber_privacy``.
+scaling is what lets one family be compared at equal variance *and* at equal ε. The law itself
+is in ``huber_distribution``, its exact scalar privacy in ``huber_privacy``.
 """
 
 import math
@@ -95,7 +95,7 @@ class Huber(Mechanism):
 
     @property
     def fisher_information(self) -> float:
-        """P(|t| ≤ α)/s² (findings 4)."""
+        """P(|t| ≤ α)/s²."""
         return float(huber_law.core_mass(self.alpha)) / self.scale**2
 
     def epsilon(self, l1_sensitivity: float) -> float:
@@ -141,7 +141,7 @@ class Huber(Mechanism):
     def with_epsilon(cls, epsilon: float, sensitivity: float, **shape: float) -> "Huber":
         """Scale αΔ/ε for the given ``alpha`` (default 1.5).
 
-        Least variance is at α → 0, which is Laplace (findings 3).
+        Least variance is at α → 0, which is Laplace.
         """
         epsilon = limits.check("epsilon", epsilon)
         alpha = limits.check("alpha", shape.pop("alpha", limits.LIMITS["alpha"].default))

@@ -25,7 +25,7 @@ def price(mechanism: Mechanism, sensitivity: float) -> float:
     (1 = the same).
 
     D₁·2σ²/Δ², the Kullback–Leibler divergence at this shift against the Gaussian's Δ²/2σ². For
-    small shifts it tends to I·σ²: 2 for Laplace, between 1 and 2 for Huber noise (findings 4).
+    small shifts it tends to I·σ²: 2 for Laplace, between 1 and 2 for Huber noise.
 
     >>> from dpmc_core.mechanisms import Laplace
     >>> round(price(Laplace(scale=1.0), 1e-3), 2)
@@ -109,7 +109,7 @@ def dpals_ledger(
 
     A user is in ``items`` k items' statistics, whose parts of norm ≤ 1 add up to a vector of ℓ2
     norm √k: once per step in the Gram matrices with noise σ_G and once in the right-hand sides with
-    σ_g. Pre-processing costs (k + 1)/σ_p² (findings 9), hence a shift of √(2(k + 1)); ``derived``
+    σ_g. Pre-processing costs (k + 1)/σ_p², hence a shift of √(2(k + 1)); ``derived``
     takes 2k/σ_p², hence √(4k).
     """
 
@@ -124,7 +124,7 @@ def dpals_ledger(
             coordinates=1,
             count=count,
             sound=False,
-            source=("dpals-paper, Appendix A and C, with both releases of a step (findings 9)"),
+            source="dpals-paper, Appendix A and C, with both releases of a step",
         )
 
     root = math.sqrt(items)

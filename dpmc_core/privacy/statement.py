@@ -1,7 +1,7 @@
 """Statements: what can honestly be said about a ledger, and ε as an attacker's odds.
 
 Who is protected, against what, how much and how that was counted; and the caveats of the papers'
-algorithms (findings 5), whose sensitivities are assumed, not derived. Odds were the clearest of the
+algorithms, whose sensitivities are assumed, not derived. Odds were the clearest of the
 explanations of ε compared by Nanayakkara et al. (USENIX Security 2023).
 """
 
@@ -47,7 +47,7 @@ class Statement:
 
     ``epsilon`` holds for everything released together, at ``delta`` (0 where adding up ε is
     tightest); ``epsilon_per_draw`` is one draw counted as the papers do (their printed Gaussian
-    values use another formula, findings 1). ``epsilon_published`` follows from published results
+    values use another formula). ``epsilon_published`` follows from published results
     alone; it differs from ``epsilon`` only where that rests on this project's own proof.
     ``nominal`` is True when any sensitivity is assumed, or what should be public was read off the
     data (``uncovered``): then nothing here is a guarantee. Infinite ε is None in ``as_dict``.

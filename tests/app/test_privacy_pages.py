@@ -225,8 +225,8 @@ def test_budget_charts_hold_what_was_computed() -> None:
     ), sentence
 
 
-def test_dpals_counts_are_the_findings() -> None:
-    """Findings 9, to the printed digits."""
+def test_dpals_counts_with_both_releases_of_a_step() -> None:
+    """To the printed digits."""
     rows = dpals_counts()
     assert [round(r.both, 3) for r in rows] == [
         0.801,

@@ -332,7 +332,7 @@ def test_first_k_takes_the_lowest_of_each_user() -> None:
 
 @pytest.mark.parametrize("norm", [1, 2])
 def test_weights_in_place_of_sampling(norm: int) -> None:
-    """Σ ω² = k for every user (findings 12), and Σ ω ≤ k where the noise asks for it.
+    """Σ ω² = k for every user, and Σ ω ≤ k where the noise asks for it.
 
     Rarer items weigh more.
     """

@@ -341,7 +341,6 @@ def test_real_files(samples_dir: Path) -> None:
     tenth = load_samples("tdt2", chosen=TextFilter(min_documents=1, max_share=1.0), term_share=0.1)
     assert len(tenth) < 9394
     assert "hold none of the words" in tenth.notes[-1]
-    # faces look at us: brighter in the middle than at the lower corners (findings 17: the file is a
-    # negative)
+    # faces look at us: brighter in the middle than at the lower corners (the file is a negative)
     mean = np.asarray(load_samples("cbcl").values).mean(axis=1).reshape(19, 19)
     assert mean[6:12, 6:13].mean() > 1.2 * mean[16:, :3].mean()

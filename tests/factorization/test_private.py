@@ -289,27 +289,72 @@ def test_the_sound_start_tells_nothing() -> None:
     assert np.linalg.norm(firsts[0] - firsts[1]) < 0.1 * np.linalg.norm(firsts[0])
 
 
-def test_as_published_hardly_moves_from_the_raw_datas_decomposition() -> None:
-    """Findings 13: noise or not, W ends where NNDSVD put it."""
-    values = cartoon_faces(200, 0).values
-    start = nndsvd(values, 8)[0]
-    start = start / np.linalg.norm(start, axis=0)
-    ends = {}
-    for epsilon in (None, 0.5):
-        config = PublishedConfig(rank=8, rounds=100, epsilon=epsilon)
-        for step in published_nmf(values, config, np.random.default_rng(0)):
-            ledger = step.releases
-        assert step.moved is not None
-        assert step.moved < 1e-3
-        assert step.moved == pytest.approx(
-            np.linalg.norm(step.dictionary - start) / np.linalg.norm(start)
-        )
-        ends[epsilon] = step.dictionary
-    assert len(ledger) == 2
-    assert np.linalg.norm(ends[None] - ends[0.5]) < 1e-3 * np.linalg.norm(start)
-    said = state(Ledger(ledger))
+def test_as_published_takes_the_printed_steps() -> None:
+    """Equations 8 and 11 to 12 as they stand, each with its 1/N, η_H = N/λ_max(WᵀW)."""
+    v, n, steps = np.asarray(cartoon_faces(60, 0).values), 60, (3, 2)
+    w, h = nndsvd(v, 4)
+    length = np.linalg.norm(w, axis=0)
+    w, h = w / length, h * length[:, None]
+    eta_h = n / np.linalg.eigvalsh(w.T @ w)[-1]
+    eta_w = eta_h / 10_000
+    for _ in range(steps[0]):
+        h = np.maximum(h - eta_h * (w.T @ w @ h - w.T @ v) / n, 0)
+    h = h / np.maximum(1, np.linalg.norm(h, axis=0))
+    a, b, start = h @ h.T / n, v @ h.T / n, w
+    for _ in range(steps[1]):
+        w = np.maximum(w - eta_w * (w @ a - b), 0)
+        w = w / np.maximum(1, np.linalg.norm(w, axis=0))
+    config = PublishedConfig(
+        rank=4, rounds=1, inner=steps[0], dictionary_steps=steps[1], epsilon=None
+    )
+    assert config.dictionary_step == 1e-4
+    (step,) = published_nmf(v, config, np.random.default_rng(0))
+    np.testing.assert_allclose(step.dictionary, w, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(step.coefficients, h, rtol=0, atol=1e-12)
+    moved = np.linalg.norm(w - start) / np.linalg.norm(start)
+    assert step.moved == pytest.approx(moved, rel=1e-6)
+
+
+def _apart(*, alice: bool) -> Samples:
+    """400 images of two parts, and Alice's, or an empty place, on three pixels of her own."""
+    values = np.zeros((9, 400))
+    values[:6] = np.repeat(np.random.default_rng(0).random((2, 400)), 3, axis=0)
+    values[:, 0] = 0
+    values[6:, 0] = alice
+    return replace(cartoon_faces(400, 0), values=unit_columns(values), shape=(3, 3), truth=None)
+
+
+# the printed step, eq. 7's, and one at which the noise of the rounds covers the last dictionary
+@pytest.mark.parametrize("step", [1e-4, 1e-4 / 400, 1e-2])
+@pytest.mark.parametrize("epsilon", [0.02, 0.1, 0.5])
+def test_the_start_as_published_gives_one_image_away(epsilon: float, step: float) -> None:
+    """Not by its steps: W₀, which has no noise, holds Alice's image or nothing in its place.
+
+    The corrected form, whose start tells nothing, is not told apart at the same total ε.
+    """
+    images = {alice: _apart(alice=alice) for alice in (True, False)}
+    starts = {alice: nndsvd(data.values, 3)[0][6:] for alice, data in images.items()}
+    assert not starts[False].any()
+    np.testing.assert_allclose(starts[True][:, 2] / np.linalg.norm(starts[True]), 3**-0.5)
+    config = PublishedConfig(rank=3, rounds=10, epsilon=epsilon, dictionary_step=step)
+    seen: dict[bool, list[float]] = {True: [], False: []}
+    sound: dict[bool, list[float]] = {True: [], False: []}
+    for alice, data in images.items():
+        for seed in range(20):
+            ledger = Ledger()
+            for last in published_nmf(data.values, config, np.random.default_rng(seed)):
+                ledger = ledger.plus(last.releases)
+            seen[alice].append(last.dictionary[6:].sum(axis=0).max())
+            said = state(ledger)
+            budget = Budget(epsilon=said.epsilon)
+            plan = CorrectedNMFConfig(rank=3, rounds=2, neighbours="replace-one", budget=budget)
+            *_, last = corrected_nmf(data, plan, np.random.default_rng(seed))
+            sound[alice].append(last.dictionary[6:].sum(axis=0).max())
     assert said.nominal
     assert said.caveats[0].startswith("Not private")
+    assert 0.02 < said.epsilon < 2
+    assert (min(seen[True]) > max(seen[False])) == (step < 1e-2)
+    assert min(sound[True]) < max(sound[False])
 
 
 def test_as_published_releases_what_algorithm_2_prints() -> None:

@@ -298,7 +298,7 @@ def test_laplace_renyi_to_nine_digits(order: float, shift: float) -> None:
 
 
 def test_table_1_as_checked() -> None:
-    """Findings 1 and 2: printed, textbook and exact Gaussian values, and the Huber column."""
+    """Printed, textbook and exact Gaussian values, and the Huber column."""
     printed = [15.964, 11.288, 9.217, 7.982]
     textbook = [24.22, 17.13, 13.99, 12.11]
     exact = [33.10, 20.68, 15.87, 13.21]
@@ -314,7 +314,7 @@ def test_table_1_as_checked() -> None:
     assert Huber(alpha=3).variance == pytest.approx(1.0036, abs=5e-5)
 
 
-def test_findings_3_and_4() -> None:
+def test_huber_noise_at_equal_epsilon_and_in_composition() -> None:
     """At equal pure epsilon Huber noise is never smaller than Laplace.
 
     I·variance falls from 2 to 1.

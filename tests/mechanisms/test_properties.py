@@ -158,7 +158,7 @@ def test_gaussian_calibration_is_tight(epsilon: float, delta: float) -> None:
     assert g.epsilon_at_delta(delta, 2.0) == pytest.approx(epsilon, rel=1e-9)
 
 
-def test_sharp_renyi_bound_of_findings_4_holds_on_a_grid() -> None:
+def test_sharp_renyi_bound_holds_on_a_grid() -> None:
     """Checked numerically, not proved: D_a(d) ≤ min(a·I·d²/2, αd)."""
     for alpha in np.geomspace(0.05, 8, 8):
         h = Huber(alpha=alpha)

@@ -122,7 +122,7 @@ def test_true_topics_cohere_and_random_words_do_not() -> None:
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_word2vec_of_a_small_corpus_puts_random_words_above_real_topics() -> None:
-    """Findings 16, on the 300 articles that ship with gensim; NPMI is not fooled.
+    """On the 300 articles that ship with gensim; NPMI is not fooled.
 
     The same numbers every time.
     """

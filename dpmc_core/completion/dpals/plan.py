@@ -13,7 +13,7 @@ statistics of at most k items (or of all with weights ω, Σω² ≤ k):
 * the right-hand sides ω x u, |x| ≤ Γ_M: √k·Γ_u·Γ_M in ℓ2 and k·Γ_u·Γ_M·√r in ℓ1.
 * with λ₀ also Σ u uᵀ over all users, once a step: Γ_u² and Γ_u²(1 + r)/2.
 
-Both statistics leave in every step, so both are counted (findings 9). What a setting does not use
+Both statistics leave in every step, so both are counted. What a setting does not use
 is not released: item counts without β, adaptive sampling or weights; second counts without μ.
 """
 

@@ -191,7 +191,7 @@ def first_k(users: NDArray[np.integer], priority: FloatArray, k: int) -> BoolArr
 def weights_of(
     ratings: Ratings, inside: BoolArray, counts: FloatArray, k: int, norm: int
 ) -> tuple[FloatArray, FloatArray]:
-    """Weights ω_ij = f_i·g_j in place of sampling (Krichene et al. 2023, findings 12), as (f, g).
+    """Weights ω_ij = f_i·g_j in place of sampling (Krichene et al. 2023), as (f, g).
 
     G_j = count_j^(−½) and f_i such that Σ_j ω_ij² = k over the user's ratings that are ``inside``.
 

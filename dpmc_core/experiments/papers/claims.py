@@ -106,7 +106,9 @@ def _apart(result: PaperResult, one: Row, other: Row) -> list[float]:
 
 def claims(entry: str, result: PaperResult | None) -> list[str]:
     """The contrasts of a table in words; empty where it has none."""
-    found: Sequence[Contrast] = [] if result is None else contrasts(entry, result)
+    if result is None:
+        return []
+    found: Sequence[Contrast] = contrasts(entry, result)
     titles = {
         "huber": "Huber noise",
         "laplace": "Laplace noise",
@@ -114,7 +116,7 @@ def claims(entry: str, result: PaperResult | None) -> list[str]:
         "irls": "IRLS with Huber noise",
         "als": "ALS with Huber noise",
     }
-    out = []
+    out = _against_itself(entry, result)
     for c in found:
         over_all = f"{c.mean:+.4f} ± {c.half_width:.2g} on average over settings"
         word = (
@@ -131,4 +133,19 @@ def claims(entry: str, result: PaperResult | None) -> list[str]:
             f"{word}. {one_by_one}. The paper prints {c.printed:+.4f} on average; in "
             f"{c.outside} of {c.settings} settings its difference lies outside our interval."
         )
+    return out
+
+
+def _against_itself(entry: str, result: PaperResult) -> list[str]:
+    """How far rows that are only drawn lie from their reference rows, on average over trials."""
+    rows = {row.id: row for row in rows_of(entry)}
+    out = []
+    for row in rows.values():
+        if row.printed is None and row.reference is not None and result.row(row.id).values:
+            other = result.row(row.reference)
+            share = np.mean(_apart(result, row, rows[row.reference])) / other.mean
+            out.append(
+                f"{row.setting['dataset']}, {row.setting['method']}: {100 * share:+.2g} % against "
+                f"{rows[row.reference].setting['method']}."
+            )
     return out

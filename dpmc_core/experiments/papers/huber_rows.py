@@ -20,7 +20,7 @@ __all__ = ["budgets", "real", "synthetic"]
 _REAL_TRIALS = 5
 _VARIANCES = (0, 0.5, 1, 1.5, 2, 3, 4)
 _TAKES = {"clipped": "value", "not clipped": "rmse"}
-# sizes are not printed (findings 8): of 150, 200, 250, 300, 400 and 500 squared, those whose rows
+# sizes are not printed: of 150, 200, 250, 300, 400 and 500 squared, those whose rows
 # with noise at 10 and 15 % come nearest in a first try
 _SIZES = {"3": 200, "6": 300, "7": 400}
 _HELD_OUT = 0.5  # half of what is drawn measures, the other half is the printed share

@@ -250,7 +250,7 @@ def methods_table(names: Sequence[str], accounts: Sequence[Sequence[Account]]) -
 
 
 def dpals_table(counts: Sequence[DpalsCount]) -> pd.DataFrame:
-    """Findings 9 as a table."""
+    """Lay out Table 4 of the DPALS paper by each way of accounting."""
     return pd.DataFrame(
         {
             "data": [c.dataset for c in counts],

@@ -10,7 +10,7 @@ from dpmc_core.experiments.studies.spec import STUDIES
 from dpmc_core.experiments.studies.stored import examples
 from pages.parts.factorization import study_view, view
 from pages.parts.factorization.asked import Asked, Built
-from pages.parts.factorization.controls import QUESTIONS
+from pages.parts.factorization.controls import PUBLISHED_ROUNDS, QUESTIONS
 from pages.parts.server import jobs
 from pages.parts.ui.run_panel import Example, Panel, example_runs, panel
 
@@ -65,7 +65,12 @@ def example_specs(*, images: bool) -> tuple[RunSpec, ...]:
     private = {"mechanism": "gaussian", "epsilon": epsilon}
     chosen: list[dict[str, Any]] = [
         {"algorithm": "nmf"},
-        {"algorithm": "private-nmf-published", "mechanism": "gaussian", "epsilon": 0.5},
+        {
+            "algorithm": "private-nmf-published",
+            "mechanism": "gaussian",
+            "epsilon": 0.5,
+            "rounds": PUBLISHED_ROUNDS,
+        },
         {"algorithm": "private-nmf", **private},
         {"algorithm": "moment-nmf", **private},
     ]

@@ -76,13 +76,8 @@ def factor_observations(items: Sequence[Learned]) -> list[str]:
     if published is not None and published.result.final.moved is not None:
         out.append(
             "**As published is not private.** Its parts start as singular vectors of the raw "
-            f"data; {published.result.final.iteration} noisy rounds moved them by "
-            f"{100 * published.result.final.moved:.2g} %"
-            + (
-                ": it publishes the start."
-                if published.result.final.moved < 0.01
-                else ". Only these rounds are noisy, not the start."
-            )
+            f"data, without noise. {published.result.final.iteration} noisy rounds moved them by "
+            f"{100 * published.result.final.moved:.2g} %; no ε covers the start."
         )
     out += [
         baseline_sentence(item)
