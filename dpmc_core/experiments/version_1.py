@@ -113,6 +113,8 @@ def translated(raw: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]
             if whole.get(field) is not None:
                 allowed = "left out without noise; choose a mechanism to use it"
                 raise ParameterError(field, whole[field], allowed)
+    if name == "private-nmf-published" and whole["rounds"] == 0:
+        whole["rounds"] = 100  # its own number then
     for field in ("rounds", "inner") if samples else ():
         if whole[field] == 0:  # the algorithm's own number
             del whole[field]

@@ -59,7 +59,7 @@ class PublishedConfig(Config):
         int, Limit("inner", 1, 200, "steps on the coefficients per round", integer=True)
     ] = 5
     dictionary_steps: Annotated[
-        int, Limit("dictionary_steps", 1, 200, "steps on the dictionary per round", integer=True)
+        int, Limit("dictionary_steps", 1, 1000, "steps on the dictionary per round", integer=True)
     ] = 1
     dictionary_step: Annotated[
         float,

@@ -3,7 +3,8 @@
 Lives here: top words, NPMI over documents and TC-W2V, both by gensim. Does not live here: topic
 models.
 
-TC-W2V with a word2vec trained on a small corpus can score random words above real topics, so it is never shown without NPMI beside it and ``W2V_WARNING``.
+TC-W2V with a word2vec trained on a small corpus can score random words above real topics, so it is
+never shown without NPMI beside it and ``W2V_WARNING``.
 """
 
 import math

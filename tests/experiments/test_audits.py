@@ -156,7 +156,7 @@ def test_the_same_attack_catches_too_little_noise(
 
 @pytest.mark.parametrize("epsilon", [0.5, 2.0])
 def test_the_published_factorisation_gives_one_picture_away(epsilon: float) -> None:
-    """W starts from the raw data, so an image in or out shows at once, far beyond what is claimed."""
+    """W starts from the raw data, so an image in or out shows at once, beyond what is claimed."""
     result = audit(
         AuditSpec(
             target="private-nmf-published",
