@@ -59,15 +59,14 @@ def coordinate_sweeps(
 
 
 def gradient_steps(
-    gram: FloatArray, target: FloatArray, start: FloatArray, steps: int, size: float | None = None
+    gram: FloatArray, target: FloatArray, start: FloatArray, steps: int
 ) -> FloatArray:
     """X after ``steps`` projected gradient steps X ← P₊(X − η(GX − B)) (nmf-paper eqs.
 
-    8 and 12); η is ``size`` over the largest eigenvalue of G, 1 by default, with which no step goes
-    uphill.
+    8 and 12); η is 1 over the largest eigenvalue of G, with which no step goes uphill.
     """
     top = float(np.linalg.eigvalsh(gram)[-1])
-    eta = (1.0 if size is None else size) / top if top > 0 else 0.0
+    eta = 1.0 / top if top > 0 else 0.0
     out = np.array(start, dtype=np.float64)
     for _ in range(steps):
         out = np.maximum(out - eta * (gram @ out - target), 0.0)

@@ -26,7 +26,6 @@ from numpy.typing import NDArray
 
 from dpmc_core.config import Choice, Config
 from dpmc_core.datasets.samples import Matrix, Samples
-from dpmc_core.errors import DataError
 from dpmc_core.factorization.blocks import coordinate_sweeps, cross, fit_coefficients, unit_ball
 from dpmc_core.factorization.contributions import (
     Kept,
@@ -45,7 +44,7 @@ from dpmc_core.factorization.parameters import (
     Rounds,
 )
 from dpmc_core.factorization.robust import soft_threshold
-from dpmc_core.factorization.step import FactorStep, check_parts, random_dictionary
+from dpmc_core.factorization.step import FactorStep, check_outliers, check_parts, random_dictionary
 from dpmc_core.factorization.units import AllUnits, UnitGroup, Units
 from dpmc_core.limits import Limit
 from dpmc_core.privacy.algorithm import Algorithm
@@ -122,11 +121,7 @@ def corrected_nmf(
     Raises ``DataError`` for outliers in text.
     """
     check_parts((samples.dimension, samples.places.given), config.rank)
-    if config.outlier_penalty is not None and samples.unit == "document":
-        raise DataError(
-            "Outliers are for images: for documents the outlier matrix would be dense and as "
-            "large as documents × words."
-        )
+    check_outliers(config.outlier_penalty, dense=samples.unit != "document")
     units = AllUnits(samples)
     curator, most = corrected_curator(units, config, rng)
     kept, start = _start(units, config, curator, most, rng)

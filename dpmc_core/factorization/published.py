@@ -24,11 +24,10 @@ from scipy import sparse
 
 from dpmc_core.config import Config
 from dpmc_core.datasets.samples import Matrix, Samples
-from dpmc_core.errors import DataError
 from dpmc_core.factorization.blocks import cross, gram_and_target, unit_ball
 from dpmc_core.factorization.parameters import OutlierBound, OutlierPenalty, Parts, Rounds
 from dpmc_core.factorization.robust import soft_threshold
-from dpmc_core.factorization.step import FactorStep, nndsvd
+from dpmc_core.factorization.step import FactorStep, check_outliers, nndsvd
 from dpmc_core.limits import Limit
 from dpmc_core.mechanisms import Gaussian
 from dpmc_core.privacy.algorithm import Algorithm
@@ -100,12 +99,8 @@ def published_nmf(
     added to every entry of A and B, as printed; A does not stay symmetric. Raises ``DataError`` for
     outliers in sparse data.
     """
-    robust = config.outlier_penalty is not None
-    if robust and sparse.issparse(values):
-        raise DataError(
-            "Outliers are for images: for documents the outlier matrix would be dense and as "
-            "large as documents × words."
-        )
+    penalty = config.outlier_penalty
+    check_outliers(penalty, dense=not sparse.issparse(values))
     if not sparse.issparse(values):
         values = unit_ball(
             np.asarray(values)
@@ -118,20 +113,17 @@ def published_nmf(
     dictionary, coefficients = dictionary / length, coefficients * length[:, None]
     begun, scale = dictionary, max(float(np.linalg.norm(dictionary)), 1e-300)
     clean, outliers = values, None
-    shifts = {"A": 2 / n, "B": (4 if robust else 2) / n}
+    shifts = {"A": 2 / n, "B": (2 if penalty is None else 4) / n}
     for iteration in range(1, config.rounds + 1):
         gram = dictionary.T @ dictionary
         eta = 1 / float(np.linalg.eigvalsh(gram)[-1])  # η_H/N
         target = cross(clean, dictionary)
         for _ in range(config.inner):
             coefficients = np.maximum(coefficients - eta * (gram @ coefficients - target), 0.0)
-            if robust:
-                assert config.outlier_penalty is not None
+            if penalty is not None:
                 left = np.asarray(values) - dictionary @ coefficients
                 outliers = unit_ball(
-                    soft_threshold(
-                        left, config.outlier_penalty * entry, config.outlier_bound * entry
-                    )
+                    soft_threshold(left, penalty * entry, config.outlier_bound * entry)
                 )
                 clean = np.asarray(values) - outliers
                 target = cross(clean, dictionary)

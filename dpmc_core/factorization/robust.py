@@ -15,7 +15,6 @@ from scipy import sparse
 
 from dpmc_core.config import Choice, Config
 from dpmc_core.datasets.samples import Matrix, Samples
-from dpmc_core.errors import DataError
 from dpmc_core.factorization.blocks import (
     coordinate_sweeps,
     cross,
@@ -30,7 +29,7 @@ from dpmc_core.factorization.parameters import (
     Parts,
     Rounds,
 )
-from dpmc_core.factorization.step import FactorStep, nndsvd
+from dpmc_core.factorization.step import FactorStep, check_outliers, nndsvd
 from dpmc_core.privacy.algorithm import Algorithm
 
 FloatArray = NDArray[np.float64]
@@ -109,12 +108,8 @@ def robust_nmf(
     printed. Raises ``DataError`` for outliers in sparse data, whose R would not be sparse.
     """
     del rng  # the start is fixed by the data
-    robust = config.outlier_penalty is not None
-    if robust and sparse.issparse(values):
-        raise DataError(
-            "Outliers are for images: for documents the outlier matrix would be dense and as "
-            "large as documents × words."
-        )
+    penalty = config.outlier_penalty
+    check_outliers(penalty, dense=not sparse.issparse(values))
     unit = values.shape[0] ** -0.5
     steps = coordinate_sweeps if config.solver == "coordinates" else gradient_steps
     dictionary, coefficients = nndsvd(values, config.rank)
@@ -132,12 +127,9 @@ def robust_nmf(
         coefficients = steps(
             dictionary.T @ dictionary, cross(clean, dictionary), coefficients, config.inner
         )
-        if robust:
-            assert config.outlier_penalty is not None
+        if penalty is not None:
             left = np.asarray(values) - dictionary @ coefficients
-            outliers = soft_threshold(
-                left, config.outlier_penalty * unit, config.outlier_bound * unit
-            )
+            outliers = soft_threshold(left, penalty * unit, config.outlier_bound * unit)
             clean = np.asarray(values) - outliers
         yield FactorStep(iteration, np.ascontiguousarray(dictionary), coefficients, outliers)
 

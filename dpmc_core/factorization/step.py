@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from dpmc_core.datasets.samples import Matrix
-from dpmc_core.errors import ParameterError
+from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.factorization.blocks import squared_norm
 from dpmc_core.privacy.ledger import Release
 
 FloatArray = NDArray[np.float64]
 
-__all__ = ["FactorStep", "check_parts", "nndsvd", "random_dictionary"]
+__all__ = ["FactorStep", "check_outliers", "check_parts", "nndsvd", "random_dictionary"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +46,15 @@ def check_parts(shape: tuple[int, ...], parts: int) -> None:
             parts,
             f"at most {most:,}, the smaller of {shape[0]:,} rows and {shape[1]:,} "
             "columns of this data",
+        )
+
+
+def check_outliers(penalty: float | None, *, dense: bool) -> None:
+    """Raise ``DataError`` for outliers in data that are not ``dense``: R would be."""
+    if penalty is not None and not dense:
+        raise DataError(
+            "Outliers are for images: for documents the outlier matrix would be dense and as "
+            "large as documents × words."
         )
 
 

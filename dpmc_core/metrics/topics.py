@@ -27,6 +27,7 @@ __all__ = [
     "keep_words",
     "knows_words",
     "learned_words",
+    "mean_score",
     "npmi",
     "tc_w2v",
     "top_words",
@@ -48,6 +49,13 @@ def topic_terms(dictionary: FloatArray, count: int = TOP_WORDS) -> list[list[int
         order = np.argsort(-column, kind="stable")[:count]
         out.append([int(k) for k in order if column[k] > 0])
     return out
+
+
+def mean_score(scores: FloatArray | None) -> float:
+    """Average the topics that have a score; NaN where none has."""
+    if scores is None or not np.isfinite(scores).any():
+        return math.nan
+    return float(np.nanmean(scores))
 
 
 def top_words(

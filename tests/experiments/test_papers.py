@@ -433,6 +433,35 @@ def test_runs_go_through_the_store(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert json.loads(file.read_text())["rows"][0]["values"] == expected
 
 
+@pytest.mark.parametrize("name", ["nmf-figure-2", "nmf-figure-5"])
+def test_private_nmf_is_compared_with_itself(name: str) -> None:
+    """The paper's gap is to the same algorithm without noise, not to another solver."""
+    made = stored(name)
+    noisy = [row for row in rows_of(name) if "ε = 0." in row.setting["method"]]
+    assert len(noisy) == 4
+    for row, sentence in zip(noisy, claims(name, made), strict=True):
+        quiet = row.setting | {"method": "as published, without noise"}
+        (own,) = [r for r in rows_of(name) if r.setting == quiet]
+        assert row.reference == own.id
+        share = made.row(row.id).mean / made.row(own.id).mean - 1
+        assert 0 < share < 0.1
+        assert f"{row.setting['method']}: {100 * share:+.2g} % against" in sentence
+        assert own.spec(1, 1).replace(mechanism="gaussian", epsilon=0.5).algorithm.rounds == 1000
+
+
+def test_what_can_be_computed_of_the_nmf_papers_tables() -> None:
+    """Table 4's own column, with columns of length 1, and the size of TDT2, a tenth of its file."""
+    made, rows = stored("nmf-table-4"), rows_of("nmf-table-4")
+    own = [row for row in rows if row.setting["algorithm"] == "private-nmf"]
+    means = [made.row(row.id).mean for row in own]
+    np.testing.assert_allclose(means, [0.0630, 0.0637, 0.0633, 0.0632], atol=1e-4)
+    assert {verdict_of(row, made).kind for row in own} == {REPRODUCED, TREND}
+    sizes = stored("nmf-table-2")
+    for what in ("N", "D"):
+        (row,) = [r for r in rows_of("nmf-table-2") if r.id == f"dataset=tdt2;what={what}"]
+        assert verdict_of(row, sizes).kind == REPRODUCED
+
+
 def test_claims_are_paired_arithmetic() -> None:
     """On made-up trials whose answer is known.
 

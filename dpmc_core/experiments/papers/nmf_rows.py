@@ -1,12 +1,14 @@
 """Rows of the private NMF paper's tables and figures: sizes, coherence, errors and objectives."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from dpmc_core.datasets.data import ratings_of, samples_of
+from dpmc_core.datasets.data import samples_of
+from dpmc_core.datasets.loaders import load
 from dpmc_core.datasets.samples import unit_columns
 from dpmc_core.experiments.papers.row import Row, name_of, printed_in, seeded
 from dpmc_core.experiments.run import run
@@ -16,33 +18,33 @@ from dpmc_core.metrics.topics import tc_w2v
 
 __all__ = ["nmf_coherence", "nmf_objectives", "nmf_ratings", "nmf_sizes"]
 
+_ROUNDS, _EACH = 20, "epsilon_per_iteration"
+
 
 def nmf_sizes() -> list[Row]:
     """Table 2: N as given, empty documents included, and D as loaded here."""
-    parts = {"guardian": 8, "uci-news": 7, "rcv1": 4, "tdt2": 30, "yaleb": 38, "cbcl": 50}
-
-    def size(dataset: str, metric: str) -> Callable[[], float]:
-        def of() -> float:
-            spec = RunSpec.fitting(_words(dataset), dataset=dataset, rank=2)
-            samples = samples_of(spec.data, clean=True)
-            return float(samples.places.given if metric == "N" else samples.dimension)
-
-        return of
-
+    sizes = printed_in("nmf", "2")
+    parts = {p.setting["dataset"]: p.text for p in sizes if p.metric == "K"}
     meanings = {"N": "images or documents N", "D": "pixels or words D"}
     return [
         Row(
             id=name_of({**p.setting, "what": p.metric}),
-            setting={**p.setting, "K": str(parts[p.setting["dataset"]])},
+            setting={**p.setting, "K": parts[p.setting["dataset"]]},
             metric=meanings[p.metric],
             printed=p,
-            exact=size(p.setting["dataset"], p.metric),
+            exact=partial(_size, p.setting["dataset"], p.metric),
             trials=1,
             needs=p.setting["dataset"],
         )
-        for p in printed_in("nmf", "2")
+        for p in sizes
         if p.metric in meanings
     ]
+
+
+def _size(dataset: str, metric: str) -> float:
+    spec = RunSpec.fitting(_words(dataset), dataset=dataset, rank=2)
+    samples = samples_of(spec.data, clean=True)
+    return float(samples.places.given if metric == "N" else samples.dimension)
 
 
 def _words(dataset: str) -> dict[str, Any]:
@@ -50,30 +52,23 @@ def _words(dataset: str) -> dict[str, Any]:
     return {"term_share": 0.1} if dataset == "tdt2" else {"word_list": "documents"}
 
 
+def _published(epsilon: str | float) -> dict[str, Any]:
+    """The paper's algorithm with ``epsilon`` a round, or "none"."""
+    private = {} if epsilon == "none" else {"mechanism": "gaussian", "epsilon": float(epsilon)}
+    return {"algorithm": "private-nmf-published", **private}
+
+
 def nmf_coherence() -> list[Row]:
     """Table 3: TC-W2V of topics as published."""
     out = []
     for p in printed_in("nmf", "3"):
-        dataset, epsilon = p.setting["dataset"], p.setting["epsilon_per_iteration"]
-        private: dict[str, Any] = {"word_list": "documents"}
-        if epsilon != "none":
-            private |= {"mechanism": "gaussian", "epsilon": float(epsilon)}
-        name = "nmf" if epsilon == "none" else "private-nmf-published"
-        rank = 8 if dataset == "guardian" else 7
-
-        def coherence(
-            seed: int,
-            dataset: str = dataset,
-            name: str = name,
-            private: dict[str, Any] = private,
-            rank: int = rank,
-        ) -> float:
-            result = run(
-                RunSpec.of(dataset=dataset, algorithm=name, rank=rank, seed=seed, **private),
-                compare=False,
-            )
-            return float(tc_w2v(result.clean, result.dictionary).mean())
-
+        dataset = p.setting["dataset"]
+        shared = RunSpec.of(
+            dataset=dataset,
+            rank=8 if dataset == "guardian" else 7,
+            **_words(dataset),
+            **_published(p.setting[_EACH]),
+        )
         out.append(
             Row(
                 id=name_of(p.setting),
@@ -81,32 +76,31 @@ def nmf_coherence() -> list[Row]:
                 metric="TC-W2V coherence",
                 printed=p,
                 trials=3,
-                measured=coherence,
+                measured=partial(_coherence, shared),
                 needs=dataset,
             )
         )
     return out
 
 
-_ROUNDS, _EACH = 20, "epsilon_per_iteration"
+def _coherence(shared: RunSpec, seed: int) -> float:
+    result = run(shared.replace(seed=seed), compare=False)
+    return float(tc_w2v(result.clean, result.dictionary).mean())
 
 
-def _rating_error(epsilon: str, rounds: int) -> Callable[[int], float]:
-    """RMSE over rated pairs, where every user is a column of length 1 and K = 10 (our reading)."""
-
-    def error(seed: int) -> float:
-        table = ratings_of(RunSpec.fitting({}, dataset="ml-1m", rank=10).data)
-        shape = (table.n_items, table.n_users)
-        values = unit_columns(sparse.csc_array((table.values, (table.items, table.users)), shape))
-        each = None if epsilon == "none" else float(epsilon)
-        config = PublishedConfig(rank=10, rounds=rounds, epsilon=each)
-        *_, step = published_nmf(values, config, np.random.default_rng(seed))
-        assert step.coefficients is not None  # this algorithm has them
-        items, users = values.nonzero()
-        fits = np.einsum("nk,kn->n", step.dictionary[items], step.coefficients[:, users])
-        return float(np.sqrt(np.mean((values[items, users] - fits) ** 2)))
-
-    return error
+def _rating_error(epsilon: float | None, seed: int) -> float:
+    """RMSE over rated pairs, where every user is a column of length 1, K = 10 and T = 40 (our
+    reading).
+    """
+    table = load("ml-1m")
+    places = (table.items, table.users)
+    values = unit_columns(sparse.csc_array((table.values, places)))
+    config = PublishedConfig(rank=10, rounds=40, epsilon=epsilon)
+    *_, step = published_nmf(values, config, np.random.default_rng(seed))
+    assert step.coefficients is not None  # this algorithm has them
+    rated = sparse.coo_array(values)
+    fits = np.vecdot(step.dictionary[rated.row], step.coefficients.T[rated.col])
+    return float(np.sqrt(np.mean((rated.data - fits) ** 2)))
 
 
 def nmf_ratings() -> list[Row]:
@@ -118,20 +112,19 @@ def nmf_ratings() -> list[Row]:
     for p in printed_in("nmf", "4"):
         s = p.setting
         if s["algorithm"] != "dpnmf":
-            for rounds in (40, PublishedConfig().rounds):
-                setting, plain = ({**x, "T": str(rounds)} for x in (s, s | {_EACH: "none"}))
-                out.append(
-                    Row(
-                        id=name_of(setting),
-                        setting=setting,
-                        metric="training RMSE",
-                        printed=p,
-                        trials=3,
-                        measured=_rating_error(s[_EACH], rounds),
-                        reference=None if s[_EACH] == "none" else name_of(plain),
-                        needs="ml-1m",
-                    )
+            none = s[_EACH] == "none"
+            out.append(
+                Row(
+                    id=name_of(s),
+                    setting=s,
+                    metric="training RMSE",
+                    printed=p,
+                    trials=3,
+                    measured=partial(_rating_error, None if none else float(s[_EACH])),
+                    reference=None if none else name_of({**s, _EACH: "none"}),
+                    needs="ml-1m",
                 )
+            )
             continue
         ways: dict[str, float | None] = {"": None}
         if s["epsilon"] != "none":
@@ -169,16 +162,9 @@ def nmf_objectives(*datasets: tuple[str, int]) -> Callable[[], list[Row]]:
         out = []
         for dataset, rank in datasets:
             quiet = "as published, without noise"
-            ways: dict[str, dict[str, Any]] = {
-                quiet: {"algorithm": "private-nmf-published"},
-                **{
-                    f"as published, ε = {e} a round": {
-                        "algorithm": "private-nmf-published",
-                        "mechanism": "gaussian",
-                        "epsilon": e,
-                    }
-                    for e in (0.5, 0.9)
-                },
+            ways = {
+                quiet: _published("none"),
+                **{f"as published, ε = {e} a round": _published(e) for e in (0.5, 0.9)},
                 "NMF by coordinates, without noise": {"algorithm": "nmf"},
                 "one-shot moment NMF, total ε = 10": {
                     "algorithm": "moment-nmf",
@@ -189,15 +175,15 @@ def nmf_objectives(*datasets: tuple[str, int]) -> Callable[[], list[Row]]:
             for how, changes in ways.items():
                 shared = RunSpec.fitting(_words(dataset), dataset=dataset, rank=rank, **changes)
                 setting = {"dataset": dataset, "K": str(rank), "method": how}
-                noisy = changes["algorithm"] == "private-nmf-published" and how != quiet
+                itself = how != quiet and how.startswith("as published")
                 out.append(
                     Row(
                         id=name_of(setting),
                         setting=setting,
                         metric="objective ½N⁻¹‖V − WH‖²",
-                        trials=3,
+                        trials=3 if "mechanism" in changes else 1,  # only noise is random
                         spec=seeded(shared),
-                        reference=name_of({**setting, "method": quiet}) if noisy else None,
+                        reference=name_of({**setting, "method": quiet}) if itself else None,
                         needs=dataset,
                     )
                 )

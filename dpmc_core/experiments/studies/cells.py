@@ -52,6 +52,11 @@ def _noisy(s: Settings, algorithm: str, epsilon: float, **changes: Any) -> RunSp
     return RunSpec.fitting(s, algorithm=algorithm, **noise, **changes)
 
 
+def _published(s: Settings, epsilon: float, **changes: Any) -> RunSpec:
+    gaussian = {**s, "mechanism": "gaussian"}  # the only noise it has
+    return _noisy(gaussian, "private-nmf-published", epsilon, **changes)
+
+
 def _quiet(s: Settings, algorithm: str, **changes: Any) -> RunSpec:
     return RunSpec.fitting(s, algorithm=algorithm, mechanism="none", **changes)
 
@@ -136,18 +141,16 @@ def _parts_by_epsilon(s: Settings) -> list[Cell]:
 
 
 def _by_round(s: Settings) -> list[Cell]:
-    published = {**s, "mechanism": "gaussian"}
     # for one replaced by another, as the paper counts: one number ε must mean one promise
-    alike = {n: v for n, v in published.items() if n not in ("rounds", "inner")}
-    alike["neighbours"] = "replace-one"
-    rounds = _quiet(s, "private-nmf-published").length
+    alike = {n: v for n, v in s.items() if n not in ("rounds", "inner")}
+    alike |= {"mechanism": "gaussian", "neighbours": "replace-one"}
+    quiet = _quiet(s, "private-nmf-published")
     delta = limits.check("account_delta", s.get("delta", 1e-5))
-    total = {e: overall_epsilon(e, rounds, delta) for e in ROUND_EPSILONS}
-    name = "private-nmf-published"
+    total = {e: overall_epsilon(e, quiet.length, delta) for e in ROUND_EPSILONS}
     return (
-        [Cell("as published (not private)", e, _noisy(published, name, e)) for e in ROUND_EPSILONS]
+        [Cell("as published (not private)", e, _published(s, e)) for e in ROUND_EPSILONS]
         + [
-            Cell("as published, no noise", e, _quiet(s, name))
+            Cell("as published, no noise", e, quiet)
             for e in (ROUND_EPSILONS[0], ROUND_EPSILONS[-1])
         ]
         + [
@@ -185,7 +188,6 @@ def _by_parts(s: Settings) -> list[Cell]:
 
 def _by_people(s: Settings) -> list[Cell]:
     epsilon, out = _total(s), []
-    published = {**s, "mechanism": "gaussian"}
     for n in PEOPLE:
         for name, spec in (
             (
@@ -196,10 +198,7 @@ def _by_people(s: Settings) -> list[Cell]:
                 f"Private NMF, corrected, ε = {epsilon:g}",
                 _noisy(s, "private-nmf", epsilon, n_samples=n),
             ),
-            (
-                "as published (not private)",
-                _noisy(published, "private-nmf-published", 0.5, rounds=100, n_samples=n),
-            ),
+            ("as published (not private)", _published(s, 0.5, rounds=100, n_samples=n)),
         ):
             out.append(Cell(name, n, spec, fresh=True))
     return out
@@ -208,14 +207,7 @@ def _by_people(s: Settings) -> list[Cell]:
 def _by_corruption(s: Settings) -> list[Cell]:
     epsilon = _total(s)
     robust = RunSpec.of(algorithm="robust-nmf").algorithm
-    steps = robust.inner  # as many for both
-    # the paper's, which takes outliers off
-    published = {
-        **s,
-        "mechanism": "gaussian",
-        "rounds": 40,
-        "outlier_penalty": robust.outlier_penalty,
-    }
+    steps, penalty = robust.inner, robust.outlier_penalty  # as many steps for both
     return [
         Cell(name, share, spec, fresh=share > 0)
         for share in CORRUPTED
@@ -228,7 +220,7 @@ def _by_corruption(s: Settings) -> list[Cell]:
             ),
             (
                 "as published (not private)",
-                _noisy(published, "private-nmf-published", 0.5, contaminated=share),
+                _published(s, 0.5, rounds=40, outlier_penalty=penalty, contaminated=share),
             ),
         )
     ]

@@ -16,7 +16,7 @@ from dpmc_core.experiments.studies.result import Point, StudyResult
 from dpmc_core.experiments.studies.spec import MEASURES, StudySpec, cells, seeds_of
 from dpmc_core.experiments.tasks.factorize import FactorResult, baselines_of, reference
 from dpmc_core.experiments.tasks.solve import versions
-from dpmc_core.metrics.topics import tc_w2v
+from dpmc_core.metrics.topics import mean_score, tc_w2v
 
 __all__ = ["some_users", "study", "study_steps"]
 
@@ -103,12 +103,10 @@ def _measured(result: FactorResult, wanted: tuple[str, ...]) -> dict[str, float]
     spec = result.spec
     if "epsilon" in wanted and not spec.card.guarantee and spec.noise.epsilon is not None:
         out["epsilon"] = overall_epsilon(spec.noise.epsilon, spec.length, spec.noise.delta)
-    if "npmi" in wanted and result.coherence is not None and np.isfinite(result.coherence).any():
-        out["npmi"] = float(np.nanmean(result.coherence))
+    if "npmi" in wanted:
+        out["npmi"] = mean_score(result.coherence)
     if "tc_w2v" in wanted and result.clean.texts:
-        scores = tc_w2v(result.clean, result.dictionary)
-        if np.isfinite(scores).any():
-            out["tc_w2v"] = float(np.nanmean(scores))
+        out["tc_w2v"] = mean_score(tc_w2v(result.clean, result.dictionary))
     return out
 
 

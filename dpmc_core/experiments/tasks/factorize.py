@@ -9,6 +9,7 @@ coefficients that suit it best on the clean data, which are fitted here without 
 measures for whoever holds the data, not releases.
 """
 
+import math
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
@@ -29,7 +30,7 @@ from dpmc_core.factorization.blocks import cross
 from dpmc_core.factorization.public_images import parts_without_data
 from dpmc_core.factorization.word_choice import choose_words
 from dpmc_core.metrics.factors import column_errors, mean_columns, share_found
-from dpmc_core.metrics.topics import npmi
+from dpmc_core.metrics.topics import mean_score, npmi
 from dpmc_core.privacy import Ledger, Release, Statement, state
 
 __all__ = ["FactorMetrics", "FactorResult", "baselines_of", "factorize_steps", "reference"]
@@ -167,8 +168,7 @@ class FactorResult:
 
     def summary(self) -> dict[str, Any]:
         """A JSON-able account of the run: what the command line prints and the page exports."""
-        coherence = self.coherence
-        known = None if coherence is None else coherence[np.isfinite(coherence)]
+        score = mean_score(self.coherence)
         apart, half = self.against_baseline
         return {
             "spec": self.spec.as_dict(),
@@ -185,7 +185,7 @@ class FactorResult:
             "way": self.way,
             "found": self.final.found,
             "moved": self.final.moved,
-            "coherence": None if known is None or not known.size else {"npmi": float(known.mean())},
+            "coherence": {"npmi": score} if math.isfinite(score) else None,
             "samples": len(self.clean),
             "dimension": self.clean.dimension,
             "notes": list(self.samples.notes),

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from dpmc_core.experiments import FactorResult
+from dpmc_core.metrics.topics import mean_score
 from dpmc_core.wording import three
 from pages.parts.factorization.charts import Learned
 
@@ -109,7 +110,7 @@ def factor_observations(items: Sequence[Learned]) -> list[str]:
         kind = "parts" if items[0].result.clean.unit == "image" else "topics"
         said = ", ".join(f"{name} {100 * share:.0f} %" for name, share in found.items())
         out.append(f"True {kind} found (a learned one with a cosine of at least 0.9): {said}.")
-    scores = {item.name: _coherence(item) for item in items}
+    scores = {item.name: mean_score(item.result.coherence) for item in items}
     if any(math.isfinite(s) for s in scores.values()):
         said = ", ".join(f"{name} {s:.2f}" for name, s in scores.items() if math.isfinite(s))
         out.append(
@@ -131,13 +132,6 @@ def _unscored(items: Sequence[Learned]) -> str:
                 "fewer than two words and no score"
             )
     return " " + "; ".join(out) + "." if out else ""
-
-
-def _coherence(item: Learned) -> float:
-    scores = item.result.coherence
-    return (
-        math.nan if scores is None or not np.isfinite(scores).any() else float(np.nanmean(scores))
-    )
 
 
 def _outlier_sentence(plain: Learned, robust: Learned) -> str:

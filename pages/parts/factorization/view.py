@@ -9,7 +9,7 @@ import streamlit as st
 
 from dpmc_core.errors import DPMCError
 from dpmc_core.experiments import FactorResult
-from dpmc_core.metrics.topics import W2V_WARNING, tc_w2v
+from dpmc_core.metrics.topics import W2V_WARNING, mean_score, npmi, tc_w2v
 from dpmc_core.privacy import odds_sentence, subject
 from dpmc_core.privacy.noise import RoundEpsilon
 from dpmc_core.wording import signed, three
@@ -216,9 +216,9 @@ def _scores(items: list[Learned]) -> None:
         *((item.name, item.result.dictionary) for item in items),
         ("random words", random),
     ):
-        row = {"method": name, "NPMI": _npmi(result, dictionary)}
+        row = {"method": name, "NPMI": mean_score(npmi(result.clean, dictionary))}
         if spoken:
-            row["TC-W2V"] = _mean(tc_w2v(result.clean, dictionary))
+            row["TC-W2V"] = mean_score(tc_w2v(result.clean, dictionary))
         rows.append(row)
     st.dataframe(
         pd.DataFrame(rows).round(3),
@@ -228,17 +228,6 @@ def _scores(items: list[Learned]) -> None:
     )
     if not result.clean.texts:
         st.caption("This set holds counts without running text, so there is no word2vec.")
-
-
-def _npmi(result: FactorResult, dictionary: np.ndarray) -> float:
-    from dpmc_core.metrics.topics import npmi
-
-    return _mean(npmi(result.clean, dictionary))
-
-
-def _mean(scores: np.ndarray) -> float:
-    """Average the topics that have a score; NaN where none has."""
-    return float(np.nanmean(scores)) if np.isfinite(scores).any() else math.nan
 
 
 def _account(item: Learned) -> None:
@@ -266,8 +255,8 @@ def _account(item: Learned) -> None:
                 f"true {'parts' if result.clean.unit == 'image' else 'topics'} found: "
                 f"{100 * result.final.found:.0f} %"
             )
-        if result.coherence is not None and np.isfinite(result.coherence).any():
-            lines.append(f"NPMI {np.nanmean(result.coherence):.2f}")
+        if math.isfinite(score := mean_score(result.coherence)):
+            lines.append(f"NPMI {score:.2f}")
         if result.final.moved is not None:
             lines.append(f"W moved {100 * result.final.moved:.2g} % from the raw data's SVD")
         st.caption("  \n".join(lines))
