@@ -1,10 +1,9 @@
 """The command ``factorize``: factorise faces into parts or documents into topics."""
 
 import argparse
+import math
 from collections.abc import Sequence
 from typing import Any
-
-import numpy as np
 
 from dpmc_core.cli.common.options import add_spec, last_of, spec_of
 from dpmc_core.cli.common.said import print_statement
@@ -12,7 +11,7 @@ from dpmc_core.cli.common.user_data import add_data, load_user_data
 from dpmc_core.datasets.data import samples_of
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.experiments import FactorResult, RunSpec, steps
-from dpmc_core.metrics.topics import W2V_WARNING, tc_w2v, top_words
+from dpmc_core.metrics.topics import W2V_WARNING, mean_score, tc_w2v, top_words
 from dpmc_core.wording import comparison
 
 __all__ = ["add", "run"]
@@ -47,12 +46,12 @@ def _factorized(arguments: argparse.Namespace, spec: RunSpec) -> dict[str, Any]:
     result: FactorResult = last_of(steps(spec), arguments, _progress)
     summary = result.summary()
     if arguments.w2v:
-        scores = tc_w2v(result.clean, result.dictionary)
-        if not np.isfinite(scores).any():
+        score = mean_score(tc_w2v(result.clean, result.dictionary))
+        if math.isnan(score):
             raise DataError("--w2v: no topic has two words that TC-W2V has learned a vector of.")
         summary["coherence"] = {
             **(summary["coherence"] or {}),
-            "tc_w2v": float(np.nanmean(scores)),
+            "tc_w2v": score,
             "warning": W2V_WARNING,
         }
     if not arguments.json:
@@ -78,7 +77,7 @@ def _print(result: FactorResult, summary: dict[str, Any]) -> None:
         print(f"  {name:<23} {value:.5f}{beside if name == result.best_baseline else ''}")
     way = (
         f"; {100 * result.way:.0f} % of the way there from the best baseline"
-        if np.isfinite(result.way)
+        if math.isfinite(result.way)
         else ""
     )
     print(f"  scikit-learn's NMF {result.reference:.5f}  (not private{way})")
@@ -87,12 +86,9 @@ def _print(result: FactorResult, summary: dict[str, Any]) -> None:
     if final.moved is not None:
         print(f"W moved {100 * final.moved:.4f} % from its start, which is made of the raw data")
     if result.coherence is not None:
-        known = result.coherence[np.isfinite(result.coherence)]
-        print(
-            f"NPMI coherence {known.mean():.3f}"
-            if known.size
-            else "NPMI coherence: no topic has two words"
-        )
+        score = mean_score(result.coherence)
+        said = ": no topic has two words" if math.isnan(score) else f" {score:.3f}"
+        print(f"NPMI coherence{said}")
         for k, words in enumerate(top_words(result.dictionary, result.clean.words), start=1):
             print(f"  topic {k}: {' '.join(word for word, _ in words) or '(empty)'}")
     if "tc_w2v" in (summary["coherence"] or {}):
