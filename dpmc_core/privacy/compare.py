@@ -144,7 +144,7 @@ def dpals_ledger(
 
 @lru_cache(maxsize=1)
 def dpals_counts() -> tuple[DpalsCount, ...]:
-    """Account for Table 4 of the DPALS paper in five ways (findings 9).
+    """Account for Table 4 of the DPALS paper in five ways.
 
     >>> row = dpals_counts()[4]
     >>> row.printed, round(row.both, 3)
