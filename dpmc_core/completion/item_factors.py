@@ -25,7 +25,7 @@ __all__ = ["ITEMS_PER_SIGNAL", "RESIDUAL_CLIP", "Profile", "release_item_factors
 
 # Fixed in advance of any run; docs/one-shot-moments.md says on which data they were chosen.
 POPULARITY_POWER = 0.25  # items are weighted by popularity to minus this power
-RESIDUAL_CLIP = 0.2  # R: largest norm of a user's weighted residuals
+RESIDUAL_CLIP = 0.2  # R times spread: largest norm of a user's weighted residuals
 # one item more is worth its noise for about so many (users × sensitivity/σ), or where its own
 # co-rating weight, in units of σ/sensitivity, is this large
 ITEMS_PER_SIGNAL, WEIGHT_WORTH_IT = 24.0, 0.32
@@ -89,23 +89,23 @@ def release_item_factors(
     best = np.argsort(-offsets.popularity, kind="stable")[:size]
     place = np.full(people.n_items, -1)
     place[best[:kept]] = np.arange(kept)
-    weight = offsets.popularity**-POPULARITY_POWER
+    weight, unit = offsets.popularity**-POPULARITY_POWER, offsets.spread
 
-    def released(name: str, profile: Profile | None, clip: float) -> FloatArray:
+    def released(name: str, profile: Profile | None) -> FloatArray:
         """The noisy symmetric second moment over the kept items."""
 
         def exact() -> FloatArray:
             whole = np.zeros((size, size))
-            triangle = people.total(_moment, place, kept, weight, norm, profile, clip)
+            triangle = people.total(_moment, place, kept, weight, norm, profile, unit)
             whole[:kept, :kept] = symmetric(triangle, kept)
             return whole[np.triu_indices(size, 1)]
 
         return symmetric(curator.release(name, exact), size)[:kept, :kept]
 
-    spread = _spread(released("together", None, 1.0), curator.std("together"))
-    moved = released("tastes", profile, RESIDUAL_CLIP * (people.high - people.low))
+    often = _together(released("together", None), curator.std("together"))
+    moved = released("tastes", profile)
     vectors, strengths = shrink_off_diagonal(moved, curator.std("tastes"), rank)
-    found = vectors * np.sqrt(CLIPPED * strengths) / spread[:, None]
+    found = unit * vectors * np.sqrt(CLIPPED * strengths) / often[:, None]
     length, longest = np.linalg.norm(found, axis=1), LONGEST * (people.high - people.low)
     factors = np.zeros((people.n_items, len(strengths)))
     factors[best[:kept]] = found * (longest / np.maximum(length, longest))[:, None]
@@ -139,23 +139,24 @@ def _moment(
     weight: FloatArray,
     norm: int,
     profile: Profile | None,
-    clip: float,
+    unit: float,
 ) -> FloatArray:
     """The strict upper triangle of Σ z zᵀ over the ``kept`` items that have a ``place``: z the
-    weights of a user's items, times what ``profile`` leaves of their ratings and clipped, where
-    one is given.
+    weights of a user's items, times what ``profile`` leaves of their ratings, in units of ``unit``
+    and clipped, where one is given.
     """
     ratings = group.ratings
     inside = place[ratings.items] >= 0
     taken = ratings.take(inside)
     values = user_weights(taken, weight, norm)
     if profile is not None:
-        values = values * profile.left(group)[inside]
+        values = values * profile.left(group)[inside] / unit
+        clip = RESIDUAL_CLIP * (ratings.high - ratings.low)
         values = clip_rows(taken.users, values, ratings.n_users, norm, clip)
     return second_moment(taken.users, place[taken.items], values, ratings.n_users, kept)
 
 
-def _spread(together: FloatArray, std: float) -> FloatArray:
+def _together(together: FloatArray, std: float) -> FloatArray:
     """ν with N ≈ ν νᵀ, from the part of the released co-rating weights above its noise."""
     vectors, values = shrink_off_diagonal(together, std, CORATING_RANK)
     if not len(values):

@@ -1,4 +1,4 @@
-"""One-shot moments: private completion from six sums and two second moments, each released once.
+"""One-shot moments: private completion from seven sums and two second moments, each released once.
 
 This project's own model. Its second stage clips each user's residual vector over the
 most-rated items to a norm, releases its second moment and the co-rating weights once, shrinks what
@@ -140,7 +140,9 @@ def release_moments(
     width = people.high - people.low
     offsets = release_offsets(people, curator, norm, public)
     first = Profile(
-        offsets.offset + centre(people), _profile_features(offsets, width), (RATING_SD * width) ** 2
+        offsets.offset + centre(people),
+        _profile_features(offsets, width),
+        (RATING_SD * offsets.spread * width) ** 2,
     )
     (gain,) = curator.release("profile", lambda: people.total(_gain_of_slopes, first))
     if gain <= 0:

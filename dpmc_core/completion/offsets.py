@@ -7,14 +7,26 @@ first stage, which *one-shot moments* shares. Does not live here: second moments
 noise (``privacy.budget``), or sensitivities of sums (``privacy.moments``).
 
 Each user puts weights w_ij = ω_j/‖ω‖ on the items they rated (norm over those items, so ‖w_i‖ = 1).
-Four sums leave: the weights with ω = 1 (how popular each item is); then, with rare items weighted
-up by the popularity just released, the weights again, and twice the weighted deviations of the
-user's ratings from what was known before, clipped to a norm: from the user's own mean, and then
-from the first round's offsets and the user's mean over them. (Whoever rates good films has a high
-mean: the first round takes too little of an item's offset.) Popular items need less of a user's say
-to be known well; this is the idea of Krichene et al. 2023.
+Five sums leave: one number, how far users' ratings lie from their own mean (below); the weights
+with ω = 1 (how popular each item is); then, with rare items weighted up by the popularity just
+released, the weights again, and twice the weighted deviations of the user's ratings from what was
+known before, clipped to a norm: from the user's own mean, and then from the first round's offsets
+and the user's mean over them. (Whoever rates good films has a high mean: the first round takes too
+little of an item's offset.) Popular items need less of a user's say to be known well; this is the
+idea of Krichene et al. 2023.
+
+Clips and prior widths are shares of the scale's width R that suit users who spread their ratings
+over it as MovieLens's do, with a variance of about v₀ = (``USER_SD``·R)². With v_i = (Σ_j (x_ij −
+x̄_i)² + v₀)/n_i, the variance of a user's n_i ratings as if v₀ were one squared deviation more,
+each user adds min(v_i/v₀, 2) − 1 to the released number. As v_i ≥ 0, this lies within ±1, and
+users without ratings add 0: one user added or removed moves the sum by at most 1. Who has one
+rating adds 0 as well, for v_i = v₀. Over the number of rows, which is public, and after a pull to 0
+as far as the noise asks, the sum says by how much the variance differs from v₀, relatively; the
+root of 1 plus that is ``spread``. Later contributions are divided by the spread before they are
+clipped, so their sensitivities do not depend on it, and what is released is multiplied by it.
 """
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
@@ -59,7 +71,11 @@ __all__ = [
 # Fixed in advance of any run, in units of the rating scale's width R where they have one. They were
 # chosen on MovieLens 100K and 1M; docs/one-shot-moments.md says on which splits, a few of them on
 # those of the tables shown.
-DEVIATION_CLIP = 0.2  # R: largest norm of a user's weighted deviations
+USER_SD = 0.256  # R: of users' ratings about their mean on MovieLens, where the spread is 1
+SPREAD_SD = 0.5  # how much users' variance differs between sets of ratings, relatively
+LEAST_SPREAD = 0.1  # clips of 0 would hide everything
+SPREAD_SHARE = 0.01  # of the budget
+DEVIATION_CLIP = 0.2  # R times spread: largest norm of a user's weighted deviations
 CLIPPED = 1.2  # deviations before clipping over those after it
 OFFSET_SD = 0.1  # R: how far offsets lie from what an item's popularity suggests
 CURVE_SD = 0.025  # R: how large the coefficients of that curve of popularity are
@@ -74,11 +90,12 @@ class Offsets:
     """What the first stage knows of each item (n_items,).
 
     ``offset`` against a user's mean in rating units, and ``popularity``, the sum of users' weights
-    as the releases tell it, above 0.
+    as the releases tell it, above 0. ``spread`` is that of users' ratings over MovieLens's.
     """
 
     offset: FloatArray
     popularity: FloatArray
+    spread: float
 
     @property
     def log_popularity(self) -> FloatArray:
@@ -96,12 +113,13 @@ class PrivateMeansConfig(Config):
 def offset_parts(
     people: Population | Ratings, norm: int, shares: tuple[float, float, float]
 ) -> dict[str, Part]:
-    """The four sums of this stage, with ``shares`` for popularity, weights and both rounds of
+    """The five sums of this stage, with ``shares`` for popularity, weights and both rounds of
     deviations.
     """
-    n, clip = people.n_items, DEVIATION_CLIP * (people.high - people.low)
+    clip = DEVIATION_CLIP * (people.high - people.low)
     popularity, weights, deviations = shares
     planned = {
+        "spread": ("how far ratings lie from their user's mean", 1.0, SPREAD_SHARE),
         "popularity": ("how often items are rated", 1.0, popularity),
         "weights": ("weight on each item", 1.0, weights),
         "deviations": (
@@ -116,7 +134,13 @@ def offset_parts(
         ),
     }
     return {
-        name: sum_part(what, clip=most, norm=norm, coordinates=n, share=share)
+        name: sum_part(
+            what,
+            clip=most,
+            norm=norm,
+            coordinates=1 if name == "spread" else people.n_items,
+            share=share,
+        )
         for name, (what, most, share) in planned.items()
     }
 
@@ -131,7 +155,7 @@ def user_weights(ratings: Ratings, item_weight: FloatArray, norm: int) -> FloatA
 def release_offsets(
     people: Population, curator: Curator, norm: int, features: FloatArray | None = None
 ) -> Offsets:
-    """Release the four sums and read offsets from them, by a regression on log-popularity that
+    """Release the five sums and read offsets from them, by a regression on log-popularity that
     knows the noise.
 
     What a round tells of an offset is a weighted mean of deviations, of variance s²q/C_j + σ²/C_j²
@@ -141,6 +165,8 @@ def release_offsets(
     ``features`` (n_items×q, centred and within ±1) are further columns of that regression.
     """
     width, n_items = people.high - people.low, people.n_items
+    (apart,) = curator.release("spread", lambda: people.total(_variances)) / people.n_users
+    spread = _spread(apart, curator.std("spread") / people.n_users)
     even = np.ones(n_items)
     noisy = curator.release("popularity", lambda: people.total(_weights, even, norm))
     std = max(curator.std("popularity"), 1e-2)
@@ -158,17 +184,37 @@ def release_offsets(
         sds = np.append(sds, np.full(features.shape[1], FEATURE_SD))
     offsets, own = np.zeros(n_items), np.full(n_items, (OFFSET_SD * width) ** 2)
     for name in ("deviations", "remainders"):
-        known = item_weight, offsets, norm, DEVIATION_CLIP * width
-        moved = curator.release(name, partial(people.total, _deviations, *known))
+        known = item_weight, offsets, norm, spread
+        moved = spread * curator.release(name, partial(people.total, _deviations, *known))
         raw = CLIPPED * moved / total
-        variance = (RATING_SD * width) ** 2 * 0.1 / total + (curator.std(name) / total) ** 2
+        noise = spread * curator.std(name) / total
+        variance = (RATING_SD * spread * width) ** 2 * 0.1 / total + noise**2
         trust = 1 / (own + variance)
         suggested = design @ np.linalg.solve(
             (design.T * trust) @ design + np.diag(1 / (sds * width) ** 2), (design.T * trust) @ raw
         )
         offsets = offsets + suggested + (raw - suggested) * own * trust
         own = own * variance * trust
-    return Offsets(offsets, popularity)
+    return Offsets(offsets, popularity, spread)
+
+
+def _variances(group: Group) -> FloatArray:
+    """The sum of users' min(v_i/v₀, 2) − 1 (1,), as the module derives."""
+    ratings = group.ratings
+    users, n_users = ratings.users, ratings.n_users
+    counts = np.maximum(np.bincount(users, minlength=n_users), 1)
+    means = totals(users, ratings.values, n_users) / counts
+    squares = totals(users, (ratings.values - means[users]) ** 2, n_users)
+    usual = (USER_SD * (ratings.high - ratings.low)) ** 2
+    return np.array([np.sum(np.minimum((squares / usual + 1) / counts, 2.0) - 1)])
+
+
+def _spread(apart: float, std: float) -> float:
+    """The spread of users' ratings whose variance is relatively so much ``apart`` from the usual
+    one, by a release with noise of standard deviation ``std``.
+    """
+    trust = SPREAD_SD**2 / (SPREAD_SD**2 + std**2)
+    return math.sqrt(min(max(1 + apart * trust, LEAST_SPREAD**2), 2.0))
 
 
 def _weights(group: Group, item_weight: FloatArray, norm: int) -> FloatArray:
@@ -178,15 +224,16 @@ def _weights(group: Group, item_weight: FloatArray, norm: int) -> FloatArray:
 
 
 def _deviations(
-    group: Group, item_weight: FloatArray, offsets: FloatArray, norm: int, clip: float
+    group: Group, item_weight: FloatArray, offsets: FloatArray, norm: int, spread: float
 ) -> FloatArray:
-    """Σ of each item's weighted deviations from its offset and the user's mean over offsets, a
-    user's vector clipped (n_items,).
+    """Σ of each item's weighted deviations from its offset and the user's mean over offsets, in
+    units of ``spread``, a user's vector clipped (n_items,).
     """
     ratings = group.ratings
     left = replace(ratings, values=ratings.values - offsets[ratings.items])
     deviations = user_weights(ratings, item_weight, norm)
-    deviations = deviations * (left.values - own_means(left)[ratings.users])
+    deviations = deviations * (left.values - own_means(left)[ratings.users]) / spread
+    clip = DEVIATION_CLIP * (ratings.high - ratings.low)
     deviations = clip_rows(ratings.users, deviations, ratings.n_users, norm, clip)
     return totals(ratings.items, deviations, ratings.n_items)
 

@@ -20,10 +20,11 @@ from dpmc_core.completion.common.profiles import (
     MEAN_PULL,
     centre,
     fit_users,
+    model_with_offsets,
     residuals,
     squared_residuals,
 )
-from dpmc_core.completion.common.step import FactorModel, Step, check_rank
+from dpmc_core.completion.common.step import Step, check_rank
 from dpmc_core.completion.kernel.threads import Workers
 from dpmc_core.completion.offsets import offset_parts, release_offsets, user_weights
 from dpmc_core.config import Config
@@ -99,10 +100,7 @@ def private_svd(
             (left, (ratings.users, ratings.items)), shape=(ratings.n_users, ratings.n_items)
         )
         projected = np.asarray(table @ vectors)
-    ones = np.ones((ratings.n_users, 1))
-    model = FactorModel(
-        np.hstack([ones, means, projected]), np.hstack([base[:, None], one, vectors])
-    )
+    model = model_with_offsets(base, np.hstack([one, vectors]), np.hstack([means, projected]))
     squares = squared_residuals(ratings, model)
     yield Step(1, model, squares, squares, curator.made(), curator.rest())
 

@@ -29,9 +29,9 @@ def recommended_algorithm(spec: RunSpec) -> Choice:
     no rating is read.
 
     *One-shot moments* is worse than no rival on MovieLens, nor significantly on skewed synthetic
-    sets. DPALS is better on its paper's synthetic data, whose entries are seen uniformly and
-    without noise. What changes with size and ε is whether second moments are worth their noise, by
-    the same estimate that the model's own plan follows.
+    sets. DPALS is better at small ε on its paper's synthetic data, whose entries are seen uniformly
+    and without noise. What changes with size and ε is whether second moments are worth their noise,
+    by the same estimate that the model's own plan follows.
     """
     budget = spec.noise.budget
     if budget is None:

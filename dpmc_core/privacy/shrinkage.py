@@ -43,16 +43,21 @@ def shrink_off_diagonal(matrix: FloatArray, std: float, rank: int) -> tuple[Floa
     ignored.
 
     The diagonal is filled with that of the part found, a few times over (principal axis factoring,
-    Thurstone 1947): zeros would take r/size of every eigenvalue and count as noise. σ is taken no
-    smaller than what the part leaves off the diagonal, which is how much it varies with who happens
-    to be there. The part has one negative direction besides, which is not returned: numbers centred
-    by few of their own go together negatively.
+    Thurstone 1947): zeros would take r/size of every eigenvalue and count as noise. Who happens to
+    be there counts as noise too, and more of it where many units meet: eigenvalues of entries with
+    variances σ²_jk end at 2·√max_j Σ_k σ²_jk at most (Bandeira & van Handel 2016), which takes the
+    place of e. What the part leaves off the diagonal estimates these sums: its squares, summed by
+    row. Of equal noise the largest such sum is above the mean by a factor of up to 1 + 2√t + 2t, t
+    = log(size)/size (Laurent & Massart 2000, Lemma 1), and is divided by it. The part has one
+    negative direction besides, which is not returned: numbers centred by few of their own go
+    together negatively.
     """
     size = len(matrix)
     off = matrix - np.diag(np.diag(matrix))
-    diagonal, spread = np.zeros(size), 0.0
+    diagonal, of_row = np.zeros(size), std**2 * size
+    tail = math.log(size) / size
     for _ in range(_FILLINGS):
-        edge = 2 * max(std, spread) * math.sqrt(size)
+        edge = 2 * math.sqrt(of_row)
         values, vectors = _ends(off + np.diag(diagonal), min(rank, size - 1))
         seen = np.abs(values) > edge
         values, vectors = values[seen], vectors[:, seen]
@@ -61,7 +66,9 @@ def shrink_off_diagonal(matrix: FloatArray, std: float, rank: int) -> tuple[Floa
         diagonal = part.diagonal().copy()
         left = off - part
         np.fill_diagonal(left, 0.0)
-        spread = math.sqrt(float(np.sum(left**2)) / max(size * (size - 1), 1))
+        rows = np.sum(left**2, axis=1)
+        largest = float(rows.max()) / (1 + 2 * math.sqrt(tail) + 2 * tail)
+        of_row = max(std**2 * size, float(rows.mean()), largest)
     kept = strengths > 0
     return vectors[:, kept], strengths[kept]
 

@@ -58,7 +58,9 @@ def test_without_noise_the_model_is_the_plain_calculation(split) -> None:
             if abs(values[k]) > edge
         }
         found = sum(s * np.outer(vectors[:, k], vectors[:, k]) for k, s in strength.items())
-        edge = 2 * np.sqrt(40) * np.sqrt(np.mean((moment - found)[apart] ** 2))
+        rows = np.sum(np.where(apart, moment - found, 0) ** 2, axis=1)
+        tail = np.log(40) / 40
+        edge = 2 * np.sqrt(max(rows.mean(), rows.max() / (1 + 2 * np.sqrt(tail) + 2 * tail)))
     kept = [k for k, s in strength.items() if s > 0]
     assert len(kept) == last.model.item_factors.shape[1] - 1 > 0
     factors = np.stack([vectors[:, k] * np.sqrt(strength[k] / strength[39] * 40) for k in kept], 1)

@@ -14,10 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpmc_core.completion import moments as moments_module
+from dpmc_core.completion import offsets as offsets_module
 from dpmc_core.completion import recommending as recommending_module
+from dpmc_core.completion.common.population import MemoryGroup
 from dpmc_core.completion.common.step import FactorModel, Step
 from dpmc_core.completion.dpals import solver as dpals_module
-from dpmc_core.completion.dpals.plan import dpals_plan
+from dpmc_core.completion.dpals.plan import DPALSConfig, dpals_plan, n_frequent
 from dpmc_core.completion.dpals.preprocessing import first_k, lottery, weights_of
 from dpmc_core.completion.dpals.solver import dpals
 from dpmc_core.completion.frank_wolfe import FrankWolfeConfig, frank_wolfe
@@ -209,6 +211,7 @@ def run(
 
 NAMES = {
     "users": "how many users there are",
+    "spread": "how far ratings lie from their user's mean",
     "popularity": "how often items are rated|how often items are liked",
     "weights": "weight on each item",
     "deviations": "weighted deviations of ratings from their user's mean",
@@ -287,6 +290,64 @@ def test_a_run_spends_its_budget_and_no_more(name: str, family: str) -> None:
     assert any("Joint differential privacy" in caveat for caveat in statement.caveats)
 
 
+def of_users(*rows: list[float]) -> Ratings:
+    """Ratings of 1 to 5, a user's for each of ``rows``."""
+    users = np.array([user for user, row in enumerate(rows) for _ in row], dtype=np.int32)
+    items = np.array([item for row in rows for item in range(len(row))], dtype=np.int32)
+    values = np.array([value for row in rows for value in row])
+    return Ratings(users, items, values, len(rows), ITEMS, 1.0, 5.0)
+
+
+@pytest.mark.parametrize(
+    ("row", "adds"),
+    [
+        ([], 0.0),
+        ([5.0], 0.0),
+        ([3.0] * 4, 1 / 4 - 1),  # as if one squared deviation were the usual one
+        ([1.0, 5.0] * 3, 1.0),  # the most that a scale allows, cut at twice the usual
+        ([2.0, 4.0], (2 / (4 * offsets_module.USER_SD) ** 2 + 1) / 2 - 1),
+    ],
+)
+def test_what_a_user_adds_to_the_spread(row: list[float], adds: float) -> None:
+    alone, others, all_ = (
+        float(offsets_module._variances(MemoryGroup(of_users(*rows)))[0])
+        for rows in ([row, []], [[1.0, 2.0], []], [[1.0, 2.0], row])
+    )
+    assert alone == pytest.approx(adds, abs=1e-12)
+    assert all_ == pytest.approx(others + alone, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("mean", "std", "spread"),
+    [
+        (0.0, 0.0, 1.0),
+        (-0.75, 0.0, 0.5),
+        (-1.0, 0.0, 0.1),
+        (1.0, 0.0, math.sqrt(2)),
+        (-1.0, 0.5, 0.707),
+    ],
+)
+def test_the_spread_is_pulled_to_the_usual_one_as_noise_asks(
+    mean: float, std: float, spread: float
+) -> None:
+    assert offsets_module._spread(mean, std) == pytest.approx(spread, abs=0.01)
+
+
+def test_narrow_ratings_are_clipped_as_wide_ones_are() -> None:
+    """What leaves is in units of the spread, so that the planned sensitivity holds for any."""
+    wide = table(0)
+    narrow = replace(wide, values=3 + 0.3 * (wide.values - 3))
+    weights, offsets = np.ones(ITEMS), np.linspace(-1, 1, ITEMS)
+    released = [
+        offsets_module._deviations(MemoryGroup(one), weights, factor * offsets, 2, factor)
+        for one, factor in ((wide, 1.0), (narrow, 0.3))
+    ]
+    assert np.allclose(released[0], released[1], rtol=0, atol=1e-12)
+    alone = narrow.take(narrow.users == 0)
+    own = offsets_module._deviations(MemoryGroup(alone), weights, 0.3 * offsets, 2, 0.3)
+    assert np.linalg.norm(own) == pytest.approx(0.8)
+
+
 def test_the_plan_reads_no_rating() -> None:
     """Two tables of one shape and scale, nothing else in common, get the same releases."""
     for config in (
@@ -350,6 +411,22 @@ def test_weights_in_place_of_sampling(norm: int) -> None:
 
 
 # --- moments: sensitivities and reading through noise
+
+
+@pytest.mark.parametrize(
+    ("n_items", "settings", "learned"),
+    [
+        (77, {}, 77),
+        (250, {}, 250),
+        (1000, {}, 250),
+        (1682, {}, 253),
+        (3706, {}, 556),
+        (3706, {"item_share": 0.03}, 112),
+        (1000, {"rank": 256}, 256),
+    ],
+)
+def test_few_items_are_all_learned(n_items: int, settings: dict[str, Any], learned: int) -> None:
+    assert n_frequent(n_items, DPALSConfig(**settings)) == learned
 
 
 # --- bad input

@@ -222,6 +222,18 @@ def test_noise_alone_has_no_factors() -> None:
         assert np.all(strengths < 0.5 * 2 * std * math.sqrt(size))
 
 
+def test_who_happens_to_be_there_makes_no_factors() -> None:
+    """Columns that many units have vary more; without noise nothing else tells their sizes."""
+    rng = np.random.default_rng(3)
+    often = np.where(np.arange(200) < 20, 1.0, 0.1)
+    units = often * rng.standard_normal((600, 200))
+    assert len(shrink_off_diagonal(units.T @ units, 0.0, 16)[1]) <= 5  # one edge for all: 15
+    planted = units + 0.6 * np.outer(rng.standard_normal(600), often)
+    vectors, strengths = shrink_off_diagonal(planted.T @ planted, 0.0, 16)
+    assert abs(vectors[:, 0] @ often) / np.linalg.norm(often) > 0.95
+    assert strengths[0] == pytest.approx(600 * 0.36 * (often @ often), rel=0.2)
+
+
 # --- plans and the curator
 
 

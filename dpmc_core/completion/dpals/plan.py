@@ -1,8 +1,5 @@
 """DPALS's settings and its plan: what will leave, and how much one user can move it.
 
-Lives here: the configuration and the plan of releases. Does not live here: the solver (``dpals``)
-or the preparation's own sums (``preprocessing``).
-
 Sensitivities, one user added or removed. The user's vector u, clipped to ‖u‖₂ ≤ Γ_u, enters the
 statistics of at most k items (or of all with weights ω, Σω² ≤ k):
 
@@ -37,6 +34,7 @@ from dpmc_core.privacy.ledger import Release
 
 __all__ = ["DPALSConfig", "dpals_plan", "n_frequent", "value_clip_of"]
 
+USUAL_SHARE, ENOUGH_ITEMS = 0.15, 250
 PREPARATION_SHARE, START_SHARE, GLOBAL_SHARE = 0.25, 0.2, 0.05
 
 
@@ -44,11 +42,13 @@ PREPARATION_SHARE, START_SHARE, GLOBAL_SHARE = 0.25, 0.2, 0.05
 class DPALSConfig(Config):
     """Settings of DPALS, in the paper's letters where it has one.
 
-    ``value_clip`` None takes half the width of the scale, of which values are the distance from the
-    middle. ``projection`` is of the noisy matrices onto the positive semi-definite cone: "printed"
-    (with λ, Alg. 1), "inner" (before λ is added) or "off". ``centring`` is by the private mean or
-    each user's own. ``orthonormal`` as in line 12. ``implicit``: values say that something was
-    liked, and items that no factors are learned for score 0, not the user's own mean.
+    ``item_share`` None takes ``USUAL_SHARE``, but at least ``ENOUGH_ITEMS`` or all: the number of
+    items is public. ``value_clip`` None takes half the width of the scale, of which values are the
+    distance from the middle. ``projection`` is of the noisy matrices onto the positive
+    semi-definite cone: "printed" (with λ, Alg. 1), "inner" (before λ is added) or "off".
+    ``centring`` is by the private mean or each user's own. ``orthonormal`` as in line 12.
+    ``implicit``: values say that something was liked, and items that no factors are learned for
+    score 0, not the user's own mean.
 
     Noise: ``budget`` spread by fixed shares; or ``sigma_right`` σ_g (and ``sigma_gram``,
     ``sigma_preparation``), in units of the clipping norms as in Table 4, with ``budget`` None: the
@@ -61,18 +61,23 @@ class DPALSConfig(Config):
     iterations: Iterations = 2
     items_per_user: ItemsPerUser = 100
     item_features: shared.UseOfFeatures = "none"
-    item_share: Annotated[
-        float,
-        Limit(
-            "item_share",
-            0,
-            1,
-            "share β of the items, most rated first, that factors are learned for",
-            open_low=True,
-            label="Share β of items learned",
-            step=0.05,
-        ),
-    ] = 0.15
+    item_share: (
+        Annotated[
+            float,
+            Limit(
+                "item_share",
+                0,
+                1,
+                "share β of the items, most rated first, that factors are learned for; usually "
+                f"{USUAL_SHARE:g}, and at least {ENOUGH_ITEMS} items where there are so many",
+                USUAL_SHARE,
+                open_low=True,
+                label="Share β of items learned",
+                step=0.05,
+            ),
+        ]
+        | None
+    ) = None
     sampling: Annotated[
         str,
         Choice(
@@ -205,9 +210,8 @@ class DPALSConfig(Config):
                 except ParameterError as error:
                     allowed = f"{error.allowed}; private=False is how to run without noise"
                     raise ParameterError(name, value, allowed) from None
-        if not self.private and (
-            self.budget is not None or any(v is not None for v in sigmas.values())
-        ):
+        noisy = self.budget is not None or any(v is not None for v in sigmas.values())
+        if noisy and not self.private:
             raise ParameterError("private", False, "True when a budget or noise is given")
         if self.budget is not None and (
             self.sigma_right is not None or self.sigma_gram is not None
@@ -215,11 +219,10 @@ class DPALSConfig(Config):
             allowed = "left out when a budget is given (one of the two sets it)"
             raise ParameterError("sigma_right", self.sigma_right, allowed)
 
-    @property
-    def preparation(self) -> dict[str, bool]:
+    def preparation(self, n_items: int) -> dict[str, bool]:
         """Which of the preparation's sums this setting makes use of."""
         return {
-            "counted": self.item_share < 1 or self.sampling != "uniform",
+            "counted": n_frequent(n_items, self) < n_items or self.sampling != "uniform",
             "recounted": self.item_exponent > 0,
             "centred": self.centring == "mean",
         }
@@ -245,7 +248,7 @@ def dpals_plan(people: Population | Ratings, config: DPALSConfig) -> dict[str, R
     k = min(config.items_per_user, n)
     value_clip = value_clip_of(people, config)
     frequent = n_frequent(n, config)
-    uses = config.preparation
+    uses = config.preparation(n)
     share = PREPARATION_SHARE if any(uses.values()) else 0.0
     triangle = r * (r + 1) // 2
     gram = clip**2 * (1 + r) / 2  # ℓ1 norm of one upper triangle of u uᵀ
@@ -316,9 +319,7 @@ def dpals_plan(people: Population | Ratings, config: DPALSConfig) -> dict[str, R
     if config.budget is not None:
         return plan(parts, config.budget, fixed)
     assert config.sigma_right is not None
-    sigma_gram = config.sigma_gram
-    if sigma_gram is None:
-        sigma_gram = config.gram_ratio * config.sigma_right
+    sigma_gram = config.sigma_gram or config.gram_ratio * config.sigma_right
     given = {"gram": sigma_gram * clip**2, "right": config.sigma_right * clip * value_clip}
     for name, part in parts.items():
         std = given.get(name, config.sigma_right * part.l2)
@@ -328,9 +329,8 @@ def dpals_plan(people: Population | Ratings, config: DPALSConfig) -> dict[str, R
 
 def _unit(name: str, k: int, value_clip: float) -> float:
     """What Algorithm 3 multiplies σ_p by."""
-    return {"sum of ratings": math.sqrt(k) * value_clip, "number of ratings": math.sqrt(k)}.get(
-        name, 1.0
-    )
+    root = math.sqrt(k)
+    return {"sum of ratings": root * value_clip, "number of ratings": root}.get(name, 1.0)
 
 
 def _with_std(release: Release, family: Budget, std: float) -> Release:
@@ -345,4 +345,6 @@ def value_clip_of(people: Population | Ratings, config: DPALSConfig) -> float:
 
 def n_frequent(n_items: int, config: DPALSConfig) -> int:
     """How many items factors are learned for."""
-    return min(math.ceil(config.item_share * n_items), n_items)
+    least = max(ENOUGH_ITEMS, config.rank) if config.item_share is None else 0
+    wanted = math.ceil((config.item_share or USUAL_SHARE) * n_items)
+    return min(max(wanted, least), n_items)

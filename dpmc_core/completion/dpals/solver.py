@@ -103,7 +103,7 @@ def begin(
         k=config.items_per_user,
         n_frequent=frequent,
         sampling=config.sampling,
-        **config.preparation,
+        **config.preparation(people.n_items),
         norm=config.norm,
         salt=salt,
     )

@@ -1,12 +1,12 @@
 """Studies as data: their questions, and the spec that names one completely."""
 
 import json
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from dpmc_core import limits
+from dpmc_core.completion.dpals.plan import DPALSConfig, n_frequent
 from dpmc_core.datasets.configs import RatingsData
 from dpmc_core.errors import ParameterError
 from dpmc_core.experiments.spec import RunSpec
@@ -166,7 +166,7 @@ def _possible(cell: Cell) -> bool:
     if not isinstance(data, RatingsData) or cell.spec.card.name not in ("dpals", "private-svd"):
         return True
     n_users, n_items = data.sizes
-    items = math.ceil(getattr(config, "item_share", 1.0) * n_items)
+    items = n_frequent(n_items, config) if isinstance(config, DPALSConfig) else n_items
     return bool(config.rank <= min(items, round(cell.users * n_users)))
 
 

@@ -67,14 +67,14 @@ def boxes(
     """Draw a box for each parameter with a label of the algorithms ``owners``, but for ``leave``.
 
     ``keys`` says which boxes go by another name than their parameter's. They start from ``usual``,
-    by these names, or else from what is declared.
+    by these names, or else from what is declared; what is usual is always said.
     """
     found: dict[str, Any] = {}
     for owner in owners:
         for name, known in parameters(ALGORITHMS[owner].config).items():
             if known.rule.label and name not in found and name not in leave:
                 key = (keys or {}).get(name, name)
-                found[name] = box(f"{owner}.{name}", key, usual.get(key))
+                found[name] = box(f"{owner}.{name}", key, usual.get(key), needed=key in usual)
     return {name: value for name, value in found.items() if value is not None}
 
 
