@@ -583,6 +583,26 @@ def test_nobody_and_nothing_rated() -> None:
         assert np.any(step.model.item_factors[4, :2] != 0)
 
 
+@pytest.mark.parametrize("penalty", [0.0, 1e-9])
+def test_no_user_decides_whether_there_is_a_result(penalty: float) -> None:
+    """Much noise and a small λ make long factors, with which one user's system is singular to
+    rounding; all others have fewer ratings than factors.
+    """
+    rng = np.random.default_rng(0)
+    users, items = (
+        np.repeat(np.arange(200), 3),
+        rng.integers(0, 13, 600) + np.tile([0, 13, 26], 200),
+    )
+    users, items = np.append(users, np.full(40, 200)), np.append(items, np.arange(40))
+    values = rng.uniform(1, 5, len(users))
+    ratings = Ratings.checked(users, items, values, n_users=201, n_items=40, low=1, high=5)
+    knobs = {"rank": 8, "reg": 1e-3, "item_share": 0.7, "global_penalty": penalty}
+    config = DPALSConfig(budget=Budget(epsilon=0.1), **knobs)
+    for seed in range(8):
+        *_, last = dpals(ratings, config, np.random.default_rng(seed), 1)
+        assert np.isfinite(last.model.predict(users, items)).all()
+
+
 @pytest.mark.parametrize("name", [n for n in solvers("gaussian") if "like" not in n])
 def test_nobody_overflows_a_sum(name: str) -> None:
     """Whatever a user says counts as at most ten widths off the scale, which is public."""

@@ -1,7 +1,7 @@
 """DPALS's half-rounds on a group of users: their own vectors, and what they add to item statistics.
 
 Provides ``Basis``, what everybody knows before the first round, and ``Rounds``, a group's ratings
-prepared by it and grouped once. Does not live here: noise, or the items' solves (``solver``).
+prepared by it and grouped once.
 """
 
 from collections.abc import Callable
@@ -33,6 +33,8 @@ FloatArray = NDArray[np.float64]
 ItemSolver = Callable[[FloatArray, FloatArray, NDArray[np.intp]], FloatArray]
 
 __all__ = ["Basis", "ItemSolver", "Rounds", "rounds_of", "start_table", "symmetric_of"]
+
+_LEAST_RIDGE = 1e-10  # of what a user's system is at most without it
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,10 +74,9 @@ class Rounds:
         seen = served.take(prepared.frequent[served.items])
         n_users, n_items, rank = ratings.n_users, ratings.n_items, config.rank
         self._by_user = group_rows(seen.users, seen.items, seen.values, n_users, n_items, rank)
-        counts = np.bincount(seen.users, minlength=n_users)
-        self._user_reg = (
-            config.reg * np.maximum(counts / config.items_per_user, 1e-3) ** config.user_exponent
-        )
+        self._counts = np.bincount(seen.users, minlength=n_users)
+        shares = np.maximum(self._counts / config.items_per_user, 1e-3)
+        self._user_reg = config.reg * shares**config.user_exponent
         self._guests = np.zeros(0, dtype=np.intp) if guests is None else np.unique(guests.users)
         taking = prepared.taking_part(centred)
         part = taking.ratings
@@ -87,13 +88,18 @@ class Rounds:
         )
 
     def users(self, items: FloatArray, pool: Workers) -> FloatArray:
-        """Every user's vector on the items' factors, unclipped."""
-        penalty = self.basis.config.global_penalty
-        if not penalty:
-            users, _ = half_sweep(self._by_user, items, self._user_reg, pool)
-            return users
-        everywhere = items[self.basis.prepared.frequent]
-        return fit_likes(self._by_user, items, self._user_reg, penalty, everywhere, pool)
+        """Every user's vector on the items' factors, unclipped.
+
+        λ is at least what makes any user's system solvable to rounding, however long noise made
+        the factors: one user must not decide whether there is a result.
+        """
+        penalty, everywhere = self.basis.config.global_penalty, items[self.basis.prepared.frequent]
+        squares = np.sum(everywhere**2, axis=1)
+        most = self._counts * squares.max() + penalty * squares.sum()
+        reg = np.maximum(self._user_reg, _LEAST_RIDGE * most)
+        if penalty:
+            return fit_likes(self._by_user, items, reg, penalty, everywhere, pool)
+        return half_sweep(self._by_user, items, reg, pool)[0]
 
     def clipped(self, users: FloatArray) -> FloatArray:
         """The users' vectors, cut to length Γ_u."""

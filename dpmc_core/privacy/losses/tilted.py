@@ -1,8 +1,7 @@
 """ε at δ too small for dp-accounting's Fourier sums, by exponential tilting.
 
-Lives here: the same pessimistic privacy loss distributions as in ``distribution``, composed after
-each was multiplied by e^{λ·loss} and made to sum to one; and unlike ones, each on its own grid.
-Does not live here: which numbers bound a ledger, and the step of a grid (``grid``).
+The same pessimistic privacy loss distributions as in ``distribution``, composed after each was
+multiplied by e^{λ·loss} and made to sum to one; and unlike ones, each on its own grid.
 
 A Fourier sum is right to about 1e-16 of its largest mass, and at δ = 1e-13 the losses that decide
 are that rare. Tilted by the λ of Chernoff's bound they are the common ones (Koskela & Honkela 2021
