@@ -64,9 +64,7 @@ class Rounds:
         config, prepared = basis.config, basis.prepared
         self._middle = centre(ratings)
         self._own_mean = own_means(ratings) - self._middle
-        user = config.centring == "user"
-        self._base = self._own_mean if user else np.full(ratings.n_users, prepared.mean)
-        centred, self._tastes = _centred(group, basis, self._base)
+        centred, self._base, self._tastes = _centred(group, basis)
         guests = group.visitors
         if guests is not None:
             guests = clipped_values(guests, basis.value_clip)
@@ -94,8 +92,8 @@ class Rounds:
         the factors: one user must not decide whether there is a result.
         """
         penalty, everywhere = self.basis.config.global_penalty, items[self.basis.prepared.frequent]
-        squares = np.sum(everywhere**2, axis=1)
-        most = self._counts * squares.max() + penalty * squares.sum()
+        longest = np.sum(everywhere**2, axis=1).max()
+        most = longest * (self._counts + penalty * len(everywhere))
         reg = np.maximum(self._user_reg, _LEAST_RIDGE * most)
         if penalty:
             return fit_likes(self._by_user, items, reg, penalty, everywhere, pool)
@@ -147,27 +145,27 @@ def rounds_of(group: Group, basis: Basis) -> Rounds:
 
 def start_table(group: Group, basis: Basis) -> sparse.csr_array:
     """The centred values that take part in a start by power iteration (n_users×n_items)."""
-    ratings = group.ratings
-    own_mean = own_means(ratings) - centre(ratings)
-    user = basis.config.centring == "user"
-    base = own_mean if user else np.full(ratings.n_users, basis.prepared.mean)
-    centred, _ = _centred(group, basis, base)
-    part = basis.prepared.taking_part(centred).limited
-    return sparse.csr_array(
-        (centred.values[part], (centred.users[part], centred.items[part])),
-        shape=(ratings.n_users, ratings.n_items),
-    )
+    centred, *_ = _centred(group, basis)
+    kept = centred.take(basis.prepared.taking_part(centred).limited)
+    shape = kept.n_users, kept.n_items
+    return sparse.csr_array((kept.values, (kept.users, kept.items)), shape=shape)
 
 
-def _centred(group: Group, basis: Basis, base: FloatArray) -> tuple[Ratings, FloatArray | None]:
-    """Clipped values without their user's ``base`` and tastes, clipped again, and the tastes."""
+def _centred(group: Group, basis: Basis) -> tuple[Ratings, FloatArray, FloatArray | None]:
+    """Clipped values without what they are centred by (n_users,) and users' tastes, clipped again,
+    and both.
+    """
     values = clipped_values(group.ratings, basis.value_clip)
+    base = np.full(values.n_users, basis.prepared.mean)
+    if basis.config.centring == "user":
+        base = own_means(group.ratings) - centre(values)
     left, tastes = values.values - base[values.users], None
     if basis.public is not None:
         with Workers(group.threads) as pool:
             tastes = own_tastes(values, left, basis.public, pool)
         left -= FactorModel(tastes, basis.public).predict(values.users, values.items)
-    return replace(values, values=np.clip(left, -basis.value_clip, basis.value_clip)), tastes
+    left = np.clip(left, -basis.value_clip, basis.value_clip)
+    return replace(values, values=left), base, tastes
 
 
 def _version(basis: Basis) -> tuple[object, ...]:

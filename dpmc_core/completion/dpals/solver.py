@@ -233,7 +233,7 @@ class _Rounds:
         of_gram, of_right = streams
         if of_gram is None or of_right is None:
             return gram, right
-        place = [int(p) for p in self._place[rows]]
+        place = self._place[rows].tolist()
         upper = np.stack([of_gram(p) for p in place])
         return gram + symmetric_of(upper, right.shape[1]), right + np.stack(
             [of_right(p) for p in place]
