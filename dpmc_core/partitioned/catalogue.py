@@ -20,7 +20,7 @@ __all__ = ["Catalogue", "Scanned", "merged", "mixed_of", "scanned"]
 _LARGEST_ITEMS = 2**31 - 1
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Scanned:
     """What a partition holds: sorted ids, how often each item is rated, the lowest and highest
     value, a sum of 256 bits over its ratings that any change of one changes, and how many ratings,

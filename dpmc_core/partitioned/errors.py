@@ -22,7 +22,7 @@ __all__ = ["Errors", "half_width", "measured"]
 FloatArray = NDArray[np.float64]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Errors:
     """RMSE in rating units on ``held_out`` ratings, and on the training ratings; half widths of 95
     % intervals are over the choice of held-out ratings. ``baselines`` by name, their predictions

@@ -6,9 +6,8 @@ objective at the non-negative coefficients that suit it best, against the averag
 
 import json
 import math
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,8 @@ from scipy import sparse
 from dpmc_core.datasets.samples import Matrix, unit_columns
 from dpmc_core.errors import ParameterError
 from dpmc_core.experiments.spec import RunSpec
-from dpmc_core.experiments.tasks.solve import noise_source, versions
+from dpmc_core.experiments.tasks.result import Accounted
+from dpmc_core.experiments.tasks.solve import noise_source
 from dpmc_core.factorization import fit_coefficients
 from dpmc_core.factorization.corrected import (
     CorrectedNMFConfig,
@@ -37,7 +37,7 @@ from dpmc_core.partitioned.generate import write_table
 from dpmc_core.partitioned.journal import RunFolder
 from dpmc_core.partitioned.population import UnitPartitions
 from dpmc_core.partitioned.run import lists
-from dpmc_core.privacy import Ledger, Release, Statement, state
+from dpmc_core.privacy import Ledger, Release
 from dpmc_core.privacy.budget import Journal
 
 __all__ = ["SOLVERS", "FactorisedPartitions", "factorize_partitions"]
@@ -48,19 +48,16 @@ _SWEEPS = 40  # of the coefficients that a dictionary is judged by
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class FactorisedPartitions:
+class FactorisedPartitions(Accounted):
     """The ``dictionary`` W (D×K) after ``iteration``, the ``ledger`` of all that the plan holds, of
     which ``made`` releases were made, and at the end the ``objective`` ½N⁻¹‖V − WH‖², half of its
     95 % interval over the choice of units, that of the average column (``baseline``), and by how
     much this one is less (``apart`` ± ``apart_half_width``).
     """
 
-    spec: RunSpec
     units: UnitPartitions
     iteration: int
     dictionary: FloatArray
-    ledger: Ledger
-    made: int
     errors: dict[str, float] | None
 
     @property
@@ -68,16 +65,10 @@ class FactorisedPartitions:
         """Whether the last round was made and measured."""
         return self.errors is not None
 
-    @cached_property
-    def statement(self) -> Statement:
-        """What the run protects; a list of words that comes from the documents is not covered."""
-        return state(
-            self.ledger,
-            self.spec.noise.delta,
-            made=self.made,
-            secret=self.spec.secret,
-            public=self.units.public,
-        )
+    @property
+    def public(self) -> Mapping[str, str]:
+        """What is taken as public; a list of words that comes from the documents is not covered."""
+        return self.units.public
 
     def summary(self) -> dict[str, Any]:
         """A JSON-able account of the run."""
@@ -91,9 +82,7 @@ class FactorisedPartitions:
             "iterations": self.iteration,
             "finished": self.finished,
             **(self.errors or {}),
-            "statement": self.statement.as_dict(),
-            "ledger": self.ledger.as_dict(),
-            "versions": versions(),
+            **self.accounts(),
         }
 
 
@@ -148,7 +137,7 @@ def factorize_partitions(
                 yield last
         assert last is not None
         units.doing = "errors"
-        result = FactorisedPartitions(**{**vars(last), "errors": _measured(units, last.dictionary)})
+        result = replace(last, errors=_measured(units, last.dictionary))
         columns = {known.source.item: pa.array(units.rows), "weights": lists(last.dictionary)}
         write_table(columns, place / "parts.parquet")
         folder.finish(result.statement.as_dict())

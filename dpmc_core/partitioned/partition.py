@@ -96,7 +96,7 @@ class PartitionGroup:
         return found
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class _Packed:
     """Ratings as they are kept: by user, items in as few bytes as tell them apart, and values in
     four bytes where that loses nothing; with a number of each user that chance goes by.

@@ -35,7 +35,7 @@ class Learned(Protocol):
         """The group's users with all items: their rows never leave their partition."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class PartitionStep:
     """State after one iteration (from 1): what was ``learned``, the releases made in it, those that
     the plan still holds (``rest``), and where the sums tell them Σ residual² over the training

@@ -4,9 +4,9 @@ Provides ``FolderSet`` (the files as a dataset of a ``RunSpec``) and ``partition
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,8 @@ from dpmc_core.datasets import user_datasets
 from dpmc_core.datasets.catalogue import Entry
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.experiments.spec import RunSpec
-from dpmc_core.experiments.tasks.solve import noise_source, solvable, versions
+from dpmc_core.experiments.tasks.result import Accounted
+from dpmc_core.experiments.tasks.solve import noise_source, solvable
 from dpmc_core.experiments.total import resolved
 from dpmc_core.partitioned.engine.here import Engine
 from dpmc_core.partitioned.errors import Errors, measured
@@ -28,7 +29,7 @@ from dpmc_core.partitioned.journal import RunFolder
 from dpmc_core.partitioned.partition import Layout, PartitionGroup, ids_of
 from dpmc_core.partitioned.population import Learned, Partitions, PartitionStep, Progress
 from dpmc_core.partitioned.solvers import SOLVERS
-from dpmc_core.privacy import Ledger, Statement, state
+from dpmc_core.privacy import Ledger
 
 FloatArray = NDArray[np.float64]
 
@@ -83,16 +84,13 @@ class FolderSet:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class PartitionedResult:
+class PartitionedResult(Accounted):
     """A run so far, after ``step``: the ``ledger`` of all that its plan holds, of which ``made``
     releases were made. ``errors`` are measured once the run has ``finished``.
     """
 
-    spec: RunSpec
     layout: Layout
     step: PartitionStep
-    ledger: Ledger
-    made: int
     errors: Errors | None
 
     @property
@@ -100,15 +98,15 @@ class PartitionedResult:
         """Whether the last iteration was made and measured."""
         return self.errors is not None
 
-    @cached_property
-    def statement(self) -> Statement:
-        """What the run protects."""
-        width = self.layout.catalogue.high - self.layout.catalogue.low
-        delta = self.spec.noise.delta
-        facts = self.layout.catalogue.given.public
-        return state(
-            self.ledger, delta, width, made=self.made, secret=self.spec.secret, public=facts
-        )
+    @property
+    def rating_width(self) -> float:
+        """The width of the rating scale."""
+        return self.layout.catalogue.high - self.layout.catalogue.low
+
+    @property
+    def public(self) -> Mapping[str, str]:
+        """What is taken as public of the ratings, and by what."""
+        return self.layout.catalogue.given.public
 
     def summary(self) -> dict[str, Any]:
         """A JSON-able account of the run."""
@@ -127,9 +125,7 @@ class PartitionedResult:
             "objective": self.step.objective,
             "finished": self.finished,
             **({} if self.errors is None else self.errors.as_dict()),
-            "statement": self.statement.as_dict(),
-            "ledger": self.ledger.as_dict(),
-            "versions": versions(),
+            **self.accounts(),
         }
 
 

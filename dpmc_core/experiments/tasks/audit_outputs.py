@@ -25,7 +25,7 @@ _ROWS = 16  # from which on as many neighbouring whole numbers are no chance
 _CURVE = np.linspace(0.0, 1.0, 201)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class OutputsAudit:
     """The ``attack`` on outputs from a file, and the claim (``epsilon``, ``delta``) it tests."""
 

@@ -27,7 +27,7 @@ FloatArray = NDArray[np.float64]
 _USERS, _ITEMS, _FEATURES = 12, 8, 64
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Neighbours:
     """Two datasets alike but for one ``record``, which only ``inside`` has (or has otherwise).
 

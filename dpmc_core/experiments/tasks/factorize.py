@@ -11,7 +11,7 @@ measures for whoever holds the data, not releases.
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any
@@ -24,14 +24,15 @@ from dpmc_core.datasets.configs import SampleData
 from dpmc_core.datasets.data import samples_of, uncorrupted
 from dpmc_core.datasets.samples import Samples, subset
 from dpmc_core.experiments.spec import RunSpec
-from dpmc_core.experiments.tasks.solve import noise_source, solve, versions
+from dpmc_core.experiments.tasks.result import Result
+from dpmc_core.experiments.tasks.solve import noise_source, solve
 from dpmc_core.factorization import FactorStep, fit_coefficients, objective, sklearn_nmf
 from dpmc_core.factorization.blocks import cross
 from dpmc_core.factorization.public_images import parts_without_data
 from dpmc_core.factorization.word_choice import choose_words
 from dpmc_core.metrics.factors import column_errors, mean_columns, share_found
 from dpmc_core.metrics.topics import mean_score, npmi
-from dpmc_core.privacy import Ledger, Release, Statement, state
+from dpmc_core.privacy import Ledger, Release
 
 __all__ = ["FactorMetrics", "FactorResult", "baselines_of", "factorize_steps", "reference"]
 
@@ -49,7 +50,7 @@ _LEAST_GAP = 1e-3  # between baseline and reference, of the former
 _SHOWN = 24  # columns whose outliers are kept for showing
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class FactorMetrics:
     """After one round: ``objective`` ½N⁻¹‖V° − WH‖² with the best H for W on the clean data V°,
     half of a 95 % interval for it over the choice of images or documents (not over noise draws),
@@ -68,7 +69,7 @@ class FactorMetrics:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class FactorResult:
+class FactorResult(Result[FactorMetrics]):
     """A run so far: ``metrics`` per measured round, the ``dictionary`` W (D×K) and the
     ``coefficients`` H (K×N) that suit it best on the clean data, the ``ledger`` of all that its
     plan holds (``made``: releases so far), the halved squared ``baseline_errors`` of each column by
@@ -79,45 +80,25 @@ class FactorResult:
     while it runs.
     """
 
-    spec: RunSpec
     samples: Samples
     clean: Samples
-    metrics: tuple[FactorMetrics, ...]
     dictionary: FloatArray
     coefficients: FloatArray
     outliers: FloatArray | None
     shown: NDArray[np.intp]
     corrupted_values: FloatArray
-    ledger: Ledger
-    made: int
     baseline_errors: dict[str, FloatArray]
     reference: float
-    seconds: float
-    versions: dict[str, str]
-    finished: bool
 
     @property
-    def final(self) -> FactorMetrics:
-        """The measures of the last round made."""
-        return self.metrics[-1]
-
-    @cached_property
-    def statement(self) -> Statement:
-        """What the run protects; composed when first asked for."""
-        return state(
-            self.ledger,
-            self.spec.noise.delta,
-            made=self.made,
-            secret=self.spec.secret,
-            public=self.samples.public,
-        )
+    def public(self) -> Mapping[str, str]:
+        """What is taken as public of the samples, and by what."""
+        return self.samples.public
 
     @property
     def value(self) -> float:
         """What the task is judged by: the objective."""
         return self.final.objective
-
-    truth = None
 
     @property
     def baselines(self) -> dict[str, float]:
@@ -189,11 +170,7 @@ class FactorResult:
             "samples": len(self.clean),
             "dimension": self.clean.dimension,
             "notes": list(self.samples.notes),
-            "finished": self.finished,
-            "seconds": round(self.seconds, 3),
-            "statement": self.statement.as_dict(),
-            "ledger": self.ledger.as_dict(),
-            "versions": dict(self.versions),
+            **self.accounts(),
             "steps": [asdict(m) for m in self.metrics],
         }
 
@@ -309,7 +286,6 @@ def factorize_steps(
             if last and own and compare
             else float("nan"),
             seconds=time.perf_counter() - started,
-            versions=versions(),
             finished=last,
         )
 

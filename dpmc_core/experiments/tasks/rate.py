@@ -19,14 +19,15 @@ from dpmc_core.datasets.data import split_of
 from dpmc_core.datasets.ratings import Ratings, Split
 from dpmc_core.errors import DataError
 from dpmc_core.experiments.spec import RunSpec
-from dpmc_core.experiments.tasks.solve import noise_source, public_facts, solvable, solve, versions
+from dpmc_core.experiments.tasks.result import Result
+from dpmc_core.experiments.tasks.solve import noise_source, public_facts, solvable, solve
 from dpmc_core.metrics.ratings import clipped, rmse, truth_rmse, truth_rmse_clipped
-from dpmc_core.privacy import Ledger, Statement, state
+from dpmc_core.privacy import Ledger
 
 __all__ = ["RunResult", "StepMetrics", "rate_steps"]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class StepMetrics:
     """Errors after one iteration, in rating units.
 
@@ -49,7 +50,7 @@ class StepMetrics:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class RunResult:
+class RunResult(Result[StepMetrics]):
     """A run so far: ``metrics`` per iteration, the ``model``, the ``ledger`` of all that its plan
     holds (of which ``made`` releases were made so far), what that means, and how the baselines do
     on the same held-out ratings (``baselines``: name → RMSE, their predictions clipped to the
@@ -57,38 +58,20 @@ class RunResult:
     is False while it runs.
     """
 
-    spec: RunSpec
-    metrics: tuple[StepMetrics, ...]
     model: FactorModel
-    ledger: Ledger
-    made: int
     baselines: dict[str, float]
     baseline_squares: NDArray[np.float64]
     split: Split
-    seconds: float
-    versions: dict[str, str]
-    finished: bool
 
     @property
-    def final(self) -> StepMetrics:
-        """The metrics of the last iteration made."""
-        return self.metrics[-1]
+    def rating_width(self) -> float:
+        """The width of the rating scale."""
+        return self.split.train.high - self.split.train.low
 
-    @cached_property
-    def statement(self) -> Statement:
-        """What the run protects.
-
-        Composed when first asked for, since a privacy loss distribution takes a moment.
-        """
-        width = self.split.train.high - self.split.train.low
-        return state(
-            self.ledger,
-            self.spec.noise.delta,
-            width,
-            made=self.made,
-            secret=self.spec.secret,
-            public=public_facts(self.spec, self.split.train),
-        )
+    @property
+    def public(self) -> dict[str, str]:
+        """What is taken as public of the ratings, and by what."""
+        return public_facts(self.spec, self.split.train)
 
     @property
     def value(self) -> float:
@@ -108,9 +91,7 @@ class RunResult:
     @property
     def beats_baselines(self) -> dict[str, bool]:
         """For each baseline, whether the clipped test RMSE is lower than its RMSE."""
-        return {
-            name: self.final.test_rmse_clipped < value for name, value in self.baselines.items()
-        }
+        return {name: self.value < value for name, value in self.baselines.items()}
 
     @cached_property
     def against_baseline(self) -> tuple[str, float, float]:
@@ -139,11 +120,7 @@ class RunResult:
             "beats_baseline": self.beats_baselines,
             "split": self.split.how,
             "iterations": len(self.metrics),
-            "finished": self.finished,
-            "seconds": round(self.seconds, 3),
-            "statement": self.statement.as_dict(),
-            "ledger": self.ledger.as_dict(),
-            "versions": dict(self.versions),
+            **self.accounts(),
             "steps": [asdict(m) for m in self.metrics],
         }
 
@@ -198,7 +175,6 @@ def rate_steps(
                 baseline_squares=baseline_squares,
                 split=split,
                 seconds=time.perf_counter() - started,
-                versions=versions(),
                 finished=step.iteration == spec.length,
             )
 

@@ -10,7 +10,6 @@ import math
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -22,16 +21,17 @@ from dpmc_core.datasets.data import user_split_of
 from dpmc_core.datasets.implicit import UserSplit
 from dpmc_core.errors import DataError
 from dpmc_core.experiments.spec import RunSpec
-from dpmc_core.experiments.tasks.solve import noise_source, public_facts, solvable, solve, versions
+from dpmc_core.experiments.tasks.result import Result
+from dpmc_core.experiments.tasks.solve import noise_source, public_facts, solvable, solve
 from dpmc_core.metrics import RECALL_AT, half_width, recall_by_chance, recall_by_user
-from dpmc_core.privacy import Ledger, Statement, state
+from dpmc_core.privacy import Ledger
 
 FloatArray = NDArray[np.float64]
 
 __all__ = ["RecommendMetrics", "RecommendResult", "recommend_steps"]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class RecommendMetrics:
     """Mean Recall@20 after one step, between 0 and 1, and half of its 95 % interval over the choice
     of held-out users (not over noise: for that, repeat with other seeds).
@@ -44,7 +44,7 @@ class RecommendMetrics:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class RecommendResult:
+class RecommendResult(Result[RecommendMetrics]):
     """A run so far: ``metrics`` per step, the ``model`` (with vectors of the held-out users too),
     the ``ledger`` of all that its plan holds (``made``: releases so far), and the recall of the
     baselines for the same users (``baselines``). ``by_user`` and ``most_liked_by_user`` are the
@@ -52,34 +52,16 @@ class RecommendResult:
     ``finished`` is False while it runs.
     """
 
-    spec: RunSpec
-    metrics: tuple[RecommendMetrics, ...]
     by_user: FloatArray
     most_liked_by_user: FloatArray
     model: FactorModel
-    ledger: Ledger
-    made: int
     baselines: dict[str, float]
     split: UserSplit
-    seconds: float
-    versions: dict[str, str]
-    finished: bool
 
     @property
-    def final(self) -> RecommendMetrics:
-        """The metrics of the last step made."""
-        return self.metrics[-1]
-
-    @cached_property
-    def statement(self) -> Statement:
-        """What the run protects; composed when first asked for."""
-        return state(
-            self.ledger,
-            self.spec.noise.delta,
-            made=self.made,
-            secret=self.spec.secret,
-            public=public_facts(self.spec, self.split.train),
-        )
+    def public(self) -> dict[str, str]:
+        """What is taken as public of the ratings, and by what."""
+        return public_facts(self.spec, self.split.train)
 
     @property
     def value(self) -> float:
@@ -90,8 +72,6 @@ class RecommendResult:
     def baseline(self) -> float:
         """The best baseline's value."""
         return max(self.baselines.values())
-
-    truth = None
 
     @property
     def against_most_liked(self) -> tuple[float, float]:
@@ -104,7 +84,7 @@ class RecommendResult:
     @property
     def beats_baselines(self) -> dict[str, bool]:
         """For each baseline, whether the recall is higher than its."""
-        return {name: self.final.recall > value for name, value in self.baselines.items()}
+        return {name: self.value > value for name, value in self.baselines.items()}
 
     def summary(self) -> dict[str, Any]:
         """A JSON-able account of the run: what the command line prints and the page exports."""
@@ -117,11 +97,7 @@ class RecommendResult:
             "beats_baseline": self.beats_baselines,
             "split": self.split.how,
             "iterations": len(self.metrics),
-            "finished": self.finished,
-            "seconds": round(self.seconds, 3),
-            "statement": self.statement.as_dict(),
-            "ledger": self.ledger.as_dict(),
-            "versions": dict(self.versions),
+            **self.accounts(),
             "steps": [{**asdict(m), "half_width": _finite(m.half_width)} for m in self.metrics],
         }
 
@@ -181,6 +157,5 @@ def recommend_steps(
                 baselines=baselines,
                 split=split,
                 seconds=seconds,
-                versions=versions(),
                 finished=step.iteration == spec.length,
             )
