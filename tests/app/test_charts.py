@@ -23,6 +23,7 @@ from pages.parts.runs.chart import distances as run_distances
 from pages.parts.ui import densities, labels
 from pages.parts.ui import figures as style
 from pages.parts.ui.figures import whole
+from pages.parts.ui.looks import IDENTITY
 
 TRIO = [
     Huber(alpha=1.5),
@@ -62,9 +63,9 @@ def test_densities_draw_what_the_mechanism_says() -> None:
 
 
 def test_each_mechanism_keeps_its_colour_dash_and_marker() -> None:
-    assert len({(i.colour, i.dash, i.marker) for i in style.IDENTITY.values()}) == 5
+    assert len({(i.colour, i.dash, i.marker) for i in IDENTITY.values()}) == 5
     for each in ("colour", "dash", "marker"):
-        assert len({getattr(i, each) for i in style.IDENTITY.values()}) == 5
+        assert len({getattr(i, each) for i in IDENTITY.values()}) == 5
     fig, _ = densities.densities(TRIO)
     lines = {t.name: (t.line.color, t.line.dash) for t in fig.data if t.mode == "lines"}
     assert lines["Huber"] == ("#0072B2", "solid")

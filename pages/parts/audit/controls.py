@@ -21,7 +21,7 @@ from dpmc_core.mechanisms import FAMILIES, RUN_FAMILIES
 from pages.parts.audit.own_outputs import DELTAS
 from pages.parts.server import user_data as own_data
 from pages.parts.ui import controls, declared
-from pages.parts.ui.figures import IDENTITY
+from pages.parts.ui.looks import IDENTITY
 
 __all__ = [
     "CASE_TITLES",
@@ -83,7 +83,7 @@ LINK_TITLES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Built:
     """The audit; ``problem`` says why it cannot be made."""
 
@@ -91,7 +91,7 @@ class Built:
     problem: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Asked:
     """The fields of the audit that the sidebar asks for."""
 

@@ -1,7 +1,5 @@
 """Audit of a visitor's own mechanism, from a file of its outputs with and without a record."""
 
-import json
-
 import streamlit as st
 
 from dpmc_core.errors import DataError, DPMCError, ParameterError
@@ -10,6 +8,7 @@ from pages.parts.audit import charts, curves
 from pages.parts.server import sandbox
 from pages.parts.ui import controls, declared
 from pages.parts.ui.figures import show
+from pages.parts.ui.on_screen import code, download
 
 __all__ = ["DELTAS", "audit_yours"]
 
@@ -105,17 +104,9 @@ def _show(result: OutputsAudit) -> None:
         "first rows choose the rule, the others count: exact binomial (Clopper–Pearson) bounds. A "
         "tighter attack may exist; an audit never proves that a mechanism is private."
     )
-    st.download_button(
-        "Audit (JSON)",
-        data=lambda: json.dumps(result.summary(), indent=1, default=float),
-        file_name="dpmc-own-audit.json",
-        mime="application/json",
-        on_click="ignore",
-        key="y_take",
-    )
-    st.code(
+    download("Audit (JSON)", "dpmc-own-audit.json", result.summary, key="y_take")
+    code(
         f"python -m dpmc_core audit --outputs FILE.csv --epsilon {result.epsilon!r} "
         f"--delta {result.delta!r} --confidence {bound.confidence!r}",
-        language="bash",
-        wrap_lines=True,
+        "bash",
     )

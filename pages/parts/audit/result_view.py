@@ -1,6 +1,5 @@
 """What an attack found: the verdict, the scores, how it was counted, and the bound so far."""
 
-import json
 from typing import Any
 
 import streamlit as st
@@ -16,6 +15,7 @@ from pages.parts.frame.page import fold, observations, verdict
 from pages.parts.server import jobs
 from pages.parts.ui import controls, on_screen
 from pages.parts.ui.figures import draw, show
+from pages.parts.ui.on_screen import code, download
 
 __all__ = ["example", "result_of", "so_far"]
 
@@ -227,12 +227,6 @@ def _claims(result: AuditResult) -> None:
 
 
 def _export(result: AuditResult) -> None:
-    st.download_button(
-        "Audit (JSON)",
-        data=lambda: json.dumps(result.summary(), indent=1, default=float),
-        file_name="dpmc-audit.json",
-        mime="application/json",
-        on_click="ignore",
-    )
-    st.code(result.spec.command(), language="bash", wrap_lines=True)
-    st.code(result.spec.python(), language="python", wrap_lines=True)
+    download("Audit (JSON)", "dpmc-audit.json", result.summary)
+    code(result.spec.command(), "bash")
+    code(result.spec.python(), "python")

@@ -8,14 +8,14 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
-import plotly.graph_objects as go
 
 from dpmc_core.mechanisms import Gaussian, Huber, Laplace, Mechanism
 from dpmc_core.privacy.account import METHODS, Account
 from dpmc_core.privacy.compare import DpalsCount, price
 from dpmc_core.wording import power, three
-from pages.parts.ui.figures import IDENTITY, Drawn, Identity, figure, level
+from pages.parts.ui.figures import Drawn, figure, level
 from pages.parts.ui.labels import Label, label_end, label_ends
+from pages.parts.ui.looks import IDENTITY, curve
 
 __all__ = [
     "COUNTS",
@@ -29,6 +29,9 @@ __all__ = [
 
 NEEDED_COUNTS = (1, 3, 6, 10, 15, 25, 50, 100, 300)
 COUNTS = (1, 2, 5, 10, 30, 100, 300, 1000, 3000, 10_000)
+
+# the last marker stands on the edge
+_ON_EDGE: dict[str, object] = {"hovertemplate": "%{y:.3g}", "cliponaxis": False}
 
 
 def composition(
@@ -54,13 +57,13 @@ def composition(
     )
     numbers: dict[str, object] = {"releases": list(counts)}
     ends = []
-    for noise, curve, single in zip(mechanisms, curves, pure, strict=True):
+    for noise, epsilons, single in zip(mechanisms, curves, pure, strict=True):
         look = IDENTITY[noise.name]
-        shown = [value if value > 0 else math.nan for value in curve]
-        _line(fig, look, counts, shown)
-        numbers[f"{look.title} ε at δ = {power(delta)}"] = list(curve)
-        if curve[-1] > 0:
-            ends.append(Label(counts[-1], curve[-1], look.title))
+        shown = [value if value > 0 else math.nan for value in epsilons]
+        curve(fig, look, list(counts), shown, **_ON_EDGE)
+        numbers[f"{look.title} ε at δ = {power(delta)}"] = list(epsilons)
+        if epsilons[-1] > 0:
+            ends.append(Label(counts[-1], epsilons[-1], look.title))
         if math.isfinite(single):
             added = [single * count for count in counts]
             fig.add_scatter(
@@ -68,13 +71,13 @@ def composition(
                 y=added,
                 name=f"{look.title}, summed",
                 mode="lines",
-                line={"color": look.colour, "dash": look.dash, "width": 1.5},
+                line=look.line(width=1.5),
                 opacity=0.8,
                 hovertemplate="%{y:.3g}",
             )
             numbers[f"{look.title} sum of ε (δ = 0)"] = added
             ends.append(Label(counts[-1], added[-1], f"{look.title}, summed"))
-    values = [v for curve in curves for v in curve if v > 0] + [
+    values = [v for epsilons in curves for v in epsilons if v > 0] + [
         s * c for s in pure if math.isfinite(s) for c in (counts[0], counts[-1])
     ]
     values = values or [0.1, 1.0]  # no ε above 0 at all: at this δ nothing is spent
@@ -140,16 +143,14 @@ def price_curve(alpha: float, shift_in_sd: float) -> Drawn:
         x=[alpha],
         y=[chosen.fisher_information * chosen.variance],
         mode="markers",
-        marker={"color": look.colour, "symbol": look.marker, "size": 11},
+        marker=look.mark(size=11),
         name=f"α = {alpha:g}",
         hovertemplate="%{y:.3f}",
     )
     everything = [*limit, *exact, 1.0, 2.0]
     low, high = min(everything) - 0.08, max(everything) + 0.08
     for name, value in (("laplace", 2.0), ("gaussian", 1.0)):
-        level(
-            fig, value, {"color": IDENTITY[name].colour, "dash": IDENTITY[name].dash, "width": 1.5}
-        )
+        level(fig, value, **IDENTITY[name].line(width=1.5))
         label_end(fig, 0.05, value, IDENTITY[name].title, log_x=True, shift=9)
     fig.update_yaxes(range=[low, high])
     fig.update_xaxes(
@@ -189,7 +190,7 @@ def needed(
     ends, everything = [], []
     for noise in mechanisms:
         look, ratio = IDENTITY[noise.name], by_name[noise.name] / by_name["gaussian"]
-        _line(fig, look, NEEDED_COUNTS, ratio)
+        curve(fig, look, NEEDED_COUNTS, ratio, **_ON_EDGE)
         numbers[f"{look.title} variance"] = by_name[noise.name]
         numbers[f"{look.title} relative"] = ratio
         ends.append(Label(NEEDED_COUNTS[-1], float(ratio[-1]), look.title))
@@ -202,20 +203,6 @@ def needed(
     )
     label_ends(fig, ends, (low, high), log_x=True, log_y=True)
     return fig, pd.DataFrame(numbers)
-
-
-def _line(fig: go.Figure, look: Identity, x: Sequence[int], y: Sequence[float]) -> None:
-    """One mechanism's line with its colour, dash and marker."""
-    fig.add_scatter(
-        x=list(x),
-        y=list(y),
-        name=look.title,
-        mode="lines+markers",
-        line={"color": look.colour, "dash": look.dash, "width": 2.5},
-        marker={"symbol": look.marker, "size": 8},
-        hovertemplate="%{y:.3g}",
-        cliponaxis=False,  # the last marker stands on the edge
-    )
 
 
 def _ticks(low: float, high: float) -> dict[str, object]:

@@ -20,7 +20,7 @@ __all__ = ["USUAL", "Question", "make_ahead"]
 _PAUSE = 0.3  # seconds between two counts made ahead: visitors come first
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Question:
     """``count`` releases like those of ``run``, which one person moves by ``sensitivity`` (ℓ1) over
     ``spread`` numbers, with noises of equal ``by`` ("variance" or "epsilon": ``amount``); and noise

@@ -1,6 +1,5 @@
 """Ledgers as files on the *Budget* page: one to be counted, and those of the page to take away."""
 
-import json
 from dataclasses import replace
 
 import streamlit as st
@@ -14,6 +13,7 @@ from pages.parts.budget import charts
 from pages.parts.budget.sections import Counts, statement_card
 from pages.parts.server import sandbox
 from pages.parts.ui import controls, declared
+from pages.parts.ui.on_screen import code, download
 
 __all__ = ["export", "upload"]
 
@@ -126,16 +126,9 @@ def export(counts: Counts) -> None:
     asked = counts.asked
     for title, noise in zip(counts.titles, counts.mechanisms, strict=True):
         ledger = Ledger((replace(asked.release(noise), count=asked.count),))
-        st.download_button(
-            f"Ledger, {title} (JSON)",
-            data=json.dumps(ledger.as_dict(), indent=1),
-            file_name=f"dpmc-ledger-{title.lower()}.json",
-            mime="application/json",
-            on_click="ignore",
-        )
-    st.markdown("On the command line:")
-    st.code(
+        download(f"Ledger, {title} (JSON)", f"dpmc-ledger-{title.lower()}.json", ledger.as_dict())
+    code(
         f"python -m dpmc_core account --ledger dpmc-ledger-huber.json --delta {asked.delta:g}",
-        language="bash",
-        wrap_lines=True,
+        "bash",
+        "On the command line:",
     )

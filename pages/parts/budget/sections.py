@@ -16,8 +16,8 @@ from pages.parts.budget.controls import MODES
 from pages.parts.budget.counts import Question
 from pages.parts.frame import python_lines
 from pages.parts.ui import controls, densities, on_screen
-from pages.parts.ui.figures import IDENTITY, show
-from pages.parts.ui.names import describe
+from pages.parts.ui.figures import show
+from pages.parts.ui.looks import IDENTITY, describe
 
 __all__ = [
     "Counts",
@@ -42,7 +42,7 @@ _LOOSE = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Counts:
     """What a question comes to.
 

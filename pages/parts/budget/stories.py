@@ -23,12 +23,12 @@ from dpmc_core.privacy import Ledger, Release, Statement, odds_sentence, state
 from dpmc_core.privacy.compare import dpals_counts, price
 from dpmc_core.wording import power, three
 from pages.parts.budget import charts as budget_charts
-from pages.parts.ui.figures import IDENTITY
+from pages.parts.ui.looks import IDENTITY
 
 __all__ = ["least_by_count", "observations", "paper_statements", "tell"]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class _Story:
     """One finding; the fields are described at the top of ``dpmc_core/data/stories.toml``."""
 

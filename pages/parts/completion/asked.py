@@ -24,12 +24,12 @@ from pages.parts.completion.user_controls import (
     usual_numbers,
 )
 from pages.parts.ui import controls, declared
-from pages.parts.ui.names import LETTERS
+from pages.parts.ui.looks import LETTERS
 
 __all__ = ["Asked", "Built", "form"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Built:
     """Runs and, for a study, the ``study``; ``problem`` says why they cannot be made."""
 
@@ -38,7 +38,7 @@ class Built:
     problem: str
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Asked:
     """A question about "rating" or "user" (``protect``), and the fields of its runs.
 

@@ -12,9 +12,9 @@ from dpmc_core.experiments import RunResult
 from dpmc_core.metrics import clipped, top_items
 from dpmc_core.wording import not_computed
 from pages.parts.ui import figure_cache as drawn_once
-from pages.parts.ui.figures import BASELINE, LINES, Drawn, bars, figure, level
+from pages.parts.ui.figures import Drawn, bars, figure, level
 from pages.parts.ui.labels import Label, label_end, label_ends
-from pages.parts.ui.names import LETTERS
+from pages.parts.ui.looks import LETTERS, LINES, Identity, band, curve, intervals
 from pages.parts.ui.pictures import heat_map
 
 __all__ = [
@@ -31,6 +31,11 @@ __all__ = [
 _FEW_STEPS = 3  # a curve of so few points says less than bars
 
 
+def look_of(letter: str, title: str) -> Identity:
+    """How the configuration of that letter looks in every figure."""
+    return Identity(title, *LINES[LETTERS.index(letter) % len(LINES)])
+
+
 @dataclass(frozen=True)
 class Named:
     """A result and the letter and name it goes by on the page."""
@@ -45,21 +50,9 @@ class Named:
         return f"{self.letter} · {self.title}"
 
     @property
-    def look(self) -> tuple[str, str, str]:
-        """Colour, dash and marker of this configuration."""
-        return LINES[LETTERS.index(self.letter) % len(LINES)]
-
-    @property
-    def line(self) -> dict[str, object]:
-        """Its line in a figure."""
-        colour, dash, _ = self.look
-        return {"color": colour, "dash": dash, "width": 2.5}
-
-    @property
-    def marker(self) -> dict[str, object]:
-        """Its markers in a figure."""
-        colour, _, symbol = self.look
-        return {"symbol": symbol, "size": 8, "color": colour}
+    def look(self) -> Identity:
+        """How this configuration looks in every figure."""
+        return look_of(self.letter, self.label)
 
 
 def main_figure(results: Sequence[Named], clip: bool) -> Drawn:
@@ -80,7 +73,7 @@ def rmse_bars(results: Sequence[Named], clip: bool) -> Drawn:
         [named.label for named in results],
         heights,
         halves,
-        [named.look[0] for named in results],
+        [named.look.colour for named in results],
         title,
         baselines,
     )
@@ -109,20 +102,8 @@ def rmse_curves(results: Sequence[Named], clip: bool) -> Drawn:
         x = np.array([m.iteration for m in metrics])
         y = np.array([m.test_rmse_clipped if clip else m.test_rmse for m in metrics])
         half = np.array([m.test_half_width_clipped if clip else m.test_half_width for m in metrics])
-        colour = _rgba(named.look[0], 0.14)
-        fig.add_scatter(
-            x=np.concatenate([x, x[::-1]]),
-            y=np.concatenate([y + half, (y - half)[::-1]]),
-            mode="lines",  # left out, short runs get a dot at each end of each interval
-            fill="toself",
-            fillcolor=colour,
-            line={"width": 0},
-            hoverinfo="skip",
-            name="95 % band",
-        )
-        fig.add_scatter(
-            x=x, y=y, mode="lines+markers", name=named.label, line=named.line, marker=named.marker
-        )
+        band(fig, named.look.colour, x, y, half)
+        curve(fig, named.look, x, y)
         ends.append((float(x[-1]), float(y[-1]), named.label))
         last, top = max(last, int(x[-1])), max(top, float(y[-1] + half[-1]))
         rows += [
@@ -142,7 +123,7 @@ def rmse_curves(results: Sequence[Named], clip: bool) -> Drawn:
         ]
     if results:
         for name, value in _best_baseline(results[0].result).items():
-            level(fig, value, {"width": 1, "dash": "dot", "color": BASELINE})
+            level(fig, value)
             ends.append((math.inf, value, name))
             top = max(top, value)
         # the first iterations of a random start can be far off: keep the eye on where it settles
@@ -201,22 +182,8 @@ def actual_vs_predicted(results: Sequence[Named]) -> Drawn:
         table = frame.quantile([0.1, 0.9]).unstack()
         means = frame.mean()
         x = means.index.to_numpy() + (k - 1) * 0.06 * (means.index.max() - means.index.min()) / 4
-        fig.add_scatter(
-            x=x,
-            y=means,
-            mode="lines+markers",
-            name=named.label,
-            line=named.line,
-            marker=named.marker,
-            error_y={
-                "type": "data",
-                "symmetric": False,
-                "array": table[0.9] - means,
-                "arrayminus": means - table[0.1],
-                "thickness": 1.2,
-                "width": 3,
-            },
-        )
+        reach = intervals(table[0.9] - means, symmetric=False, arrayminus=means - table[0.1])
+        curve(fig, named.look, x, means, error_y=reach)
         ends.append(Label(float(x[-1]), float(means.iloc[-1]), named.label))
         rows += [
             {"configuration": named.label, "actual": a, "mean": m, "p10": p10, "p90": p90}
@@ -256,7 +223,7 @@ def errors(results: Sequence[Named]) -> Drawn:
         height, _ = np.histogram(error, edges, density=True)
         rows[named.label] = height
         fig.add_scatter(
-            x=middle, y=height, mode="lines", name=named.label, line={**named.line, "shape": "hvh"}
+            x=middle, y=height, mode="lines", name=named.label, line=named.look.line(shape="hvh")
         )
         spots = np.arange(4 + 3 * k, 80, 9)
         fig.add_scatter(
@@ -265,7 +232,7 @@ def errors(results: Sequence[Named]) -> Drawn:
             mode="markers",
             name=named.label,
             hoverinfo="skip",
-            marker=named.marker,
+            marker=named.look.mark(),
         )
         i = int(np.argmax(height)) + 4 + 3 * k
         label_end(fig, float(middle[min(i, 79)]), float(height[min(i, 79)]), named.label, shift=4)
@@ -309,8 +276,3 @@ def _rounded(ratings: Ratings) -> np.ndarray:
         ratings.low,
         ratings.high,
     )
-
-
-def _rgba(colour: str, alpha: float) -> str:
-    r, g, b = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
-    return f"rgba({r},{g},{b},{alpha})"

@@ -1,15 +1,13 @@
 """Ratings predicted by up to three configurations, side by side, on the *Completion* page."""
 
-import json
 from collections.abc import Sequence
-from functools import partial
 
 import pandas as pd
 import streamlit as st
 
 from dpmc_core.experiments import RecommendResult, RunResult, RunSpec
 from dpmc_core.privacy import odds_sentence, subject
-from dpmc_core.wording import csv_text, signed, three
+from dpmc_core.wording import signed, three
 from pages.parts.completion import charts as run_charts
 from pages.parts.completion import texts
 from pages.parts.completion.charts import Named
@@ -18,8 +16,9 @@ from pages.parts.frame.accounts import counted
 from pages.parts.frame.page import fold, observations, verdict
 from pages.parts.server import jobs
 from pages.parts.ui import controls, glossary
-from pages.parts.ui.figures import IDENTITY, draw, show
-from pages.parts.ui.names import LETTERS, NOISES, describe
+from pages.parts.ui.figures import draw, show
+from pages.parts.ui.looks import IDENTITY, LETTERS, NOISES, describe
+from pages.parts.ui.on_screen import code, download
 
 __all__ = ["main_figure", "named", "protection", "results_of", "so_far", "title_of"]
 
@@ -205,44 +204,32 @@ def one_user(results: list[Named]) -> None:
     )
 
 
-def _ledger(result: RunResult) -> str:
-    return json.dumps(result.ledger.as_dict(), indent=1)
-
-
 def export(results: list[Named]) -> None:
     """Downloads and the same run elsewhere."""
-    st.download_button(
+    download(
         "Results with ledgers (JSON)",
-        data=lambda: json.dumps([r.result.summary() for r in results], indent=1),
-        file_name="dpmc-runs.json",
-        mime="application/json",
-        on_click="ignore",
+        "dpmc-runs.json",
+        lambda: [r.result.summary() for r in results],
     )
     for item in results:
         if item.result.ledger.private:
-            st.download_button(
+            download(
                 f"Ledger of {item.label} (JSON)",
-                data=partial(_ledger, item.result),
-                file_name=f"dpmc-ledger-{item.letter.lower()}.json",
-                mime="application/json",
+                f"dpmc-ledger-{item.letter.lower()}.json",
+                item.result.ledger.as_dict,
                 key=f"ledger-{item.letter}",
-                on_click="ignore",
             )
-    st.download_button(
+    download(
         "Errors per iteration (CSV)",
-        data=lambda: csv_text(
-            pd.concat(
-                [
-                    pd.DataFrame(r.result.summary()["steps"]).assign(configuration=r.label)
-                    for r in results
-                ]
-            )
+        "dpmc-runs.csv",
+        lambda: pd.concat(
+            [
+                pd.DataFrame(r.result.summary()["steps"]).assign(configuration=r.label)
+                for r in results
+            ]
         ),
-        file_name="dpmc-runs.csv",
-        mime="text/csv",
-        on_click="ignore",
     )
     for item in results:
         st.markdown(f"**{item.label}** on the command line, and in Python:")
-        st.code(item.result.spec.command(), language="bash", wrap_lines=True)
-        st.code(item.result.spec.python(), language="python", wrap_lines=True)
+        code(item.result.spec.command(), "bash")
+        code(item.result.spec.python(), "python")

@@ -17,7 +17,7 @@ from dpmc_core.experiments.presets import PRESETS, WELL_REGULARISED, preset
 from dpmc_core.mechanisms import FAMILIES
 from pages.parts.server import user_data as own_data
 from pages.parts.ui import controls, declared, glossary
-from pages.parts.ui.names import NOISES
+from pages.parts.ui.looks import NOISES
 
 __all__ = ["LINK_TITLES", "configuration", "data_controls", "method_controls", "use_preset"]
 

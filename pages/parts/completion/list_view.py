@@ -12,8 +12,8 @@ from pages.parts.completion.compare_view import export, protection
 from pages.parts.frame import python_lines
 from pages.parts.frame.page import fold, observations, verdict
 from pages.parts.ui import controls
-from pages.parts.ui.figures import LINES, bars, show
-from pages.parts.ui.names import LETTERS
+from pages.parts.ui.figures import bars, show
+from pages.parts.ui.looks import LETTERS, LINES
 
 __all__ = ["lists"]
 

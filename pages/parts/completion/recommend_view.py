@@ -4,7 +4,6 @@ Lives here: what the *Completion* page shows of the task "recommend". Does not l
 controls, running, or predicted ratings (``compare_view``).
 """
 
-import json
 import math
 from collections.abc import Sequence
 
@@ -15,14 +14,16 @@ import streamlit as st
 from dpmc_core.experiments import RecommendResult
 from dpmc_core.metrics import RECALL_AT, top_items
 from dpmc_core.wording import not_computed, signed, three
+from pages.parts.completion.charts import look_of
 from pages.parts.completion.compare_view import protection, title_of
 from pages.parts.frame import python_lines
 from pages.parts.frame.page import fold, observations, verdict
 from pages.parts.server import jobs
 from pages.parts.ui import controls
-from pages.parts.ui.figures import BASELINE, LINES, Drawn, bars, draw, figure, level, show
+from pages.parts.ui.figures import Drawn, bars, draw, figure, level, show
 from pages.parts.ui.labels import Label, label_ends
-from pages.parts.ui.names import LETTERS, lowered
+from pages.parts.ui.looks import LETTERS, curve, intervals, lowered
+from pages.parts.ui.on_screen import code, download
 
 __all__ = ["results_of", "so_far"]
 
@@ -65,29 +66,25 @@ def recalls(results: Results) -> Drawn:
     if all(len(result.metrics) <= _FEW_STEPS for _, result in results):
         names = [f"{letter} · {title_of(result.spec)}" for letter, result in results]
         finals = [result.final for _, result in results]
-        colours = [LINES[LETTERS.index(letter)][0] for letter, _ in results]
+        colours = [look_of(letter, "").colour for letter, _ in results]
         heights, halves = [m.recall for m in finals], [m.half_width for m in finals]
         return bars(names, heights, halves, colours, title, baselines), numbers
     fig = figure("step", title, height=400)
     ends, last, top = [], 1, max(baselines.values(), default=0.0)
     for k, (letter, result) in enumerate(results):
-        colour, dash, symbol = LINES[LETTERS.index(letter)]
-        halves = [m.half_width for m in result.metrics]
-        fig.add_scatter(
-            x=[m.iteration + 0.04 * (k - 1) for m in result.metrics],
-            y=[m.recall for m in result.metrics],
-            error_y={"type": "data", "array": halves, "thickness": 1.2, "width": 3},
-            mode="lines+markers",
-            name=f"{letter} · {title_of(result.spec)}",
-            line={"color": colour, "dash": dash, "width": 2},
-            marker={"color": colour, "symbol": symbol, "size": 9},
+        name = f"{letter} · {title_of(result.spec)}"
+        curve(
+            fig,
+            look_of(letter, name),
+            [m.iteration + 0.04 * (k - 1) for m in result.metrics],
+            [m.recall for m in result.metrics],
+            error_y=intervals([m.half_width for m in result.metrics]),
         )
         last = max(last, result.metrics[-1].iteration)
         top = max([top, *(m.recall + np.nan_to_num(m.half_width) for m in result.metrics)])
-        name = f"{letter} · {title_of(result.spec)}"
         ends.append((result.metrics[-1].iteration, result.final.recall, name))
     for name, value in baselines.items():
-        level(fig, value, {"width": 1, "dash": "dot", "color": BASELINE})
+        level(fig, value)
         ends.append((last, value, name))
     shown = (0.0, min(1.0, top * 1.12) or 1.0)
     fig.update_yaxes(range=shown)
@@ -205,16 +202,14 @@ def _accounts(shown: Results) -> None:
 
 
 def _export(shown: Results) -> None:
-    st.download_button(
+    download(
         "Results with ledgers (JSON)",
-        data=lambda: json.dumps([r.summary() for _, r in shown], indent=1),
-        file_name="dpmc-recommend.json",
-        mime="application/json",
-        on_click="ignore",
+        "dpmc-recommend.json",
+        lambda: [r.summary() for _, r in shown],
     )
     for letter, result in shown:
         st.markdown(f"**{letter} · {title_of(result.spec)}** on the command line:")
-        st.code(result.spec.command(), language="bash", wrap_lines=True)
+        code(result.spec.command(), "bash")
 
 
 def one_user(results: Results) -> None:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -9,30 +10,32 @@ from plotly.subplots import make_subplots
 
 from dpmc_core.experiments.skew import Skew
 from dpmc_core.experiments.studies.result import StudyResult
-from pages.parts.ui.figures import LINES, Drawn, figure, level
+from pages.parts.ui.figures import Drawn, figure, level
 from pages.parts.ui.labels import Label, label_ends
+from pages.parts.ui.looks import BASELINE, IDENTITY, LINES, Identity, curve, intervals
 
 __all__ = ["skew_cells", "skew_curves", "study_curves"]
 
 _QUIET = ", no noise"
 BEST = "best baseline"
-_GREY = ("#666666", "longdash", "cross")
+_GREY = IDENTITY["none"]
 
 
 E = "error"  # the measure of these studies
 
 
-def looks(names: Sequence[str]) -> dict[str, tuple[str, str, str]]:
-    """Colour, dash and marker of each line.
+def looks(names: Sequence[str]) -> dict[str, Identity]:
+    """How each line looks.
 
     Without noise a line keeps its algorithm's colour, in long dashes.
     """
     noisy = [name for name in names if not name.endswith("no noise")]
-    out = {name: LINES[k % len(LINES)] for k, name in enumerate(noisy)}
+    out = {name: Identity(name, *LINES[k % len(LINES)]) for k, name in enumerate(noisy)}
     for name in names:
         if name not in out:
-            colour = out.get(name.removesuffix(_QUIET), _GREY)[0]
-            out[name] = (colour, _GREY[1], _GREY[2])
+            out[name] = replace(_GREY, title=name)
+            if twin := out.get(name.removesuffix(_QUIET)):
+                out[name] = replace(out[name], colour=twin.colour)
     return out
 
 
@@ -52,20 +55,13 @@ def study_curves(result: StudyResult) -> Drawn:
     rows = []
     last = max((p.x for p in result.points), default=1.0)
     for name, points in by_name.items():
-        colour, dash, marker = style[name]
-        half = [0.0 if math.isnan(p.half_width(E)) else p.half_width(E) for p in points]
-        fig.add_scatter(
-            x=[p.x for p in points],
-            y=[p.mean(E) for p in points],
-            error_y={"type": "data", "array": half, "thickness": 1.2, "width": 3},
-            mode="lines+markers",
-            name=name,
-            line={
-                "color": colour,
-                "dash": dash,
-                "width": 1.5 if name.endswith("no noise") else 2.5,
-            },
-            marker={"color": colour, "symbol": marker, "size": 8},
+        curve(
+            fig,
+            style[name],
+            [p.x for p in points],
+            [p.mean(E) for p in points],
+            error_y=intervals([p.half_width(E) for p in points]),
+            line=style[name].line(width=1.5 if name.endswith("no noise") else 2.5),
         )
         ends.append(Label(last, points[-1].mean(E), name))
         values += [p.mean(E) for p in points]
@@ -90,12 +86,12 @@ def study_curves(result: StudyResult) -> Drawn:
             y=beside,
             mode="lines",
             name=BEST,
-            line={"color": "rgba(128,128,128,0.9)", "dash": "dot", "width": 1},
+            line={"color": BASELINE, "dash": "dot", "width": 1},
         )
         ends.append(Label(last, beside[-1], BEST))
         values += beside
     for name, value in result.baselines.items() if result.spec.kind != "people" else ():
-        level(fig, value, {"width": 1, "dash": "dot", "color": "rgba(128,128,128,0.9)"})
+        level(fig, value)
         ends.append(Label(last, value, name))
     if values:
         values += list(result.baselines.values()) if result.spec.kind != "people" else []
@@ -123,17 +119,12 @@ def skew_curves(skews: Sequence[Skew]) -> Drawn:
         height=420,
     )
     frame: dict[str, object] = {}
-    for skew, (colour, dash, marker) in zip(skews, LINES, strict=True):
+    for skew, line in zip(skews, LINES, strict=True):
+        look = Identity(skew.name, *line)
         x = np.linspace(0, 100, skew.shares.size)
         spots = np.unique(np.linspace(0, x.size - 1, 101).astype(int))
-        fig.add_scatter(
-            x=x[spots],
-            y=100 * skew.shares[spots],
-            mode="lines+markers",
-            name=skew.name,
-            line={"color": colour, "dash": dash},
-            marker={"color": colour, "symbol": marker, "size": 8, "maxdisplayed": 10},
-        )
+        shares = 100 * skew.shares[spots]
+        curve(fig, look, x[spots], shares, marker=look.mark(maxdisplayed=10))
         frame["percent_of_items"] = x
         frame[skew.name] = 100 * skew.shares
     # all lines end in one point, so their names stand in a legend

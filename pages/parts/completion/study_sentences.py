@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dpmc_core.experiments.skew import Skew
 from dpmc_core.experiments.studies.result import Point, StudyResult, from_where_on
 from dpmc_core.wording import measured, three
-from pages.parts.ui.names import lowered
+from pages.parts.ui.looks import lowered
 
 __all__ = ["skew_sentences", "study_sentences"]
 

@@ -1,6 +1,5 @@
 """Studies on the *Completion* page: many runs for one question, and popularity skew."""
 
-import json
 from collections.abc import Sequence
 
 import streamlit as st
@@ -17,6 +16,7 @@ from pages.parts.frame import python_lines
 from pages.parts.frame.page import fold, observations, verdict
 from pages.parts.server import jobs
 from pages.parts.ui.figures import draw, show
+from pages.parts.ui.on_screen import code, download
 
 __all__ = ["about", "skew", "so_far", "study_result"]
 
@@ -87,14 +87,8 @@ def _method(result: StudyResult) -> None:
 
 
 def _export(result: StudyResult) -> None:
-    st.download_button(
-        "Study (JSON)",
-        data=lambda: json.dumps(result.summary(), indent=1),
-        file_name=f"dpmc-study-{result.spec.kind}.json",
-        mime="application/json",
-        on_click="ignore",
-    )
-    st.code(result.spec.python(), language="python", wrap_lines=True)
+    download("Study (JSON)", f"dpmc-study-{result.spec.kind}.json", result.summary)
+    code(result.spec.python(), "python")
 
 
 def seeds_of(result: StudyResult) -> str:

@@ -7,7 +7,7 @@ from dpmc_core.experiments import RunResult
 from dpmc_core.metrics import clipped
 from dpmc_core.wording import measured, power, three
 from pages.parts.completion.charts import Named
-from pages.parts.ui.names import NOISES, lowered
+from pages.parts.ui.looks import NOISES, lowered
 
 __all__ = ["beaten_by", "beaten_sentence", "noise_sentence", "observations", "verdict"]
 

@@ -15,7 +15,7 @@ from dpmc_core.experiments.studies.spec import STUDIES
 from pages.parts.completion.controls import SHARED, use_preset
 from pages.parts.frame import presenter
 from pages.parts.ui import controls, declared, glossary
-from pages.parts.ui.names import LETTERS, NOISES, TOTALS
+from pages.parts.ui.looks import LETTERS, NOISES, TOTALS
 
 __all__ = [
     "PROTECTED",

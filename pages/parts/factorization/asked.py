@@ -25,7 +25,7 @@ __all__ = ["Asked", "Built", "form"]
 _SHARED = ("mechanism", "alpha", "epsilon", "delta", "averaging", "start", "neighbours")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Built:
     """Runs side by side or a ``study``; ``problem`` says why they cannot be made."""
 
@@ -34,7 +34,7 @@ class Built:
     problem: str = ""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Asked:
     """A question, the fields its runs share, those about privacy, and how many seeds."""
 

@@ -18,8 +18,9 @@ from dpmc_core.experiments import FactorResult
 from dpmc_core.metrics.factors import match_parts
 from pages.parts.factorization.words import shown_words
 from pages.parts.ui import figure_cache as drawn_once
-from pages.parts.ui.figures import Drawn, Identity, figure, level
+from pages.parts.ui.figures import Drawn, figure, level
 from pages.parts.ui.labels import Label, label_ends
+from pages.parts.ui.looks import Identity, curve, intervals
 from pages.parts.ui.pictures import picture, tiles
 
 __all__ = [
@@ -46,7 +47,6 @@ LOOKS: dict[str, Identity] = {
     "private-nmf": Identity("Corrected", "#D55E00", "dash", "square"),
     "moment-nmf": Identity("One-shot moment NMF", "#0072B2", "solid", "circle"),
 }
-_GREY_LINE = "rgba(128,128,128,0.9)"
 
 
 @dataclass(frozen=True)
@@ -167,21 +167,21 @@ def objective_curves(items: Sequence[Learned]) -> Drawn:
     last = max(item.result.final.iteration for item in items)
     for item in items:
         look, metrics = item.look, item.result.metrics
-        fig.add_scatter(
-            x=[m.iteration for m in metrics],
-            y=[m.objective for m in metrics],
+        curve(
+            fig,
+            look,
+            [m.iteration for m in metrics],
+            [m.objective for m in metrics],
             mode="lines+markers" if len(metrics) < 12 else "lines",
             name=item.name,
-            line={"color": look.colour, "dash": look.dash, "width": 2.5},
-            marker={"color": look.colour, "symbol": look.marker, "size": 8},
         )
         final = metrics[-1]
         fig.add_scatter(
             x=[final.iteration],
             y=[final.objective],
-            error_y={"type": "data", "array": [final.half_width], "thickness": 1.2, "width": 4},
+            error_y=intervals([final.half_width], width=4),
             mode="markers",
-            marker={"color": look.colour, "symbol": look.marker, "size": 9},
+            marker=look.mark(size=9),
             hoverinfo="skip",
         )
         ends.append(Label(final.iteration, final.objective, item.name))
@@ -203,7 +203,7 @@ def objective_curves(items: Sequence[Learned]) -> Drawn:
         ("scikit-learn's NMF", first.reference),
     ):
         if math.isfinite(value):
-            level(fig, value, {"width": 1, "dash": "dot", "color": _GREY_LINE})
+            level(fig, value)
             ends.append(Label(last, value, name))
             values.append(value)
     shown = (min(values) * 0.9 - 1e-6, max(values) * 1.05 + 1e-6)

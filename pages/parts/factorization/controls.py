@@ -18,7 +18,7 @@ from dpmc_core.mechanisms import FAMILIES
 from pages.parts.frame import presenter
 from pages.parts.server import user_data as own_data
 from pages.parts.ui import controls, declared, glossary
-from pages.parts.ui.names import NOISES, TOTALS
+from pages.parts.ui.looks import NOISES, TOTALS
 
 __all__ = [
     "FACTOR_TITLES",

@@ -4,7 +4,6 @@ Lives here: their figure, their sentences, and what is shown of them. Does not l
 or running.
 """
 
-import json
 import math
 
 import pandas as pd
@@ -21,11 +20,12 @@ from pages.parts.frame.page import fold, observations, verdict
 from pages.parts.server import jobs
 from pages.parts.ui.figures import Drawn, draw, show
 from pages.parts.ui.labels import Label, label_ends
+from pages.parts.ui.looks import BASELINE, curve, intervals
+from pages.parts.ui.on_screen import code, download
 
 __all__ = ["about", "factor_curves", "factor_study_result", "factor_study_so_far"]
 
 _PANEL, _GAP = 330, 60  # pixels
-_LINE = "rgba(128,128,128,0.9)"
 _GRID = "rgba(128,128,128,0.18)"
 
 
@@ -57,21 +57,14 @@ def factor_curves(result: StudyResult) -> Drawn:
                 continue
             look = LOOKS[algorithm_of(name)]
             quiet = name.endswith("no noise")
-            half = [
-                0.0 if math.isnan(p.half_width(measure)) else p.half_width(measure) for p in seen
-            ]
-            fig.add_scatter(
-                x=[p.x for p in seen],
-                y=[p.mean(measure) for p in seen],
-                error_y={"type": "data", "array": half, "thickness": 1.2, "width": 3},
-                mode="lines+markers",
+            curve(
+                fig,
+                look,
+                [p.x for p in seen],
+                [p.mean(measure) for p in seen],
+                error_y=intervals([p.half_width(measure) for p in seen]),
                 name=name,
-                line={
-                    "color": look.colour,
-                    "dash": "longdash" if quiet else look.dash,
-                    "width": 1.5 if quiet else 2.5,
-                },
-                marker={"color": look.colour, "symbol": look.marker, "size": 8},
+                line=look.line(dash="longdash", width=1.5) if quiet else look.line(),
                 row=place,
                 col=1,
             )
@@ -100,7 +93,7 @@ def factor_curves(result: StudyResult) -> Drawn:
                 [(n, v) for n, v in lines if v <= near] if result.spec.kind != "people" else []
             ):
                 fig.add_hline(
-                    y=value, line={"width": 1, "dash": "dot", "color": _LINE}, row=place, col=1
+                    y=value, line={"width": 1, "dash": "dot", "color": BASELINE}, row=place, col=1
                 )
                 ends.append(Label(last, value, name))
                 values.append(value)
@@ -204,11 +197,5 @@ def _method(result: StudyResult) -> None:
 
 
 def _export(result: StudyResult) -> None:
-    st.download_button(
-        "Study (JSON)",
-        data=lambda: json.dumps(result.summary(), indent=1),
-        file_name=f"dpmc-factor-study-{result.spec.kind}.json",
-        mime="application/json",
-        on_click="ignore",
-    )
-    st.code(result.spec.python(), language="python", wrap_lines=True)
+    download("Study (JSON)", f"dpmc-factor-study-{result.spec.kind}.json", result.summary)
+    code(result.spec.python(), "python")

@@ -16,7 +16,7 @@ _MOVED = "presenter-moved"
 _SECONDS = 1.5  # between two values that play
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Moved:
     """Where a step put the control, and what its browser may still report until it has drawn that.
 
@@ -28,7 +28,7 @@ class _Moved:
     late: tuple[Any, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Steps:
     """The values of the page's main control, and the order in which they play."""
 

@@ -9,6 +9,7 @@ from dpmc_core.datasets import user_datasets
 from pages.parts.frame.handout import handout
 from pages.parts.frame.notebook import notebook
 from pages.parts.ui import controls, on_screen
+from pages.parts.ui.on_screen import code, download
 
 __all__ = ["address", "bar", "embedding", "own_tab"]
 
@@ -60,23 +61,19 @@ def bar(*, framed_elsewhere: bool) -> None:
     with st.container(key="page-bar", horizontal=True, vertical_alignment="center"):
         _popover(framed_elsewhere=framed_elsewhere)
         shown, link = on_screen.now(), _here()
-        st.download_button(
+        download(
             "Handout (HTML)",
-            data=lambda: handout(shown, link, datetime.now(UTC).date()),
-            file_name=f"dpmc-handout-{controls.current_page().removesuffix('.py')}.html",
-            mime="text/html",
+            f"dpmc-handout-{controls.current_page().removesuffix('.py')}.html",
+            lambda: handout(shown, link, datetime.now(UTC).date()),
             icon=":material/description:",
-            on_click="ignore",
             key="handout",
             help="One file with the verdict and the figures on screen; it needs no network.",
         )
-        st.download_button(
+        download(
             "Open as notebook",
-            data=lambda: notebook(shown, link, datetime.now(UTC).date()),
-            file_name=f"dpmc-{controls.current_page().removesuffix('.py')}.ipynb",
-            mime="application/x-ipynb+json",
+            f"dpmc-{controls.current_page().removesuffix('.py')}.ipynb",
+            lambda: notebook(shown, link, datetime.now(UTC).date()),
             icon=":material/code_blocks:",
-            on_click="ignore",
             key="notebook",
             help="For Jupyter: what the page says, its figures, and Python that computes it anew.",
         )
@@ -116,7 +113,7 @@ def _popover(*, framed_elsewhere: bool) -> None:
         st.code(link, language=None, wrap_lines=True)
         if framed_elsewhere:
             st.markdown("**Embed** it in a course site, without the frame around it:")
-            st.code(embedding(link), language="html", wrap_lines=True)
+            code(embedding(link), "html")
         st.caption(
             "The camera above a figure saves a PNG; *Show the numbers* below it has the figure "
             "as HTML and its numbers as CSV."

@@ -25,7 +25,7 @@ _SIZE = 40  # people and films that are shown
 _PAUSE = 0.3  # seconds between two pictures made ahead: visitors come first
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False)
 class Picture:
     """A corner of the true matrix and of the completed one, and what the run came to.
 

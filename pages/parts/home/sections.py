@@ -8,7 +8,8 @@ from dpmc_core.wording import three
 from pages.parts.home import charts
 from pages.parts.home.picture import panels, picture, spec_of
 from pages.parts.ui import densities, glossary, on_screen
-from pages.parts.ui.figures import IDENTITY, draw, show
+from pages.parts.ui.figures import draw, show
+from pages.parts.ui.looks import IDENTITY
 
 __all__ = [
     "invitations",

@@ -23,7 +23,7 @@ _LOOKED_AT_ALONE = """<style>
 _ANSWERS, _FOLDED = "lesson-answers", "lesson-is-folded"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Step:
     """One step: the ``page`` and its ``settings`` (names and numbers, as its controls hold them),
     what to look at, a question, its options, which is right, and what to say to each. ``look`` is
@@ -40,7 +40,7 @@ class Step:
     look: str = ""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Lesson:
     """A path of steps: whom it is for, how long it takes, and what to say without a network."""
 

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import streamlit as st
 
+from pages.parts.ui.on_screen import download
+
 __all__ = ["files", "offer", "title_of"]
 
 _FOLDER = Path(__file__).parents[3] / "notebooks"
@@ -30,12 +32,10 @@ def offer() -> None:
         "`pip install '.[all]'` in the project's folder, or its wheel."
     )
     for file in files():
-        st.download_button(
+        download(
             title_of(file),
-            data=file.read_bytes,
-            file_name=file.name,
-            mime="application/x-ipynb+json",
+            file.name,
+            file.read_bytes,
             icon=":material/download:",
-            on_click="ignore",
             key=f"take-{file.stem}",
         )

@@ -9,6 +9,7 @@ from pages.parts.frame.page import verdict
 from pages.parts.lessons.lessons import Lesson, again, begin, lessons, score
 from pages.parts.ui import on_screen
 from pages.parts.ui.figures import figure, show
+from pages.parts.ui.on_screen import download
 
 __all__ = ["cards", "curve", "summary"]
 
@@ -59,13 +60,11 @@ def summary(lesson: Lesson) -> None:
     with st.container(horizontal=True):
         if st.button("Again", icon=":material/replay:", key="lesson-again"):
             again(lesson)
-        st.download_button(
+        download(
             "Summary (Markdown)",
-            data=lambda: _as_text(lesson, results),
-            file_name=f"dpmc-lesson-{lesson.name}.md",
-            mime="text/markdown",
+            f"dpmc-lesson-{lesson.name}.md",
+            lambda: _as_text(lesson, results),
             icon=":material/download:",
-            on_click="ignore",
         )
         if st.button("All lessons", icon=":material/school:", key="lesson-all"):
             st.query_params.pop("done", None)

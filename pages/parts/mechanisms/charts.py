@@ -21,8 +21,9 @@ from dpmc_core.mechanisms import (
 )
 from dpmc_core.mechanisms.huber_distribution import variance as unit_variance
 from pages.parts.ui import figure_cache as drawn_once
-from pages.parts.ui.figures import IDENTITY, Drawn, figure
+from pages.parts.ui.figures import Drawn, figure
 from pages.parts.ui.labels import Label, label_end, label_ends
+from pages.parts.ui.looks import IDENTITY, curve
 
 __all__ = ["privacy_loss", "privacy_profile", "sampled", "table_1", "variance_curve"]
 
@@ -53,18 +54,14 @@ def variance_curve(current: Huber) -> Drawn:
         y=2 / tail**2,
         mode="lines",
         name="Laplace with the same tails, 2/α²",
-        line={"color": IDENTITY["laplace"].colour, "dash": IDENTITY["laplace"].dash, "width": 1.5},
+        line=IDENTITY["laplace"].line(width=1.5),
     )
     fig.add_scatter(
         x=alpha[[0, -1]],
         y=[1, 1],
         mode="lines",
         name="Gaussian, 1",
-        line={
-            "color": IDENTITY["gaussian"].colour,
-            "dash": IDENTITY["gaussian"].dash,
-            "width": 1.5,
-        },
+        line=IDENTITY["gaussian"].line(width=1.5),
     )
     here = float(unit_variance(current.alpha))
     fig.add_scatter(
@@ -72,12 +69,7 @@ def variance_curve(current: Huber) -> Drawn:
         y=[here],
         mode="markers",
         name=f"α = {current.alpha:g}",
-        marker={
-            "color": look.colour,
-            "size": 13,
-            "symbol": look.marker,
-            "line": {"width": 2, "color": "white"},
-        },
+        marker=look.mark(size=13, line={"width": 2, "color": "white"}),
     )
     label_end(
         fig,
@@ -155,13 +147,7 @@ def privacy_loss(mechanisms: Sequence[Mechanism], sensitivity: float) -> Drawn:
         y = np.asarray(m.privacy_loss(x, sensitivity))
         numbers[m.name] = y
         look = IDENTITY[m.name]
-        fig.add_scatter(
-            x=x,
-            y=y,
-            mode="lines",
-            name=look.title,
-            line={"color": look.colour, "dash": look.dash, "width": 2.5},
-        )
+        curve(fig, look, x, y, mode="lines")
         labels.append(Label(float(x[-1]), float(y[-1]), look.title))
         bound = m.epsilon(sensitivity)
         if m.name == "huber":
@@ -171,7 +157,7 @@ def privacy_loss(mechanisms: Sequence[Mechanism], sensitivity: float) -> Drawn:
                     y=[sign * bound] * 2,
                     mode="lines",
                     name="bound ±αΔ/s",
-                    line={"color": look.colour, "width": 1, "dash": "dot"},
+                    line=look.line(width=1, dash="dot"),
                 )
             label_end(fig, float(x[0]), bound, f"αΔ/s = {bound:.3g}", shift=11)
     every = np.concatenate([numbers[m.name] for m in mechanisms])
@@ -204,13 +190,7 @@ def privacy_profile(mechanisms: Sequence[Mechanism], sensitivity: float) -> Draw
         numbers[m.name] = delta
         look = IDENTITY[m.name]
         seen = delta > 1e-9
-        fig.add_scatter(
-            x=epsilon[seen],
-            y=delta[seen],
-            mode="lines",
-            name=look.title,
-            line={"color": look.colour, "dash": look.dash, "width": 2.5},
-        )
+        curve(fig, look, epsilon[seen], delta[seen], mode="lines")
         if seen.any():
             last = int(np.flatnonzero(seen)[-1])
             labels.append(Label(float(epsilon[last]), float(delta[last]), look.title))

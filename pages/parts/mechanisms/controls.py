@@ -8,7 +8,7 @@ import streamlit as st
 from dpmc_core.mechanisms import FAMILIES, RUN_FAMILIES, Mechanism
 from pages.parts.frame import presenter
 from pages.parts.ui import controls, declared
-from pages.parts.ui.figures import IDENTITY
+from pages.parts.ui.looks import IDENTITY
 
 __all__ = ["LINK_TITLES", "MODES", "TITLES", "Asked", "alpha_slider", "form"]
 
@@ -19,7 +19,7 @@ _PLAYED = (0.1, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 2.5, 3.0, 4.0, 6.0)
 LINK_TITLES = {"m_by": MODES, "m_view": VIEWS}
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Asked:
     """What the sidebar asks for.
 

@@ -7,7 +7,7 @@ from dpmc_core.mechanisms import Mechanism
 from dpmc_core.privacy.compare import price
 from dpmc_core.wording import power, three
 from pages.parts.mechanisms.controls import Asked
-from pages.parts.ui.figures import IDENTITY
+from pages.parts.ui.looks import IDENTITY
 
 __all__ = ["observations", "verdict"]
 

@@ -4,7 +4,6 @@ Lives here: the overview of verdicts, one table with its picture, claims and ori
 trial. Does not live here: rows, results or verdicts (``dpmc_core.experiments.papers``).
 """
 
-import json
 import math
 import re
 from collections.abc import Sequence
@@ -30,13 +29,14 @@ from dpmc_core.experiments.papers.verdict import DIFFERS, KINDS, UNPRINTED, Verd
 from dpmc_core.facts import facts
 from dpmc_core.metrics.intervals import t_half_width
 from dpmc_core.printed import printed_in
-from dpmc_core.wording import csv_text, three
+from dpmc_core.wording import three
 from pages.parts.frame.page import fold, observations
 from pages.parts.frame.page import verdict as say_verdict
 from pages.parts.papers.picture import label_of, picture, unprinted
 from pages.parts.ui import on_screen
 from pages.parts.ui.figures import figure, show
 from pages.parts.ui.glossary import PAGES
+from pages.parts.ui.on_screen import download
 
 __all__ = ["about", "outcome", "overview", "table", "without_rows"]
 
@@ -211,23 +211,21 @@ def _rows(entry: Entry, found: Sequence[Found], result: PaperResult | None) -> N
     if same:
         st.caption("In all rows: " + ", ".join(same) + ".")
     left, right = st.columns(2)
-    left.download_button(
-        "This table (CSV)",
-        data=lambda: csv_text(frame),
-        file_name=f"dpmc-{entry.source}.csv",
-        mime="text/csv",
-        on_click="ignore",
-        icon=":material/download:",
-    )
-    if result is not None:
-        right.download_button(
-            "Every trial (JSON)",
-            data=lambda: json.dumps(asdict(result), indent=1),
-            file_name=f"dpmc-{entry.source}.json",
-            mime="application/json",
-            on_click="ignore",
+    with left:
+        download(
+            "This table (CSV)",
+            f"dpmc-{entry.source}.csv",
+            lambda: frame,
             icon=":material/download:",
         )
+    if result is not None:
+        with right:
+            download(
+                "Every trial (JSON)",
+                f"dpmc-{entry.source}.json",
+                lambda: asdict(result),
+                icon=":material/download:",
+            )
 
 
 def _line(row: Row, mine: RowResult, verdict: Verdict) -> dict[str, object]:

@@ -12,8 +12,9 @@ from dpmc_core.privacy.account import tightest
 from dpmc_core.privacy.calibrate import scaled
 from dpmc_core.wording import three
 from pages.parts.ui import figure_cache as drawn_once
-from pages.parts.ui.figures import IDENTITY, Drawn, figure
+from pages.parts.ui.figures import Drawn, figure
 from pages.parts.ui.labels import Label, label_ends, log_ticks
+from pages.parts.ui.looks import IDENTITY, curve
 
 __all__ = ["spending", "table"]
 
@@ -41,15 +42,7 @@ def spending(spec: PlanSpec, candidates: Sequence[Candidate]) -> Drawn:
         (release,) = one.ledger.releases
         more_noise = (replace(release, mechanism=scaled(one.mechanism, x / own)) for x in xs)
         ys = [tightest(Ledger((r,)), spec.delta, coarse=True) for r in more_noise]
-        fig.add_scatter(
-            x=xs,
-            y=ys,
-            name=look.title,
-            mode="lines+markers",
-            line={"color": look.colour, "dash": look.dash, "width": 2.5},
-            marker={"symbol": look.marker, "size": 8},
-            hovertemplate="%{y:.3g}",
-        )
+        curve(fig, look, xs, ys, hovertemplate="%{y:.3g}")
         numbers[f"{look.title}: total ε"] = ys
         ends.append(Label(xs[-1], ys[-1], look.title))
         everything += ys

@@ -9,8 +9,9 @@ from dpmc_core.experiments.run import TASKS
 from dpmc_core.metrics.intervals import t_half_width
 from dpmc_core.planning.goal import Search
 from dpmc_core.wording import three
-from pages.parts.ui.figures import BASELINE, Drawn, figure, level
+from pages.parts.ui.figures import Drawn, figure, level
 from pages.parts.ui.labels import log_ticks
+from pages.parts.ui.looks import intervals
 
 __all__ = ["AXES", "VERDICTS", "alt", "probes"]
 
@@ -55,19 +56,16 @@ def probes(found: Search) -> Drawn:
         fig.add_scatter(
             x=[row[AXES[plan.vary]] for row in some],
             y=[row[y_title] for row in some],
-            error_y={
-                "type": "data",
-                "array": [row["half of the 95 % interval"] for row in some],
-                "thickness": 1.5,
-                "color": colour,
-            },
+            error_y=intervals(
+                [row["half of the 95 % interval"] for row in some], thickness=1.5, color=colour
+            ),
             mode="markers",
             marker={"color": colour, "symbol": symbol, "size": 11, "line": {"width": 2}},
             name=VERDICTS[decided],
             customdata=[row["runs"] for row in some],
             hovertemplate="%{y:.4g} (%{customdata} runs)",
         )
-    level(fig, plan.target or 0.0, {"width": 2, "dash": "dot", "color": BASELINE})
+    level(fig, plan.target or 0.0, width=2)
     if any(found.ends_known):
         fig.add_vrect(x0=found.low, x1=found.high, fillcolor="#888888", opacity=0.18, line_width=0)
     left, right = math.log10(plan.least) - 0.08, math.log10(plan.most) + 0.08

@@ -16,7 +16,7 @@ from dpmc_core.planning.goal import ModelPlan
 from dpmc_core.privacy.noise import TotalEpsilon
 from pages.parts.server import user_data
 from pages.parts.ui import controls, declared
-from pages.parts.ui.figures import IDENTITY
+from pages.parts.ui.looks import IDENTITY
 
 __all__ = ["MODEL_TITLES", "Asked", "form"]
 
@@ -40,7 +40,7 @@ _TARGETS = {"rate": 0.86, "recommend": 0.3, "factorize": 0.1}
 _USUAL_DATA = {"ratings": "skewed", "images": "cartoon"}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Asked:
     """The search that is asked for; None where there is a ``problem``."""
 

@@ -1,6 +1,5 @@
 """A model's plan on the *Plan* page: the search by runs, and what it found."""
 
-import json
 import os
 
 import streamlit as st
@@ -20,6 +19,7 @@ from pages.parts.plan.model_controls import Asked
 from pages.parts.server import jobs, run_store, user_data
 from pages.parts.ui import controls, on_screen
 from pages.parts.ui.figures import draw, show
+from pages.parts.ui.on_screen import code, download
 from pages.parts.ui.run_panel import Look, Panel, draw_example, panel
 
 __all__ = ["model"]
@@ -149,14 +149,6 @@ def _method(found: Search) -> None:
 
 
 def _export(found: Search) -> None:
-    st.download_button(
-        "Plan (JSON)",
-        data=lambda: json.dumps(found.as_dict(), indent=1),
-        file_name="dpmc-plan.json",
-        mime="application/json",
-        on_click="ignore",
-    )
-    st.markdown("On the command line:")
-    st.code(found.plan.command(), language="bash", wrap_lines=True)
-    st.markdown("In Python:")
-    st.code(found.plan.python(), language="python", wrap_lines=True)
+    download("Plan (JSON)", "dpmc-plan.json", found.as_dict)
+    code(found.plan.command(), "bash", "On the command line:")
+    code(found.plan.python(), "python", "In Python:")

@@ -20,9 +20,11 @@ from pages.parts.frame import presenter
 from pages.parts.frame.page import fold, observations, verdict
 from pages.parts.server import sandbox
 from pages.parts.ui import controls, declared, on_screen
-from pages.parts.ui.figures import IDENTITY, bars, show
+from pages.parts.ui.figures import bars, show
 from pages.parts.ui.labels import wrapped
 from pages.parts.ui.links import plain_in_figure
+from pages.parts.ui.looks import IDENTITY
+from pages.parts.ui.on_screen import code, download
 
 __all__ = ["PROJECT_TITLES", "project"]
 
@@ -293,26 +295,14 @@ def _python(made: Shared, before: tuple[str, bytes] | None) -> str:
 
 
 def _export(made: Shared, before: tuple[str, bytes] | None) -> None:
-    st.download_button(
-        "Ledger (JSON), to go on from later",
-        data=json.dumps(made.ledger.as_dict(), indent=1),
-        file_name="dpmc-ledger-with-these.json",
-        mime="application/json",
-        on_click="ignore",
+    download(
+        "Ledger (JSON), to go on from later", "dpmc-ledger-with-these.json", made.ledger.as_dict()
     )
-    st.download_button(
-        "Project (TOML)",
-        data=made.project.to_toml(),
-        file_name="project.toml",
-        mime="application/toml",
-        on_click="ignore",
-    )
+    download("Project (TOML)", "project.toml", made.project.to_toml())
     st.markdown("Save the TOML, then on the command line:")
     spent = "" if before is None else f" --spent {shlex.quote(before[0])}"
-    st.code(
+    code(
         f"python -m dpmc_core plan project project.toml{spent} --keep ledger-with-these.json",
-        language="bash",
-        wrap_lines=True,
+        "bash",
     )
-    st.markdown("In Python:")
-    st.code(_python(made, before), language="python", wrap_lines=True)
+    code(_python(made, before), "python", "In Python:")

@@ -1,7 +1,5 @@
 """The sections of the *Plan* page, one function each."""
 
-import json
-
 import streamlit as st
 
 from dpmc_core.planning import Plan, PlanSpec, halved, plan
@@ -10,7 +8,7 @@ from dpmc_core.wording import counted, power, three
 from pages.parts.plan import charts
 from pages.parts.ui import densities
 from pages.parts.ui.figures import show
-from pages.parts.ui.on_screen import presenting
+from pages.parts.ui.on_screen import code, download, presenting
 
 __all__ = ["answer", "attackers", "export", "figure", "half", "mechanisms", "method", "notes"]
 
@@ -115,21 +113,9 @@ def method(made: Plan) -> None:
 
 def export(made: Plan) -> None:
     """Offer the plan and its ledger as files, and the lines that make it again."""
-    st.download_button(
-        "Plan (JSON)",
-        data=json.dumps(made.as_dict(), indent=1),
-        file_name="dpmc-plan.json",
-        mime="application/json",
-        on_click="ignore",
+    download("Plan (JSON)", "dpmc-plan.json", made.as_dict())
+    download(
+        "Ledger of the best mechanism (JSON)", "dpmc-plan-ledger.json", made.best.ledger.as_dict()
     )
-    st.download_button(
-        "Ledger of the best mechanism (JSON)",
-        data=json.dumps(made.best.ledger.as_dict(), indent=1),
-        file_name="dpmc-plan-ledger.json",
-        mime="application/json",
-        on_click="ignore",
-    )
-    st.markdown("On the command line:")
-    st.code(made.spec.command(), language="bash", wrap_lines=True)
-    st.markdown("In Python:")
-    st.code(made.spec.python(), language="python", wrap_lines=True)
+    code(made.spec.command(), "bash", "On the command line:")
+    code(made.spec.python(), "python", "In Python:")

@@ -1,6 +1,5 @@
 """What the *Runs* page does with kept runs: files to take away, and deleting."""
 
-import json
 from collections.abc import Sequence
 from io import BytesIO
 
@@ -9,8 +8,8 @@ import streamlit as st
 
 from dpmc_core.experiments.store.records import Record
 from dpmc_core.experiments.store.store import RunStore
-from dpmc_core.wording import csv_text
 from pages.parts.server import run_store, settings
+from pages.parts.ui.on_screen import download
 
 __all__ = ["of_compared", "take_all"]
 
@@ -23,20 +22,8 @@ def take_all(store: RunStore, where: dict[str, tuple[str, ...]]) -> None:
         pd.DataFrame(store.rows(where)).to_parquet(buffer, index=False)
         return buffer.getvalue()
 
-    st.download_button(
-        "Rows (CSV)",
-        data=lambda: csv_text(pd.DataFrame(store.rows(where))),
-        file_name="dpmc-runs.csv",
-        mime="text/csv",
-        on_click="ignore",
-    )
-    st.download_button(
-        "Rows (Parquet)",
-        data=parquet,
-        file_name="dpmc-runs.parquet",
-        mime="application/vnd.apache.parquet",
-        on_click="ignore",
-    )
+    download("Rows (CSV)", "dpmc-runs.csv", lambda: pd.DataFrame(store.rows(where)))
+    download("Rows (Parquet)", "dpmc-runs.parquet", parquet)
     st.caption(
         "Every row holds its whole spec as JSON, so that it can be run again. Steps, ledger "
         "and statement of single runs: pick them above."
@@ -45,12 +32,10 @@ def take_all(store: RunStore, where: dict[str, tuple[str, ...]]) -> None:
 
 def of_compared(records: Sequence[Record]) -> None:
     """Offer the compared runs as a file, and to delete them where that is allowed."""
-    st.download_button(
+    download(
         "These runs whole: steps, ledgers, statements (JSON)",
-        data=lambda: json.dumps([r.summary for r in records], indent=1),
-        file_name="dpmc-runs.json",
-        mime="application/json",
-        on_click="ignore",
+        "dpmc-runs.json",
+        lambda: [r.summary for r in records],
         icon=":material/download:",
     )
     if settings.of("DPMC_DELETE_RUNS"):

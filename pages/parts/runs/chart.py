@@ -10,9 +10,10 @@ import plotly.graph_objects as go
 from dpmc_core.experiments.algorithms import ALGORITHMS
 from dpmc_core.wording import three
 from pages.parts.runs.names import look_of, titled
-from pages.parts.ui.figures import BASELINE, IDENTITY, Drawn, figure
+from pages.parts.ui.figures import Drawn, figure
 from pages.parts.ui.labels import log_ticks
 from pages.parts.ui.links import plain_in_figure
+from pages.parts.ui.looks import BASELINE, IDENTITY
 
 __all__ = ["distances"]
 

@@ -4,7 +4,7 @@ from functools import lru_cache
 
 from dpmc_core.datasets.catalogue import catalogue
 from dpmc_core.experiments.algorithms import ALGORITHMS
-from pages.parts.ui.figures import IDENTITY, Identity
+from pages.parts.ui.looks import IDENTITY, Identity
 
 __all__ = ["look_of", "titled", "titles"]
 

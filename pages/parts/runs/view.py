@@ -22,6 +22,8 @@ from pages.parts.server import run_store
 from pages.parts.ui import on_screen
 from pages.parts.ui.figures import figure, show
 from pages.parts.ui.links import plain, plain_in_figure
+from pages.parts.ui.looks import curve
+from pages.parts.ui.on_screen import code
 
 __all__ = ["compare", "nothing_kept", "only_in_a_tab", "picture", "without_store"]
 
@@ -188,8 +190,8 @@ def _elsewhere(records: Sequence[Record]) -> None:
             st.caption(spec)
             continue
         st.markdown(f"**{letter}** on the command line, and in Python:")
-        st.code(spec.command(), language="bash", wrap_lines=True)
-        st.code(spec.python(), language="python", wrap_lines=True)
+        code(spec.command(), "bash")
+        code(spec.python(), "python")
 
 
 def _specs(records: Sequence[Record]) -> dict[str, RunSpec | str]:
@@ -251,14 +253,8 @@ def _steps(records: Sequence[Record]) -> None:
             [s[field] for s in record.summary["steps"]],
         )
         look = look_of(record.mechanism)
-        fig.add_scatter(
-            x=x,
-            y=y,
-            mode="lines+markers",
-            name=plain_in_figure(f"{_LETTERS[k]} · {title_of(record)}"),
-            line={"color": look.colour, "dash": _WAYS[k]},
-            marker={"color": look.colour, "symbol": look.marker, "size": 7},
-        )
+        name = plain_in_figure(f"{_LETTERS[k]} · {title_of(record)}")
+        curve(fig, look, x, y, name=name, line=look.line(dash=_WAYS[k]))
         rows.append(pd.DataFrame({"run": _LETTERS[k], "step": x, field: y}))
     fig.update_layout(
         showlegend=True,

@@ -20,7 +20,7 @@ _SITE = re.compile(r"https?://((\*\.)?[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(:\d{1,5
 _SCHEDULER = re.compile(r"(tcp|tls)://([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\]):\d{1,5}")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Setting:
     """A whole number that an environment variable may set."""
 

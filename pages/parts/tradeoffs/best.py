@@ -9,9 +9,9 @@ from dpmc_core.experiments.algorithms import ALGORITHMS
 from dpmc_core.experiments.sweeps.tradeoff import Point, frontier, kind_of_point, needed
 from dpmc_core.wording import power, three
 from pages.parts.tradeoffs.charts import Lines, numbers_of
-from pages.parts.ui.figures import BASELINE, IDENTITY, Drawn, figure, level
+from pages.parts.ui.figures import Drawn, figure, level
 from pages.parts.ui.labels import Label, label_ends, log_ticks
-from pages.parts.ui.names import lowered
+from pages.parts.ui.looks import BASELINE, IDENTITY, lowered
 
 __all__ = ["frontier_figure", "frontier_sentences", "needed_table"]
 
@@ -75,7 +75,7 @@ def frontier_figure(points: Sequence[Point]) -> Drawn:
     baseline = [p.baseline for p in points if not math.isnan(p.baseline)]
     if baseline and rows:
         worst = sum(baseline) / len(baseline)
-        level(fig, worst, {"width": 1.5, "dash": "dot", "color": BASELINE})
+        level(fig, worst, width=1.5)
         far = max(float(str(r["stated"])) for r in rows)
         values = [float(str(r["mean"])) for r in rows] + [worst]
         shown = (min(values) * 0.97, max(values) * 1.03)

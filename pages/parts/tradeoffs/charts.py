@@ -4,13 +4,15 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from dpmc_core.experiments.algorithms import ALGORITHMS
 from dpmc_core.experiments.sweeps.tradeoff import Point
-from pages.parts.ui.figures import BASELINE, IDENTITY, Drawn, figure
+from pages.parts.ui.figures import Drawn, figure
+from pages.parts.ui.looks import BASELINE, IDENTITY, band, curve
 
 __all__ = ["AXIS", "Lines", "amount", "curves", "lines_of", "numbers_of", "panels"]
 
@@ -22,7 +24,7 @@ AXIS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Lines:
     """Points arranged: for each (algorithm, mechanism) its points by rising ``x``.
 
@@ -66,11 +68,6 @@ def _few(texts: list[str], most: int) -> list[str]:
     """Every second of ``texts``, or every third …, so that at most ``most`` are written."""
     step = -(-len(texts) // most)
     return [text if k % step == 0 else "" for k, text in enumerate(texts)]
-
-
-def _rgba(colour: str, alpha: float) -> str:
-    r, g, b = (int(colour[k : k + 2], 16) for k in (1, 3, 5))
-    return f"rgba({r},{g},{b},{alpha})"
 
 
 def panels(algorithms: Sequence[str], measure: str, across: str) -> go.Figure:
@@ -118,38 +115,23 @@ def curves(lines: Lines, measure: str) -> Drawn:
                 continue
             look = IDENTITY[mechanism]
             x, y = [p for p, _ in line], [p.mean for _, p in line]
-            half = [0.0 if math.isnan(p.half_width) else p.half_width for _, p in line]
-            group = {"legendgroup": mechanism, "showlegend": mechanism not in shown}
-            shown.add(mechanism)
-            fig.add_scatter(
-                x=x + x[::-1],
-                y=[m + h for m, h in zip(y, half, strict=True)]
-                + [m - h for m, h in zip(y, half, strict=True)][::-1],
-                mode="lines",
-                fill="toself",
-                fillcolor=_rgba(look.colour, 0.13),
-                line={"width": 0},
-                hoverinfo="skip",
-                legendgroup=mechanism,
-                showlegend=False,
-                row=1,
-                col=column,
-            )
-            fig.add_scatter(
-                x=x,
-                y=y,
+            half = np.nan_to_num([p.half_width for _, p in line])
+            place = {"legendgroup": mechanism, "row": 1, "col": column}
+            band(fig, look.colour, x, y, half, showlegend=False, **place)
+            curve(
+                fig,
+                look,
+                x,
+                y,
                 customdata=half,
                 mode="lines" if mechanism == "none" else "lines+markers",
-                name=look.title,
-                line={"color": look.colour, "dash": look.dash, "width": 2.5},
-                marker={"color": look.colour, "symbol": look.marker, "size": 8},
                 hovertemplate=(
                     f"{look.title}: %{{y:.4f}} ± %{{customdata:.2g}} at %{{x:,g}}<extra></extra>"
                 ),
-                row=1,
-                col=column,
-                **group,
+                showlegend=mechanism not in shown,
+                **place,
             )
+            shown.add(mechanism)
             rows += [numbers_of(algorithm, mechanism, lines.axis, x, p) for x, p in line]
         baseline = _baseline(lines, algorithm, xs)
         fig.add_scatter(

@@ -14,7 +14,7 @@ from dpmc_core.mechanisms import RUN_FAMILIES
 from dpmc_core.privacy.noise import TotalEpsilon
 from pages.parts.server import user_data as own_data
 from pages.parts.ui import controls, declared, glossary
-from pages.parts.ui.figures import IDENTITY
+from pages.parts.ui.looks import IDENTITY
 
 __all__ = ["BY", "TRADEOFF_TITLES", "VARY", "VIEWS", "Built", "Form", "form", "view_choice"]
 
@@ -64,7 +64,7 @@ TRADEOFF_TITLES = {
 MOST_RUNS = 2000  # that one visitor may ask of a shared machine
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Built:
     """The sweep; ``problem`` says why it cannot be made."""
 
@@ -72,7 +72,7 @@ class Built:
     problem: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Form:
     """What was asked.
 

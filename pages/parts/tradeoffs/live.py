@@ -25,7 +25,7 @@ __all__ = ["Live"]
 _AT_ONCE = min(2, os.cpu_count() or 1)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Live:
     """The sweep that was ``asked`` for, as ``built``, and the view it is ``shown`` in."""
 

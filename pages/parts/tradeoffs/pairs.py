@@ -11,7 +11,8 @@ from dpmc_core.experiments.algorithms import ALGORITHMS
 from dpmc_core.experiments.sweeps.tradeoff import Difference, paired
 from dpmc_core.wording import signed
 from pages.parts.tradeoffs.charts import AXIS, Lines, amount, panels
-from pages.parts.ui.figures import BASELINE, IDENTITY, LINES, Drawn
+from pages.parts.ui.figures import Drawn
+from pages.parts.ui.looks import BASELINE, IDENTITY, LINES
 
 __all__ = ["Apart", "differences", "pair_sentences", "pairs_figure"]
 
@@ -21,7 +22,7 @@ _BESIDE = 0.22  # how far apart the pairs of one amount stand
 _FEW = 5  # repetitions whose intervals are several times those of many
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Apart:
     """One comparison of two mechanisms under one algorithm at one amount."""
 

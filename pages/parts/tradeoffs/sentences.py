@@ -7,8 +7,7 @@ from dpmc_core.experiments.algorithms import ALGORITHMS
 from dpmc_core.experiments.sweeps.tradeoff import Point, paired
 from dpmc_core.wording import measured
 from pages.parts.tradeoffs.charts import Lines, amount
-from pages.parts.ui.figures import IDENTITY
-from pages.parts.ui.names import lowered
+from pages.parts.ui.looks import IDENTITY, lowered
 
 __all__ = ["against_baseline", "chosen_among", "equal_amount", "verdict"]
 

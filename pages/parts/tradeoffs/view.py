@@ -1,6 +1,5 @@
 """What the *Tradeoffs* page shows of a sweep: points of the store, views, what to take away."""
 
-import json
 import math
 from collections.abc import Sequence
 from functools import lru_cache
@@ -13,7 +12,7 @@ from dpmc_core.experiments.sweeps.spec import SweepSpec
 from dpmc_core.experiments.sweeps.stored import examples
 from dpmc_core.experiments.sweeps.sweep import finished, how_many
 from dpmc_core.experiments.sweeps.tradeoff import Point, points_of
-from dpmc_core.wording import csv_text, power, three
+from dpmc_core.wording import power, three
 from pages.parts.frame.page import fold, observations, verdict
 from pages.parts.server import jobs
 from pages.parts.server import user_data as own_data
@@ -22,8 +21,10 @@ from pages.parts.tradeoffs import charts as tradeoff_charts
 from pages.parts.tradeoffs import pairs, sentences
 from pages.parts.tradeoffs.controls import BY
 from pages.parts.ui.bullet_list import points as bullets
-from pages.parts.ui.figures import IDENTITY, Drawn, draw, show
+from pages.parts.ui.figures import Drawn, draw, show
 from pages.parts.ui.links import plain
+from pages.parts.ui.looks import IDENTITY
+from pages.parts.ui.on_screen import code, download
 
 __all__ = [
     "axis_of",
@@ -234,37 +235,21 @@ def _noises(points: Sequence[Point]) -> str:
 
 def export(spec: SweepSpec, points: Sequence[Point]) -> None:
     """Downloads and the same sweep elsewhere."""
-    st.download_button(
-        "Sweep (TOML)",
-        data=spec.to_toml(),
-        file_name="dpmc-sweep.toml",
-        mime="application/toml",
-        on_click="ignore",
-    )
-    st.download_button(
+    download("Sweep (TOML)", "dpmc-sweep.toml", spec.to_toml())
+    download(
         "Points with every repetition (JSON)",
-        data=lambda: json.dumps(
-            {"sweep": spec.as_dict(), "points": [p.to_json() for p in points]}, indent=1
-        ),
-        file_name="dpmc-sweep.json",
-        mime="application/json",
-        on_click="ignore",
+        "dpmc-sweep.json",
+        lambda: {"sweep": spec.as_dict(), "points": [p.to_json() for p in points]},
     )
-    st.download_button(
+    download(
         "Means (CSV)",
-        data=lambda: csv_text(
-            pd.DataFrame([{**p.as_dict(), **dict(p.settings)} for p in points]).drop(
-                columns=["settings"]
-            )
+        "dpmc-sweep.csv",
+        lambda: pd.DataFrame([{**p.as_dict(), **dict(p.settings)} for p in points]).drop(
+            columns=["settings"]
         ),
-        file_name="dpmc-sweep.csv",
-        mime="text/csv",
-        on_click="ignore",
     )
-    st.markdown("Save the TOML, then on the command line:")
-    st.code(spec.command("dpmc-sweep.toml"), language="bash", wrap_lines=True)
-    st.markdown("In Python:")
-    st.code(spec.python(), language="python", wrap_lines=True)
+    code(spec.command("dpmc-sweep.toml"), "bash", "Save the TOML, then on the command line:")
+    code(spec.python(), "python", "In Python:")
     if spec.own is None:  # runs on own data are kept for the visit only
         st.page_link("runs.py", label="Its runs, one by one", icon=":material/history:")
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 import streamlit as st
 
-__all__ = ["notice", "points"]
+__all__ = ["points"]
 
 
 def points(sentences: Iterable[str]) -> None:
@@ -16,8 +16,3 @@ def points(sentences: Iterable[str]) -> None:
     lines = [f"- {sentence}" for sentence in sentences]
     if lines:
         st.markdown("\n".join(lines))
-
-
-def notice(sentences: Iterable[str]) -> None:
-    """``points`` below *What to notice*."""
-    st.markdown("\n".join(["**What to notice**", "", *(f"- {sentence}" for sentence in sentences)]))

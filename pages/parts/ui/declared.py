@@ -10,7 +10,7 @@ from dpmc_core.datasets import user_datasets
 from dpmc_core.experiments.algorithms import ALGORITHMS
 from pages.parts.ui.controls import choice, numeric, place, switch
 from pages.parts.ui.links import Titles, declaration, label_of, limit_of
-from pages.parts.ui.names import lowered
+from pages.parts.ui.looks import lowered
 
 __all__ = ["box", "boxes", "chance", "secret_switch", "titles"]
 

@@ -12,8 +12,9 @@ from dpmc_core.privacy import Ledger
 from dpmc_core.privacy.distinguish.tradeoff import of_ledger
 from dpmc_core.wording import three
 from pages.parts.ui import figure_cache as drawn_once
-from pages.parts.ui.figures import IDENTITY, Drawn, figure
+from pages.parts.ui.figures import Drawn, figure
 from pages.parts.ui.labels import label_end
+from pages.parts.ui.looks import BASELINE, IDENTITY
 
 __all__ = ["VIEWS", "attacker_axes", "attackers", "densities"]
 
@@ -55,12 +56,7 @@ def densities(
         look = IDENTITY[m.name]
         shape = "hv" if m.name == "staircase" else "linear"
         fig.add_scatter(
-            x=x,
-            y=y,
-            name=look.title,
-            mode="lines",
-            line={"color": look.colour, "dash": look.dash, "width": 2.5, "shape": shape},
-            legendgroup=m.name,
+            x=x, y=y, name=look.title, mode="lines", line=look.line(shape=shape), legendgroup=m.name
         )
         # a marker every so often: identity is colour + dash + marker
         spots = np.arange(20 + 12 * len(ends), x.size, 100)
@@ -68,7 +64,7 @@ def densities(
             x=x[spots],
             y=y[spots],
             mode="markers",
-            marker={"symbol": look.marker, "color": look.colour, "size": 8},
+            marker=look.mark(),
             hoverinfo="skip",
             name=look.title,
             legendgroup=m.name,
@@ -110,7 +106,7 @@ def attackers(ledgers: Sequence[Ledger]) -> tuple[go.Figure, pd.DataFrame, str]:
             y=found,
             mode="lines",
             name=look.title,
-            line={"color": look.colour, "dash": look.dash, "width": 2.5},
+            line=look.line(),
             hovertemplate="%{y:.1f} %",
         )
         at = 24 + 26 * k  # apart along the curves, which lie close together
@@ -118,7 +114,7 @@ def attackers(ledgers: Sequence[Ledger]) -> tuple[go.Figure, pd.DataFrame, str]:
             x=100 * alarms[[at]],
             y=found[[at]],
             mode="markers",
-            marker={"symbol": look.marker, "color": look.colour, "size": 9},
+            marker=look.mark(size=9),
             hoverinfo="skip",
         )
         label_end(fig, float(100 * alarms[at]), float(found[at]), look.title, shift=-12)
@@ -134,16 +130,15 @@ def attackers(ledgers: Sequence[Ledger]) -> tuple[go.Figure, pd.DataFrame, str]:
 def attacker_axes() -> go.Figure:
     """Axes from 0 to 100 %: hits against false alarms, chance, and where 5 % are false."""
     fig = figure("false alarms (% of those who are out)", "found (% of those who are in)")
-    grey = "rgba(128,128,128,0.9)"
     fig.add_scatter(
         x=[0, 100],
         y=[0, 100],
         mode="lines",
         name="chance",
-        line={"color": grey, "width": 1.5, "dash": "dot"},
+        line={"color": BASELINE, "width": 1.5, "dash": "dot"},
         hoverinfo="skip",
     )
-    fig.add_vline(x=5, line={"color": grey, "width": 1, "dash": "dot"})
+    fig.add_vline(x=5, line={"color": BASELINE, "width": 1, "dash": "dot"})
     label_end(fig, 78.0, 78.0, "chance", shift=-12)
     fig.update_xaxes(range=[0, 100], dtick=20)
     fig.update_yaxes(range=[0, 101], dtick=20)

@@ -1,9 +1,7 @@
 """One look for every chart: identities of mechanisms, layout, labels, and ``show``."""
 
-import math
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
@@ -11,62 +9,15 @@ import plotly.graph_objects as go
 import plotly.io as pio
 import streamlit as st
 
-from dpmc_core.mechanisms import FAMILIES
-from dpmc_core.wording import csv_text, three
+from dpmc_core.wording import three
 from pages.parts.ui import on_screen
 from pages.parts.ui.labels import Label, beside, fit_lower, label_ends, wrapped
+from pages.parts.ui.looks import BASELINE, intervals
+from pages.parts.ui.on_screen import download
 
-__all__ = [
-    "BASELINE",
-    "IDENTITY",
-    "LINES",
-    "Drawn",
-    "Identity",
-    "bars",
-    "chart_config",
-    "draw",
-    "figure",
-    "on_white",
-    "show",
-    "whole",
-]
+__all__ = ["Drawn", "bars", "chart_config", "draw", "figure", "on_white", "show", "whole"]
 
 
-@dataclass(frozen=True)
-class Identity:
-    """How one mechanism looks everywhere."""
-
-    title: str
-    colour: str
-    dash: str
-    marker: str
-
-
-# Okabe & Ito's colours, safe for the colour-blind; dash and marker differ without colour. In the
-# order of ``mechanisms.FAMILIES``, so a new family takes the next
-_LOOKS = (
-    ("#0072B2", "solid", "circle"),
-    ("#D55E00", "dash", "square"),
-    ("#009E73", "dot", "diamond"),
-    ("#CC79A7", "dashdot", "triangle-up"),
-    ("#E69F00", "longdashdot", "star"),
-    ("#56B4E9", "5px 2px", "hexagon"),
-)
-IDENTITY: dict[str, Identity] = {
-    **{
-        name: Identity(family.title, *_LOOKS[i % len(_LOOKS)])
-        for i, (name, family) in enumerate(FAMILIES.items())
-    },
-    "none": Identity("no noise", "#666666", "longdash", "cross"),
-}
-
-# colour, dash and marker of lines that are no mechanisms: one for each configuration
-LINES = (
-    ("#332288", "solid", "circle"),
-    ("#AA4499", "dash", "square"),
-    ("#7A7A1F", "dot", "diamond"),
-    ("#2A8577", "dashdot", "triangle-up"),
-)
 # what is too dark on the dark theme's ground, and what is drawn there instead
 _ON_DARK = {
     "#0072B2": "#4FA6DE",
@@ -76,7 +27,6 @@ _ON_DARK = {
     "#7A7A1F": "#B5B54A",
     "#2A8577": "#55BBAA",
 }
-BASELINE = "rgba(128,128,128,0.9)"
 _GRID = "rgba(128,128,128,0.18)"
 _ON_WHITE = "#2B3741"
 _TEXT_SIZE = 14
@@ -205,13 +155,7 @@ def bars(
     fig.add_bar(
         x=list(range(len(names))),
         y=list(heights),
-        error_y={
-            "type": "data",
-            "array": [0.0 if math.isnan(half) else half for half in halves],
-            "thickness": 1.5,
-            "width": 6,
-            "visible": any(half > 0 for half in halves),
-        },
+        error_y=intervals(halves, thickness=1.5, width=6, visible=any(half > 0 for half in halves)),
         marker={"color": list(colours)},
         width=0.6,
         hovertemplate="%{y:.4f}<extra></extra>",
@@ -222,7 +166,7 @@ def bars(
     top = max([*heights, *baselines.values()]) * 1.12 or 1.0
     fig.update_yaxes(range=(0.0, top))
     for value in baselines.values():
-        level(fig, value, {"width": 1, "dash": "dot", "color": BASELINE})
+        level(fig, value)
     ends = [Label(len(names) - 0.5, value, name) for name, value in baselines.items()]
     label_ends(
         fig, ends, (0.0, top), height=400 - 26 - 17 * max(t.count("<br>") + 1 for t in texts)
@@ -231,8 +175,8 @@ def bars(
     return fig
 
 
-def level(fig: go.Figure, y: float, line: dict[str, object]) -> None:
-    """A line across the whole figure at height ``y``."""
+def level(fig: go.Figure, y: float, **line: object) -> None:
+    """A line across the whole figure at height ``y``, of a baseline if ``line`` says no other."""
     beside(
         fig,
         "shapes",
@@ -244,7 +188,7 @@ def level(fig: go.Figure, y: float, line: dict[str, object]) -> None:
             "yref": "y",
             "y0": y,
             "y1": y,
-            "line": line,
+            "line": {"width": 1, "dash": "dot", "color": BASELINE, **line},
         },
     )
 
@@ -322,24 +266,22 @@ def show(fig: go.Figure, name: str, alt: str, numbers: pd.DataFrame | None = Non
                 numbers, hide_index=True, width="stretch", height=min(38 + 35 * len(numbers), 320)
             )
             left, right = st.columns(2)
-            left.download_button(
-                "Numbers (CSV)",
-                data=lambda: csv_text(numbers),
-                file_name=f"dpmc-{name}.csv",
-                mime="text/csv",
-                key=f"csv-{name}",
-                icon=":material/download:",
-                on_click="ignore",
-            )
-            right.download_button(
-                "Figure (HTML)",
-                data=lambda: _page_of(fig, name),
-                file_name=f"dpmc-{name}.html",
-                mime="text/html",
-                key=f"html-{name}",
-                icon=":material/download:",
-                on_click="ignore",
-            )
+            with left:
+                download(
+                    "Numbers (CSV)",
+                    f"dpmc-{name}.csv",
+                    lambda: numbers,
+                    key=f"csv-{name}",
+                    icon=":material/download:",
+                )
+            with right:
+                download(
+                    "Figure (HTML)",
+                    f"dpmc-{name}.html",
+                    lambda: _page_of(fig, name),
+                    key=f"html-{name}",
+                    icon=":material/download:",
+                )
 
 
 Drawn = tuple[go.Figure, pd.DataFrame]

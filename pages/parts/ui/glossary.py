@@ -9,7 +9,7 @@ from dpmc_core.facts import facts, typed
 __all__ = ["PAGES", "WORDS", "Page", "all_words", "listed", "meaning"]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Page:
     """One page; the fields are described at the top of ``dpmc_core/data/pages.toml``."""
 

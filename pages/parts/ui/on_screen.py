@@ -1,13 +1,20 @@
-"""What the page shows at the moment, remembered for a handout; and whether it is presented."""
+"""What the page shows at the moment, remembered for a handout; whether it is presented; and what a
+visitor takes along: files, and the lines that compute the same elsewhere.
+"""
 
+import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import PurePath
 from typing import Any
 
+import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
+
+from dpmc_core.wording import csv_text
 
 __all__ = [
     "Shown",
@@ -16,6 +23,8 @@ __all__ = [
     "add_text",
     "all_open",
     "begin",
+    "code",
+    "download",
     "follow_address",
     "look_at",
     "looked_at",
@@ -28,11 +37,20 @@ __all__ = [
 
 _KEY, _LOOK, _HELD = "on-screen", "lesson-looks-at", "lesson-holds-verdict"
 _MODES = ("present", "open_all")
+_TYPES = {
+    ".csv": "text/csv",
+    ".html": "text/html",
+    ".ipynb": "application/x-ipynb+json",
+    ".json": "application/json",
+    ".md": "text/markdown",
+    ".parquet": "application/vnd.apache.parquet",
+    ".toml": "application/toml",
+}
 # "ε ≥ 0.873", "12 ± 1 %": no line breaks within
 _NUMBER_PARTS = re.compile(r" (?=[=≥≤±%])|(?<=[=≥≤±]) ")
 
 
-@dataclass(slots=True)
+@dataclass
 class Shown:
     """The title of a page, its sentences, and its figures by name: each with its takeaway.
 
@@ -149,3 +167,33 @@ def look_at(fold: str, *, answered: bool = True) -> None:
 def looked_at() -> str:
     """Which fold of the page a lesson speaks of; "" for none."""
     return str(st.session_state.get(_LOOK, ""))
+
+
+def download(label: str, file_name: str, content: Any, **button: Any) -> None:
+    """Offer ``content`` as a file: a table as CSV, text and bytes as they are, all else as JSON.
+
+    A function is called once somebody asks for the file. ``button`` is passed to Streamlit's.
+    """
+    st.download_button(
+        label,
+        data=(lambda: _as_file(content())) if callable(content) else _as_file(content),
+        file_name=file_name,
+        mime=_TYPES[PurePath(file_name).suffix],
+        on_click="ignore",
+        **button,
+    )
+
+
+def _as_file(content: Any) -> str | bytes:
+    if isinstance(content, pd.DataFrame):
+        return csv_text(content)
+    if isinstance(content, (str, bytes)):
+        return content
+    return json.dumps(content, indent=1, default=float)
+
+
+def code(text: str, language: str, title: str = "") -> None:
+    """Show lines of code below their ``title``."""
+    if title:
+        st.markdown(title)
+    st.code(text, language=language, wrap_lines=True)

@@ -16,7 +16,7 @@ from pages.parts.server import estimate, jobs, settings
 from pages.parts.server.job import Job
 from pages.parts.server.progress import duration, standing
 from pages.parts.ui import controls, on_screen
-from pages.parts.ui.names import LETTERS
+from pages.parts.ui.looks import LETTERS
 
 __all__ = [
     "Example",

@@ -44,7 +44,7 @@ SLOWLY = ThreadPoolExecutor(1, "dpmc-compress")
 _FOR_EVER = "public, max-age=31536000, immutable"
 
 
-@dataclass(slots=True)
+@dataclass
 class _File:
     path: Path
     lock: threading.Lock

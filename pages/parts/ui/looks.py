@@ -1,0 +1,133 @@
+"""Names and looks that several pages use: of configurations, noises, amounts and mechanisms."""
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from dpmc_core.mechanisms import FAMILIES, Mechanism
+from dpmc_core.privacy.noise import MECHANISMS
+from dpmc_core.wording import three
+
+__all__ = [
+    "BASELINE",
+    "IDENTITY",
+    "LETTERS",
+    "LINES",
+    "NOISES",
+    "TOTALS",
+    "Identity",
+    "band",
+    "curve",
+    "describe",
+    "intervals",
+    "lowered",
+]
+
+
+@dataclass(frozen=True)
+class Identity:
+    """How one mechanism looks everywhere."""
+
+    title: str
+    colour: str
+    dash: str
+    marker: str
+
+    def line(self, **other: object) -> dict[str, object]:
+        """Its line in a figure."""
+        return {"color": self.colour, "dash": self.dash, "width": 2.5, **other}
+
+    def mark(self, **other: object) -> dict[str, object]:
+        """Its markers in a figure."""
+        return {"color": self.colour, "symbol": self.marker, "size": 8, **other}
+
+
+# Okabe & Ito's colours, safe for the colour-blind; dash and marker differ without colour. In the
+# order of ``mechanisms.FAMILIES``, so a new family takes the next
+_LOOKS = (
+    ("#0072B2", "solid", "circle"),
+    ("#D55E00", "dash", "square"),
+    ("#009E73", "dot", "diamond"),
+    ("#CC79A7", "dashdot", "triangle-up"),
+    ("#E69F00", "longdashdot", "star"),
+    ("#56B4E9", "5px 2px", "hexagon"),
+)
+IDENTITY: dict[str, Identity] = {
+    **{
+        name: Identity(family.title, *_LOOKS[i % len(_LOOKS)])
+        for i, (name, family) in enumerate(FAMILIES.items())
+    },
+    "none": Identity("no noise", "#666666", "longdash", "cross"),
+}
+
+# colour, dash and marker of lines that are no mechanisms: one for each configuration
+LINES = (
+    ("#332288", "solid", "circle"),
+    ("#AA4499", "dash", "square"),
+    ("#7A7A1F", "dot", "diamond"),
+    ("#2A8577", "dashdot", "triangle-up"),
+)
+BASELINE = "rgba(128,128,128,0.9)"
+
+LETTERS = ("A", "B", "C", "D")  # of configurations side by side
+NOISES = {name: IDENTITY[name].title for name in MECHANISMS}
+# ε of the slider, evenly spaced on a logarithmic scale
+TOTALS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0)
+
+
+def describe(mechanism: Mechanism) -> str:
+    """Name a mechanism and its parameters in a few words.
+
+    >>> from dpmc_core.mechanisms import Huber
+    >>> describe(Huber(alpha=1.07597, scale=1.0))
+    'Huber noise, α = 1.08, scale = 1'
+    """
+    names = {"alpha": "α", "epsilon_design": "ε", "gamma": "γ", "sensitivity": "Δ"}
+    parameters = ", ".join(
+        f"{names.get(f.name, f.name)} = {three(getattr(mechanism, f.name))}"
+        for f in fields(mechanism)
+    )
+    return f"{IDENTITY[mechanism.name].title} noise, {parameters}"
+
+
+def lowered(title: str) -> str:
+    """A title within a sentence; "ALS" and "Γ of ratings" stay what they are.
+
+    >>> lowered("One-shot moments"), lowered("ALS"), lowered("DPALS")
+    ('one-shot moments', 'ALS', 'DPALS')
+    """
+    return title[0].lower() + title[1:] if re.match("[A-Z][a-z]", title) else title
+
+
+def intervals(halves: Sequence[Any], **other: object) -> dict[str, object]:
+    """Error bars of half widths ``halves``; none where a half width is not a number."""
+    array = [0.0 if math.isnan(half) else half for half in halves]
+    return {"type": "data", "array": array, "thickness": 1.2, "width": 3, **other}
+
+
+def curve(fig: go.Figure, look: Identity, x: object, y: object, **trace: object) -> None:
+    """Draw a line with markers in its ``look``; ``trace`` is passed to Plotly."""
+    drawn = {"name": look.title, "mode": "lines+markers", "line": look.line()}
+    fig.add_scatter(x=x, y=y, **{**drawn, "marker": look.mark(), **trace})
+
+
+def band(fig: go.Figure, colour: str, x: Any, y: Any, halves: Any, **trace: object) -> None:
+    """Fill what lies within ``halves`` of the line through ``x`` and ``y``."""
+    x, y, halves = np.asarray(x), np.asarray(y), np.asarray(halves)
+    r, g, b = (int(colour[k : k + 2], 16) for k in (1, 3, 5))
+    fig.add_scatter(
+        x=np.concatenate([x, x[::-1]]),
+        y=np.concatenate([y + halves, (y - halves)[::-1]]),
+        mode="lines",  # left out, short runs get a dot at each end of each interval
+        fill="toself",
+        fillcolor=f"rgba({r},{g},{b},0.14)",
+        line={"width": 0},
+        hoverinfo="skip",
+        name="95 % band",
+        **trace,
+    )
