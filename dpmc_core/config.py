@@ -19,7 +19,7 @@ from dpmc_core.limit import Limit
 __all__ = ["Choice", "Config", "Parameter", "changed", "parameters", "values_of"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Choice:
     """One of some ``names``, shown on a page by their ``titles``."""
 
@@ -34,7 +34,7 @@ class Choice:
         return dict(zip(self.names, self.titles or self.names, strict=True))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Parameter:
     """A declared field: its ``rule``, ``default``, and whether None is allowed (``optional``)."""
 

@@ -28,7 +28,7 @@ def number_of(text: object) -> float:
     return float(cast("SupportsFloat", text))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Limit:
     """The range of one parameter.
 

@@ -11,7 +11,7 @@ __all__ = ["Printed", "printed", "printed_in"]
 _FILE = DATA / "papers" / "printed.csv"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Printed:
     """One printed number: ``text`` as it stands in the paper (its digits say how far it was
     rounded), under ``setting`` (name → value, as text).

@@ -39,7 +39,7 @@ CORATING_RANK = 20
 LONGEST = 0.25
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Profile:
     """What everybody knows of items, and users fit alone: ``base`` (n_items,) in rating units, and
     ``features`` (n_items×p) whose coefficients they find by a ridge with λ = ``reg``.

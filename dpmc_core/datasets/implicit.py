@@ -22,7 +22,7 @@ FEWEST = 5  # likes that a user must have to be held out
 QUERY = 0.8  # share of a held-out user's likes that the model may see
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class UserSplit:
     """Likes in three parts of one matrix.
 

@@ -31,7 +31,7 @@ __all__ = [
 _SHOWN = 80  # characters of a label
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Truth:
     """The matrix behind synthetic ratings, M = left·rightᵀ (left n_users×k, right n_items×k),
     without rating noise.
@@ -45,7 +45,7 @@ class Truth:
     noise_floor: float
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class ItemFeatures:
     """What is publicly known of each item: ``values`` (n_items×p), a column for each of ``names``.
 
@@ -109,7 +109,7 @@ class ItemFeatures:
 FACTS = ("item list", "scale", "number of users")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Ratings:
     """``values[k]`` is what user ``users[k]`` gave item ``items[k]``; every pair at most once.
 
@@ -258,7 +258,7 @@ class Ratings:
         )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Split:
     """Training and held-out ratings of one matrix, and how they were parted."""
 

@@ -22,7 +22,7 @@ Matrix = FloatArray | sparse.csc_array
 __all__ = ["Matrix", "Places", "Samples", "check_counts", "contaminate", "subset", "unit_columns"]
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False)
 class Places:
     """Which places of a set hold something: ``at`` (ascending, from 0) of ``given`` in all.
 

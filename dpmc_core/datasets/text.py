@@ -40,7 +40,7 @@ LANGUAGES = {
 _COMMONEST = 200  # of a language other than English: they stand for its stop words
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class TextFilter:
     """Which words count.
 

@@ -14,7 +14,7 @@ __all__ = ["Comparison"]
 FloatArray = NDArray[np.float64]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Comparison:
     """Mean squared ``error`` of an estimator and of ``baselines``, and how far it is from the
     ``best`` of them: ``difference`` ± ``half_width`` (95 %, paired, over the choice of rows).

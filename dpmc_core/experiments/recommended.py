@@ -16,7 +16,7 @@ from dpmc_core.experiments.spec import RunSpec
 __all__ = ["Choice", "recommended_algorithm"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Choice:
     """The ``algorithm``'s name and ``why`` it is taken, in one sentence."""
 

@@ -21,7 +21,7 @@ FloatArray = NDArray[np.float64]
 _BINS = 12
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Skew:
     """For one way of taking part (``name``).
 

@@ -35,7 +35,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Kept:
     """The ``rows`` (M,) of the data that take part, and for text the ``idf`` (M,) that follows from
     what was released of them.

@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Look:
     """What is public about a kind of images: how many frequencies are worth their noise for one
     √(N·Δ/σ), which share of the variation that no release shows is taken to be smooth (two shares:
@@ -58,7 +58,7 @@ EVENED_CLIP = 1.2  # of the second stage
 WORDS_PER_SIGNAL, MOST_WORDS = 4.0, 1500
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Sizes:
     """How many rows take part in the moments, how many numbers of each column the second moment is
     over, in how many stages it leaves, and how many rows take part in the rounds after it.

@@ -20,7 +20,7 @@ FloatArray = NDArray[np.float64]
 __all__ = ["FactorStep", "check_outliers", "check_parts", "nndsvd", "random_dictionary"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class FactorStep:
     """State after a round: the ``dictionary`` W (D×K) that leaves, the curator's ``coefficients`` H
     (K×N, None where the algorithm keeps none) and ``outliers`` R (D×N or None), what was released

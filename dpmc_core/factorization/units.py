@@ -19,7 +19,7 @@ Made = TypeVar("Made")
 __all__ = ["AllUnits", "UnitGroup", "Units"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class UnitGroup:
     """Some images or documents, all over the same rows."""
 

@@ -31,7 +31,7 @@ _LEAST_DELTA = 1e-15  # at which an ε can be stated
 SHARE, KEPT = 0.15, 0.1  # of the budget, for the sums; of δ, for words of one document alone
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class WordPlan:
     """What a choice of words releases, and the threshold of a sum; no ``release`` without noise."""
 

@@ -42,7 +42,7 @@ _MOST_STEPS = 2**53
 _FINEST = 2**40
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class GridRelease:
     """One published number and what it satisfies.
 

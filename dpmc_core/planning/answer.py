@@ -33,7 +33,7 @@ _FINE, _FLAT, _TURNS = 1e-3, 1e-7, 2
 _AS_GOOD, _SIMPLE = 1e-3, ("laplace", "gaussian")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Candidate:
     """One mechanism that meets the plan: its noise on each released number, ``epsilon`` of all
     releases together, ``margin`` of each, and for a mean how many ``people`` it is of.
@@ -50,7 +50,7 @@ class Candidate:
         return float(getattr(self, spec.asked))
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Plan:
     """``candidates``, the best first (least ε, fewest people, or least margin), and for mechanisms
     that cannot meet it, why (``refused``, by name).

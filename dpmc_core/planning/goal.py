@@ -172,7 +172,7 @@ class ModelPlan(Config):
         return f"{measure} {how} {three(self.target)}"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Probe:
     """What the runs at one ``place`` say: by how much each reached the goal (below 0: by how much
     it missed), and whether that is ``decided``: 1 reached, −1 missed, 0 neither.
@@ -189,7 +189,7 @@ class Probe:
         return float(np.mean(self.values))
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Search:
     """A search so far: between ``low`` (clearly missed) and ``high`` (clearly reached) the goal is
     first reached, with 95 % confidence if reaching it is monotone in what varies; an end that no

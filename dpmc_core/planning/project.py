@@ -166,7 +166,7 @@ class Project(Config):
         return "replace-one" if self.replacing else "add/remove-one"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Shared:
     """A project's plan: ``releases`` of its items in order, the ``ledger`` of these and of what was
     made before, and ε: of all that was made ``before``, of the ledger (``with_these``), and of the

@@ -39,7 +39,7 @@ OWN_PROOF = (
 )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Account:
     """One method's answer for a whole ledger.
 

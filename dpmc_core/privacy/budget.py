@@ -30,7 +30,7 @@ _OTHERWISE = "release {!r} was planned otherwise than it is made"
 __all__ = ["Budget", "Curator", "Journal", "Part", "for_replacing", "norm_of", "plan", "shift_of"]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Budget:
     """The total ``epsilon`` at ``delta`` that a run may spend, and the noise ``family`` it spends
     it on.
@@ -69,7 +69,7 @@ def norm_of(family: str) -> int:
     return 2 if family == "none" else FAMILIES[family].norm
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Part:
     """One planned release: a vector of ``coordinates`` numbers released ``count`` times, with a
     ``share`` of the budget.

@@ -70,7 +70,7 @@ def variance_curve(
     return tuple(ledger.releases[0].mechanism.variance for ledger in made)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class DpalsCount:
     """One setting of Table 4 of the DPALS paper and five ways to account for it, one user added or
     removed, at δ = 1e-5 (ML-10M) or 1/n (ML-20M, section 6.1).

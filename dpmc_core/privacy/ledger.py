@@ -24,7 +24,7 @@ UNITS: tuple[str, ...] = get_args(Unit)
 NEIGHBOURS: tuple[str, ...] = get_args(Neighbours)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Release:
     """One noisy vector that leaves the curator, and how often it did.
 
@@ -124,7 +124,7 @@ class Release:
     def as_dict(self) -> dict[str, Any]:
         """A JSON-able copy; the mechanism becomes its name and parameters."""
         # built field by field: asdict would turn the mechanism into a nameless dict
-        out = {name: getattr(self, name) for name in self.__slots__ if name != "mechanism"}
+        out = {name: value for name, value in vars(self).items() if name != "mechanism"}
         for name, usual in (("linf_sensitivity", None), ("failure", 0.0)):
             if out[name] == usual:
                 del out[name]
@@ -133,7 +133,7 @@ class Release:
         return out
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Ledger:
     """All releases of a run so far, like ones merged with their counts added."""
 

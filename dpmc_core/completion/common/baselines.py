@@ -28,7 +28,7 @@ USUAL_SHRINKAGE, USUAL_WEIGHT = 4.0, 2.0
 LEAST_SHARE = 1e-4  # of all variance, for each part of it: no division by 0
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Baseline:
     """Predicts ``user_part[i] + item_part[j]``."""
 
@@ -41,7 +41,7 @@ class Baseline:
         return self.user_part[users] + self.item_part[items]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class ItemParts:
     """What the baselines know of items, and the ``mean`` of all training ratings: the means of
     items, the mean residual over user means, and μ + c_j of least squares, all (n_items,); its

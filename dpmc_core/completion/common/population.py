@@ -46,7 +46,7 @@ class Group(Protocol):
         """
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class MemoryGroup:
     """A group in memory."""
 

@@ -32,7 +32,7 @@ __all__ = [
 _GATHERED = 250_000  # numbers of each factor matrix that a prediction holds at once
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class FactorModel:
     """X ≈ UVᵀ with ``user_factors`` U (m×r) and ``item_factors`` V (n×r)."""
 
@@ -57,7 +57,7 @@ class FactorModel:
         return self.user_factors[users] @ self.item_factors.T
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Step:
     """State after one outer iteration (counted from 1).
 
@@ -73,7 +73,7 @@ class Step:
     rest: tuple[Release, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Sides:
     """The training ratings grouped by user and by item, made once per run."""
 

@@ -16,7 +16,7 @@ _MAX_PADDING = 1.12
 _BLOCK_BYTES, _BLOCK_BYTES_SMALL_RANK, _SMALL_RANK = 3_000_000, 12_000_000, 40
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Block:
     """Rows of nearly equal length.
 
@@ -38,7 +38,7 @@ class Block:
         return Block(self.rows, columns, values if exact else self.values)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Side:
     """One side of the ratings, grouped.
 

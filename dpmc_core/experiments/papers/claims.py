@@ -18,7 +18,7 @@ from dpmc_core.experiments.papers.rows import rows_of
 __all__ = ["Contrast", "claims", "contrasts"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Contrast:
     """One way of doing it against another, over all ``settings`` that have both.
 

@@ -50,7 +50,7 @@ _ROOT = 20_261_121  # the master seed
 FORMAT = 1
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class RowResult:
     """What came out for one row.
 
@@ -81,7 +81,7 @@ class RowResult:
         return float(np.mean(self.values)) if self.values else math.nan
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class PaperResult:
     """The results of one table, with all that is needed to make them again."""
 

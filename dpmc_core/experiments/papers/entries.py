@@ -17,7 +17,7 @@ _FILE = "papers/entries"
 PAPERS: dict[str, str] = facts(_FILE)["papers"]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Entry:
     """One table or figure.
 

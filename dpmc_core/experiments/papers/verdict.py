@@ -36,7 +36,7 @@ _CLOSE = 0.02
 _FAR = 1.5  # beyond this factor no trend makes up for the distance
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Verdict:
     """``kind`` is one of ``KINDS``; ``why`` one sentence with the numbers that decide."""
 

@@ -38,7 +38,7 @@ __all__ = [
 KINDS = ("completion", "factorization")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Record:
     """A finished run.
 

@@ -28,7 +28,7 @@ CORRUPTED = (0.0, 0.05, 0.1, 0.2, 0.3)
 PARTS = {"images": (2, 4, 8, 16, 32), "documents": (2, 4, 6, 8, 10, 12, 16)}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Cell:
     """One point of one line: runs of ``spec`` with seeds of their own, of a share of all users.
 

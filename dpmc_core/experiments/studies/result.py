@@ -13,7 +13,7 @@ from dpmc_core.metrics.intervals import t_half_width
 __all__ = ["Point", "StudyResult", "from_where_on"]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Point:
     """The runs of one cell.
 

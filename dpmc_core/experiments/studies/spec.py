@@ -27,7 +27,7 @@ MEASURES: dict[str, str] = {
 }
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Study:
     """A study as a visitor meets it; the fields are described at the top of ``studies.toml``."""
 
@@ -54,7 +54,7 @@ STUDIES: dict[str, dict[str, Study]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class StudySpec:
     """A study named completely.
 

@@ -60,7 +60,7 @@ def seeds_of(root: int, count: int) -> list[tuple[int, int]]:
     ]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Planned:
     """One run of a sweep: the number of its ``cell``, the grid's values there (``settings``), which
     repetition it is, and its ``spec``.
@@ -72,7 +72,7 @@ class Planned:
     spec: RunSpec
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class SweepSpec:
     """A sweep named completely.
 

@@ -39,7 +39,7 @@ _ATTEMPTS = 3  # how often workers may die before the sweep gives up
 _LARGEST = 1_000_000_000  # bytes of a file of runs that could not be kept
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Made:
     """A sweep so far: ``done`` of ``total`` runs are in the store, ``before`` of them were there
     already. ``record`` is the latest, None in the first, which is yielded before any run, and where

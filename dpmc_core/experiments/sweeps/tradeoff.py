@@ -152,7 +152,7 @@ class Point:
         }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Difference:
     """A paired difference: its ``mean`` over ``pairs`` repetitions and half of its interval, at 95
     % for all ``together`` comparisons of one table at once (Bonferroni).
@@ -262,7 +262,7 @@ def kind_of_point(p: Point) -> tuple[object, ...]:
     return p.unit, p.nominal, p.measure, p.spec.noise.delta, p.spec.dataset, sizes
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Needed:
     """How much data closes a gap.
 

@@ -15,7 +15,7 @@ __all__ = ["ALL", "Share", "end_with_parent", "interrupts_held"]
 _LAST = 19  # the most steps that Unix has
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Share:
     """What a process that computes may take of the machine.
 

@@ -54,7 +54,7 @@ _CHOOSING, _PLENTY = 0.2, 5000
 _FIT_SHARE = 0.6
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Bound:
     """What the held-out outputs prove.
 
@@ -87,7 +87,7 @@ class Bound:
     accuracy_high: float
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class CurveTest:
     """One event held against a claimed trade-off function.
 
@@ -114,7 +114,7 @@ class CurveTest:
         return self.found > self.allowed
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Attack:
     """A finished attack: what it proves about ε, its test of the claimed trade-off function (if one
     was given), and the scores of the held-out outputs (one number each) for a picture.

@@ -50,7 +50,7 @@ def clopper_pearson(
     return low, high
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Event:
     """ "Score above (or at most) a threshold", likelier with the person or without.
 

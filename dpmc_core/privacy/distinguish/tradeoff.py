@@ -29,7 +29,7 @@ _POINTS = 1500  # ε of a profile; any number gives a curve that holds
 _DELTAS = (1e-12, 1e-9, 1e-7, 1e-5, 1e-4, 1e-3, 1e-2, 0.05, 0.1, 0.2, 0.4)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class TradeOff:
     """A trade-off function: no attacker misses less often than ``misses`` says.
 

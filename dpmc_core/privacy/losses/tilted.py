@@ -29,7 +29,7 @@ _KEPT = 1e-6
 _MOST_TILT, _MOST_CELLS = 1e5, 2**22
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Losses:
     """The losses of one number on −J, …, J times ``step``: the logs of their masses, and how often
     it is drawn.
@@ -112,7 +112,7 @@ def composed_epsilon(numbers: Sequence[Number], delta: float, points: int) -> fl
     raise NotApplicable("the losses that decide are spread too widely for one grid")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Sum:
     """The sum of losses, tilted: the mass at the loss (``first`` + k)·``step`` is
     e^(``log_scale`` − λ·loss) times the k-th of ``tilted``.
