@@ -38,7 +38,18 @@ ALLOWED = {
     },
 }
 GROUND = {
-    *("config", "errors", "facts", "limit", "limits", "paths", "printed", "wording", "__version__")
+    *(
+        "arrays",
+        "config",
+        "errors",
+        "facts",
+        "limit",
+        "limits",
+        "paths",
+        "printed",
+        "wording",
+        "__version__",
+    )
 }
 MOST_FILES, MOST_LINES, MOST_PAGE_LINES, MOST_CHARACTERS = 14, 350, 120, 100
 CODE = sorted(

@@ -24,9 +24,9 @@ from dataclasses import dataclass, replace
 from typing import Annotated
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from dpmc_core.arrays import FloatArray
 from dpmc_core.completion.common.parameters import Iterations, Penalty
 from dpmc_core.completion.common.step import FactorModel, Step, check_rank
 from dpmc_core.config import Config
@@ -36,8 +36,6 @@ from dpmc_core.mechanisms import Mechanism
 from dpmc_core.privacy.algorithm import Algorithm
 from dpmc_core.privacy.ledger import Release, draw
 from dpmc_core.privacy.noise import Noise, NominalEpsilon, ReleaseVariance
-
-FloatArray = NDArray[np.float64]
 
 __all__ = ["ALGORITHMS", "DPNMFConfig", "dpnmf", "functional_sensitivity"]
 

@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.linalg import eigsh
 
+from dpmc_core.arrays import FloatArray
 from dpmc_core.completion.common.parameters import ItemsPerUser, Iterations
 from dpmc_core.completion.common.profiles import on_scale, own_means, squared_residuals
 from dpmc_core.completion.common.step import FactorModel, Step
@@ -33,8 +33,6 @@ from dpmc_core.privacy.budget import Budget, Curator, Part, norm_of, plan
 from dpmc_core.privacy.ledger import Release
 from dpmc_core.privacy.moments import clip_rows, row_norms
 from dpmc_core.privacy.noise import TotalEpsilon
-
-FloatArray = NDArray[np.float64]
 
 __all__ = ["ALGORITHMS", "FrankWolfeConfig", "frank_wolfe", "frank_wolfe_plan"]
 

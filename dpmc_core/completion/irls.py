@@ -12,6 +12,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from dpmc_core.arrays import FloatArray
 from dpmc_core.completion.common.parameters import Iterations, Penalty, Rank, Sensitivity
 from dpmc_core.completion.common.step import (
     FactorModel,
@@ -30,8 +31,6 @@ from dpmc_core.mechanisms import Mechanism
 from dpmc_core.mechanisms.huber_distribution import rho
 from dpmc_core.privacy.algorithm import Algorithm, with_mechanism
 from dpmc_core.privacy.noise import NominalEpsilon, ReleaseVariance, TotalEpsilon
-
-FloatArray = NDArray[np.float64]
 
 __all__ = ["ALGORITHMS", "IRLS2Config", "IRLSConfig", "irls"]
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dpmc_core.arrays import FloatArray
 from dpmc_core.completion.common.population import Group, Population
 from dpmc_core.completion.common.profiles import fit_users, residuals
 from dpmc_core.completion.kernel.threads import Workers
@@ -18,8 +19,6 @@ from dpmc_core.completion.offsets import Offsets, user_weights
 from dpmc_core.privacy.budget import Curator
 from dpmc_core.privacy.moments import clip_rows, second_moment, symmetric
 from dpmc_core.privacy.shrinkage import shrink_off_diagonal
-
-FloatArray = NDArray[np.float64]
 
 __all__ = ["ITEMS_PER_SIGNAL", "RESIDUAL_CLIP", "Profile", "release_item_factors"]
 

@@ -1,9 +1,8 @@
 """How often each item is rated, from two noisy sums of weights: post-processing alone."""
 
 import numpy as np
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+from dpmc_core.arrays import FloatArray
 
 __all__ = ["from_two_sums", "positive_means", "standardised_log"]
 

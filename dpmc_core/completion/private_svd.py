@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from dpmc_core.completion.common.parameters import Rank
@@ -33,8 +32,6 @@ from dpmc_core.privacy.algorithm import Algorithm
 from dpmc_core.privacy.budget import Budget, Curator, plan
 from dpmc_core.privacy.moments import clip_rows, second_moment, second_moment_part, symmetric
 from dpmc_core.privacy.noise import TotalEpsilon
-
-FloatArray = NDArray[np.float64]
 
 __all__ = ["ALGORITHMS", "PrivateSVDConfig", "private_svd"]
 

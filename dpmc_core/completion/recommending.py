@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpmc_core.arrays import FloatArray
 from dpmc_core.completion.common.parameters import Rank, UseOfFeatures, public_features
 from dpmc_core.completion.common.profiles import fit_likes, squared_residuals, together
 from dpmc_core.completion.common.step import FactorModel, Step
@@ -28,8 +28,6 @@ from dpmc_core.privacy.budget import Budget, Curator, Part, plan, shift_of
 from dpmc_core.privacy.moments import second_moment, second_moment_part, sum_part, symmetric, totals
 from dpmc_core.privacy.noise import TotalEpsilon
 from dpmc_core.privacy.shrinkage import shrink_off_diagonal
-
-FloatArray = NDArray[np.float64]
 
 __all__ = [
     "ALGORITHMS",

@@ -9,18 +9,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.linalg import svds
 
+from dpmc_core.arrays import FloatArray
 from dpmc_core.completion.common.baselines import fit_baselines
 from dpmc_core.completion.common.parameters import Iterations, Penalty, Rank
 from dpmc_core.completion.common.step import FactorModel, Step, check_rank
 from dpmc_core.config import Config
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.privacy.algorithm import Algorithm
-
-FloatArray = NDArray[np.float64]
 
 __all__ = [
     "ALGORITHMS",

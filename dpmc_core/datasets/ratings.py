@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmc_core import limits
+from dpmc_core.arrays import FloatArray
 from dpmc_core.errors import DataError
 from dpmc_core.wording import printable
 
-FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int32]
 
 __all__ = [

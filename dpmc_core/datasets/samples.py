@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from dpmc_core import limits
+from dpmc_core.arrays import FloatArray
 from dpmc_core.errors import DataError
 from dpmc_core.wording import counted
 
-FloatArray = NDArray[np.float64]
 Matrix = FloatArray | sparse.csc_array
 
 __all__ = ["Matrix", "Places", "Samples", "check_counts", "contaminate", "subset", "unit_columns"]

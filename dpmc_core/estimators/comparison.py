@@ -4,14 +4,10 @@ import math
 from dataclasses import dataclass
 from typing import Self
 
-import numpy as np
-from numpy.typing import NDArray
-
+from dpmc_core.arrays import FloatArray
 from dpmc_core.wording import comparison, three
 
 __all__ = ["Comparison"]
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.model_selection import train_test_split
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from dpmc_core.arrays import FloatArray
 from dpmc_core.completion import fit_baselines
 from dpmc_core.completion.moments import MomentsConfig, one_shot_moments
 from dpmc_core.datasets.own.given import Given, places_among
@@ -22,7 +23,6 @@ from dpmc_core.privacy.budget import Budget
 
 __all__ = ["RatingCompletion"]
 
-FloatArray = NDArray[np.float64]
 _PAIRS = "X must have two columns of whole numbers, a user and an item in each row."
 _EXACT = 2**53 - 1  # floats beyond it are not one number each
 

@@ -5,11 +5,12 @@ from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
 
+from dpmc_core.arrays import FloatArray
 from dpmc_core.datasets.samples import Places, Samples
 from dpmc_core.errors import DPMCError, ParameterError
 from dpmc_core.estimators.chance import generator_of
@@ -23,7 +24,6 @@ from dpmc_core.privacy.budget import Budget
 
 __all__ = ["NMF", "PrivateNMF"]
 
-FloatArray = NDArray[np.float64]
 _SWEEPS = 200
 _USUAL_PARTS = 16
 _LARGEST = 1e100  # squares of it are numbers

@@ -8,8 +8,8 @@ describe data that one holds and are no release.
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpmc_core.arrays import FloatArray
 from dpmc_core.completion.dpals.plan import DPALSConfig
 from dpmc_core.completion.dpals.preprocessing import first_k, lottery, weights_of
 from dpmc_core.config import parameters
@@ -17,7 +17,6 @@ from dpmc_core.datasets.ratings import Ratings
 
 __all__ = ["Skew", "spreads"]
 
-FloatArray = NDArray[np.float64]
 _BINS = 12
 
 

@@ -18,12 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from dpmc_core.arrays import FloatArray
 from dpmc_core.datasets.samples import Matrix, unit_columns
 from dpmc_core.factorization.units import UnitGroup, Units
 from dpmc_core.privacy.budget import Curator, Part
 from dpmc_core.privacy.moments import sum_part
-
-FloatArray = NDArray[np.float64]
 
 __all__ = [
     "Kept",

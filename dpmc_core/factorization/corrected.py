@@ -22,8 +22,8 @@ from functools import cache, partial
 from typing import Annotated, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpmc_core.arrays import FloatArray
 from dpmc_core.config import Choice, Config
 from dpmc_core.datasets.samples import Matrix, Samples
 from dpmc_core.factorization.blocks import coordinate_sweeps, cross, fit_coefficients, unit_ball
@@ -52,8 +52,6 @@ from dpmc_core.privacy.budget import Budget, Curator, Journal, Part, for_replaci
 from dpmc_core.privacy.ledger import Unit
 from dpmc_core.privacy.moments import packed, product_part, sum_part, unpacked, whole_moment_part
 from dpmc_core.privacy.noise import TotalEpsilon
-
-FloatArray = NDArray[np.float64]
 
 __all__ = [
     "ALGORITHMS",

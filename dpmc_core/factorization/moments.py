@@ -40,9 +40,9 @@ from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from dpmc_core.arrays import FloatArray
 from dpmc_core.datasets.samples import Samples
 from dpmc_core.factorization.contributions import Kept, clipped_columns, keep_rows, sum_of_columns
 from dpmc_core.factorization.corrected import around, rounds_from, statistics_of_group
@@ -64,8 +64,6 @@ from dpmc_core.privacy.budget import Curator, Journal, plan
 from dpmc_core.privacy.moments import packed, unpacked
 from dpmc_core.privacy.noise import TotalEpsilon
 from dpmc_core.privacy.shrinkage import shrink
-
-FloatArray = NDArray[np.float64]
 
 __all__ = ["ALGORITHMS", "MomentConfig", "moment_nmf"]
 

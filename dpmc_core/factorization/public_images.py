@@ -8,12 +8,10 @@ import math
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.fft import idctn
 
+from dpmc_core.arrays import FloatArray
 from dpmc_core.factorization.robust import NMFConfig, robust_nmf
-
-FloatArray = NDArray[np.float64]
 
 __all__ = ["cosine_basis", "made_parts", "parts_without_data", "smooth_shades"]
 

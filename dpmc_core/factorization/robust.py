@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from dpmc_core.arrays import FloatArray
 from dpmc_core.config import Choice, Config
 from dpmc_core.datasets.samples import Matrix, Samples
 from dpmc_core.factorization.blocks import (
@@ -31,8 +31,6 @@ from dpmc_core.factorization.parameters import (
 )
 from dpmc_core.factorization.step import FactorStep, check_outliers, nndsvd
 from dpmc_core.privacy.algorithm import Algorithm
-
-FloatArray = NDArray[np.float64]
 
 __all__ = [
     "ALGORITHMS",

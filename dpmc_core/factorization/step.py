@@ -7,15 +7,13 @@ seed), and the check of K. Does not live here: the algorithms.
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from dpmc_core.arrays import FloatArray
 from dpmc_core.datasets.samples import Matrix
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.factorization.blocks import squared_norm
 from dpmc_core.privacy.ledger import Release
-
-FloatArray = NDArray[np.float64]
 
 __all__ = ["FactorStep", "check_outliers", "check_parts", "nndsvd", "random_dictionary"]
 

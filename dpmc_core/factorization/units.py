@@ -8,12 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
+from dpmc_core.arrays import FloatArray
 from dpmc_core.datasets.samples import Samples
 
-FloatArray = NDArray[np.float64]
 Made = TypeVar("Made")
 
 __all__ = ["AllUnits", "UnitGroup", "Units"]

@@ -14,13 +14,13 @@ from functools import lru_cache
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import optimize
 
 from dpmc_core import limits
+from dpmc_core.arrays import FloatArray
 from dpmc_core.errors import ParameterError
 
-FloatArray = NDArray[np.float64]
 Size = int | tuple[int, ...] | None
 
 __all__ = ["Mechanism", "Size", "as_array", "no_shape", "solve_decreasing"]

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import special
 
 from dpmc_core import limits
+from dpmc_core.arrays import FloatArray
 from dpmc_core.mechanisms.base import Mechanism, Size, as_array, no_shape, solve_decreasing
 
 __all__ = ["Gaussian", "textbook_gaussian_epsilon"]
 
-FloatArray = NDArray[np.float64]
 LOG_SQRT_2PI = 0.5 * math.log(2 * math.pi)
 
 

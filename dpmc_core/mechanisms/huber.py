@@ -14,17 +14,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dpmc_core import limits
+from dpmc_core.arrays import FloatArray
 from dpmc_core.errors import ParameterError
 from dpmc_core.mechanisms import huber_distribution as huber_law
 from dpmc_core.mechanisms import huber_privacy
-from dpmc_core.mechanisms.base import (
-    FloatArray,
-    Mechanism,
-    Size,
-    as_array,
-    no_shape,
-    solve_decreasing,
-)
+from dpmc_core.mechanisms.base import Mechanism, Size, as_array, no_shape, solve_decreasing
 
 __all__ = ["Huber", "alpha_with_variance"]
 

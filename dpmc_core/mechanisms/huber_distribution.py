@@ -14,10 +14,9 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
-FloatArray = NDArray[np.float64]
+from dpmc_core.arrays import FloatArray
 
 SQRT2 = math.sqrt(2.0)
 SQRT_2PI = math.sqrt(2 * math.pi)

@@ -13,12 +13,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpmc_core.arrays import FloatArray
 from dpmc_core.mechanisms import huber_distribution as huber_law
 from dpmc_core.mechanisms.series import renyi_of_pieces
-
-FloatArray = NDArray[np.float64]
 
 __all__ = ["delta", "loss", "loss_inverse", "rdp", "rdp_curve"]
 

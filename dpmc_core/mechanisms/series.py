@@ -8,9 +8,8 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+from dpmc_core.arrays import FloatArray
 
 __all__ = ["exp_minus_linear", "renyi_of_pieces"]
 

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dpmc_core import limits
+from dpmc_core.arrays import FloatArray
 from dpmc_core.errors import ParameterError
 from dpmc_core.mechanisms.base import Mechanism, Size, as_array, no_shape, solve_decreasing
 from dpmc_core.mechanisms.series import renyi_of_pieces
@@ -80,7 +81,7 @@ class Staircase(Mechanism):
         e, d, g = self.epsilon_design, self.sensitivity, self.gamma
         return -math.expm1(-e) / (2 * d * (g + math.exp(-e) * (1 - g)))
 
-    def _steps(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _steps(self, x: FloatArray) -> FloatArray:
         """How many times the density has fallen between 0 and |x|."""
         size = np.abs(x) / self.sensitivity
         whole = np.floor(size)
@@ -94,7 +95,7 @@ class Staircase(Mechanism):
         tail = self._tail(np.abs(x))
         return np.where(x <= 0, tail, 1 - tail)[()]
 
-    def _tail(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _tail(self, x: FloatArray) -> FloatArray:
         """P(noise > x) for x ≥ 0.
 
         Half the mass of the whole periods beyond, plus the rest of this period.
@@ -171,7 +172,7 @@ class Staircase(Mechanism):
         ratio = limits.check("sensitivity", l1_sensitivity) / self.sensitivity
         return self.epsilon_design * max(1, math.ceil(ratio * (1 - 1e-14)))
 
-    def _pieces(self, shift: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _pieces(self, shift: float) -> tuple[FloatArray, FloatArray]:
         """Constant pieces of p(x) and q(x) = p(x − shift).
 
         Logarithms of p's masses, and log(p/q) on each.

@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 
+from dpmc_core.arrays import FloatArray
 from dpmc_core.datasets.samples import Matrix
-
-FloatArray = NDArray[np.float64]
 
 __all__ = ["FOUND", "column_errors", "likeness", "match_parts", "mean_columns", "share_found"]
 

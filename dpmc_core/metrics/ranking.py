@@ -10,18 +10,19 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from dpmc_core.arrays import FloatArray
 from dpmc_core.datasets.ratings import Ratings
 
 __all__ = ["RECALL_AT", "half_width", "recall_by_chance", "recall_by_user"]
 
 RECALL_AT = 20  # k, as the papers report it
 _USERS_AT_ONCE = 256
-Scores = Callable[[NDArray[np.integer]], NDArray[np.float64]]
+Scores = Callable[[NDArray[np.integer]], FloatArray]
 
 
 def recall_by_user(
     scores_of: Scores, query: Ratings, target: Ratings, k: int = RECALL_AT
-) -> NDArray[np.float64]:
+) -> FloatArray:
     """|best k ∩ target| / min(k, |target|) of each user with a ``target``, in the order of their
     numbers (dpals-paper D.1).
 
@@ -50,7 +51,7 @@ def recall_by_user(
     return out
 
 
-def recall_by_chance(query: Ratings, target: Ratings, k: int = RECALL_AT) -> NDArray[np.float64]:
+def recall_by_chance(query: Ratings, target: Ratings, k: int = RECALL_AT) -> FloatArray:
     """The expected ``recall_by_user`` of k items drawn evenly from those not in the user's
     ``query``: k of n − |query| items, so each target is among them with probability min(1, k/(n −
     |query|)).
@@ -61,7 +62,7 @@ def recall_by_chance(query: Ratings, target: Ratings, k: int = RECALL_AT) -> NDA
     return np.asarray(np.minimum(1.0, k / left) * wanted[users] / np.minimum(k, wanted[users]))
 
 
-def half_width(each: NDArray[np.float64]) -> float:
+def half_width(each: FloatArray) -> float:
     """Half of the 95 % interval of the mean of numbers that each stand for one user.
 
     1.96 standard errors; NaN for one user.

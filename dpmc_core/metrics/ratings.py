@@ -6,9 +6,8 @@ Lives here: RMSE on listed ratings and on the whole ground-truth matrix, and a u
 import numpy as np
 from numpy.typing import NDArray
 
+from dpmc_core.arrays import FloatArray
 from dpmc_core.datasets.ratings import Ratings, Truth
-
-FloatArray = NDArray[np.float64]
 
 __all__ = ["clipped", "rmse", "top_items", "truth_rmse"]
 

@@ -13,13 +13,11 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpmc_core.arrays import FloatArray
 from dpmc_core.datasets.samples import Samples
 from dpmc_core.datasets.text import tokens
 from dpmc_core.errors import DataError
-
-FloatArray = NDArray[np.float64]
 
 __all__ = [
     "TOP_WORDS",

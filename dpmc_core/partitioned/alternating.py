@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from dpmc_core.arrays import FloatArray
 from dpmc_core.completion.als import ALSConfig
 from dpmc_core.completion.common.population import Group, adds_up
 from dpmc_core.completion.common.step import (
@@ -29,8 +30,6 @@ from dpmc_core.mechanisms.huber_distribution import rho
 from dpmc_core.partitioned.population import Partitions, PartitionStep
 from dpmc_core.privacy.budget import Journal
 from dpmc_core.privacy.ledger import Release, sample
-
-FloatArray = NDArray[np.float64]
 
 __all__ = ["Alternating", "als", "irls"]
 

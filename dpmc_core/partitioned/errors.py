@@ -10,16 +10,14 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpmc_core.arrays import FloatArray
 from dpmc_core.completion.common.baselines import BASELINES, ItemParts
 from dpmc_core.metrics.ratings import clipped
 from dpmc_core.partitioned.partition import PartitionGroup
 from dpmc_core.partitioned.population import Learned, Partitions
 
 __all__ = ["Errors", "half_width", "measured"]
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 from randomgen import ChaCha
 from scipy import sparse
 
+from dpmc_core.arrays import FloatArray
 from dpmc_core.datasets.samples import Matrix, unit_columns
 from dpmc_core.errors import ParameterError
 from dpmc_core.experiments.spec import RunSpec
@@ -42,7 +42,6 @@ from dpmc_core.privacy.budget import Journal
 
 __all__ = ["SOLVERS", "FactorisedPartitions", "factorize_partitions"]
 
-FloatArray = NDArray[np.float64]
 Made = tuple[FloatArray, tuple[Release, ...], tuple[Release, ...]]
 _SWEEPS = 40  # of the coefficients that a dictionary is judged by
 

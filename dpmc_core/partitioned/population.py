@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from dpmc_core.arrays import FloatArray
 from dpmc_core.completion.common.population import Group, Term
 from dpmc_core.completion.common.step import FactorModel
 from dpmc_core.datasets.own.given import NOTHING, Given
@@ -23,7 +24,6 @@ from dpmc_core.privacy.ledger import Release
 
 __all__ = ["Learned", "PartitionStep", "Partitions", "Progress", "UnitPartitions", "found_in"]
 
-FloatArray = NDArray[np.float64]
 # called with what is done, how many partitions of it, of how many; may raise to stop
 Progress = Callable[[str, int, int], None]
 

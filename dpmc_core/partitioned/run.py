@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from dpmc_core.arrays import FloatArray
 from dpmc_core.completion.common.baselines import fit_items
 from dpmc_core.datasets import user_datasets
 from dpmc_core.datasets.catalogue import Entry
@@ -30,8 +30,6 @@ from dpmc_core.partitioned.partition import Layout, PartitionGroup, ids_of
 from dpmc_core.partitioned.population import Learned, Partitions, PartitionStep, Progress
 from dpmc_core.partitioned.solvers import SOLVERS
 from dpmc_core.privacy import Ledger
-
-FloatArray = NDArray[np.float64]
 
 __all__ = ["FolderSet", "PartitionedResult", "lists", "partitioned_steps"]
 

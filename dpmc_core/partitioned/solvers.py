@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpmc_core.arrays import FloatArray
 from dpmc_core.completion.common.population import Group, Population
 from dpmc_core.completion.common.step import FactorModel, check_rank
 from dpmc_core.completion.dpals.plan import DPALSConfig, dpals_plan
@@ -30,7 +30,6 @@ from dpmc_core.privacy.budget import Curator, Journal
 
 __all__ = ["SOLVERS", "Solver"]
 
-FloatArray = NDArray[np.float64]
 Solver = Callable[[Partitions, Any, np.random.Generator, Journal], Iterator[PartitionStep]]
 
 

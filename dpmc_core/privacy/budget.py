@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmc_core import limits
+from dpmc_core.arrays import FloatArray
 from dpmc_core.errors import ParameterError
 from dpmc_core.mechanisms import FAMILIES, RUN_FAMILIES, Mechanism
 from dpmc_core.mechanisms.secret import generators_of
@@ -24,7 +25,6 @@ from dpmc_core.privacy.account import checked_delta
 from dpmc_core.privacy.calibrate import least_noise
 from dpmc_core.privacy.ledger import Ledger, Neighbours, Release, Unit, sample
 
-FloatArray = NDArray[np.float64]
 _OTHERWISE = "release {!r} was planned otherwise than it is made"
 
 __all__ = ["Budget", "Curator", "Journal", "Part", "for_replacing", "norm_of", "plan", "shift_of"]

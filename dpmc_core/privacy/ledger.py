@@ -10,9 +10,9 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpmc_core import limits
+from dpmc_core.arrays import FloatArray
 from dpmc_core.errors import ParameterError
 from dpmc_core.mechanisms import Mechanism, Staircase
 
@@ -195,7 +195,7 @@ def draw(
     sound: bool,
     source: str,
     count: int = 1,
-) -> tuple[NDArray[np.float64], Release]:
+) -> tuple[FloatArray, Release]:
     """Noise of ``shape`` and the release that it makes, together.
 
     With ``count`` > 1 the first axis of ``shape`` runs over ``count`` separate releases. The
@@ -216,7 +216,7 @@ def draw(
     return sample(release, rng).reshape(shape), release
 
 
-def sample(release: Release, rng: np.random.Generator) -> NDArray[np.float64]:
+def sample(release: Release, rng: np.random.Generator) -> FloatArray:
     """The noise that a planned ``release`` says.
 
     Count×coordinates numbers, or coordinates numbers for a count of 1.

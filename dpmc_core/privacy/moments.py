@@ -40,10 +40,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from dpmc_core.arrays import FloatArray
 from dpmc_core.privacy.budget import Part
 from dpmc_core.privacy.ledger import Unit
-
-FloatArray = NDArray[np.float64]
 
 # how often an unknown diagonal is filled: eight times give no other error than four
 

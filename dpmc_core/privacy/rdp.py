@@ -9,14 +9,13 @@ live here: the divergence of one scalar shift (``mechanisms``), or choosing betw
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpmc_core.arrays import FloatArray
 from dpmc_core.mechanisms import Gaussian, Mechanism
 from dpmc_core.privacy.ledger import Release
 
 __all__ = ["ORDERS", "release_rdp", "zcdp"]
 
-FloatArray = NDArray[np.float64]
 
 # dense enough that a finer grid changes ε by less than 0.1 % unless ε is in the thousands, where
 # 1.02 is not close enough

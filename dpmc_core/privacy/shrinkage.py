@@ -7,12 +7,12 @@ import math
 from contextlib import suppress
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import eigh_tridiagonal, lapack
+
+from dpmc_core.arrays import FloatArray
 
 __all__ = ["shrink", "shrink_off_diagonal"]
 
-FloatArray = NDArray[np.float64]
 
 _FILLINGS = 4
 _SMALL = 100  # size below which all eigenvectors are no slower

@@ -13,11 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import nnls
 
+from dpmc_core.arrays import FloatArray
 from dpmc_core.completion.common.population import Group, MemoryGroup
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.privacy.moments import totals
-
-FloatArray = NDArray[np.float64]
 
 __all__ = ["BASELINES", "Baseline", "ItemParts", "fit_baselines", "fit_items"]
 

@@ -2,9 +2,7 @@
 
 from typing import Annotated, Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
+from dpmc_core.arrays import FloatArray
 from dpmc_core.config import Choice
 from dpmc_core.datasets.ratings import ItemFeatures
 from dpmc_core.errors import ParameterError
@@ -93,7 +91,7 @@ class Described(Protocol):
         """What is publicly known of its items."""
 
 
-def public_features(known: Described, use: str) -> NDArray[np.float64] | None:
+def public_features(known: Described, use: str) -> FloatArray | None:
     """The scaled features (n_items×q) that a solver may read as they are; None for "none".
 
     Raises ``ParameterError`` where they are asked for and the ratings have none.

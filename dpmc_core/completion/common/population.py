@@ -9,13 +9,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
+from dpmc_core.arrays import FloatArray
 from dpmc_core.completion.common.profiles import on_scale
 from dpmc_core.datasets.ratings import ItemFeatures, Ratings
 
-FloatArray = NDArray[np.float64]
 Made = TypeVar("Made")
 
 __all__ = ["Group", "MemoryGroup", "Population", "Term", "Whole", "adds_up"]

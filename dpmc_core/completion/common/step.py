@@ -10,13 +10,12 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from dpmc_core.arrays import FloatArray
 from dpmc_core.completion.kernel.grouping import Side, group_rows
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.errors import ParameterError
 from dpmc_core.mechanisms import Mechanism
 from dpmc_core.privacy.ledger import Release, sample
-
-FloatArray = NDArray[np.float64]
 
 __all__ = [
     "FactorModel",

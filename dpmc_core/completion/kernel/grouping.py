@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+from dpmc_core.arrays import FloatArray
+
 IntArray = NDArray[np.int32]
 
 __all__ = ["Block", "Side", "group_rows"]

@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cython_lapack
 
+from dpmc_core.arrays import FloatArray
 from dpmc_core.completion.kernel.compiled import Loops, loops
 
 __all__ = ["scale_rows", "solve_spd"]
 
-FloatArray = NDArray[np.float64]
 
 _ARGUMENTS = 8  # uplo, n, nrhs, a, lda, b, ldb, info
 

@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpmc_core.arrays import FloatArray
 from dpmc_core.completion.kernel.grouping import Block, Side
 from dpmc_core.completion.kernel.lapack import scale_rows, solve_spd
 from dpmc_core.completion.kernel.threads import Workers, single_blas_thread
 
-FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int32]
 
 __all__ = ["BlockSolver", "Update", "half_sweep", "upper_gram"]

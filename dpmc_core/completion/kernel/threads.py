@@ -9,9 +9,9 @@ from functools import cache
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+from dpmc_core.arrays import FloatArray
+
 Piece = TypeVar("Piece")
 
 __all__ = ["Workers", "available_processors", "single_blas_thread"]

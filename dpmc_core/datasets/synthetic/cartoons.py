@@ -6,12 +6,10 @@ the truth that learned ones are scored against, and any number of faces can be m
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpmc_core import limits
+from dpmc_core.arrays import FloatArray
 from dpmc_core.datasets.samples import Samples
-
-FloatArray = NDArray[np.float64]
 
 __all__ = ["PART_NAMES", "SIDE", "cartoon_faces", "parts"]
 

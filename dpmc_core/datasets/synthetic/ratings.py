@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmc_core import limits
+from dpmc_core.arrays import FloatArray
 from dpmc_core.datasets.ratings import Ratings, Truth
 from dpmc_core.errors import ParameterError
 
@@ -165,10 +166,7 @@ def skewed(
 
 
 def distinct_pairs(
-    user_weight: NDArray[np.float64],
-    item_weight: NDArray[np.float64],
-    count: int,
-    rng: np.random.Generator,
+    user_weight: FloatArray, item_weight: FloatArray, count: int, rng: np.random.Generator
 ) -> NDArray[np.int64]:
     """``count`` different cells, drawn by weight with no user or item expected to fill more than
     half of its line.
@@ -197,7 +195,7 @@ def distinct_pairs(
     return found[keep]
 
 
-def _capped(weight: NDArray[np.float64], count: int, most: float) -> NDArray[np.float64]:
+def _capped(weight: FloatArray, count: int, most: float) -> FloatArray:
     """``weight`` as shares of one, none above ``most``/``count``, the excess handed on in
     proportion.
     """

@@ -7,10 +7,10 @@ Does not live here: weighting (``text``) or scoring (``metrics.factors``).
 """
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from dpmc_core import limits
+from dpmc_core.arrays import FloatArray
 from dpmc_core.datasets.samples import Samples
 from dpmc_core.datasets.text import TextFilter, samples_of_counts
 from dpmc_core.facts import facts
@@ -33,7 +33,7 @@ def vocabulary() -> tuple[str, ...]:
     )
 
 
-def true_topics() -> NDArray[np.float64]:
+def true_topics() -> FloatArray:
     """D×12: how often each word is used by each topic, columns of length 1.
 
     Within a topic the k-th word has weight 1/√k.

@@ -14,8 +14,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpmc_core.arrays import FloatArray
 from dpmc_core.experiments.tasks.audit_records import Neighbours
 from dpmc_core.experiments.tasks.audit_spec import FACTOR_TARGETS, AuditSpec, seen_by_attacker
 from dpmc_core.experiments.tasks.audit_targets import chunks, claimed_release, two_datasets
@@ -28,7 +28,6 @@ from dpmc_core.wording import three
 
 __all__ = ["AuditResult", "audit", "audit_steps"]
 
-FloatArray = NDArray[np.float64]
 _FEWEST, _PAUSE = (
     8,
     0.4,

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmc_core import limits
+from dpmc_core.arrays import FloatArray
 from dpmc_core.errors import DataError
 from dpmc_core.paths import text_of
 from dpmc_core.privacy.distinguish.attack import Attack, attack
@@ -34,7 +35,7 @@ class OutputsAudit:
     delta: float
 
     @property
-    def claimed_curve(self) -> NDArray[np.float64]:
+    def claimed_curve(self) -> FloatArray:
         """Shares of false alarms, and the misses that the claim demands there (2×k)."""
         claim = of_profile([self.epsilon], [self.delta], how="the claim")
         return np.array([_CURVE, claim.misses(_CURVE)])
@@ -114,7 +115,7 @@ def audit_text(
     return OutputsAudit(attack=found, epsilon=epsilon, delta=delta)
 
 
-def _read(content: bytes, file: str) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+def _read(content: bytes, file: str) -> tuple[NDArray[np.bool_], FloatArray]:
     """Which outputs (n,) were made with the record, and the released numbers (n×d)."""
     import pandas as pd
 
@@ -168,5 +169,5 @@ def _read(content: bytes, file: str) -> tuple[NDArray[np.bool_], NDArray[np.floa
     return numbers[:, which] == 1, np.delete(numbers, which, axis=1)
 
 
-def _numbers_rows(values: NDArray[np.float64]) -> bool:
+def _numbers_rows(values: FloatArray) -> bool:
     return values.size >= _ROWS and bool((np.diff(np.sort(values)) == 1).all())

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from dpmc_core.arrays import FloatArray
 from dpmc_core.datasets.data import ratings_of, samples_of
 from dpmc_core.datasets.own.cells import normal
 from dpmc_core.datasets.ratings import Ratings
@@ -22,7 +23,6 @@ from dpmc_core.wording import counted
 __all__ = ["Neighbours", "with_and_without"]
 
 IntArray = NDArray[np.intp]
-FloatArray = NDArray[np.float64]
 # what an attacker looks at: with more numbers a rule learned from some hundred outputs gets worse
 _USERS, _ITEMS, _FEATURES = 12, 8, 64
 

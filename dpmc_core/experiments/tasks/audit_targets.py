@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpmc_core.arrays import FloatArray
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.datasets.samples import Samples, unit_columns
 from dpmc_core.datasets.synthetic.cartoons import cartoon_faces
@@ -36,7 +37,6 @@ __all__ = [
     "two_datasets",
 ]
 
-FloatArray = NDArray[np.float64]
 ALICE, FILM = 0, 2  # Alice's row, and the film whose rating the "rating" neighbours change
 _PEOPLE = 41  # of whom count, without Alice: a public number, the attacker knows everybody else
 

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpmc_core.arrays import FloatArray
 from dpmc_core.datasets import user_datasets
 from dpmc_core.datasets.configs import SampleData
 from dpmc_core.datasets.data import samples_of, uncorrupted
@@ -36,7 +37,6 @@ from dpmc_core.privacy import Ledger, Release
 
 __all__ = ["FactorMetrics", "FactorResult", "baselines_of", "factorize_steps", "reference"]
 
-FloatArray = NDArray[np.float64]
 AVERAGE, WITHOUT_DATA = "average column", "parts made without data"
 # rounds at most that are measured, spread evenly: fitting coefficients costs as much as a round
 _MEASURED = 40

@@ -12,8 +12,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpmc_core.arrays import FloatArray
 from dpmc_core.completion import FactorModel, fit_baselines
 from dpmc_core.datasets.data import split_of
 from dpmc_core.datasets.ratings import Ratings, Split
@@ -60,7 +60,7 @@ class RunResult(Result[StepMetrics]):
 
     model: FactorModel
     baselines: dict[str, float]
-    baseline_squares: NDArray[np.float64]
+    baseline_squares: FloatArray
     split: Split
 
     @property
@@ -210,7 +210,7 @@ def _measure(
     )
 
 
-def _half_width(predicted: NDArray[np.float64], actual: NDArray[np.float64], value: float) -> float:
+def _half_width(predicted: FloatArray, actual: FloatArray, value: float) -> float:
     """1.96 standard errors of the RMSE over the held-out ratings.
 
     The delta method on the mean squared error.

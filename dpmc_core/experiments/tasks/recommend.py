@@ -13,8 +13,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpmc_core.arrays import FloatArray
 from dpmc_core.completion import FactorModel
 from dpmc_core.completion.recommending import LikesConfig, most_popular
 from dpmc_core.datasets.data import user_split_of
@@ -25,8 +25,6 @@ from dpmc_core.experiments.tasks.result import Result
 from dpmc_core.experiments.tasks.solve import noise_source, public_facts, solvable, solve
 from dpmc_core.metrics import RECALL_AT, half_width, recall_by_chance, recall_by_user
 from dpmc_core.privacy import Ledger
-
-FloatArray = NDArray[np.float64]
 
 __all__ = ["RecommendMetrics", "RecommendResult", "recommend_steps"]
 

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpmc_core import __version__
+from dpmc_core.arrays import FloatArray
 from dpmc_core.errors import DPMCError
 from dpmc_core.experiments.sweeps.cluster import SweepError
 from dpmc_core.partitioned.engine import sums
@@ -24,7 +24,6 @@ from dpmc_core.partitioned.engine.here import Tell, Then, Work
 
 __all__ = ["Cluster"]
 
-FloatArray = NDArray[np.float64]
 
 _HEARTBEAT = 0.5  # seconds
 _TRIES = 5  # of a sum that was lost on its way

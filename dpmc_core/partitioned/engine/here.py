@@ -8,11 +8,11 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+
+from dpmc_core.arrays import FloatArray
 
 __all__ = ["Engine", "Here", "Tell", "Then", "Work"]
 
-FloatArray = NDArray[np.float64]
 # called with how many partitions are done, of how many; may raise to stop
 Tell = Callable[[int, int], None]
 # what is made of rows of a sum, each alone, and of the number of the first of them

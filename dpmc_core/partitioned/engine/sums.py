@@ -10,14 +10,11 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from dpmc_core.arrays import FloatArray
 from dpmc_core.partitioned.engine.here import Then, Work
 
 __all__ = ["LostError", "Sum", "add", "forget", "found", "made", "merge", "same", "take"]
 
-FloatArray = NDArray[np.float64]
 
 _FORGOTTEN = 1800.0  # seconds after which, or twice that, a sum that nobody adds to is dropped
 

@@ -21,10 +21,10 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
 from dpmc_core import limits
+from dpmc_core.arrays import FloatArray
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.privacy.distinguish.events import (
     Counts,
@@ -47,7 +47,6 @@ __all__ = [
     "proves_at_most",
 ]
 
-FloatArray = NDArray[np.float64]
 # of many single numbers, the share that chooses a threshold; half of everything else
 _CHOOSING, _PLENTY = 0.2, 5000
 # of the choosing half, for the weights of a linear score; the rest of it chooses the threshold

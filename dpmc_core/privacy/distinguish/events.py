@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from dpmc_core.arrays import FloatArray
+
 __all__ = [
     "Count",
     "Counts",
@@ -22,7 +24,6 @@ __all__ = [
     "proved",
 ]
 
-FloatArray = NDArray[np.float64]
 Pair = tuple[FloatArray, ...]  # with the person, and without
 Count = tuple[int, int]  # hits, of how many
 Counts = tuple[FloatArray, FloatArray]  # of each candidate, where it is likely and where it is not

@@ -12,9 +12,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import special
 
+from dpmc_core.arrays import FloatArray
 from dpmc_core.errors import NotApplicable, ParameterError
 from dpmc_core.limits import check
 from dpmc_core.mechanisms import Gaussian, Mechanism
@@ -24,7 +25,6 @@ from dpmc_core.wording import three
 
 __all__ = ["TradeOff", "of_ledger", "of_mechanism", "of_profile"]
 
-FloatArray = NDArray[np.float64]
 _POINTS = 1500  # ε of a profile; any number gives a curve that holds
 _DELTAS = (1e-12, 1e-9, 1e-7, 1e-5, 1e-4, 1e-3, 1e-2, 0.05, 0.1, 0.2, 0.4)
 

@@ -21,8 +21,8 @@ from typing import Any
 
 import numpy as np
 from dp_accounting.pld import common, pld_pmf, privacy_loss_distribution
-from numpy.typing import NDArray
 
+from dpmc_core.arrays import FloatArray
 from dpmc_core.errors import NotApplicable
 from dpmc_core.mechanisms import Gaussian, Huber, Laplace, Mechanism
 from dpmc_core.mechanisms import huber_distribution as huber_law
@@ -40,7 +40,6 @@ __all__ = [
     "rounding",
 ]
 
-FloatArray = NDArray[np.float64]
 _MOST_OPTIMAL = 20_000  # draws: beyond, optimal composition takes more than seconds
 # a δ below so many times the rounding cannot be told from it; beyond so many draws, dp-accounting
 # or kinds, takes more than half a second

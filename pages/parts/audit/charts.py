@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
-from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
+from dpmc_core.arrays import FloatArray
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.datasets.samples import Samples
 from dpmc_core.experiments.tasks.audit import AuditResult
@@ -142,7 +142,7 @@ def bound_so_far(
     )
 
 
-def published_parts(output: NDArray[np.float64], rank: int) -> go.Figure:
+def published_parts(output: FloatArray, rank: int) -> go.Figure:
     """The learned parts of one run, as the attacker sees them."""
     shape = pictures()[0].shape
     assert shape is not None  # pictures have one
@@ -265,7 +265,7 @@ def number_line(published: float, truths: tuple[float, float], spread: float) ->
     return fig
 
 
-def published_matrix(spec: AuditSpec, output: NDArray[np.float64]) -> Drawn:
+def published_matrix(spec: AuditSpec, output: FloatArray) -> Drawn:
     """What one run published, as people × films or films × films, with names.
 
     Alice's film C framed where it is in question.

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from dpmc_core.arrays import FloatArray
 from dpmc_core.privacy.distinguish.attack import Attack, CurveTest
 from dpmc_core.privacy.distinguish.events import clopper_pearson
 from dpmc_core.wording import three
@@ -29,7 +29,7 @@ def measured(test: CurveTest, confidence: float) -> str:
     )
 
 
-def claimed_and_measured(attack: Attack, claimed_curve: NDArray[np.float64]) -> Drawn:
+def claimed_and_measured(attack: Attack, claimed_curve: FloatArray) -> Drawn:
     """The most that the claim lets an attacker find, and boxes around what this one found.
 
     Each box alone holds with the audit's confidence (Clopper-Pearson on both sides of each share).

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import streamlit as st
-from numpy.typing import NDArray
 
+from dpmc_core.arrays import FloatArray
 from dpmc_core.experiments.tasks.audit_spec import FACTOR_TARGETS, AuditSpec
 from dpmc_core.experiments.tasks.audit_targets import (
     ALICE,
@@ -38,7 +38,7 @@ class Rounds:
 
     spec: AuditSpec
     inside: bool = False
-    output: NDArray[np.float64] = field(default_factory=lambda: np.zeros((1, 1)))
+    output: FloatArray = field(default_factory=lambda: np.zeros((1, 1)))
     played: int = 0
     right: int = 0
     last: str = ""

@@ -61,7 +61,6 @@ def _count(name: str, content: bytes, delta: float) -> None:
         st.dataframe(
             charts.methods_table(["ε"], [yours.accounts]),
             hide_index=True,
-            width="stretch",
             alt="ε of your ledger by each method.",
         )
         for caveat in yours.caveats:

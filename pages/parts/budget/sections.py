@@ -199,7 +199,6 @@ def methods(counts: Counts) -> None:
     st.dataframe(
         charts.methods_table(counts.titles, [s.accounts for s in found]),
         hide_index=True,
-        width="stretch",
         alt="ε of the whole run by each accounting method and noise; the tightest is marked.",
     )
     st.caption(
@@ -275,7 +274,6 @@ def least_noise(counts: Counts, shapes: list[Release]) -> None:
     st.dataframe(
         pd.DataFrame(rows),
         hide_index=True,
-        width="stretch",
         column_config={c: st.column_config.NumberColumn(format="%.4g") for c in list(rows[0])[1:]},
         alt=(
             f"Least noise of each family for ε = {asked.target:g} at δ = {power(asked.delta)} over "

@@ -225,7 +225,6 @@ def tell(
             st.dataframe(
                 table,
                 hide_index=True,
-                width="stretch",
                 column_config={
                     c: st.column_config.NumberColumn(format="%.3f") for c in table.columns[1:]
                 },

@@ -195,7 +195,6 @@ def one_user(results: list[Named]) -> None:
     st.dataframe(
         run_charts.top_ten(results, user),
         hide_index=True,
-        width="stretch",
         alt=f"Ten best items for user {user + 1} by each configuration.",
     )
     st.caption(

@@ -48,7 +48,6 @@ def lists(results: list[RunResult]) -> None:
     st.dataframe(
         _table(results, entries, clean),
         hide_index=True,
-        width="stretch",
         alt=f"Ten best items for user {user + 1}, without privacy and at {len(noisy)} ε.",
     )
     observations(_reasons(results, entries, known, user))

@@ -230,10 +230,7 @@ def one_user(results: Results) -> None:
     frame = pd.DataFrame({k: v + [""] * (longest - len(v)) for k, v in columns.items()})
     frame.insert(0, "rank", range(1, longest + 1))
     st.dataframe(
-        not_computed(frame),
-        hide_index=True,
-        width="stretch",
-        alt=f"Ten best items for held-out person {place + 1}.",
+        not_computed(frame), hide_index=True, alt=f"Ten best items for held-out person {place + 1}."
     )
     st.caption(
         f"● liked by this person, who did not show it (such items: {len(liked)}). {known.size} "

@@ -14,6 +14,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
+from dpmc_core.arrays import FloatArray
 from dpmc_core.experiments import FactorResult
 from dpmc_core.metrics.factors import match_parts
 from pages.parts.factorization.words import shown_words
@@ -36,7 +37,6 @@ __all__ = [
     "topic_bars",
 ]
 
-FloatArray = NDArray[np.float64]
 LOOKS: dict[str, Identity] = {
     "nmf": Identity("NMF, not private", "#666666", "longdash", "cross"),
     "sklearn-nmf": Identity("scikit-learn's NMF", "#666666", "dot", "x"),

@@ -223,7 +223,6 @@ def _scores(items: list[Learned]) -> None:
     st.dataframe(
         pd.DataFrame(rows).round(3),
         hide_index=True,
-        width="stretch",
         alt="NPMI and TC-W2V of each method's topics and of random words.",
     )
     if not result.clean.texts:

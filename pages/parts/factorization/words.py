@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from dpmc_core.factorization.step import FloatArray
+from dpmc_core.arrays import FloatArray
 from dpmc_core.metrics.topics import top_words
 
 __all__ = ["shown_words"]

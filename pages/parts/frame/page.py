@@ -23,9 +23,7 @@ def head(page: str) -> None:
 
 def control() -> DeltaGenerator:
     """Return a row above the page's figure, for the one control that matters."""
-    row = st.container(
-        key="main-control", horizontal=True, vertical_alignment="bottom", gap="small"
-    )
+    row = st.container(key="main-control", horizontal=True, vertical_alignment="bottom")
     on_screen.now().focus = st.container(key="focus")
     return row
 

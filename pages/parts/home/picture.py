@@ -7,11 +7,10 @@ import time
 from dataclasses import dataclass
 from functools import lru_cache
 
-import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
-from numpy.typing import NDArray
 
+from dpmc_core.arrays import FloatArray
 from dpmc_core.experiments import RunSpec, run
 from dpmc_core.mechanisms import FAMILIES, RUN_FAMILIES
 from pages.parts.ui import figure_cache as drawn_once
@@ -33,8 +32,8 @@ class Picture:
     half of the 95 % interval, the standard deviation of the noise, and the label of the statement.
     """
 
-    truth: NDArray[np.float64]
-    completed: NDArray[np.float64]
+    truth: FloatArray
+    completed: FloatArray
     error: float
     baseline: float
     beyond: tuple[float, float]

@@ -201,7 +201,6 @@ def table_1() -> None:
     st.dataframe(
         table,
         hide_index=True,
-        width="stretch",
         column_config={
             name: st.column_config.NumberColumn(format="%.3f") for name in table.columns[1:]
         },

@@ -71,7 +71,6 @@ def overview(paper: str) -> None:
     st.dataframe(
         pd.DataFrame(rows),
         hide_index=True,
-        width="stretch",
         alt=f"Tables and figures of {PAPERS[paper]} with counts of verdicts.",
     )
 
@@ -198,7 +197,6 @@ def _rows(entry: Entry, found: Sequence[Found], result: PaperResult | None) -> N
     st.dataframe(
         shown.drop(columns=one),
         hide_index=True,
-        width="stretch",
         height=min(38 + 35 * len(frame), 480),
         alt=f"{entry.place}: printed values, ours with intervals, and verdicts.",
         column_config={"why": st.column_config.TextColumn(width="large")},

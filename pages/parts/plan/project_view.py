@@ -142,7 +142,6 @@ def _table() -> list[dict[str, Any]]:
         column_config=columns,
         num_rows="dynamic",
         hide_index=True,
-        width="stretch",
         key="n_table",
     )
     rows = [
@@ -259,7 +258,6 @@ def _releases(made: Shared) -> None:
             }
         ),
         hide_index=True,
-        width="stretch",
         alt="Margin, standard deviation and ε of each release.",
     )
 

@@ -56,7 +56,6 @@ def mechanisms(made: Plan) -> None:
     st.dataframe(
         charts.table(made),
         hide_index=True,
-        width="stretch",
         alt="Every mechanism that meets the plan, the best first.",
     )
     st.caption(

@@ -46,10 +46,8 @@ def picked(rows: Sequence[dict[str, Any]], total: int) -> list[str]:
     event = st.dataframe(
         shown,
         hide_index=True,
-        width="stretch",
         height=min(38 + 35 * len(shown), 420),
         on_select="rerun",
-        selection_mode="multi-row",
         # row numbers are picked: with other rows, begin anew
         key=f"runs-table-{hash(tuple(row['key'] for row in rows))}",
         alt=f"The latest {len(rows)} of {total:,} kept runs.",

@@ -171,12 +171,7 @@ def compare(records: Sequence[Record]) -> None:
                 for n in differing
             ]
         )
-        st.dataframe(
-            frame,
-            hide_index=True,
-            width="stretch",
-            alt="Settings that differ between the picked runs.",
-        )
+        st.dataframe(frame, hide_index=True, alt="Settings that differ between the picked runs.")
     elif len(records) > 1:
         st.caption("Their settings are the same.")
     _steps(records)

@@ -148,12 +148,7 @@ def views(view: str, points: list[Point], axis: str, *, example: str = "") -> No
 def _needed(lines: tradeoff_charts.Lines) -> None:
     table = tradeoff_best.needed_table(lines, _NEAR)
     fewest = min(len(p.values) for line in lines.of.values() for _, p in line)
-    st.dataframe(
-        table,
-        hide_index=True,
-        width="stretch",
-        alt="People needed by each method to reach two targets.",
-    )
+    st.dataframe(table, hide_index=True, alt="People needed by each method to reach two targets.")
     st.caption(
         "Each repetition has a crossing of its own, interpolated between the numbers that were "
         "run and never beyond them. The range is from the least to the most of them; it covers "

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
-from numpy.typing import NDArray
 
+from dpmc_core.arrays import FloatArray
 from dpmc_core.mechanisms import Mechanism
 from dpmc_core.privacy import Ledger
 from dpmc_core.privacy.distinguish.tradeoff import of_ledger
@@ -45,7 +45,7 @@ def densities(
     x = np.linspace(-reach, reach, 601)
     fig = figure("noise x (units of the released number)", title, log_y=view == "log-density")
     numbers = {"x": x}
-    ends: list[tuple[Mechanism, NDArray[np.float64]]] = []
+    ends: list[tuple[Mechanism, FloatArray]] = []
     for m in mechanisms:
         y = np.asarray(getattr(m, method)(x))
         numbers[m.name] = y
@@ -95,7 +95,7 @@ def attackers(ledgers: Sequence[Ledger]) -> tuple[go.Figure, pd.DataFrame, str]:
     A ledger goes by the noise of its first release.
     """
     fig, alarms = attacker_axes(), np.linspace(0, 1, 201)
-    numbers: dict[str, NDArray[np.float64]] = {"false alarms (%)": 100 * alarms}
+    numbers: dict[str, FloatArray] = {"false alarms (%)": 100 * alarms}
     said: list[str] = []
     for k, ledger in enumerate(ledgers):
         noise, curve = ledger.releases[0].mechanism, of_ledger(ledger)
@@ -155,10 +155,7 @@ _GLYPHS = {
 
 
 def _label_peaks(
-    fig: go.Figure,
-    x: NDArray[np.float64],
-    ends: list[tuple[Mechanism, NDArray[np.float64]]],
-    names: Sequence[str],
+    fig: go.Figure, x: FloatArray, ends: list[tuple[Mechanism, FloatArray]], names: Sequence[str]
 ) -> None:
     """Write each of ``names`` beside its density's right flank, spread so that none collide."""
     highest_first = sorted(zip(ends, names, strict=True), key=lambda one: -float(np.max(one[0][1])))

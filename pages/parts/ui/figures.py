@@ -223,9 +223,7 @@ def draw(fig: go.Figure, name: str, alt: str, *, toolbar: bool = True) -> None:
     config = chart_config(name) if toolbar else {"displayModeBar": False}
     on_screen.add_figure(name, fig, alt)
     if not on_screen.presenting():
-        st.plotly_chart(
-            _ready(fig, colour, 1.0), key=f"chart-{name}", config=config, alt=alt, width="stretch"
-        )
+        st.plotly_chart(_ready(fig, colour, 1.0), key=f"chart-{name}", config=config, alt=alt)
         return
     with st.container(key=f"presented-{name}"):  # as high as the screen has room
         st.plotly_chart(
@@ -233,7 +231,6 @@ def draw(fig: go.Figure, name: str, alt: str, *, toolbar: bool = True) -> None:
             key=f"chart-{name}",
             config=config,
             alt=alt,
-            width="stretch",
             height="stretch",
         )
 
@@ -262,9 +259,7 @@ def show(fig: go.Figure, name: str, alt: str, numbers: pd.DataFrame | None = Non
     with st.expander("Show the numbers", on_change="rerun", key=f"numbers-{name}") as fold:
         if fold.open:
             st.caption(alt)
-            st.dataframe(
-                numbers, hide_index=True, width="stretch", height=min(38 + 35 * len(numbers), 320)
-            )
+            st.dataframe(numbers, hide_index=True, height=min(38 + 35 * len(numbers), 320))
             left, right = st.columns(2)
             with left:
                 download(

@@ -11,16 +11,15 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 from PIL import Image
 
+from dpmc_core.arrays import FloatArray
 from pages.parts.ui.figures import Drawn
 from pages.parts.ui.labels import wrapped
-
-FloatArray = NDArray[np.float64]
 
 __all__ = ["heat_map", "picture", "tiles"]
 
 
 def heat_map(
-    panels: Sequence[tuple[str, NDArray[np.float64]]], low: float, high: float, height: int = 330
+    panels: Sequence[tuple[str, FloatArray]], low: float, high: float, height: int = 330
 ) -> Drawn:
     """Matrices side by side on one colour scale (Cividis), rows users, columns items.
 
