@@ -16,6 +16,7 @@ from dpmc_core.experiments.tasks.audit_targets import ALICE, FILM, neighbours, p
 from dpmc_core.privacy.distinguish.attack import Attack
 from pages.parts.ui.figures import Drawn, figure
 from pages.parts.ui.labels import Label, label_ends
+from pages.parts.ui.looks import name_above
 from pages.parts.ui.pictures import picture, tiles
 
 __all__ = [
@@ -75,11 +76,7 @@ def scores(attack: Attack, axis: str, names: tuple[str, str]) -> Drawn:
             hovertemplate="%{y:.2f} %",
         )
     top = float(max(h.max() for h in heights))
-    fig.update_layout(
-        showlegend=True,
-        legend={"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0},
-        margin={"r": 20},
-    )
+    name_above(fig, margin={"r": 20})
     fig.update_xaxes(range=[low, high])
     fig.update_yaxes(range=[0, 1.15 * top])
     bound = attack.bound

@@ -2,9 +2,10 @@
 
 import streamlit as st
 
-from dpmc_core.errors import DataError, DPMCError, ParameterError
+from dpmc_core.errors import DPMCError
 from dpmc_core.experiments.tasks.audit_outputs import INSIDE, MOST_BYTES, OutputsAudit
 from pages.parts.audit import charts, curves
+from pages.parts.frame.upload import ask_for_file, once
 from pages.parts.server import sandbox
 from pages.parts.ui import controls, declared
 from pages.parts.ui.figures import show
@@ -13,8 +14,7 @@ from pages.parts.ui.on_screen import code, download
 __all__ = ["DELTAS", "audit_yours"]
 
 DELTAS = {"0": "0 (pure ε)", **{d: d for d in ("1e-9", "1e-7", "1e-6", "1e-5", "1e-4", "1e-3")}}
-_FILE, _DONE = "y_outputs", "y_audited"
-_OF_THE_FILE = (DataError, ParameterError, sandbox.TooMuchError)
+_DONE = "y_audited"
 
 
 def audit_yours() -> None:
@@ -32,54 +32,19 @@ def audit_yours() -> None:
         delta = float(controls.choice("Claimed δ", "y_delta", DELTAS, "0"))
     with sure:
         confidence = declared.box("confidence", "y_confidence")
-    st.file_uploader(
-        "Outputs (CSV)",
-        type=["csv"],
-        max_upload_size=MOST_BYTES // 1_000_000,
-        key="y_file",
-        on_change=_keep,
-    )
-    kept: tuple[str, bytes] | None = st.session_state.get(_FILE)
-    if kept is None:
+    brought = ask_for_file("Outputs (CSV)", "csv", MOST_BYTES, "y", _DONE)
+    if brought is None:
         return
-    name, content = kept
-    st.button(
-        f"Forget {controls.plain(name)}",
-        icon=":material/delete:",
-        key="y_forget",
-        on_click=lambda: st.session_state.update({_FILE: None, _DONE: None}),
-    )
-    try:
-        claim_made = {"epsilon": epsilon, "delta": delta, "confidence": confidence}
-        _show(_audited(name, content, claim_made))
+    claimed = {"epsilon": epsilon, "delta": delta, "confidence": confidence}
+    asked = ("outputs", *brought, claimed)
+    try:  # it may take long: elsewhere, and in turn
+        _show(
+            once(
+                _DONE, asked, "Attacking your outputs…", lambda: sandbox.read_file("outputs", asked)
+            )
+        )
     except DPMCError as error:
         st.error(controls.plain(str(error)), icon=":material/error:")
-
-
-def _keep() -> None:
-    """Remember the file beside the widget, which forgets it when the page is left."""
-    given = st.session_state["y_file"]
-    st.session_state[_FILE] = None if given is None else (given.name, given.getvalue())
-    st.session_state[_DONE] = None  # whoever brings it again wants it tried again
-
-
-def _audited(name: str, content: bytes, claim: dict[str, float]) -> OutputsAudit:
-    """The audit of a file, which may take long: elsewhere, in turn, and once, a refusal too.
-
-    Raises ``DPMCError``.
-    """
-    asked, done = (name, content, claim), st.session_state.get(_DONE)
-    if done is None or done[0] != asked:
-        with st.spinner("Attacking your outputs…"):
-            try:
-                done = (asked, sandbox.read_file("outputs", ("outputs", *asked)))
-            except _OF_THE_FILE as error:  # not: the lab is too busy
-                done = (asked, error)
-        st.session_state[_DONE] = done
-    if isinstance(done[1], DPMCError):
-        raise done[1].with_traceback(None)
-    made: OutputsAudit = done[1]
-    return made
 
 
 def _show(result: OutputsAudit) -> None:

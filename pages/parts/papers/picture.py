@@ -1,6 +1,5 @@
 """A table of a paper as a picture: printed values and ours."""
 
-import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,6 +12,7 @@ from dpmc_core.experiments.papers.row import Row
 from dpmc_core.experiments.papers.verdict import DIFFERS, REPRODUCED, TREND, UNPRINTED, Verdict
 from dpmc_core.metrics.intervals import t_half_width
 from pages.parts.ui.figures import figure
+from pages.parts.ui.looks import intervals, name_above
 
 __all__ = ["LOOKS", "label_of", "picture", "unprinted"]
 
@@ -26,15 +26,11 @@ def picture(
         return unprinted(found), "paper", alt
     metric = printed[0][0].metric
     fig = figure(f"printed {metric}", f"ours: {metric}", height=440)
-    low = min(
-        min(row.printed.value, mine.mean) for row, mine, _ in printed if row.printed is not None
-    )
-    high = max(
-        max(row.printed.value, mine.mean) for row, mine, _ in printed if row.printed is not None
-    )
+    values = [row.printed.value for row, _, _ in printed if row.printed is not None]
+    ours = [mine.mean for _, mine, _ in printed]
+    low, right = min(*values, *ours), max(values)
     # the diagonal as far as there are printed values: beyond them half of the figure was empty
-    right = max(row.printed.value for row, _, _ in printed if row.printed is not None)
-    end = min(high, right + 0.08 * (right - low))
+    end = min(max(*values, *ours), right + 0.08 * (right - low))
     fig.add_scatter(
         x=[low, end],
         y=[low, end],
@@ -57,7 +53,7 @@ def picture(
             text=[label_of(row.setting) for row, _ in some],
             hovertemplate="%{text}<br>printed %{x:.4g}, ours %{y:.4g}<extra></extra>",
         )
-    fig.update_layout(**_LAYOUT)
+    name_above(fig, hovermode="closest", margin={"r": 20})
     return fig, "paper", alt
 
 
@@ -83,21 +79,14 @@ def unprinted(found: Sequence[tuple[Row, RowResult, Verdict]]) -> go.Figure:
             name=ALGORITHMS[name].title if name in ALGORITHMS else name,
         )
     fig.update_yaxes(type="category", categoryorder="array", categoryarray=lines[::-1])
-    return fig.update_layout(**_LAYOUT)
+    name_above(fig, hovermode="closest", margin={"r": 20})
+    return fig
 
 
 def _intervals(results: Sequence[RowResult]) -> dict[str, Any]:
-    halves = [t_half_width(mine.values) for mine in results]
-    array = [0.0 if math.isnan(half) else half for half in halves]
-    return {"type": "data", "array": array, "thickness": 1, "width": 3}
+    return intervals([t_half_width(mine.values) for mine in results], thickness=1)
 
 
-_LAYOUT = {
-    "showlegend": True,
-    "legend": {"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0},
-    "hovermode": "closest",
-    "margin": {"r": 20},
-}
 LOOKS = {
     REPRODUCED: ("#009E73", "circle"),
     TREND: ("#0072B2", "diamond"),

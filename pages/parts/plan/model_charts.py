@@ -11,7 +11,7 @@ from dpmc_core.planning.goal import Search
 from dpmc_core.wording import three
 from pages.parts.ui.figures import Drawn, figure, level
 from pages.parts.ui.labels import log_ticks
-from pages.parts.ui.looks import intervals
+from pages.parts.ui.looks import intervals, name_above
 
 __all__ = ["AXES", "VERDICTS", "alt", "probes"]
 
@@ -70,12 +70,7 @@ def probes(found: Search) -> Drawn:
         fig.add_vrect(x0=found.low, x1=found.high, fillcolor="#888888", opacity=0.18, line_width=0)
     left, right = math.log10(plan.least) - 0.08, math.log10(plan.most) + 0.08
     fig.update_xaxes(range=[left, right], **log_ticks(10**left, 10**right))
-    fig.update_layout(
-        margin={"r": 20},
-        showlegend=True,
-        legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
-        hovermode="closest",
-    )
+    name_above(fig, margin={"r": 20}, hovermode="closest")
     return fig, pd.DataFrame(rows)
 
 

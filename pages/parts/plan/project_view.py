@@ -18,6 +18,7 @@ from dpmc_core.privacy.ledger_file import MOST_BYTES
 from dpmc_core.wording import power, three
 from pages.parts.frame import presenter
 from pages.parts.frame.page import fold, observations, verdict
+from pages.parts.frame.upload import ask_for_file, once
 from pages.parts.server import sandbox
 from pages.parts.ui import controls, declared, on_screen
 from pages.parts.ui.figures import bars, show
@@ -31,7 +32,7 @@ __all__ = ["PROJECT_TITLES", "project"]
 NOISES = {name: IDENTITY[name].title for name in ("gaussian", "laplace", "huber")}
 PROJECT_TITLES = {"n_noise": NOISES}
 _EPSILONS = (0.5, 1.0, 2.0, 3.0, 5.0, 10.0)
-_ROWS, _NOW, _LEDGER, _MADE = "n-rows", "n-rows-now", "n-ledger", "n-shared"
+_ROWS, _NOW, _MADE = "n-rows", "n-rows-now", "n-shared"
 _LINK = "n_project"
 _ONE = {"releases": 1, "share": 1.0}
 _USUAL: list[dict[str, Any]] = [
@@ -66,7 +67,14 @@ def project(row: DeltaGenerator) -> None:
             "Noise of all releases", "n_noise", NOISES, "gaussian"
         )
         fields["reserve"] = declared.box("project.reserve", "n_reserve", 1.0)
-        before = _before()
+        before = ask_for_file(
+            "Releases made before (ledger, JSON)",
+            "json",
+            MOST_BYTES,
+            "n",
+            _MADE,
+            hint="The ledger that a project or a run exported: the total ε holds for it too.",
+        )
         with st.expander("More", key="n-project-more"):
             fields["delta"] = declared.box("project.delta", "n_project_delta", 1e-5)
     controls.link_problems()
@@ -83,33 +91,6 @@ def project(row: DeltaGenerator) -> None:
     fold("What each release costs alone", "releases", lambda: _releases(made))
     fold("How this was computed, and what it protects", "method", lambda: _method(made))
     fold("Export", "export", lambda: _export(made, before), icon=":material/download:")
-
-
-def _before() -> tuple[str, bytes] | None:
-    """The visitor's ledger of what was released before, if there is one."""
-    st.file_uploader(
-        "Releases made before (ledger, JSON)",
-        type=["json"],
-        max_upload_size=MOST_BYTES // 1_000_000,
-        key="n_file",
-        help="The ledger that a project or a run exported: the total ε holds for it too.",
-        on_change=_remember,
-    )
-    kept: tuple[str, bytes] | None = st.session_state.get(_LEDGER)
-    if kept is not None:
-        st.button(
-            f"Forget {controls.plain(kept[0])}",
-            icon=":material/delete:",
-            key="n_forget",
-            on_click=lambda: st.session_state.update({_LEDGER: None}),
-        )
-    return kept
-
-
-def _remember() -> None:
-    """Keep the file beside the widget, which forgets it when the page is left."""
-    given = st.session_state["n_file"]
-    st.session_state[_LEDGER] = None if given is None else (given.name, given.getvalue())
 
 
 def _table() -> list[dict[str, Any]]:
@@ -191,19 +172,14 @@ def _items(rows: object) -> tuple[Item, ...]:
 def _shared(asked: Project, before: tuple[str, bytes] | None) -> Shared:
     """The plan, made once; elsewhere where it may take long."""
     text = asked.to_toml()
-    known = (before, text)
-    kept = st.session_state.get(_MADE)
-    if kept is None or kept[0] != known:
+
+    def make() -> Any:
         quick = len(asked.items) <= _FEW and sum(i.releases for i in asked.items) <= _FEW_RELEASES
-        with st.spinner("Searching the noise…"):
-            if before is None and quick:
-                kept = (known, share_out(asked))
-            else:
-                name, content = before or ("", None)
-                spec = (sandbox.PROJECT, name, content, text)
-                kept = (known, sandbox.read_file("call", spec))
-        st.session_state[_MADE] = kept
-    made: Shared = kept[1]
+        if before is None and quick:
+            return share_out(asked)
+        return sandbox.read_file("call", (sandbox.PROJECT, *(before or ("", None)), text))
+
+    made: Shared = once(_MADE, (before, text), "Searching the noise…", make)
     return made
 
 

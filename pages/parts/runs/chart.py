@@ -13,7 +13,7 @@ from pages.parts.runs.names import look_of, titled
 from pages.parts.ui.figures import Drawn, figure
 from pages.parts.ui.labels import log_ticks
 from pages.parts.ui.links import plain_in_figure
-from pages.parts.ui.looks import BASELINE, IDENTITY
+from pages.parts.ui.looks import BASELINE, IDENTITY, name_above
 
 __all__ = ["distances"]
 
@@ -79,12 +79,7 @@ def distances(rows: Sequence[dict[str, Any]], measure: str) -> Drawn:
             ],
             hovertemplate="%{text}<extra></extra>",
         )
-    fig.update_layout(
-        showlegend=True,
-        legend={"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0},
-        hovermode="closest",
-        margin={"r": 20},
-    )
+    name_above(fig, hovermode="closest", margin={"r": 20})
     fig.update_xaxes(
         type="log",
         **log_ticks(least / 1.3, most * 10 ** (0.3 * beyond), no_ε=right),

@@ -22,7 +22,7 @@ from pages.parts.server import run_store
 from pages.parts.ui import on_screen
 from pages.parts.ui.figures import figure, show
 from pages.parts.ui.links import plain, plain_in_figure
-from pages.parts.ui.looks import curve
+from pages.parts.ui.looks import curve, name_above
 from pages.parts.ui.on_screen import code
 
 __all__ = ["compare", "nothing_kept", "only_in_a_tab", "picture", "without_store"]
@@ -251,11 +251,7 @@ def _steps(records: Sequence[Record]) -> None:
         name = plain_in_figure(f"{_LETTERS[k]} · {title_of(record)}")
         curve(fig, look, x, y, name=name, line=look.line(dash=_WAYS[k]))
         rows.append(pd.DataFrame({"run": _LETTERS[k], "step": x, field: y}))
-    fig.update_layout(
-        showlegend=True,
-        legend={"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0},
-        margin={"r": 20},
-    )
+    name_above(fig, margin={"r": 20})
     show(
         fig,
         "runs-steps",

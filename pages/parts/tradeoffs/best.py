@@ -11,7 +11,7 @@ from dpmc_core.wording import power, three
 from pages.parts.tradeoffs.charts import Lines, numbers_of
 from pages.parts.ui.figures import Drawn, figure, level
 from pages.parts.ui.labels import Label, label_ends, log_ticks
-from pages.parts.ui.looks import BASELINE, IDENTITY, lowered
+from pages.parts.ui.looks import BASELINE, IDENTITY, lowered, name_above
 
 __all__ = ["frontier_figure", "frontier_sentences", "needed_table"]
 
@@ -85,11 +85,7 @@ def frontier_figure(points: Sequence[Point]) -> Drawn:
             **log_ticks(near, far), range=[math.log10(near / 1.2), math.log10(far * 1.2)]
         )
         label_ends(fig, [Label(far * 1.2, worst, "best baseline")], shown, log_x=True)
-    fig.update_layout(
-        hovermode="closest",
-        showlegend=True,
-        legend={"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0},
-    )
+    name_above(fig, hovermode="closest")
     return fig, pd.DataFrame(rows)
 
 

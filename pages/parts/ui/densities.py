@@ -14,7 +14,7 @@ from dpmc_core.wording import three
 from pages.parts.ui import figure_cache as drawn_once
 from pages.parts.ui.figures import Drawn, figure
 from pages.parts.ui.labels import label_end
-from pages.parts.ui.looks import BASELINE, IDENTITY
+from pages.parts.ui.looks import BASELINE, IDENTITY, name_above
 
 __all__ = ["VIEWS", "attacker_axes", "attackers", "densities"]
 
@@ -78,11 +78,7 @@ def densities(
         names = [" ".join(both) for both in zip(titles, notes, strict=True)] if notes else titles
         _label_peaks(fig, x, ends, names)
     else:  # lines that run together
-        fig.update_layout(
-            showlegend=True,
-            legend={"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0},
-            margin={"r": 20, "t": 30},
-        )
+        name_above(fig, margin={"r": 20, "t": 30})
     if view == "log-density":
         fig.update_yaxes(exponentformat="power", dtick=2)
     return fig, pd.DataFrame(numbers)

@@ -26,6 +26,7 @@ __all__ = [
     "describe",
     "intervals",
     "lowered",
+    "name_above",
 ]
 
 
@@ -131,3 +132,9 @@ def band(fig: go.Figure, colour: str, x: Any, y: Any, halves: Any, **trace: obje
         name="95 % band",
         **trace,
     )
+
+
+def name_above(fig: go.Figure, **layout: object) -> None:
+    """Name the lines in a legend above the figure; ``layout`` is passed to Plotly."""
+    above = {"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0}
+    fig.update_layout(showlegend=True, legend=above, **layout)

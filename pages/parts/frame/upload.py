@@ -1,0 +1,68 @@
+"""A file that a visitor brings, and what is made of it: each remembered for the visit."""
+
+from collections.abc import Callable
+from typing import Any
+
+import streamlit as st
+
+from dpmc_core.errors import DataError, DPMCError, ParameterError
+from pages.parts.server.sandbox import TooMuchError
+from pages.parts.ui.controls import plain
+
+OF_THE_FILE = (DataError, ParameterError, TooMuchError)  # not: the lab is too busy
+
+
+def ask_for_file(
+    label: str, ending: str, most: int, prefix: str, made: str, hint: str | None = None
+) -> tuple[str, bytes] | None:
+    """Ask for a file of at most ``most`` bytes: its name and content, until it is forgotten.
+
+    ``prefix`` begins the keys of the widgets. What ``made`` names in the session was made of the
+    file, and is forgotten with it: whoever brings it again wants it tried again.
+    """
+    widget, kept = f"{prefix}_file", f"{prefix}_brought"
+
+    def remember() -> None:  # beside the widget, which forgets it when the page is left
+        given = st.session_state[widget]
+        st.session_state[kept] = None if given is None else (given.name, given.getvalue())
+        st.session_state.pop(made, None)
+
+    def forget() -> None:
+        st.session_state[kept] = None
+        st.session_state.pop(made, None)
+
+    st.file_uploader(
+        label,
+        type=[ending],
+        max_upload_size=most // 1_000_000,
+        key=widget,
+        help=hint,
+        on_change=remember,
+    )
+    brought: tuple[str, bytes] | None = st.session_state.get(kept)
+    if brought is not None:
+        st.button(
+            f"Forget {plain(brought[0])}",
+            icon=":material/delete:",
+            key=f"{prefix}_forget",
+            on_click=forget,
+        )
+    return brought
+
+
+def once(key: str, asked: Any, doing: str, make: Callable[[], Any]) -> Any:
+    """What ``make`` returns for ``asked``, or refuses: made once, while ``doing`` is said.
+
+    Raises ``DPMCError``.
+    """
+    made = st.session_state.get(key)
+    if made is None or made[0] != asked:
+        with st.spinner(doing):
+            try:
+                made = (asked, make())
+            except OF_THE_FILE as error:
+                made = (asked, error)
+        st.session_state[key] = made
+    if isinstance(made[1], DPMCError):
+        raise made[1].with_traceback(None)
+    return made[1]
