@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.parts.completion import panels
+from pages.parts.completion import panels, study_view
 from pages.parts.completion.asked import form
 from pages.parts.completion.controls import LINK_TITLES
 from pages.parts.completion.introduction import introduction
@@ -29,7 +29,7 @@ elif asked.question == "lists":
 elif asked.question == "skew":
     panels.skewed(asked, built)
 else:
-    panels.studied(asked.question, built, row)
+    study_view.STUDY.panel(asked.question, built, row)
 fold(
     "What is compared, and what is protected",
     "introduction",

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.parts.factorization import panels
+from pages.parts.factorization import panels, study_view
 from pages.parts.factorization.asked import form
 from pages.parts.factorization.controls import FACTOR_TITLES
 from pages.parts.frame.page import control, fold, head
@@ -21,7 +21,7 @@ with controls.place():
 if asked.question == "compare":
     panels.compare(asked, built, row)
 else:
-    panels.studied(asked.question, built, row)
+    study_view.STUDY.panel(asked.question, built, row)
 fold("What is compared, and what is protected", "introduction", lambda: panels.introduction(asked))
 
 with problems:

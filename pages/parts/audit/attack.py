@@ -34,7 +34,6 @@ def attack(built: Built, fields: dict[str, Any], row: DeltaGenerator) -> None:
             kind="audit",
             wanted=() if spec is None else (spec,),
             problem=built.problem,
-            start=lambda: jobs.start("audit", (spec,)),
             step="output",
             so_far=result_view.so_far,
             show=lambda job: result_view.result_of(job.results[0], "Attacked"),

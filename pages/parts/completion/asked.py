@@ -23,19 +23,11 @@ from pages.parts.completion.user_controls import (
     user_controls,
     usual_numbers,
 )
+from pages.parts.frame.study import Built
 from pages.parts.ui import controls, declared
 from pages.parts.ui.looks import LETTERS
 
-__all__ = ["Asked", "Built", "form"]
-
-
-@dataclass(frozen=True)
-class Built:
-    """Runs and, for a study, the ``study``; ``problem`` says why they cannot be made."""
-
-    specs: tuple[RunSpec, ...]
-    study: StudySpec | None
-    problem: str
+__all__ = ["Asked", "form"]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,14 +9,13 @@ from streamlit.delta_generator import DeltaGenerator
 from dpmc_core.errors import DPMCError
 from dpmc_core.experiments import RunSpec
 from dpmc_core.experiments.presets import LIKING, PEOPLE, WELL_REGULARISED, preset
-from dpmc_core.experiments.studies.stored import examples
 from pages.parts.completion import compare_view, list_view, recommend_view, study_view
-from pages.parts.completion.asked import Asked, Built
-from pages.parts.server import jobs
+from pages.parts.completion.asked import Asked
+from pages.parts.frame.study import Built
 from pages.parts.ui import controls
 from pages.parts.ui.run_panel import Example, Panel, example_runs, panel
 
-__all__ = ["compare", "lists", "make_ahead", "recommend", "skewed", "studied"]
+__all__ = ["compare", "lists", "make_ahead", "recommend", "skewed"]
 
 _LISTED = (None, 10.0, 2.0, 0.5)  # total ε of the lists that one person sees
 
@@ -36,7 +35,6 @@ def compare(protect: str, built: Built, row: DeltaGenerator) -> None:
             kind=kind,
             wanted=built.specs,
             problem=built.problem,
-            start=lambda: jobs.start(kind, built.specs),
             step="iteration",
             so_far=lambda job: compare_view.so_far(job, clip),
             show=lambda job: compare_view.results_of(compare_view.named(job.results), clip),
@@ -68,7 +66,6 @@ def recommend(built: Built, row: DeltaGenerator) -> None:
             kind="recommend",
             wanted=built.specs,
             problem=built.problem,
-            start=lambda: jobs.start("recommend", built.specs),
             step="step",
             so_far=recommend_view.so_far,
             show=lambda job: recommend_view.results_of(job.results),
@@ -100,7 +97,6 @@ def lists(built: Built, row: DeltaGenerator) -> None:
             kind="lists",
             wanted=wanted,
             problem=built.problem,
-            start=lambda: jobs.start("lists", wanted),
             step="iteration",
             so_far=lambda job: compare_view.so_far(job, True),
             show=lambda job: _listed(job.results),
@@ -124,30 +120,6 @@ def _listed_example() -> Example:
         about="4,000 synthetic users and 300 items, which have no names (MovieLens has titles)",
         specs=specs,
         draw=lambda: _listed(example_runs(specs)),
-    )
-
-
-def studied(question: str, built: Built, row: DeltaGenerator) -> None:
-    """Run the many runs of one question, and show their figure."""
-    wanted = built.study
-    stored = examples("completion")[question]
-    panel(
-        Panel(
-            kind=f"study-{question}",
-            wanted=() if wanted is None else (wanted,),
-            problem=built.problem,
-            start=lambda: jobs.start(f"study-{question}", (wanted,)),
-            step="run",
-            so_far=study_view.so_far,
-            show=lambda job: study_view.study_result(job.results[0]),
-            example=Example(
-                about=study_view.about(stored),
-                specs=(stored.spec,),
-                draw=lambda: study_view.study_result(stored),
-                differs=wanted is not None and wanted.one_epsilon != stored.spec.one_epsilon,
-            ),
-            row=row,
-        )
     )
 
 

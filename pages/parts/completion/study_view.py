@@ -12,23 +12,11 @@ from dpmc_core.experiments.studies.result import StudyResult
 from dpmc_core.experiments.studies.spec import cells
 from dpmc_core.wording import power, three
 from pages.parts.completion import study_charts, study_sentences
-from pages.parts.frame import python_lines
 from pages.parts.frame.page import fold, observations, verdict
-from pages.parts.server import jobs
-from pages.parts.ui.figures import draw, show
-from pages.parts.ui.on_screen import code, download
+from pages.parts.frame.study import Study
+from pages.parts.ui.figures import show
 
-__all__ = ["about", "skew", "so_far", "study_result"]
-
-
-def so_far(job: jobs.Job) -> bool:
-    """The points of a running study, if there are any."""
-    result: StudyResult | None = job.results[0]
-    if result is None:
-        return False
-    figure, _ = study_charts.study_curves(result)
-    draw(figure, "live-study", "Held-out error of the runs made so far.")
-    return True
+__all__ = ["STUDY", "skew"]
 
 
 def about(result: StudyResult) -> str:
@@ -38,20 +26,6 @@ def about(result: StudyResult) -> str:
     return (
         f"{base.data.n_users:,} synthetic users, {base.data.n_items} items{at}, {seeds_of(result)}"
     )
-
-
-def study_result(result: StudyResult) -> None:
-    """Figure, sentences, and what was run."""
-    kind = result.spec.study
-    sentences = study_sentences.study_sentences(result)
-    first = sentences[0] if sentences else kind.title
-    verdict(first.replace("**", ""))
-    figure, numbers = study_charts.study_curves(result)
-    show(figure, f"study-{result.spec.kind}", first.replace("**", ""), numbers)
-    observations(sentences[1:])
-    python_lines.of_study(result)
-    fold("How this was computed, and what it protects", "method", lambda: _method(result))
-    fold("Export", "export", lambda: _export(result), icon=":material/download:")
 
 
 def _method(result: StudyResult) -> None:
@@ -86,16 +60,22 @@ def _method(result: StudyResult) -> None:
     )
 
 
-def _export(result: StudyResult) -> None:
-    download("Study (JSON)", f"dpmc-study-{result.spec.kind}.json", result.summary)
-    code(result.spec.python(), "python")
-
-
 def seeds_of(result: StudyResult) -> str:
     """How many seeds the points have so far."""
     made = {len(point.values["error"]) for point in result.points}
     low, high = min(made), max(made)
     return (f"{low} to {high} seeds" if low < high else f"{high} seeds") if high > 1 else "one seed"
+
+
+STUDY = Study(
+    room="completion",
+    name="study",
+    live="Held-out error of the runs made so far.",
+    curves=study_charts.study_curves,
+    sentences=study_sentences.study_sentences,
+    about=about,
+    method=_method,
+)
 
 
 def skew(data: RatingsData, k: int, seed: int) -> None:

@@ -17,21 +17,13 @@ from pages.parts.factorization.controls import (
     privacy_controls,
     side_by_side,
 )
+from pages.parts.frame.study import Built
 from pages.parts.ui import controls, declared
 
-__all__ = ["Asked", "Built", "form"]
+__all__ = ["Asked", "form"]
 
 # what all runs of a study share
 _SHARED = ("mechanism", "alpha", "epsilon", "delta", "averaging", "start", "neighbours")
-
-
-@dataclass(frozen=True)
-class Built:
-    """Runs side by side or a ``study``; ``problem`` says why they cannot be made."""
-
-    specs: tuple[RunSpec, ...] = ()
-    study: StudySpec | None = None
-    problem: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

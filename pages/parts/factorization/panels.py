@@ -7,14 +7,13 @@ from streamlit.delta_generator import DeltaGenerator
 
 from dpmc_core.experiments import RunSpec
 from dpmc_core.experiments.studies.spec import STUDIES
-from dpmc_core.experiments.studies.stored import examples
-from pages.parts.factorization import study_view, view
-from pages.parts.factorization.asked import Asked, Built
+from pages.parts.factorization import view
+from pages.parts.factorization.asked import Asked
 from pages.parts.factorization.controls import PUBLISHED_ROUNDS, QUESTIONS
-from pages.parts.server import jobs
+from pages.parts.frame.study import Built
 from pages.parts.ui.run_panel import Example, Panel, example_runs, panel
 
-__all__ = ["compare", "example_specs", "introduction", "make_ahead", "studied"]
+__all__ = ["compare", "example_specs", "introduction", "make_ahead"]
 
 
 def introduction(asked: Asked) -> None:
@@ -46,7 +45,6 @@ def compare(asked: Asked, built: Built, row: DeltaGenerator) -> None:
             kind="factors",
             wanted=built.specs,
             problem=built.problem,
-            start=lambda: jobs.start("factors", built.specs),
             step="round",
             so_far=view.factors_so_far,
             show=lambda job: view.factor_results(job.results),
@@ -85,30 +83,6 @@ def _example(*, images: bool) -> Example:
         else "300 news articles that ship with the app, K = 8, total ε = 2"
     )
     return Example(about=about, specs=specs, draw=lambda: view.factor_results(example_runs(specs)))
-
-
-def studied(question: str, built: Built, row: DeltaGenerator) -> None:
-    """Run the many runs of one question, and show their figure."""
-    wanted = built.study
-    stored = examples("factorization")[question]
-    panel(
-        Panel(
-            kind=f"factor-study-{question}",
-            wanted=() if wanted is None else (wanted,),
-            problem=built.problem,
-            start=lambda: jobs.start(f"factor-study-{question}", (wanted,)),
-            step="run",
-            so_far=study_view.factor_study_so_far,
-            show=lambda job: study_view.factor_study_result(job.results[0]),
-            example=Example(
-                about=study_view.about(stored),
-                specs=(stored.spec,),
-                draw=lambda: study_view.factor_study_result(stored),
-                differs=wanted is not None and wanted.one_epsilon != stored.spec.one_epsilon,
-            ),
-            row=row,
-        )
-    )
 
 
 def make_ahead() -> None:

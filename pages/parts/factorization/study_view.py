@@ -15,15 +15,12 @@ from dpmc_core.experiments.studies.spec import MEASURES
 from dpmc_core.wording import power, three
 from pages.parts.factorization.charts import LOOKS
 from pages.parts.factorization.study_sentences import algorithm_of, factor_sentences
-from pages.parts.frame import python_lines
-from pages.parts.frame.page import fold, observations, verdict
-from pages.parts.server import jobs
-from pages.parts.ui.figures import Drawn, draw, show
+from pages.parts.frame.study import Study
+from pages.parts.ui.figures import Drawn
 from pages.parts.ui.labels import Label, label_ends
 from pages.parts.ui.looks import BASELINE, curve, intervals
-from pages.parts.ui.on_screen import code, download
 
-__all__ = ["about", "factor_curves", "factor_study_result", "factor_study_so_far"]
+__all__ = ["STUDY", "factor_curves"]
 
 _PANEL, _GAP = 330, 60  # pixels
 _GRID = "rgba(128,128,128,0.18)"
@@ -127,16 +124,6 @@ def factor_curves(result: StudyResult) -> Drawn:
     return fig, pd.DataFrame(rows)
 
 
-def factor_study_so_far(job: jobs.Job) -> bool:
-    """The points of a running study, if there are any."""
-    result: StudyResult | None = job.results[0]
-    if result is None:
-        return False
-    figure, _ = factor_curves(result)
-    draw(figure, "live-factor-study", "The runs made so far.")
-    return True
-
-
 def about(result: StudyResult) -> str:
     """What a stored study is of."""
     kind, base = result.spec.study, result.spec.base
@@ -144,19 +131,6 @@ def about(result: StudyResult) -> str:
     what = "cartoon faces" if base.dataset == "cartoon" else "documents on synthetic topics"
     number = "" if result.spec.kind == "people" else f"{base.data.n_samples:,} "
     return f"{number}{what}, K = {base.algorithm.rank}{at}, up to {result.spec.seeds} seeds"
-
-
-def factor_study_result(result: StudyResult) -> None:
-    """Figure, sentences, and what was run."""
-    figure, numbers = factor_curves(result)
-    sentences = factor_sentences(result)
-    first = (sentences[0] if sentences else result.spec.study.title).replace("**", "")
-    verdict(first)
-    show(figure, f"factor-study-{result.spec.kind}", first, numbers)
-    observations(sentences[1:])
-    python_lines.of_study(result)
-    fold("How this was computed, and what it protects", "method", lambda: _method(result))
-    fold("Export", "export", lambda: _export(result), icon=":material/download:")
 
 
 def _method(result: StudyResult) -> None:
@@ -196,6 +170,12 @@ def _method(result: StudyResult) -> None:
     )
 
 
-def _export(result: StudyResult) -> None:
-    download("Study (JSON)", f"dpmc-factor-study-{result.spec.kind}.json", result.summary)
-    code(result.spec.python(), "python")
+STUDY = Study(
+    room="factorization",
+    name="factor-study",
+    live="The runs made so far.",
+    curves=factor_curves,
+    sentences=factor_sentences,
+    about=about,
+    method=_method,
+)

@@ -72,25 +72,25 @@ class Example:
 class Panel:
     """One thing that a page runs, from the row of its main control down.
 
-    ``kind`` of job; ``wanted`` specs, empty where there is a ``problem``; ``start`` begins;
-    ``step`` is what progress counts; ``so_far`` draws a running job and says whether there was
-    anything; ``show`` draws a job's results; ``example`` what is there before the first;
-    ``row`` is where the button stands, ``at_once`` how many runs are made at a time, ``left`` the
-    share of them that is not made yet, ``hint`` what else to know before, ``going_on`` what stands
-    above the progress. ``ended`` says why a job ended before its time, where the usual words do not
-    fit. ``kept`` says that ``example`` finds results of any settings in the run store: those of a
-    job with other settings are not shown.
+    ``kind`` of job; ``wanted`` specs, empty where there is a ``problem``; ``start`` begins, where
+    that is not one run after the other; ``step`` is what progress counts; ``so_far`` draws a
+    running job and says whether there was anything; ``show`` draws a job's results; ``example``
+    what is there before the first; ``row`` is where the button stands, ``at_once`` how many runs
+    are made at a time, ``left`` the share of them that is not made yet, ``hint`` what else to know
+    before, ``going_on`` what stands above the progress. ``ended`` says why a job ended before its
+    time, where the usual words do not fit. ``kept`` says that ``example`` finds results of any
+    settings in the run store: those of a job with other settings are not shown.
     """
 
     kind: str
     wanted: tuple[Any, ...]
     problem: str
-    start: Callable[[], jobs.Job]
     step: str
     so_far: Callable[[jobs.Job], bool]
     show: Callable[[jobs.Job], None]
     example: Callable[[], None] | Example
     row: DeltaGenerator
+    start: Callable[[], jobs.Job] | None = None
     at_once: int = 1
     left: float = 1.0
     hint: str = ""
@@ -109,7 +109,7 @@ def panel(of: Panel) -> None:
         if not any(map(may_be_secret, of.wanted)):
             st.query_params[of.look.flag] = "1"
         try:
-            job = of.start()
+            job = of.start() if of.start else jobs.start(of.kind, of.wanted)
         except DPMCError as error:
             st.error(controls.said(str(error)))
     if job is None:
