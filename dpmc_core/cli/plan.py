@@ -17,6 +17,7 @@ from dpmc_core.experiments.algorithms import of_task
 from dpmc_core.limits import LIMITS
 from dpmc_core.paths import read_file, read_text
 from dpmc_core.planning import PlanSpec, halved, plan
+from dpmc_core.planning.answer import halvings
 from dpmc_core.planning.project import project_from_toml, share_out
 from dpmc_core.planning.spec import QUERIES
 from dpmc_core.privacy import Ledger, odds_sentence, read_ledger, state
@@ -256,16 +257,6 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
             print(f"  {name}: {why}")
         print(odds_sentence(made.best.epsilon, spec.delta))
         if changes:
-            print(f"half of this ε: {', or '.join(words(changes))}")
+            print(f"half of this ε: {', or '.join(halvings(changes))}")
         print("margins are of the noise alone: who happens to take part comes on top")
     return {**made.as_dict(), "half_the_epsilon": changes}
-
-
-def words(changes: dict[str, float]) -> list[str]:
-    """What would halve ε, in words."""
-    said = {
-        "margin": lambda x: f"a margin of ±{three(x)}",
-        "people": lambda x: counted(int(x), "person", "people"),
-        "releases": lambda x: counted(int(x), "release", "releases") + " with the same noise",
-    }
-    return [said[name](value) for name, value in changes.items()]

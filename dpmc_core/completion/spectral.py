@@ -92,13 +92,17 @@ class _Residuals:
         squares = float(np.vdot(error, error))
         return Step(iteration, model, squares, squares / 2 + penalty, ())
 
+    def nothing(self) -> Step:
+        """The step without any factor."""
+        n, m = self._ratings.n_users, self._ratings.n_items
+        return self.step(1, np.zeros((n, 0)), np.zeros((m, 0)), 0.0)
+
 
 def user_item(
     ratings: Ratings, config: UserItemConfig, rng: np.random.Generator, workers: int | None = None
 ) -> Iterator[Step]:
     """The "user + item" baseline as a model of its own, for comparison; one step."""
-    base = _Residuals(ratings, 1)
-    yield base.step(1, np.zeros((ratings.n_users, 0)), np.zeros((ratings.n_items, 0)), 0.0)
+    yield _Residuals(ratings, 1).nothing()
 
 
 def truncated_svd(
@@ -110,7 +114,7 @@ def truncated_svd(
     """One step: the best rank-r approximation of the residuals, zeros where nothing is known."""
     data = _Residuals(ratings, config.rank)
     if data.rank < 1:
-        yield data.step(1, np.zeros((ratings.n_users, 0)), np.zeros((ratings.n_items, 0)), 0.0)
+        yield data.nothing()
         return
     left, values, right = _top(data.table(data.values), data.rank, rng)
     yield data.step(1, left * values, right, 0.0)
@@ -129,7 +133,7 @@ def svt(
     """
     data = _Residuals(ratings, config.rank)
     if data.rank < 1:
-        yield data.step(1, np.zeros((ratings.n_users, 0)), np.zeros((ratings.n_items, 0)), 0.0)
+        yield data.nothing()
         return
     threshold = config.reg * float(
         np.sqrt(np.vdot(data.values, data.values) / min(ratings.n_users, ratings.n_items))

@@ -161,7 +161,7 @@ class UnitPartitions:
 
     def total(self, term: Callable[..., Any], *known: Any) -> FloatArray:
         """See ``factorization.units.Units``."""
-        work = _UnitTerm(self.layout, self.shape, self._place, self.dimension, term, known)
+        work = _UnitTerm(self.layout, term, known, self.shape, self._place, self.dimension)
         return self._engine.total(work, len(self.layout.catalogue.source.files), self._tell)
 
     def _tell(self, done: int, of: int) -> None:
@@ -182,11 +182,8 @@ def _pixels(layout: Layout, dimension: int) -> NDArray[Any]:
 
 
 @dataclass(frozen=True, eq=False)
-class _UnitTerm:
+class _Term:
     layout: Layout
-    shape: tuple[int, int] | None
-    place: NDArray[Any]
-    dimension: int
     term: Callable[..., Any]
     known: tuple[Any, ...]
 
@@ -194,14 +191,28 @@ class _UnitTerm:
     def key(self) -> str:
         return self.layout.key
 
+    def group(self, k: int) -> Any:
+        """The users of partition ``k``."""
+        return group_of(self.layout, k)
+
     def __call__(self, k: int, into: FloatArray | None = None) -> Any:
-        made = self.term(self._units(k), *self.known)
+        group = self.group(k)
+        if hasattr(self.term, "adds_up"):
+            return self.term(group, *self.known, into=into)
+        made = self.term(group, *self.known)
         if into is None:
             return made
         into += made
         return into
 
-    def _units(self, k: int) -> UnitGroup:
+
+@dataclass(frozen=True, eq=False)
+class _UnitTerm(_Term):
+    shape: tuple[int, int] | None
+    place: NDArray[Any]
+    dimension: int
+
+    def group(self, k: int) -> UnitGroup:
         """The documents or images of partition ``k``."""
         ratings, name = group_of(self.layout, k, as_ratings=False).ratings, self.layout.name
         rows = self.place[ratings.items]
@@ -214,24 +225,3 @@ class _UnitTerm:
             return UnitGroup(Samples(values=table, counts=table, unit="document", name=name))
         values = unit_columns(np.asarray(table.toarray()))
         return UnitGroup(Samples(values=values, unit="image", name=name, shape=self.shape))
-
-
-@dataclass(frozen=True, eq=False)
-class _Term:
-    layout: Layout
-    term: Callable[..., Any]
-    known: tuple[Any, ...]
-
-    @property
-    def key(self) -> str:
-        return self.layout.key
-
-    def __call__(self, k: int, into: FloatArray | None = None) -> Any:
-        group = group_of(self.layout, k)
-        if hasattr(self.term, "adds_up"):
-            return self.term(group, *self.known, into=into)
-        made = self.term(group, *self.known)
-        if into is None:
-            return made
-        into += made
-        return into

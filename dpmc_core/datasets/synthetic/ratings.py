@@ -48,16 +48,9 @@ def low_rank(
         chosen = np.sort(rng.choice(cells, n, replace=False, shuffle=False))
     users, items = np.divmod(chosen, n_items)
     values = np.einsum("kr,kr->k", left[users], right[items])
-    return Ratings.checked(
-        users,
-        items,
-        values,
-        n_users=n_users,
-        n_items=n_items,
-        low=0.0,
-        high=float(np.max(values)),
-        name=f"synthetic rank {rank}",
-        truth=Truth(left, right, 0.0),
+    truth = Truth(left, right, 0.0)
+    return _observed(
+        truth, users, items, values, 0.0, float(np.max(values)), f"synthetic rank {rank}"
     )
 
 
@@ -89,17 +82,8 @@ def orthogonal(
         [rng.choice(n_items, count, replace=False, shuffle=False) for count in counts]
     )
     values = np.einsum("kr,kr->k", left[users], right[items])
-    return Ratings.checked(
-        users,
-        items,
-        values,
-        n_users=n_users,
-        n_items=n_items,
-        low=-4.0,
-        high=4.0,
-        name=f"orthonormal rank {rank}",
-        truth=Truth(left, right, 0.0),
-    )
+    truth = Truth(left, right, 0.0)
+    return _observed(truth, users, items, values, -4.0, 4.0, f"orthonormal rank {rank}")
 
 
 def skewed(
@@ -152,16 +136,30 @@ def skewed(
     ):  # in pieces: the gathered factors of 20M ratings would not fit
         part = slice(start, start + 1_000_000)
         values[part] += np.einsum("kr,kr->k", left[users[part]], right[items[part]])
+    truth = Truth(left, right, noise_floor)
+    return _observed(truth, users, items, values, 1.0, 5.0, "synthetic skewed")
+
+
+def _observed(
+    truth: Truth,
+    users: NDArray[np.int64],
+    items: NDArray[np.int64],
+    values: FloatArray,
+    low: float,
+    high: float,
+    name: str,
+) -> Ratings:
+    """Ratings of the whole matrix ``truth`` at these cells."""
     return Ratings.checked(
         users,
         items,
         values,
-        n_users=n_users,
-        n_items=n_items,
-        low=1.0,
-        high=5.0,
-        name="synthetic skewed",
-        truth=Truth(left, right, noise_floor),
+        n_users=len(truth.left),
+        n_items=len(truth.right),
+        low=low,
+        high=high,
+        name=name,
+        truth=truth,
     )
 
 

@@ -6,7 +6,6 @@ import threading
 from collections import deque
 from collections.abc import Generator, Sequence
 from contextlib import closing
-from types import TracebackType
 
 from dpmc_core import limits
 from dpmc_core.datasets.own import OwnSet
@@ -56,12 +55,7 @@ class ClusterWorkers:
     def __enter__(self) -> "ClusterWorkers":
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *failure: object) -> None:
         self.close()
 
     @property

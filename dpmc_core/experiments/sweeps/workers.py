@@ -3,7 +3,6 @@
 import itertools
 import os
 from collections.abc import Generator, Sequence
-from types import TracebackType
 from typing import Any, Protocol
 
 from joblib.externals.loky import FIRST_COMPLETED, ProcessPoolExecutor, wait
@@ -40,12 +39,7 @@ class MakesRuns(Protocol):
 
     def __enter__(self) -> Any: ...
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None: ...
+    def __exit__(self, *failure: object) -> None: ...
 
 
 class Workers:
@@ -66,12 +60,7 @@ class Workers:
     def __enter__(self) -> "Workers":
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *failure: object) -> None:
         self.close()
 
     def close(self) -> None:

@@ -31,6 +31,7 @@ from dpmc_core.factorization import FactorStep, fit_coefficients, objective, skl
 from dpmc_core.factorization.blocks import cross
 from dpmc_core.factorization.public_images import parts_without_data
 from dpmc_core.factorization.word_choice import choose_words
+from dpmc_core.metrics import half_width
 from dpmc_core.metrics.factors import column_errors, mean_columns, share_found
 from dpmc_core.metrics.topics import mean_score, npmi
 from dpmc_core.privacy import Ledger, Release
@@ -137,7 +138,7 @@ class FactorResult(Result[FactorMetrics]):
         """
         mine = column_errors(self.clean.values, self.dictionary, self.coefficients) ** 2 / 2
         apart = mine - self.baseline_errors[self.best_baseline]
-        return float(apart.mean()), float(1.96 * apart.std(ddof=1) / apart.size**0.5)
+        return float(apart.mean()), half_width(apart)
 
     @cached_property
     def coherence(self) -> FloatArray | None:
@@ -305,7 +306,7 @@ def _measure(
     return FactorMetrics(
         iteration=step.iteration,
         objective=float(halves.mean()),
-        half_width=float(1.96 * halves.std(ddof=1) / halves.size**0.5),
+        half_width=half_width(halves),
         own_objective=own,
         found=None if clean.truth is None else share_found(clean.truth, step.dictionary),
         moved=step.moved,

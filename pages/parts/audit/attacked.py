@@ -137,10 +137,8 @@ def _tables(target: str, fields: dict[str, Any]) -> None:
     names = (
         ("Alice, C: 5", "Alice, C: 1") if differing == "rating" else ("with Alice", "without Alice")
     )
-    figure, numbers = charts.two_tables(neighbours(differing), names)
     show(
-        figure,
+        charts.two_tables(neighbours(differing), names),
         "tables",
         f"Two tables of ratings, {names[0]} and {names[1]}; all else is equal.",
-        numbers,
     )

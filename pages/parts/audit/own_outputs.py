@@ -54,14 +54,14 @@ def _show(result: OutputsAudit) -> None:
         controls.plain(result.verdict),
         icon=":material/gavel:" if result.beaten else ":material/info:",
     )
-    figure, numbers = charts.scores(
-        attack, "the attacker's score of an output", ("with the record", "without")
+    show(
+        charts.scores(attack, "the attacker's score of an output", ("with the record", "without")),
+        "your-scores",
+        f"Scores of your outputs. {result.verdict}",
     )
-    show(figure, "your-scores", f"Scores of your outputs. {result.verdict}", numbers)
     said = curves.measured(test, attack.bound.confidence)
     st.markdown(said)
-    figure, numbers = curves.claimed_and_measured(attack, result.claimed_curve)
-    show(figure, "your-curve", said, numbers)
+    show(curves.claimed_and_measured(attack, result.claimed_curve), "your-curve", said)
     bound = attack.bound
     st.caption(
         f"The attacker attributes {100 * bound.accuracy:.1f} of 100 held-out outputs correctly "

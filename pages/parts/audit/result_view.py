@@ -67,14 +67,10 @@ def result_of(result: AuditResult, title: str) -> None:
     attacks = _proved(result, proved)
     verdict(controls.plain(f"{_claimed(result)}; {attacks[0].lower()}{attacks[1:]}."))
     _judged(result)
-    figure, numbers = charts.scores(
-        result.attack, charts.axis_of(result), charts.worlds(result.spec)
-    )
     show(
-        figure,
+        charts.scores(result.attack, charts.axis_of(result), charts.worlds(result.spec)),
         "scores",
         f"Scores in the two datasets, as far as an attacker can distinguish them. {result.verdict}",
-        numbers,
     )
     known = [f"That holds for {one}." for one in seen]
     observations([*map(controls.plain, [*others, *known]), *_observed(result)])
@@ -208,8 +204,11 @@ def _curve(result: AuditResult) -> None:
             f"{three(result.epsilon_if_gaussian)}."
         )
     st.markdown(said)
-    figure, numbers = curves.claimed_and_measured(result.attack, result.claimed_curve)
-    show(figure, "claimed-curve", said.replace("**", ""), numbers)
+    show(
+        curves.claimed_and_measured(result.attack, result.claimed_curve),
+        "claimed-curve",
+        said.replace("**", ""),
+    )
 
 
 def _claims(result: AuditResult) -> None:

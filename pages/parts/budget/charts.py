@@ -14,7 +14,7 @@ from dpmc_core.privacy.account import METHODS, Account
 from dpmc_core.privacy.compare import DpalsCount, price
 from dpmc_core.wording import power, three
 from pages.parts.ui.figures import Drawn, figure, level
-from pages.parts.ui.labels import Label, label_end, label_ends
+from pages.parts.ui.labels import Label, label_end, label_ends, log_ticks
 from pages.parts.ui.looks import IDENTITY, curve
 
 __all__ = [
@@ -82,10 +82,8 @@ def composition(
     ]
     values = values or [0.1, 1.0]  # no ε above 0 at all: at this δ nothing is spent
     low, high = math.log10(min(values)) - 0.1, math.log10(max(values)) + 0.25
-    fig.update_yaxes(range=[low, high], **_ticks(low, high))
-    fig.update_xaxes(
-        range=[-0.08, math.log10(counts[-1]) + 0.04], **_ticks(0, math.log10(counts[-1]))
-    )
+    fig.update_yaxes(range=[low, high], **log_ticks(10**low, 10**high))
+    fig.update_xaxes(range=[-0.08, math.log10(counts[-1]) + 0.04], **log_ticks(1, counts[-1]))
     fig.update_layout(margin={"r": 125})
     label_ends(fig, ends, (low, high), log_x=True, log_y=True)
     fig.add_vline(x=chosen, line={"color": "rgba(128,128,128,0.7)", "width": 1})
@@ -153,9 +151,7 @@ def price_curve(alpha: float, shift_in_sd: float) -> Drawn:
         level(fig, value, **IDENTITY[name].line(width=1.5))
         label_end(fig, 0.05, value, IDENTITY[name].title, log_x=True, shift=9)
     fig.update_yaxes(range=[low, high])
-    fig.update_xaxes(
-        range=[math.log10(0.045), math.log10(6.3)], **_ticks(math.log10(0.05), math.log10(6))
-    )
+    fig.update_xaxes(range=[math.log10(0.045), math.log10(6.3)], **log_ticks(0.05, 6))
     fig.update_layout(margin={"r": 110})
     label_ends(
         fig,
@@ -196,23 +192,12 @@ def needed(
         ends.append(Label(NEEDED_COUNTS[-1], float(ratio[-1]), look.title))
         everything += list(ratio)
     low, high = math.log10(min(everything)) - 0.05, math.log10(max(everything)) + 0.05
-    fig.update_yaxes(range=[low, high], **_ticks(low, high))
+    fig.update_yaxes(range=[low, high], **log_ticks(10**low, 10**high))
     fig.update_xaxes(
-        range=[-0.08, math.log10(NEEDED_COUNTS[-1]) + 0.04],
-        **_ticks(0, math.log10(NEEDED_COUNTS[-1])),
+        range=[-0.08, math.log10(NEEDED_COUNTS[-1]) + 0.04], **log_ticks(1, NEEDED_COUNTS[-1])
     )
     label_ends(fig, ends, (low, high), log_x=True, log_y=True)
     return fig, pd.DataFrame(numbers)
-
-
-def _ticks(low: float, high: float) -> dict[str, object]:
-    """Ticks at 1, 2 and 5 of each decade of a log axis from 10^low to 10^high, or at the decades
-    alone where there are many.
-    """
-    steps = (1, 2, 5) if high - low < 2.5 else (1,)
-    values = [s * 10.0**k for k in range(math.floor(low), math.ceil(high) + 1) for s in steps]
-    shown = [v for v in values if low - 0.001 <= math.log10(v) <= high + 0.001]
-    return {"tickvals": shown, "ticktext": [three(v) for v in shown]}
 
 
 def methods_table(names: Sequence[str], accounts: Sequence[Sequence[Account]]) -> pd.DataFrame:

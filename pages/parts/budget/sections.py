@@ -101,23 +101,21 @@ def unreviewed(counts: Counts) -> str:
 def composition(counts: Counts) -> None:
     """Draw how ε grows with the number of releases."""
     asked, mechanisms = counts.asked, counts.mechanisms
-    figure, numbers = charts.composition(
-        mechanisms,
-        counts.curves,
-        charts.COUNTS,
-        [noise.epsilon(asked.sensitivity) for noise in mechanisms],
-        asked.count,
-        asked.delta,
-    )
     said = ", ".join(
         f"{title} {three(s.epsilon)}"
         for title, s in zip(counts.titles, counts.statements, strict=True)
     )
     show(
-        figure,
+        charts.composition(
+            mechanisms,
+            counts.curves,
+            charts.COUNTS,
+            [noise.epsilon(asked.sensitivity) for noise in mechanisms],
+            asked.count,
+            asked.delta,
+        ),
         "composition",
         f"ε of all releases grows with their number. After {asked.count:,} releases: {said}.",
-        numbers,
     )
 
 
@@ -228,15 +226,13 @@ def price_and_need(counts: Counts, shapes: list[Release]) -> None:
 
 def _price(asked: Question, huber: Mechanism) -> None:
     st.subheader("The price of Huber's shape", anchor=False)
-    figure, numbers = charts.price_curve(asked.alpha, asked.sensitivity / huber.std)
     at_alpha = huber.fisher_information * huber.variance
     show(
-        figure,
+        charts.price_curve(asked.alpha, asked.sensitivity / huber.std),
         "price",
         f"At equal variance Huber noise with α = {asked.alpha:g} costs {three(at_alpha)} times "
         f"Gaussian noise per small shift, and {three(price(huber, asked.sensitivity))} times at "
         "the chosen Δ.",
-        numbers,
     )
     st.caption(
         "What one release adds to a long composition, relative to Gaussian noise of equal "
@@ -250,9 +246,12 @@ def _needed(asked: Question, mechanisms: list[Mechanism], shapes: list[Release])
     try:
         with st.spinner("Searching the least noise for each number of releases…"):
             variances = [asked.needed(shape) for shape in shapes]
-        figure, numbers = charts.needed(variances, mechanisms, asked.target)
         winners = stories.least_by_count(variances, mechanisms)
-        show(figure, "needed", f"Variance that each noise needs for the budget. {winners}", numbers)
+        show(
+            charts.needed(variances, mechanisms, asked.target),
+            "needed",
+            f"Variance that each noise needs for the budget. {winners}",
+        )
         st.caption(
             f"{winners} Shape kept (Huber's α = {asked.alpha:g}), sensitivity as chosen, δ = "
             f"{power(asked.delta)}. "

@@ -49,14 +49,17 @@ def named(results: Sequence[RunResult | None]) -> list[Named]:
 
 def main_figure(results: list[Named], clip: bool) -> None:
     """Draw the held-out error, with its alt text and numbers."""
-    figure, numbers = run_charts.main_figure(results, clip)
     finals = [(n.label, n.result.final) for n in results]
     said = "; ".join(
         f"{label}: {three(end.test_rmse_clipped if clip else end.test_rmse)}"
         for label, end in finals
     )
     which = ", clipped" * clip
-    show(figure, "rmse", f"Held-out RMSE{which}; lower is better. At the end: {said}.", numbers)
+    show(
+        run_charts.main_figure(results, clip),
+        "rmse",
+        f"Held-out RMSE{which}; lower is better. At the end: {said}.",
+    )
 
 
 def so_far(job: jobs.Job, clip: bool) -> bool:
@@ -174,17 +177,18 @@ def pictures(results: list[Named]) -> None:
     left, right = st.columns(2)
     with left:
         st.subheader("Predicted against actual", anchor=False)
-        figure, numbers = run_charts.actual_vs_predicted(results)
         show(
-            figure,
+            run_charts.actual_vs_predicted(results),
             "predicted",
             "Mean prediction for each actual rating, with the middle 80 % of predictions.",
-            numbers,
         )
     with right:
         st.subheader("Distribution of errors", anchor=False)
-        figure, numbers = run_charts.errors(results)
-        show(figure, "errors", "Distribution of held-out errors of each configuration.", numbers)
+        show(
+            run_charts.errors(results),
+            "errors",
+            "Distribution of held-out errors of each configuration.",
+        )
 
 
 def one_user(results: list[Named]) -> None:

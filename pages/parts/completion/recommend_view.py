@@ -131,8 +131,7 @@ def results_of(results: Sequence[RecommendResult | None]) -> None:
     shown = lettered(results)
     said = sentences(shown)
     verdict(_verdict(shown))
-    fig, numbers = recalls(shown)
-    show(fig, "recall", " ".join(said), numbers)
+    show(recalls(shown), "recall", " ".join(said))
     few = shown[0][1].by_user.size
     if few < 30:
         st.warning(

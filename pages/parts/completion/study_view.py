@@ -82,21 +82,18 @@ def skew(data: RatingsData, k: int, seed: int) -> None:
     """How evenly the ratings that take part are spread (dpals-paper figures 2 and 6)."""
     train = split_of(data, seed).train
     skews = _spreads(data, k, seed)
-    figure, numbers = study_charts.skew_curves(skews)
     sentences = study_sentences.skew_sentences(skews, k)
     verdict(sentences[0])
-    show(figure, "skew", sentences[0], numbers)
+    show(study_charts.skew_curves(skews), "skew", sentences[0])
     observations(sentences[1:])
     fold("Weight gained and lost, by user and item", "cells", lambda: _cells(skews, train.name, k))
 
 
 def _cells(skews: Sequence[Skew], name: str, k: int) -> None:
-    figure, numbers = study_charts.skew_cells(skews)
     show(
-        figure,
+        study_charts.skew_cells(skews),
         "skew-cells",
         "Change in weight by user and item count against all ratings, in percentage points.",
-        numbers,
     )
     st.caption(
         f"Training ratings of {name}, at most k = {k} a user. Red gains, blue loses against all "

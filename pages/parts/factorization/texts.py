@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from dpmc_core.experiments import FactorResult
+from dpmc_core.metrics import half_width
 from dpmc_core.metrics.topics import mean_score
 from dpmc_core.wording import three
 from pages.parts.factorization.charts import Learned
@@ -142,8 +143,7 @@ def _outlier_sentence(plain: Learned, robust: Learned) -> str:
         for i in (robust, plain)
     )
     apart = a - b
-    half = 1.96 * float(apart.std(ddof=1)) / math.sqrt(apart.size)
-    change = float(apart.mean())
+    change, half = float(apart.mean()), half_width(apart)
     if abs(change) <= half:
         return (
             "On the clean images the robust parts are not significantly different from the plain "

@@ -91,9 +91,12 @@ def factor_results(results: Sequence[FactorResult | None]) -> None:
 
 def _objective(items: list[Learned]) -> None:
     first = items[0].result
-    figure, numbers = factor_charts.objective_curves(items)
     said = "; ".join(f"{i.name} {three(i.result.final.objective)}" for i in items)
-    show(figure, "objective", f"Objective per round. At the end: {said}.", numbers)
+    show(
+        factor_charts.objective_curves(items),
+        "objective",
+        f"Objective per round. At the end: {said}.",
+    )
     unit = first.clean.unit
     clean = "clean " if first.samples.spoiled.size else ""
     st.caption(

@@ -77,8 +77,7 @@ class Study:
         sentences = self.sentences(result) or [result.spec.study.title]
         first = sentences[0].replace("**", "")
         verdict(first)
-        figure, numbers = self.curves(result)
-        show(figure, f"{self.name}-{result.spec.kind}", first, numbers)
+        show(self.curves(result), f"{self.name}-{result.spec.kind}", first)
         observations(sentences[1:])
         python_lines.of_study(result)
         fold("How this was computed, and what it protects", "method", lambda: self.method(result))

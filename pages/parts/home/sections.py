@@ -53,14 +53,12 @@ def privacy_and_cost(epsilon: float, mechanism: str, seed: int) -> None:
         )
     with right:
         st.markdown("**Accuracy**: ratings completed from 30 % of them")
-        figure, numbers = panels(mechanism, epsilon, seed)
         show(
-            figure,
+            panels(mechanism, epsilon, seed),
             "home-picture",
             "Three matrices of ratings: the truth, completed without noise (RMSE "
             f"{clean.error:.2f}), and completed with noise at nominal ε = {epsilon:g} (RMSE "
             f"{noisy.error:.2f}).",
-            numbers,
         )
 
 
@@ -131,13 +129,11 @@ def noises(epsilon: float) -> None:
         Laplace.with_epsilon(epsilon, 1.0),
         Gaussian.with_epsilon(epsilon, 1.0, delta=1e-5),
     ]
-    figure, numbers = densities.densities(trio)
     sds = ", ".join(f"{IDENTITY[m.name].title} {three(m.std)}" for m in trio)
     show(
-        figure,
+        densities.densities(trio),
         "home-densities",
         f"Densities at ε = {epsilon:g} and sensitivity 1. Standard deviations: {sds}.",
-        numbers,
     )
     st.caption(
         "One number whose value moves by at most 1 when one person changes. Huber (α = 1.5) and "

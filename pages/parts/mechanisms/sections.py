@@ -28,9 +28,12 @@ __all__ = [
 def shapes(mechanisms: list[Mechanism], view: str, sensitivity: float) -> None:
     """Draw the density of every noise, or what ``view`` asks for."""
     guesses = [f"({100 * m.best_guess(sensitivity):.1f} in 100)" for m in mechanisms]
-    figure, numbers = densities.densities(mechanisms, view, guesses)
     facts = "; ".join(f"{TITLES[m.name]} standard deviation {three(m.std)}" for m in mechanisms)
-    show(figure, f"mechanisms-{view}", f"{view} of each noise. {facts}.", numbers)
+    show(
+        densities.densities(mechanisms, view, guesses),
+        f"mechanisms-{view}",
+        f"{view} of each noise. {facts}.",
+    )
 
 
 def lines(mechanisms: list[Mechanism], sensitivity: float, delta: float) -> None:
@@ -120,14 +123,12 @@ def variances(huber: Huber, samples: int, seed: int) -> None:
 
 def _variance_curve(huber: Huber) -> None:
     st.subheader("Variance against α", anchor=False)
-    figure, numbers = charts.variance_curve(huber)
     show(
-        figure,
+        charts.variance_curve(huber),
         "variance-alpha",
         "The variance of unit-scale Huber noise falls from the Laplace limit 2/α² to the "
         f"Gaussian limit 1; at α = {huber.alpha:g} it is "
         f"{three(Huber(alpha=huber.alpha).variance)}.",
-        numbers,
     )
     st.caption(
         "huber-thesis eq. 4.5 and figure 4.4. No unit-scale Huber noise has variance 1 or less; "
@@ -162,14 +163,12 @@ def losses(mechanisms: list[Mechanism], huber: Huber, sensitivity: float, delta:
 
 def _privacy_loss(mechanisms: list[Mechanism], huber: Huber, sensitivity: float) -> None:
     st.subheader("Privacy loss of each outcome", anchor=False)
-    figure, numbers = charts.privacy_loss(mechanisms, sensitivity)
     bound = huber.epsilon(sensitivity)
     show(
-        figure,
+        charts.privacy_loss(mechanisms, sensitivity),
         "privacy-loss",
         f"The privacy loss of Huber noise stays within ±αΔ/s = ±{three(bound)}; Gaussian "
         "noise's grows without bound.",
-        numbers,
     )
     st.caption(
         "How strongly one noise value speaks for one dataset over its neighbour (huber-paper, "
@@ -181,13 +180,11 @@ def _privacy_profile(
     mechanisms: list[Mechanism], huber: Huber, sensitivity: float, delta: float
 ) -> None:
     st.subheader("Failure probability δ against ε", anchor=False)
-    figure, numbers = charts.privacy_profile(mechanisms, sensitivity)
     at = huber.epsilon_at_delta(delta, sensitivity)
     show(
-        figure,
+        charts.privacy_profile(mechanisms, sensitivity),
         "privacy-profile",
         f"Exact δ(ε) of one release; at δ = {power(delta)} Huber noise has ε = {three(at)}.",
-        numbers,
     )
     st.caption(
         "Exact for one scalar release. Huber and Laplace reach δ = 0 at their pure ε; Gaussian "

@@ -115,8 +115,7 @@ def _kept(plan: ModelPlan) -> Search | None:
 def answer(found: Search) -> None:
     """Draw an answer: the verdict, the runs behind it, and what it leaves out."""
     verdict(found.sentence)
-    figure, numbers = model_charts.probes(found)
-    show(figure, "plan-model", model_charts.alt(found), numbers)
+    show(model_charts.probes(found), "plan-model", model_charts.alt(found))
     plan = found.plan
     epsilon = found.estimate if plan.vary == "epsilon" else float(plan.base.noise.epsilon)
     unit = plan.base.card.unit

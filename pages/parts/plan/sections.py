@@ -3,8 +3,9 @@
 import streamlit as st
 
 from dpmc_core.planning import Plan, PlanSpec, halved, plan
+from dpmc_core.planning.answer import halvings
 from dpmc_core.privacy import odds_sentence, state
-from dpmc_core.wording import counted, power, three
+from dpmc_core.wording import power, three
 from pages.parts.plan import charts
 from pages.parts.ui import densities
 from pages.parts.ui.figures import show
@@ -21,9 +22,12 @@ def answer(spec: PlanSpec) -> Plan:
 
 def figure(made: Plan) -> None:
     """Draw ε against the margin, or the people, with the plan marked."""
-    drawn, numbers = charts.spending(made.spec, made.candidates)
     against = "people" if made.spec.asked == "people" else "margin"
-    show(drawn, "plan", f"Total ε against the {against}. {made.sentence}", numbers)
+    show(
+        charts.spending(made.spec, made.candidates),
+        "plan",
+        f"Total ε against the {against}. {made.sentence}",
+    )
 
 
 def notes(made: Plan) -> list[str]:
@@ -39,13 +43,7 @@ def notes(made: Plan) -> list[str]:
 
 def half(made: Plan) -> str:
     """Say what would halve ε, each alone."""
-    changes = halved(made)
-    said = {
-        "margin": lambda x: f"a margin of ±{three(x)}",
-        "people": lambda x: counted(int(x), "person", "people"),
-        "releases": lambda x: counted(int(x), "release", "releases") + " with this noise",
-    }
-    ways = [said[name](value) for name, value in changes.items()]
+    ways = halvings(halved(made))
     if not ways:
         return ""
     return f"Half of this ε takes one of: {', or '.join(ways)}."

@@ -76,8 +76,7 @@ def picture(rows: Sequence[dict[str, Any]]) -> None:
     verdict(said)
     left_out = max(len(rows) - len(some), 0)
     others = f"Not drawn: {left_out:,} of the listed runs, with another measure or an error."
-    fig, numbers = distances(some, measure)
-    show(fig, "runs", f"{said} {others}" if left_out else said, numbers)
+    show(distances(some, measure), "runs", f"{said} {others}" if left_out else said)
     if left_out:
         st.caption(others)
 

@@ -33,6 +33,8 @@ _TEXT_SIZE = 14
 _PRESENTED = 1.3  # how much larger everything is drawn in presenter mode
 _PRESENTED_ROOM = 175  # pixels of an axis on a screen 720 high, before they are enlarged
 
+Drawn = tuple[go.Figure, pd.DataFrame]  # a figure and its numbers
+
 
 class _Ready(go.Figure):  # type: ignore[misc]  # Plotly has no types, so its class is Any
     """A figure that is a dictionary already.
@@ -246,13 +248,15 @@ def _page_of(fig: go.Figure, name: str) -> str:
     return str(pio.to_html(on_white(fig), include_plotlyjs=True, **fixed))
 
 
-def show(fig: go.Figure, name: str, alt: str, numbers: pd.DataFrame | None = None) -> None:
-    """Draw ``fig`` with ``alt`` (the takeaway, for screen readers), then its numbers and downloads,
-    folded away.
+def show(fig: go.Figure | Drawn, name: str, alt: str, numbers: pd.DataFrame | None = None) -> None:
+    """Draw ``fig`` with ``alt`` (the takeaway, for screen readers), then its numbers (which may
+    come with it) and downloads, folded away.
 
     ``name`` is unique on its page and becomes the file name. Files are made only when somebody asks
     for one.
     """
+    if isinstance(fig, tuple):
+        fig, numbers = fig
     draw(fig, name, alt)
     if numbers is None or on_screen.presenting():
         return
@@ -277,6 +281,3 @@ def show(fig: go.Figure, name: str, alt: str, numbers: pd.DataFrame | None = Non
                     key=f"html-{name}",
                     icon=":material/download:",
                 )
-
-
-Drawn = tuple[go.Figure, pd.DataFrame]
