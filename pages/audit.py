@@ -19,7 +19,7 @@ problems = st.container()  # filled last, when every control has been drawn
 built = asked.build()
 with controls.place():
     if built.problem:
-        st.error(controls.plain(built.problem), icon=":material/error:")
+        controls.show_error(built.problem)
 attack(built, asked.fields, row)
 if asked.fields["target"] == "number":
     fold("What is attacked", "attacked", lambda: two_datasets(asked.fields))

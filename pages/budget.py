@@ -18,7 +18,7 @@ controls.link_problems()
 try:
     counts = sections.count(asked)
 except DPMCError as error:
-    st.error(controls.plain(str(error)))
+    controls.show_error(error)
     st.stop()
 shapes = asked.shapes()
 

@@ -19,7 +19,7 @@ controls.link_problems()
 try:
     mechanisms = asked.build()
 except DPMCError as error:
-    st.error(controls.plain(str(error)))
+    controls.show_error(error)
     st.stop()
 sensitivity, delta = asked.sensitivity, asked.delta
 huber = next(m for m in mechanisms if isinstance(m, Huber))

@@ -28,7 +28,7 @@ def numbers() -> None:
         made = sections.answer(spec)
     except DPMCError as error:
         verdict("This cannot be planned.")
-        st.error(controls.plain(str(error)))
+        controls.show_error(error)
         return
     verdict(made.sentence)
     sections.figure(made)

@@ -12,6 +12,7 @@ from dpmc_core.experiments.tasks.audit import AuditResult, audit_steps
 from dpmc_core.experiments.tasks.audit_outputs import audit_outputs
 from dpmc_core.experiments.tasks.audit_spec import CASES, FACTOR_TARGETS, AuditSpec
 from dpmc_core.limit import Limit
+from dpmc_core.privacy.distinguish.attack import Bound
 from dpmc_core.wording import printable, three
 
 __all__ = ["add", "run"]
@@ -75,7 +76,6 @@ def _audited(arguments: argparse.Namespace, own: str | None) -> dict[str, Any]:
     spec = AuditSpec(**given)
     result = last_of(audit_steps(spec), arguments, _progress)
     if not arguments.json:
-        bound = result.attack.bound
         print(result.verdict)
         if spec.dataset:
             print(
@@ -92,10 +92,7 @@ def _audited(arguments: argparse.Namespace, own: str | None) -> dict[str, Any]:
             f"claimed for: one {result.statement.unit}, neighbours: "
             f"{result.statement.neighbours}; {result.statement.how}"
         )
-        print(
-            f"the attacker attributes {100 * bound.accuracy:.1f} of 100 held-out outputs correctly "
-            f"({100 * bound.accuracy_low:.1f} to {100 * bound.accuracy_high:.1f}; 50 is chance)"
-        )
+        _print_accuracy(result.attack.bound)
     return result.summary()
 
 
@@ -116,13 +113,16 @@ def _own_outputs(arguments: argparse.Namespace) -> dict[str, Any]:
     }
     result = audit_outputs(arguments.outputs, **said)
     if not arguments.json:
-        bound = result.attack.bound
         print(result.verdict)
-        print(
-            f"the attacker attributes {100 * bound.accuracy:.1f} of 100 held-out outputs correctly "
-            f"({100 * bound.accuracy_low:.1f} to {100 * bound.accuracy_high:.1f}; 50 is chance)"
-        )
+        _print_accuracy(result.attack.bound)
     return result.summary()
+
+
+def _print_accuracy(bound: Bound) -> None:
+    print(
+        f"the attacker attributes {100 * bound.accuracy:.1f} of 100 held-out outputs correctly "
+        f"({100 * bound.accuracy_low:.1f} to {100 * bound.accuracy_high:.1f}; 50 is chance)"
+    )
 
 
 def _progress(result: AuditResult) -> str:

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from dpmc_core.cli.common.options import add_spec, last_of, spec_of
-from dpmc_core.cli.common.said import print_statement
+from dpmc_core.cli.common.said import print_errors, print_statement
 from dpmc_core.cli.common.user_data import add_data, load_user_data
 from dpmc_core.experiments import RecommendMetrics, RecommendResult, RunResult, RunSpec, steps
 from dpmc_core.metrics import RECALL_AT
-from dpmc_core.wording import comparison
 
 __all__ = ["add", "run"]
 
@@ -56,14 +55,6 @@ def _print_result(result: RunResult | RecommendResult) -> None:
             else f"± {final.half_width:.4f} (95 %, over held-out users)"
         )
         print(f"Recall@{RECALL_AT} {final.recall:.4f} {interval}")
-    else:
-        print(
-            f"test RMSE {final.test_rmse:.4f} ± {final.test_half_width:.4f} rating points "
-            "(95 %, over held-out ratings)"
-        )
-        print(f"clipped to the rating scale {final.test_rmse_clipped:.4f}")
-        if final.truth_rmse is not None:
-            print(f"on the whole matrix {final.truth_rmse:.4f}")
     if isinstance(result, RecommendResult):
         for name, value in result.baselines.items():
             print(
@@ -71,10 +62,7 @@ def _print_result(result: RunResult | RecommendResult) -> None:
                 f"{'below' if result.beats_baselines[name] else 'NOT below'} this run's"
             )
     else:
-        for name, value in result.baselines.items():
-            print(f"  {name:<12} {value:.4f}")
-        name, apart, half = result.against_baseline
-        verdict = comparison(apart, half)
-        print(f"against {name}, on the same ratings: {apart:+.4f} ± {half:.2g} (95 %): {verdict}")
+        against = result.against_baseline
+        print_errors(result.final, result.baselines, against, "held-out ratings")
     print_statement(statement)
     print(f"{result.seconds:.2f} s, {result.split.how}")

@@ -10,7 +10,7 @@ from typing import Any
 
 from dpmc_core.cli.common.options import add_spec, after, last_of, parsed, spec_of
 from dpmc_core.cli.common.progress import Progress
-from dpmc_core.cli.common.said import print_statement
+from dpmc_core.cli.common.said import print_errors, print_statement
 from dpmc_core.datasets import user_datasets
 from dpmc_core.errors import ParameterError
 from dpmc_core.limit import Limit
@@ -229,18 +229,9 @@ def _print(result: Any) -> None:
         print(f"  note: {note}")
     errors = result.errors
     if errors is not None:
-        print(
-            f"test RMSE {errors.test_rmse:.4f} ± {errors.test_half_width:.4f} rating points "
-            f"(95 %, over {errors.held_out:,} held-out ratings)"
-        )
-        print(f"clipped to the rating scale {errors.test_rmse_clipped:.4f}")
-        for name, value in errors.baselines.items():
-            print(f"  {name:<12} {value:.4f}")
-        print(
-            f"against {errors.against}, on the same ratings: {errors.apart:+.4f} ± "
-            f"{errors.apart_half_width:.2g} (95 %): "
-            f"{comparison(errors.apart, errors.apart_half_width)}"
-        )
+        against = (errors.against, errors.apart, errors.apart_half_width)
+        held_out = f"{errors.held_out:,} held-out ratings"
+        print_errors(errors, errors.baselines, against, held_out)
     print_statement(result.statement)
 
 

@@ -9,11 +9,12 @@ import sys
 from typing import Any
 
 from dpmc_core.cli.common.options import parsed
+from dpmc_core.cli.sweep import add_store
 from dpmc_core.errors import ParameterError
 from dpmc_core.experiments.papers import ENTRIES, compute, rows_of
 from dpmc_core.experiments.papers.compute import stored, verdict_of, write
 from dpmc_core.experiments.store.store import RunStore
-from dpmc_core.paths import IN_CHECKOUT, LOCAL
+from dpmc_core.paths import IN_CHECKOUT
 from dpmc_core.wording import three
 
 __all__ = ["add", "run"]
@@ -31,11 +32,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="let the results take the place of the stored ones, which the app shows",
     )
-    parser.add_argument(
-        "--store",
-        metavar="PLACE",
-        help=f"where runs are kept (DPMC_STORE, else {LOCAL}/runs.sqlite)",
-    )
+    add_store(parser)
 
 
 def run(arguments: argparse.Namespace) -> dict[str, Any]:

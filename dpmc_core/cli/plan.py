@@ -17,9 +17,8 @@ from dpmc_core.experiments.algorithms import of_task
 from dpmc_core.limits import LIMITS
 from dpmc_core.paths import read_file, read_text
 from dpmc_core.planning import PlanSpec, halved, plan
-from dpmc_core.planning.answer import halvings
 from dpmc_core.planning.project import project_from_toml, share_out
-from dpmc_core.planning.spec import QUERIES
+from dpmc_core.planning.spec import QUERIES, halvings
 from dpmc_core.privacy import Ledger, odds_sentence, read_ledger, state
 from dpmc_core.privacy.choice import WAYS, choose, scores_from_csv
 from dpmc_core.wording import counted, three

@@ -19,7 +19,7 @@ from dpmc_core.privacy.account import tightest
 from dpmc_core.privacy.calibrate import scaled
 from dpmc_core.wording import counted, power, three
 
-__all__ = ["Candidate", "Plan", "halved", "halvings", "plan", "reach", "release_of"]
+__all__ = ["Candidate", "Plan", "halved", "plan", "reach", "release_of"]
 
 INSIDE = 0.95  # of releases lie within the margin
 MOST_EPSILON, LEAST_EPSILON = 100.0, 1e-4  # beyond the first ε says nothing about privacy
@@ -194,16 +194,6 @@ def halved(made: Plan) -> dict[str, float]:
         if fewer:
             out["releases"] = fewer
     return out
-
-
-def halvings(changes: dict[str, float]) -> list[str]:
-    """What would halve ε, in words."""
-    said = {
-        "margin": lambda x: f"a margin of ±{three(x)}",
-        "people": lambda x: counted(int(x), "person", "people"),
-        "releases": lambda x: counted(int(x), "release", "releases") + " with the same noise",
-    }
-    return [said[name](value) for name, value in changes.items()]
 
 
 def _fewer_releases(made: Plan, epsilon: float) -> int:

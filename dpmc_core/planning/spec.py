@@ -7,9 +7,9 @@ from typing import Annotated, Any
 from dpmc_core.config import Choice, Config, changed, parameters
 from dpmc_core.errors import ParameterError
 from dpmc_core.limits import LIMITS, Limit
-from dpmc_core.wording import counted
+from dpmc_core.wording import counted, three
 
-__all__ = ["QUERIES", "PlanSpec"]
+__all__ = ["QUERIES", "PlanSpec", "halvings"]
 
 QUERIES = {
     "mean": "mean of a number",
@@ -201,3 +201,13 @@ class PlanSpec(Config):
     def to_json(self) -> str:
         """One line of JSON."""
         return json.dumps(self.as_dict(), sort_keys=True)
+
+
+def halvings(changes: dict[str, float]) -> list[str]:
+    """What would halve ε, in words."""
+    said = {
+        "margin": lambda x: f"a margin of ±{three(x)}",
+        "people": lambda x: counted(int(x), "person", "people"),
+        "releases": lambda x: counted(int(x), "release", "releases") + " with the same noise",
+    }
+    return [said[name](value) for name, value in changes.items()]

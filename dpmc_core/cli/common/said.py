@@ -1,11 +1,32 @@
-"""What commands that run something say of it, in the same words.
+"""What commands that run something say of it, in the same words."""
 
-Provides ``print_statement``.
-"""
+from collections.abc import Mapping
+from typing import Any
 
 from dpmc_core.privacy import Statement
+from dpmc_core.wording import comparison
 
-__all__ = ["print_statement"]
+__all__ = ["print_errors", "print_statement"]
+
+
+def print_errors(
+    errors: Any, baselines: Mapping[str, float], against: tuple[str, float, float], held_out: str
+) -> None:
+    """Print the RMSE of ``errors``, of the ``baselines``, and what the best is ahead: its name, the
+    difference and half of its interval.
+    """
+    print(
+        f"test RMSE {errors.test_rmse:.4f} ± {errors.test_half_width:.4f} rating points "
+        f"(95 %, over {held_out})"
+    )
+    print(f"clipped to the rating scale {errors.test_rmse_clipped:.4f}")
+    if getattr(errors, "truth_rmse", None) is not None:
+        print(f"on the whole matrix {errors.truth_rmse:.4f}")
+    for name, value in baselines.items():
+        print(f"  {name:<12} {value:.4f}")
+    name, apart, half = against
+    verdict = comparison(apart, half)
+    print(f"against {name}, on the same ratings: {apart:+.4f} ± {half:.2g} (95 %): {verdict}")
 
 
 def print_statement(statement: Statement) -> None:

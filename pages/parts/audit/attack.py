@@ -58,7 +58,7 @@ def _going_on(job: jobs.Job, spec: AuditSpec | None) -> None:
 def _ended(job: jobs.Job) -> None:
     """Say why an attack ended before its time."""
     if job.state == "failed":
-        st.error(controls.plain(job.error), icon=":material/error:")
+        controls.show_error(job.error)
     if job.state == "cancelled":
         done, total = job.progress
         st.info(

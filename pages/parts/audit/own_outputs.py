@@ -44,7 +44,7 @@ def audit_yours() -> None:
             )
         )
     except DPMCError as error:
-        st.error(controls.plain(str(error)), icon=":material/error:")
+        controls.show_error(error)
 
 
 def _show(result: OutputsAudit) -> None:

@@ -58,7 +58,7 @@ def _count(name: str, content: bytes, delta: float) -> None:
             query_params={"n_kind": "project"},
         )
     except DPMCError as error:
-        st.error(controls.plain(str(error)), icon=":material/error:")
+        controls.show_error(error)
 
 
 def _left(name: str, content: bytes, delta: float) -> str:

@@ -127,13 +127,13 @@ def skewed(asked: Asked, built: Built) -> None:
     """Show which ratings take part: computed at once, nothing to run."""
     st.query_params.pop("run", None)
     if built.problem:
-        st.error(controls.plain(built.problem), icon=":material/error:")
+        controls.show_error(built.problem)
         return
     try:
         spec = built.specs[0]
         study_view.skew(spec.data, asked.settings["items_per_user"], spec.seed)
     except DPMCError as error:
-        st.error(controls.plain(str(error)), icon=":material/error:")
+        controls.show_error(error)
 
 
 def make_ahead() -> None:

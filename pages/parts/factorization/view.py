@@ -212,7 +212,7 @@ def _scores(items: list[Learned]) -> None:
                 learn_words(item.result.clean)
     except DPMCError as error:
         spoken = False
-        st.error(controls.plain(str(error)), icon=":material/error:")
+        controls.show_error(error)
     random = np.random.default_rng(0).random(result.dictionary.shape)
     rows = []
     for name, dictionary in (

@@ -43,7 +43,7 @@ def once_more(name: str, rows: tuple[Row, ...]) -> None:
         try:
             job = jobs.start("row", ((name, row_id, seed),))
         except DPMCError as error:
-            st.error(controls.plain(str(error)))
+            controls.show_error(error)
     if job is None:
         st.caption(
             "Exact rows take a moment; others as long as one run of their kind took when they "
@@ -55,7 +55,7 @@ def once_more(name: str, rows: tuple[Row, ...]) -> None:
     if job.active:
         run_panel.watch(job, "trial", lambda: False)
     elif job.state == "failed":
-        st.error(controls.plain(job.error), icon=":material/error:")
+        controls.show_error(job.error)
     elif job.state == "cancelled":
         st.info("Cancelled.", icon=":material/stop_circle:")
     elif job.results[0] is not None:

@@ -85,7 +85,7 @@ def project(row: DeltaGenerator) -> None:
             made = _shared(Project(items=_items(rows), **fields), before)
         except DPMCError as error:
             verdict("This cannot be planned.")
-            st.error(controls.plain(str(error)), icon=":material/error:")
+            controls.show_error(error)
             return
         _answer(made, before)
     fold("What each release costs alone", "releases", lambda: _releases(made))

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from dpmc_core.planning import Plan, PlanSpec, halved, plan
-from dpmc_core.planning.answer import halvings
+from dpmc_core.planning.spec import halvings
 from dpmc_core.privacy import odds_sentence, state
 from dpmc_core.wording import power, three
 from pages.parts.plan import charts

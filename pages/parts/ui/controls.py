@@ -42,6 +42,7 @@ __all__ = [
     "section",
     "segments",
     "several",
+    "show_error",
     "slider",
     "steps_slider",
     "switch",
@@ -50,6 +51,11 @@ __all__ = [
 ]
 
 _SMALLEST = 1e-9  # the smallest step away from an open end of a range that a widget offers
+
+
+def show_error(problem: object) -> None:
+    """Show what is wrong, an error or a sentence, as no Markdown."""
+    st.error(plain(str(problem)), icon=":material/error:")
 
 
 def place() -> DeltaGenerator:
