@@ -87,7 +87,7 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
     _check_algorithm(arguments)
     words = None if arguments.words is None else _words_of(arguments)
     columns = (arguments.user_column, arguments.item_column, arguments.rating_column)
-    source = open_folder(arguments.folder, *columns)
+    source = open_folder(arguments.folder, *columns, ratings=arguments.holds == "ratings")
     if arguments.holds == "ratings" and not arguments.user_column:
         check_user_column(source)
     spec_of(arguments, _tasks(arguments.holds), None)  # mistakes are told before files are read

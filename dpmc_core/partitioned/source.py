@@ -60,10 +60,13 @@ class Rows:
     values: NDArray[np.float64]
 
 
-def open_folder(folder: str | Path, user: str = "", item: str = "", value: str = "") -> Source:
+def open_folder(
+    folder: str | Path, user: str = "", item: str = "", value: str = "", *, ratings: bool = True
+) -> Source:
     """The partitions in ``folder``: its ``*.parquet`` files, in order of their names.
 
-    Columns that are not named are guessed from the first file. Reads footers and a thousand rows.
+    Columns that are not named are guessed from the first file; of ``ratings`` those must be named
+    for which two columns are near. Reads footers and a thousand rows.
     Raises ``DataError`` for a folder without such files, a file that is no Parquet, lacks a column
     or holds another kind of ids than the first, or has too many rows; ``ParameterError`` for
     columns that cannot be guessed.
@@ -84,7 +87,7 @@ def open_folder(folder: str | Path, user: str = "", item: str = "", value: str =
     if not any(footer.num_rows for footer in footers):
         raise DataError(f"{folder} holds no rating: its Parquet files have no rows.")
     schemas = [footer.schema.to_arrow_schema() for footer in footers]
-    named = _columns(place / names[0], schemas[0], user, item, value)
+    named = _columns(place / names[0], schemas[0], user, item, value, ratings)
     first: dict[str, str] = {}
     for name, schema, footer in zip(names, schemas, footers, strict=True):
         for role, column in named.items():
@@ -169,14 +172,16 @@ def _unreadable(path: Path, error: Exception) -> DataError:
     return DataError(f"{path.name} cannot be read as Parquet ({said}): write it again.")
 
 
-def _columns(path: Path, schema: Any, user: str, item: str, value: str) -> dict[str, str]:
+def _columns(
+    path: Path, schema: Any, user: str, item: str, value: str, ratings: bool
+) -> dict[str, str]:
     """The column of each role."""
     given = {"user": user, "item": item, "rating": value}
     if not all(given.values()):
         guessed, asked = _guessed(path, schema)
         for role, of in (("item", "item"), ("rating", "value")):
             near = asked.get(of, ())
-            if not given[role] and len(near) > 1:
+            if ratings and not given[role] and len(near) > 1:
                 raise ParameterError(f"{role} column", None, f"named: one of {', '.join(near)}")
         given = {role: name or guessed.get(role, "") for role, name in given.items()}
     for role, name in given.items():

@@ -218,8 +218,9 @@ def test_what_steers_is_no_part_of_a_label() -> None:
     rows = [f"\u202eu{k % 9}\x1b[31m,\u2066i{k % 7} \u06cc\u200c,{k % 5 + 1}" for k in range(63)]
     made = own.read("ratings", "a.csv", "\n".join(["user,item,rating", *rows]).encode())
     assert made.ratings is not None
-    assert made.ratings.user_labels[0] == "\\u202eu0\\x1b[31m"
-    assert made.ratings.item_labels[0] == "\\u2066i0 \u06cc\u200c"  # joiners are spelling
+    assert made.ratings.user_labels[0] == "\u202eu0\x1b[31m"  # whole, where it identifies
+    assert made.ratings.user_label(0) == "\\u202eu0\\x1b[31m"
+    assert made.ratings.item_label(0) == "\\u2066i0 \u06cc\u200c"  # joiners are spelling
 
 
 def test_strangers_words_in_a_link_are_not_markdown() -> None:

@@ -21,8 +21,9 @@ from dpmc_core.partitioned.engine.here import Here
 from dpmc_core.partitioned.factorize import SOLVERS, factorize_partitions
 from dpmc_core.partitioned.generate import write_samples
 from dpmc_core.partitioned.journal import RunFolder
-from dpmc_core.partitioned.population import UnitPartitions
+from dpmc_core.partitioned.population import UnitPartitions, found_in
 from dpmc_core.partitioned.run import FolderSet
+from dpmc_core.partitioned.source import open_folder
 from dpmc_core.privacy.budget import Budget, Curator
 from tests.partitioned.folders import write
 from tests.partitioned.test_same_numbers import layout_of, quiet
@@ -160,11 +161,13 @@ def test_what_cannot_be_factorised_is_said(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="none of the listed words"):
         units_of(samples, tmp_path / "a", 2, words=["x"])
     write(tmp_path / "b" / "0.parquet", unit=[1, 2], what=["a", "b"], how=[-1.0, 2.0])
-    layout = layout_of(tmp_path / "b", test_fraction=0.0, given=NOTHING)
+    source = open_folder(tmp_path / "b", ratings=False)
+    layout = found_in(source, Here(), quiet, test_fraction=0.0, seed=0, given=NOTHING)
     with pytest.raises(DataError, match="the lowest value is -1"):
         UnitPartitions(layout, Here(), quiet)
     write(tmp_path / "c" / "0.parquet", unit=[1, 2], what=[3, 16], how=[1.0, 2.0])
-    layout = layout_of(tmp_path / "c", test_fraction=0.0, given=NOTHING)
+    source = open_folder(tmp_path / "c", ratings=False)
+    layout = found_in(source, Here(), quiet, test_fraction=0.0, seed=0, given=NOTHING)
     with pytest.raises(DataError, match=r"there is a pixel 16; .* have 0 to 15"):
         UnitPartitions(layout, Here(), quiet, (4, 4))
     units = units_of(samples, tmp_path / "d", 2)
