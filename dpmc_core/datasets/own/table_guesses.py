@@ -84,9 +84,9 @@ def guess_ratings(
         question += " or ".join(LAYOUTS[layout] for layout in near) + ": check it."
         asked = [one for one in asked if one.field != "layout"]
         asked.append(Question("layout", question, (best.reading.layout, *near)))
-    reading, more = _beside(frame, best)
     if index not in ("", "none"):
-        reading = dataclasses.replace(reading, index=index)
+        best = dataclasses.replace(best, reading=dataclasses.replace(best.reading, index=index))
+    reading, more = _beside(frame, best)
     for name, choices in table.near.items():
         what = "separator of cells" if name == "separator" else "first line as names of columns"
         text = f"The {what} is taken as {choices[0]!r}, and could be {choices[1]!r}: check it."
@@ -103,7 +103,8 @@ def columns_of(frame: pd.DataFrame, reading: RatingsReading) -> dict[str, str]:
     columns = [column_of(str(c), frame[c]) for c in frame.columns[:FEW]]
     free = [one for one in columns if one.name not in found.values()]
     found["time"] = next((one.name for one in free if one.times), "")
-    found["row number"] = reading.index or next((one.name for one in free if one.row_number), "")
+    numbered = reading.index or next((one.name for one in free if one.row_number), "")
+    found["row number"] = "" if numbered == "none" else numbered
     return {role: name for role, name in found.items() if name}
 
 

@@ -9,6 +9,7 @@ import io
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any
@@ -68,18 +69,7 @@ def parse(file: str, text: str, separator: str = "", header: str = "") -> Table:
     head = text[: _HEAD if text.count("\n", 0, _HEAD) > 9 else _LONG_HEAD]
     ways = (True, False) if '"' in head else (True,)
     forms = [_form(head, name, quoted, len(text) > len(head)) for name in names for quoted in ways]
-    forms.sort(
-        key=lambda form: (
-            # the words of a text are between blanks too
-            form.across > 1 and form.share > 0.9 and (form.separator != "blank" or form.typed > 1),
-            form.typed - 2 * (form.separator == "blank"),
-            form.share,
-            form.across,
-            form.quoted,
-        ),
-        reverse=True,
-    )
-    best = forms[0]
+    best = max(forms, key=_fit)
     near = tuple(
         dict.fromkeys(
             form.separator
@@ -91,15 +81,11 @@ def parse(file: str, text: str, separator: str = "", header: str = "") -> Table:
         )
     )
     text, mark = _single(text, best.separator)
-    quoted = _quotes(text, mark, best)
-    rows, ends = [], []
-    reader = _reader(text, mark, quoted)
-    for row in reader:
-        if any(cell.strip() for cell in row):
-            rows.append(row)
-            ends.append(reader.line_num)
-        if len(rows) >= _LINES:
-            break
+    quoted, widest = _quotes(text, mark, best)
+    try:
+        ends, rows = zip(*islice(_rows(text, mark, quoted), _LINES), strict=True)
+    except csv.Error:
+        raise _broken(file, text, mark, quoted, 0, best.across) from None
     begin = _begin(rows, best.across)
     first, below = rows[begin], rows[begin + 1 :]
     names_of_rows = len(first) == best.across - 1 and begin + 1 < len(rows)
@@ -109,7 +95,11 @@ def parse(file: str, text: str, separator: str = "", header: str = "") -> Table:
         trailing = all(not row[-1] for row in below)
         first = [*first, ""] if trailing else ["", *first]
     skip = ends[begin] if headed else (ends[begin - 1] if begin else 0)
-    frame = _frame(file, text, mark, quoted, skip, best.across, below if headed else rows[begin:])
+    if not 0 < widest <= best.across:
+        broken = _broken(file, text, mark, quoted, skip, best.across)
+        if broken:
+            raise broken
+    frame = _frame(text, mark, quoted, skip, best.across, below if headed else rows[begin:])
     if headed:
         frame.columns = [cell.strip().strip('"') or f"Unnamed: {k}" for k, cell in enumerate(first)]
     notes: tuple[str, ...] = ()
@@ -131,18 +121,15 @@ def _single(text: str, separator: str) -> tuple[str, str]:
         return text.replace("::", _IN_FOR_COLONS), _IN_FOR_COLONS
     if separator == "blank":
         text = re.sub(r"^[ \t]+|[ \t]+(?=[\r\n]|\Z)", "", text, flags=re.MULTILINE)
-        return re.sub(r"[ \t]+", " ", text), " "
+        return re.sub(" +", " ", text), " "
     return text, SEPARATORS[separator]
 
 
-def _reader(text: str, mark: str, quoted: bool) -> Any:
+def _rows(text: str, mark: str, quoted: bool) -> Iterator[tuple[int, list[str]]]:
+    """The rows that hold something, each with the number of the line in which it ends."""
     # lines end at LF, CRLF and CR, and nowhere else
-    lines = io.StringIO(text, newline="")
-    return csv.reader(lines, **_marks(mark, quoted))
-
-
-def _filled(text: str, mark: str, quoted: bool) -> Iterator[list[str]]:
-    return (row for row in _reader(text, mark, quoted) if any(map(str.strip, row)))
+    reader = csv.reader(io.StringIO(text, newline=""), **_marks(mark, quoted))
+    return ((reader.line_num, row) for row in reader if any(map(str.strip, row)))
 
 
 def _marks(mark: str, quoted: bool) -> dict[str, Any]:
@@ -155,10 +142,9 @@ def _form(head: str, separator: str, quoted: bool, cut: bool) -> _Form:
     """How the first lines fall into cells."""
     head, mark = _single(head, separator)
     across, share, typed = 1, 0.0, 0
-    try:
-        rows = list(islice(_filled(head, mark, quoted), _LINES))
-    except csv.Error:
-        rows = []
+    rows = []
+    with suppress(csv.Error):  # those before it tell enough
+        rows.extend(row for _, row in islice(_rows(head, mark, quoted), _LINES))
     rows = rows[:-1] if cut and len(rows) < _LINES else rows
     if rows:
         across, times = max(Counter(map(len, rows)).items(), key=lambda found: found[::-1])
@@ -171,22 +157,60 @@ def _form(head: str, separator: str, quoted: bool, cut: bool) -> _Form:
     return _Form(separator=separator, quoted=quoted, across=across, share=share, typed=typed)
 
 
-def _quotes(text: str, mark: str, form: _Form) -> bool:
-    """Whether quotes hold cells together: not where each line without them has its cells, and with
-    them some would be swallowed.
+def _fit(form: _Form) -> tuple[float, ...]:
+    """What speaks for a form, the first first."""
+    blank = form.separator == "blank"
+    # the words of a text are between blanks too
+    least = 1 if form.share == 1 and form.across > 2 else 2
+    fits = form.across > 1 and form.share > 0.9 and (not blank or form.typed >= least)
+    return fits, form.typed - 2 * blank, form.share, form.across, form.quoted
+
+
+def _quotes(text: str, mark: str, form: _Form) -> tuple[bool, int]:
+    """Whether quotes hold cells together, and how many cells the longest row then has (0: it cannot
+    be read).
+
+    They do not where each line without them has its cells, and with them some would be swallowed;
+    nor where nothing is held together and words follow the closing one.
     """
-    if '"' not in text:
-        return True
     found = {}
-    for quoted in (True, False):
+    for quoted in (True, False) if '"' in text else (True,):
         try:
-            found[quoted] = Counter(map(len, _filled(text, mark, quoted)))
+            found[quoted] = Counter(len(row) for _, row in _rows(text, mark, quoted))
         except csv.Error:
             found[quoted] = Counter()
-    whole = {quoted: counts[form.across] for quoted, counts in found.items()}
-    if len(found[False]) <= len(found[True]) and whole[False] > whole[True]:
-        return False
-    return form.quoted or whole[True] >= whole[False]
+    held, letters = found[True], found.get(False, Counter[int]())
+    if len(found) == 1:
+        quoted = True
+    elif held == letters:
+        end = re.escape(mark)
+        cut = rf'(?:^|{end}) *"[^"\r\n]*"(?! *(?:{end}|["\r\n]|\Z))'
+        quoted = not re.search(cut, text, re.MULTILINE)
+    elif len(letters) <= len(held) and letters[form.across] > held[form.across]:
+        quoted = False
+    else:
+        quoted = form.quoted or held[form.across] >= letters[form.across]
+    return quoted, max(found[quoted], default=0)
+
+
+def _broken(
+    file: str, text: str, mark: str, quoted: bool, skip: int, across: int
+) -> DataError | None:
+    """What to say of the first row below line ``skip`` that has too many cells or is none."""
+    at = 0
+    try:
+        for at, row in _rows(text, mark, quoted):
+            if len(row) > across and at > skip:
+                return DataError(
+                    f"{file}: line {at} has {len(row)} cells where the others have {across}; put "
+                    "quotes around a cell that holds the separator, or name another (separator)."
+                )
+    except csv.Error:
+        return DataError(
+            f"{file} cannot be read after line {at}: is there a quote that is never closed, or a "
+            f"cell of more than {csv.field_size_limit():,} characters?"
+        )
+    return None
 
 
 def _begin(rows: Sequence[Sequence[str]], across: int) -> int:
@@ -251,29 +275,14 @@ def _headed(first: Sequence[str], below: Sequence[Sequence[str]]) -> tuple[str, 
 
 
 def _frame(
-    file: str, text: str, mark: str, quoted: bool, skip: int, across: int,
-    head: Sequence[Sequence[str]],
-) -> pd.DataFrame:  # fmt: skip
+    text: str, mark: str, quoted: bool, skip: int, across: int, head: Sequence[Sequence[str]]
+) -> pd.DataFrame:
     """The cells below line ``skip``."""
     import pandas as pd
 
-    reader = _reader(text, mark, quoted)
-    try:
-        for row in reader:
-            if len(row) > across and reader.line_num > skip and any(map(str.strip, row)):
-                raise DataError(
-                    f"{file}: line {reader.line_num} has {len(row)} cells where the others have "
-                    f"{across}; put quotes around a cell that holds the separator, or name "
-                    "another (separator)."
-                )
-    except csv.Error:
-        raise DataError(
-            f"{file}: line {reader.line_num + 1} cannot be read; is there a quote that is never "
-            "closed?"
-        ) from None
-    at = 0
-    for _, found in zip(range(skip), re.finditer(r"\r\n|\n|\r", text), strict=False):
-        at = found.end()
+    lines = io.StringIO(text, newline="")
+    for _ in range(skip):
+        lines.readline()
     # where there are many columns, those of small numbers are read as such
     small = re.compile(r"\s*(-?(0|[1-9][0-9]{0,3})(\.[0-9]*)?)?\s*")
     rated = {
@@ -282,7 +291,7 @@ def _frame(
         if all(small.fullmatch(row[k]) for row in head if len(row) > k)
     }
     return pd.read_csv(
-        io.StringIO(text[at:], newline=""),
+        lines,
         **_marks(mark, quoted),
         header=None,
         names=list(range(across)),

@@ -143,8 +143,9 @@ def one_a_row(frame: pd.DataFrame, columns: Sequence[Column], given: Mapping[str
         )  # fmt: skip
     elif near["user"]:
         asked.append(_which("user", "users", [user, *near["user"]]))
-    if near["item"] and not {"user"} & {one.field for one in asked if item in one.choices}:
-        asked.append(_which("item", "items", [item, *near["item"]]))
+    items = [name for name in near["item"] if not (asked and name == user)]
+    if items:
+        asked.append(_which("item", "items", [item, *items]))
     numeric = [
         one.name for one in columns if one.score("rating") > -4 and one.name not in (user, item)
     ]
