@@ -13,15 +13,10 @@ from dpmc_core.errors import DataError, DPMCError
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Table", "decoded", "frame_of", "open_table", "read_table"]
+__all__ = ["Table", "decoded", "frame_of", "open_table"]
 
 
 MOST_ROWS, MOST_COLUMNS, MOST_CELLS = 5_000_000, 20_000, 30_000_000
-
-
-def read_table(file: str, data: bytes) -> pd.DataFrame:
-    """The frame of ``open_table``."""
-    return open_table(file, data).frame
 
 
 def open_table(file: str, data: bytes, separator: str = "", header: str = "") -> Table:

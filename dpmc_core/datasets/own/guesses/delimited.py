@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import islice, pairwise
+from itertools import islice, pairwise, zip_longest
 from typing import TYPE_CHECKING, Any
 
 from dpmc_core.datasets.own.cells import is_number, number
@@ -120,8 +120,8 @@ def _single(text: str, separator: str) -> tuple[str, str]:
     if separator == "colons":
         return text.replace("::", _IN_FOR_COLONS), _IN_FOR_COLONS
     if separator == "blank":
-        text = re.sub(r"^[ \t]+|[ \t]+(?=[\r\n]|\Z)", "", text, flags=re.MULTILINE)
-        return re.sub(" +", " ", text), " "
+        lines = (line.strip(" \t\r\n") for line in io.StringIO(text, newline=""))
+        return "\n".join(re.sub(" +", " ", line) for line in lines), " "
     return text, SEPARATORS[separator]
 
 
@@ -236,18 +236,17 @@ def _headed(first: Sequence[str], below: Sequence[Sequence[str]]) -> tuple[str, 
     is below it, or is empty.
     """
     numeric = [is_number(cell) for cell in first]
+    shares = [
+        sum(map(is_number, column)) / len(below)
+        for column in islice(zip_longest(*below, fillvalue=""), FEW)
+    ]
     if not any(numeric):
-        words = sum(bool(role_of(cell)[0]) for cell in first)
-        below_numeric = any(
-            sum(is_number(row[k]) for row in below if k < len(row)) > 0.5 * len(below) > 0
-            for k in range(min(len(first), FEW))
-        )
-        return "yes", bool(words) or below_numeric or not below
-    others = [
-        k for k, cell in enumerate(first)
-        if not numeric[k] and cell.strip() and below
-        and sum(is_number(row[k]) for row in below if k < len(row)) > 0.8 * len(below)
-    ]  # fmt: skip
+        words = any(role_of(cell)[0] for cell in first)
+        return "yes", words or any(share > 0.5 for share in shares) or not below
+    above = sum(
+        not of_name and bool(cell.strip()) and share > 0.8
+        for cell, of_name, share in zip(first, numeric, shares, strict=False)
+    )
     named = [number(cell) for cell in first if is_number(cell)]
     values = [
         number(cell)
@@ -257,21 +256,13 @@ def _headed(first: Sequence[str], below: Sequence[Sequence[str]]) -> tuple[str, 
     ]
     apart = len(named) >= 3 and len(set(named)) == len(named) and bool(values)
     counts_up = apart and all(b - a == 1 for a, b in pairwise(named))
-    beyond = apart and bool(values) and min(named) > max(values)
-    corner = not numeric[0] and (
-        not first[0].strip()
-        or role_of(first[0])[0] in ("user", "item", "row")
-        or role_of(first[0])[1]
-    )
-    if others and (apart or len(others) > 1):
-        return "yes", True
-    if corner and apart:
-        return "yes", bool(counts_up or beyond) or len(set(named)) > 5
-    if apart and ((counts_up and len(named) > 3) or beyond):
-        return "yes", False
-    if others:
-        return "yes", False
-    return "no", True
+    beyond = apart and min(named) > max(values)
+    role, of_id = role_of(first[0])
+    corner = not first[0].strip() or role in ("user", "item", "row") or of_id
+    corner &= apart and not numeric[0]
+    sure = above > 1 - apart or (corner and (counts_up or beyond or len(named) > 5))
+    headed = sure or above or corner or beyond or (counts_up and len(named) > 3)
+    return "yes" if headed else "no", sure or not headed
 
 
 def _frame(
