@@ -82,10 +82,10 @@ def parse(file: str, text: str, separator: str = "", header: str = "") -> Table:
     )
     text, mark = _single(text, best.separator)
     quoted, widest = _quotes(text, mark, best)
-    try:
-        ends, rows = zip(*islice(_rows(text, mark, quoted), _LINES), strict=True)
-    except csv.Error:
-        raise _broken(file, text, mark, quoted, 0, best.across) from None
+    if not widest:
+        _refuse_longer(file, text, mark, quoted, len(text), best.across)
+        raise DataError(f"{file} holds no row; a table with at least one is needed.")
+    ends, rows = zip(*islice(_rows(text, mark, quoted), _LINES), strict=True)
     begin = _begin(rows, best.across)
     first, below = rows[begin], rows[begin + 1 :]
     names_of_rows = len(first) == best.across - 1 and begin + 1 < len(rows)
@@ -95,10 +95,8 @@ def parse(file: str, text: str, separator: str = "", header: str = "") -> Table:
         trailing = all(not row[-1] for row in below)
         first = [*first, ""] if trailing else ["", *first]
     skip = ends[begin] if headed else (ends[begin - 1] if begin else 0)
-    if not 0 < widest <= best.across:
-        broken = _broken(file, text, mark, quoted, skip, best.across)
-        if broken:
-            raise broken
+    if widest > best.across:
+        _refuse_longer(file, text, mark, quoted, skip, best.across)
     frame = _frame(text, mark, quoted, skip, best.across, below if headed else rows[begin:])
     if headed:
         frame.columns = [cell.strip().strip('"') or f"Unnamed: {k}" for k, cell in enumerate(first)]
@@ -142,7 +140,7 @@ def _form(head: str, separator: str, quoted: bool, cut: bool) -> _Form:
     """How the first lines fall into cells."""
     head, mark = _single(head, separator)
     across, share, typed = 1, 0.0, 0
-    rows = []
+    rows: list[list[str]] = []
     with suppress(csv.Error):  # those before it tell enough
         rows.extend(row for _, row in islice(_rows(head, mark, quoted), _LINES))
     rows = rows[:-1] if cut and len(rows) < _LINES else rows
@@ -193,24 +191,23 @@ def _quotes(text: str, mark: str, form: _Form) -> tuple[bool, int]:
     return quoted, max(found[quoted], default=0)
 
 
-def _broken(
-    file: str, text: str, mark: str, quoted: bool, skip: int, across: int
-) -> DataError | None:
-    """What to say of the first row below line ``skip`` that has too many cells or is none."""
+def _refuse_longer(file: str, text: str, mark: str, quoted: bool, skip: int, across: int) -> None:
+    """Raise ``DataError`` for the first row below line ``skip`` that has too many cells, and where
+    one cannot be read.
+    """
     at = 0
     try:
         for at, row in _rows(text, mark, quoted):
             if len(row) > across and at > skip:
-                return DataError(
+                raise DataError(
                     f"{file}: line {at} has {len(row)} cells where the others have {across}; put "
                     "quotes around a cell that holds the separator, or name another (separator)."
                 )
     except csv.Error:
-        return DataError(
+        raise DataError(
             f"{file} cannot be read after line {at}: is there a quote that is never closed, or a "
             f"cell of more than {csv.field_size_limit():,} characters?"
-        )
-    return None
+        ) from None
 
 
 def _begin(rows: Sequence[Sequence[str]], across: int) -> int:
