@@ -6,9 +6,9 @@ Lives here: parsing and printing for these two. Does not live here: making runs
 
 import argparse
 import math
+import re
 import sys
 from dataclasses import replace
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -55,10 +55,11 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
 
     Runs on own data are held in memory only.
     """
-    spec = _read(arguments.file)
-    listed = [values for grid in spec.grids for name, values in grid if name == "algorithm"]
-    algorithms = [dict(spec.base).get("algorithm"), *chain(*listed)]
-    with load_user_data(arguments, *kinds_for(algorithms)) as own:
+    text = _text(arguments.file)
+    # which files fit, before the sweep is read: it may name the set that these become
+    listed = re.findall(r"\balgorithm\W*=\s*(\[[^\]]*\]|.*)", text)
+    with load_user_data(arguments, *kinds_for(re.findall(r"[\w-]+", " ".join(listed)))) as own:
+        spec = _read(arguments.file, text)
         if own is None:
             with RunStore(arguments.store) as store:
                 return _made(spec, store, store.place, arguments)
@@ -69,16 +70,27 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
         return _made(spec, PassingRuns(), "memory, until this ends", arguments)
 
 
-def _read(file: str) -> SweepSpec:
+def _text(file: str) -> str:
     try:
-        return SweepSpec.from_toml(read_text(Path(file), _LARGEST))
+        return read_text(Path(file), _LARGEST)
     except DataError as error:
-        allowed = f"a TOML file that can be read: {error}"
-        raise ParameterError("sweep file", file, allowed.rstrip(".")) from None
+        raise _unreadable(file, error) from None
+
+
+def _read(file: str, text: str) -> SweepSpec:
+    try:
+        return SweepSpec.from_toml(text)
+    except DataError as error:
+        raise _unreadable(file, error) from None
     except ParameterError as error:
         if error.name != "sweep file":
             raise
         raise ParameterError("sweep file", file, error.allowed) from None
+
+
+def _unreadable(file: str, error: DataError) -> ParameterError:
+    allowed = f"a TOML file that can be read: {error}"
+    return ParameterError("sweep file", file, allowed.rstrip("."))
 
 
 def _made(

@@ -72,6 +72,7 @@ LONG = {
     "survey answers": "respondent=n question=i answer=v",
     "R with row names": "rownames=r user=u item=i rating=v",
     "Goodreads": "book_id=m user_id=n rating=v",
+    "indices": "user_index=n item_index=m label=v",
     "hotel": "Hotel_Name=i Reviewer_Nationality=g Review_Date=d Reviewer=u Reviewer_Score=f",
     "recipes": "user_id=n recipe_id=m date=d rating=v review=x",
     "a year": "user=u film=i year=Y rating=v",
@@ -261,6 +262,21 @@ def _odd_files() -> Iterator[Case]:
     titled = [[u, titles[i], v] for u, i, v in rows]
     plain = "\n".join("\t".join(row) for row in [header, *titled])
     yield Case("letters that are quotes", "a.tsv", plain.encode(), renamed)
+    words = swapped(known, {}, {"Film 3": '"Great" Escape'})
+    spoken = [[u, '"Great" Escape' if i == "Film 3" else i, v] for u, i, v in rows]
+    plain = "\n".join("\t".join(row) for row in [header, *spoken])
+    yield Case("words in quotes before others", "a.tsv", plain.encode(), words)
+    plays = "\n".join(f"{u}\tmb {i}\tartist {i}\t{v}" for u, i, v in rows)
+    artists = swapped(known, {}, {f"Film {k}": f"artist Film {k}" for k in range(ITEMS)})
+    yield Case("blanks between tabs", "a.tsv", plays.encode(), artists)
+    aligned = "\n".join(f"{u:>8}{i.replace(' ', '_'):>12}{v:>8}" for u, i, v in [header, *rows])
+    joined = swapped(known, {}, {f"Film {k}": f"Film_{k}" for k in range(ITEMS)})
+    yield Case("columns in line", "a.txt", aligned.encode(), joined)
+    cyrillic = text(
+        ["пользователь", "фильм", "оценка"], [[f"Имя{u}", "Кино" * 9 + i, v] for u, i, v in rows]
+    )
+    named = {(f"Имя{u}", "Кино" * 9 + i): v for (u, i), v in known.items()}
+    yield Case("UTF-16 that does not say so", "a.csv", cyrillic.encode("utf-16-le"), named)
     yield Case("quotes within quotes", "a.csv", text(header, titled).encode(), renamed)
     commas = [[u, f"{i}, The (19{i[-1]}0)", v] for u, i, v in rows]
     there = {f"Film {k}": f"Film {k}, The (19{k}0)" for k in range(ITEMS)}
@@ -347,6 +363,9 @@ def _pivots() -> Iterator[Case]:
     frame.loc["All"] = frame.sum()
     frame.index.name = "user"
     yield Case("a pivot with margins", "w.csv", frame.to_csv().encode(), known)
+    two = [[*row[:3], str(sum(int(c or 0) for c in row[1:3]))] for row in rows]
+    pairs = {(u, i): v for (u, i), v in known.items() if i in header[1:3]}
+    yield Case("sums of two", "w.csv", text([*header[:3], "Summe"], two).encode(), pairs)
     turned = pd.DataFrame(table.T, header[1:], [row[0] for row in rows])
     turned.index.name = "film"
     yield Case("items by users", "w.csv", turned.to_csv().encode(), known)

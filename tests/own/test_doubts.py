@@ -11,7 +11,7 @@ from dpmc_core.datasets import own
 from dpmc_core.datasets.own.table_files import open_table
 from dpmc_core.datasets.own.table_guesses import guess_ratings
 from dpmc_core.datasets.own.tables import RatingsReading
-from dpmc_core.errors import ParameterError
+from dpmc_core.errors import DataError, ParameterError
 from tests.own.files import faces_like, mat, npy
 
 
@@ -300,3 +300,23 @@ def test_a_table_as_large_as_a_file_may_be() -> None:
     one = own.read("ratings", "jester.csv", jokes(users=20_000, items=100))
     assert one.ratings is not None
     assert one.ratings.n_items == 100
+
+
+def test_the_ends_of_the_scale_choose_no_column() -> None:
+    rows = "".join(f"g{k % 9},t{k // 9},{k % 5 + 1}\n" for k in range(60))
+    data = f"group,title,rating\n{rows}".encode()
+    plain, scaled = (own.describe("ratings", "a.csv", data, **ends) for ends in ({}, {"low": 1}))
+    assert plain["columns"] == scaled["columns"]
+
+
+def test_a_cell_too_long_is_refused_with_its_line() -> None:
+    data = b"user,item,rating\n" + b"a,b,3\n" * 20 + b"a," + b"x" * 200_000 + b",3\n"
+    with pytest.raises(DataError, match=r"after line 21: .* more than 131,072 characters"):
+        own.read("ratings", "a.csv", data)
+
+
+def test_an_index_that_is_given_is_asked_about_no_more() -> None:
+    rows = "".join(f"{k},p{k},{','.join('12345')}\n" for k in range(9))
+    data = f"row,user,i1,i2,i3,i4,i5\n{rows}".encode()
+    assert own.describe("ratings", "a.csv", data, index="row")["asked"] == []
+    assert "row number" not in own.describe("ratings", "a.csv", data, index="none")["columns"]

@@ -15,7 +15,7 @@ import pytest
 from PIL import Image
 
 from dpmc_core.datasets import own, user_datasets
-from dpmc_core.datasets.own.table_files import open_table, read_table
+from dpmc_core.datasets.own.table_files import open_table
 from dpmc_core.datasets.own.table_guesses import guess_ratings
 from dpmc_core.datasets.text import TextFilter
 from dpmc_core.errors import DataError
@@ -71,7 +71,7 @@ def test_a_table_without_names_is_still_read_from_its_first_line() -> None:
         for k, who in enumerate(("ann", "bob", "cid"))
         for i in range(5)
     ]
-    assert len(read_table("a.csv", "\n".join(rows).encode())) == 15
+    assert len(open_table("a.csv", "\n".join(rows).encode()).frame) == 15
 
 
 def test_thousands_of_columns_of_one_name_are_told_apart_at_once() -> None:

@@ -27,7 +27,7 @@ __all__ = [
 
 T = TypeVar("T", bool, float)
 NUMBERS = "iufb"  # kinds of NumPy's numbers
-_NUMBER = r"\s*[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?\s*"
+_NUMBER = r"\s*[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?\s*"
 _COMMA = r"\s*[-+]?[0-9]+,[0-9]{1,2}\s*"
 _NOT_RATED = ("", "na", "n/a", "#n/a", "<na>", "nan", "-nan", "none", "null", "nil", "-", "?", ".")
 

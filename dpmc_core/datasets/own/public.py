@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpmc_core.datasets.own.cells import numbers
-from dpmc_core.datasets.own.table_files import read_table
+from dpmc_core.datasets.own.table_files import open_table
 from dpmc_core.datasets.own.tables import numbered
 from dpmc_core.datasets.ratings import FACTS, ItemFeatures
 from dpmc_core.errors import DataError, ParameterError
@@ -44,7 +44,7 @@ def read_item_table(file: str, data: bytes) -> ItemTable:
     Raises ``DataError`` that names the first item that has two rows, or the first cell that is no
     finite number.
     """
-    frame = read_table(file, data)
+    frame = open_table(file, data).frame
     named, *columns = frame.columns
     if frame[named].isna().any():
         row = int(np.argmax(frame[named].isna().to_numpy()))

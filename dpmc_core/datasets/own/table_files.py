@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 from typing import TYPE_CHECKING, Any
@@ -14,15 +13,10 @@ from dpmc_core.errors import DataError, DPMCError
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Table", "decoded", "frame_of", "open_table", "read_table"]
+__all__ = ["Table", "decoded", "frame_of", "open_table"]
 
 
 MOST_ROWS, MOST_COLUMNS, MOST_CELLS = 5_000_000, 20_000, 30_000_000
-
-
-def read_table(file: str, data: bytes) -> pd.DataFrame:
-    """The frame of ``open_table``."""
-    return open_table(file, data).frame
 
 
 def open_table(file: str, data: bytes, separator: str = "", header: str = "") -> Table:
@@ -110,15 +104,7 @@ def _text(file: str, data: bytes, separator: str, header: str) -> Table:
         return parse(file, text, separator, header)
     except DPMCError:
         raise
-    except (
-        csv.Error,
-        ValueError,
-        TypeError,
-        KeyError,
-        IndexError,
-        OverflowError,
-        RecursionError,
-    ) as error:  # pandas' own are ValueErrors
+    except (ValueError, TypeError, OverflowError) as error:  # pandas' own are ValueErrors
         raise DataError(f"{file} cannot be read as a table ({_short(error)}).") from None
 
 
@@ -133,10 +119,10 @@ def decoded(file: str, data: bytes) -> str:
             f"{file} is a Python pickle, which can run any program when it is opened; it was "
             "not read."
         )
-    halves = data[1:2000:2].count(0), data[:2000:2].count(0)  # of UTF-16 one is nearly all 0
+    halves = data[1:2000:2].count(0), data[:2000:2].count(0)  # of UTF-16 one holds the 0s
     wide = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else ""
     for encoding, half in zip(("utf-16-le", "utf-16-be"), halves, strict=True):
-        if not wide and half > 0.3 * len(data[:2000]) and sum(halves) - half < 10:
+        if not wide and half > 0.02 * len(data[:2000]) and half > 20 * (sum(halves) - half):
             wide = encoding
     for encoding in (wide,) if wide else ("utf-8-sig", "cp1252"):
         try:

@@ -46,26 +46,24 @@ def guess_ratings(
     """
     given = dict(given or {})
     frame = table.frame
-    looked_at = [str(c) for k, c in enumerate(frame.columns) if k < FEW or role_of(c)[0] == "user"]
-    columns = [column_of(name, frame[name]) for name in looked_at[: 2 * FEW]]
     # "film 1", "film 2" … are names of items, and none says "an item"
-    stem = _common_stem(frame.columns)
-    columns = [
-        dataclasses.replace(one, role="") if stem and _stem(one.name) == stem else one
-        for one in columns
-    ]
-    index = str(given.get("index", ""))
-    if index:
-        columns = [
-            dataclasses.replace(one, rising=False) if index == "none" else one
-            for one in columns
-            if one.name != index
-        ]
-    layouts = ["long"] if len(columns) < 2 else list(LAYOUTS)
-    layouts = [str(given["layout"])] if given.get("layout") in LAYOUTS else layouts
-    if "layout" not in given and given.get("value"):
+    stem, index = _common_stem(frame.columns), str(given.get("index", ""))
+    looked_at = [
+        name for k, name in enumerate(map(str, frame.columns))
+        if name != index and (k < FEW or role_of(name)[0] == "user")
+    ]  # fmt: skip
+    columns = [column_of(name, frame[name]) for name in looked_at[: 2 * FEW]]
+    for k, one in enumerate(columns):
+        if stem and _stem(one.name) == stem:
+            columns[k] = dataclasses.replace(one, role="")
+        elif index == "none":
+            columns[k] = dataclasses.replace(one, rising=False)
+    layouts = list(LAYOUTS)
+    if "layout" in given:
+        layouts = [given["layout"]]
+    elif len(columns) < 2 or given.get("value"):
         layouts = ["long"]
-    elif "layout" not in given and given.get("item"):
+    elif given.get("item"):
         layouts = ["long", "turned"]
     guesses = sorted(
         (
@@ -84,9 +82,9 @@ def guess_ratings(
         question += " or ".join(LAYOUTS[layout] for layout in near) + ": check it."
         asked = [one for one in asked if one.field != "layout"]
         asked.append(Question("layout", question, (best.reading.layout, *near)))
-    reading, more = _beside(frame, best)
     if index not in ("", "none"):
-        reading = dataclasses.replace(reading, index=index)
+        best = dataclasses.replace(best, reading=dataclasses.replace(best.reading, index=index))
+    reading, more = _beside(frame, best)
     for name, choices in table.near.items():
         what = "separator of cells" if name == "separator" else "first line as names of columns"
         text = f"The {what} is taken as {choices[0]!r}, and could be {choices[1]!r}: check it."
@@ -98,12 +96,11 @@ def guess_ratings(
 def columns_of(frame: pd.DataFrame, reading: RatingsReading) -> dict[str, str]:
     """The column of each role: user, item, rating, time and row number, as far as there is one."""
     found = {"user": reading.user, "item": reading.item, "rating": reading.value}
-    if reading.layout != "long":
-        found = {"user" if reading.layout == "wide" else "item": reading.user or reading.item}
     columns = [column_of(str(c), frame[c]) for c in frame.columns[:FEW]]
     free = [one for one in columns if one.name not in found.values()]
     found["time"] = next((one.name for one in free if one.times), "")
-    found["row number"] = reading.index or next((one.name for one in free if one.row_number), "")
+    numbered = reading.index or next((one.name for one in free if one.row_number), "")
+    found["row number"] = "" if numbered == "none" else numbered
     return {role: name for role, name in found.items() if name}
 
 
@@ -112,10 +109,13 @@ def _beside(frame: pd.DataFrame, guess: Guess) -> tuple[RatingsReading, list[Que
     reading = guess.reading
     asked: list[Question] = []
     key = reading.item if reading.layout == "turned" else reading.user
-    if reading.layout == "long":
-        cells = frame[[reading.value] if reading.value in frame.columns else []].apply(numbers)
-    else:
-        cells = _cells(frame, (key, reading.index, *reading.without))
+    passed = {key, reading.index, *reading.without}
+    names = {reading.value} if reading.layout == "long" else {*frame.columns} - passed
+    able = [
+        name for k, (name, kind) in enumerate(frame.dtypes.items())
+        if name in names and (k < _MOST_CONVERTED or kind.kind in NUMBERS)
+    ]  # fmt: skip
+    cells = frame[able].apply(numbers).dropna(axis="columns", how="all")
     totals: tuple[str, ...] = ()
     if key in frame.columns:
         # in a long table only names tell: a row says one number
@@ -176,24 +176,6 @@ def _beside(frame: pd.DataFrame, guess: Guess) -> tuple[RatingsReading, list[Que
     if text:
         asked.append(Question("missing", text, ("", f"{code:g}")))
     return reading, asked
-
-
-def _cells(frame: pd.DataFrame, without: Iterable[str]) -> pd.DataFrame:
-    """The columns that hold numbers, those of text as numbers where they are few."""
-    import pandas as pd
-
-    passed = set(without)
-    held = {}
-    for k, (name, kind) in enumerate(frame.dtypes.items()):
-        if name in passed:
-            continue
-        if kind.kind in NUMBERS:
-            held[name] = frame[name].astype(np.float64)
-        elif k < _MOST_CONVERTED:
-            column = numbers(frame[name])
-            if column.notna().any():
-                held[name] = column
-    return pd.DataFrame(held, index=frame.index)
 
 
 def _common_stem(names: Iterable[str]) -> str | None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpmc_core.datasets.own.archive import folder_of, is_archive, members
-from dpmc_core.datasets.own.table_files import decoded, read_table
+from dpmc_core.datasets.own.table_files import decoded, open_table
 from dpmc_core.datasets.samples import Places
 from dpmc_core.datasets.text import word_pattern
 from dpmc_core.errors import DataError, ParameterError
@@ -73,7 +73,7 @@ def guess_documents(file: str, data: bytes) -> tuple[DocumentsReading, pd.DataFr
         return DocumentsReading(
             part="paragraphs" if 0.05 < blank / max(len(lines), 1) < 0.95 else "lines"
         ), None
-    frame = read_table(file, data)
+    frame = open_table(file, data).frame
     # letters, not signs: a time is long and tells nothing
     lengths = {
         str(c): frame[c].head(500).astype(str).str.count(r"[^\W\d_]").mean() for c in frame.columns

@@ -66,7 +66,10 @@ _WORDS = {
 }
 _ROLES = {word: role for role, words in _WORDS.items() for word in words.split()}
 _LONG = tuple(word for word in _ROLES if len(word) >= 5)
-_OF_AN_ID = ("id", "ids", "no", "nr", "num", "number", "nummer", "numero", "key", "code", "name")
+_OF_AN_ID = {
+    "id", "ids", "no", "nr", "num", "number", "nummer", "numero", "key", "code", "name", "index",
+    "idx",
+}  # fmt: skip
 # what is of all together, and of nobody in particular
 _OF_MANY = {"num", "number", "n", "count", "cnt", "avg", "average", "mean", "total", "sum", "std"}
 # each row of a table is one of them
@@ -91,9 +94,9 @@ def role_of(name: str) -> tuple[str, bool]:
     plain = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", " ", plain)
     words = [part for word in re.findall(r"[^\W\d_]+", plain.lower()) for part in _parts(word)]
     about = list(words)
-    while about and about[-1] in _OF_AN_ID:
+    while len(about) > 1 and about[-1] in _OF_AN_ID:
         about.pop()
-    of_id, head = len(about) < len(words), about[-1] if about else ""
+    of_id, head = bool(words) and words[-1] in _OF_AN_ID, about[-1] if about else ""
     if of_id and head in _OF_A_ROW:
         return "row", True
     role = _ROLES.get(head) or _ROLES.get(head.removesuffix("s"), "")
@@ -201,8 +204,7 @@ def column_of(name: str, values: pd.Series) -> Column:
     known = found[np.isfinite(found)].to_numpy()
     low, high = (float(known.min()), float(known.max())) if known.size else (np.nan, np.nan)
     whole = bool(known.size and (known % 1 == 0).all())
-    steps = np.diff(known)
-    rising = bool(whole and len(known) == len(values) > 2 and (steps > 0).all())
+    rising = bool(whole and len(known) == len(values) > 2 and (known[1:] > known[:-1]).all())
     if values.dtype.kind in "mM":
         times = True
     elif share < 0.5:
@@ -216,7 +218,7 @@ def column_of(name: str, values: pd.Series) -> Column:
         name=name, role=role, of_id=of_id, rows=len(values),
         filled=len(held) / max(len(values), 1), numeric=share, distinct=int(held.nunique()),
         low=low, high=high, whole=whole, rising=rising,
-        consecutive=rising and bool((steps == 1).all()),
+        consecutive=rising and bool((known[1:] == known[:-1] + 1).all()),
         times=times or (role == "time" and share < 0.5),
         length=float(held.head(1000).astype("str").str.len().mean()) if len(held) else 0.0,
     )  # fmt: skip

@@ -9,8 +9,9 @@ import io
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import islice, pairwise
+from itertools import islice, pairwise, zip_longest
 from typing import TYPE_CHECKING, Any
 
 from dpmc_core.datasets.own.cells import is_number, number
@@ -68,18 +69,7 @@ def parse(file: str, text: str, separator: str = "", header: str = "") -> Table:
     head = text[: _HEAD if text.count("\n", 0, _HEAD) > 9 else _LONG_HEAD]
     ways = (True, False) if '"' in head else (True,)
     forms = [_form(head, name, quoted, len(text) > len(head)) for name in names for quoted in ways]
-    forms.sort(
-        key=lambda form: (
-            # the words of a text are between blanks too
-            form.across > 1 and form.share > 0.9 and (form.separator != "blank" or form.typed > 1),
-            form.typed - 2 * (form.separator == "blank"),
-            form.share,
-            form.across,
-            form.quoted,
-        ),
-        reverse=True,
-    )
-    best = forms[0]
+    best = max(forms, key=_fit)
     near = tuple(
         dict.fromkeys(
             form.separator
@@ -91,15 +81,11 @@ def parse(file: str, text: str, separator: str = "", header: str = "") -> Table:
         )
     )
     text, mark = _single(text, best.separator)
-    quoted = _quotes(text, mark, best)
-    rows, ends = [], []
-    reader = _reader(text, mark, quoted)
-    for row in reader:
-        if any(cell.strip() for cell in row):
-            rows.append(row)
-            ends.append(reader.line_num)
-        if len(rows) >= _LINES:
-            break
+    quoted, widest = _quotes(text, mark, best)
+    if not widest:
+        _refuse_longer(file, text, mark, quoted, len(text), best.across)
+        raise DataError(f"{file} holds no row; a table with at least one is needed.")
+    ends, rows = zip(*islice(_rows(text, mark, quoted), _LINES), strict=True)
     begin = _begin(rows, best.across)
     first, below = rows[begin], rows[begin + 1 :]
     names_of_rows = len(first) == best.across - 1 and begin + 1 < len(rows)
@@ -109,7 +95,9 @@ def parse(file: str, text: str, separator: str = "", header: str = "") -> Table:
         trailing = all(not row[-1] for row in below)
         first = [*first, ""] if trailing else ["", *first]
     skip = ends[begin] if headed else (ends[begin - 1] if begin else 0)
-    frame = _frame(file, text, mark, quoted, skip, best.across, below if headed else rows[begin:])
+    if widest > best.across:
+        _refuse_longer(file, text, mark, quoted, skip, best.across)
+    frame = _frame(text, mark, quoted, skip, best.across, below if headed else rows[begin:])
     if headed:
         frame.columns = [cell.strip().strip('"') or f"Unnamed: {k}" for k, cell in enumerate(first)]
     notes: tuple[str, ...] = ()
@@ -130,19 +118,16 @@ def _single(text: str, separator: str) -> tuple[str, str]:
     if separator == "colons":
         return text.replace("::", _IN_FOR_COLONS), _IN_FOR_COLONS
     if separator == "blank":
-        text = re.sub(r"^[ \t]+|[ \t]+(?=[\r\n]|\Z)", "", text, flags=re.MULTILINE)
-        return re.sub(r"[ \t]+", " ", text), " "
+        lines = (line.strip(" \t\r\n") for line in io.StringIO(text, newline=""))
+        return "\n".join(re.sub(" +", " ", line) for line in lines), " "
     return text, SEPARATORS[separator]
 
 
-def _reader(text: str, mark: str, quoted: bool) -> Any:
+def _rows(text: str, mark: str, quoted: bool) -> Iterator[tuple[int, list[str]]]:
+    """The rows that hold something, each with the number of the line in which it ends."""
     # lines end at LF, CRLF and CR, and nowhere else
-    lines = io.StringIO(text, newline="")
-    return csv.reader(lines, **_marks(mark, quoted))
-
-
-def _filled(text: str, mark: str, quoted: bool) -> Iterator[list[str]]:
-    return (row for row in _reader(text, mark, quoted) if any(map(str.strip, row)))
+    reader = csv.reader(io.StringIO(text, newline=""), **_marks(mark, quoted))
+    return ((reader.line_num, row) for row in reader if any(map(str.strip, row)))
 
 
 def _marks(mark: str, quoted: bool) -> dict[str, Any]:
@@ -155,10 +140,9 @@ def _form(head: str, separator: str, quoted: bool, cut: bool) -> _Form:
     """How the first lines fall into cells."""
     head, mark = _single(head, separator)
     across, share, typed = 1, 0.0, 0
-    try:
-        rows = list(islice(_filled(head, mark, quoted), _LINES))
-    except csv.Error:
-        rows = []
+    rows: list[list[str]] = []
+    with suppress(csv.Error):  # those before it tell enough
+        rows.extend(row for _, row in islice(_rows(head, mark, quoted), _LINES))
     rows = rows[:-1] if cut and len(rows) < _LINES else rows
     if rows:
         across, times = max(Counter(map(len, rows)).items(), key=lambda found: found[::-1])
@@ -171,22 +155,59 @@ def _form(head: str, separator: str, quoted: bool, cut: bool) -> _Form:
     return _Form(separator=separator, quoted=quoted, across=across, share=share, typed=typed)
 
 
-def _quotes(text: str, mark: str, form: _Form) -> bool:
-    """Whether quotes hold cells together: not where each line without them has its cells, and with
-    them some would be swallowed.
+def _fit(form: _Form) -> tuple[float, ...]:
+    """What speaks for a form, the first first."""
+    blank = form.separator == "blank"
+    # the words of a text are between blanks too
+    least = 1 if form.share == 1 and form.across > 2 else 2
+    fits = form.across > 1 and form.share > 0.9 and (not blank or form.typed >= least)
+    return fits, form.typed - 2 * blank, form.share, form.across, form.quoted
+
+
+def _quotes(text: str, mark: str, form: _Form) -> tuple[bool, int]:
+    """Whether quotes hold cells together, and how many cells the longest row then has (0: it cannot
+    be read).
+
+    They do not where each line without them has its cells, and with them some would be swallowed;
+    nor where nothing is held together and words follow the closing one.
     """
-    if '"' not in text:
-        return True
     found = {}
-    for quoted in (True, False):
+    for quoted in (True, False) if '"' in text else (True,):
         try:
-            found[quoted] = Counter(map(len, _filled(text, mark, quoted)))
+            found[quoted] = Counter(len(row) for _, row in _rows(text, mark, quoted))
         except csv.Error:
             found[quoted] = Counter()
-    whole = {quoted: counts[form.across] for quoted, counts in found.items()}
-    if len(found[False]) <= len(found[True]) and whole[False] > whole[True]:
-        return False
-    return form.quoted or whole[True] >= whole[False]
+    held, letters = found[True], found.get(False, Counter[int]())
+    if len(found) == 1:
+        quoted = True
+    elif held == letters:
+        end = re.escape(mark)
+        cut = rf'(?:^|{end}) *"[^"\r\n]*"(?! *(?:{end}|["\r\n]|\Z))'
+        quoted = not re.search(cut, text, re.MULTILINE)
+    elif len(letters) <= len(held) and letters[form.across] > held[form.across]:
+        quoted = False
+    else:
+        quoted = form.quoted or held[form.across] >= letters[form.across]
+    return quoted, max(found[quoted], default=0)
+
+
+def _refuse_longer(file: str, text: str, mark: str, quoted: bool, skip: int, across: int) -> None:
+    """Raise ``DataError`` for the first row below line ``skip`` that has too many cells, and where
+    one cannot be read.
+    """
+    at = 0
+    try:
+        for at, row in _rows(text, mark, quoted):
+            if len(row) > across and at > skip:
+                raise DataError(
+                    f"{file}: line {at} has {len(row)} cells where the others have {across}; put "
+                    "quotes around a cell that holds the separator, or name another (separator)."
+                )
+    except csv.Error:
+        raise DataError(
+            f"{file} cannot be read after line {at}: is there a quote that is never closed, or a "
+            f"cell of more than {csv.field_size_limit():,} characters?"
+        ) from None
 
 
 def _begin(rows: Sequence[Sequence[str]], across: int) -> int:
@@ -212,18 +233,17 @@ def _headed(first: Sequence[str], below: Sequence[Sequence[str]]) -> tuple[str, 
     is below it, or is empty.
     """
     numeric = [is_number(cell) for cell in first]
+    shares = [
+        sum(map(is_number, column)) / len(below)
+        for column in islice(zip_longest(*below, fillvalue=""), FEW)
+    ]
     if not any(numeric):
-        words = sum(bool(role_of(cell)[0]) for cell in first)
-        below_numeric = any(
-            sum(is_number(row[k]) for row in below if k < len(row)) > 0.5 * len(below) > 0
-            for k in range(min(len(first), FEW))
-        )
-        return "yes", bool(words) or below_numeric or not below
-    others = [
-        k for k, cell in enumerate(first)
-        if not numeric[k] and cell.strip() and below
-        and sum(is_number(row[k]) for row in below if k < len(row)) > 0.8 * len(below)
-    ]  # fmt: skip
+        words = any(role_of(cell)[0] for cell in first)
+        return "yes", words or any(share > 0.5 for share in shares) or not below
+    above = sum(
+        not of_name and bool(cell.strip()) and share > 0.8
+        for cell, of_name, share in zip(first, numeric, shares, strict=False)
+    )
     named = [number(cell) for cell in first if is_number(cell)]
     values = [
         number(cell)
@@ -233,47 +253,24 @@ def _headed(first: Sequence[str], below: Sequence[Sequence[str]]) -> tuple[str, 
     ]
     apart = len(named) >= 3 and len(set(named)) == len(named) and bool(values)
     counts_up = apart and all(b - a == 1 for a, b in pairwise(named))
-    beyond = apart and bool(values) and min(named) > max(values)
-    corner = not numeric[0] and (
-        not first[0].strip()
-        or role_of(first[0])[0] in ("user", "item", "row")
-        or role_of(first[0])[1]
-    )
-    if others and (apart or len(others) > 1):
-        return "yes", True
-    if corner and apart:
-        return "yes", bool(counts_up or beyond) or len(set(named)) > 5
-    if apart and ((counts_up and len(named) > 3) or beyond):
-        return "yes", False
-    if others:
-        return "yes", False
-    return "no", True
+    beyond = apart and min(named) > max(values)
+    role, of_id = role_of(first[0])
+    corner = not first[0].strip() or role in ("user", "item", "row") or of_id
+    corner &= apart and not numeric[0]
+    sure = above > 1 - apart or (corner and (counts_up or beyond or len(named) > 5))
+    headed = sure or above or corner or beyond or (counts_up and len(named) > 3)
+    return "yes" if headed else "no", sure or not headed
 
 
 def _frame(
-    file: str, text: str, mark: str, quoted: bool, skip: int, across: int,
-    head: Sequence[Sequence[str]],
-) -> pd.DataFrame:  # fmt: skip
+    text: str, mark: str, quoted: bool, skip: int, across: int, head: Sequence[Sequence[str]]
+) -> pd.DataFrame:
     """The cells below line ``skip``."""
     import pandas as pd
 
-    reader = _reader(text, mark, quoted)
-    try:
-        for row in reader:
-            if len(row) > across and reader.line_num > skip and any(map(str.strip, row)):
-                raise DataError(
-                    f"{file}: line {reader.line_num} has {len(row)} cells where the others have "
-                    f"{across}; put quotes around a cell that holds the separator, or name "
-                    "another (separator)."
-                )
-    except csv.Error:
-        raise DataError(
-            f"{file}: line {reader.line_num + 1} cannot be read; is there a quote that is never "
-            "closed?"
-        ) from None
-    at = 0
-    for _, found in zip(range(skip), re.finditer(r"\r\n|\n|\r", text), strict=False):
-        at = found.end()
+    lines = io.StringIO(text, newline="")
+    for _ in range(skip):
+        lines.readline()
     # where there are many columns, those of small numbers are read as such
     small = re.compile(r"\s*(-?(0|[1-9][0-9]{0,3})(\.[0-9]*)?)?\s*")
     rated = {
@@ -282,7 +279,7 @@ def _frame(
         if all(small.fullmatch(row[k]) for row in head if len(row) > k)
     }
     return pd.read_csv(
-        io.StringIO(text[at:], newline=""),
+        lines,
         **_marks(mark, quoted),
         header=None,
         names=list(range(across)),

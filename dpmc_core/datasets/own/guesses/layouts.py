@@ -54,6 +54,7 @@ def one_a_row(frame: pd.DataFrame, columns: Sequence[Column], given: Mapping[str
     """One rating a row: the user, item and rating that fit best together."""
     import pandas as pd
 
+    roles: Any = {name: str(given[name]) for name in ("user", "item", "value") if name in given}
     places = {one.name: k for k, one in enumerate(columns)}
     by_name = {one.name: one for one in columns}
 
@@ -69,9 +70,8 @@ def one_a_row(frame: pd.DataFrame, columns: Sequence[Column], given: Mapping[str
         return 3.0 * again - 4.0 * alone - 8.0 * (1 - len(np.unique(both)) / len(both))
 
     def able(field: str, role: str) -> list[str]:
-        chosen = given.get(field)
-        if chosen is not None:
-            return [str(chosen)]
+        if field in roles:
+            return [roles[field]]
         fits = sorted(by_name, key=lambda name: (-by_name[name].score(role), places[name]))
         return fits[:6]
 
@@ -80,8 +80,8 @@ def one_a_row(frame: pd.DataFrame, columns: Sequence[Column], given: Mapping[str
             return -99.0
         # who says which column is a user has not said that the user's is an item
         if any(
-            field not in given and given and by_name[name].score(role) < -3
-            for field, name, role in (("user", user, "user"), ("item", item, "item"))
+            roles and role not in roles and by_name[name].score(role) < -3
+            for role, name in (("user", user), ("item", item))
         ):
             return -99.0
         much = by_name[value].score("rating") if value in by_name else -1.0
@@ -94,7 +94,7 @@ def one_a_row(frame: pd.DataFrame, columns: Sequence[Column], given: Mapping[str
     rated = any(
         one.role == "rating" or (len(columns) == 3 and one.score("rating") >= 0) for one in columns
     )
-    if "value" not in given and not rated:
+    if "value" not in roles and not rated:
         values.append("")
     every = {
         (user, item, value): scored(user, item, value)
@@ -109,80 +109,57 @@ def one_a_row(frame: pd.DataFrame, columns: Sequence[Column], given: Mapping[str
     fits_long = score - 0.5 * min(max(alike - 3, 0), 8)
     reading = RatingsReading(layout="long", user=user, item=item, value=value)
     if score <= -99:
-        roles: Any = {
-            field: str(given[field]) for field in ("user", "item", "value") if field in given
-        }
         if not roles:
-            return Guess(-50.0, _by_order(columns), ())
+            first, last = columns[0].name, columns[-1].name
+            return Guess(-50.0, RatingsReading(user=first, item=last, value=last), ())
         usual = one_a_row(frame, columns, {})
         return dataclasses.replace(usual, reading=dataclasses.replace(usual.reading, **roles))
 
     def rivals(place: int) -> list[str]:
         best: dict[str, float] = {}
-        for names, fits in every.items():
-            best[names[place]] = max(fits, best.get(names[place], -99.0))
-        mine = (user, item, value)[place]
-        order = sorted(best, key=lambda name: -best[name])
-        return [name for name in order if name != mine and score - best[name] < _NEAR]
+        for names in sorted(every, key=lambda one: -every[one]):
+            best.setdefault(names[place], every[names])
+        return [name for name, fits in best.items() if score - fits < _NEAR]
 
+    users, items, values = map(rivals, range(3))
     asked = []
-    near = {"user": rivals(0), "item": rivals(1), "value": rivals(2)}
-    named = by_name[user].role == "user"
     # of three columns the one that is left over is
-    if not named and len(columns) > (3 if by_name[item].role == "item" else 2):
-        others = [
-            one.name for one in columns if one.name not in (user, value) and one.score("user") > -5
-        ]
-        asked.append(
-            Question(
-                "user",
-                f"No column says that it names users: {short(user)} is taken for users and "
-                f"{short(item)} for items, by their order. {_CHECK}.",
-                tuple(dict.fromkeys([user, *near["user"], item, *others])),
-            )
-        )  # fmt: skip
-    elif near["user"]:
-        asked.append(_which("user", "users", [user, *near["user"]]))
-    if near["item"] and not {"user"} & {one.field for one in asked if item in one.choices}:
-        asked.append(_which("item", "items", [item, *near["item"]]))
-    numeric = [
-        one.name for one in columns if one.score("rating") > -4 and one.name not in (user, item)
-    ]
+    if by_name[user].role != "user" and len(columns) > 2 + (by_name[item].role == "item"):
+        others = (one.name for one in columns if one.score("user") > -5 and one.name != value)
+        text = (
+            f"No column says that it names users: {short(user)} is taken for users and "
+            f"{short(item)} for items, by their order. {_CHECK}."
+        )
+        asked.append(Question("user", text, tuple(dict.fromkeys((*users, item, *others)))))
+    elif users[1:]:
+        asked.append(Question("user", _which("users", users), tuple(users)))
+    items = [name for name in items if not (asked and name == user)]
+    if items[1:]:
+        asked.append(Question("item", _which("items", items), tuple(items)))
+    numeric = (one.name for one in columns if one.score("rating") > -4)
+    choices = tuple(dict.fromkeys((*values, *(n for n in numeric if n not in (user, item)))))
+    text = ""
     if not value:
-        asked.append(
-            Question(
-                "value",
-                "No column holds ratings: each row is taken as a like, and likes alone teach "
-                "nothing. If a column holds ratings, name it.",
-                ("", *numeric),
-            )
-        )  # fmt: skip
+        text = (
+            "No column holds ratings: each row is taken as a like, and likes alone teach nothing. "
+            "If a column holds ratings, name it."
+        )
     elif by_name[value].role == "count":
-        asked.append(
-            Question(
-                "value",
-                f"{short(value)} looks like counts: are these ratings? Counts have no scale, and "
-                "a few large ones decide every error.",
-                tuple(dict.fromkeys([value, *numeric])),
-            )
+        text = (
+            f"{short(value)} looks like counts: are these ratings? Counts have no scale, and a few "
+            "large ones decide every error."
         )
-    elif near["value"] or (by_name[value].score("rating") < 1 and len(columns) > 3):
-        asked.append(
-            _which("value", "ratings", list(dict.fromkeys([value, *near["value"], *numeric])))
-        )
+    elif values[1:] or (by_name[value].score("rating") < 1 and len(columns) > 3):
+        text = _which("ratings", choices)
+    if text:
+        asked.append(Question("value", text, choices))
     return Guess(fits_long, reading, tuple(asked))
 
 
-def _by_order(columns: Sequence[Column]) -> RatingsReading:
-    """A reading of a table that has too few columns."""
-    user, item, value = (*(one.name for one in columns), *[columns[-1].name] * 2)[:3]
-    return RatingsReading(layout="long", user=user, item=item, value=value)
-
-
-def _which(field: str, what: str, near: Sequence[str]) -> Question:
+def _which(what: str, near: Sequence[str]) -> str:
     others = " or ".join(short(name) if name else "none" for name in near[1:5])
     said = f"; it could be {others}" if others else ", for want of a better one"
-    return Question(field, f"{short(near[0])} is taken for {what}{said}: check it.", tuple(near))
+    return f"{short(near[0])} is taken for {what}{said}: check it."
 
 
 def across(columns: Sequence[Column], layout: str, given: Mapping[str, Any]) -> Guess:
@@ -203,29 +180,25 @@ def across(columns: Sequence[Column], layout: str, given: Mapping[str, Any]) -> 
         if one not in members and one.numeric > 0 and one.name not in (*ids, *times)
     ]  # fmt: skip
     score = sum(1.0 if one.score("rating") >= 1 else 0.5 for one in members[:8])
+    of_items = chosen is not None and chosen.role == "item"
     if chosen is not None:
-        score += (
-            2 * chosen.unique + (chosen.role == role) - 2 * (chosen.role not in (role, "", "row"))
-        )
-        score -= 2 * (not chosen.unique and chosen.role != role)
+        fits = chosen.role == role
+        score += 2 * chosen.unique + fits - 2 * (not fits and chosen.role not in ("", "row"))
+        score -= 2 * (not chosen.unique and not fits)
     if layout == "turned":
-        score -= 0 if chosen is not None and chosen.role == "item" else 6
+        score -= 6 * (not of_items)
         text = (
             f"Rows are taken as items and columns as users, because the first column is "
             f"{short(key)}. What is protected is a user's: check it."
         )
-        asked = [Question("layout", text, ("turned", "wide")), *asked[1:]]
-    elif chosen is not None and chosen.role == "item":
-        score -= 4
-    if len(columns) < 4:
-        score -= 2
-    without = (*times, *ids[1:], *about)
-    if len(members) < 3 and layout == "wide":
-        asked.append(Question("layout", _FEW_ITEMS, ("wide", "long")))
-    named: Any = {role: key}
-    reading = RatingsReading(
-        layout=layout, **named, index=ids[0] if ids else "", without=without
-    )  # fmt: skip
+        asked = [Question("layout", text, ("turned", "wide"))]
+    else:
+        score -= 4 * of_items
+        if len(members) < 3:
+            asked.append(Question("layout", _FEW_ITEMS, ("wide", "long")))
+    score -= 2 * (len(columns) < 4)
+    named: Any = {role: key, "index": ids[0] if ids else "", "without": (*times, *ids[1:], *about)}
+    reading = RatingsReading(layout=layout, **named)
     return Guess(score if len(members) > 1 else -20.0 + score, reading, tuple(asked), tuple(about))
 
 
@@ -245,32 +218,28 @@ def _key(
         return one.name, [Question("user", f"{rows}user. {_CHECK}.", (one.name, ""))]
     words = [one for one in able if not one.row_number and one.length <= 60]
     words.sort(key=lambda one: (one.role != "row", one.role == "other"))
-    rows_by = [one for one in able if one.row_number]
+    text = [one.name for one in words if one.numeric < 0.5]
     unique = [one for one in words if one.unique and (one.numeric < 0.5 or one.whole)]
-    text = [one for one in words if one.numeric < 0.5]
-    first = unique[0] if unique and (unique[0] is columns[0] or unique[0].numeric < 0.5) else None
-    if first is None and rows_by:
-        plain = rows_by[0].role == "row" or rows_by[0].of_id or not rows_by[0].role
-        text_now = f"Each row is taken as one user, by {short(rows_by[0].name)}. {_CHECK}."
-        near = tuple(one.name for one in (rows_by[0], *text))
-        return near[0], [Question("user", text_now, near)] if text or not plain else []
-    if first is not None:
-        near = tuple(dict.fromkeys([first.name, *(one.name for one in (*unique, *text, *rows_by))]))
-        if first.of_id and len(near) == 1 and first.name.lower() != "name":
-            return first.name, []
-        return first.name, [
-            Question(
-                "user",
-                f"Each row is taken as one user, by {short(first.name)}: no column says that it "
-                f"names users. {_CHECK}, and turn the table if rows are items.",
-                (*near, ""),
-            )
-        ]
-    if text:
-        said = f"{short(text[0].name)} says the same in several rows: each row is taken as one "
-        near = ("", *(one.name for one in text))
-        return "", [Question("user", f"{said}user. {_CHECK}.", near)]
-    return "", []
+    numbers = [one for one in able if one.row_number]
+    if unique and (unique[0] is columns[0] or unique[0].numeric < 0.5):
+        near = dict.fromkeys((*(one.name for one in unique), *text, *(n.name for n in numbers)))
+        sure = unique[0].of_id and len(near) == 1 and unique[0].name.lower() != "name"
+        near[""] = None
+    elif numbers:
+        near = dict.fromkeys((numbers[0].name, *text))
+        sure = not text and (numbers[0].role in ("", "row") or numbers[0].of_id)
+    else:
+        near = dict.fromkeys(("", *text))
+        sure = not text
+    key = next(iter(near))
+    if sure:
+        return key, []
+    by = f"by {short(key)}: no column says that it names users" if key else "by its number"
+    by += f", as {short(text[0])} says the same in several rows" if text and not key else ""
+    text_now = (
+        f"Each row is taken as one user, {by}. {_CHECK}, and turn the table if rows are items."
+    )
+    return key, [Question("user", text_now, tuple(near))]
 
 
 def short(name: str) -> str:

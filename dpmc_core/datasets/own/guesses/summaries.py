@@ -99,7 +99,8 @@ def summaries(cells: pd.DataFrame) -> tuple[str, ...]:
     rated.
     """
     names, table = np.array(cells.columns, dtype=object), cells.to_numpy()
-    if len(names) < 4 or len(table) < 5:
+    few = len(names) < 4 and not any(map(_TOTALS.fullmatch, map(str, names)))
+    if few or len(table) < 5:
         return ()
     head = table[:_LOOKED_AT]
     in_columns = [(head == code).any(axis=0).mean() for code in CODES]
