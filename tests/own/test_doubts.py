@@ -320,3 +320,19 @@ def test_an_index_that_is_given_is_asked_about_no_more() -> None:
     data = f"row,user,i1,i2,i3,i4,i5\n{rows}".encode()
     assert own.describe("ratings", "a.csv", data, index="row")["asked"] == []
     assert "row number" not in own.describe("ratings", "a.csv", data, index="none")["columns"]
+
+
+def test_nobodys_ratings_decide_what_is_not_rated_once_the_scale_is_given() -> None:
+    """One more 99 is a code without a given scale, and a rating like the others with it."""
+    rows = [f"u{k},i{j},{(k * j) % 30 + 1}" for k in range(40) for j in range(30)]
+    for often in (2, 3):
+        table = "\n".join(["user,item,rating", *rows, *(f"v{k},i0,99" for k in range(often))])
+        guessed = own.read("ratings", "x.csv", table.encode())
+        given = own.read("ratings", "x.csv", table.encode(), low=1, high=100, users=60)
+        assert isinstance(guessed.reading, RatingsReading)
+        assert isinstance(given.reading, RatingsReading)
+        assert guessed.reading.missing == ((99.0,) if often == 3 else ())
+        assert 99.0 not in given.reading.missing
+        assert 999.0 in given.reading.missing
+        assert given.ratings is not None
+        assert (given.ratings.values == 99).sum() == often

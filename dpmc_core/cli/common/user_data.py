@@ -72,7 +72,11 @@ def load_user_data(arguments: argparse.Namespace, *kinds: str) -> Iterator[str |
     mine = own.read(kind, path.name, data, name=named, **choices)
     if getattr(arguments, "items", None) is not None:
         path = Path(arguments.items)
-        table = own.read_item_table(path.name, read_file(path, MOST_MEGABYTES * 1_000_000))
+        listed = read_file(path, MOST_MEGABYTES * 1_000_000)
+        if listed == data:
+            allowed = "another file than the ratings: what they list is not public by that"
+            raise ParameterError("items", path.name, allowed)
+        table = own.read_item_table(path.name, listed)
         mine = own.with_items(mine, table)
     how = ((n, v) for n, v in asdict(mine.reading).items() if v not in ("", None, ()))
     read = ", ".join(f"{name} = {value}" for name, value in how)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpmc_core.datasets.own.cells import numbers
+from dpmc_core.datasets.own.guesses.columns import column_of
 from dpmc_core.datasets.own.table_files import open_table
 from dpmc_core.datasets.own.tables import numbered
 from dpmc_core.datasets.ratings import FACTS, ItemFeatures
@@ -39,12 +40,16 @@ class ItemTable:
 
 
 def read_item_table(file: str, data: bytes) -> ItemTable:
-    """The table in ``data``, whose first row names the columns unless it holds numbers.
+    """The table in ``data``, whose first row names the columns unless it holds numbers; a column
+    in front that only numbers the rows is passed over.
 
     Raises ``DataError`` that names the first item that has two rows, or the first cell that is no
     finite number.
     """
     frame = open_table(file, data).frame
+    first = column_of(str(frame.columns[0]), frame.iloc[:, 0])
+    if first.role == "row" and first.row_number and frame.shape[1] > 1:
+        frame = frame.iloc[:, 1:]
     named, *columns = frame.columns
     if frame[named].isna().any():
         row = int(np.argmax(frame[named].isna().to_numpy()))

@@ -15,6 +15,7 @@ from dpmc_core.datasets.own.guesses.columns import column_of, role_of
 from dpmc_core.datasets.own.guesses.delimited import Table
 from dpmc_core.datasets.own.guesses.layouts import Guess, Question, across, listed, one_a_row
 from dpmc_core.datasets.own.guesses.summaries import (
+    CODES,
     codes_of,
     off_scale,
     perhaps_codes,
@@ -85,6 +86,12 @@ def guess_ratings(
     if index not in ("", "none"):
         best = dataclasses.replace(best, reading=dataclasses.replace(best.reading, index=index))
     reading, more = _beside(frame, best)
+    low, high = given.get("low"), given.get("high")
+    if low is not None and high is not None and "missing" not in given:
+        # where the scale is given, nobody's ratings decide what says "not rated"
+        codes = tuple(code for code in CODES if not low <= code <= high)
+        reading = dataclasses.replace(reading, missing=codes)
+        more = [question for question in more if question.field != "missing"]
     for name, choices in table.near.items():
         what = "separator of cells" if name == "separator" else "first line as names of columns"
         text = f"The {what} is taken as {choices[0]!r}, and could be {choices[1]!r}: check it."

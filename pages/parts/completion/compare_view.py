@@ -114,7 +114,10 @@ def protection(result: RunResult | RecommendResult) -> None:
             )
         )
     else:
-        st.caption(odds_sentence(statement.epsilon, statement.delta, subject(statement.unit)))
+        given = f"If the {', '.join(statement.uncovered)} were public: " * bool(statement.uncovered)
+        st.caption(
+            given + odds_sentence(statement.epsilon, statement.delta, subject(statement.unit))
+        )
     counted(statement)
 
 
