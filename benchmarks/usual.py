@@ -5,8 +5,6 @@ Every setting is named here, so that what is measured does not change with the a
 
 from typing import Any
 
-__all__ = ["DPALS"]
-
 DPALS: dict[str, Any] = {
     "rank": 5,
     "reg": 0.5,

@@ -1,6 +1,7 @@
 """Sphinx: the guides of this folder, and the public interface from its docstrings."""
 
 import importlib
+import inspect
 import pkgutil
 import re
 from pathlib import Path
@@ -43,11 +44,23 @@ _ROOMS = {
 
 
 def modules_of(room: str) -> list[str]:
-    """The modules of a room that offer names."""
+    """The modules of a room that define public classes or functions, and the room itself."""
     package = importlib.import_module(f"dpmc_core.{room}")
     found = [package.__name__]
     found += [m.name for m in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")]
-    return [name for name in found if getattr(importlib.import_module(name), "__all__", ())]
+    modules = [importlib.import_module(name) for name in found]
+    return [m.__name__ for m in modules if m is package or public_names(m)]
+
+
+def public_names(module: Any) -> list[str]:
+    """The classes and functions that a module defines for others."""
+    return [
+        name
+        for name, value in vars(module).items()
+        if not name.startswith("_")
+        and (inspect.isclass(value) or inspect.isfunction(value))
+        and value.__module__ == module.__name__
+    ]
 
 
 def _write_reference() -> None:

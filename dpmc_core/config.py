@@ -16,8 +16,6 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 from dpmc_core.errors import ParameterError
 from dpmc_core.limit import Limit
 
-__all__ = ["Choice", "Config", "Parameter", "changed", "parameters", "values_of"]
-
 
 @dataclass(frozen=True)
 class Choice:

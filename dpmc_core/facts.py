@@ -14,8 +14,6 @@ from typing import Any, TypeVar
 from dpmc_core.errors import DataError
 from dpmc_core.paths import DATA
 
-__all__ = ["facts", "typed"]
-
 _T = TypeVar("_T")
 
 

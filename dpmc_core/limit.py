@@ -7,8 +7,6 @@ from typing import SupportsFloat, cast
 
 from dpmc_core.errors import ParameterError
 
-__all__ = ["Limit", "number_of"]
-
 _NUMBER = re.compile(
     r"\s*[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|inf(inity)?|nan)\s*", re.ASCII | re.IGNORECASE
 )

@@ -9,19 +9,6 @@ from typing import Any
 
 from dpmc_core.errors import DataError
 
-__all__ = [
-    "DATA",
-    "IN_CHECKOUT",
-    "LOCAL",
-    "RESULTS",
-    "names_once",
-    "read_file",
-    "read_text",
-    "reason",
-    "text_lines",
-    "text_of",
-]
-
 DATA = Path(__file__).resolve().parent / "data"
 _PROJECT = DATA.parents[1]
 # what is fetched or kept: beside the project's code in a checkout of it, else in the home folder

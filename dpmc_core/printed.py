@@ -6,8 +6,6 @@ from functools import lru_cache
 
 from dpmc_core.paths import DATA
 
-__all__ = ["Printed", "printed", "printed_in"]
-
 _FILE = DATA / "papers" / "printed.csv"
 
 

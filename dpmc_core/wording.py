@@ -9,19 +9,6 @@ import re
 import unicodedata
 from typing import Any
 
-__all__ = [
-    "comparison",
-    "counted",
-    "csv_text",
-    "finite",
-    "measured",
-    "not_computed",
-    "power",
-    "printable",
-    "signed",
-    "three",
-]
-
 # a cell that a spreadsheet would compute, where it is no number
 # in a column of its own, or after what separates columns in other countries
 _FORMULA = re.compile(

@@ -17,8 +17,6 @@ from dpmc_core.completion.kernel.solve import half_sweep
 from dpmc_core.completion.kernel.threads import Workers, single_blas_thread
 from dpmc_core.datasets.ratings import Ratings
 
-__all__ = ["dgemm_rate", "extra_memory", "irls_inner_ratio", "median_seconds", "sweep_seconds"]
-
 
 def median_seconds(work: Callable[[], object], repeats: int) -> float:
     """Median wall seconds of ``repeats`` calls, after one that is not counted."""

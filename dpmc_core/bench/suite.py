@@ -19,8 +19,6 @@ from dpmc_core.experiments.spec import RunSpec
 from dpmc_core.experiments.tasks.solve import versions
 from dpmc_core.mechanisms import Gaussian, Huber, Laplace, Staircase
 
-__all__ = ["run_all"]
-
 
 def run_all(*, quick: bool, threads: int, tell: Callable[[str], None]) -> dict[str, Any]:
     """Measure and report (one line per figure through ``tell``); returns all figures by name."""

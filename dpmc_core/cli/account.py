@@ -20,8 +20,6 @@ from dpmc_core.privacy import (
 )
 from dpmc_core.wording import three
 
-__all__ = ["add", "run"]
-
 _NOISE = ("alpha", "scale", "variance")
 _OTHER = {
     "l1": ("sensitivity", "most that one person moves the released vector in the ℓ1 norm"),

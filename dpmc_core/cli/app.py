@@ -12,8 +12,6 @@ from dpmc_core.cli.common.extras import EXTRAS
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.limit import Limit
 
-__all__ = ["add", "run"]
-
 _PACKAGE = Path(__file__).resolve().parents[1]
 _NEEDS = [name for name, extra in EXTRAS.items() if extra in ("app", "data", "text", "runs")]
 _PORT = Limit("port", 1, 65535, "port of this machine that the app answers on", integer=True)

@@ -15,8 +15,6 @@ from dpmc_core.limit import Limit
 from dpmc_core.privacy.distinguish.attack import Bound
 from dpmc_core.wording import printable, three
 
-__all__ = ["add", "run"]
-
 _HOLDS = ("ratings", "images", "documents")
 _DELTA = Limit("delta", 0, 1, "δ of a claim, 0 for pure ε", open_high=True)
 

@@ -6,8 +6,6 @@ from typing import Any
 
 from dpmc_core.cli.common.options import whole
 
-__all__ = ["add", "run"]
-
 
 def add(parser: argparse.ArgumentParser) -> None:
     """The options."""

@@ -11,8 +11,6 @@ from dpmc_core.cli.common.user_data import add_data, load_user_data
 from dpmc_core.experiments import RecommendMetrics, RecommendResult, RunResult, RunSpec, steps
 from dpmc_core.metrics import RECALL_AT
 
-__all__ = ["add", "run"]
-
 TASKS = ("rate", "recommend")
 
 

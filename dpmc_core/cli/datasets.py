@@ -16,8 +16,6 @@ from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.limit import Limit
 from dpmc_core.wording import printable
 
-__all__ = ["add", "run"]
-
 
 def add(parser: argparse.ArgumentParser) -> None:
     """The options."""

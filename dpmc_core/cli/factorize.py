@@ -14,8 +14,6 @@ from dpmc_core.experiments import FactorResult, RunSpec, steps
 from dpmc_core.metrics.topics import W2V_WARNING, mean_score, tc_w2v, top_words
 from dpmc_core.wording import comparison
 
-__all__ = ["add", "run"]
-
 TASKS = ("factorize",)
 
 

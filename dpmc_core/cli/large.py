@@ -17,8 +17,6 @@ from dpmc_core.limit import Limit
 from dpmc_core.paths import read_file, read_text, text_lines
 from dpmc_core.wording import comparison
 
-__all__ = ["add", "run"]
-
 # as ``partitioned.solvers`` and ``partitioned.factorize`` have them, which need more packages
 ON_PARTITIONS = {
     "rate": ("als", "irls", "irls-2", "dpals", "moments", "private-means"),

@@ -13,8 +13,6 @@ from dpmc_core.limit import number_of
 from dpmc_core.mechanisms import FAMILIES, Mechanism
 from dpmc_core.mechanisms.grid import release_on_grid
 
-__all__ = ["add", "run"]
-
 
 def add(parser: argparse.ArgumentParser) -> None:
     """The options."""

@@ -17,8 +17,6 @@ from dpmc_core.experiments.store.store import RunStore
 from dpmc_core.paths import IN_CHECKOUT
 from dpmc_core.wording import three
 
-__all__ = ["add", "run"]
-
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Options of ``paper``."""

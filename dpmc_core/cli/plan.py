@@ -26,8 +26,6 @@ from dpmc_core.wording import counted, three
 if TYPE_CHECKING:
     from dpmc_core.planning.goal import Search
 
-__all__ = ["add", "run"]
-
 MODEL, PROJECT, CHOOSE, _LARGEST = "model", "project", "choose", 1_000_000
 _LARGEST_SCORES = 100_000_000
 

@@ -14,8 +14,6 @@ from dpmc_core.experiments.store.store import FILTERS, RunStore
 from dpmc_core.experiments.sweeps.sweep import read_unkept
 from dpmc_core.wording import csv_text, printable, three
 
-__all__ = ["add", "run"]
-
 if TYPE_CHECKING:
     import pandas as pd
 

@@ -23,9 +23,6 @@ from dpmc_core.experiments.sweeps.tradeoff import points_of
 from dpmc_core.paths import LOCAL, read_text
 from dpmc_core.wording import three
 
-__all__ = ["add", "add_store", "run"]
-
-
 _EVERY = 2.0  # seconds between lines of progress
 _LARGEST = 1_000_000  # bytes of a sweep's file
 

@@ -27,8 +27,6 @@ from dpmc_core.mechanisms import Mechanism
 from dpmc_core.privacy.algorithm import Algorithm, with_mechanism
 from dpmc_core.privacy.noise import NominalEpsilon, ReleaseVariance, TotalEpsilon
 
-__all__ = ["ALGORITHMS", "ALSConfig", "als"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class ALSConfig(Config):

@@ -37,8 +37,6 @@ from dpmc_core.privacy.algorithm import Algorithm
 from dpmc_core.privacy.ledger import Release, draw
 from dpmc_core.privacy.noise import Noise, NominalEpsilon, ReleaseVariance
 
-__all__ = ["ALGORITHMS", "DPNMFConfig", "dpnmf", "functional_sensitivity"]
-
 MOST_RANK = 32
 _SWEEPS = 10  # passes of coordinate descent for one factor
 

@@ -34,8 +34,6 @@ from dpmc_core.privacy.ledger import Release
 from dpmc_core.privacy.moments import clip_rows, row_norms
 from dpmc_core.privacy.noise import TotalEpsilon
 
-__all__ = ["ALGORITHMS", "FrankWolfeConfig", "frank_wolfe", "frank_wolfe_plan"]
-
 _MOST_ITEMS = 6000  # the noisy matrix is dense: its square must fit
 
 

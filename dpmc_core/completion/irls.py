@@ -32,9 +32,6 @@ from dpmc_core.mechanisms.huber_distribution import rho
 from dpmc_core.privacy.algorithm import Algorithm, with_mechanism
 from dpmc_core.privacy.noise import NominalEpsilon, ReleaseVariance, TotalEpsilon
 
-__all__ = ["ALGORITHMS", "IRLS2Config", "IRLSConfig", "irls"]
-
-
 LossAlpha = Annotated[
     float,
     Limit(

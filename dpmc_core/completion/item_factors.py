@@ -20,8 +20,6 @@ from dpmc_core.privacy.budget import Curator
 from dpmc_core.privacy.moments import clip_rows, second_moment, symmetric
 from dpmc_core.privacy.shrinkage import shrink_off_diagonal
 
-__all__ = ["ITEMS_PER_SIGNAL", "RESIDUAL_CLIP", "Profile", "release_item_factors"]
-
 # Fixed in advance of any run; docs/one-shot-moments.md says on which data they were chosen.
 POPULARITY_POWER = 0.25  # items are weighted by popularity to minus this power
 RESIDUAL_CLIP = 0.2  # R times spread: largest norm of a user's weighted residuals

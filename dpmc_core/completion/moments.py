@@ -46,16 +46,6 @@ from dpmc_core.privacy.noise import TotalEpsilon
 
 FloatArray = NDArray[np.float64]
 
-__all__ = [
-    "ALGORITHMS",
-    "MomentsConfig",
-    "fit_moments",
-    "items_worth_it",
-    "moments_curator",
-    "one_shot_moments",
-    "release_moments",
-]
-
 # Fixed in advance of any run, and chosen on other splits of the data shown; see ``offsets`` for how
 # they were chosen.
 SHARES = {

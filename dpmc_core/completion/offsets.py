@@ -56,18 +56,6 @@ from dpmc_core.privacy.noise import TotalEpsilon
 
 FloatArray = NDArray[np.float64]
 
-__all__ = [
-    "ALGORITHMS",
-    "Offsets",
-    "PrivateMeansConfig",
-    "fit_means",
-    "offset_parts",
-    "private_means",
-    "release_means",
-    "release_offsets",
-    "user_weights",
-]
-
 # Fixed in advance of any run, in units of the rating scale's width R where they have one. They were
 # chosen on MovieLens 100K and 1M; docs/one-shot-moments.md says on which splits, a few of them on
 # those of the tables shown.

@@ -4,8 +4,6 @@ import numpy as np
 
 from dpmc_core.arrays import FloatArray
 
-__all__ = ["from_two_sums", "positive_means", "standardised_log"]
-
 _GRID, _ROUNDS, _ENOUGH = 120, 60, 5000  # possible popularities, rounds of EM, numbers it reads
 _PLAIN = 30.0
 _SMALLEST = 0.03  # of the noise: popularities below are one

@@ -33,8 +33,6 @@ from dpmc_core.privacy.budget import Budget, Curator, plan
 from dpmc_core.privacy.moments import clip_rows, second_moment, second_moment_part, symmetric
 from dpmc_core.privacy.noise import TotalEpsilon
 
-__all__ = ["ALGORITHMS", "PrivateSVDConfig", "private_svd"]
-
 # of the scale's width: largest residual of one rating, and largest norm of a user's scaled row
 CLAMP = 0.25
 MOST_ITEMS = 2000

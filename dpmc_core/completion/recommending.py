@@ -29,15 +29,6 @@ from dpmc_core.privacy.moments import second_moment, second_moment_part, sum_par
 from dpmc_core.privacy.noise import TotalEpsilon
 from dpmc_core.privacy.shrinkage import shrink_off_diagonal
 
-__all__ = [
-    "ALGORITHMS",
-    "LikesConfig",
-    "PopularConfig",
-    "likes_items_worth_it",
-    "moments_of_likes",
-    "most_popular",
-]
-
 # Chosen on MovieLens 1M, on the split of seed 101; the tables use other splits
 # (docs/one-shot-moments.md).
 SHARES = {"users": 0.02, "popularity": 0.15, "together": 0.83}

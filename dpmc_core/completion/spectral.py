@@ -20,18 +20,6 @@ from dpmc_core.config import Config
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.privacy.algorithm import Algorithm
 
-__all__ = [
-    "ALGORITHMS",
-    "SVTConfig",
-    "TrifactorConfig",
-    "TruncatedSVDConfig",
-    "UserItemConfig",
-    "svt",
-    "trifactor",
-    "truncated_svd",
-    "user_item",
-]
-
 
 @dataclass(frozen=True, kw_only=True)
 class UserItemConfig(Config):

@@ -16,8 +16,6 @@ from dpmc_core.errors import ParameterError
 from dpmc_core.facts import facts, typed
 from dpmc_core.paths import LOCAL
 
-__all__ = ["Entry", "catalogue", "data_dir", "entry", "names"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:

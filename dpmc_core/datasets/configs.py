@@ -16,25 +16,6 @@ from dpmc_core.datasets.text import LANGUAGES, TextFilter
 from dpmc_core.errors import ParameterError
 from dpmc_core.limits import LIMITS
 
-__all__ = [
-    "CartoonData",
-    "Data",
-    "DocumentData",
-    "ImageData",
-    "LowRankData",
-    "OrthogonalData",
-    "RatingsData",
-    "SampleData",
-    "Seed",
-    "SkewedData",
-    "SplitData",
-    "TermCountData",
-    "TopicData",
-    "ZerosData",
-    "config_of",
-]
-
-
 Seed = Annotated[int, LIMITS["data_seed"]]
 
 

@@ -14,17 +14,6 @@ from dpmc_core.datasets.ratings import Ratings, Split, random_split
 from dpmc_core.datasets.samples import Samples, contaminate
 from dpmc_core.errors import DataError
 
-__all__ = [
-    "forget",
-    "ratings_of",
-    "samples_of",
-    "split_of",
-    "uncorrupted",
-    "uncovered_by",
-    "user_split_of",
-]
-
-
 # ratings
 
 

@@ -25,8 +25,6 @@ from dpmc_core.datasets.catalogue import Entry, data_dir, entry
 from dpmc_core.errors import DownloadError, ParameterError
 from dpmc_core.paths import reason
 
-__all__ = ["Cancelled", "fetch", "git_blob", "unpack", "unpack_tar"]
-
 Progress = Callable[[int, int], None]
 _LEFTOVER_SECONDS = 24 * 3600
 _UNPACKED_LIMIT = 2 * 1024**3  # bytes; the largest set unpacks to 0.9 GiB

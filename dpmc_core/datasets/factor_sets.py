@@ -17,8 +17,6 @@ from dpmc_core.datasets.text import TextFilter, samples_of_counts, samples_of_te
 from dpmc_core.errors import DataError
 from dpmc_core.paths import text_lines
 
-__all__ = ["load_samples"]
-
 
 def load_samples(
     name: str,

@@ -6,9 +6,6 @@ from dpmc_core.datasets.catalogue import Entry
 from dpmc_core.datasets.matlab import read_variables
 from dpmc_core.errors import DataError
 
-__all__ = ["IMAGE_READERS"]
-
-
 Faces = tuple[np.ndarray, tuple[str, ...]]
 
 

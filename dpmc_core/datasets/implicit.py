@@ -13,8 +13,6 @@ from dpmc_core import limits
 from dpmc_core.datasets.ratings import Ratings, chances, one_sided
 from dpmc_core.errors import DataError
 
-__all__ = ["UserSplit", "likes", "user_split"]
-
 LIKED = (
     0.75  # a rating from here on, as a share of the scale, says that something was liked: 4 of 1–5
 )

@@ -22,8 +22,6 @@ from dpmc_core.paths import reason, text_lines
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["load", "published_split", "reading", "require"]
-
 ZEROS = ("missing", "rating")
 _GENRES_100K = (  # of u.item, in the order of u.genre
     *("unknown", "Action", "Adventure", "Animation", "Children's", "Comedy", "Crime"),

@@ -11,8 +11,6 @@ from scipy.io import loadmat
 
 from dpmc_core.errors import DataError
 
-__all__ = ["read_matlab", "read_variables", "refuse_pickle"]
-
 
 def refuse_pickle(path: Path) -> None:
     """Raise ``DataError`` if the file looks like a Python pickle.

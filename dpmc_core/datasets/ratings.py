@@ -17,17 +17,6 @@ from dpmc_core.wording import printable
 
 IntArray = NDArray[np.int32]
 
-__all__ = [
-    "FACTS",
-    "ItemFeatures",
-    "Ratings",
-    "Split",
-    "Truth",
-    "chances",
-    "label_hashes",
-    "one_sided",
-    "random_split",
-]
 _SHOWN = 80  # characters of a label
 
 

@@ -19,8 +19,6 @@ from dpmc_core.wording import counted
 
 Matrix = FloatArray | sparse.csc_array
 
-__all__ = ["Matrix", "Places", "Samples", "check_counts", "contaminate", "subset", "unit_columns"]
-
 
 @dataclass(frozen=True, eq=False)
 class Places:

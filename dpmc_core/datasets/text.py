@@ -16,16 +16,6 @@ from dpmc_core.datasets.samples import Places, Samples, check_counts, unit_colum
 from dpmc_core.errors import DataError
 from dpmc_core.wording import counted
 
-__all__ = [
-    "LANGUAGES",
-    "TextFilter",
-    "public_words",
-    "samples_of_counts",
-    "samples_of_texts",
-    "tokens",
-    "word_pattern",
-]
-
 _INVISIBLE = re.compile("[\u00ad\u2060\ufeff]")  # soft hyphens and marks that join: inside a word
 
 LANGUAGES = {

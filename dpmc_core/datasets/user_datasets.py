@@ -12,8 +12,6 @@ from typing import Any, Protocol
 
 from dpmc_core.errors import ParameterError
 
-__all__ = ["OWN", "UserDataset", "ask", "current", "find", "is_own", "put", "using"]
-
 OWN = "own-"  # what the names of such sets begin with
 
 

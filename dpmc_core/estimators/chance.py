@@ -7,8 +7,6 @@ from sklearn.utils import check_random_state
 
 from dpmc_core.mechanisms.secret import secret_generator
 
-__all__ = ["generator_of"]
-
 
 def generator_of(random_state: Any, *, private: bool) -> np.random.Generator:
     """A generator from scikit-learn's ``random_state``; None with noise that a guarantee rests on

@@ -7,8 +7,6 @@ from typing import Self
 from dpmc_core.arrays import FloatArray
 from dpmc_core.wording import comparison, three
 
-__all__ = ["Comparison"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:

@@ -21,8 +21,6 @@ from dpmc_core.estimators.comparison import Comparison
 from dpmc_core.privacy import Ledger, Statement, state
 from dpmc_core.privacy.budget import Budget
 
-__all__ = ["RatingCompletion"]
-
 _PAIRS = "X must have two columns of whole numbers, a user and an item in each row."
 _EXACT = 2**53 - 1  # floats beyond it are not one number each
 

@@ -17,12 +17,11 @@ from dpmc_core.estimators.chance import generator_of
 from dpmc_core.estimators.comparison import Comparison
 from dpmc_core.factorization.blocks import fit_coefficients
 from dpmc_core.factorization.corrected import CorrectedNMFConfig, corrected_nmf
-from dpmc_core.factorization.moments import MomentConfig, moment_nmf
+from dpmc_core.factorization.moment_plan import MomentConfig
+from dpmc_core.factorization.moments import moment_nmf
 from dpmc_core.factorization.robust import NMFConfig, robust_nmf
 from dpmc_core.privacy import Ledger, Statement, state
 from dpmc_core.privacy.budget import Budget
-
-__all__ = ["NMF", "PrivateNMF"]
 
 _SWEEPS = 200
 _USUAL_PARTS = 16

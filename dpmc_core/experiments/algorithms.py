@@ -10,8 +10,6 @@ from collections.abc import Collection
 from dpmc_core import completion, factorization
 from dpmc_core.privacy.algorithm import Algorithm
 
-__all__ = ["ALGORITHMS", "held_for", "of_task"]
-
 
 def _found() -> dict[str, Algorithm]:
     cards: list[Algorithm] = []

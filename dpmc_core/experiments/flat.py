@@ -14,8 +14,6 @@ from dpmc_core.mechanisms import FAMILIES
 from dpmc_core.privacy.algorithm import Algorithm
 from dpmc_core.privacy.noise import KINDS, MECHANISMS, Noise, NoNoise
 
-__all__ = ["AMOUNTS", "CHANCE", "USUAL", "default_algorithm", "known_names", "parts_of"]
-
 AMOUNTS = ("variance", "epsilon", "nominal_epsilon", "total_epsilon")
 USUAL = {"ratings": ("low-rank", "als"), "samples": ("lfw", "nmf")}  # dataset, algorithm
 CHANCE = ("seed", "secret", "split_seed")

@@ -13,8 +13,6 @@ from dpmc_core.experiments.algorithms import ALGORITHMS
 from dpmc_core.experiments.tasks.audit_spec import AuditSpec
 from dpmc_core.privacy.noise import KINDS
 
-__all__ = ["table"]
-
 _HEAD = """# Parameters
 
 Made by `python -m dpmc_core.experiments.parameter_table`; do not edit. A name is a flag of the

@@ -10,8 +10,6 @@ from typing import Any
 
 from dpmc_core.datasets import user_datasets
 
-__all__ = ["LIKING", "PEOPLE", "PRESETS", "PUBLISHED", "WELL_REGULARISED", "fitted", "preset"]
-
 PUBLISHED, WELL_REGULARISED = "as published", "well regularised"
 PRESETS: dict[str, str] = {
     PUBLISHED: "The papers' settings as far as they are printed (huber-paper Tables 2, 4 and 5).",

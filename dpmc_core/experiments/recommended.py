@@ -13,8 +13,6 @@ from dpmc_core.completion import moments, recommending
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.experiments.spec import RunSpec
 
-__all__ = ["Choice", "recommended_algorithm"]
-
 
 @dataclass(frozen=True)
 class Choice:

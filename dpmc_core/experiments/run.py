@@ -13,8 +13,6 @@ from dpmc_core.experiments.tasks.factorize import FactorResult, factorize_steps
 from dpmc_core.experiments.tasks.rate import RunResult, rate_steps
 from dpmc_core.experiments.tasks.recommend import RecommendResult, recommend_steps
 
-__all__ = ["TASKS", "AnyResult", "Task", "better", "run", "steps"]
-
 AnyResult = RunResult | RecommendResult | FactorResult
 
 

@@ -15,8 +15,6 @@ from dpmc_core.completion.dpals.preprocessing import first_k, lottery, weights_o
 from dpmc_core.config import parameters
 from dpmc_core.datasets.ratings import Ratings
 
-__all__ = ["Skew", "spreads"]
-
 _BINS = 12
 
 

@@ -19,8 +19,6 @@ from dpmc_core.privacy.algorithm import with_mechanism
 from dpmc_core.privacy.calibrate import least_noise
 from dpmc_core.privacy.noise import NominalEpsilon, TotalEpsilon
 
-__all__ = ["resolved"]
-
 
 def resolved(spec: RunSpec) -> RunSpec:
     """``spec`` with a total ε of nominal releases turned into the variance of each.

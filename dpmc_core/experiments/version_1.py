@@ -11,8 +11,6 @@ from dpmc_core.errors import ParameterError
 from dpmc_core.experiments.algorithms import ALGORITHMS
 from dpmc_core.experiments.flat import default_algorithm
 
-__all__ = ["translated"]
-
 # what a field was where it was not named
 _RATINGS: dict[str, Any] = {
     "task": "rate",

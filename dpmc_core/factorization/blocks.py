@@ -17,17 +17,6 @@ from dpmc_core.datasets.samples import Matrix
 
 FloatArray = NDArray[np.float64]
 
-__all__ = [
-    "coordinate_sweeps",
-    "cross",
-    "fit_coefficients",
-    "gradient_steps",
-    "gram_and_target",
-    "objective",
-    "squared_norm",
-    "unit_ball",
-]
-
 _BLOCK_CELLS = 130_000  # of X at a time: a megabyte stays in the processor's cache
 
 

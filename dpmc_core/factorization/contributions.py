@@ -24,15 +24,6 @@ from dpmc_core.factorization.units import UnitGroup, Units
 from dpmc_core.privacy.budget import Curator, Part
 from dpmc_core.privacy.moments import sum_part
 
-__all__ = [
-    "Kept",
-    "clipped_columns",
-    "frequency_part",
-    "keep_rows",
-    "sum_of_columns",
-    "words_worth_it",
-]
-
 
 @dataclass(frozen=True, eq=False)
 class Kept:

@@ -53,17 +53,6 @@ from dpmc_core.privacy.ledger import Unit
 from dpmc_core.privacy.moments import packed, product_part, sum_part, unpacked, whole_moment_part
 from dpmc_core.privacy.noise import TotalEpsilon
 
-__all__ = [
-    "ALGORITHMS",
-    "STARTS",
-    "CorrectedNMFConfig",
-    "around",
-    "corrected_nmf",
-    "parts_of_rounds",
-    "rounds_from",
-    "statistics_of_group",
-]
-
 STARTS = ("mean", "random")
 # of the budget, for a start from the mean and for document frequencies
 MEAN_SHARE, WORDS_SHARE = 0.05, 0.15

@@ -14,18 +14,6 @@ from dpmc_core.factorization.units import Units
 from dpmc_core.privacy.budget import Budget, Part, for_replacing, plan
 from dpmc_core.privacy.moments import sum_part, whole_moment_part
 
-__all__ = [
-    "DRAWN",
-    "EVENED_CLIP",
-    "PHOTOGRAPHS",
-    "RESIDUAL_CLIP",
-    "MomentConfig",
-    "Sizes",
-    "frequencies_worth_it",
-    "parts_of",
-    "sizes_of",
-]
-
 
 @dataclass(frozen=True)
 class _Look:

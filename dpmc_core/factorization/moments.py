@@ -65,8 +65,6 @@ from dpmc_core.privacy.moments import packed, unpacked
 from dpmc_core.privacy.noise import TotalEpsilon
 from dpmc_core.privacy.shrinkage import shrink
 
-__all__ = ["ALGORITHMS", "MomentConfig", "moment_nmf"]
-
 MOST_SEEN = 1500.0  # N·Δ/σ from which releases show most of what varies
 EVENED_POWER, FLOOR = 0.3, 0.1  # of the second stage; its floor in noise edges
 MOST_DIRECTIONS = 300

@@ -6,16 +6,6 @@ from dpmc_core.config import Choice
 from dpmc_core.limits import Limit
 from dpmc_core.privacy.ledger import NEIGHBOURS
 
-__all__ = [
-    "InnerSteps",
-    "NeighbourChoice",
-    "OutlierBound",
-    "OutlierPenalty",
-    "Parts",
-    "Refinements",
-    "Rounds",
-]
-
 Parts = Annotated[
     int,
     Limit("rank", 1, 256, "number of parts or topics K", integer=True, label="Parts or topics K"),

@@ -13,8 +13,6 @@ from scipy.fft import idctn
 from dpmc_core.arrays import FloatArray
 from dpmc_core.factorization.robust import NMFConfig, robust_nmf
 
-__all__ = ["cosine_basis", "made_parts", "parts_without_data", "smooth_shades"]
-
 SPECTRUM_POWER = 1.5
 PLAIN_GREY = 0.8  # length along flat grey of a picture made without data; the rest varies
 MOST_MADE_UP, FEWEST_MADE_UP, MADE_UP_PER_ROW = 3000, 500, 8

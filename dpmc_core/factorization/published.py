@@ -36,8 +36,6 @@ from dpmc_core.privacy.noise import Noise, RoundEpsilon
 
 FloatArray = NDArray[np.float64]
 
-__all__ = ["ALGORITHMS", "PublishedConfig", "paper_sigma", "published_nmf"]
-
 SOURCE_A = "nmf-paper eq. 13: 2/N; holds where no column of H is longer than 1, as here"
 SOURCE_B = (
     "nmf-paper eq. 14: 2/N without outliers, 4/N with; W's un-noised start is not accounted for"

@@ -32,17 +32,6 @@ from dpmc_core.factorization.parameters import (
 from dpmc_core.factorization.step import FactorStep, check_outliers, nndsvd
 from dpmc_core.privacy.algorithm import Algorithm
 
-__all__ = [
-    "ALGORITHMS",
-    "SOLVERS",
-    "NMFConfig",
-    "RobustConfig",
-    "SklearnConfig",
-    "robust_nmf",
-    "sklearn_nmf",
-    "soft_threshold",
-]
-
 SOLVERS = ("coordinates", "gradient")
 
 

@@ -15,8 +15,6 @@ from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.factorization.blocks import squared_norm
 from dpmc_core.privacy.ledger import Release
 
-__all__ = ["FactorStep", "check_outliers", "check_parts", "nndsvd", "random_dictionary"]
-
 
 @dataclass(frozen=True)
 class FactorStep:

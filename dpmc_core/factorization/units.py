@@ -13,8 +13,6 @@ from dpmc_core.datasets.samples import Samples
 
 Made = TypeVar("Made")
 
-__all__ = ["AllUnits", "UnitGroup", "Units"]
-
 
 @dataclass(frozen=True, eq=False)
 class UnitGroup:

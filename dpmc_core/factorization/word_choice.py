@@ -23,8 +23,6 @@ from dpmc_core.privacy.budget import Budget, Curator, Part, for_replacing
 from dpmc_core.privacy.ledger import Ledger, Release
 from dpmc_core.wording import counted, three
 
-__all__ = ["MOST_DIFFERENT", "WordPlan", "choose_words", "plan_words", "threshold"]
-
 # public: so many different words of a document count, the first in an order that is nobody's
 MOST_DIFFERENT = 1000
 _LEAST_DELTA = 1e-15  # at which an ε can be stated

@@ -23,8 +23,6 @@ from dpmc_core.errors import ParameterError
 
 Size = int | tuple[int, ...] | None
 
-__all__ = ["Mechanism", "Size", "as_array", "no_shape", "solve_decreasing"]
-
 
 def as_array(x: ArrayLike) -> FloatArray:
     """``x`` as a float64 array (a copy only when needed)."""

@@ -15,8 +15,6 @@ from dpmc_core import limits
 from dpmc_core.arrays import FloatArray
 from dpmc_core.mechanisms.base import Mechanism, Size, as_array, no_shape, solve_decreasing
 
-__all__ = ["Gaussian", "textbook_gaussian_epsilon"]
-
 LOG_SQRT_2PI = 0.5 * math.log(2 * math.pi)
 
 

@@ -31,8 +31,6 @@ from dpmc_core.mechanisms.gaussian import Gaussian
 from dpmc_core.mechanisms.huber import Huber
 from dpmc_core.mechanisms.laplace import Laplace
 
-__all__ = ["GridRelease", "RandBelow", "grid_step", "release_on_grid", "sample_on_grid"]
-
 RandBelow = Callable[[int], int]
 Law = tuple[Fraction, Callable[[int], Fraction]]
 # a whole number of steps up to here, times a power of two, is a float without rounding

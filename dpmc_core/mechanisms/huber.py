@@ -20,8 +20,6 @@ from dpmc_core.mechanisms import huber_distribution as huber_law
 from dpmc_core.mechanisms import huber_privacy
 from dpmc_core.mechanisms.base import Mechanism, Size, as_array, no_shape, solve_decreasing
 
-__all__ = ["Huber", "alpha_with_variance"]
-
 
 def alpha_with_variance(variance: float) -> float:
     """The α of the unit-scale Huber noise with this variance (inverse of huber-thesis eq. 4.5,

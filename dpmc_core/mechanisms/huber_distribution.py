@@ -22,19 +22,6 @@ SQRT2 = math.sqrt(2.0)
 SQRT_2PI = math.sqrt(2 * math.pi)
 SQRT_HALF_PI = math.sqrt(math.pi / 2)
 
-__all__ = [
-    "cdf",
-    "core_mass",
-    "excess_variance",
-    "logcdf",
-    "logpdf",
-    "normaliser",
-    "ppf",
-    "rho",
-    "sample",
-    "variance",
-]
-
 
 def rho(t: Any, alpha: Any) -> Any:
     """Huber loss ρ_α(t), huber-paper eq. 3."""

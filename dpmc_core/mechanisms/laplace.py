@@ -14,8 +14,6 @@ from dpmc_core import limits
 from dpmc_core.mechanisms.base import Mechanism, Size, as_array, no_shape
 from dpmc_core.mechanisms.series import exp_minus_linear
 
-__all__ = ["Laplace"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Laplace(Mechanism):

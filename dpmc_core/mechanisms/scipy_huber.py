@@ -11,8 +11,6 @@ from scipy import special, stats
 
 from dpmc_core.mechanisms import huber_distribution as huber_law
 
-__all__ = ["huber"]
-
 
 class _HuberGen(stats.rv_continuous):
     """Continuous random variable with Gaussian centre and exponential tails; shape ``alpha`` > 0.

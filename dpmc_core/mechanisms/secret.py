@@ -9,8 +9,6 @@ from randomgen import ChaCha
 
 from dpmc_core.errors import DataError
 
-__all__ = ["generators_of", "secret_generator"]
-
 _KEY_BYTES = 32
 
 

@@ -11,8 +11,6 @@ import numpy as np
 
 from dpmc_core.arrays import FloatArray
 
-__all__ = ["exp_minus_linear", "renyi_of_pieces"]
-
 _TERMS = 22
 
 

@@ -19,8 +19,6 @@ from dpmc_core.errors import ParameterError
 from dpmc_core.mechanisms.base import Mechanism, Size, as_array, no_shape, solve_decreasing
 from dpmc_core.mechanisms.series import renyi_of_pieces
 
-__all__ = ["Staircase", "variance_optimal_gamma"]
-
 _LEAST_EPSILON, _MOST_EPSILON = 1e-100, 700.0
 
 

@@ -12,8 +12,6 @@ from scipy.optimize import linear_sum_assignment
 from dpmc_core.arrays import FloatArray
 from dpmc_core.datasets.samples import Matrix
 
-__all__ = ["FOUND", "column_errors", "likeness", "match_parts", "mean_columns", "share_found"]
-
 FOUND = 0.9  # a true part counts as found if a learned one has at least this cosine with it
 
 

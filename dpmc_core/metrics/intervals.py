@@ -6,8 +6,6 @@ from collections.abc import Sequence
 import numpy as np
 from scipy import special
 
-__all__ = ["t_half_width"]
-
 
 def t_half_width(values: Sequence[float]) -> float:
     """Half of a 95 % t-interval of the mean; NaN for one value.

@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from dpmc_core.arrays import FloatArray
 from dpmc_core.datasets.ratings import Ratings
 
-__all__ = ["RECALL_AT", "half_width", "recall_by_chance", "recall_by_user"]
-
 RECALL_AT = 20  # k, as the papers report it
 _USERS_AT_ONCE = 256
 Scores = Callable[[NDArray[np.integer]], FloatArray]

@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 from dpmc_core.arrays import FloatArray
 from dpmc_core.datasets.ratings import Ratings, Truth
 
-__all__ = ["clipped", "rmse", "top_items", "truth_rmse"]
-
 _CLIPPED_CELLS = 40_000_000  # above this many cells the clipped whole-matrix error is not computed
 
 

@@ -19,19 +19,6 @@ from dpmc_core.datasets.samples import Samples
 from dpmc_core.datasets.text import tokens
 from dpmc_core.errors import DataError
 
-__all__ = [
-    "TOP_WORDS",
-    "W2V_WARNING",
-    "keep_words",
-    "knows_words",
-    "learned_words",
-    "mean_score",
-    "npmi",
-    "tc_w2v",
-    "top_words",
-    "topic_terms",
-]
-
 TOP_WORDS = 10
 W2V_WARNING = (
     "TC-W2V asks a word2vec that was trained on these same documents. On a small collection it "

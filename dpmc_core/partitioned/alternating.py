@@ -31,8 +31,6 @@ from dpmc_core.partitioned.population import Partitions, PartitionStep
 from dpmc_core.privacy.budget import Journal
 from dpmc_core.privacy.ledger import Release, sample
 
-__all__ = ["Alternating", "als", "irls"]
-
 _AT_ONCE = 1024  # items that are solved together
 
 

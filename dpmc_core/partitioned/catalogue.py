@@ -15,8 +15,6 @@ from dpmc_core.datasets.own.given import NOTHING, Given, places_among
 from dpmc_core.errors import DataError
 from dpmc_core.partitioned.source import Rows, Source, read_rows
 
-__all__ = ["Catalogue", "Scanned", "merged", "mixed_of", "scanned"]
-
 _LARGEST_ITEMS = 2**31 - 1
 
 

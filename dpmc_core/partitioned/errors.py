@@ -17,8 +17,6 @@ from dpmc_core.metrics.ratings import clipped
 from dpmc_core.partitioned.partition import PartitionGroup
 from dpmc_core.partitioned.population import Learned, Partitions
 
-__all__ = ["Errors", "half_width", "measured"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Errors:

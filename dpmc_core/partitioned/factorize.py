@@ -28,7 +28,8 @@ from dpmc_core.factorization.corrected import (
     corrected_curator,
     corrected_rounds,
 )
-from dpmc_core.factorization.moments import MomentConfig, moment_curator, release_moments
+from dpmc_core.factorization.moment_plan import MomentConfig
+from dpmc_core.factorization.moments import moment_curator, release_moments
 from dpmc_core.factorization.step import check_parts
 from dpmc_core.factorization.units import UnitGroup, Units
 from dpmc_core.metrics.factors import column_errors
@@ -39,8 +40,6 @@ from dpmc_core.partitioned.population import UnitPartitions
 from dpmc_core.partitioned.run import lists
 from dpmc_core.privacy import Ledger, Release
 from dpmc_core.privacy.budget import Journal
-
-__all__ = ["SOLVERS", "FactorisedPartitions", "factorize_partitions"]
 
 Made = tuple[FloatArray, tuple[Release, ...], tuple[Release, ...]]
 _SWEEPS = 40  # of the coefficients that a dictionary is judged by

@@ -25,8 +25,6 @@ from dpmc_core.limit import Limit
 from dpmc_core.partitioned.engine.here import Engine, Tell
 from dpmc_core.partitioned.source import MOST_ROWS
 
-__all__ = ["Skewed", "write_ratings", "write_samples", "write_skewed", "write_table"]
-
 _COUNTS = {
     "users": Limit("users", 2, 100_000_000, "number of users", integer=True),
     "items": Limit("items", 2, 1_000_000, "number of items", integer=True),

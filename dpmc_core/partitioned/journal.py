@@ -23,9 +23,6 @@ from randomgen import ChaCha
 from dpmc_core.errors import DPMCError
 from dpmc_core.privacy.ledger import Ledger, Release
 
-__all__ = ["FolderError", "RunFolder"]
-
-
 # what may be there before a run is: its lock, and copies of what it reads
 _OURS = ("lock", "copies", "ledger.json")
 

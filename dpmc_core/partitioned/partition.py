@@ -29,8 +29,6 @@ from dpmc_core.errors import DataError
 from dpmc_core.partitioned.catalogue import Catalogue, mixed_of
 from dpmc_core.partitioned.source import Rows, read_rows
 
-__all__ = ["Layout", "PartitionGroup", "group_of", "ids_of"]
-
 
 @dataclass(frozen=True, eq=False)
 class Layout:

@@ -22,8 +22,6 @@ from dpmc_core.partitioned.partition import Layout, group_of
 from dpmc_core.partitioned.source import Source
 from dpmc_core.privacy.ledger import Release
 
-__all__ = ["Learned", "PartitionStep", "Partitions", "Progress", "UnitPartitions", "found_in"]
-
 # called with what is done, how many partitions of it, of how many; may raise to stop
 Progress = Callable[[str, int, int], None]
 

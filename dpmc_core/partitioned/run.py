@@ -31,8 +31,6 @@ from dpmc_core.partitioned.population import Learned, Partitions, PartitionStep,
 from dpmc_core.partitioned.solvers import SOLVERS
 from dpmc_core.privacy import Ledger
 
-__all__ = ["FolderSet", "PartitionedResult", "lists", "partitioned_steps"]
-
 
 class FolderSet:
     """Ratings, documents or images in partitions (``holds``) as a dataset that a spec can name

@@ -28,8 +28,6 @@ from dpmc_core.partitioned.alternating import als, irls
 from dpmc_core.partitioned.population import Partitions, PartitionStep
 from dpmc_core.privacy.budget import Curator, Journal
 
-__all__ = ["SOLVERS", "Solver"]
-
 Solver = Callable[[Partitions, Any, np.random.Generator, Journal], Iterator[PartitionStep]]
 
 

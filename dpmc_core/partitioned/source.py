@@ -20,8 +20,6 @@ from dpmc_core.datasets.own.table_guesses import guess_ratings
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.wording import printable
 
-__all__ = ["MOST_ROWS", "Rows", "Source", "check_user_column", "open_folder", "read_rows"]
-
 MOST_ROWS = 20_000_000  # of one file: it must fit into a worker several times
 _FIRST = 1000  # rows by which columns are guessed
 

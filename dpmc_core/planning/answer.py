@@ -19,8 +19,6 @@ from dpmc_core.privacy.account import tightest
 from dpmc_core.privacy.calibrate import scaled
 from dpmc_core.wording import counted, power, three
 
-__all__ = ["Candidate", "Plan", "halved", "plan", "reach", "release_of"]
-
 INSIDE = 0.95  # of releases lie within the margin
 MOST_EPSILON, LEAST_EPSILON = 100.0, 1e-4  # beyond the first ε says nothing about privacy
 # where the search for α begins: ε(α) is flat at both ends (Laplace and Gaussian noise) and can have

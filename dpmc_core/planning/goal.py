@@ -19,8 +19,6 @@ from dpmc_core.limits import Limit
 from dpmc_core.mechanisms import RUN_FAMILIES
 from dpmc_core.wording import three
 
-__all__ = ["VARIED", "ModelPlan", "Probe", "Search"]
-
 _KEEPING = (("store.store", "RunStore"), ("sweeps.storing", "PassingRuns"))
 _FAR = 10  # a line through means that are further apart says nothing
 VARIED = {"epsilon": "ε", "n_users": "people"}

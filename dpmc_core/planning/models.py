@@ -22,8 +22,6 @@ from dpmc_core.experiments.worker.share import ALL, Share
 from dpmc_core.planning.goal import VARIED, ModelPlan, Probe, Search
 from dpmc_core.wording import three
 
-__all__ = ["kept", "search"]
-
 _LOOKS = (4, 6, 9, 13, 20)  # runs at one place after which it is asked whether it is decided
 _MOST_PROBES = 16
 _CONFIDENCE = 0.95  # of the whole interval: shared by all looks at all probes

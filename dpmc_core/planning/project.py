@@ -23,8 +23,6 @@ from dpmc_core.privacy.budget import plan as planned_releases
 from dpmc_core.privacy.ledger_file import ledger_from_text
 from dpmc_core.wording import three
 
-__all__ = ["Item", "Project", "Shared", "project_from_toml", "share_out", "share_out_after"]
-
 _NOISES = ("gaussian", "laplace", "huber")
 _RESERVE = "what is kept for later"
 _MOST_ITEMS, _USED_UP = 50, 1e-4

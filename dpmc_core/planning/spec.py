@@ -9,8 +9,6 @@ from dpmc_core.errors import ParameterError
 from dpmc_core.limits import LIMITS, Limit
 from dpmc_core.wording import counted, three
 
-__all__ = ["QUERIES", "PlanSpec", "halvings"]
-
 QUERIES = {
     "mean": "mean of a number",
     "sum": "sum of a number",

@@ -8,8 +8,6 @@ from dpmc_core.experiments import RunSpec
 from dpmc_core.paths import RESULTS
 from dpmc_core.planning.goal import ModelPlan, Probe, Search
 
-__all__ = ["examples", "from_json", "to_json"]
-
 _FILE = RESULTS / "plans.json"
 
 

@@ -21,18 +21,6 @@ from dpmc_core.privacy.ledger import Ledger
 from dpmc_core.privacy.rdp import ORDERS, release_rdp, zcdp
 from dpmc_core.wording import three
 
-__all__ = [
-    "METHODS",
-    "OWN_PROOF",
-    "Account",
-    "account",
-    "best",
-    "best_published",
-    "checked_delta",
-    "gaussian_equivalent",
-    "tightest",
-]
-
 OWN_PROOF = (
     "rests on a proof in this project (docs/huber-composition.md) that has not been "
     "peer-reviewed; each of its steps is also checked numerically"

@@ -9,8 +9,6 @@ from dpmc_core.errors import ParameterError
 from dpmc_core.mechanisms import RUN_FAMILIES
 from dpmc_core.privacy.noise import Noise, NoNoise
 
-__all__ = ["Algorithm", "budgeted", "with_mechanism"]
-
 Solver = Callable[..., Iterator[Any]]
 
 

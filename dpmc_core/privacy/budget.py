@@ -27,8 +27,6 @@ from dpmc_core.privacy.ledger import Ledger, Neighbours, Release, Unit, sample
 
 _OTHERWISE = "release {!r} was planned otherwise than it is made"
 
-__all__ = ["Budget", "Curator", "Journal", "Part", "for_replacing", "norm_of", "plan", "shift_of"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Budget:

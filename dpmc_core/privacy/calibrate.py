@@ -17,8 +17,6 @@ from dpmc_core.privacy.account import checked_delta, tightest
 from dpmc_core.privacy.ledger import Ledger
 from dpmc_core.privacy.rdp import zcdp
 
-__all__ = ["least_noise", "scaled"]
-
 
 def scaled(mechanism: Mechanism, factor: float) -> Mechanism:
     """The noise multiplied by ``factor`` > 0: same family, same shape.

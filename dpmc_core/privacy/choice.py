@@ -15,8 +15,6 @@ from dpmc_core.mechanisms.secret import secret_generator
 from dpmc_core.paths import text_of
 from dpmc_core.privacy.ledger import Release, Unit
 
-__all__ = ["WAYS", "chances", "choose", "scores_from_csv"]
-
 WAYS = {
     "exponential": "exponential mechanism (McSherry & Talwar 2007), monotone scores",
     "noisy-max": "report noisy max with Laplace noise (Dwork & Roth 2014, Claim 3.9)",

@@ -17,8 +17,6 @@ from dpmc_core.privacy.account import tightest
 from dpmc_core.privacy.calibrate import least_noise
 from dpmc_core.privacy.ledger import Ledger, Release
 
-__all__ = ["DpalsCount", "dpals_counts", "dpals_ledger", "epsilon_curve", "price", "variance_curve"]
-
 
 def price(mechanism: Mechanism, sensitivity: float) -> float:
     """What one release costs in a long composition, relative to Gaussian noise of the same variance

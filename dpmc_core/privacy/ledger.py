@@ -16,8 +16,6 @@ from dpmc_core.arrays import FloatArray
 from dpmc_core.errors import ParameterError
 from dpmc_core.mechanisms import Mechanism, Staircase
 
-__all__ = ["NEIGHBOURS", "UNITS", "Ledger", "Release", "draw", "merge", "sample"]
-
 Unit = Literal["rating", "user", "document", "image", "record"]
 Neighbours = Literal["replace-one", "add/remove-one"]
 UNITS: tuple[str, ...] = get_args(Unit)

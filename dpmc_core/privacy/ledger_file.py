@@ -17,8 +17,6 @@ from dpmc_core.mechanisms import FAMILIES, Gaussian, Mechanism, Staircase
 from dpmc_core.paths import names_once, read_file
 from dpmc_core.privacy.ledger import Ledger, Release, merge
 
-__all__ = ["MOST_BYTES", "MOST_RELEASES", "ledger_from_dict", "ledger_from_text", "read_ledger"]
-
 MOST_BYTES = 2_000_000
 MOST_RELEASES = 200  # of different kinds; how often each was made does not matter
 _FORM = 'a JSON object {"version": 1, "releases": [...]}, as the app exports it'

@@ -46,21 +46,6 @@ from dpmc_core.privacy.ledger import Unit
 
 # how often an unknown diagonal is filled: eight times give no other error than four
 
-__all__ = [
-    "clip_rows",
-    "normalised",
-    "packed",
-    "product_part",
-    "row_norms",
-    "second_moment",
-    "second_moment_part",
-    "sum_part",
-    "symmetric",
-    "totals",
-    "unpacked",
-    "whole_moment_part",
-]
-
 _SPARSE_PAIR = 200.0  # products of a dense piece in the time of one pair of a sparse one
 _SPARSE_CELLS = 100_000_000
 _OFTEN = 0.03  # share of users who have a column from which on it is worked on as a dense one

@@ -12,18 +12,6 @@ from dpmc_core.limits import LIMITS, Limit
 from dpmc_core.mechanisms import FAMILIES, RUN_FAMILIES, Huber, Mechanism, alpha_with_variance
 from dpmc_core.privacy.budget import Budget
 
-__all__ = [
-    "KINDS",
-    "MECHANISMS",
-    "NoNoise",
-    "Noise",
-    "NominalEpsilon",
-    "ReleaseVariance",
-    "RoundEpsilon",
-    "TotalEpsilon",
-    "papers_huber",
-]
-
 MECHANISMS = ("none", *RUN_FAMILIES)
 Family = Annotated[str, Choice(RUN_FAMILIES, "distribution of the noise")]
 Alpha = Annotated[float, LIMITS["alpha"]]

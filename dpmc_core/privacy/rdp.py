@@ -14,9 +14,6 @@ from dpmc_core.arrays import FloatArray
 from dpmc_core.mechanisms import Gaussian, Mechanism
 from dpmc_core.privacy.ledger import Release
 
-__all__ = ["ORDERS", "release_rdp", "zcdp"]
-
-
 # dense enough that a finer grid changes ε by less than 0.1 % unless ε is in the thousands, where
 # 1.02 is not close enough
 # to 1; one grid for all ledgers, so that ε grows with every cost

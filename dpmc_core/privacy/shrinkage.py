@@ -11,9 +11,6 @@ from scipy.linalg import eigh_tridiagonal, lapack
 
 from dpmc_core.arrays import FloatArray
 
-__all__ = ["shrink", "shrink_off_diagonal"]
-
-
 _FILLINGS = 4
 _SMALL = 100  # size below which all eigenvectors are no slower
 _EQUAL = 1e-6  # relative: entries of a vector that count as equally large

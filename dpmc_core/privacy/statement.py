@@ -17,19 +17,6 @@ from dpmc_core.privacy.account import OWN_PROOF, Account, account, best, best_pu
 from dpmc_core.privacy.ledger import Ledger, Release
 from dpmc_core.wording import power, three
 
-__all__ = [
-    "FACTOR_CAVEATS",
-    "JOINT_CAVEATS",
-    "NOMINAL_CAVEATS",
-    "PUBLISHED_NMF_CAVEATS",
-    "Statement",
-    "group_epsilon",
-    "guess_bound",
-    "odds_sentence",
-    "state",
-    "subject",
-]
-
 _CAVEATS = facts("caveats")
 _SECRET, _REPEATABLE = _CAVEATS["chance"]["secret"], _CAVEATS["chance"]["repeatable"]
 _GROUP = 10  # images or documents of one person

@@ -1,7 +1,5 @@
 """Packages that the core alone does without, and the extra that brings each."""
 
-__all__ = ["EXTRAS"]
-
 EXTRAS = {
     **dict.fromkeys(("pandas", "pooch", "requests", "pyarrow", "PIL", "skimage"), "data"),
     **dict.fromkeys(("sklearn", "gensim"), "text"),

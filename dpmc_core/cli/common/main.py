@@ -19,8 +19,6 @@ from dpmc_core.cli.common.options import Parser
 from dpmc_core.errors import DPMCError
 from dpmc_core.wording import finite, printable
 
-__all__ = ["main"]
-
 MAIN_HELP = (
     "Differential privacy in matrix completion and factorisation: mechanisms, runs, accounts, "
     "audits, datasets."

@@ -20,8 +20,6 @@ from dpmc_core.limits import LIMITS, Limit
 from dpmc_core.privacy.algorithm import Algorithm
 from dpmc_core.privacy.noise import MECHANISMS, NominalEpsilon, ReleaseVariance, TotalEpsilon
 
-__all__ = ["Parser", "add_parameters", "add_spec", "after", "last_of", "parsed", "spec_of", "whole"]
-
 Drawn = TypeVar("Drawn")  # what a task yields
 
 _AMOUNTS = {

@@ -6,8 +6,6 @@ Provides ``Progress``.
 import sys
 import time
 
-__all__ = ["Progress"]
-
 _EVERY = 2.0  # seconds between lines
 
 

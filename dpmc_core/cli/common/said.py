@@ -6,8 +6,6 @@ from typing import Any
 from dpmc_core.privacy import Statement
 from dpmc_core.wording import comparison
 
-__all__ = ["print_errors", "print_statement"]
-
 
 def print_errors(
     errors: Any, baselines: Mapping[str, float], against: tuple[str, float, float], held_out: str

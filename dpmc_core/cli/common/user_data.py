@@ -19,8 +19,6 @@ from dpmc_core.experiments.algorithms import of_task
 from dpmc_core.paths import read_file
 from dpmc_core.wording import printable
 
-__all__ = ["READ", "add_data", "kinds_for", "load_user_data", "read_options"]
-
 READ = (
     "how the file is read, where the guess is wrong; as often as needed (docs/your-own-data.md "
     "lists the names)"

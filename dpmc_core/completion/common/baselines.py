@@ -18,8 +18,6 @@ from dpmc_core.completion.common.population import Group, MemoryGroup
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.privacy.moments import totals
 
-__all__ = ["BASELINES", "Baseline", "ItemParts", "fit_baselines", "fit_items"]
-
 BASELINES = ("global mean", "user mean", "item mean", "user + item", "user + item, fitted")
 MOST_SWEEPS, SETTLED = 30, 1e-5
 # σ²/σ_b² and σ²/σ_c² where few ratings tell them, and how much that weighs beside √ratings

@@ -8,16 +8,6 @@ from dpmc_core.datasets.ratings import ItemFeatures
 from dpmc_core.errors import ParameterError
 from dpmc_core.limits import Limit
 
-__all__ = [
-    "ItemsPerUser",
-    "Iterations",
-    "Penalty",
-    "Rank",
-    "Sensitivity",
-    "UseOfFeatures",
-    "public_features",
-]
-
 Rank = Annotated[
     int, Limit("rank", 1, 256, "number of latent factors r", integer=True, label="Rank r")
 ]

@@ -15,8 +15,6 @@ from dpmc_core.datasets.ratings import ItemFeatures, Ratings
 
 Made = TypeVar("Made")
 
-__all__ = ["Group", "MemoryGroup", "Population", "Term", "Whole", "adds_up"]
-
 
 class Group(Protocol):
     """``ratings`` of some users, numbered from 0 within the group, on all items.

@@ -23,25 +23,6 @@ from dpmc_core.errors import ParameterError
 
 FloatArray = NDArray[np.float64]
 
-__all__ = [
-    "MEAN_PULL",
-    "RATING_SD",
-    "TASTE_SD",
-    "centre",
-    "clipped_values",
-    "fit_likes",
-    "fit_users",
-    "left_out_squares",
-    "model_with_offsets",
-    "on_scale",
-    "own_means",
-    "own_tastes",
-    "residuals",
-    "squared_residuals",
-    "together",
-    "width_of_scale",
-]
-
 _LARGEST, _NARROWEST = 1e40, 1e-10  # of a scale: fourth powers are sums' variances
 _ROOM = 10.0  # widths of the scale: synthetic values with noise leave it a little
 # in widths of the scale; chosen on MovieLens 100K and 1M (docs/one-shot-moments.md)

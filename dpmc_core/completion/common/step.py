@@ -17,17 +17,6 @@ from dpmc_core.errors import ParameterError
 from dpmc_core.mechanisms import Mechanism
 from dpmc_core.privacy.ledger import Release, sample
 
-__all__ = [
-    "FactorModel",
-    "Sides",
-    "Step",
-    "check_rank",
-    "draw_item_noise",
-    "item_release",
-    "start_item_factors",
-]
-
-
 _GATHERED = 250_000  # numbers of each factor matrix that a prediction holds at once
 
 

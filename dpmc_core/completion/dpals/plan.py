@@ -32,8 +32,6 @@ from dpmc_core.limits import Limit
 from dpmc_core.privacy.budget import Budget, Part, norm_of, plan
 from dpmc_core.privacy.ledger import Release
 
-__all__ = ["DPALSConfig", "dpals_plan", "n_frequent", "value_clip_of"]
-
 USUAL_SHARE, ENOUGH_ITEMS = 0.15, 250
 PREPARATION_SHARE, START_SHARE, GLOBAL_SHARE = 0.25, 0.2, 0.05
 

@@ -24,8 +24,6 @@ from dpmc_core.privacy.budget import Curator, Part
 
 FloatArray = NDArray[np.float64]
 
-__all__ = ["INCOHERENCE", "noisy_power_iteration", "power_part"]
-
 INCOHERENCE = 3.0  # ν
 
 

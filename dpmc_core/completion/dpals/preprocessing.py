@@ -27,18 +27,6 @@ from dpmc_core.privacy.moments import totals
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 
-__all__ = [
-    "SAMPLING",
-    "Preparation",
-    "TakingPart",
-    "first_k",
-    "lottery",
-    "preparation_parts",
-    "preparation_shifts",
-    "prepare",
-    "weights_of",
-]
-
 SAMPLING = ("adaptive", "uniform", "weights")
 
 

@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
 
-__all__ = ["PROJECTIONS", "solve_noisy"]
-
 PROJECTIONS = ("inner", "printed", "off")
 _SMALLEST = 1e-9  # eigenvalues below this share of the largest count as zero in the pseudo-inverse
 

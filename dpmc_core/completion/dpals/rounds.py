@@ -32,8 +32,6 @@ from dpmc_core.datasets.ratings import Ratings
 FloatArray = NDArray[np.float64]
 ItemSolver = Callable[[FloatArray, FloatArray, NDArray[np.intp]], FloatArray]
 
-__all__ = ["Basis", "ItemSolver", "Rounds", "rounds_of", "start_table", "symmetric_of"]
-
 _LEAST_RIDGE = 1e-10  # of what a user's system is at most without it
 
 

@@ -37,8 +37,6 @@ from dpmc_core.privacy.noise import Noise, TotalEpsilon
 
 FloatArray = NDArray[np.float64]
 
-__all__ = ["ALGORITHMS", "begin", "dpals", "fit_dpals", "next_items"]
-
 Stream = Callable[[int], FloatArray] | None
 
 

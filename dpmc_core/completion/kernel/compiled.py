@@ -13,8 +13,6 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-__all__ = ["Loops", "loops"]
-
 _NAME = "dpmc_dposv"  # by which compiled code finds LAPACK's dposv
 _dposv: Any = None  # what stands for it while it is compiled
 _making = threading.Lock()

@@ -9,8 +9,6 @@ from dpmc_core.arrays import FloatArray
 
 IntArray = NDArray[np.int32]
 
-__all__ = ["Block", "Side", "group_rows"]
-
 _MAX_PADDING = 1.12
 # Bytes of gathered factors per block: enough to amortise numpy's calls, few enough for the cache.
 # Small ranks do little arithmetic per call and want larger blocks.

@@ -17,9 +17,6 @@ from scipy.linalg import cython_lapack
 from dpmc_core.arrays import FloatArray
 from dpmc_core.completion.kernel.compiled import Loops, loops
 
-__all__ = ["scale_rows", "solve_spd"]
-
-
 _ARGUMENTS = 8  # uplo, n, nrhs, a, lda, b, ldb, info
 
 

@@ -25,8 +25,6 @@ from dpmc_core.completion.kernel.threads import Workers, single_blas_thread
 
 IntArray = NDArray[np.int32]
 
-__all__ = ["BlockSolver", "Update", "half_sweep", "upper_gram"]
-
 _GATHER_BYTES = 3_000_000  # of one gather, so that it stays in the cache
 # Where column panels beat one product, and how wide they are best (measured with OpenBLAS on
 # AVX-512).

@@ -14,8 +14,6 @@ from dpmc_core.arrays import FloatArray
 
 Piece = TypeVar("Piece")
 
-__all__ = ["Workers", "available_processors", "single_blas_thread"]
-
 
 class Workers:
     """A few threads, each with scratch memory of its own that lives as long as they do.

@@ -12,8 +12,6 @@ from io import BytesIO
 
 from dpmc_core.errors import DataError
 
-__all__ = ["MOST_FILES", "folder_of", "is_archive", "members"]
-
 MOST_FILES = 20_000
 _MOST_BYTES = 200_000_000  # of all files together, unpacked
 _MOST_OF_ONE = 20_000_000

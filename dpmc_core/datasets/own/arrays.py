@@ -21,17 +21,6 @@ from dpmc_core.errors import DataError, ParameterError
 if TYPE_CHECKING:
     from PIL import Image
 
-__all__ = [
-    "array_in",
-    "grey_pixels",
-    "header",
-    "open_picture",
-    "resized",
-    "shown_size",
-    "variable_in",
-    "variables_of",
-]
-
 MOST_NUMBERS = 30_000_000
 MOST_PIXELS = 16_000_000
 # what brings pictures of the EXIF orientations 2 to 8 upright

@@ -13,18 +13,6 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "NUMBERS",
-    "coded",
-    "decimal_commas",
-    "is_number",
-    "normal",
-    "not_rated",
-    "number",
-    "numbers",
-    "option_text",
-]
-
 T = TypeVar("T", bool, float)
 NUMBERS = "iufb"  # kinds of NumPy's numbers
 _NUMBER = r"\s*[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?\s*"

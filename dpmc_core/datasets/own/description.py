@@ -11,8 +11,6 @@ from dpmc_core.datasets.own.table_guesses import columns_of
 from dpmc_core.datasets.own.tables import RatingsReading, ratings_of
 from dpmc_core.errors import DataError
 
-__all__ = ["describe", "kind_of"]
-
 
 def kind_of(file: str, data: bytes, kinds: Sequence[str] = tuple(KINDS)) -> str:
     """Which of ``kinds`` the file holds: by its ending, and where several fit by its content."""

@@ -10,8 +10,6 @@ from dpmc_core.datasets.ratings import FACTS
 from dpmc_core.errors import DataError
 from dpmc_core.wording import counted
 
-__all__ = ["NOTHING", "Given", "places_among"]
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Given:

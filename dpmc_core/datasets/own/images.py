@@ -32,8 +32,6 @@ from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.limit import number_of
 from dpmc_core.wording import printable
 
-__all__ = ["ImagesReading", "guess_images", "images_of"]
-
 LARGEST = 128
 ROWS = {"images": "one image a row", "pixels": "one image a column"}
 ORDERS = {"rows": "row by row", "columns": "column by column (as MATLAB does)"}

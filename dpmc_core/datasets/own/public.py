@@ -23,8 +23,6 @@ from dpmc_core.errors import DataError, ParameterError
 if TYPE_CHECKING:
     from dpmc_core.datasets.own.sets import OwnSet
 
-__all__ = ["ItemTable", "read_item_table", "with_items"]
-
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class ItemTable:

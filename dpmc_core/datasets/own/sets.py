@@ -19,9 +19,10 @@ from dpmc_core.datasets.catalogue import Entry
 from dpmc_core.datasets.own.arrays import variables_of
 from dpmc_core.datasets.own.cells import option_text
 from dpmc_core.datasets.own.guesses.delimited import Table
+from dpmc_core.datasets.own.guesses.layouts import Question
 from dpmc_core.datasets.own.images import ImagesReading, guess_images, images_of
 from dpmc_core.datasets.own.table_files import open_table
-from dpmc_core.datasets.own.table_guesses import Question, guess_ratings
+from dpmc_core.datasets.own.table_guesses import guess_ratings
 from dpmc_core.datasets.own.tables import RatingsReading, ratings_of
 from dpmc_core.datasets.own.texts import Documents, DocumentsReading, documents_of, guess_documents
 from dpmc_core.datasets.ratings import Ratings
@@ -32,19 +33,6 @@ from dpmc_core.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
     import pandas as pd
-
-__all__ = [
-    "KINDS",
-    "MOST_MEGABYTES",
-    "OwnSet",
-    "Preview",
-    "Question",
-    "Reading",
-    "guess",
-    "inspect",
-    "read",
-    "readable",
-]
 
 KINDS = {
     "ratings": ("csv", "tsv", "txt", "parquet", "dat"),

@@ -13,9 +13,6 @@ from dpmc_core.errors import DataError, DPMCError
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Table", "decoded", "frame_of", "open_table"]
-
-
 MOST_ROWS, MOST_COLUMNS, MOST_CELLS = 5_000_000, 20_000, 30_000_000
 
 

@@ -28,8 +28,6 @@ from dpmc_core.wording import counted
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Question", "columns_of", "guess_ratings"]
-
 FEW = 50  # columns whose names and values are looked at one by one
 _MOST_CONVERTED = 300  # columns of text whose numbers are looked at
 _ALIKE = 4  # columns whose names differ in their numbers only

@@ -32,8 +32,6 @@ from dpmc_core.wording import counted
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["LARGEST", "LAYOUTS", "ZEROS", "RatingsReading", "numbered", "ratings_of"]
-
 LAYOUTS = {
     "long": "one rating a row",
     "wide": "one user a row, one item a column",

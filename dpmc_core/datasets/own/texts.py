@@ -24,8 +24,6 @@ from dpmc_core.wording import counted, printable
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Documents", "DocumentsReading", "documents_of", "guess_documents"]
-
 MOST_DOCUMENTS, MOST_CHARACTERS = 100_000, 100_000_000
 PARTS = {
     "lines": "each line",

@@ -11,8 +11,6 @@ from dpmc_core import limits
 from dpmc_core.arrays import FloatArray
 from dpmc_core.datasets.samples import Samples
 
-__all__ = ["PART_NAMES", "SIDE", "cartoon_faces", "parts"]
-
 SIDE = 24  # pixels a side
 
 # name -> (blobs, how often a face has it); a blob is (x, y, half-width, half-height, ring) on a

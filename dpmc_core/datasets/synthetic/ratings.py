@@ -13,8 +13,6 @@ from dpmc_core.arrays import FloatArray
 from dpmc_core.datasets.ratings import Ratings, Truth
 from dpmc_core.errors import ParameterError
 
-__all__ = ["distinct_pairs", "low_rank", "orthogonal", "skewed"]
-
 
 def low_rank(
     n_users: int,

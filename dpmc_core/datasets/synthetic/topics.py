@@ -15,8 +15,6 @@ from dpmc_core.datasets.samples import Samples
 from dpmc_core.datasets.text import TextFilter, samples_of_counts
 from dpmc_core.facts import facts
 
-__all__ = ["TOPICS", "topic_documents", "vocabulary"]
-
 _TOPIC_WORDS: dict[str, str] = facts("topics")["topics"]
 _BACKGROUND: set[str] = set(facts("topics")["background"].split())
 TOPICS = tuple(_TOPIC_WORDS)

@@ -15,8 +15,6 @@ from dpmc_core.experiments.papers.compute import PaperResult
 from dpmc_core.experiments.papers.row import Row
 from dpmc_core.experiments.papers.rows import rows_of
 
-__all__ = ["Contrast", "claims", "contrasts"]
-
 
 @dataclass(frozen=True)
 class Contrast:

@@ -33,18 +33,6 @@ from dpmc_core.experiments.sweeps.tradeoff import largest
 from dpmc_core.experiments.sweeps.workers import Workers
 from dpmc_core.experiments.tasks.solve import versions
 
-__all__ = [
-    "RESULTS",
-    "PaperResult",
-    "RowResult",
-    "compute",
-    "new_trial",
-    "prediction_interval",
-    "stored",
-    "stored_all",
-    "verdict_of",
-]
-
 RESULTS = paths.RESULTS / "papers"
 _ROOT = 20_261_121  # the master seed
 FORMAT = 1

@@ -14,15 +14,6 @@ from dpmc_core.experiments.spec import RunSpec
 from dpmc_core.printed import Printed
 from dpmc_core.privacy.compare import dpals_counts
 
-__all__ = [
-    "dpals_budgets",
-    "dpals_shapes",
-    "dpals_synthetic",
-    "movielens_settings",
-    "synthetic_settings",
-]
-
-
 _EPSILONS = (1.0, 5.0, 10.0, 20.0)
 
 

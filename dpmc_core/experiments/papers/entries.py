@@ -11,8 +11,6 @@ from dpmc_core.errors import DataError
 from dpmc_core.experiments.papers.rows import rows_of
 from dpmc_core.facts import facts, typed
 
-__all__ = ["ENTRIES", "PAPERS", "Entry", "errata"]
-
 _FILE = "papers/entries"
 PAPERS: dict[str, str] = facts(_FILE)["papers"]
 

@@ -15,8 +15,6 @@ from dpmc_core.mechanisms import Gaussian, Laplace, Mechanism
 from dpmc_core.printed import Printed
 from dpmc_core.privacy.noise import papers_huber
 
-__all__ = ["budgets", "real", "synthetic"]
-
 _REAL_TRIALS = 5
 _VARIANCES = (0, 0.5, 1, 1.5, 2, 3, 4)
 _TAKES = {"clipped": "value", "not clipped": "rmse"}
@@ -56,6 +54,7 @@ def budgets() -> list[Row]:
 
 
 def noise_of(setting: dict[str, str], variance: float) -> dict[str, Any]:
+    """Return the noise of a printed row as settings of a run."""
     noise = (
         {}
         if setting["mechanism"] == "none"

@@ -16,8 +16,6 @@ from dpmc_core.experiments.spec import RunSpec
 from dpmc_core.factorization import PublishedConfig, published_nmf
 from dpmc_core.metrics.topics import tc_w2v
 
-__all__ = ["nmf_coherence", "nmf_objectives", "nmf_ratings", "nmf_sizes"]
-
 _ROUNDS, _EACH = 20, "epsilon_per_iteration"
 
 

@@ -10,8 +10,6 @@ from functools import lru_cache
 from dpmc_core.experiments.papers import dpals_rows, huber_rows, nmf_rows
 from dpmc_core.experiments.papers.row import Row
 
-__all__ = ["Row", "rows_of"]
-
 _TABLES: dict[str, Callable[[], list[Row]]] = {
     "huber-table-1": huber_rows.budgets,
     "huber-table-3": lambda: huber_rows.synthetic("3"),

@@ -22,8 +22,6 @@ import numpy as np
 from dpmc_core.metrics.intervals import t_half_width
 from dpmc_core.wording import three
 
-__all__ = ["DIFFERS", "KINDS", "MISSING", "REPRODUCED", "TREND", "UNPRINTED", "Verdict", "verdict"]
-
 REPRODUCED, TREND, DIFFERS, UNPRINTED, MISSING = (
     "reproduced",
     "same trend",

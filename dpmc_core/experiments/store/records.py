@@ -22,19 +22,6 @@ from dpmc_core.experiments.spec import RunSpec
 from dpmc_core.experiments.tasks.solve import versions
 from dpmc_core.wording import finite
 
-__all__ = [
-    "KINDS",
-    "Record",
-    "failed",
-    "key_of",
-    "kind_of",
-    "measure_of",
-    "record_of",
-    "run_single_threaded",
-    "spec_of",
-    "standing_of",
-]
-
 KINDS = ("completion", "factorization")
 
 

@@ -2,9 +2,6 @@
 
 import sqlalchemy as sa
 
-__all__ = ["ABOUT", "METADATA", "RUNS", "SUMMARIES"]
-
-
 METADATA = sa.MetaData()
 
 

@@ -12,8 +12,6 @@ from dpmc_core import limits
 from dpmc_core.experiments.algorithms import ALGORITHMS
 from dpmc_core.experiments.spec import RunSpec
 
-__all__ = ["COMPLETION", "FACTORIZATION", "Cell", "overall_epsilon"]
-
 Settings = Mapping[str, Any]
 Lines = Callable[[Settings], list["Cell"]]
 

@@ -18,8 +18,6 @@ from dpmc_core.experiments.tasks.factorize import FactorResult, baselines_of, re
 from dpmc_core.experiments.tasks.solve import versions
 from dpmc_core.metrics.topics import mean_score, tc_w2v
 
-__all__ = ["some_users", "study", "study_steps"]
-
 
 def study_steps(spec: StudySpec, *, workers: int | None = None) -> Iterator[StudyResult]:
     """Yield the ``StudyResult`` so far after each run.

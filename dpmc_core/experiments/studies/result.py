@@ -10,8 +10,6 @@ import numpy as np
 from dpmc_core.experiments.studies.spec import StudySpec
 from dpmc_core.metrics.intervals import t_half_width
 
-__all__ = ["Point", "StudyResult", "from_where_on"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Point:

@@ -13,9 +13,6 @@ from dpmc_core.experiments.spec import RunSpec
 from dpmc_core.experiments.studies.cells import COMPLETION, FACTORIZATION, Cell
 from dpmc_core.facts import facts, typed
 
-__all__ = ["MEASURES", "STUDIES", "Study", "StudySpec", "cells", "count_runs", "seeds_of"]
-
-
 # what is measured of a run -> its axis title
 MEASURES: dict[str, str] = {
     "error": "held-out RMSE, clipped (rating units)",

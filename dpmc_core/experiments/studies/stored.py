@@ -6,8 +6,6 @@ from functools import lru_cache
 from dpmc_core.experiments.studies.result import StudyResult
 from dpmc_core.paths import RESULTS
 
-__all__ = ["examples"]
-
 # made by ``python -m benchmarks.studies`` and ``python -m benchmarks.factor_studies``
 _FILES = {"completion": RESULTS / "studies.json", "factorization": RESULTS / "factor_studies.json"}
 

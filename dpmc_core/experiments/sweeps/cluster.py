@@ -10,8 +10,6 @@ from typing import Any, TypeVar, cast
 from dpmc_core.errors import DPMCError, ParameterError
 from dpmc_core.experiments.worker.remote import silence_dask
 
-__all__ = ["SweepError", "asks_for_tls", "connected", "results_of"]
-
 Made = TypeVar("Made")
 _HEARTBEAT = 0.5  # seconds
 _PATIENCE = 5.0  # seconds that a scheduler has to answer

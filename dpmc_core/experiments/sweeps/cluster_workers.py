@@ -13,8 +13,6 @@ from dpmc_core.experiments.store.records import Record
 from dpmc_core.experiments.worker.cluster import ClusterWorker, Connection
 from dpmc_core.experiments.worker.share import ALL, Share
 
-__all__ = ["ClusterWorkers"]
-
 _HEARTBEAT, _LEAST = 0.5, 0.01  # seconds, and of a run
 _TURN = 10.0  # seconds of runs for which a worker is kept: then it may be others' turn
 _FIRST = 3  # runs of each worker that tell how long they take, before its first turn

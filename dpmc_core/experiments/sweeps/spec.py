@@ -37,8 +37,6 @@ from dpmc_core.experiments.spec import RunSpec
 from dpmc_core.experiments.store.records import KINDS, kind_of
 from dpmc_core.mechanisms import FAMILIES
 
-__all__ = ["MOST_RUNS", "Planned", "SweepSpec", "seeds_of"]
-
 _IN_MEMORY = ("sweeps.storing", "PassingRuns")  # where runs on own data are kept
 MOST_RUNS = 100_000
 _NOISE = (*AMOUNTS, "alpha")

@@ -8,9 +8,6 @@ from dpmc_core.experiments.sweeps.spec import SweepSpec
 from dpmc_core.experiments.sweeps.tradeoff import Point
 from dpmc_core.paths import RESULTS
 
-__all__ = ["Example", "examples"]
-
-
 _FILE = RESULTS / "tradeoffs.json"
 
 

@@ -5,8 +5,6 @@ from typing import Protocol
 
 from dpmc_core.experiments.store.records import Record
 
-__all__ = ["PassingRuns", "Runs"]
-
 
 class Runs(Protocol):
     """Where finished runs are kept: what a sweep asks of it."""

@@ -33,8 +33,6 @@ from dpmc_core.experiments.sweeps.workers import MakesRuns, Workers, one
 from dpmc_core.experiments.worker.share import ALL, Share
 from dpmc_core.paths import read_text, text_lines
 
-__all__ = ["Made", "SweepError", "finished", "how_many", "make_all", "read_unkept", "sweep"]
-
 _ATTEMPTS = 3  # how often workers may die before the sweep gives up
 _LARGEST = 1_000_000_000  # bytes of a file of runs that could not be kept
 

@@ -24,18 +24,6 @@ from dpmc_core.experiments.store.records import Record
 from dpmc_core.experiments.sweeps.spec import Items, Planned
 from dpmc_core.metrics.intervals import t_half_width
 
-__all__ = [
-    "Difference",
-    "Needed",
-    "Point",
-    "frontier",
-    "kind_of_point",
-    "largest",
-    "needed",
-    "paired",
-    "points_of",
-]
-
 _SAME = 1.02  # two ε nearer than this are one
 
 

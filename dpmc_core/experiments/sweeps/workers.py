@@ -21,8 +21,6 @@ from dpmc_core.experiments.store.records import (
 )
 from dpmc_core.experiments.worker.share import ALL, Share, end_with_parent, interrupts_held
 
-__all__ = ["MakesRuns", "Workers", "one"]
-
 _HEARTBEAT = 0.5  # seconds
 _SETTLE = 0.1  # seconds
 

@@ -26,8 +26,6 @@ from dpmc_core.privacy.distinguish.attack import Attack, attack
 from dpmc_core.privacy.distinguish.tradeoff import TradeOff, of_ledger
 from dpmc_core.wording import three
 
-__all__ = ["AuditResult", "audit", "audit_steps"]
-
 _FEWEST, _PAUSE = (
     8,
     0.4,

@@ -18,8 +18,6 @@ from dpmc_core.privacy.distinguish.attack import Attack, attack
 from dpmc_core.privacy.distinguish.tradeoff import of_profile
 from dpmc_core.wording import three
 
-__all__ = ["INSIDE", "MOST_BYTES", "OutputsAudit", "audit_outputs", "audit_text"]
-
 INSIDE = "inside"
 MOST_BYTES = 20_000_000  # that a page takes: half a million outputs of one number
 _ROWS = 16  # from which on as many neighbouring whole numbers are no chance

@@ -20,8 +20,6 @@ from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.experiments.tasks.audit_spec import FACTOR_TARGETS, AuditSpec
 from dpmc_core.wording import counted
 
-__all__ = ["Neighbours", "with_and_without"]
-
 IntArray = NDArray[np.intp]
 # what an attacker looks at: with more numbers a rule learned from some hundred outputs gets worse
 _USERS, _ITEMS, _FEATURES = 12, 8, 64

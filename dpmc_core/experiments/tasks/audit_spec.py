@@ -14,17 +14,6 @@ from dpmc_core.experiments.spec import RunSpec, read_json
 from dpmc_core.limits import LIMITS, Limit
 from dpmc_core.mechanisms import FAMILIES, RUN_FAMILIES
 
-__all__ = [
-    "CASES",
-    "FACTOR_TARGETS",
-    "NEIGHBOURS",
-    "SEEDS",
-    "TARGETS",
-    "VIEWS",
-    "AuditSpec",
-    "seen_by_attacker",
-]
-
 # What is done to the one number of the "number" target, or (SEARCHES) how an algorithm's noise is
 # drawn where the attacker tries every seed. "as-claimed", "on-grid" and "secret" keep the claim.
 CASES: dict[str, str] = {

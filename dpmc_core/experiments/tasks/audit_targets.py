@@ -25,18 +25,6 @@ from dpmc_core.mechanisms.grid import grid_step, sample_on_grid
 from dpmc_core.privacy import Release
 from dpmc_core.privacy.calibrate import scaled
 
-__all__ = [
-    "ALICE",
-    "FILM",
-    "chunks",
-    "claimed_release",
-    "neighbours",
-    "outputs",
-    "pictures",
-    "true_counts",
-    "two_datasets",
-]
-
 ALICE, FILM = 0, 2  # Alice's row, and the film whose rating the "rating" neighbours change
 _PEOPLE = 41  # of whom count, without Alice: a public number, the attacker knows everybody else
 

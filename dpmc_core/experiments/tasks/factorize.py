@@ -36,8 +36,6 @@ from dpmc_core.metrics.factors import column_errors, mean_columns, share_found
 from dpmc_core.metrics.topics import mean_score, npmi
 from dpmc_core.privacy import Ledger, Release
 
-__all__ = ["FactorMetrics", "FactorResult", "baselines_of", "factorize_steps", "reference"]
-
 AVERAGE, WITHOUT_DATA = "average column", "parts made without data"
 # rounds at most that are measured, spread evenly: fitting coefficients costs as much as a round
 _MEASURED = 40

@@ -24,8 +24,6 @@ from dpmc_core.experiments.tasks.solve import noise_source, public_facts, solvab
 from dpmc_core.metrics.ratings import clipped, rmse, truth_rmse, truth_rmse_clipped
 from dpmc_core.privacy import Ledger
 
-__all__ = ["RunResult", "StepMetrics", "rate_steps"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class StepMetrics:

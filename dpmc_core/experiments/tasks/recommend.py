@@ -26,8 +26,6 @@ from dpmc_core.experiments.tasks.solve import noise_source, public_facts, solvab
 from dpmc_core.metrics import RECALL_AT, half_width, recall_by_chance, recall_by_user
 from dpmc_core.privacy import Ledger
 
-__all__ = ["RecommendMetrics", "RecommendResult", "recommend_steps"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class RecommendMetrics:

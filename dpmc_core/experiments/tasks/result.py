@@ -10,8 +10,6 @@ from dpmc_core.experiments.spec import RunSpec
 from dpmc_core.experiments.tasks.solve import versions
 from dpmc_core.privacy import Ledger, Statement, state
 
-__all__ = ["Accounted", "Result"]
-
 Metrics = TypeVar("Metrics")
 
 

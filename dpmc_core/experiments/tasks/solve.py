@@ -21,8 +21,6 @@ from dpmc_core.experiments.total import resolved
 from dpmc_core.mechanisms.secret import secret_generator
 from dpmc_core.privacy.ledger import Release
 
-__all__ = ["noise_source", "public_facts", "solvable", "solve", "versions"]
-
 
 def noise_source(spec: RunSpec, given: tuple[NDArray[Any], ...] = ()) -> np.random.Generator:
     """The generator of a run's start and noise.

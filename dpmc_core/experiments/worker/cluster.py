@@ -18,8 +18,6 @@ from dpmc_core.experiments.worker.remote import RemoteProcess, silence_dask, wor
 from dpmc_core.experiments.worker.share import ALL, Share
 from dpmc_core.experiments.worker.worker import Worker, WorkerError, WorkerLostError
 
-__all__ = ["WAITING", "ClusterWorker", "Connection", "may_be_secret"]
-
 _TIMEOUT = 3.0  # seconds that a scheduler has to answer
 _AGAIN = 15.0  # seconds until one that did not answer is asked again
 _TURN = 3.0  # seconds that a process may take to begin

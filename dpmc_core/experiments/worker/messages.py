@@ -14,9 +14,6 @@ from dpmc_core.datasets.ratings import Split
 from dpmc_core.datasets.samples import Samples
 from dpmc_core.errors import DPMCError
 
-__all__ = ["Message", "Sender", "receive", "send", "too_large"]
-
-
 _HEADER = struct.Struct(">Q")
 
 

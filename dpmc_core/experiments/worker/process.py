@@ -17,8 +17,6 @@ import psutil
 from dpmc_core.experiments.worker.messages import Message, receive, send
 from dpmc_core.experiments.worker.share import Share
 
-__all__ = ["LocalProcess", "Process", "spawned"]
-
 
 class Process(Protocol):
     """A process that takes messages and gives some, which arrive in ``inbox``: None when it has

@@ -20,8 +20,6 @@ from dpmc_core.experiments.worker.messages import Message, receive
 from dpmc_core.experiments.worker.seat import ReleaseError, exchange, hold
 from dpmc_core.experiments.worker.share import Share
 
-__all__ = ["OWN_DATA", "RemoteProcess", "answered", "silence_dask", "workers_of"]
-
 OWN_DATA = "OWN_DATA"  # a resource of workers that are told to hold visitors' own data
 _OF_IT = 0.001  # as much of it as one process takes
 _ASK_EVERY, _LOOK_EVERY = 0.05, 0.5  # seconds: while it computes, and while its turn has not come

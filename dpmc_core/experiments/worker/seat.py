@@ -19,8 +19,6 @@ from dpmc_core.experiments.worker.messages import send
 from dpmc_core.experiments.worker.process import close_pipes, spawned
 from dpmc_core.experiments.worker.share import Share
 
-__all__ = ["ReleaseError", "exchange", "hold"]
-
 _ALONE = 15.0  # seconds without anybody who asks, after which a process is ended
 _CHUNK, _MOST = 1_000_000, 32_000_000  # bytes that are read, and kept until somebody takes them
 _LOOK = 0.05

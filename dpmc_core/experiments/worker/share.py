@@ -10,8 +10,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing import resource_tracker
 
-__all__ = ["ALL", "Share", "end_with_parent", "interrupts_held"]
-
 _LAST = 19  # the most steps that Unix has
 
 

@@ -9,8 +9,6 @@ from dpmc_core.datasets.own.sets import OwnSet, Preview
 from dpmc_core.datasets.text import TextFilter
 from dpmc_core.errors import DataError, DPMCError
 
-__all__ = ["STEPS"]
-
 
 def _run(spec: Any) -> Iterator[Any]:
     from dpmc_core.experiments import steps

@@ -30,8 +30,6 @@ from dpmc_core.experiments.worker.process import LocalProcess, Process
 from dpmc_core.experiments.worker.share import ALL, Share
 from dpmc_core.experiments.worker.steps import STEPS
 
-__all__ = ["Worker", "WorkerError", "WorkerLostError"]
-
 _HEARTBEAT = 0.1  # seconds between looks at whether somebody asked to stop
 _SEND_EVERY = 0.3  # seconds at least between results: nobody sees more
 _PATIENCE = (

@@ -22,9 +22,6 @@ from dpmc_core.experiments.sweeps.cluster import SweepError
 from dpmc_core.partitioned.engine import sums
 from dpmc_core.partitioned.engine.here import Tell, Then, Work
 
-__all__ = ["Cluster"]
-
-
 _HEARTBEAT = 0.5  # seconds
 _TRIES = 5  # of a sum that was lost on its way
 _LOSSES = 3  # workers that may be lost over one partition

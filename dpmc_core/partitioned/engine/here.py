@@ -11,8 +11,6 @@ import numpy as np
 
 from dpmc_core.arrays import FloatArray
 
-__all__ = ["Engine", "Here", "Tell", "Then", "Work"]
-
 # called with how many partitions are done, of how many; may raise to stop
 Tell = Callable[[int, int], None]
 # what is made of rows of a sum, each alone, and of the number of the first of them

@@ -18,8 +18,6 @@ from dpmc_core.limit import Limit
 from dpmc_core.partitioned.engine.cluster import Cluster
 from dpmc_core.partitioned.engine.here import Engine, Here
 
-__all__ = ["WORKERS", "engine_at"]
-
 # Dask's own settings have the C library give every piece back to the system at once, which takes a
 # third of the time of a sum; more BLAS threads than workers would wait for one another
 _ENVIRONMENT = {

@@ -13,9 +13,6 @@ from typing import Any
 from dpmc_core.arrays import FloatArray
 from dpmc_core.partitioned.engine.here import Then, Work
 
-__all__ = ["LostError", "Sum", "add", "forget", "found", "made", "merge", "same", "take"]
-
-
 _FORGOTTEN = 1800.0  # seconds after which, or twice that, a sum that nobody adds to is dropped
 
 

@@ -37,16 +37,6 @@ from dpmc_core.privacy.distinguish.events import (
 )
 from dpmc_core.privacy.distinguish.tradeoff import TradeOff
 
-__all__ = [
-    "Attack",
-    "Bound",
-    "CurveTest",
-    "attack",
-    "linear_scores",
-    "lower_bound",
-    "proves_at_most",
-]
-
 # of many single numbers, the share that chooses a threshold; half of everything else
 _CHOOSING, _PLENTY = 0.2, 5000
 # of the choosing half, for the weights of a linear score; the rest of it chooses the threshold

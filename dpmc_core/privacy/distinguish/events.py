@@ -12,18 +12,6 @@ from scipy import special
 
 from dpmc_core.arrays import FloatArray
 
-__all__ = [
-    "Count",
-    "Counts",
-    "Event",
-    "Pair",
-    "both_tails",
-    "choose",
-    "clopper_pearson",
-    "promise",
-    "proved",
-]
-
 Pair = tuple[FloatArray, ...]  # with the person, and without
 Count = tuple[int, int]  # hits, of how many
 Counts = tuple[FloatArray, FloatArray]  # of each candidate, where it is likely and where it is not

@@ -23,8 +23,6 @@ from dpmc_core.privacy.account import account, gaussian_equivalent
 from dpmc_core.privacy.ledger import Ledger
 from dpmc_core.wording import three
 
-__all__ = ["TradeOff", "of_ledger", "of_mechanism", "of_profile"]
-
 _POINTS = 1500  # ε of a profile; any number gives a curve that holds
 _DELTAS = (1e-12, 1e-9, 1e-7, 1e-5, 1e-4, 1e-3, 1e-2, 0.05, 0.1, 0.2, 0.4)
 

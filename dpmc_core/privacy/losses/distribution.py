@@ -31,15 +31,6 @@ from dpmc_core.privacy.ledger import Ledger
 from dpmc_core.privacy.losses.grid import FINE, grid_step, merged, numbers_of, step_of, unlike
 from dpmc_core.privacy.losses.tilted import composed_epsilon
 
-__all__ = [
-    "huber_deltas",
-    "optimal_composition_epsilon",
-    "pld_delta",
-    "pld_epsilon",
-    "pld_profile",
-    "rounding",
-]
-
 _MOST_OPTIMAL = 20_000  # draws: beyond, optimal composition takes more than seconds
 # a δ below so many times the rounding cannot be told from it; beyond so many draws, dp-accounting
 # or kinds, takes more than half a second

@@ -13,8 +13,6 @@ from dpmc_core.errors import NotApplicable
 from dpmc_core.mechanisms import Gaussian, Huber, Laplace, Mechanism
 from dpmc_core.privacy.ledger import Ledger, Release
 
-__all__ = ["COARSE", "FINE", "Number", "grid_step", "merged", "numbers_of", "step_of", "unlike"]
-
 # grid points across the losses of a whole ledger; any number is pessimistic
 FINE, COARSE = 200_000, 30_000
 # beyond these a composition takes more than seconds

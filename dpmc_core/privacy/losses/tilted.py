@@ -21,8 +21,6 @@ from dpmc_core.errors import NotApplicable
 from dpmc_core.mechanisms import Gaussian, Mechanism
 from dpmc_core.privacy.losses.grid import Number, grid_step
 
-__all__ = ["composed_epsilon"]
-
 # the part of δ kept for what is left out or rounded: masses beyond the grid, differences, sums
 _KEPT = 1e-6
 _MOST_TILT, _MOST_CELLS = 1e5, 2**22

@@ -13,8 +13,6 @@ from pages.parts.server import jobs
 from pages.parts.ui import controls
 from pages.parts.ui.run_panel import Look, Panel, panel
 
-__all__ = ["attack"]
-
 _LOOK = Look(
     label="Attack",
     key="x_go",

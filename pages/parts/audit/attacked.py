@@ -20,8 +20,6 @@ from pages.parts.audit.controls import CASE_TITLES, NEIGHBOUR_TITLES, NOISES, TA
 from pages.parts.ui import controls
 from pages.parts.ui.figures import draw, show
 
-__all__ = ["in_words", "introduction", "two_datasets"]
-
 _RECORDS = {
     "rating": "one rating, high or low",
     "user": "one user's ratings",

@@ -19,18 +19,6 @@ from pages.parts.ui.labels import Label, label_ends
 from pages.parts.ui.looks import name_above
 from pages.parts.ui.pictures import picture, tiles
 
-__all__ = [
-    "axis_of",
-    "bound_so_far",
-    "number_line",
-    "published_matrix",
-    "published_parts",
-    "scores",
-    "two_sets",
-    "two_tables",
-    "worlds",
-]
-
 IN, OUT, _GREY = "#0072B2", "#D55E00", "rgba(128,128,128,0.9)"
 
 

@@ -23,18 +23,6 @@ from pages.parts.server import user_data as own_data
 from pages.parts.ui import controls, declared
 from pages.parts.ui.looks import IDENTITY
 
-__all__ = [
-    "CASE_TITLES",
-    "LINK_TITLES",
-    "NEIGHBOUR_TITLES",
-    "NOISES",
-    "TARGETS",
-    "VIEW_TITLES",
-    "Asked",
-    "Built",
-    "form",
-]
-
 
 def _title(target: str) -> str:
     algorithm = ALGORITHMS[target]

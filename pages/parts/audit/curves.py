@@ -12,8 +12,6 @@ from pages.parts.ui.densities import attacker_axes
 from pages.parts.ui.figures import Drawn
 from pages.parts.ui.labels import label_end
 
-__all__ = ["claimed_and_measured", "measured"]
-
 _BOXES = 9
 
 

@@ -26,8 +26,6 @@ from dpmc_core.wording import power, three
 from pages.parts.audit import charts as audit_charts
 from pages.parts.ui.figures import draw
 
-__all__ = ["Rounds", "play"]
-
 
 @dataclass
 class Rounds:

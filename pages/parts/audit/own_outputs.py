@@ -11,8 +11,6 @@ from pages.parts.ui import controls, declared
 from pages.parts.ui.figures import show
 from pages.parts.ui.on_screen import code, download
 
-__all__ = ["DELTAS", "audit_yours"]
-
 DELTAS = {"0": "0 (pure ε)", **{d: d for d in ("1e-9", "1e-7", "1e-6", "1e-5", "1e-4", "1e-3")}}
 _DONE = "y_audited"
 

@@ -17,8 +17,6 @@ from pages.parts.ui import controls, on_screen
 from pages.parts.ui.figures import draw, show
 from pages.parts.ui.on_screen import code, download
 
-__all__ = ["example", "result_of", "so_far"]
-
 
 @st.cache_resource(max_entries=8, show_spinner=False)
 def _preview(spec: AuditSpec) -> AuditResult:

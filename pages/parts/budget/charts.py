@@ -17,16 +17,6 @@ from pages.parts.ui.figures import Drawn, figure, level
 from pages.parts.ui.labels import Label, label_end, label_ends, log_ticks
 from pages.parts.ui.looks import IDENTITY, curve
 
-__all__ = [
-    "COUNTS",
-    "NEEDED_COUNTS",
-    "composition",
-    "dpals_table",
-    "methods_table",
-    "needed",
-    "price_curve",
-]
-
 NEEDED_COUNTS = (1, 3, 6, 10, 15, 25, 50, 100, 300)
 COUNTS = (1, 2, 5, 10, 30, 100, 300, 1000, 3000, 10_000)
 

@@ -7,8 +7,6 @@ from pages.parts.budget.counts import USUAL, Question
 from pages.parts.frame import presenter
 from pages.parts.ui import controls, declared
 
-__all__ = ["LINK_TITLES", "MODES", "form"]
-
 RUNS = {
     "own": "your own",
     "irls": "Huber paper: IRLS, T = 50 × K = 20",

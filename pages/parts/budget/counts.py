@@ -15,8 +15,6 @@ from dpmc_core.privacy.compare import dpals_counts, epsilon_curve, variance_curv
 from pages.parts.budget.charts import COUNTS, NEEDED_COUNTS, at_equal
 from pages.parts.budget.stories import paper_statements
 
-__all__ = ["USUAL", "Question", "make_ahead"]
-
 _PAUSE = 0.3  # seconds between two counts made ahead: visitors come first
 
 

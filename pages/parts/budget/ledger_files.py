@@ -16,8 +16,6 @@ from pages.parts.server import sandbox
 from pages.parts.ui import controls, declared
 from pages.parts.ui.on_screen import code, download
 
-__all__ = ["export", "upload"]
-
 _COUNTED = "u_counted"
 
 

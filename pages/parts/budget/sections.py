@@ -19,22 +19,6 @@ from pages.parts.ui import controls, densities, on_screen
 from pages.parts.ui.figures import show
 from pages.parts.ui.looks import IDENTITY, describe
 
-__all__ = [
-    "Counts",
-    "composition",
-    "count",
-    "findings",
-    "least_noise",
-    "lines",
-    "method",
-    "methods",
-    "price_and_need",
-    "statement_card",
-    "statements",
-    "unreviewed",
-    "verdict",
-]
-
 _LOOSE = (
     "Several coordinates change: Gaussian noise is accounted for exactly, Huber and Laplace noise "
     "by upper bounds that are not tight. Part of their disadvantage is the accounting's (up to "

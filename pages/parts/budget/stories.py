@@ -25,8 +25,6 @@ from dpmc_core.wording import power, three
 from pages.parts.budget import charts as budget_charts
 from pages.parts.ui.looks import IDENTITY
 
-__all__ = ["least_by_count", "observations", "paper_statements", "tell"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class _Story:

@@ -27,8 +27,6 @@ from pages.parts.frame.study import Built
 from pages.parts.ui import controls, declared
 from pages.parts.ui.looks import LETTERS
 
-__all__ = ["Asked", "form"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:

@@ -17,17 +17,6 @@ from pages.parts.ui.labels import Label, label_end, label_ends
 from pages.parts.ui.looks import LETTERS, LINES, Identity, band, curve, intervals
 from pages.parts.ui.pictures import heat_map
 
-__all__ = [
-    "Named",
-    "actual_vs_predicted",
-    "completed",
-    "errors",
-    "main_figure",
-    "rmse_curves",
-    "top_entries",
-    "top_ten",
-]
-
 _FEW_STEPS = 3  # a curve of so few points says less than bars
 
 

@@ -20,8 +20,6 @@ from pages.parts.ui.figures import draw, show
 from pages.parts.ui.looks import IDENTITY, LETTERS, NOISES, describe
 from pages.parts.ui.on_screen import code, download
 
-__all__ = ["main_figure", "named", "protection", "results_of", "so_far", "title_of"]
-
 
 def title_of(spec: RunSpec) -> str:
     """What a configuration is called: algorithm and noise."""

@@ -19,8 +19,6 @@ from pages.parts.server import user_data as own_data
 from pages.parts.ui import controls, declared, glossary
 from pages.parts.ui.looks import NOISES
 
-__all__ = ["LINK_TITLES", "configuration", "data_controls", "method_controls", "use_preset"]
-
 STARTING = {"A": ("als", "none"), "B": ("als", "huber"), "C": ("irls", "huber")}
 DATASETS = {
     name: entry(name).title for name in names("ratings")

@@ -11,8 +11,6 @@ from dpmc_core.experiments.studies.spec import STUDIES
 from dpmc_core.privacy import odds_sentence, subject
 from pages.parts.completion.user_controls import QUESTIONS
 
-__all__ = ["introduction"]
-
 _QUESTIONS = {
     "compare": (
         "A matrix of ratings is completed from the few that are known, with and without noise. "

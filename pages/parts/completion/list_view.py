@@ -15,8 +15,6 @@ from pages.parts.ui import controls
 from pages.parts.ui.figures import bars, show
 from pages.parts.ui.looks import LETTERS, LINES
 
-__all__ = ["lists"]
-
 _ENOUGH = 50  # ratings of an item that is listed, unless fewer than ``_TO_CHOOSE`` have them
 _TO_CHOOSE = 20
 _LISTED = 10

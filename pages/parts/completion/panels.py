@@ -15,8 +15,6 @@ from pages.parts.frame.study import Built
 from pages.parts.ui import controls
 from pages.parts.ui.run_panel import Example, Panel, example_runs, panel
 
-__all__ = ["compare", "lists", "make_ahead", "recommend", "skewed"]
-
 _LISTED = (None, 10.0, 2.0, 0.5)  # total ε of the lists that one person sees
 
 

@@ -25,8 +25,6 @@ from pages.parts.ui.labels import Label, label_ends
 from pages.parts.ui.looks import LETTERS, curve, intervals, lowered
 from pages.parts.ui.on_screen import code, download
 
-__all__ = ["results_of", "so_far"]
-
 _FEW_STEPS = 3
 _ALL = 0.999  # a recall by chance of lists that leave nothing out
 Results = list[tuple[str, RecommendResult]]  # letter and result

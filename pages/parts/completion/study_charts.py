@@ -14,8 +14,6 @@ from pages.parts.ui.figures import Drawn, figure, level
 from pages.parts.ui.labels import Label, label_ends
 from pages.parts.ui.looks import BASELINE, IDENTITY, LINES, Identity, curve, intervals
 
-__all__ = ["skew_cells", "skew_curves", "study_curves"]
-
 _QUIET = ", no noise"
 BEST = "best baseline"
 _GREY = IDENTITY["none"]

@@ -8,8 +8,6 @@ from dpmc_core.experiments.studies.result import Point, StudyResult, from_where_
 from dpmc_core.wording import measured, three
 from pages.parts.ui.looks import lowered
 
-__all__ = ["skew_sentences", "study_sentences"]
-
 E = "error"  # the measure of these studies
 
 

@@ -16,8 +16,6 @@ from pages.parts.frame.page import fold, observations, verdict
 from pages.parts.frame.study import Study
 from pages.parts.ui.figures import show
 
-__all__ = ["STUDY", "skew"]
-
 
 def about(result: StudyResult) -> str:
     """What a stored study is of."""

@@ -9,8 +9,6 @@ from dpmc_core.wording import measured, power, three
 from pages.parts.completion.charts import Named
 from pages.parts.ui.looks import NOISES, lowered
 
-__all__ = ["beaten_by", "beaten_sentence", "noise_sentence", "observations", "verdict"]
-
 
 def verdict(results: Sequence[Named]) -> str:
     """Say how a private run stands against no noise and against the best baseline.

@@ -17,20 +17,6 @@ from pages.parts.frame import presenter
 from pages.parts.ui import controls, declared, glossary
 from pages.parts.ui.looks import LETTERS, NOISES, TOTALS
 
-__all__ = [
-    "PROTECTED",
-    "QUESTIONS",
-    "USER_TITLES",
-    "first_numbers",
-    "one_configuration",
-    "use_numbers",
-    "use_protection",
-    "use_question",
-    "user_configurations",
-    "user_controls",
-    "usual_numbers",
-]
-
 PROTECTED = {"rating": "one rating, as published", "user": "one user, all their ratings"}
 QUESTIONS = {
     "compare": "Are ratings predicted well?",

@@ -8,8 +8,6 @@ from dpmc_core.datasets import Ratings
 from pages.parts.ui.figures import Drawn, figure
 from pages.parts.ui.labels import log_ticks
 
-__all__ = ["popularity", "sparsity"]
-
 
 def popularity(ratings: Ratings) -> Drawn:
     """Ratings per item and per user, most first.

@@ -10,8 +10,6 @@ from pages.parts.datasets import user_data_form
 from pages.parts.server import user_data
 from pages.parts.ui import controls
 
-__all__ = ["LINK_TITLES", "Asked", "form", "own_name"]
-
 DATASETS = {name: known.title for name, known in catalogue().items()}
 ZEROS = {"missing": "missing", "rating": "a rating"}
 VIEWS = {"known": "Known datasets", "own": "Your own data"}

@@ -9,8 +9,6 @@ from pages.parts.datasets import popularity
 from pages.parts.server import jobs, settings
 from pages.parts.ui import controls
 
-__all__ = ["fetching"]
-
 
 def fetching(wanted: Entry) -> None:
     """Draw the fetch button with terms before it, and the progress of a download."""

@@ -8,8 +8,6 @@ import streamlit as st
 from dpmc_core.datasets import Entry
 from pages.parts.ui.links import plain
 
-__all__ = ["introduction", "table", "terms"]
-
 
 def introduction() -> None:
     """Say where datasets come from."""

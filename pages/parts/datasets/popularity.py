@@ -13,8 +13,6 @@ from dpmc_core.datasets.data import ratings_of
 from pages.parts.datasets import charts
 from pages.parts.ui.figures import Drawn
 
-__all__ = ["drawn", "pictures"]
-
 
 @st.cache_resource(max_entries=8, show_spinner=False)
 def pictures(data: RatingsData) -> tuple[Drawn, Drawn]:

@@ -18,8 +18,6 @@ from pages.parts.ui import controls
 from pages.parts.ui.figures import show
 from pages.parts.ui.links import plain
 
-__all__ = ["ratings_of_entry"]
-
 
 def ratings_of_entry(chosen: Entry, zeros: str) -> None:
     """Draw the ratings of a set that is here; ``zeros`` says what a 0 in it means."""

@@ -15,8 +15,6 @@ from dpmc_core.datasets.own.texts import PARTS
 from dpmc_core.wording import not_computed
 from pages.parts.ui import controls
 
-__all__ = ["choices"]
-
 _NONE = "(none)"
 # what is chosen only where it is asked
 _BY_QUESTION = {

@@ -22,8 +22,6 @@ from pages.parts.ui import controls
 from pages.parts.ui.figures import Drawn, draw, figure, show
 from pages.parts.ui.pictures import picture, tiles
 
-__all__ = ["samples_of_entry"]
-
 _SHOWN, _ACROSS = 40, 10
 
 

@@ -23,8 +23,6 @@ from pages.parts.ui import controls
 from pages.parts.ui.bullet_list import points
 from pages.parts.ui.glossary import PAGES
 
-__all__ = ["own_form"]
-
 TITLES = {"ratings": "Ratings", "documents": "Documents", "images": "Images"}
 _HOW = {
     "ratings": (

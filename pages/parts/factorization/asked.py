@@ -20,8 +20,6 @@ from pages.parts.factorization.controls import (
 from pages.parts.frame.study import Built
 from pages.parts.ui import controls, declared
 
-__all__ = ["Asked", "form"]
-
 # what all runs of a study share
 _SHARED = ("mechanism", "alpha", "epsilon", "delta", "averaging", "start", "neighbours")
 

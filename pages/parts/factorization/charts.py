@@ -24,19 +24,6 @@ from pages.parts.ui.labels import Label, label_ends
 from pages.parts.ui.looks import Identity, curve, intervals
 from pages.parts.ui.pictures import picture, tiles
 
-__all__ = [
-    "LOOKS",
-    "Learned",
-    "corrupted_shown",
-    "learned",
-    "objective_curves",
-    "outlier_tiles",
-    "part_tiles",
-    "rebuilt",
-    "rebuilt_tiles",
-    "topic_bars",
-]
-
 LOOKS: dict[str, Identity] = {
     "nmf": Identity("NMF, not private", "#666666", "longdash", "cross"),
     "sklearn-nmf": Identity("scikit-learn's NMF", "#666666", "dot", "x"),

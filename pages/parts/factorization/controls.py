@@ -20,15 +20,6 @@ from pages.parts.server import user_data as own_data
 from pages.parts.ui import controls, declared, glossary
 from pages.parts.ui.looks import NOISES, TOTALS
 
-__all__ = [
-    "FACTOR_TITLES",
-    "QUESTIONS",
-    "data_controls",
-    "method_controls",
-    "privacy_controls",
-    "side_by_side",
-]
-
 QUESTIONS = {
     "compare": "What is learned?",
     **{name: study.title for name, study in STUDIES["factorization"].items()},

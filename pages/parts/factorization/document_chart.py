@@ -8,8 +8,6 @@ from pages.parts.factorization.words import shown_words
 from pages.parts.ui import figure_cache as drawn_once
 from pages.parts.ui.figures import Drawn, figure
 
-__all__ = ["document_bars"]
-
 
 @drawn_once.of_results
 def document_bars(item: Learned, column: int, most: int = 6) -> Drawn:

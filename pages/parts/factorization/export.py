@@ -10,8 +10,6 @@ from dpmc_core.wording import csv_text, finite
 from pages.parts.factorization.charts import Learned
 from pages.parts.ui.on_screen import code, download
 
-__all__ = ["export"]
-
 
 def _parts_csv(result: FactorResult) -> str:
     words = list(result.clean.words) or None

@@ -8,8 +8,6 @@ from pages.parts.factorization.charts import Learned
 from pages.parts.ui import controls
 from pages.parts.ui.figures import draw, show
 
-__all__ = ["document_topics", "rebuilt_image"]
-
 
 def rebuilt_image(items: list[Learned]) -> None:
     """Draw one image made of its parts, and what the outlier matrix took up."""

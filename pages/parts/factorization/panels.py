@@ -13,8 +13,6 @@ from pages.parts.factorization.controls import PUBLISHED_ROUNDS, QUESTIONS
 from pages.parts.frame.study import Built
 from pages.parts.ui.run_panel import Example, Panel, example_runs, panel
 
-__all__ = ["compare", "example_specs", "introduction", "make_ahead"]
-
 
 def introduction(asked: Asked) -> None:
     """Say what is compared, and what is protected."""

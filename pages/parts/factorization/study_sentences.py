@@ -4,8 +4,6 @@ from dpmc_core.experiments.studies.result import Point, StudyResult, from_where_
 from dpmc_core.metrics.topics import W2V_WARNING
 from dpmc_core.wording import measured, signed, three
 
-__all__ = ["algorithm_of", "factor_sentences"]
-
 Lines = dict[str, list[Point]]
 _PUBLISHED = "as published (not private)"
 

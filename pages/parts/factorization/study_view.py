@@ -20,8 +20,6 @@ from pages.parts.ui.figures import Drawn
 from pages.parts.ui.labels import Label, label_ends
 from pages.parts.ui.looks import BASELINE, curve, intervals
 
-__all__ = ["STUDY", "factor_curves"]
-
 _PANEL, _GAP = 330, 60  # pixels
 _GRID = "rgba(128,128,128,0.18)"
 

@@ -15,8 +15,6 @@ from dpmc_core.metrics.topics import mean_score
 from dpmc_core.wording import three
 from pages.parts.factorization.charts import Learned
 
-__all__ = ["baseline_sentence", "factor_observations", "factor_verdict"]
-
 
 def factor_verdict(items: Sequence[Learned]) -> str:
     """How the private methods stand, in one sentence."""

@@ -27,8 +27,6 @@ from pages.parts.server.sandbox import learn_words
 from pages.parts.ui import controls
 from pages.parts.ui.figures import draw, show
 
-__all__ = ["factor_results", "factors_so_far"]
-
 _TOPICS_SHOWN = 6
 _TILES = (
     "White is strong: every part is as bright as its own brightest pixel. In the same place stand "

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dpmc_core.arrays import FloatArray
 from dpmc_core.metrics.topics import top_words
 
-__all__ = ["shown_words"]
-
 _COARSE = re.compile(
     r"asshole|bitch|bollock|bullshit|chickenshit|cocksuck|cunt|dickhead|dicks?$|faggot|fuck|goddam"
     r"|horseshit|jackass|motherfuck|nigger|piss|prick|pussy$|shit|slut|tits$|twat|wank|whore"

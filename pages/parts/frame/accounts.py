@@ -8,8 +8,6 @@ from dpmc_core.privacy import Account, Statement
 from dpmc_core.wording import three
 from pages.parts.ui.bullet_list import points
 
-__all__ = ["counted"]
-
 
 def counted(statement: Statement) -> None:
     """The other ways of counting, and what the count covers or leaves out, each in a popover."""

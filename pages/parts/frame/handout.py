@@ -9,8 +9,6 @@ import plotly.io as pio
 from pages.parts.ui.figures import chart_config, on_white
 from pages.parts.ui.on_screen import Shown
 
-__all__ = ["handout"]
-
 _STYLE = (
     "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;"
     "color:#0a0f14;background:#fff}h1{font-size:1.7rem;margin-bottom:.5rem}"

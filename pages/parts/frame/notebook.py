@@ -10,8 +10,6 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from pages.parts.ui.figures import on_white
 from pages.parts.ui.on_screen import Shown
 
-__all__ = ["notebook"]
-
 _NEEDS = (
     "This notebook needs DPMC Lab where Jupyter runs: `pip install '.[app]'` in the project's "
     "folder, or its wheel. Where the page showed your own file, run it in the folder of that file."

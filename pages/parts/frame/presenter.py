@@ -9,8 +9,6 @@ import streamlit as st
 from pages.parts.ui import controls, links, on_screen
 from pages.parts.ui.glossary import PAGES
 
-__all__ = ["bar", "begin_page", "play", "steps"]
-
 _STEPS, _PLAYING, _NEXT = "presenter-steps", "presenter-playing", "presenter-next"
 _MOVED = "presenter-moved"
 _SECONDS = 1.5  # between two values that play

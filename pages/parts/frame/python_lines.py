@@ -10,8 +10,6 @@ from dpmc_core.experiments.sweeps.spec import SweepSpec
 from dpmc_core.mechanisms import Mechanism
 from pages.parts.ui import on_screen
 
-__all__ = ["LONG", "imports_of", "of_dataset", "of_runs", "of_stored_sweep", "of_study", "of_sweep"]
-
 LONG = "it takes minutes or longer"
 _AGAIN = (
     "its noise is secret: nothing repeats this run, each execution is another release about the "

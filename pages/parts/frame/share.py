@@ -11,8 +11,6 @@ from pages.parts.frame.notebook import notebook
 from pages.parts.ui import controls, on_screen
 from pages.parts.ui.on_screen import code, download
 
-__all__ = ["address", "bar", "embedding", "own_tab"]
-
 _NOT_SHARED = ("embed",)
 
 

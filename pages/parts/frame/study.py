@@ -16,8 +16,6 @@ from pages.parts.ui.figures import Drawn, draw, show
 from pages.parts.ui.on_screen import code, download
 from pages.parts.ui.run_panel import Example, Panel, panel
 
-__all__ = ["Built", "Study"]
-
 
 @dataclass(frozen=True)
 class Built:

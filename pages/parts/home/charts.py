@@ -5,9 +5,6 @@ import plotly.graph_objects as go
 
 from pages.parts.ui import figure_cache as drawn_once
 
-__all__ = ["attackers"]
-
-
 _SIDE = 10  # dots in a row
 _SURE = 0.995  # a chance that would be written as 100 in 100
 

@@ -6,8 +6,6 @@ from pages.parts.frame import presenter
 from pages.parts.home.picture import EPSILONS, NOISES
 from pages.parts.ui import controls, declared, glossary
 
-__all__ = ["LINK_TITLES", "epsilon_slider", "form"]
-
 LINK_TITLES = {"home_noise": NOISES}
 
 

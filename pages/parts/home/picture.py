@@ -16,8 +16,6 @@ from dpmc_core.mechanisms import FAMILIES, RUN_FAMILIES
 from pages.parts.ui import figure_cache as drawn_once
 from pages.parts.ui import pictures
 
-__all__ = ["EPSILONS", "NOISES", "Picture", "make_ahead", "panels", "picture", "spec_of"]
-
 EPSILONS = (0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 7.0, 10.0)
 NOISES = {name: FAMILIES[name].title for name in RUN_FAMILIES}
 _SIZE = 40  # people and films that are shown

@@ -11,16 +11,6 @@ from pages.parts.ui import densities, glossary, on_screen
 from pages.parts.ui.figures import draw, show
 from pages.parts.ui.looks import IDENTITY
 
-__all__ = [
-    "invitations",
-    "lines",
-    "method",
-    "noises",
-    "observations",
-    "privacy_and_cost",
-    "verdict",
-]
-
 _SURE = 99.5  # right guesses in 100 that would be written as 100
 
 

@@ -7,8 +7,6 @@ import streamlit as st
 from pages.parts.frame.page import fold, verdict
 from pages.parts.lessons.lessons import Lesson, lessons, link
 
-__all__ = ["agenda"]
-
 _BEFORE = """\
 1. Open each step's link once on the projector: examples are then computed and stay in the server's
    memory.

@@ -13,8 +13,6 @@ from dpmc_core.errors import DataError
 from dpmc_core.facts import facts, typed
 from pages.parts.ui import controls, glossary, on_screen
 
-__all__ = ["Lesson", "Step", "again", "asked", "begin", "box", "lessons", "link", "score"]
-
 # of the page only what a step speaks of
 _LOOKED_AT_ALONE = """<style>
 .st-key-verdict, .st-key-main-control, :has(> .st-key-focus) ~ * { display: none; }

@@ -8,8 +8,6 @@ import streamlit as st
 
 from pages.parts.ui.on_screen import download
 
-__all__ = ["files", "offer", "title_of"]
-
 _FOLDER = Path(__file__).parents[3] / "notebooks"
 
 

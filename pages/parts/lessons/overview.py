@@ -11,9 +11,6 @@ from pages.parts.ui import on_screen
 from pages.parts.ui.figures import figure, show
 from pages.parts.ui.on_screen import download
 
-__all__ = ["cards", "curve", "summary"]
-
-
 _CURVE = """\
 from dpmc_core.privacy import guess_bound
 

@@ -25,8 +25,6 @@ from pages.parts.ui.figures import Drawn, figure
 from pages.parts.ui.labels import Label, label_end, label_ends
 from pages.parts.ui.looks import IDENTITY, curve
 
-__all__ = ["privacy_loss", "privacy_profile", "sampled", "table_1", "variance_curve"]
-
 
 @drawn_once.of_values
 def variance_curve(current: Huber) -> Drawn:

@@ -10,8 +10,6 @@ from pages.parts.frame import presenter
 from pages.parts.ui import controls, declared
 from pages.parts.ui.looks import IDENTITY
 
-__all__ = ["LINK_TITLES", "MODES", "TITLES", "Asked", "alpha_slider", "form"]
-
 TITLES = {name: look.title for name, look in IDENTITY.items()}
 MODES = {"variance": "variance", "epsilon": "ε", "free": "free"}
 VIEWS = {"density": "Densities", "log-density": "Log densities", "cdf": "CDFs"}

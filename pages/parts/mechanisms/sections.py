@@ -12,18 +12,6 @@ from pages.parts.mechanisms.controls import TITLES
 from pages.parts.ui import densities, on_screen
 from pages.parts.ui.figures import show
 
-__all__ = [
-    "attackers",
-    "cards",
-    "formulas",
-    "introduction",
-    "lines",
-    "losses",
-    "shapes",
-    "table_1",
-    "variances",
-]
-
 
 def shapes(mechanisms: list[Mechanism], view: str, sensitivity: float) -> None:
     """Draw the density of every noise, or what ``view`` asks for."""

@@ -9,8 +9,6 @@ from dpmc_core.wording import power, three
 from pages.parts.mechanisms.controls import Asked
 from pages.parts.ui.looks import IDENTITY
 
-__all__ = ["observations", "verdict"]
-
 _SURE = 99.95  # right guesses in 100 that would be written as 100
 
 

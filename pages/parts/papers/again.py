@@ -10,8 +10,6 @@ from pages.parts.papers.view import outcome
 from pages.parts.server import jobs
 from pages.parts.ui import controls, declared, run_panel
 
-__all__ = ["once_more"]
-
 
 def once_more(name: str, rows: tuple[Row, ...]) -> None:
     """Run one more trial of one row of the table called ``name``, live."""

@@ -14,8 +14,6 @@ from dpmc_core.metrics.intervals import t_half_width
 from pages.parts.ui.figures import figure
 from pages.parts.ui.looks import intervals, name_above
 
-__all__ = ["LOOKS", "label_of", "picture", "unprinted"]
-
 
 def picture(
     found: Sequence[tuple[Row, RowResult, Verdict]], alt: str

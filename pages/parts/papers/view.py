@@ -38,8 +38,6 @@ from pages.parts.ui.figures import figure, show
 from pages.parts.ui.glossary import PAGES
 from pages.parts.ui.on_screen import download
 
-__all__ = ["about", "outcome", "overview", "table", "without_rows"]
-
 _RULE = facts("papers/entries")["rule"]
 Found = tuple[Row, RowResult, Verdict]
 

@@ -16,8 +16,6 @@ from pages.parts.ui.figures import Drawn, figure
 from pages.parts.ui.labels import Label, label_ends, log_ticks
 from pages.parts.ui.looks import IDENTITY, curve
 
-__all__ = ["spending", "table"]
-
 _AROUND = (0.2, 0.35, 0.6, 1.0, 1.7, 2.9, 5.0)  # margins, or people, in those of the answer
 
 

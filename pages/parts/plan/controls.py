@@ -10,8 +10,6 @@ from dpmc_core.planning.spec import QUERIES
 from pages.parts.frame import presenter
 from pages.parts.ui import controls, declared
 
-__all__ = ["KINDS", "LINK_TITLES", "asked", "form", "goal", "kind"]
-
 KINDS = {"numbers": "Numbers", "model": "A model", "project": "A project"}
 ASKED = {"epsilon": "least ε", "people": "fewest people", "margin": "best mechanism"}
 LINK_TITLES = {"n_query": QUERIES, "n_asked": ASKED}

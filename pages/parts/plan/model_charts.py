@@ -13,8 +13,6 @@ from pages.parts.ui.figures import Drawn, figure, level
 from pages.parts.ui.labels import log_ticks
 from pages.parts.ui.looks import intervals, name_above
 
-__all__ = ["AXES", "VERDICTS", "alt", "probes"]
-
 AXES = {"epsilon": "total ε", "n_users": "people"}
 VERDICTS = {1: "reached", 0: "undecided", -1: "missed"}
 _LOOKS = {  # colour, symbol

@@ -18,8 +18,6 @@ from pages.parts.server import user_data
 from pages.parts.ui import controls, declared
 from pages.parts.ui.looks import IDENTITY
 
-__all__ = ["MODEL_TITLES", "Asked", "form"]
-
 METHODS = {
     name: card.title
     for name, card in ALGORITHMS.items()

@@ -22,8 +22,6 @@ from pages.parts.ui.figures import draw, show
 from pages.parts.ui.on_screen import code, download
 from pages.parts.ui.run_panel import Look, Panel, draw_example, panel
 
-__all__ = ["model"]
-
 _AT_ONCE = min(2, os.cpu_count() or 1)
 _LOOK = Look(
     label="Search",

@@ -27,8 +27,6 @@ from pages.parts.ui.links import plain_in_figure
 from pages.parts.ui.looks import IDENTITY
 from pages.parts.ui.on_screen import code, download
 
-__all__ = ["PROJECT_TITLES", "project"]
-
 NOISES = {name: IDENTITY[name].title for name in ("gaussian", "laplace", "huber")}
 PROJECT_TITLES = {"n_noise": NOISES}
 _EPSILONS = (0.5, 1.0, 2.0, 3.0, 5.0, 10.0)

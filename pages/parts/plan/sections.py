@@ -11,8 +11,6 @@ from pages.parts.ui import densities
 from pages.parts.ui.figures import show
 from pages.parts.ui.on_screen import code, download, presenting
 
-__all__ = ["answer", "attackers", "export", "figure", "half", "mechanisms", "method", "notes"]
-
 
 def answer(spec: PlanSpec) -> Plan:
     """Search the plan. Raises ``DPMCError``."""

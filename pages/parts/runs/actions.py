@@ -11,8 +11,6 @@ from dpmc_core.experiments.store.store import RunStore
 from pages.parts.server import run_store, settings
 from pages.parts.ui.on_screen import download
 
-__all__ = ["of_compared", "take_all"]
-
 
 def take_all(store: RunStore, where: dict[str, tuple[str, ...]]) -> None:
     """Offer all filtered runs as files."""

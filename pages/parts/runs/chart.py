@@ -15,8 +15,6 @@ from pages.parts.ui.labels import log_ticks
 from pages.parts.ui.links import plain_in_figure
 from pages.parts.ui.looks import BASELINE, IDENTITY, name_above
 
-__all__ = ["distances"]
-
 _INSIDE = ("-open", "", "-open-dot")  # of markers, for one algorithm after the other
 
 

@@ -6,8 +6,6 @@ from dpmc_core.datasets.catalogue import catalogue
 from dpmc_core.experiments.algorithms import ALGORITHMS
 from pages.parts.ui.looks import IDENTITY, Identity
 
-__all__ = ["look_of", "titled", "titles"]
-
 
 def look_of(mechanism: str) -> Identity:
     """How a mechanism looks; one that this release does not know looks like none."""

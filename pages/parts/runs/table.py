@@ -12,8 +12,6 @@ from dpmc_core.wording import three
 from pages.parts.runs.names import titled
 from pages.parts.ui import controls
 
-__all__ = ["MOST_COMPARED", "filters", "picked", "to_compare"]
-
 MOST_COMPARED = 8
 
 

@@ -25,8 +25,6 @@ from pages.parts.ui.links import plain, plain_in_figure
 from pages.parts.ui.looks import curve, name_above
 from pages.parts.ui.on_screen import code
 
-__all__ = ["compare", "nothing_kept", "only_in_a_tab", "picture", "without_store"]
-
 _WAYS = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot", "solid", "dash")
 _LETTERS = "ABCDEFGH"
 _MEASURES = {task.measure for task in TASKS.values()}  # what other releases kept may have others

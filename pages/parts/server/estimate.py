@@ -11,8 +11,6 @@ from dpmc_core.experiments.sweeps.spec import SweepSpec
 from dpmc_core.experiments.tasks.audit_spec import AuditSpec
 from dpmc_core.planning.goal import ModelPlan
 
-__all__ = ["learn", "of_each", "seconds"]
-
 # seconds, measured with one thread: per rating to read, split and score; per rating in a pass,
 # and for each factor; per cell and part in a round; to find noise for a total ε that is not
 # Gaussian; per output of one number

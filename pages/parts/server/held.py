@@ -4,8 +4,6 @@ import threading
 import weakref
 from collections.abc import Iterable
 
-__all__ = ["OWN_DATA", "RESULTS", "Held"]
-
 
 class Held:
     """Megabytes by what they belong to; given back when that is gone, however it goes."""

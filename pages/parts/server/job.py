@@ -13,8 +13,6 @@ from dpmc_core.experiments.worker.messages import too_large
 from pages.parts.server import held, settings
 from pages.parts.server.queue import Ticket
 
-__all__ = ["Box", "Job"]
-
 _PRIOR = 0.05  # share of the expected time that counts as seen when the pace is taken
 
 

@@ -11,8 +11,6 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
-__all__ = ["begin", "done", "is_done"]
-
 _ALONE = 5.0  # seconds
 _threads: list[threading.Thread] = []
 _failed: list[str] = []

@@ -15,8 +15,6 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
-__all__ = ["hush", "note", "note_rarely"]
-
 _BETWEEN = 60.0  # seconds between two notes of what anybody can cause
 _rare: dict[str, Any] = {}  # how often since the last note, and when that was
 

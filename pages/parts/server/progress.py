@@ -5,8 +5,6 @@ import time
 from dpmc_core.experiments.worker.cluster import WAITING
 from pages.parts.server.job import Job
 
-__all__ = ["duration", "standing"]
-
 _ALONE = 0.5  # seconds that a job may take to be begun where nobody else waits
 
 

@@ -21,8 +21,6 @@ from dpmc_core.experiments.worker.share import Share
 from dpmc_core.experiments.worker.worker import Worker
 from pages.parts.server import settings
 
-__all__ = ["AnyWorker", "Pool", "Ticket", "TooManyJobs", "job_pool", "many", "task_pool"]
-
 AnyWorker = Worker | ClusterWorker
 _LEAST = 500  # megabytes that a process needs for itself
 

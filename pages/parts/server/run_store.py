@@ -14,8 +14,6 @@ from dpmc_core.experiments.run import AnyResult
 from dpmc_core.experiments.store.records import record_of
 from dpmc_core.experiments.store.store import RunStore, StoreError, default_place
 
-__all__ = ["keep", "store", "told"]
-
 
 def store() -> RunStore:
     """The store at ``DPMC_STORE``.

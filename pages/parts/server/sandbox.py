@@ -30,8 +30,6 @@ from pages.parts.server.queue import AnyWorker, Pool
 PROJECT = "dpmc_core.planning.project:share_out_after"
 ITEM_TABLE = "dpmc_core.datasets.own.public:read_item_table"
 
-__all__ = ["ITEM_TABLE", "PROJECT", "expect_file", "learn_words", "read_file"]
-
 _START_SECONDS = 120.0  # that a process may take to begin, which is no fault of what it is to read
 _REMEMBERED = 600.0  # seconds for which a visitor whose file was heavy waits with those like them
 # bytes: what is larger waits with what takes long; packed files are heavier than they look

@@ -13,8 +13,6 @@ from importlib.util import find_spec
 from dpmc_core.errors import ParameterError
 from dpmc_core.limit import Limit
 
-__all__ = ["SETTINGS", "Setting", "check", "framers", "of", "scheduler"]
-
 _SITE = re.compile(r"https?://((\*\.)?[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(:\d{1,5})?")
 
 _SCHEDULER = re.compile(r"(tcp|tls)://([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\]):\d{1,5}")

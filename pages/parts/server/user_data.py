@@ -19,8 +19,6 @@ from dpmc_core.errors import DataError
 from dpmc_core.experiments.sweeps.storing import PassingRuns, Runs
 from pages.parts.server import held, jobs, logs, run_store, settings
 
-__all__ = ["add", "deselect", "menu", "name_of", "of_kind", "remove", "runs_for"]
-
 _SETS, _TOKEN, _RUNS = "own-sets", "own-token", "own-runs"
 
 

@@ -24,8 +24,6 @@ import pages.parts
 from dpmc_core.errors import DPMCError
 from pages.parts.server import jobs
 
-__all__ = ["end_sessions", "few_arenas", "warm"]
-
 # modules whose ``make_ahead`` computes what most visitors ask for
 _AHEAD = (
     "pages.parts.budget.counts",

@@ -13,8 +13,6 @@ from pages.parts.ui.figures import Drawn, figure, level
 from pages.parts.ui.labels import Label, label_ends, log_ticks
 from pages.parts.ui.looks import BASELINE, IDENTITY, lowered, name_above
 
-__all__ = ["frontier_figure", "frontier_sentences", "needed_table"]
-
 _SHAPES = ("circle", "square", "diamond", "triangle-up", "x")
 
 

@@ -14,8 +14,6 @@ from dpmc_core.experiments.sweeps.tradeoff import Point
 from pages.parts.ui.figures import Drawn, figure
 from pages.parts.ui.looks import BASELINE, IDENTITY, band, curve
 
-__all__ = ["AXIS", "Lines", "amount", "curves", "lines_of", "numbers_of", "panels"]
-
 AXIS = {
     "total_epsilon": "total ε of the run (log scale)",
     "epsilon": "ε of one release (log scale)",

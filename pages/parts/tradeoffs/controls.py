@@ -16,8 +16,6 @@ from pages.parts.server import user_data as own_data
 from pages.parts.ui import controls, declared, glossary
 from pages.parts.ui.looks import IDENTITY
 
-__all__ = ["BY", "TRADEOFF_TITLES", "VARY", "VIEWS", "Built", "Form", "form", "view_choice"]
-
 PROTECTED = {"user": "one user (guarantee)", "rating": "one rating (nominal)"}
 VARY = {"noise": "the amount of noise", "people": "how many people"}
 BY = {

@@ -20,8 +20,6 @@ from pages.parts.tradeoffs.controls import Built, Form
 from pages.parts.ui import controls
 from pages.parts.ui.run_panel import Panel, draw_example, panel
 
-__all__ = ["Live"]
-
 _AT_ONCE = min(2, os.cpu_count() or 1)
 
 

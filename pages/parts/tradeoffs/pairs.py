@@ -14,8 +14,6 @@ from pages.parts.tradeoffs.charts import AXIS, Lines, amount, panels
 from pages.parts.ui.figures import Drawn
 from pages.parts.ui.looks import BASELINE, IDENTITY, LINES
 
-__all__ = ["Apart", "differences", "pair_sentences", "pairs_figure"]
-
 _BESIDE = 0.22  # how far apart the pairs of one amount stand
 
 

@@ -8,8 +8,6 @@ from pages.parts.frame.page import control, head
 from pages.parts.tradeoffs import view
 from pages.parts.ui import controls
 
-__all__ = ["SLIDES", "present"]
-
 SLIDES = {
     "user": "Privacy and accuracy",
     "people": "How many people?",

@@ -9,8 +9,6 @@ from dpmc_core.wording import measured
 from pages.parts.tradeoffs.charts import Lines, amount
 from pages.parts.ui.looks import IDENTITY, lowered
 
-__all__ = ["against_baseline", "chosen_among", "equal_amount", "verdict"]
-
 _SPOKEN_OF = {"n_users": 4000.0, "variance": 2.0}  # the amount nearest to this; else ε = 5
 _NONE = "No run with noise is finished yet."
 

@@ -26,18 +26,6 @@ from pages.parts.ui.links import plain
 from pages.parts.ui.looks import IDENTITY
 from pages.parts.ui.on_screen import code, download
 
-__all__ = [
-    "axis_of",
-    "counted",
-    "example_for",
-    "export",
-    "progress_of",
-    "so_far",
-    "standing",
-    "stored_points",
-    "views",
-]
-
 _NEAR = 0.1  # what counts as near to no noise
 
 

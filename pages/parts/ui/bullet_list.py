@@ -8,8 +8,6 @@ from collections.abc import Iterable
 
 import streamlit as st
 
-__all__ = ["points"]
-
 
 def points(sentences: Iterable[str]) -> None:
     """Draw ``sentences`` (Markdown, one line each) as a list; nothing where there are none."""

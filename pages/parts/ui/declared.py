@@ -12,8 +12,6 @@ from pages.parts.ui.controls import choice, numeric, place, switch
 from pages.parts.ui.links import Titles, declaration, label_of, limit_of
 from pages.parts.ui.looks import lowered
 
-__all__ = ["box", "boxes", "chance", "secret_switch", "titles"]
-
 
 def box(
     name: str,

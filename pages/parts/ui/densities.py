@@ -16,9 +16,6 @@ from pages.parts.ui.figures import Drawn, figure
 from pages.parts.ui.labels import label_end
 from pages.parts.ui.looks import BASELINE, IDENTITY, name_above
 
-__all__ = ["VIEWS", "attacker_axes", "attackers", "densities"]
-
-
 _LOWEST_DENSITY = 1e-12
 
 

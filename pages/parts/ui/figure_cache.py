@@ -10,8 +10,6 @@ from functools import lru_cache, wraps
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary, ref
 
-__all__ = ["of_results", "of_values"]
-
 Made = TypeVar("Made")
 _MOST = 24  # figures of one result
 _of_results: WeakKeyDictionary[Any, dict[Any, tuple[tuple[ref[Any], ...], Any]]] = (

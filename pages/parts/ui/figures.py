@@ -15,9 +15,6 @@ from pages.parts.ui.labels import Label, beside, fit_lower, label_ends, wrapped
 from pages.parts.ui.looks import BASELINE, intervals
 from pages.parts.ui.on_screen import download
 
-__all__ = ["Drawn", "bars", "chart_config", "draw", "figure", "on_white", "show", "whole"]
-
-
 # what is too dark on the dark theme's ground, and what is drawn there instead
 _ON_DARK = {
     "#0072B2": "#4FA6DE",

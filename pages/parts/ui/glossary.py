@@ -6,8 +6,6 @@ import streamlit as st
 
 from dpmc_core.facts import facts, typed
 
-__all__ = ["PAGES", "WORDS", "Page", "all_words", "listed", "meaning"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Page:

@@ -9,17 +9,6 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-__all__ = [
-    "Label",
-    "beside",
-    "fit_lower",
-    "label_end",
-    "label_ends",
-    "log_ticks",
-    "move_ends",
-    "wrapped",
-]
-
 _LINE_PIXELS = 17
 _CHARACTERS = 17  # of a name in one line: a phone is 390 pixels wide
 

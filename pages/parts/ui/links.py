@@ -19,26 +19,6 @@ from dpmc_core.planning.goal import ModelPlan
 from dpmc_core.planning.project import Project
 from dpmc_core.privacy.noise import KINDS, RoundEpsilon
 
-__all__ = [
-    "Titles",
-    "check_link",
-    "current_page",
-    "declaration",
-    "forget",
-    "label_of",
-    "limit_of",
-    "link_problems",
-    "numbers_in",
-    "on_page",
-    "one_of",
-    "plain",
-    "plain_in_figure",
-    "remember",
-    "said",
-    "set_next",
-    "trusted",
-]
-
 _PROBLEMS, _PAGE, _DRAWN, _AGAIN, _LABELS = (
     "url-problems",
     "current-page",

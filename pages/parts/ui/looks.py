@@ -13,22 +13,6 @@ from dpmc_core.mechanisms import FAMILIES, Mechanism
 from dpmc_core.privacy.noise import MECHANISMS
 from dpmc_core.wording import three
 
-__all__ = [
-    "BASELINE",
-    "IDENTITY",
-    "LETTERS",
-    "LINES",
-    "NOISES",
-    "TOTALS",
-    "Identity",
-    "band",
-    "curve",
-    "describe",
-    "intervals",
-    "lowered",
-    "name_above",
-]
-
 
 @dataclass(frozen=True)
 class Identity:

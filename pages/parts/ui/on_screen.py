@@ -16,25 +16,6 @@ from streamlit.delta_generator import DeltaGenerator
 
 from dpmc_core.wording import csv_text
 
-__all__ = [
-    "Shown",
-    "add_figure",
-    "add_lines",
-    "add_text",
-    "all_open",
-    "begin",
-    "code",
-    "download",
-    "follow_address",
-    "look_at",
-    "looked_at",
-    "now",
-    "presenting",
-    "silently",
-    "turn",
-    "verdict",
-]
-
 _KEY, _LOOK, _HELD = "on-screen", "lesson-looks-at", "lesson-holds-verdict"
 _MODES = ("present", "open_all")
 _TYPES = {

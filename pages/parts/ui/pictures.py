@@ -15,8 +15,6 @@ from dpmc_core.arrays import FloatArray
 from pages.parts.ui.figures import Drawn
 from pages.parts.ui.labels import wrapped
 
-__all__ = ["heat_map", "picture", "tiles"]
-
 
 def heat_map(
     panels: Sequence[tuple[str, FloatArray]], low: float, high: float, height: int = 330

@@ -18,17 +18,6 @@ from pages.parts.server.progress import duration, standing
 from pages.parts.ui import controls, on_screen
 from pages.parts.ui.looks import LETTERS
 
-__all__ = [
-    "Example",
-    "Look",
-    "Panel",
-    "draw_example",
-    "example_runs",
-    "panel",
-    "untouched",
-    "watch",
-]
-
 _EVERY = 1.0  # seconds between two looks at a running job
 _COMPARED = ("run", "run-user", "recommend")  # kinds of jobs whose runs have letters
 _SHOWN = "example-shown"  # in the session: which one was drawn last

@@ -17,8 +17,6 @@ from dpmc_core.datasets.own.cells import numbers
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Column", "column_of", "role_of"]
-
 # the last word of a name that is none of _OF_AN_ID says what a column is about
 _WORDS = {
     "user": """

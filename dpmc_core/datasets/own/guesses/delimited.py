@@ -21,8 +21,6 @@ from dpmc_core.errors import DataError
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["HEADERS", "SEPARATORS", "Table", "parse"]
-
 SEPARATORS = {
     "comma": ",", "semicolon": ";", "tab": "\t", "bar": "|", "colons": "::", "blank": " "
 }  # fmt: skip

@@ -16,8 +16,6 @@ from dpmc_core.datasets.own.tables import RatingsReading
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Guess", "Question", "across", "listed", "one_a_row"]
-
 _NEAR = 1.2  # between two scores: less is asked about
 _PAIRS = 5_000  # rows in which pairs of a user and an item are looked at
 _FEW_ITEMS = "Each row is taken as one user and each of few columns as an item: check it."
@@ -243,6 +241,7 @@ def _key(
 
 
 def short(name: str) -> str:
+    """Return a column's name in quotes, at most 60 characters of it."""
     return repr(name if len(name) <= 60 else name[:59] + "…")
 
 

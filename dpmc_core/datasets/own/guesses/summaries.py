@@ -15,8 +15,6 @@ from dpmc_core.wording import counted
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["codes_of", "off_scale", "perhaps_codes", "summaries", "total_rows"]
-
 # what tables write for "not rated" where every cell must hold a number
 CODES = (99.0, 999.0, 9999.0, 99999.0, -1.0, -9.0, -99.0, -999.0, -9999.0, -99999.0)
 # beside them: what some write, too near to others to be passed over without a question

@@ -21,8 +21,6 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-__all__ = ["SLOWLY", "Compressed", "encoding_for", "give_way"]
-
 _FOLDER = Path(streamlit.__file__).parent / "static" / "static"
 _ROUTE = "/static/"
 # fonts and pictures are compressed already

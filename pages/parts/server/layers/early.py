@@ -13,8 +13,6 @@ import streamlit
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-__all__ = ["WHERE", "Early"]
-
 # the folder of the page's address: Streamlit would first ask below the page, and be told 404 twice
 WHERE = 'window.__streamlit = {BACKEND_BASE_URL: new URL(".", location).href}'
 _FOLDER = Path(streamlit.__file__).parent / "static" / "static" / "js"

@@ -24,8 +24,6 @@ from dpmc_core.errors import ParameterError
 from pages.parts.server import logs, settings
 from pages.parts.server.layers import early
 
-__all__ = ["NEVER_FRAMED", "SCRIPT", "Edge", "in_another_site", "may_open", "takes_files"]
-
 # the one script of ours that is in the page
 SCRIPT = (Path(__file__).parents[2] / "frame" / "browser.js").read_text(encoding="utf-8")
 NEVER_FRAMED = ("runs",)  # there a visitor can delete what is everybody's

@@ -11,8 +11,6 @@ from typing import Any
 
 from pages.parts.server import logs
 
-__all__ = ["hold_made_files"]
-
 _MOST = 40  # files that are held at once for all visits, the latest
 
 

@@ -16,8 +16,6 @@ from streamlit import config, runtime
 from dpmc_core.errors import ParameterError
 from pages.parts.server import settings
 
-__all__ = ["UPLOADS_OF_ONE", "Gate"]
-
 UPLOADS_OF_ONE = 4  # files of the largest size that one visit may have here unread
 _FILES_OF_ONE = 50  # of any size
 _BESIDES = 2000  # bytes that a file takes besides its content, its name and its type

@@ -21,8 +21,6 @@ from dpmc_core.paths import DATA
 from pages.parts.server import logs
 from pages.parts.server.layers import compressed
 
-__all__ = ["Icons", "with_only", "words_of_the_app"]
-
 _STATIC = Path(streamlit.__file__).parent / "static" / "static"
 _OWN = Path(__file__).parents[4]
 _NAME = re.compile(r"[a-z0-9_]+")

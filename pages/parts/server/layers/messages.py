@@ -17,8 +17,6 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 
 from pages.parts.server import logs
 
-__all__ = ["BOUNDS", "Messages", "judge"]
-
 # the pace of one connection: seconds after a message, and after one that takes a thread and a page;
 # and how many seconds it may be ahead of that
 _PACE, _PACE_OF_PAGES, _AHEAD = 0.02, 0.1, 2.0

@@ -9,8 +9,6 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from pages.parts.server import loading
 
-__all__ = ["Ready"]
-
 
 class Ready:
     """ASGI middleware."""
