@@ -33,8 +33,9 @@ def ratings_of_entry(chosen: Entry, zeros: str) -> None:
     top = _share_of_top(ratings)
     own = user_datasets.is_own(chosen.name)
     title = "Your ratings" if own else plain(chosen.title)
+    users, items = (np.unique(numbers).size for numbers in (ratings.users, ratings.items))
     verdict(
-        f"{title}: {ratings.n_users:,} users rated {ratings.n_items:,} items; "
+        f"{title}: {users:,} users rated {items:,} items; "
         f"{100 * ratings.density:.3g} % of the matrix is known."
     )
     python_lines.of_dataset(chosen.name, "ratings")
