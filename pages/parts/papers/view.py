@@ -133,7 +133,10 @@ def table(entry: Entry, rows: Sequence[Row], result: PaperResult | None) -> None
     counts = {kind: sum(v.kind == kind for _, _, v in found) for kind in KINDS}
     said = ", ".join(f"{n} {_kind(kind, n)}" for kind, n in counts.items() if n)
     sentences = [*claims(entry.source, result), *_how_far(found), *beaten(found)]
-    say_verdict(f"{entry.place}: of {len(found)} rows, {said}.")
+    if counts[UNPRINTED] == len(found):
+        say_verdict(f"{entry.place}: drawn in the paper without numbers; {len(found)} of ours.")
+    else:
+        say_verdict(f"{entry.place}: of {len(found)} rows, {said}.")
     show(*picture(found, f"Of {len(found)} rows: {said}."))
     if 0 < counts[UNPRINTED] < len(found):
         show(unprinted(found), "paper-unprinted", f"{entry.place}: our rows beside the paper's.")
