@@ -5,9 +5,11 @@ from collections.abc import Callable
 from dataclasses import asdict
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from dpmc_core.datasets import own
+from dpmc_core.datasets.own.cells import coded
 from dpmc_core.datasets.own.table_files import open_table
 from dpmc_core.datasets.own.table_guesses import guess_ratings
 from dpmc_core.datasets.own.tables import RatingsReading
@@ -336,3 +338,9 @@ def test_nobodys_ratings_decide_what_is_not_rated_once_the_scale_is_given() -> N
         assert 999.0 in given.reading.missing
         assert given.ratings is not None
         assert (given.ratings.values == 99).sum() == often
+
+
+def test_one_odd_id_renames_no_other() -> None:
+    """Of floating ids in Parquet: one user's item 1.5 would else make all others 1.0, 2.0, …"""
+    codes, names = coded(pd.Series([1.0, 2.0, np.nan, 1.5, 2.0]))
+    assert [names[code] if code >= 0 else "" for code in codes] == ["1", "2", "", "1.5", "2"]

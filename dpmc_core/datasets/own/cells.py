@@ -88,15 +88,14 @@ def coded(column: pd.Series) -> tuple[NDArray[np.intp], list[str]]:
     by number, whole.
 
     Names that are equal as ``normal`` has them are one; whole numbers stay whole where gaps made
-    them fractions.
+    them fractions, each by itself: no user's item renames another's.
     """
     import pandas as pd
 
-    if column.dtype.kind == "f" and bool((column.dropna() % 1 == 0).all()):
-        column = column.astype("Int64")
     codes, given = pd.factorize(column)
+    ids = [int(one) if isinstance(one, float) and one % 1 == 0 else one for one in given]
     # None is no name; the last is for cells that are empty already
-    names = np.array([*(normal(str(one)) or None for one in given), None], dtype=object)
+    names = np.array([*(normal(str(one)) or None for one in ids), None], dtype=object)
     again, known = pd.factorize(names)
     return again[codes], [str(name) for name in known]
 
