@@ -50,6 +50,8 @@ def folder(tmp_path: Path) -> Path:
     ]
     for name in ("my-ratings.csv", "ratings.csv"):
         (tmp_path / name).write_text("\n".join(["reader,item,rating", *rated]), "utf-8")
+    listed = [f"item {item},{item % 2}" for item in range(40)]
+    (tmp_path / "items.csv").write_text("\n".join(["item,comedy", *listed]), "utf-8")
     outputs = [f"{k % 2},{rng.laplace() + k % 2}" for k in range(2000)]
     (tmp_path / "mine.csv").write_text("\n".join(["inside,count", *outputs]), "utf-8")
     with zipfile.ZipFile(tmp_path / "faces.zip", "w") as archive:
