@@ -75,9 +75,9 @@ def factor_observations(items: Sequence[Learned]) -> list[str]:
     published = by_name.get("private-nmf-published")
     if published is not None and published.result.final.moved is not None:
         out.append(
-            "**As published is not private.** Its parts start as singular vectors of the raw "
-            f"data, without noise. {published.result.final.iteration} noisy rounds moved them by "
-            f"{100 * published.result.final.moved:.2g} %; no ε covers the start."
+            "**As published is not private.** Its parts start as the data's singular vectors, "
+            f"without noise; {published.result.final.iteration} noisy rounds moved them by "
+            f"{100 * published.result.final.moved:.2g} %."
         )
     out += [
         baseline_sentence(item)
