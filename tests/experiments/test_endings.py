@@ -180,9 +180,10 @@ def ended_while_workers_start(
     [(signal.SIGINT, 1.5), (signal.SIGINT, 3.0), (signal.SIGTERM, 2.0), (signal.SIGKILL, 2.0)],
 )
 def test_workers_that_start_heed_the_end(
-    sent: signal.Signals, after: float, tmp_path: Path
+    sent: signal.Signals, after: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of sweeps and of partitions: nothing is swallowed, and no child has a last word."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))  # one that is killed leaves its files there
     (tmp_path / "sweep.toml").write_text(SWEEP)
     folder = written(ratings(), tmp_path / "data", 3)
     sweep = f"sweep {tmp_path}/sweep.toml --store {tmp_path}/runs"
