@@ -40,7 +40,7 @@ format: $(VENV)/.dev-$(VERSIONS)
 	$(BIN)/ruff format .
 
 bench: $(VENV)/.dev-$(VERSIONS)
-	$(BIN)/python -m dpmc_core bench
+	$(BIN)/python -m benchmarks.kernel
 
 # fails where a package could not be looked up, too; OFFLINE=1: where that is expected
 audit: $(VENV)/.dev-$(VERSIONS)

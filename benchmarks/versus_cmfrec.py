@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sparse
 from cmfrec import CMF
 
-from dpmc_core.bench import dgemm_rate
+from benchmarks.kernel import dgemm_rate
 from dpmc_core.completion.common.step import FactorModel, Sides
 from dpmc_core.completion.kernel.solve import half_sweep
 from dpmc_core.completion.kernel.threads import Workers

@@ -12,7 +12,7 @@ __version__ = "0.1.0"
 
 _ROOMS = (
     *("mechanisms", "privacy", "completion", "factorization", "datasets", "metrics"),
-    *("experiments", "planning", "partitioned", "estimators", "bench"),
+    *("experiments", "planning", "partitioned", "estimators"),
 )
 
 

@@ -157,7 +157,7 @@ def _words_of(arguments: argparse.Namespace) -> list[str]:
 
 def _check_algorithm(arguments: argparse.Namespace) -> None:
     """Raise ``ParameterError`` for one that does not run on partitions of what the folder holds."""
-    name = arguments.algorithm or arguments.algorithm_option
+    name = arguments.algorithm
     here = ON_PARTITIONS[_tasks(arguments.holds)[0]]
     if name in here or (name is None and "als" in here):
         return

@@ -14,28 +14,22 @@ from dpmc_core.config import parameters
 from dpmc_core.datasets import user_datasets
 from dpmc_core.errors import ParameterError
 from dpmc_core.experiments.algorithms import of_task
-from dpmc_core.limits import LIMITS
-from dpmc_core.paths import read_file, read_text
+from dpmc_core.paths import read_text
 from dpmc_core.planning import PlanSpec, halved, plan
 from dpmc_core.planning.project import project_from_toml, share_out
 from dpmc_core.planning.spec import QUERIES, halvings
-from dpmc_core.privacy import Ledger, odds_sentence, read_ledger, state
-from dpmc_core.privacy.choice import WAYS, choose, scores_from_csv
+from dpmc_core.privacy import odds_sentence, read_ledger
 from dpmc_core.wording import counted, three
 
 if TYPE_CHECKING:
     from dpmc_core.planning.goal import Search
 
-MODEL, PROJECT, CHOOSE, _LARGEST = "model", "project", "choose", 1_000_000
-_LARGEST_SCORES = 100_000_000
+MODEL, PROJECT, _LARGEST = "model", "project", 1_000_000
 
 
 def add(parser: argparse.ArgumentParser, argv: Sequence[str]) -> None:
     """The options: what is released, what is fixed; what is left out is asked."""
-    kinds = (
-        f"one of {', '.join(QUERIES)} (mean); model, and then an algorithm; project FILE; or "
-        "choose FILE"
-    )
+    kinds = f"one of {', '.join(QUERIES)} (mean); model, and then an algorithm; or project FILE"
     parser.add_argument("query_name", nargs="?", metavar="QUERY", help=kinds)
     # the first word after the command decides, as it does in run
     kind = argv[argv.index("plan") + 1] if argv[-1] != "plan" and "plan" in argv else ""
@@ -45,9 +39,6 @@ def add(parser: argparse.ArgumentParser, argv: Sequence[str]) -> None:
         parser.add_argument("--spent", metavar="FILE", help="the ledger of what was made before")
         parser.add_argument("--keep", metavar="FILE", help="write the ledger with these releases")
         return
-    if kind == CHOOSE:
-        _add_choose(parser)
-        return
     if kind == MODEL:
         _add_model(parser, argv)
         return
@@ -56,53 +47,6 @@ def add(parser: argparse.ArgumentParser, argv: Sequence[str]) -> None:
         "mechanism answers; Huber noise with its best α."
     )
     add_parameters(parser, parameters(PlanSpec))
-
-
-def _add_choose(parser: argparse.ArgumentParser) -> None:
-    parser.epilog = (
-        "Chooses among candidates by what each is worth to people, with noise: only the choice is "
-        "released. The candidates must not depend on these people, or have their ε in --spent."
-    )
-    scores = "a CSV: a column for each candidate, a row of scores from 0 to 1 for each person"
-    parser.add_argument("file", nargs="?", help=scores)
-    said, kinds = f"ε of the choice; {LIMITS['epsilon'].allowed} (%(default)s)", ", ".join(WAYS)
-    parser.add_argument("--epsilon", metavar="X", default="1", help=said)
-    said = "δ of the statement (%(default)s)"
-    parser.add_argument("--delta", metavar="X", default="1e-5", help=said)
-    said = f"one of {kinds} (%(default)s)"
-    parser.add_argument("--way", metavar="NAME", default="exponential", help=said)
-    parser.add_argument("--spent", metavar="FILE", help="the ledger of what was made before")
-    parser.add_argument("--keep", metavar="FILE", help="write the ledger with this choice")
-
-
-def _choose(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Choose with noise from the operating system; what was released is kept before it is said."""
-    if arguments.file is None:
-        raise ParameterError("file", None, "a CSV with a column of scores for each candidate")
-    epsilon = parsed("epsilon", "epsilon", arguments.epsilon)
-    delta = parsed("delta", "account_delta", arguments.delta)
-    spent = None if arguments.spent is None else read_ledger(arguments.spent)
-    _may_write(arguments)
-    before = () if spent is None else spent.releases
-    if any((r.unit, r.neighbours) != ("record", "add/remove-one") for r in before):
-        allowed = "a ledger about one record, added or removed: one ε cannot speak of both"
-        raise ParameterError("spent", arguments.spent, allowed)
-    names, scores = scores_from_csv(read_file(Path(arguments.file), _LARGEST_SCORES))
-    chosen, release = choose(scores, epsilon, names=names, way=arguments.way)
-    ledger = Ledger(before).plus((release,))
-    if arguments.keep is not None:
-        _write(arguments.keep, ledger.as_dict())
-    statement = state(ledger, delta, secret=None if before else True)
-    if not arguments.json:
-        print(f"{names[chosen]} was chosen among {', '.join(names)}.")
-        print(f"protects: one record, added or removed; {statement.label}")
-    return {
-        "chosen": names[chosen],
-        "candidates": list(names),
-        "epsilon_of_the_choice": epsilon,
-        "statement": statement.label,
-        "ledger": ledger.as_dict(),
-    }
 
 
 def _add_model(parser: argparse.ArgumentParser, argv: Sequence[str]) -> None:
@@ -144,7 +88,7 @@ def _model(arguments: argparse.Namespace) -> dict[str, Any]:
         noisy = arguments.mechanism not in (None, "none") and arguments.epsilon is None
         if noisy and said.get("vary", "epsilon") == "epsilon":
             arguments.epsilon = str(said.get("most", known["most"].default))
-        if arguments.algorithm is None and arguments.algorithm_option is None:
+        if arguments.algorithm is None:
             able = [n for n, card in of_task("rate", "factorize").items() if card.guarantee]
             raise ParameterError("algorithm", None, f"one of {', '.join(able)}")
         base = spec_of(arguments, _tasks([arguments.algorithm or ""]), own)
@@ -229,8 +173,6 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
         return _model(arguments)
     if arguments.query_name == PROJECT:
         return _project(arguments)
-    if arguments.query_name == CHOOSE:
-        return _choose(arguments)
     known = parameters(PlanSpec)
     said = {name: getattr(arguments, name) for name in known}
     if arguments.query_name is not None:

@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpmc_core.arrays import FloatArray
 from dpmc_core.completion.common.parameters import Rank, UseOfFeatures, public_features
 from dpmc_core.completion.common.population import Group, Population, Whole
 from dpmc_core.completion.common.profiles import (
@@ -43,8 +43,6 @@ from dpmc_core.privacy.algorithm import Algorithm
 from dpmc_core.privacy.budget import Budget, Curator, Journal, Part, plan, shift_of
 from dpmc_core.privacy.moments import second_moment_part, sum_part
 from dpmc_core.privacy.noise import TotalEpsilon
-
-FloatArray = NDArray[np.float64]
 
 # Fixed in advance of any run, and chosen on other splits of the data shown; see ``offsets`` for how
 # they were chosen.

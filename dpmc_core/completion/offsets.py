@@ -32,8 +32,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpmc_core.arrays import FloatArray
 from dpmc_core.completion.common.population import Group, Population, Whole
 from dpmc_core.completion.common.profiles import (
     MEAN_PULL,
@@ -53,8 +53,6 @@ from dpmc_core.privacy.algorithm import Algorithm
 from dpmc_core.privacy.budget import Budget, Curator, Journal, Part, plan
 from dpmc_core.privacy.moments import clip_rows, normalised, sum_part, totals
 from dpmc_core.privacy.noise import TotalEpsilon
-
-FloatArray = NDArray[np.float64]
 
 # Fixed in advance of any run, in units of the rating scale's width R where they have one. They were
 # chosen on MovieLens 100K and 1M; docs/one-shot-moments.md says on which splits, a few of them on

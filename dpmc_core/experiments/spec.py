@@ -14,7 +14,6 @@ from dpmc_core.datasets import user_datasets
 from dpmc_core.errors import ParameterError
 from dpmc_core.experiments.algorithms import ALGORITHMS, of_task
 from dpmc_core.experiments.flat import AMOUNTS, default_algorithm, known_names, parts_of
-from dpmc_core.experiments.version_1 import translated
 from dpmc_core.limits import LIMITS
 from dpmc_core.paths import names_once
 from dpmc_core.privacy.algorithm import Algorithm
@@ -189,19 +188,17 @@ class RunSpec(Config):
 
     @classmethod
     def from_json(cls, text: str) -> "RunSpec":
-        """Read ``to_json``'s form, of this version or the first. Raises ``ParameterError``."""
+        """Read ``to_json``'s form. Raises ``ParameterError``."""
         return cls.from_dict(read_json(text))
 
     @classmethod
     def from_dict(cls, raw: object) -> "RunSpec":
-        """A spec from nested dictionaries, or from the flat form of version 1."""
+        """A spec from nested dictionaries. Raises ``ParameterError``."""
         if not isinstance(raw, Mapping):
             raise ParameterError("spec", raw, "a JSON object as the app exports it")
-        if "version" not in raw or raw["version"] == 1:
-            return cls.from_version_1(raw)[0]
-        if raw["version"] != VERSION:
-            allowed = f"{VERSION} or 1, the versions that this release reads"
-            raise ParameterError("version", raw["version"], allowed)
+        if raw.get("version") != VERSION:
+            allowed = f"{VERSION}, the form that this release reads and exports"
+            raise ParameterError("version", raw.get("version"), allowed)
         parts = {n: _part(raw, n) for n in ("data", "algorithm", "noise")}
         amount = parts["noise"].pop("amount", "none")
         flat: dict[str, Any] = {n: raw[n] for n in ("task", "seed", "secret") if n in raw}
@@ -220,24 +217,6 @@ class RunSpec(Config):
             noise[kind.amount()] = noise.pop(kind.field())
         name = parts["algorithm"].pop("name", None)
         return cls.of({**flat, **parts["data"], "algorithm": name, **parts["algorithm"], **noise})
-
-    @classmethod
-    def from_version_1(cls, raw: Mapping[str, Any]) -> tuple["RunSpec", tuple[str, ...]]:
-        """The spec that a flat one of version 1 names, and which of its settings were left out.
-
-        Left out is what the algorithm, dataset or noise never read. Raises ``ParameterError``.
-
-        >>> old = {"algorithm": "private-means", "rank": 9, "version": 1}
-        >>> spec, left_out = RunSpec.from_version_1(old)
-        >>> spec.card.name, left_out
-        ('private-means', ('rank',))
-        """
-        whole, named = translated(raw)
-        spec = cls.fitting(whole)
-        kept = spec.flat().keys() | {"task", "seed"}
-        amounts = {"epsilon": "total_epsilon"}
-        left = (n for n in named if n not in kept and amounts.get(n) not in kept)
-        return spec, tuple(left)
 
     @property
     def model_megabytes(self) -> float:

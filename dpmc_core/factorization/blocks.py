@@ -10,12 +10,10 @@ other.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from dpmc_core.arrays import FloatArray
 from dpmc_core.datasets.samples import Matrix
-
-FloatArray = NDArray[np.float64]
 
 _BLOCK_CELLS = 130_000  # of X at a time: a megabyte stays in the processor's cache
 

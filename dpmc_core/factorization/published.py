@@ -19,7 +19,6 @@ from dataclasses import dataclass, replace
 from typing import Annotated
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from dpmc_core.config import Config
@@ -33,8 +32,6 @@ from dpmc_core.mechanisms import Gaussian
 from dpmc_core.privacy.algorithm import Algorithm
 from dpmc_core.privacy.ledger import Unit, draw
 from dpmc_core.privacy.noise import Noise, RoundEpsilon
-
-FloatArray = NDArray[np.float64]
 
 SOURCE_A = "nmf-paper eq. 13: 2/N; holds where no column of H is longer than 1, as here"
 SOURCE_B = (

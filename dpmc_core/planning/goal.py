@@ -264,8 +264,7 @@ class Search:
             "The answer is for this data, these settings and these seeds; it takes for granted "
             "that more of it is never worse.",
             "Errors of runs are computed without noise: choosing by them is for the holder of the "
-            "data, and no ε of a later run covers that choice (`plan choose` makes one with an ε "
-            "of its own).",
+            "data, and no ε of a later run covers that choice.",
         ]
         reached = [p.place for p in self.probes if p.decided > 0]
         first = min(reached, default=math.inf)

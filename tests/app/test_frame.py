@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from dpmc_core.experiments import RunSpec
 from dpmc_core.experiments.worker.cluster import WAITING
-from dpmc_core.facts import facts
 from pages.parts.frame.handout import handout
 from pages.parts.server import estimate
 from pages.parts.server.job import Job
@@ -67,28 +66,6 @@ def test_a_handout_says_what_the_screen_says_and_escapes_it() -> None:
     assert "Which &lt;noise&gt;?" in page
     assert 'href="http://x/?a=1&amp;b=&lt;2&gt;"' in page
     assert "2026-01-02" in page
-
-
-@pytest.mark.parametrize(
-    ("page", "params", "key", "value"),
-    [
-        ("mechanisms", {"m_view": "Log-densities"}, "m_view", "log-density"),
-        ("mechanisms", {"m_view": "Distribution functions"}, "m_view", "cdf"),
-        ("datasets", {"d_view": "Known sets"}, "d_view", "known"),
-        ("factorization", {"f_question": "What do many rounds add up to?"}, "f_question", "rounds"),
-    ],
-)
-def test_old_titles_in_links_keep_working(
-    page: str, params: dict[str, str], key: str, value: str
-) -> None:
-    app = open_page(page, **params)
-    assert not [w.value for w in app.warning]
-    assert app.session_state[key] == value
-
-
-def test_every_old_title_is_called_something_else_now() -> None:
-    old = facts("old_titles")
-    assert not set(old) & set(old.values())
 
 
 def test_a_bad_mode_in_a_link_is_named() -> None:

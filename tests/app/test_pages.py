@@ -165,15 +165,13 @@ def test_a_link_may_say_names_or_titles_and_many_at_once() -> None:
 @pytest.mark.parametrize(
     ("page", "key", "title", "name"),
     [
-        ("datasets", "d_view", "Known sets", "known"),
-        ("mechanisms", "m_view", "Log-densities", "log-density"),
-        ("factorization", "f_question", "What do spoiled images do?", "outliers"),
-        # the old title of a slide on Tradeoffs, and a question that is still called this
+        ("datasets", "d_view", "Known datasets", "known"),
+        ("mechanisms", "m_view", "Log densities", "log-density"),
         ("factorization", "f_question", "What does privacy cost?", "epsilon"),
         ("completion", "question", "What does privacy cost?", "epsilon"),
     ],
 )
-def test_links_with_old_titles_work(page: str, key: str, title: str, name: str) -> None:
+def test_links_with_titles_work(page: str, key: str, title: str, name: str) -> None:
     more = {"protect": "user"} if page == "completion" else {}
     app = open_page(page, **{key: title}, **more)
     assert not [w.value for w in app.warning if "From the address" in w.value]

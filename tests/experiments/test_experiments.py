@@ -377,16 +377,6 @@ def test_command_line_mistakes_are_one_sentence(
     assert captured.err.count("\n") == 1
 
 
-@pytest.mark.long
-def test_bench_quick_reports_ratios(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(
-        "DPMC_DATA_DIR", raising=False
-    )  # real sets take a minute, and say no more about the report
-    out = json.loads(command("bench", "--quick", "--json").stdout.splitlines()[-1])
-    assert out["small-r128"]["share_of_dgemm"] > 0
-    assert out["samples_per_second_million"]["huber α=1.5"] > 0
-
-
 def test_limits_describe_themselves() -> None:
     for limit in limits.LIMITS.values():
         assert limit.check(limit.default) == limit.default

@@ -122,7 +122,7 @@ def test_bad_values_get_one_sentence(fields: dict[str, Any], words: str) -> None
 
 def test_unknown_fields_are_refused() -> None:
     with pytest.raises(ParameterError, match="spec field"):
-        RunSpec.from_dict({"colour": 1})
+        RunSpec.from_dict({"version": 2, "colour": 1})
     with pytest.raises(ParameterError, match="JSON object"):
         RunSpec.from_json("[1]")
 
@@ -223,12 +223,11 @@ def test_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
     code = main(
         [
             "factorize",
+            "moment-nmf",
             "--dataset",
             "topics",
             "--n-samples",
             "300",
-            "--algorithm",
-            "moment-nmf",
             "--mechanism",
             "gaussian",
             "--epsilon",
@@ -264,14 +263,13 @@ def test_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
         main(
             [
                 "factorize",
+                "private-nmf-published",
                 "--dataset",
                 "cartoon",
                 "--n-samples",
                 "60",
                 "--rank",
                 "3",
-                "--algorithm",
-                "private-nmf-published",
                 "--mechanism",
                 "gaussian",
             ]

@@ -76,7 +76,7 @@ def test_what_cannot_recommend_is_refused_in_a_sentence() -> None:
 
 def test_command_line(capsys: pytest.CaptureFixture[str]) -> None:
     words = (
-        "complete --task recommend --algorithm popular --dataset skewed --n-users 200 --n-items "
+        "complete popular --task recommend --dataset skewed --n-users 200 --n-items "
         "50 --n-ratings 3000"
     )
     assert main([*words.split(), "--mechanism", "gaussian", "--epsilon", "3", "--json"]) == 0

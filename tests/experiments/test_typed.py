@@ -17,7 +17,6 @@ from dpmc_core.mechanisms import Laplace
 from dpmc_core.paths import text_of
 from dpmc_core.planning.project import project_from_toml
 from dpmc_core.privacy import ledger_from_text
-from dpmc_core.privacy.choice import scores_from_csv
 from tests.privacy.helpers import ledger
 
 
@@ -70,7 +69,6 @@ READERS: list[tuple[Callable[[bytes], object], str]] = [
     ),
     (lambda data: read_json(text_of("a.json", data)), '{"task": "rate"}'),
     (ledger_from_text, json.dumps(ledger(Laplace(scale=0.3)).as_dict())),
-    (lambda data: scores_from_csv(data)[0], "good,bad\n1,0\n"),
     (
         lambda data: audit_text(data, "a.csv", epsilon=1).attack.bound,
         "inside,y\n" + "".join(f"{k % 2},{k * k % 97 / 3}\n" for k in range(2000)),

@@ -13,7 +13,7 @@ from dpmc_core.cli.common.main import main
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.mechanisms import Gaussian
 from dpmc_core.planning.project import Item, Project, project_from_toml, share_out
-from dpmc_core.privacy import Ledger, Release, ledger_from_text, read_ledger, state
+from dpmc_core.privacy import Ledger, Release, ledger_from_text, state
 from dpmc_core.privacy.account import tightest
 
 AGES = Item(name="ages", query="mean", people=2000, low=0, high=110, share=2)
@@ -179,45 +179,3 @@ def test_a_project_is_read_as_it_was_written(name: str, releases: int, share: fl
         source=part.source,
     )
     assert ledger_from_text(json.dumps(Ledger((release,)).as_dict())).releases == (release,)
-
-
-def test_a_choice_on_the_command_line_is_in_the_ledger(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    scores, kept = tmp_path / "scores.csv", tmp_path / "ledger.json"
-    scores.write_text("good,bad\n" + "1,0\n" * 200, encoding="utf-8")
-    words = ["plan", "choose", str(scores), "--epsilon", "0.5"]
-    assert main([*words, "--keep", str(kept), "--json"]) == 0
-    made = json.loads(capsys.readouterr().out)
-    assert made["chosen"] == "good"  # but once in e¹⁰⁰
-    assert main([*words, "--spent", str(kept), "--keep", str(kept)]) == 0
-    said = capsys.readouterr().out
-    assert "good was chosen among good, bad." in said
-    (release,) = read_ledger(kept).releases
-    assert release.count == 2
-    assert f"ε = {state(read_ledger(kept), 1e-5).epsilon:.3g}" in said
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("a,b\n1\n", "2 scores"),
-        ("a,b\n1,x\n", "Scores must be a CSV"),
-        ("a,a\n1,0\n", "name of its own"),
-        ("a,b\n1,nan\n", "finite"),
-        ("", "Scores must be a CSV"),
-        ("a,b\n", "2 scores"),
-        ("a\n1\n", "two candidates or more"),
-        ("a,b\n1,0\n0.1,7\n", "person 2 has 7"),
-        ("a,b\n1,0\n" + "9" * 200_000 + ",0\n", "Scores must be a CSV"),
-        ("my\u00a0model,b\n1,0\n", "a (printable) name"),
-    ],
-)
-def test_bad_scores_end_in_one_sentence(
-    text: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "scores.csv").write_text(text, encoding="utf-8")
-    assert main(["plan", "choose", str(tmp_path / "scores.csv"), "--json"]) == 2
-    shown = capsys.readouterr()
-    assert said in json.loads(shown.out)["error"]
-    assert shown.err.count("\n") == 1

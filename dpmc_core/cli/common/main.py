@@ -36,7 +36,6 @@ COMMANDS = {
     "paper": "Compute a table or figure of the papers and keep its results.",
     "datasets": "List, fetch, make or rewrite datasets.",
     "app": "Open the dashboard, which answers on this machine alone.",
-    "bench": "Measure the kernel and the samplers on this machine.",
 }
 # whose options follow from what is typed
 _BY_ALGORITHM = ("complete", "factorize", "large", "plan")

@@ -15,7 +15,7 @@ from dpmc_core.errors import DPMCError, ParameterError
 from dpmc_core.experiments.algorithms import ALGORITHMS, held_for, of_task
 from dpmc_core.experiments.flat import CHANCE, USUAL, default_algorithm
 from dpmc_core.experiments.presets import WELL_REGULARISED, preset
-from dpmc_core.experiments.spec import RunSpec, read_json
+from dpmc_core.experiments.spec import RunSpec
 from dpmc_core.limits import LIMITS, Limit
 from dpmc_core.privacy.algorithm import Algorithm
 from dpmc_core.privacy.noise import MECHANISMS, NominalEpsilon, ReleaseVariance, TotalEpsilon
@@ -81,7 +81,6 @@ def add_spec(
     cards = {n: card for n, card in of_task(*tasks).items() if not only or n in only}
     holds = held_for(tasks)
     parser.add_argument("algorithm", nargs="?", help="one of " + ", ".join(cards))
-    parser.add_argument("--algorithm", dest="algorithm_option", help=argparse.SUPPRESS)
     chosen = next((word for word in argv if word in cards), "")
     dataset = after("--dataset", argv)
     mine = [cards[chosen]] if chosen else list(cards.values())
@@ -157,17 +156,12 @@ def _of(kinds: Iterable[type]) -> dict[str, Parameter]:
 def spec_of(arguments: argparse.Namespace, tasks: Sequence[str], own: str | None) -> RunSpec:
     """The spec that the options name; ``own`` is the name of a user's own set.
 
-    In the form of the first release (``--algorithm NAME``) what the algorithm has no use for is
-    left out, and said on standard error. Raises ``ParameterError``.
+    Raises ``ParameterError``.
     """
     cards = of_task(*tasks)
     typed = {n: v for n, v in vars(arguments).items() if v is not None and n in _flat(cards, tasks)}
-    old = arguments.algorithm_option
-    if old is not None and arguments.algorithm is not None:
-        allowed = f"left out, as {arguments.algorithm} is named already"
-        raise ParameterError("algorithm", old, allowed)
-    name = arguments.algorithm or old
-    base = _read_spec(arguments.spec) if arguments.spec else None
+    name = arguments.algorithm
+    base = RunSpec.from_json(arguments.spec) if arguments.spec else None
     if base is not None and base.task not in tasks:
         raise ParameterError("spec", base.card.name, "a spec of " + " or ".join(tasks))
     if name is not None:
@@ -194,13 +188,7 @@ def spec_of(arguments: argparse.Namespace, tasks: Sequence[str], own: str | None
         return base.replace(**values)
     if dataset is None:
         values = {**_suited(ALGORITHMS[name]), **values}
-    if old is None:
-        return RunSpec.of(values)
-    spec = RunSpec.fitting(values)
-    kept = spec.flat().keys() | {"task", "epsilon", "dataset", "seed"}
-    if left := [n for n in values if n not in kept]:
-        print(f"left out for {spec.card.title}: {', '.join(left)}", file=sys.stderr)
-    return spec
+    return RunSpec.of(values)
 
 
 def _suited(card: Algorithm) -> dict[str, Any]:
@@ -212,19 +200,6 @@ def _suited(card: Algorithm) -> dict[str, Any]:
         return {}
     suited = preset(WELL_REGULARISED, USUAL["ratings"][0])
     return {n: suited[n] for n in ("rank", "reg") if n in parameters(card.config)}
-
-
-def _read_spec(text: str) -> RunSpec:
-    """A spec from JSON; what a spec of version 1 said in vain is told on standard error."""
-    raw = read_json(text)
-    if not isinstance(raw, Mapping) or raw.get("version", 1) != 1:
-        return RunSpec.from_dict(raw)
-    spec, left = RunSpec.from_version_1(raw)
-    if left:
-        print(f"left out for {spec.card.title}: {', '.join(left)}", file=sys.stderr)
-    if spec.card.guarantee and spec.noise.kind != "none":
-        print("its noise is not that of the release that wrote this spec", file=sys.stderr)
-    return spec
 
 
 def _usual(tasks: Sequence[str], dataset: Any, task: Any) -> str:

@@ -13,6 +13,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from dpmc_core.arrays import FloatArray
 from dpmc_core.completion.common.step import FactorModel
 from dpmc_core.completion.kernel.grouping import Side, group_rows
 from dpmc_core.completion.kernel.lapack import solve_spd
@@ -20,8 +21,6 @@ from dpmc_core.completion.kernel.solve import BlockSolver, half_sweep
 from dpmc_core.completion.kernel.threads import Workers
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.errors import ParameterError
-
-FloatArray = NDArray[np.float64]
 
 _LARGEST, _NARROWEST = 1e40, 1e-10  # of a scale: fourth powers are sums' variances
 _ROOM = 10.0  # widths of the scale: synthetic values with noise leave it a little

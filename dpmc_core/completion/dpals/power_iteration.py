@@ -16,13 +16,11 @@ from collections.abc import Callable
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from dpmc_core.arrays import FloatArray
 from dpmc_core.completion.common.population import Group, Population
 from dpmc_core.privacy.budget import Curator, Part
-
-FloatArray = NDArray[np.float64]
 
 INCOHERENCE = 3.0  # ν
 

@@ -18,13 +18,13 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
+from dpmc_core.arrays import FloatArray
 from dpmc_core.completion.common.population import Group, Population
 from dpmc_core.completion.common.profiles import clipped_values
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.privacy.budget import Curator, Part
 from dpmc_core.privacy.moments import totals
 
-FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 
 SAMPLING = ("adaptive", "uniform", "weights")

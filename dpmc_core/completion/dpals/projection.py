@@ -5,9 +5,8 @@ Lives here: the projection onto the positive semi-definite cone, on or off (dpal
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+from dpmc_core.arrays import FloatArray
 
 PROJECTIONS = ("inner", "printed", "off")
 _SMALLEST = 1e-9  # eigenvalues below this share of the largest count as zero in the pseudo-inverse

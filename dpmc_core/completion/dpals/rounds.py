@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from dpmc_core.arrays import FloatArray
 from dpmc_core.completion.common.population import Group
 from dpmc_core.completion.common.profiles import (
     centre,
@@ -29,7 +30,6 @@ from dpmc_core.completion.kernel.solve import BlockSolver, half_sweep
 from dpmc_core.completion.kernel.threads import Workers
 from dpmc_core.datasets.ratings import Ratings
 
-FloatArray = NDArray[np.float64]
 ItemSolver = Callable[[FloatArray, FloatArray, NDArray[np.intp]], FloatArray]
 
 _LEAST_RIDGE = 1e-10  # of what a user's system is at most without it

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpmc_core.arrays import FloatArray
 from dpmc_core.completion.common.parameters import public_features
 from dpmc_core.completion.common.population import Group, Population, Whole
 from dpmc_core.completion.common.profiles import squared_residuals
@@ -34,8 +35,6 @@ from dpmc_core.errors import ParameterError
 from dpmc_core.privacy.algorithm import Algorithm
 from dpmc_core.privacy.budget import Curator
 from dpmc_core.privacy.noise import Noise, TotalEpsilon
-
-FloatArray = NDArray[np.float64]
 
 Stream = Callable[[int], FloatArray] | None
 

@@ -37,7 +37,6 @@ _PARTS: dict[str, tuple[tuple[tuple[float, float, float, float, bool], ...], flo
     "hat": (((0.0, -0.97, 0.95, 0.06, False),), 0.3),
     "collar": (((0.0, 0.98, 0.7, 0.06, False),), 0.4),
 }
-PART_NAMES = tuple(_PARTS)
 _CHUNK = 20_000  # faces made at a time
 
 

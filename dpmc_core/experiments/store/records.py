@@ -79,7 +79,7 @@ def kind_of(spec: RunSpec) -> str:
 
 
 def spec_of(kind: str, text: str) -> RunSpec:
-    """The spec that ``text`` (JSON, of this version or the first) names.
+    """The spec that ``text`` (JSON) names.
 
     Raises ``ParameterError``.
     """

@@ -20,7 +20,7 @@ RUNS = sa.Table(
     sa.Column("seed", sa.BigInteger, nullable=False),
     sa.Column("measure", sa.String(80), nullable=False),
     sa.Column("value", sa.Float),
-    sa.Column("trivial", sa.Float, key="baseline"),  # its name in stores of the first release
+    sa.Column("trivial", sa.Float, key="baseline"),  # stores have the short name
     *(sa.Column(name, sa.Float) for name in ("truth", "epsilon", "epsilon_published")),
     sa.Column("delta", sa.Float, nullable=False),
     sa.Column("nominal", sa.Boolean, nullable=False),

@@ -11,7 +11,6 @@ import streamlit as st
 from dpmc_core.config import Parameter, parameters
 from dpmc_core.errors import ParameterError
 from dpmc_core.experiments.algorithms import ALGORITHMS
-from dpmc_core.facts import facts
 from dpmc_core.limit import number_of
 from dpmc_core.limits import LIMITS, Limit
 from dpmc_core.planning import PlanSpec
@@ -29,8 +28,6 @@ _PROBLEMS, _PAGE, _DRAWN, _AGAIN, _LABELS = (
 # what own sets are called in addresses
 _OWN = tuple(f"Your {kind}" for kind in ("ratings", "documents", "images"))
 Titles = Mapping[str, str]
-# titles that options had, and what they are called now: links that people shared keep working
-_OLD: dict[str, str] = facts("old_titles")
 _JOINER = "\u2060"  # nobody sees it, and no line breaks there
 _TURNS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
@@ -53,13 +50,6 @@ def on_page(path: str, titles: Mapping[str, Titles] | None = None) -> None:
             said = ParameterError(key, st.query_params[key], "a finite number in plain digits")
             remember(key, f"From the address: {said} The usual value is used instead.")
         st.switch_page(path, query_params={k: v for k, v in given.items() if k not in endless})
-    now = {key: set(by_name.values()) for key, by_name in (titles or {}).items()}
-    renamed = {
-        key: [v if v in now.get(key, ()) else _OLD.get(v, v) for v in values]
-        for key, values in given.items()
-    }
-    if renamed != given:
-        st.switch_page(path, query_params=renamed)
     translated = {
         key: by_name[st.query_params[key]]
         for key, by_name in (titles or {}).items()
