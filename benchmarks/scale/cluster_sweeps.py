@@ -16,9 +16,9 @@ from typing import Any
 
 from benchmarks.sweeps import BASE, GRID
 from dpmc_core.experiments.store.store import RunStore
-from dpmc_core.experiments.sweeps.cluster_workers import ClusterWorkers
 from dpmc_core.experiments.sweeps.spec import SweepSpec
 from dpmc_core.experiments.sweeps.sweep import sweep
+from dpmc_core.experiments.sweeps.workers import Workers
 from dpmc_core.experiments.worker.cluster import Connection
 from tests.clusters import cluster
 
@@ -55,7 +55,7 @@ def main() -> None:
                 for _ in sweep(few, _new(folder), scheduler=address):
                     pass
                 options: tuple[dict[str, Any], ...] = (
-                    {"workers": ClusterWorkers(connection, workers)},
+                    {"workers": Workers(workers, connection=connection)},
                     {"scheduler": address},
                 )
                 for name, option in zip(taken, options, strict=True):

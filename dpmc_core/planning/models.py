@@ -17,7 +17,7 @@ from dpmc_core.experiments.run import TASKS
 from dpmc_core.experiments.store.records import Record, key_of
 from dpmc_core.experiments.sweeps.storing import Runs
 from dpmc_core.experiments.sweeps.sweep import make_all
-from dpmc_core.experiments.sweeps.workers import MakesRuns, Workers
+from dpmc_core.experiments.sweeps.workers import Workers
 from dpmc_core.experiments.worker.share import ALL, Share
 from dpmc_core.planning.goal import VARIED, ModelPlan, Probe, Search
 from dpmc_core.wording import three
@@ -34,7 +34,7 @@ def search(
     jobs: int = 2,
     sets: Sequence[Any] = (),
     share: Share = ALL,
-    workers: MakesRuns | None = None,
+    workers: Workers | None = None,
 ) -> Iterator[Search]:
     """Yield the search so far after each run; stop asking and it stops. Runs that ``store`` has
     are not made again. Processes see ``sets``, and each takes at most its ``share`` of the machine;
@@ -113,7 +113,7 @@ class _Kept:
 class _Looking:
     """The probes of one search, and the runs behind them."""
 
-    def __init__(self, plan: ModelPlan, store: Runs, workers: MakesRuns) -> None:
+    def __init__(self, plan: ModelPlan, store: Runs, workers: Workers) -> None:
         self._plan, self._store, self._workers = plan, store, workers
         self.probes: dict[float, Probe] = {}
         self._before = self._under_way = 0

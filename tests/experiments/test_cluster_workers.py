@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from dpmc_core.experiments.store.store import RunStore
-from dpmc_core.experiments.sweeps import cluster_workers
-from dpmc_core.experiments.sweeps.cluster_workers import ClusterWorkers
+from dpmc_core.experiments.sweeps import workers as of_runs
 from dpmc_core.experiments.sweeps.spec import SweepSpec
 from dpmc_core.experiments.sweeps.sweep import sweep
+from dpmc_core.experiments.sweeps.workers import Workers
 from dpmc_core.experiments.worker.cluster import ClusterWorker, Connection
 from dpmc_core.experiments.worker.remote import RemoteProcess
 from tests.clusters import cluster, wait_for_workers
@@ -33,14 +33,14 @@ def test_the_same_numbers_and_the_first_runs_in_the_process_of_the_others(
         begin(self, *given, **options)
 
     monkeypatch.setattr(RemoteProcess, "__init__", noted)
-    monkeypatch.setattr(cluster_workers, "_TURN", 1e6)  # on a busy machine, too, one turn for all
+    monkeypatch.setattr(of_runs, "_TURN", 1e6)  # on a busy machine, too, one turn for all
     with cluster(tmp_path, 2) as (address, hands):
         wait_for_workers(address, 2)
         connection = Connection(address)
         usual = numbers(made(spec, tmp_path / "here", jobs=1))
         for jobs in (2, 1):
             started.clear()
-            workers = ClusterWorkers(connection, jobs)
+            workers = Workers(jobs, connection=connection)
             found = made(spec, tmp_path / f"cluster-{jobs}", workers=workers)
             assert numbers(found) == usual
             assert workers.note == ""
@@ -55,16 +55,16 @@ def test_the_same_numbers_and_the_first_runs_in_the_process_of_the_others(
 def test_stopped_or_with_a_worker_less_nothing_is_lost_or_left_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cluster_workers, "_TURN", 1e6)  # a process works when it is looked for
+    monkeypatch.setattr(of_runs, "_TURN", 1e6)  # a process works when it is looked for
     spec = SweepSpec.from_toml(TOML.replace("seeds = 2", "seeds = 20"))
     with cluster(tmp_path, 2) as (address, hands), RunStore(tmp_path / "runs") as store:
         wait_for_workers(address, 2)
         connection = Connection(address)
-        stopped = sweep(spec, store, workers=ClusterWorkers(connection, 2))
+        stopped = sweep(spec, store, workers=Workers(2, connection=connection))
         assert next(one for one in stopped if one.done == 5)
         stopped.close()
         gone(hands, 60)
-        workers = ClusterWorkers(connection, 2)
+        workers = Workers(2, connection=connection)
         killed = False
         for one in sweep(spec, store, workers=workers):
             if one.done >= 20 and not killed:

@@ -4,7 +4,6 @@ sentence.
 
 import json
 import math
-import os
 import re
 import shutil
 import signal
@@ -26,8 +25,9 @@ from dpmc_core.experiments.sweeps.cluster import asks_for_tls
 from dpmc_core.experiments.sweeps.spec import SweepSpec, seeds_of
 from dpmc_core.experiments.sweeps.sweep import SweepError, finished, read_unkept, sweep
 from dpmc_core.experiments.total import resolved
+from dpmc_core.experiments.worker.share import Share
 from dpmc_core.privacy.noise import TotalEpsilon
-from tests.clusters import ROOT, cluster, free_port, wait_for_workers
+from tests.clusters import cluster, free_port, wait_for_workers
 
 TOML = """
 name = "which noise"
@@ -157,34 +157,31 @@ def test_a_run_that_cannot_be_finished_is_told_and_the_sweep_goes_on(tmp_path: P
 
 
 @pytest.mark.long
-def test_a_dead_worker_takes_no_run_with_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The first run of each first worker kills its process; those after it do not."""
-    flag = tmp_path / "killed"
-    monkeypatch.setenv("DPMC_TEST_KILL", str(flag))
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), str(tmp_path)]))
-    (tmp_path / "deadly.py").write_text(
-        "import os, signal\n"
-        "from dpmc_core.experiments.sweeps import workers as s\n"
-        "plain = s.one\n"
-        "def deadly(kind, text):\n"
-        "    flag = os.environ['DPMC_TEST_KILL']\n"
-        "    if not os.path.exists(flag):\n"
-        "        open(flag, 'w').close()\n"
-        "        os.kill(os.getpid(), signal.SIGKILL)\n"
-        "    return plain(kind, text)\n"
-    )
-    monkeypatch.syspath_prepend(str(tmp_path))
-    import deadly
-
-    monkeypatch.setattr("dpmc_core.experiments.sweeps.workers.one", deadly.deadly)
-    spec = SweepSpec.from_toml(TOML)
-    records = made(spec, tmp_path / "runs", jobs=2)
-    assert flag.exists()
-    assert len(records) == 16
-    monkeypatch.setattr("dpmc_core.experiments.sweeps.workers.one", deadly.plain)
+def test_dead_workers_take_no_run_with_them(tmp_path: Path) -> None:
+    spec = SweepSpec.from_toml(TOML.replace("seeds = 2", "seeds = 20"))
+    with RunStore(tmp_path / "runs") as store:
+        killed = 0
+        for so_far in sweep(spec, store, jobs=2):
+            if so_far.done >= 10 and not killed:
+                for child in psutil.Process().children():
+                    if "dpmc_core.experiments.worker.worker" in child.cmdline():
+                        child.kill()
+                        killed += 1
+        assert killed >= 2
+        assert so_far.done == so_far.total == store.count() == 160
+        records = [record for _, record in finished(spec, store, whole=True)]
     assert numbers(records) == numbers(made(spec, tmp_path / "other", jobs=1))
+
+
+@pytest.mark.long
+def test_workers_that_die_again_and_again_end_a_sweep(tmp_path: Path) -> None:
+    spec = SweepSpec.from_toml(TOML)
+    with (
+        RunStore(tmp_path / "runs") as store,
+        pytest.raises(SweepError, match=r"ended 3 times, perhaps for want of memory \(0 of 16"),
+    ):
+        for _ in sweep(spec, store, jobs=2, share=Share(memory=60)):
+            pass
 
 
 @pytest.mark.long
@@ -480,7 +477,7 @@ def test_a_cluster_of_one_thread_computes_and_its_end_is_told(
     with cluster(tmp_path, 1) as (address, _), RunStore(tmp_path / "runs") as store:
         wait_for_workers(address, 1)
         monkeypatch.setattr("dpmc_core.experiments.sweeps.workers.run_single_threaded", here)
-        with pytest.raises(SweepError, match=r"its workers are gone .*goes on from here"):
+        with pytest.raises(SweepError, match=r"its workers are gone: .*goes on from here"):
             kill_the_scheduler_half_way(address, store)
         assert 2 <= store.count() < 16
 

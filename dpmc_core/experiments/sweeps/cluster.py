@@ -1,67 +1,19 @@
-"""A Dask cluster: reaching its scheduler, and drawing results from its workers."""
+"""Reaching the scheduler of a Dask cluster that a command names."""
 
-import queue
 import socket
 import ssl
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 from dpmc_core.errors import DPMCError, ParameterError
 from dpmc_core.experiments.worker.remote import silence_dask
 
-Made = TypeVar("Made")
-_HEARTBEAT = 0.5  # seconds
 _PATIENCE = 5.0  # seconds that a scheduler has to answer
 
 
 class SweepError(DPMCError):
     """A sweep cannot go on; the message says why and what to do. Finished runs are kept."""
-
-
-def results_of(
-    one: Callable[..., Made], named: list[tuple[str, str]], client: Any
-) -> Generator[Made | None, None, None]:
-    """What ``one`` makes of each of ``named``, on the workers of a cluster.
-
-    None where nothing was for half a second. What a worker had that is gone goes to another one.
-    Raises ``SweepError``.
-    """
-    from distributed import CancelledError, KilledWorker
-
-    waiting = set(client.map(one, *zip(*named, strict=True), pure=False)) if named else set()
-    # Dask's ``wait`` looks at all of them each time
-    finished: queue.SimpleQueue[Any] = queue.SimpleQueue()
-    for future in waiting:
-        future.add_done_callback(finished.put)
-    try:
-        while waiting:
-            try:
-                future = finished.get(timeout=_HEARTBEAT)
-            except queue.Empty:
-                yield None
-            else:
-                waiting.remove(future)
-                yield future.result()
-            if client.status != "running":
-                raise CancelledError
-    except DPMCError:  # of a run: data that a worker has not, for one
-        raise
-    except (ImportError, RuntimeError) as error:
-        if isinstance(error, RuntimeError) and "deserializ" not in str(error):
-            raise
-        raise SweepError(
-            f"A worker cannot run this software ({error}): install the same release on every "
-            "worker. Finished runs are kept."
-        ) from error
-    except (CancelledError, KilledWorker, OSError) as error:
-        raise SweepError(
-            f"The cluster's scheduler or its workers are gone ({type(error).__name__}): start "
-            "them again, and the same command goes on from here. Finished runs are kept."
-        ) from None
-    finally:
-        if client.status == "running":
-            client.cancel(list(waiting))
 
 
 def asks_for_tls(host: str, port: int) -> bool:
@@ -88,11 +40,10 @@ def _has_certificates() -> bool:
 
 
 @contextmanager
-def connected(scheduler: str | None) -> Iterator[Any]:
-    """A cluster's client, for as long as a sweep goes on; None without one."""
-    if scheduler is None:
-        yield None
-        return
+def connected(scheduler: str) -> Iterator[Any]:
+    """A cluster's client. Raises ``ParameterError`` for what is no address, ``SweepError`` where
+    nobody answers there or has workers.
+    """
     from distributed import Client  # only here: it takes half a second, and few have a cluster
     from distributed.comm.addressing import get_address_host_port
 

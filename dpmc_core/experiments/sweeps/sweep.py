@@ -19,22 +19,26 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NoReturn
 
-from joblib.externals.loky.process_executor import BrokenProcessPool, TerminatedWorkerError
-
 from dpmc_core.datasets.own import OwnSet
 from dpmc_core.errors import DataError
 from dpmc_core.experiments.spec import RunSpec
 from dpmc_core.experiments.store.records import Record, key_of, kind_of, measure_of, spec_of
 from dpmc_core.experiments.store.store import RunStore, StoreError
-from dpmc_core.experiments.sweeps.cluster import SweepError, connected, results_of
+from dpmc_core.experiments.sweeps.cluster import SweepError, connected
 from dpmc_core.experiments.sweeps.spec import Planned, SweepSpec
 from dpmc_core.experiments.sweeps.storing import Runs
-from dpmc_core.experiments.sweeps.workers import MakesRuns, Workers, one
+from dpmc_core.experiments.sweeps.workers import Workers
+from dpmc_core.experiments.worker.cluster import Connection
 from dpmc_core.experiments.worker.share import ALL, Share
+from dpmc_core.experiments.worker.worker import WorkerEndedError
 from dpmc_core.paths import read_text, text_lines
 
 _ATTEMPTS = 3  # how often workers may die before the sweep gives up
 _LARGEST = 1_000_000_000  # bytes of a file of runs that could not be kept
+_GONE = (
+    "The cluster's scheduler or its workers are gone: start them again, and the same command goes "
+    "on from here. Finished runs are kept."
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +71,7 @@ def sweep(
     scheduler: str | None = None,
     sets: Sequence[OwnSet] = (),
     share: Share = ALL,
-    workers: MakesRuns | None = None,
+    workers: Workers | None = None,
 ) -> Iterator[Made]:
     """Make the runs of ``spec`` that ``store`` has not, ``jobs`` at once in processes of their own
     (1: here), or on the Dask cluster at ``scheduler`` (as "tcp://host:8786"; its workers need this
@@ -80,58 +84,56 @@ def sweep(
     workers die again and again; ``StoreError`` where nothing can be kept, before any run, or where
     a run cannot be, which is then in the file that the message names.
     """
+    if scheduler is not None:
+        with connected(scheduler):
+            connection = Connection(scheduler, SweepError(_GONE))
+            workers = Workers(max(connection.threads(), 1), sets, share, connection)
     with Workers(jobs, sets, share) if workers is None else workers as workers:
-        specs = {key: run.spec for key, run in _keyed(spec)}
-        yield from make_all(specs, store, workers, scheduler=scheduler)
+        yield from make_all({key: run.spec for key, run in _keyed(spec)}, store, workers)
 
 
-def make_all(
-    specs: Mapping[str, RunSpec], store: Runs, workers: MakesRuns, *, scheduler: str | None = None
-) -> Iterator[Made]:
+def make_all(specs: Mapping[str, RunSpec], store: Runs, workers: Workers) -> Iterator[Made]:
     """As ``sweep``, for any ``specs`` by their keys; the ``workers`` are kept for the next."""
-    with connected(scheduler) as client:
-        started = time.perf_counter()
-        missing = specs.keys() - store.have(specs)
-        if missing:
-            store.check_writable()
-        before = done = len(specs) - len(missing)
-        failures = 0
+    started = time.perf_counter()
+    missing = specs.keys() - store.have(specs)
+    if missing:
+        store.check_writable()
+    before = done = len(specs) - len(missing)
+    failures = 0
 
-        def made(record: Record | None) -> Made:
-            return Made(
-                done=done,
-                total=len(specs),
-                before=before,
-                failures=failures,
-                seconds=time.perf_counter() - started,
-                record=record,
-            )
+    def made(record: Record | None) -> Made:
+        return Made(
+            done=done,
+            total=len(specs),
+            before=before,
+            failures=failures,
+            seconds=time.perf_counter() - started,
+            record=record,
+        )
 
-        yield made(None)
-        for attempt in range(_ATTEMPTS):
-            try:
-                todo = [specs[key] for key in specs if key in missing]
-                named = [(kind_of(spec), spec.to_json()) for spec in todo]
-                records = (
-                    workers.records(named) if client is None else results_of(one, named, client)
-                )
-                with closing(records):
-                    for record in records:
-                        if record is None:
-                            yield made(None)
-                            continue
-                        _keep(store, record)
-                        missing.discard(record.key)
-                        done, failures = done + 1, failures + bool(record.error)
-                        yield made(record)
-                break
-            except (TerminatedWorkerError, BrokenProcessPool) as error:
-                if attempt == _ATTEMPTS - 1:
-                    raise SweepError(
-                        f"Worker processes ended {_ATTEMPTS} times, perhaps for want of memory "
-                        f"({done} of {len(specs)} runs are kept): start the sweep again with "
-                        "fewer jobs to go on."
-                    ) from error
+    yield made(None)
+    for attempt in range(_ATTEMPTS):
+        todo = [specs[key] for key in specs if key in missing]
+        try:
+            with closing(
+                workers.records([(kind_of(spec), spec.to_json()) for spec in todo])
+            ) as records:
+                for record in records:
+                    if record is None:
+                        yield made(None)
+                        continue
+                    _keep(store, record)
+                    missing.discard(record.key)
+                    done, failures = done + 1, failures + bool(record.error)
+                    yield made(record)
+            break
+        except WorkerEndedError as error:
+            if attempt == _ATTEMPTS - 1:
+                raise SweepError(
+                    f"Worker processes ended {_ATTEMPTS} times, perhaps for want of memory "
+                    f"({done} of {len(specs)} runs are kept): start the sweep again with "
+                    "fewer jobs to go on."
+                ) from error
 
 
 def finished(spec: SweepSpec, store: Runs, *, whole: bool = False) -> list[tuple[Planned, Record]]:

@@ -1,15 +1,17 @@
-"""Processes of this machine that make runs, kept from one batch of runs to the next."""
+"""Processes that make runs, of this machine or of a Dask cluster, kept from one batch of runs to
+the next.
+"""
 
-import itertools
-import os
+import math
+import queue
+import threading
+from collections import deque
 from collections.abc import Generator, Sequence
-from typing import Any, Protocol
+from contextlib import closing
 
-from joblib.externals.loky import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from threadpoolctl import threadpool_limits
 
 from dpmc_core import limits
-from dpmc_core.datasets import user_datasets
 from dpmc_core.datasets.own import OwnSet
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.experiments.store.records import (
@@ -19,41 +21,61 @@ from dpmc_core.experiments.store.records import (
     run_single_threaded,
     spec_of,
 )
-from dpmc_core.experiments.worker.share import ALL, Share, end_with_parent, interrupts_held
+from dpmc_core.experiments.worker.cluster import ClusterWorker, Connection
+from dpmc_core.experiments.worker.share import ALL, Share, interrupts_held
+from dpmc_core.experiments.worker.worker import Worker
 
-_HEARTBEAT = 0.5  # seconds
-_SETTLE = 0.1  # seconds
+_HEARTBEAT, _LEAST = 0.5, 0.001  # seconds, and of a run
+_TURN = 10.0  # seconds of runs for which a cluster's worker is kept: then it may be others' turn
+_FIRST = 3  # runs of each worker that tell how long they take, before its first turn
+_TURN_HERE = 0.2  # seconds of runs that a process of this machine is given at once
 
 
-class MakesRuns(Protocol):
-    """Processes that make runs, wherever they are."""
+def _turns(runs: int, jobs: int, longest: int) -> list[int]:
+    """How many of the ``runs`` each of the ``jobs`` makes in its next turn, which is no longer
+    than ``longest``: all as many, and in as few turns as may be, as each has a process to start.
 
-    jobs: int
-
-    def records(self, named: Sequence[tuple[str, str]]) -> Generator[Record | None, None, None]:
-        """Records of the runs in ``named`` (kind, spec as JSON) as they are finished; None where
-        nothing was for half a second.
-        """
-
-    def __enter__(self) -> Any: ...
-
-    def __exit__(self, *failure: object) -> None: ...
+    >>> _turns(1000, 2, 150)
+    [125, 125]
+    >>> _turns(250, 2, 150), _turns(3, 2, 150), _turns(1, 2, 150), _turns(0, 2, 150)
+    ([125, 125], [2, 1], [1], [])
+    """
+    if not runs:
+        return []
+    rounds = math.ceil(runs / (jobs * longest))
+    now = math.ceil(runs / rounds)  # runs of this round, all jobs together
+    return [size for k in range(jobs) if (size := (now + jobs - 1 - k) // jobs)]
 
 
 class Workers:
-    """``jobs`` processes that see ``sets``, each with its ``share`` of the machine; one without a
-    share of its own is this process, with the sets that it sees already.
+    """``jobs`` processes that see ``sets``, each with its ``share`` of the machine that it is on:
+    this one, or a worker of the cluster of ``connection``. One of this machine without a share of
+    its own is this process, with the sets that it sees already.
 
-    By joblib's own pool: its shared one is shut down for everybody when one sweep is stopped. They
-    start with the first run. Raises ``ParameterError`` for a number of jobs that is not allowed.
+    They start with the first run. A cluster's worker is kept for some seconds of runs, then it is
+    given back, so that others have their turns; where one is lost, the runs that it had not
+    finished are made by another one. Raises ``ParameterError`` for a number of jobs that is not
+    allowed.
     """
 
-    def __init__(self, jobs: int, sets: Sequence[OwnSet] = (), share: Share = ALL) -> None:
+    def __init__(
+        self,
+        jobs: int,
+        sets: Sequence[OwnSet] = (),
+        share: Share = ALL,
+        connection: Connection | None = None,
+    ) -> None:
         self.jobs = limits.check_int("sweep_jobs", jobs)
-        self._begin = (tuple(sets), share, os.getpid())
+        self._remote = connection is not None
         # what has a share of its own needs a process of its own
-        self.here = jobs == 1 and share == ALL
-        self._pool: Any = None
+        self.here = jobs == 1 and share == ALL and not self._remote
+        self._workers = [
+            Worker(share) if connection is None else ClusterWorker(connection, share)
+            for _ in range(0 if self.here else self.jobs)
+        ]
+        self._sets = tuple(sets)
+        self._seconds: float | None = None  # of a run, as far as is known
+        self._noted = ""  # of a turn that is over
 
     def __enter__(self) -> "Workers":
         return self
@@ -61,50 +83,95 @@ class Workers:
     def __exit__(self, *failure: object) -> None:
         self.close()
 
+    @property
+    def note(self) -> str:
+        """Where it ran, if not where it should, and whether a worker was lost."""
+        return next((note for worker in self._workers if (note := worker.note)), self._noted)
+
     def close(self) -> None:
         """End the processes; the next run starts others."""
-        if self._pool is not None:
-            self._pool.shutdown(wait=True, kill_workers=True)
-            self._pool = None
+        for worker in self._workers:
+            worker.close()
 
     def records(self, named: Sequence[tuple[str, str]]) -> Generator[Record | None, None, None]:
         """Records of the runs in ``named`` (kind, spec as JSON) as they are finished.
 
-        None where nothing was for half a second, so that who asked may stop. Raises joblib's
-        ``TerminatedWorkerError`` or ``BrokenProcessPool`` where a process died.
+        None where nothing was for half a second, so that the caller may stop: then the processes
+        end. Raises ``DPMCError``; ``WorkerEndedError`` where a process of this machine died.
         """
         if self.here:
             yield from (one(*name) for name in named)
             return
-        if not named:
-            return
-        if self._pool is None:
-            self._pool = ProcessPoolExecutor(self.jobs, initializer=_begin, initargs=self._begin)
-        waiting: set[Any] = set()
+        waiting, stop = deque(named), threading.Event()
+        results: queue.Queue[Record | BaseException | None] = queue.Queue()
+        changing = threading.Lock()
+        sizes: list[int] = []  # of turns to come
+        first, turn_seconds = (_FIRST, _TURN) if self._remote else (1, _TURN_HERE)
+
+        def turn() -> tuple[list[tuple[str, str]], bool]:
+            """Runs for a worker, and whether it is kept after them."""
+            with changing:
+                known = self._seconds
+                if not sizes:
+                    longest = first if known is None else max(int(turn_seconds / known), 1)
+                    sizes.extend(_turns(len(waiting), self.jobs, longest))
+                size = min(sizes.pop(), len(waiting)) if sizes else 0
+                return [waiting.popleft() for _ in range(size)], known is None or not self._remote
+
+        def took(seconds: float) -> None:
+            with changing:
+                known = seconds if self._seconds is None else self._seconds
+                self._seconds = max(0.5 * (known + seconds), _LEAST)
+
+        def serve(worker: Worker | ClusterWorker) -> None:
+            whole = False
+            try:
+                batch, keep = turn()
+                while batch and not stop.is_set():
+                    with closing(worker.draw("record", batch, self._sets, keep=keep)) as drawn:
+                        for result in drawn:
+                            if stop.is_set():
+                                worker.close()  # a run is one step, which would be waited for
+                                return
+                            if result is not None and result[1] is not None:
+                                took(result[1].seconds)
+                                results.put(result[1])
+                    self._noted = worker.note or self._noted
+                    batch, keep = turn()
+                whole = not self._remote
+            except BaseException as error:  # noqa: BLE001 - the caller raises it
+                results.put(error)
+            finally:
+                if not whole:
+                    worker.close()
+                results.put(None)
+
+        serving = self._workers[: len(named)]
+        threads = [
+            threading.Thread(target=serve, args=(worker,), name="dpmc-runs", daemon=True)
+            for worker in serving
+        ]
+        with interrupts_held():  # processes do not heed Ctrl-C: they are ended from here
+            for thread in threads:
+                thread.start()
+        left = len(threads)
         try:
-            rest = iter(named)
-            first = itertools.islice(rest, 2 * self.jobs)
-            with interrupts_held():  # the first starts the processes
-                waiting |= {self._pool.submit(one, *name) for name in first}
-            while waiting:
-                done, waiting = wait(waiting, timeout=_HEARTBEAT, return_when=FIRST_COMPLETED)
-                if not done:
+            while left:
+                try:
+                    result = results.get(timeout=_HEARTBEAT)
+                except queue.Empty:
                     yield None
-                for future in done:
-                    waiting |= {self._pool.submit(one, *name) for name in itertools.islice(rest, 1)}
-                    yield future.result()
-        except BaseException:
-            # joblib's manager stumbles over work that it was given and has not looked at when it
-            # is told to end
-            wait(waiting, timeout=_SETTLE)
-            self.close()
-            raise
-
-
-def _begin(sets: tuple[OwnSet, ...], share: Share, parent: int) -> None:
-    end_with_parent(parent)
-    share.take()
-    user_datasets.put({one.name: one for one in sets})
+                    continue
+                if result is None:
+                    left -= 1
+                elif isinstance(result, BaseException):
+                    raise result
+                else:
+                    yield result
+        finally:
+            stop.set()
+            for thread in threads:
+                thread.join()
 
 
 def one(kind: str, text: str) -> Record:

@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any
 
 from dpmc_core.datasets.own.sets import OwnSet
+from dpmc_core.errors import DPMCError
 from dpmc_core.experiments.worker.remote import RemoteProcess, silence_dask, workers_of
 from dpmc_core.experiments.worker.share import ALL, Share
 from dpmc_core.experiments.worker.worker import Worker, WorkerError, WorkerLostError
@@ -32,10 +33,13 @@ _ANEW = "A worker was lost; what it had not finished was started again."
 
 
 class Connection:
-    """The cluster whose scheduler is at ``address``, asked again now and then where it is gone."""
+    """The cluster whose scheduler is at ``address``, asked again now and then where it is gone.
 
-    def __init__(self, address: str) -> None:
-        self.address = address
+    Where it cannot be used ``lost`` is raised; without one this machine computes.
+    """
+
+    def __init__(self, address: str, lost: DPMCError | None = None) -> None:
+        self.address, self.lost = address, lost
         self._client: Any = None
         self._failed = -_AGAIN
         self.without_workers = False  # when it was last asked, though its scheduler answers
@@ -184,6 +188,10 @@ class ClusterWorker:
                         "stays; another run is another release, so it is not started by itself."
                     ) from None
                 if error.unable:
+                    if self._connection.lost is not None:
+                        raise WorkerError(
+                            f"The cluster cannot take this: {error.unable}."
+                        ) from None
                     here = f"The cluster cannot take this ({error.unable}): {_ON_THE_SERVER}"
                     continue
                 if attempt == _TRIES - 1:
@@ -211,6 +219,8 @@ class ClusterWorker:
         with suppress(Exception):
             if client is not None and own and not workers_of(client, own=True):
                 here = _OWN_HERE
+        if client is None and self._connection.lost is not None:
+            raise self._connection.lost
         if client is None or here:
             why = _NONE_HERE if self._connection.without_workers else _HERE
             self.note = here or why

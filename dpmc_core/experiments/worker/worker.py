@@ -45,6 +45,10 @@ class WorkerError(DPMCError):
     """The process that computed is gone; the message says what to do."""
 
 
+class WorkerEndedError(WorkerError):
+    """The process ended by itself, perhaps for want of memory."""
+
+
 class WorkerLostError(WorkerError):
     """The machine on which the process was is gone: it may be started on another one. ``unable``
     says why it may not, if so.
@@ -58,6 +62,8 @@ class Worker:
 
     It takes at most its ``share``; ``starter`` starts it, on this machine if left out.
     """
+
+    note = ""  # it runs where it should
 
     def __init__(
         self, share: Share = ALL, starter: Callable[[Share], Process] = LocalProcess
@@ -124,7 +130,13 @@ class Worker:
         threading.Thread(target=begin, daemon=True).start()
 
     def draw(
-        self, steps: str, specs: Sequence[Any], sets: Sequence[OwnSet] = (), *, most: int = 0
+        self,
+        steps: str,
+        specs: Sequence[Any],
+        sets: Sequence[OwnSet] = (),
+        *,
+        most: int = 0,
+        keep: bool = False,
     ) -> Generator[tuple[int, Any, bool] | None, None, None]:
         """What the generator ``STEPS[steps]`` yields for each of ``specs``, which see ``sets``,
         with the spec's number and whether it was its last (then None stands for the one before):
@@ -135,7 +147,8 @@ class Worker:
         take more than ``most`` bytes together are a ``DPMCError``: they never come here.
 
         A process that has seen somebody's own data ends with the job, and another one is started:
-        what it held is gone for good.
+        what it held is gone for good. With ``keep`` the job goes on in the next ``draw``, and ends
+        when the process is closed.
         """
         self.start()
         process = self._process
@@ -148,7 +161,7 @@ class Worker:
             )
         except OSError:
             raise self._ended() from None
-        going, anew = True, bool(sets) or steps in _PRIVATE
+        going, anew = True, (bool(sets) or steps in _PRIVATE) and not keep
         try:
             while True:
                 try:
@@ -209,7 +222,7 @@ class Worker:
             error.unable = process.unable
             return error
         cap = f" (a run may hold {self._share.memory:,} MB)" if self._share.memory else ""
-        return WorkerError(
+        return WorkerEndedError(
             "The process that computed this ended before it was done, perhaps for want of "
             f"memory{cap}. Nothing else was harmed: run it again, or choose a smaller dataset "
             "or rank."

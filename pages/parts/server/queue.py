@@ -14,7 +14,6 @@ from functools import lru_cache
 
 from dpmc_core.datasets.own import OwnSet
 from dpmc_core.errors import DPMCError
-from dpmc_core.experiments.sweeps.cluster_workers import ClusterWorkers
 from dpmc_core.experiments.sweeps.workers import Workers
 from dpmc_core.experiments.worker.cluster import ClusterWorker, Connection
 from dpmc_core.experiments.worker.share import Share
@@ -153,12 +152,10 @@ def task_pool() -> Pool:
     return Pool(2, settings.of("DPMC_QUEUE"), settings.of("DPMC_QUEUE_OF_ONE"))
 
 
-def many(at_once: int, sets: Sequence[OwnSet]) -> Workers | ClusterWorkers:
+def many(at_once: int, sets: Sequence[OwnSet]) -> Workers:
     """Processes that make runs for one job, which together hold what one job may."""
     address = settings.scheduler()
-    if address:
-        return ClusterWorkers(_connection(address), at_once, sets, _share(at_once))
-    return Workers(at_once, sets, _share(at_once))
+    return Workers(at_once, sets, _share(at_once), _connection(address) if address else None)
 
 
 def _one() -> AnyWorker:
