@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from dpmc_core.errors import DPMCError
-from dpmc_core.experiments import RunSpec
+from dpmc_core.experiments import RunSpec, steps
 from dpmc_core.experiments.run import run
 from dpmc_core.experiments.worker.worker import Worker
 from pages.parts.server import held, jobs
@@ -29,7 +29,7 @@ def worker() -> Iterator[Worker]:
 
 @pytest.mark.long
 def test_what_a_job_gives_is_counted_as_it_was_sent(worker: Worker) -> None:
-    results = [f[1] for f in worker.draw("run", [SMALL, LARGE]) if f is not None and f[1]]
+    results = [f[1] for f in worker.draw(steps, [SMALL, LARGE]) if f is not None and f[1]]
     held_here = {r.spec: r for r in results}
     alone = [len(pickle.dumps(r)) for r in held_here.values()]
     assert worker.held == pytest.approx(sum(alone), rel=0.01)
@@ -39,15 +39,15 @@ def test_what_a_job_gives_is_counted_as_it_was_sent(worker: Worker) -> None:
 @pytest.mark.long
 def test_what_is_too_large_is_never_sent(worker: Worker) -> None:
     with pytest.raises(DPMCError, match=r"The results would take .* MB, and at most 2 MB are held"):
-        list(worker.draw("run", [LARGE], most=2_000_000))
+        list(worker.draw(steps, [LARGE], most=2_000_000))
     assert worker.held == 0
     # two that would fit alone do not fit together
     size = len(pickle.dumps(run(LARGE)))
-    assert list(worker.draw("run", [LARGE], most=size + 10_000))
+    assert list(worker.draw(steps, [LARGE], most=size + 10_000))
     other = RunSpec.of(**SIZE, seed=1)
     with pytest.raises(DPMCError, match="or fewer runs at once"):
-        list(worker.draw("run", [LARGE, other], most=int(1.2 * size)))
-    assert list(worker.draw("run", [SMALL], most=int(1.2 * size)))  # and the process goes on
+        list(worker.draw(steps, [LARGE, other], most=int(1.2 * size)))
+    assert list(worker.draw(steps, [SMALL], most=int(1.2 * size)))  # and the process goes on
 
 
 @pytest.mark.long
@@ -165,7 +165,7 @@ def test_a_cancelled_job_lets_nothing_go(monkeypatch: pytest.MonkeyPatch) -> Non
             going.cancel()
             yield 0, "a result", True
 
-    jobs._drawn(going, box, "run", lambda k, result: 1)(Late())  # type: ignore[arg-type]
+    jobs._drawn(going, box, steps, lambda k, result: 1)(Late())  # type: ignore[arg-type]
     assert box.standing("audit") is done
     assert held.RESULTS.of(going) == 0
     assert going.results == [None]

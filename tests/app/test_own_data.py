@@ -345,7 +345,7 @@ def test_a_file_has_its_seconds_from_when_it_can_be_looked_at() -> None:
         def __init__(self, looks: int) -> None:
             self._looks = looks
 
-        def draw(self, *_: object) -> Iterator[tuple[int, str, bool] | None]:
+        def draw(self, *_: object, private: bool) -> Iterator[tuple[int, str, bool] | None]:
             for k in range(8 + self._looks):
                 self.ready, self.busy = k >= 8, 0.1 * k
                 yield None
@@ -356,10 +356,10 @@ def test_a_file_has_its_seconds_from_when_it_can_be_looked_at() -> None:
 
     quick = Starting(looks=0)
     lane, here = aside._Lane("files", "The file", 0.5, ""), threading.Event()
-    found = aside._drawn(quick, "read", (), lane, here)  # type: ignore[arg-type]
+    found = aside._drawn(quick, (), lane, here)  # type: ignore[arg-type]
     assert found == "read"
     with pytest.raises(DPMCError, match="The file could not be read within"):
-        aside._drawn(Starting(looks=30), "read", (), lane, here)  # type: ignore[arg-type]
+        aside._drawn(Starting(looks=30), (), lane, here)  # type: ignore[arg-type]
 
 
 def test_an_upload_never_touches_a_disk() -> None:

@@ -4,6 +4,7 @@ import json
 import math
 import re
 import time
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -143,8 +144,8 @@ def test_a_refused_ledger_file_is_counted_once_until_it_is_brought_again(
 ) -> None:
     asked: list[str] = []
 
-    def refuse(steps: str, spec: tuple[object, ...]) -> None:
-        asked.append(steps)
+    def refuse(function: Callable[..., object], *given: object) -> None:
+        asked.append(function.__name__)
         raise (DataError("not a ledger.") if len(asked) < 3 else DPMCError("too busy."))
 
     monkeypatch.setattr(ledger_files.sandbox, "read_file", refuse)
@@ -153,14 +154,14 @@ def test_a_refused_ledger_file_is_counted_once_until_it_is_brought_again(
         app.get("file_uploader")[0].upload("book.json", b"{}", "application/json").run()
         app.slider(key="u_alpha").set_value(1.0 + times / 10).run()
         assert [error.value for error in app.error] == ["not a ledger."]
-        assert asked == ["ledger"] * times
+        assert asked == ["account"] * times
     for times in (3, 4):  # what another moment may bring is asked for again
         if times == 3:
             app.get("file_uploader")[0].upload("book.json", b"{}", "application/json").run()
         else:
             app.run()
         assert [error.value for error in app.error] == ["too busy."]
-        assert asked == ["ledger"] * times
+        assert asked == ["account"] * times
     app.button(key="u_forget").click().run()
     assert not app.error
 

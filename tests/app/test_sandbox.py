@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from dpmc_core.errors import DPMCError
+from dpmc_core.experiments.worker.reading import inspect
 from pages.parts.server import jobs, sandbox
 from pages.parts.server.queue import Pool
 
@@ -34,8 +35,11 @@ class Pretending:
     def close(self) -> None:
         pass
 
-    def draw(self, _: str, specs: Any) -> Iterator[tuple[int, str, bool] | None]:
-        name = specs[0][1]
+    def draw(
+        self, _: object, specs: Any, *, private: bool
+    ) -> Iterator[tuple[int, str, bool] | None]:
+        assert private
+        name = specs[0][2]
         self.drew.append(name)
         while name.startswith("heavy") and not self.let_go.is_set():
             time.sleep(0.01)
@@ -60,7 +64,7 @@ def lanes(monkeypatch: pytest.MonkeyPatch) -> Callable[[sandbox._Lane], Pool]:
 
 def read(visitor: str, name: str, size: int = 10) -> Any:
     sandbox.as_visitor(visitor)  # type: ignore[attr-defined]
-    return sandbox.read_file("take", ("ratings", name, name.encode().ljust(size, b"x"), {}))
+    return sandbox.read_file(inspect, "ratings", name, name.encode().ljust(size, b"x"), {})
 
 
 def begin(visitor: str, name: str, size: int = 10) -> threading.Thread:
@@ -137,7 +141,7 @@ def test_a_packed_file_is_small_only_where_it_is_tiny(
     for packed in sandbox._PACKED:
         for size in (sandbox._SMALL_PACKED, sandbox._SMALL_PACKED + 1):
             sandbox.as_visitor(f"{packed!r} {size}")  # type: ignore[attr-defined]
-            sandbox.read_file("take", ("ratings", f"{size}", packed.ljust(size, b"x"), {}))
+            sandbox.read_file(inspect, "ratings", f"{size}", packed.ljust(size, b"x"), {})
     assert read("a", "plain", sandbox._SMALL) == "plain"
     assert quick.drew == [f"{sandbox._SMALL_PACKED}"] * len(sandbox._PACKED) + ["plain"]
     assert slow.drew == [f"{sandbox._SMALL_PACKED + 1}"] * len(sandbox._PACKED)
@@ -177,7 +181,7 @@ def test_who_leaves_gives_the_place_up(
 
     sandbox.as_visitor("v1")  # type: ignore[attr-defined]
     with pytest.raises(Gone):
-        sandbox.read_file("take", ("ratings", "a.csv", b"x" * (sandbox._SMALL + 1), {}), tell)
+        sandbox.read_file(inspect, "ratings", "a.csv", b"x" * (sandbox._SMALL + 1), {}, tell=tell)
     assert places == [1]
     slow.let_go.set()
     first.join(60)
@@ -199,7 +203,9 @@ def test_what_is_read_for_somebody_who_left_is_ended(
 
     sandbox.as_visitor("v1")  # type: ignore[attr-defined]
     with pytest.raises(Gone):
-        sandbox.read_file("take", ("ratings", "heavy.zip", b"x" * (sandbox._SMALL + 1), {}), tell)
+        sandbox.read_file(
+            inspect, "ratings", "heavy.zip", b"x" * (sandbox._SMALL + 1), {}, tell=tell
+        )
     # it never lets go by itself, and yet the next one has its turn
     assert read("v2", "b.csv", sandbox._SMALL + 1) == "b.csv"
 

@@ -16,7 +16,7 @@ import pytest
 
 from dpmc_core.datasets import own, user_datasets
 from dpmc_core.errors import DPMCError
-from dpmc_core.experiments import RunSpec, run
+from dpmc_core.experiments import RunSpec, run, steps
 from dpmc_core.experiments.sweeps.spec import SweepSpec
 from dpmc_core.experiments.worker.cluster import WAITING, ClusterWorker, Connection, may_be_secret
 from dpmc_core.experiments.worker.remote import RemoteProcess
@@ -39,7 +39,7 @@ def two(tmp_path: Path) -> Iterator[tuple[Connection, list[subprocess.Popen[byte
 
 def last_of(worker: ClusterWorker, specs: list[Any], **options: Any) -> dict[int, Any]:
     found = {}
-    for one in worker.draw("run", specs, **options):
+    for one in worker.draw(steps, specs, **options):
         if one is not None and one[1] is not None:
             found[one[0]] = one[1]
     return found
@@ -82,7 +82,7 @@ def test_the_same_results_as_here_and_nothing_stays(two: Any) -> None:
 def test_cancelled_and_gone_within_three_seconds(two: Any) -> None:
     connection, hands = two
     worker = ClusterWorker(connection, Share(memory=2000, nice=1))
-    drawn = worker.draw("run", [LONG])
+    drawn = worker.draw(steps, [LONG])
     first = next(found for found in drawn if found is not None)
     assert first[1].final.iteration < 500
     assert any(computing(hand) for hand in hands)
@@ -99,7 +99,7 @@ def test_a_lost_worker_is_replaced_and_the_run_goes_on(two: Any) -> None:
     specs = [TINY, LONG]
     found: dict[int, Any] = {}
     killed = False
-    for one in worker.draw("run", specs):
+    for one in worker.draw(steps, specs):
         if one is None or one[1] is None:
             continue
         found[one[0]] = one[1]
@@ -130,7 +130,7 @@ def test_secret_noise_that_was_shown_is_not_drawn_anew(two: Any) -> None:
     worker = ClusterWorker(connection)
 
     def killed_once_it_shows() -> None:
-        for one in worker.draw("run", [spec]):
+        for one in worker.draw(steps, [spec]):
             if one is not None:
                 next(hand for hand in hands if computing(hand)).send_signal(signal.SIGKILL)
 
@@ -179,7 +179,7 @@ def test_the_scheduler_ends_in_the_middle_of_a_run(tmp_path: Path) -> None:
         worker = ClusterWorker(connection)
         spec = LONG
         found = None
-        for one in worker.draw("run", [spec]):
+        for one in worker.draw(steps, [spec]):
             if one is None or one[1] is None:
                 continue
             if found is None:
@@ -271,7 +271,7 @@ def test_own_data_goes_to_workers_that_are_told_to_hold_it_and_to_no_disk(
             for _ in range(3):
                 seen = False
                 with user_datasets.using(mine):
-                    for _found in worker.draw("run", [spec], sets=(mine,)):
+                    for _found in worker.draw(steps, [spec], sets=(mine,)):
                         assert not computing(plain[0])
                         seen = seen or bool(computing(told))
                 assert seen
@@ -309,9 +309,9 @@ def test_more_jobs_than_threads_wait_and_workers_that_leave_are_not_waited_for(
         wait_for_workers(address, 1)
         connection = Connection(address)
         first, second = ClusterWorker(connection), ClusterWorker(connection)
-        long = first.draw("run", [LONG.replace(iterations=500, rank=40)])
+        long = first.draw(steps, [LONG.replace(iterations=500, rank=40)])
         next(one for one in long if one is not None)
-        waiting = second.draw("run", [TINY])
+        waiting = second.draw(steps, [TINY])
         notes = set()
         end = time.monotonic() + 60
         while WAITING not in notes:

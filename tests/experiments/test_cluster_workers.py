@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from dpmc_core.experiments import steps
 from dpmc_core.experiments.store.store import RunStore
 from dpmc_core.experiments.sweeps import workers as of_runs
 from dpmc_core.experiments.sweeps.spec import SweepSpec
@@ -104,7 +105,7 @@ def test_a_job_that_came_to_a_worker_just_as_it_was_paused_goes_to_another(tmp_p
         client.run(hidden)
         worker = ClusterWorker(connection)
         finished, at = False, ""
-        for one in worker.draw("run", [TINY]):
+        for one in worker.draw(steps, [TINY]):
             if not at:
                 found = client.processing()
                 at = next((name for name, keys in found.items() if keys), "")

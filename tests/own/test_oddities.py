@@ -7,6 +7,7 @@ import gc
 import time
 import unicodedata
 import weakref
+from collections.abc import Callable
 from io import BytesIO
 
 import numpy as np
@@ -20,8 +21,9 @@ from dpmc_core.datasets.own.table_guesses import guess_ratings
 from dpmc_core.datasets.text import TextFilter
 from dpmc_core.errors import DataError
 from dpmc_core.experiments.presets import WELL_REGULARISED, fitted, preset
+from dpmc_core.experiments.worker.reading import call, inspect, read
 from dpmc_core.experiments.worker.worker import Worker
-from dpmc_core.metrics.topics import keep_words, tc_w2v
+from dpmc_core.metrics.topics import keep_words, learned_words, tc_w2v
 from tests.own.files import documents_zip, long_csv, mat, npy, pictures_zip, zipped
 
 
@@ -172,7 +174,7 @@ def test_words_are_learned_in_a_process_of_their_own_as_they_would_be_here() -> 
     try:
         drawn = [
             found
-            for found in worker.draw("words", [(samples.texts, samples.words)])
+            for found in worker.draw(call, [(learned_words, samples.texts, samples.words)])
             if found is not None
         ]
     finally:
@@ -181,11 +183,12 @@ def test_words_are_learned_in_a_process_of_their_own_as_they_would_be_here() -> 
     np.testing.assert_array_equal(tc_w2v(samples, dictionary), here)
 
 
-@pytest.mark.parametrize("steps", ["take", "read"])
-def test_a_process_that_has_read_a_file_ends_with_it(steps: str) -> None:
+@pytest.mark.parametrize("function", [inspect, read])
+def test_a_process_that_has_read_a_file_ends_with_it(function: Callable[..., object]) -> None:
     worker = Worker()
     try:
-        drawn = worker.draw(steps, [("images", "a.zip", pictures_zip(), {})])
+        spec = (function, "images", "a.zip", pictures_zip(), {})
+        drawn = worker.draw(call, [spec], private=True)
         found = next(drawn)
         first = worker.pid
         ends = [(k, last) for k, _, last in [f for f in (found, *drawn) if f is not None]]

@@ -185,6 +185,12 @@ def new_trial(row: Row, seed: int) -> float:
     return taken(row, record_of(run_single_threaded(row.spec(*both))))
 
 
+def trial_steps(named: tuple[str, str, int]) -> Iterator[float]:
+    """The one result of a new trial of a table's row: entry, the row's name and a seed."""
+    entry, name, seed = named
+    yield new_trial(next(row for row in rows_of(entry) if row.id == name), seed)
+
+
 def prediction_interval(values: Sequence[float], level: float = 0.95) -> tuple[float, float]:
     """Where one more trial falls with probability ``level``, were trials normal.
 

@@ -6,7 +6,7 @@ import math
 import queue
 import threading
 from collections import deque
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 
 from threadpoolctl import threadpool_limits
@@ -128,7 +128,7 @@ class Workers:
             try:
                 batch, keep = turn()
                 while batch and not stop.is_set():
-                    with closing(worker.draw("record", batch, self._sets, keep=keep)) as drawn:
+                    with closing(worker.draw(_records, batch, self._sets, keep=keep)) as drawn:
                         for result in drawn:
                             if stop.is_set():
                                 worker.close()  # a run is one step, which would be waited for
@@ -172,6 +172,10 @@ class Workers:
             stop.set()
             for thread in threads:
                 thread.join()
+
+
+def _records(named: tuple[str, str]) -> Iterator[Record]:
+    yield one(*named)
 
 
 def one(kind: str, text: str) -> Record:

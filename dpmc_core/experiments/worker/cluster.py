@@ -17,7 +17,7 @@ from dpmc_core.datasets.own.sets import OwnSet
 from dpmc_core.errors import DPMCError
 from dpmc_core.experiments.worker.remote import RemoteProcess, silence_dask, workers_of
 from dpmc_core.experiments.worker.share import ALL, Share
-from dpmc_core.experiments.worker.worker import Worker, WorkerError, WorkerLostError
+from dpmc_core.experiments.worker.worker import Steps, Worker, WorkerError, WorkerLostError
 
 _TIMEOUT = 3.0  # seconds that a scheduler has to answer
 _AGAIN = 15.0  # seconds until one that did not answer is asked again
@@ -147,12 +147,13 @@ class ClusterWorker:
 
     def draw(
         self,
-        steps: str,
+        steps: Steps,
         specs: Sequence[Any],
         sets: Sequence[OwnSet] = (),
         *,
         most: int = 0,
         keep: bool = False,
+        private: bool = False,
     ) -> Generator[tuple[int, Any, bool] | None, None, None]:
         """See ``Worker.draw``. With ``keep`` a process that saw nobody's own data stays, with its
         place on the cluster, for the next ``draw`` or until it is closed.
@@ -165,7 +166,7 @@ class ClusterWorker:
                 self._worker = self._chosen(bool(sets), here)
             self._kept = False
             shown = False  # something of a spec that is not finished
-            drawn = self._worker.draw(steps, specs[done:], sets, most=most)
+            drawn = self._worker.draw(steps, specs[done:], sets, most=most, private=private)
             first, began = done, time.monotonic()
             try:
                 for found in drawn:

@@ -6,7 +6,7 @@ Lives here: ``Worker``, which starts such a process, hands it a
 spec and draws results from it; and the process itself (``python -m
 dpmc_core.experiments.worker.worker``). It takes no more than its ``Share`` of the machine, sees
 only the own sets that came with the spec, and ends with its parent. Does not live here: what is
-computed (``STEPS`` names the generators), or whose turn it is.
+computed, or whose turn it is.
 
 The two speak over the process's standard input and output. Messages are pickled: they come from
 this software itself, never from a file or a visitor.
@@ -18,7 +18,7 @@ import queue
 import sys
 import threading
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -28,7 +28,6 @@ from dpmc_core.errors import DPMCError
 from dpmc_core.experiments.worker.messages import Message, Sender, receive, send
 from dpmc_core.experiments.worker.process import LocalProcess, Process
 from dpmc_core.experiments.worker.share import ALL, Share
-from dpmc_core.experiments.worker.steps import STEPS
 
 _HEARTBEAT = 0.1  # seconds between looks at whether somebody asked to stop
 _SEND_EVERY = 0.3  # seconds at least between results: nobody sees more
@@ -37,8 +36,9 @@ _PATIENCE = (
 )
 _TOO_LARGE = 1_000_000_000  # bytes in use after a job that are given back by starting anew
 _WORKED_OUT = ("statement", "against_baseline", "coherence")  # slow properties of results
-# what may have a visitor's data in its spec
-_PRIVATE = ("take", "read", "ledger", "outputs", "words", "call")
+
+
+Steps = Callable[[Any], Iterator[Any]]  # a generator of results of a spec, by its module and name
 
 
 class WorkerError(DPMCError):
@@ -131,24 +131,25 @@ class Worker:
 
     def draw(
         self,
-        steps: str,
+        steps: Steps,
         specs: Sequence[Any],
         sets: Sequence[OwnSet] = (),
         *,
         most: int = 0,
         keep: bool = False,
+        private: bool = False,
     ) -> Generator[tuple[int, Any, bool] | None, None, None]:
-        """What the generator ``STEPS[steps]`` yields for each of ``specs``, which see ``sets``,
-        with the spec's number and whether it was its last (then None stands for the one before):
+        """What the generator ``steps`` yields for each of ``specs``, which see ``sets``, with the
+        spec's number and whether it was its last (then None stands for the one before):
         the latest a few times a second, the last of each always, and None every tenth of a second
         in which there is nothing. Close it to stop; a step that does not heed that is killed.
         Raises what the generator raised where that is a ``DPMCError`` or ``MemoryError``;
         ``WorkerError`` where the process ended or something unexpected was raised. Results that
         take more than ``most`` bytes together are a ``DPMCError``: they never come here.
 
-        A process that has seen somebody's own data ends with the job, and another one is started:
-        what it held is gone for good. With ``keep`` the job goes on in the next ``draw``, and ends
-        when the process is closed.
+        A process that has seen somebody's own data (``sets``, or ``private`` specs) ends with the
+        job, and another one is started: what it held is gone for good. With ``keep`` the job goes
+        on in the next ``draw``, and ends when the process is closed.
         """
         self.start()
         process = self._process
@@ -161,7 +162,7 @@ class Worker:
             )
         except OSError:
             raise self._ended() from None
-        going, anew = True, (bool(sets) or steps in _PRIVATE) and not keep
+        going, anew = True, (bool(sets) or private) and not keep
         try:
             while True:
                 try:
@@ -237,7 +238,7 @@ def _compute(sender: Sender, content: Any, stopped: Callable[[], bool]) -> None:
         with user_datasets.using(*sets):
             for k, spec in enumerate(specs):
                 latest, sent = None, True
-                for latest in STEPS[steps](spec):
+                for latest in steps(spec):
                     sent = False
                     if stopped():
                         return

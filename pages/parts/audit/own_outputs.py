@@ -1,9 +1,11 @@
 """Audit of a visitor's own mechanism, from a file of its outputs with and without a record."""
 
+from functools import partial
+
 import streamlit as st
 
 from dpmc_core.errors import DPMCError
-from dpmc_core.experiments.tasks.audit_outputs import INSIDE, MOST_BYTES, OutputsAudit
+from dpmc_core.experiments.tasks.audit_outputs import INSIDE, MOST_BYTES, OutputsAudit, audit_text
 from pages.parts.audit import charts, curves
 from pages.parts.frame.upload import ask_for_file, once
 from pages.parts.server import sandbox
@@ -34,11 +36,15 @@ def audit_yours() -> None:
     if brought is None:
         return
     claimed = {"epsilon": epsilon, "delta": delta, "confidence": confidence}
-    asked = ("outputs", *brought, claimed)
+    name, content = brought
+    audit = partial(audit_text, **claimed)
     try:  # it may take long: elsewhere, and in turn
         _show(
             once(
-                _DONE, asked, "Attacking your outputs…", lambda: sandbox.read_file("outputs", asked)
+                _DONE,
+                (*brought, claimed),
+                "Attacking your outputs…",
+                lambda: sandbox.read_file(audit, content, name),
             )
         )
     except DPMCError as error:

@@ -5,7 +5,8 @@ from dataclasses import replace
 import streamlit as st
 
 from dpmc_core.errors import DPMCError, ParameterError
-from dpmc_core.planning.project import Item, Project
+from dpmc_core.experiments.worker.reading import account
+from dpmc_core.planning.project import Item, Project, share_out_after
 from dpmc_core.privacy import Ledger, Statement
 from dpmc_core.privacy.ledger_file import MOST_BYTES
 from dpmc_core.wording import three
@@ -31,13 +32,13 @@ def upload(delta: float) -> None:
 
 
 def _count(name: str, content: bytes, delta: float) -> None:
-    asked = ("ledger", name, content, delta)
+    asked = (name, content, delta)
     try:  # it may take long: elsewhere, and in turn
         yours: Statement = once(
             _COUNTED,
             asked,
             "Accounting for the ledger…",
-            lambda: sandbox.read_file("ledger", asked),
+            lambda: sandbox.read_file(account, *asked),
         )
         statement_card(controls.plain(name), yours)
         st.caption("Unit, sensitivities and whether they are derived are as the file declares.")
@@ -63,10 +64,13 @@ def _left(name: str, content: bytes, delta: float) -> str:
     """Say what is left of a budget after a ledger, as the noise of one more count."""
     epsilon = declared.box("project.epsilon", "u_budget", 2.0, label="Budget: total ε")
     more = Project(items=(Item(name="one more count"),), epsilon=epsilon, delta=delta)
-    spec = (sandbox.PROJECT, name, content, more.to_toml())
+    spec = (name, content, more.to_toml())
     try:
         made = once(
-            "u_left", spec, "Searching what is left…", lambda: sandbox.read_file("call", spec)
+            "u_left",
+            spec,
+            "Searching what is left…",
+            lambda: sandbox.read_file(share_out_after, *spec),
         )
     except OF_THE_FILE as error:
         if isinstance(error, ParameterError) and error.name == "neighbours":

@@ -5,20 +5,22 @@ Lives here: choosing a file and what came of it. Does not live here: how it is r
 """
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 import streamlit as st
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from dpmc_core.datasets.own import KINDS, OwnSet, with_items
+from dpmc_core.datasets.own import KINDS, OwnSet, read_item_table, with_items
 from dpmc_core.datasets.own.sets import MOST_MEGABYTES
 from dpmc_core.errors import DPMCError
+from dpmc_core.experiments.worker.reading import inspect, read
 from pages.parts.datasets import reading_form
 from pages.parts.frame import share
 from pages.parts.server import user_data as own_data
 from pages.parts.server.layers import edge
-from pages.parts.server.sandbox import ITEM_TABLE, expect_file, read_file
+from pages.parts.server.sandbox import expect_file, read_file
 from pages.parts.ui import controls
 from pages.parts.ui.bullet_list import points
 from pages.parts.ui.glossary import PAGES
@@ -102,13 +104,13 @@ def _take(kind: str, name: str, data: bytes, file_id: str) -> None:
     called = {"name": own_data.name_of(kind), "title": f"Your {kind}"}
     try:
         asked = ("take", file_id, kind)
-        preview, guessed = _once(asked, "take", (kind, name, data, called))
+        preview, guessed = _once(asked, inspect, kind, name, data, called)
         if guessed is not None:  # one set at a time is held
             st.session_state["own-read"] = (("read", file_id, kind, ()), guessed)
             st.session_state["own-take"] = (asked, (preview, None))
         choices = reading_form.choices(kind, preview, file_id)
         key = ("read", file_id, kind, tuple(sorted(choices.items())))
-        one: OwnSet = _once(key, "read", (kind, name, data, {**choices, **called}))
+        one: OwnSet = _once(key, read, kind, name, data, {**choices, **called})
         if st.session_state.get(f"own-base-{kind}") is not one:
             try:
                 own_data.add(one)
@@ -123,12 +125,13 @@ def _take(kind: str, name: str, data: bytes, file_id: str) -> None:
             st.caption("What was read before is still in use.")
 
 
-def _once(key: tuple[Any, ...], steps: str, spec: tuple[Any, ...]) -> Any:
+def _once(key: tuple[Any, ...], function: Callable[..., Any], *given: Any) -> Any:
     """What a worker makes of the file.
 
-    The last answer of each kind is kept in the visit, a refusal too.
+    The last answer of each kind (the first word of ``key``) is kept in the visit, a refusal too.
     """
-    held = st.session_state.get(f"own-{steps}")
+    place_of = f"own-{key[0]}"
+    held = st.session_state.get(place_of)
     # always there: what comes after them keeps its place, and what is open stays open
     line, waits = st.empty(), st.empty()
     if held is None or held[0] != key:
@@ -141,12 +144,12 @@ def _once(key: tuple[Any, ...], steps: str, spec: tuple[Any, ...]) -> Any:
 
         with waits, st.spinner("Reading the file…"):
             try:
-                held = (key, read_file(steps, spec, tell))
+                held = (key, read_file(function, *given, tell=tell))
             except DPMCError as error:
                 held = (key, error)
         line.empty()
         waits.empty()
-        st.session_state[f"own-{steps}"] = held
+        st.session_state[place_of] = held
     if isinstance(held[1], DPMCError):
         raise held[1]
     return held[1]
@@ -173,9 +176,8 @@ def _with_items(known: OwnSet) -> OwnSet:
             return known
         base = st.session_state.get("own-base-ratings", known)
         try:
-            table = _once(
-                ("call", file.file_id, "ratings"), "call", (ITEM_TABLE, file.name, file.getvalue())
-            )
+            key = ("call", file.file_id, "ratings")
+            table = _once(key, read_item_table, file.name, file.getvalue())
             made = st.session_state.get("own-listed", (None, None, None))
             if made[0] is not base or made[1] is not table or made[2] is not known:
                 made = base, table, with_items(base, table)

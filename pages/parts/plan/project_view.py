@@ -11,7 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 from dpmc_core.config import parameters
 from dpmc_core.errors import DataError, DPMCError, ParameterError
 from dpmc_core.limits import Limit
-from dpmc_core.planning.project import Item, Project, Shared, share_out
+from dpmc_core.planning.project import Item, Project, Shared, share_out, share_out_after
 from dpmc_core.planning.spec import QUERIES
 from dpmc_core.privacy import odds_sentence, state
 from dpmc_core.privacy.ledger_file import MOST_BYTES
@@ -175,7 +175,7 @@ def _shared(asked: Project, before: tuple[str, bytes] | None) -> Shared:
         quick = len(asked.items) <= _FEW and sum(i.releases for i in asked.items) <= _FEW_RELEASES
         if before is None and quick:
             return share_out(asked)
-        return sandbox.read_file("call", (sandbox.PROJECT, *(before or ("", None)), text))
+        return sandbox.read_file(share_out_after, *(before or ("", None)), text)
 
     made: Shared = once(_MADE, (before, text), "Searching the noise…", make)
     return made

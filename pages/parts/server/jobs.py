@@ -13,14 +13,18 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from dpmc_core.datasets import user_datasets
 from dpmc_core.errors import DPMCError
-from dpmc_core.experiments import RunSpec
+from dpmc_core.experiments import RunSpec, steps
+from dpmc_core.experiments.papers.compute import trial_steps
+from dpmc_core.experiments.studies.engine import study_steps
 from dpmc_core.experiments.studies.spec import StudySpec, count_runs
 from dpmc_core.experiments.sweeps.spec import SweepSpec
 from dpmc_core.experiments.sweeps.storing import Runs
 from dpmc_core.experiments.sweeps.sweep import sweep
+from dpmc_core.experiments.tasks.audit import audit_steps
 from dpmc_core.experiments.tasks.audit_spec import AuditSpec
 from dpmc_core.experiments.worker.cluster import WAITING
 from dpmc_core.experiments.worker.messages import too_large
+from dpmc_core.experiments.worker.worker import Steps
 from dpmc_core.paths import reason
 from dpmc_core.planning.goal import ModelPlan
 from dpmc_core.planning.models import search
@@ -67,15 +71,21 @@ def start(kind: str, specs: tuple[Any, ...]) -> Job:
         expected=tuple(estimate.of_each(specs)),
         amounts=tuple(amounts),
     )
-    steps, kept = _STEPS[type(specs[0])], isinstance(specs[0], RunSpec)
 
     def made(k: int, result: Any) -> int:
         return sum(amounts[:k]) + min(_done(result), amounts[k])
 
-    return _submit(job, _drawn(job, _box(), steps, made, kept=kept))
+    return _submit(
+        job, _drawn(job, _box(), _STEPS[type(specs[0])], made, kept=isinstance(specs[0], RunSpec))
+    )
 
 
-_STEPS: dict[type, str] = {RunSpec: "run", StudySpec: "study", AuditSpec: "audit", tuple: "row"}
+_STEPS: dict[type, Steps] = {
+    RunSpec: steps,
+    StudySpec: study_steps,
+    AuditSpec: audit_steps,
+    tuple: trial_steps,
+}
 
 
 def _amount(spec: RunSpec | StudySpec | AuditSpec | tuple[str, str, int]) -> int:
@@ -188,7 +198,7 @@ def workers_start() -> None:
 
 
 def _drawn(
-    job: Job, box: Box, steps: str, done: Callable[[int, Any], int], *, kept: bool = False
+    job: Job, box: Box, steps: Steps, done: Callable[[int, Any], int], *, kept: bool = False
 ) -> Callable[[AnyWorker], None]:
     """The work of a job whose results a worker draws."""
 

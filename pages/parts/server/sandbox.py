@@ -20,15 +20,12 @@ import streamlit as st
 
 from dpmc_core.datasets.samples import Samples
 from dpmc_core.errors import DPMCError
+from dpmc_core.experiments.worker.reading import call
 from dpmc_core.experiments.worker.share import Share
 from dpmc_core.experiments.worker.worker import Worker
-from dpmc_core.metrics.topics import keep_words, knows_words
+from dpmc_core.metrics.topics import keep_words, knows_words, learned_words
 from pages.parts.server import jobs, settings
 from pages.parts.server.queue import AnyWorker, Pool
-
-# of "call": rooms that build on the one with the workers
-PROJECT = "dpmc_core.planning.project:share_out_after"
-ITEM_TABLE = "dpmc_core.datasets.own.public:read_item_table"
 
 _START_SECONDS = 120.0  # that a process may take to begin, which is no fault of what it is to read
 _REMEMBERED = 600.0  # seconds for which a visitor whose file was heavy waits with those like them
@@ -71,16 +68,16 @@ def expect_file() -> None:
 
 
 def read_file(
-    steps: str, spec: tuple[Any, ...], tell: Callable[[int], None] = lambda place: None
+    function: Callable[..., Any], *given: Any, tell: Callable[[int], None] = lambda place: None
 ) -> Any:
-    """What the worker for files makes of one.
+    """What ``function`` makes of what is ``given``, a file's content (bytes) among it, in the
+    process for files.
 
-    ``steps`` "take", "read", "ledger", "call" or "outputs" of ``dpmc_core.experiments.worker``. It
-    takes a second, and is not allowed more than twenty of a processor: whatever is in the file, the
-    app goes on. ``tell`` is called with the place in the line, 0 when it has begun. Raises
+    It takes a second, and is not allowed more than twenty of a processor: whatever is in the file,
+    the app goes on. ``tell`` is called with the place in the line, 0 when it has begun. Raises
     ``DPMCError``.
     """
-    data, now = spec[2], time.monotonic()
+    data, now = next((x for x in given if isinstance(x, bytes)), b""), time.monotonic()
     for known, when in list(_heavy.items()):
         if now - when > _REMEMBERED:
             _heavy.pop(known, None)
@@ -88,10 +85,10 @@ def read_file(
     small = _SMALL_PACKED if data.startswith(_PACKED) else _SMALL
     if len(data) <= small and not any(name in _heavy for name in names):
         try:
-            return _in_turn(_QUICK, steps, spec, tell)
+            return _in_turn(_QUICK, (function, *given), tell)
         except TooMuchError:
             _heavy.update(dict.fromkeys(names, now))
-    return _in_turn(_SLOW, steps, spec, tell)
+    return _in_turn(_SLOW, (function, *given), tell)
 
 
 def learn_words(samples: Samples) -> None:
@@ -100,12 +97,14 @@ def learn_words(samples: Samples) -> None:
     Then ``tc_w2v`` is quick. Raises ``DPMCError``.
     """
     if not knows_words(samples):
-        spec = (samples.texts, samples.words)
-        keep_words(samples, _in_turn(_WORDS, "words", spec, lambda place: None))
+        spec = (learned_words, samples.texts, samples.words)
+        keep_words(samples, _in_turn(_WORDS, spec, lambda place: None))
 
 
-def _in_turn(lane: _Lane, steps: str, spec: tuple[Any, ...], tell: Callable[[int], None]) -> Any:
-    """What a worker of the ``lane`` makes of ``spec`` when this visitor's turn has come."""
+def _in_turn(lane: _Lane, spec: tuple[Any, ...], tell: Callable[[int], None]) -> Any:
+    """What the function that begins ``spec`` returns in a worker of the ``lane``, when this
+    visitor's turn has come.
+    """
     made: Future[Any] = Future()
     left = threading.Event()
 
@@ -113,7 +112,7 @@ def _in_turn(lane: _Lane, steps: str, spec: tuple[Any, ...], tell: Callable[[int
         if left.is_set():
             return
         try:
-            made.set_result(_drawn(worker, steps, spec, lane, left))
+            made.set_result(_drawn(worker, spec, lane, left))
         except BaseException as error:  # noqa: BLE001 - the page that waits raises it
             made.set_exception(error)
 
@@ -129,11 +128,9 @@ def _in_turn(lane: _Lane, steps: str, spec: tuple[Any, ...], tell: Callable[[int
         ticket.leave()
 
 
-def _drawn(
-    worker: AnyWorker, steps: str, spec: tuple[Any, ...], lane: _Lane, left: threading.Event
-) -> Any:
+def _drawn(worker: AnyWorker, spec: tuple[Any, ...], lane: _Lane, left: threading.Event) -> Any:
     asked = started = time.monotonic()
-    results = worker.draw(steps, (spec,))
+    results = worker.draw(call, (spec,), private=True)
     used: float | None = None  # by its start, which is no fault of what it is to read
     try:
         for found in results:
