@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from dpmc_core.arrays import FloatArray
 from dpmc_core.completion import fit_baselines
 from dpmc_core.completion.moments import MomentsConfig, one_shot_moments
-from dpmc_core.datasets.own.given import Given, places_among
+from dpmc_core.datasets.own.given import places_among
 from dpmc_core.datasets.ratings import ItemFeatures, Ratings
 from dpmc_core.errors import DPMCError
 from dpmc_core.estimators.chance import generator_of
@@ -70,8 +70,8 @@ class RatingCompletion(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Learn from pairs ``X`` (n×2 whole numbers) and ratings ``y`` (n,). Raises
-        ``ValueError``: for other columns, a pair that is there twice, more users than ``n_users``,
-        or where most users' ratings are off the scale.
+        ``ValueError``: for other columns, a pair that is there twice, or more users than
+        ``n_users``.
         """
         if not self.low < self.high:
             raise ValueError(f"low = {self.low} must be below high = {self.high}.")
@@ -84,15 +84,12 @@ class RatingCompletion(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.items_ = np.unique(seen)
         items = places_among(pairs[:, 1], self.items_)
         listed = items >= 0
-        off, of_users = Given(low=self.low, high=self.high).off(users, values)
-        # what the ratings are is not told: who asks may not be who may know
-        scale = f"from low = {self.low:g} to high = {self.high:g}"
-        if 2 * of_users > len(self.users_):
-            raise ValueError(f"y must be {scale}.")
-        if off or not listed.all():
-            said = f"Of X, items that are not among items are left out; y is moved {scale}."
-            warnings.warn(said, stacklevel=2)
-        values = np.clip(values, self.low, self.high)
+        inside = np.clip(values, self.low, self.high)
+        if (inside != values).any() or not listed.all():
+            # what the ratings are is not told: who asks may not be who may know
+            said = "Of X, items that are not among items are left out; y is moved between "
+            warnings.warn(f"{said}low = {self.low:g} and high = {self.high:g}.", stacklevel=2)
+        values = inside
         use = "none" if self.item_features is None else "shrink"
         try:
             budget = None

@@ -21,8 +21,8 @@ _LARGEST_ITEMS = 2**31 - 1
 @dataclass(frozen=True, eq=False)
 class Scanned:
     """What a partition holds: sorted ids, how often each item is rated, the lowest and highest
-    value, a sum of 256 bits over its ratings that any change of one changes, and how many ratings,
-    of how many users, are off the scale as given.
+    value, a sum of 256 bits over its ratings that any change of one changes, how many ratings, of
+    how many users, are off the scale as given, and how many rows were passed over.
     """
 
     users: NDArray[Any]
@@ -32,6 +32,7 @@ class Scanned:
     high: float
     mixed: NDArray[np.uint64]
     off: tuple[int, int]
+    passed_over: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,19 +79,8 @@ class Catalogue:
 
 
 def scanned(source: Source, k: int, given: Given) -> Scanned:
-    """One pass over partition ``k``. Raises ``DataError`` for what ``read_rows`` refuses, and for a
-    user who rates an item more than once.
-    """
+    """One pass over partition ``k``. Raises ``DataError`` for what ``read_rows`` refuses."""
     rows = read_rows(source, k)
-    cells = rows.user_of * np.int64(max(len(rows.items), 1)) + rows.item_of
-    cells.sort()
-    twice = cells[1:] == cells[:-1]
-    if twice.any():
-        user, item = divmod(int(cells[int(np.argmax(twice))]), len(rows.items))
-        raise DataError(
-            f"{source.files[k]}: user {rows.users[user]} rates item {rows.items[item]} more than "
-            "once; each pair may occur once."
-        )
     some = bool(len(rows.values))
     return Scanned(
         rows.users,
@@ -100,6 +90,7 @@ def scanned(source: Source, k: int, given: Given) -> Scanned:
         float(rows.values.max()) if some else -np.inf,
         mixed_of(rows),
         given.off(rows.user_of, rows.values),
+        rows.passed_over,
     )
 
 
@@ -107,7 +98,7 @@ def merged(source: Source, found: Sequence[Scanned], given: Given) -> Catalogue:
     """All partitions together, and what is ``given`` of them.
 
     Raises ``DataError`` for a user in two partitions, no rating at all or none of a listed item,
-    more users than stated, or a scale that most users' ratings are off.
+    or more users than stated.
     """
     users, starts = np.unique(
         np.concatenate([part.users for part in found if len(part.users)] or [np.zeros(0, int)]),
@@ -134,6 +125,11 @@ def merged(source: Source, found: Sequence[Scanned], given: Given) -> Catalogue:
         raise DataError(
             f"{source.folder}: no listed item, such as {items[0]}, is rated; the list must name "
             f"them as the files do, such as {rated[0]}."
+        )
+    if passed_over := sum(part.passed_over for part in found):
+        notes.append(
+            "Rows without a user, an item or a finite value, and a user's earlier ratings of an "
+            f"item, are passed over: {passed_over:,}."
         )
     left_out = sum(int(part.counts.sum()) for part in found) - int(counts.sum())
     if left_out:

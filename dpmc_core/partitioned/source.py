@@ -48,7 +48,8 @@ class Source:
 @dataclass(frozen=True, slots=True, eq=False)
 class Rows:
     """One partition's ratings: sorted ids ``users`` and ``items``, and by rating the numbers of
-    both among them, and the value.
+    both among them, and the value. ``passed_over`` rows were no ratings, or not a user's last of an
+    item.
     """
 
     users: NDArray[Any]
@@ -56,6 +57,7 @@ class Rows:
     user_of: NDArray[np.intp]
     item_of: NDArray[np.intp]
     values: NDArray[np.float64]
+    passed_over: int
 
 
 def open_folder(
@@ -117,8 +119,9 @@ def check_user_column(source: Source) -> None:
 
 
 def read_rows(source: Source, k: int) -> Rows:
-    """The ratings of partition ``k``. Raises ``DataError`` that names the file, and the row where
-    one is wrong.
+    """The ratings of partition ``k``: rows without a user, an item or a finite value are passed
+    over, and of a user's ratings of one item the last counts, so that no one user decides whether
+    there is a result. Raises ``DataError`` for a file that cannot be read.
     """
     path = source.path(k)
     columns = [source.user, source.item, source.value]
@@ -126,22 +129,25 @@ def read_rows(source: Source, k: int) -> Rows:
         table = pq.ParquetFile(path).read(columns=columns)
     except (OSError, pa.ArrowException) as error:
         raise _unreadable(path, error) from None
+    in_all = table.num_rows
+    finite = pc.is_finite(table.column(source.value).cast(pa.float64()))
+    table = table.filter(pc.fill_null(finite, False)).drop_null()
     users, items, values = (table.column(name) for name in columns)
-    for name, column in zip(columns, (users, items, values), strict=True):
-        if column.null_count:
-            row = int(np.argmax(column.is_null().to_numpy()))
-            raise DataError(f"{path.name}: row {row + 1} has no {name}; every rating needs all.")
-    numbers = values.cast(pa.float64()).to_numpy()
-    bad = ~np.isfinite(numbers)
-    if bad.any():
-        row = int(np.argmax(bad))
-        raise DataError(
-            f"{path.name}: row {row + 1} has {source.value} = {numbers[row]}; ratings must be "
-            "finite numbers."
-        )
     who, user_of = _numbered(users)
     what, item_of = _numbered(items)
-    return Rows(who, what, user_of, item_of, numbers)
+    numbers = values.cast(pa.float64()).to_numpy()
+    last = _last_of_each(user_of * np.int64(max(len(what), 1)) + item_of)
+    if len(last) < len(numbers):
+        user_of, item_of, numbers = user_of[last], item_of[last], numbers[last]
+    return Rows(who, what, user_of, item_of, numbers, in_all - len(numbers))
+
+
+def _last_of_each(cells: NDArray[np.int64]) -> NDArray[np.intp]:
+    """Where each of the ``cells`` occurs last, in order."""
+    order = np.argsort(cells, kind="stable")
+    ends = np.ones(len(cells), dtype=bool)
+    ends[:-1] = cells[order[1:]] != cells[order[:-1]]
+    return np.sort(order[ends])
 
 
 def _numbered(column: Any) -> tuple[NDArray[Any], NDArray[np.intp]]:

@@ -96,9 +96,8 @@ def test_what_is_read_off_the_data_is_named_and_nothing_is_guaranteed(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--users", "59"], "has 60 users, where users = 59 are stated at most"),
+        (["--users", "59"], "has 60 users, and users = 59 says that there are no more"),
         (["--users", "1"], "users = '1' is not allowed"),
-        (["--low", "4", "--high", "5"], "outside the scale of 4 to 5 as chosen; widen"),
         (["--items", "none.csv"], "no listed item, such as 1, is rated"),
         (["--items", "text.csv"], "names that are no whole numbers"),
         (["--items", "twice.csv"], "the item '100' is there twice"),

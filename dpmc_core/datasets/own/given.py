@@ -46,21 +46,21 @@ class Given:
         """What to say of the ratings that are ``off`` the scale, of so many of the ``users``, and
         are moved onto it: one user must not decide whether there is a result.
 
-        Raises ``DataError`` where most users have such ratings, since then the scale is wrong or
-        the column, and for more users than there are at most.
+        Raises ``DataError`` for more users than there are at most.
         """
         low, high = self.scale(least, most)
         if self.users is not None and users > self.users:
             raise DataError(
-                f"{where} has {users:,} users, where users = {self.users:,} are stated at most."
-            )
-        if 2 * off[1] > users:
-            raise DataError(
-                f"{where}: ratings run from {least:g} to {most:g}, which is outside the scale of "
-                f"{low:g} to {high:g} as chosen; widen the scale, or correct the column."
+                f"{where} has {users:,} users, and users = {self.users:,} says that there are no "
+                "more than that: state the largest number that is possible."
             )
         said = counted(off[0], "rating is", "ratings are")
         said += f" off the scale of {low:g} to {high:g} as chosen, and moved onto it."
+        if 2 * off[1] > users:
+            said += (
+                f" Most users have such ratings, which run from {least:g} to {most:g}: widen the "
+                "scale, or correct the column, if one of them is wrong."
+            )
         return [said] * bool(off[0])
 
 

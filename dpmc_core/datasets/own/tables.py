@@ -117,7 +117,7 @@ def ratings_of(
     """The ratings of ``frame``, and sentences about what was left out and what stands in the file.
 
     Raises ``ParameterError`` for a column that is not there, ``DataError`` where fewer than ten
-    ratings, two users or two items are left, most users have ratings outside the scale, or there
+    ratings, two users or two items are left, or there
     are more than 200,000 users or items, or more users than stated.
     """
     import pandas as pd
