@@ -57,9 +57,9 @@ def about() -> None:
     st.markdown(
         "Every run that finishes is kept here with its settings, seed, errors, ledger and "
         "statement: runs of the *Completion*, *Factorization* and *Tradeoffs* pages and of sweeps "
-        "on the command line, but none on your own data. At *no ε* stand runs without noise, and "
-        "those whose ε is not finite. Runs on different data cannot be compared by height; ε of "
-        "different units (a rating, a user, an image) are not comparable either."
+        "on the command line, but none on your own data. Runs without noise, and those whose ε is "
+        "not finite, are drawn at *no ε*. Runs on different data cannot be compared by height; ε "
+        "of different units (a rating, a user, an image) are not comparable either."
     )
 
 

@@ -124,13 +124,13 @@ class Turns:
         self._copies = folder.parent / "copies"
         self._layout: Layout | None = None
 
-    def turn(self, workers: int, *, anew: bool) -> None:
-        """Measure with so many workers; ``anew`` without copies."""
-        if anew:
+    def turn(self, workers: int, *, again: bool) -> None:
+        """Measure with so many workers; ``again`` without copies."""
+        if again:
             shutil.rmtree(self._copies, ignore_errors=True)
         with engine_at(None, workers, self._megabytes) as engine:
             assert isinstance(engine, Cluster)
-            if anew or self._layout is None:
+            if again or self._layout is None:
                 began = time.perf_counter()
                 source = open_folder(self._folder)
                 self._layout = found_in(
@@ -145,7 +145,7 @@ class Turns:
             before = traffic(engine)
             first, *later = sweeps_of(steps)
             travelled = (traffic(engine) - before) / SWEEPS
-            if anew:
+            if again:
                 self._note(workers, "first sweep", first)
             self._note(workers, "sweep", *later)
             swept = peak(engine)
@@ -205,7 +205,7 @@ def main() -> None:
     turns = Turns(large, asked.memory_mb)
     for k in range(TURNS):
         for workers in (1, 2):
-            turns.turn(workers, anew=k == 0)
+            turns.turn(workers, again=k == 0)
             print(json.dumps(turns.seconds), file=sys.stderr, flush=True)
     turns.close()
     one, two = turns.medians(1), turns.medians(2)

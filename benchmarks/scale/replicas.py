@@ -4,10 +4,10 @@
 
 Real WebSocket sessions that open pages and move sliders with pauses of 4 to 12 seconds between, on
 two replicas behind ``deploy/haproxy.cfg``, and a few whose runs follow one another. After a third
-of the time one worker is killed, after a half one replica, which is started anew; whoever was there
-connects again, as a browser does. Runs are kept in PostgreSQL where it is installed. Reports what
-failed, which runs are missing in the store, how long redraws take, and the processor's time of a
-visitor's minute against one server without proxy and cluster. Needs haproxy.
+of the time one worker is killed, after a half one replica, which is started again; those who were
+there connect again, as a browser does. Runs are kept in PostgreSQL where it is installed. Reports
+what failed, which runs are missing in the store, how long redraws take, and the processor's time of
+a visitor's minute against one server without proxy and cluster. Needs haproxy.
 """
 
 import argparse

@@ -126,7 +126,7 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
         if not arguments.json:
             print(f"what was learned, and the ledger, are in {place}")
             if before:
-                print("it was finished before: nothing was drawn anew")
+                print("it was finished before: nothing was drawn again")
     elif not arguments.json:
         print(f"the same command goes on; the ratings' copies stay in {place} until it is through")
     return {**result.summary(), "folder": str(place)}

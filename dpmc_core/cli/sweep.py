@@ -112,6 +112,8 @@ def _made(
     rows = [point.as_dict() for point in points]
     if not arguments.json:
         print(f"{last.done} of {last.total} runs of {spec.name!r} are in {place}")
+        for measure in sorted({row["measure"] for row in rows}):
+            print(f"means of: {measure}")
         for row in rows:
             half = "" if row["half_width_95"] is None else f" ± {three(row['half_width_95'])}"
             shown = ", ".join(f"{k} = {v}" for k, v in row["settings"].items()) or "the only cell"

@@ -185,7 +185,7 @@ ALGORITHMS = (
         title="DPNMF",
         summary="Non-negative factors; the coefficients of every item's objective get noise in "
         "each iteration. Nominal: users' vectors are not protected.",
-        source="after Ran et al. 2022 (abstract); nmf-paper, section 4.4",
+        source="after Ran et al. 2022 (abstract); private-NMF paper, section 4.4",
         tuned="MovieLens 100K, on other splits than the tables'",
         config=DPNMFConfig,
         order=4,

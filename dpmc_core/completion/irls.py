@@ -94,7 +94,7 @@ def irls(
     Per item (R-IRLS, Algorithm 3): θ ~ N(0, I); K times: W = diag(ψ_α(r)/r) with r = y − Aθ, fresh
     noise t, θ ← (AᵀWA + λI)⁻¹(AᵀWy + t). ψ_α(r)/r = min(1, α/|r|). The objective is 2Σ ρ_α(x − u·v)
     + λ(‖U‖² + ‖V‖²), ALS's for α → ∞. The item pass minimises it only for large K: each pass starts
-    anew from a random θ, and the user pass minimises squares, so the objective may rise from step
+    again from a random θ, and the user pass minimises squares, so the objective may rise from step
     to step. Raises ``ParameterError`` for a rank above the matrix's smaller side.
     """
     check_rank(ratings, config.rank)

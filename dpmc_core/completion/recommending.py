@@ -243,7 +243,7 @@ ALGORITHMS = (
         title="Most liked",
         summary="Everybody gets the items that most people like, by noisy counts: the "
         "baseline of any recommender.",
-        source="this project; dpals-paper, section 5.1 (noisy counts)",
+        source="this project; DPALS paper, section 5.1 (noisy counts)",
         config=PopularConfig,
         order=8,
         noise=(TotalEpsilon,),

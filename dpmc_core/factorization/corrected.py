@@ -320,7 +320,7 @@ ALGORITHMS = (
         title="Private NMF, corrected",
         summary="The same algorithm from a start that reveals nothing, everything clipped and "
         "accounted for.",
-        source="nmf-paper, eqs. 13–14 and section 3.3; this project",
+        source="private-NMF paper, eqs. 13–14 and section 3.3; this project",
         config=CorrectedNMFConfig,
         order=24,
         noise=(TotalEpsilon,),

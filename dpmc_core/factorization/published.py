@@ -168,7 +168,7 @@ ALGORITHMS = (
         title="Private NMF, as published",
         summary="Noise on every gradient, but the parts start from the raw data's singular "
         "vectors, without noise: not private.",
-        source="nmf-paper, Algorithm 2 and section 4.1",
+        source="private-NMF paper, Algorithm 2 and section 4.1",
         config=PublishedConfig,
         order=23,
         noise=(RoundEpsilon,),

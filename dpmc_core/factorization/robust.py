@@ -158,7 +158,7 @@ ALGORITHMS = (
         name="nmf",
         title="NMF",
         summary="Parts and how much of each, fitted in turns. Not private.",
-        source="nmf-paper, Algorithm 1 and eqs. 5–12 without outliers",
+        source="private-NMF paper, Algorithm 1 and eqs. 5–12 without outliers",
         config=NMFConfig,
         order=20,
         factorize=_fitted,
@@ -168,7 +168,7 @@ ALGORITHMS = (
         title="Robust NMF",
         summary="The same, with a third matrix that takes up pixels which fit nothing. Not "
         "private.",
-        source="nmf-paper, eqs. 1–12",
+        source="private-NMF paper, eqs. 1–12",
         config=RobustConfig,
         order=21,
         factorize=_fitted,

@@ -482,7 +482,7 @@ def _places(app: AppTest) -> dict[str, tuple[int, ...]]:
 def test_controls_that_come_and_go_leave_the_others_in_their_places(
     name: str, params: dict[str, str]
 ) -> None:
-    """What moves is made anew in the browser: a text half typed into it, or the focus, is lost."""
+    """What moves is made again in the browser: a text half typed into it, or the focus, is lost."""
     app = open_page(name, **params)
     first = _places(app)
     ways = {

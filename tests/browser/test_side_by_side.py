@@ -82,7 +82,7 @@ def test_runs_keep_apart(app_url: str, visitor: Callable[..., Page]) -> None:
     other.goto(f"{app_url}/completion?rank=6&iterations=8&seed=3&run=1&show-accounts=true")
     finished(other)
     expect(other.get_by_role("button", name="Cancel")).to_have_count(0, timeout=90_000)
-    ready(other)  # what a run shows while it goes on is drawn anew when it has ended
+    ready(other)  # what a run shows while it goes on is drawn again when it has ended
     expect(other.locator(METRIC)).to_have_count(2)
     found = other.locator(METRIC).all_inner_texts()
     cancel.click()

@@ -252,7 +252,7 @@ def test_the_command_asks_who_is_a_user_and_touches_no_other_folder(
     assert "rating scale: 1 to 5" in said
     assert "finished before" not in said
     assert main([*words, "--out", str(tmp_path / "run")]) == 0
-    assert "it was finished before: nothing was drawn anew" in capsys.readouterr().out
+    assert "it was finished before: nothing was drawn again" in capsys.readouterr().out
 
 
 def test_nothing_half_written_stays_and_what_was_taken_away_is_not_drawn_again(

@@ -91,7 +91,7 @@ def random_plans(count: int) -> list[PlanSpec]:
     ids=lambda spec: spec.command()[25:],
 )
 def test_no_alpha_of_a_fine_grid_spends_less(spec: PlanSpec) -> None:
-    """Accounting with one number's release written anew; α from 0.05 to 12 in steps of 10 %, and
+    """Accounting with one number's release written again; α from 0.05 to 12 in steps of 10 %, and
     of 1 % about the best.
     """
     moved = {"count": 1.0, "sum": 3.0, "mean": 100.0}[spec.query] / (spec.people or 1)

@@ -317,7 +317,7 @@ def _of(part: Ratings) -> set[tuple[str, str]]:
 @given(gone=st.integers(0, 39), seed=st.integers(0, 2**32))
 def test_leaving_changes_nobody_elses_side_of_the_split(kind: str, gone: int, seed: int) -> None:
     """Of own data: which ratings are held out is drawn for each alone, so that one user less is one
-    user less in training too, not everybody's ratings shuffled anew.
+    user less in training too, not everybody's ratings shuffled again.
     """
     rng, name = np.random.default_rng(1), f"reader {gone}"
     lines = [

@@ -51,7 +51,7 @@ def test_no_message_of_one_visitor_ends_or_stops_the_work_of_another(app: App) -
                 if "reruns" not in name and app.log.read_bytes().count(b"Traceback") > said:
                     noisy.append(name)
             await until(lambda: ends(app) == ["done"] and not working.waits)
-            await working.open("completion", JOB)  # drawn anew: the result stands
+            await working.open("completion", JOB)  # drawn again: the result stands
             assert working.errors == []
             assert not any("Example" in text for text in (*working.alerts, *working.texts))
             assert any("has an RMSE of" in text for text in working.texts)

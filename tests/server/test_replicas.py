@@ -92,7 +92,7 @@ def test_one_address_for_two_replicas(tmp_path: Path) -> None:
         for cookie in first:
             assert {answer(url, cookie) for _ in range(4)} == {(200, "")}
 
-        # one replica after the other is started anew while pages are asked for all the time
+        # one replica after the other is started again while pages are asked for all the time
         found: Counter[int] = Counter()
         stop = threading.Event()
 

@@ -265,7 +265,7 @@ ALGORITHMS = (
         title="DPALS",
         summary="Alternating least squares with noisy item statistics; every user is "
         "clipped and takes part with k items.",
-        source="dpals-paper, Algorithms 1 to 3",
+        source="DPALS paper, Algorithms 1 to 3",
         tuned="MovieLens 100K, on other splits than the tables'",
         config=DPALSConfig,
         order=6,

@@ -95,10 +95,9 @@ class RatingsReading:
             if given is None:
                 continue
             number = float(given) if is_number(str(given)) else float("nan")
-            if not abs(number) <= 1e6:
-                raise ParameterError(
-                    name, given, "a number from -1000000 to 1000000, the end of the rating scale"
-                )
+            if not abs(number) <= LARGEST:
+                span = f"a number from {-LARGEST:g} to {LARGEST:g}, the end of the rating scale"
+                raise ParameterError(name, given, span)
             object.__setattr__(self, name, number)
         if self.low is not None and self.high is not None and self.low >= self.high:
             raise ParameterError("low", self.low, f"below high, which is {self.high:g}")

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from dpmc_core.experiments.papers.row import Row, anew, name_of, seeded
+from dpmc_core.experiments.papers.row import Row, again, name_of, seeded
 from dpmc_core.experiments.spec import RunSpec
 from dpmc_core.printed import Printed
 from dpmc_core.privacy.compare import dpals_counts
@@ -135,7 +135,7 @@ def dpals_synthetic() -> list[Row]:
                 "private-means": lambda _: {},
             },
             {"users": f"{users:,}"},
-            anew,
+            again,
             metric="held-out RMSE",
             trials=trials,
             take="rmse",

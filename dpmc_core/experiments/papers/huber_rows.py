@@ -9,7 +9,7 @@ from dataclasses import replace
 from itertools import product
 from typing import Any
 
-from dpmc_core.experiments.papers.row import Row, anew, name_of, printed_in, seeded
+from dpmc_core.experiments.papers.row import Row, again, name_of, printed_in, seeded
 from dpmc_core.experiments.spec import RunSpec
 from dpmc_core.mechanisms import Gaussian, Laplace, Mechanism
 from dpmc_core.printed import Printed
@@ -96,7 +96,7 @@ def synthetic(table: str) -> list[Row]:
                 setting=s,
                 metric="RMSE on the whole matrix",
                 printed=p,
-                spec=anew(shared),
+                spec=again(shared),
                 take="truth",
                 fitted=s["mechanism"] != "none" and s["observed"] != "0.05",
                 reference=name_of(reference),

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from dpmc_core.experiments.spec import RunSpec
 from dpmc_core.printed import Printed, printed_in
 
-__all__ = ["Row", "anew", "name_of", "printed_in", "seeded"]
+__all__ = ["Row", "again", "name_of", "printed_in", "seeded"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -51,7 +51,7 @@ def seeded(shared: RunSpec) -> Callable[[int, int], RunSpec]:
     return lambda seed, _: shared.replace(seed=seed)
 
 
-def anew(shared: RunSpec) -> Callable[[int, int], RunSpec]:
+def again(shared: RunSpec) -> Callable[[int, int], RunSpec]:
     """Trials that have data of their own too."""
     return lambda seed, data: shared.replace(seed=seed, data_seed=data)
 

@@ -79,7 +79,7 @@ class SweepSpec:
 
     ``seeds`` repetitions get their seeds from one ``SeedSequence`` of ``seed``: repetition k has
     the same one in every cell (so that cells can be compared in pairs), in every sweep that is
-    longer, and whatever computes it. With ``fresh_data`` made data is made anew for each
+    longer, and whatever computes it. With ``fresh_data`` made data is made again for each
     repetition, else its ``data_seed`` stays. Without noise a cell has no variance, ε or α, and an
     algorithm that has no private form is run without noise: cells that become equal are run once.
     Raises ``ParameterError`` naming the cell.

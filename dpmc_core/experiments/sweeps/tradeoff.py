@@ -5,7 +5,7 @@ Means with intervals, paired differences, the best trade-offs, and how much data
 Lives here: pure functions from finished runs to numbers. Does not live here: making runs
 (``sweep``), figures or sentences.
 
-Intervals are over repetitions (data where it is made anew, split, start and noise), by Student's t.
+Intervals are over repetitions (new synthetic data, split, start and noise), by Student's t.
 Differences are paired: repetition k has the same seeds in both cells.
 """
 

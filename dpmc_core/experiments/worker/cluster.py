@@ -104,7 +104,7 @@ class ClusterWorker:
     Own data goes to workers that are told to hold it. Where there are none, or no cluster, a
     process of this machine computes, and ``note`` says so. Where a worker is lost, what it had not
     finished begins again on another one; secret noise of which something was shown is not drawn
-    anew.
+    again.
     """
 
     def __init__(self, connection: Connection, share: Share = ALL) -> None:

@@ -34,7 +34,7 @@ _SEND_EVERY = 0.3  # seconds at least between results: nobody sees more
 _PATIENCE = (
     3.0  # seconds that a step may go on after somebody asked to stop, before the process is killed
 )
-_TOO_LARGE = 1_000_000_000  # bytes in use after a job that are given back by starting anew
+_TOO_LARGE = 1_000_000_000  # bytes in use after a job that are given back by starting again
 _WORKED_OUT = ("statement", "against_baseline", "coherence")  # slow properties of results
 
 
@@ -162,7 +162,7 @@ class Worker:
             )
         except OSError:
             raise self._ended() from None
-        going, anew = True, (bool(sets) or private) and not keep
+        going, again = True, (bool(sets) or private) and not keep
         try:
             while True:
                 try:
@@ -182,14 +182,14 @@ class Worker:
                     yield content
                     continue
                 going = False
-                anew = anew or size > _TOO_LARGE
+                again = again or size > _TOO_LARGE
                 if kind == "raised":
                     raise content
                 return
         finally:
             if going:
                 self._stop(number)
-            if anew:
+            if again:
                 self.close()
                 if self._starter is LocalProcess:  # elsewhere a process is there for one job
                     self.start_aside()

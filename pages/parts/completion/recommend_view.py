@@ -192,7 +192,7 @@ def _accounts(shown: Results) -> None:
     split = shown[0][1].split
     st.caption(
         "Of the items that a held-out user likes but did not show, the share among the "
-        f"{RECALL_AT} recommended (of at most {RECALL_AT}; dpals-paper D.1). "
+        f"{RECALL_AT} recommended (of at most {RECALL_AT}; DPALS paper, D.1). "
         f"{split.how[0].upper()}{split.how[1:]}. Bars: 95 % over the choice of held-out users; "
         "noise and start are one draw each."
     )

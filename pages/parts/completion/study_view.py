@@ -36,7 +36,7 @@ def _method(result: StudyResult) -> None:
             "those."
         )
     )
-    source = kind.source.replace("dpals-paper", "Chien et al. 2021 (DPALS)")
+    source = kind.source.replace("DPALS paper", "Chien et al. 2021 (DPALS)")
     every = len(cells(result.spec, possible=False))
     missing = every - len(cells(result.spec))
     if missing:

@@ -35,7 +35,8 @@ def verdict(results: Sequence[Named]) -> str:
             standing = "no longer significantly better than the baseline"
         elif standing == without and standing.startswith("worse"):  # not the noise's doing
             standing += " with or without noise"
-        where.append(f"{noise} noise {change.format(name)},{still} {standing}.")
+        joint = "," if raises or change.startswith("lowers") else ", and the run is"
+        where.append(f"{noise} noise {change.format(name)}{joint}{still} {standing}.")
     said = ", ".join(where)
     if len({_epsilon(n.result) for n in private}) > 1:
         return f"The best of {len(private)} runs: {said}"

@@ -10,7 +10,7 @@ import streamlit as st
 
 from dpmc_core.datasets.own import Preview
 from dpmc_core.datasets.own.images import ORDERS, ROWS
-from dpmc_core.datasets.own.tables import LAYOUTS, TWICE, ZEROS
+from dpmc_core.datasets.own.tables import LARGEST, LAYOUTS, TWICE, ZEROS
 from dpmc_core.datasets.own.texts import PARTS
 from dpmc_core.wording import not_computed
 from pages.parts.ui import controls
@@ -104,6 +104,7 @@ def _rating_choices(preview: Preview, file_id: str) -> dict[str, Any]:
         "Codes for “not rated”",
         ", ".join(f"{code:g}" for code in reading["missing"]),
         key=f"own-missing-{file_id}",
+        max_chars=200,
         help="Numbers with commas between them that mean “not rated” in this file, such as 99.",
     )
     if layout != "long":
@@ -128,12 +129,16 @@ def _rating_choices(preview: Preview, file_id: str) -> dict[str, Any]:
             "Lowest possible rating",
             value=None,
             placeholder="the file's lowest",
+            min_value=-LARGEST,
+            max_value=LARGEST,
             key=f"own-low-{file_id}",
         )
         given["high"] = high.number_input(
             "Highest possible rating",
             value=None,
             placeholder="the file's highest",
+            min_value=-LARGEST,
+            max_value=LARGEST,
             key=f"own-high-{file_id}",
         )
         given["users"] = users.number_input(

@@ -96,7 +96,7 @@ def data_controls(question: str) -> dict[str, Any]:
             "f_spoil",
             help=(
                 "A share of the images gets noise on most pixels; errors are still taken on the "
-                "clean images (nmf-paper, section 4.3)."
+                "clean images (private-NMF paper, section 4.3)."
             ),
         ):
             fields["contaminated"] = declared.box("contaminated", "f_spoiled")

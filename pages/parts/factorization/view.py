@@ -99,8 +99,8 @@ def _objective(items: list[Learned]) -> None:
     clean = "clean " if first.samples.spoiled.size else ""
     st.caption(
         "Lower is better. Every dictionary is judged by the non-negative weights that suit it "
-        f"best on the {clean}data (nmf-paper, eq. 15, at the best weights; columns of length 1), "
-        f"which is the data it was learned from. Bars at the ends: 95 % over the choice of "
+        f"best on the {clean}data (private-NMF paper, eq. 15, at the best weights; columns of "
+        f"length 1), which is the data it was learned from. Bars at the ends: 95 % over the choice of "
         f"{unit}s. Each curve is one draw of noise and start; the studies repeat with other seeds."
     )
 

@@ -2,7 +2,7 @@ if (!window.dpmcLab) {
   window.dpmcLab = true;
 
   // Back leads where a visitor came from at once. Streamlit adds an entry of its own to the history
-  // when it writes a link anew, and one without settings before it turns to another page.
+  // when it writes a link again, and one without settings before it turns to another page.
   const push = history.pushState.bind(history);
   let held = 0;
   history.pushState = (state, title, url) => {

@@ -1,4 +1,4 @@
-"""A page as a Jupyter notebook: what it says, its figures, and the Python that computes it anew."""
+"""A page as a Jupyter notebook: what it says, its figures, and Python that computes it again."""
 
 from datetime import date
 
@@ -20,7 +20,7 @@ def notebook(shown: Shown, link: str, made: date) -> str:
     """Write what is ``shown`` as a notebook (nbformat 4, JSON) whose cells run from top to bottom.
 
     The figures are in it as they stood on screen; the lines after them compute their numbers
-    anew. ``link`` opens the page again.
+    again. ``link`` opens the page again.
     """
     verdict, *others = shown.sentences or [""]
     listed = "".join(f"\n- {sentence}" for sentence in others)
@@ -36,7 +36,7 @@ def notebook(shown: Shown, link: str, made: date) -> str:
             _drawn(pio.to_json(on_white(figure), validate=False), first=k == 0),
         ]
     if shown.lines:
-        cells.append(new_markdown_cell("## Computed anew"))
+        cells.append(new_markdown_cell("## Computed again"))
     for heading, lines in shown.lines.items():
         cells += _computing(heading, lines.strip(), shown.held_back.get(heading, ""))
     for k, cell in enumerate(cells):

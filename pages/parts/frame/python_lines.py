@@ -64,7 +64,7 @@ def of_study(result: StudyResult) -> None:
     room, kind = result.spec.room, result.spec.kind
     if result is examples(room).get(kind):
         on_screen.add_lines("The stored study", _STUDY.format(room=room, kind=kind))
-        on_screen.add_lines("The same study, made anew", result.spec.python(), held_back=LONG)
+        on_screen.add_lines("The same study, made again", result.spec.python(), held_back=LONG)
     else:
         on_screen.add_lines("The study", result.spec.python(), held_back=LONG)
 
@@ -78,4 +78,4 @@ def of_sweep(spec: SweepSpec, example: str) -> None:
     """A sweep: read where it is the stored ``example`` of that name, else made."""
     if example:
         of_stored_sweep(example)
-    on_screen.add_lines("The sweep, made anew", spec.python(), held_back=LONG)
+    on_screen.add_lines("The sweep, made again", spec.python(), held_back=LONG)

@@ -73,7 +73,7 @@ def bar(*, framed_elsewhere: bool) -> None:
             lambda: notebook(shown, link, datetime.now(UTC).date()),
             icon=":material/code_blocks:",
             key="notebook",
-            help="For Jupyter: what the page says, its figures, and Python that computes it anew.",
+            help="For Jupyter: what the page says, its figures, and Python that computes it again.",
         )
         _switch(
             "Presenter mode",

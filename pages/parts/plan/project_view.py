@@ -95,7 +95,7 @@ def _table() -> list[dict[str, Any]]:
     """Draw the releases, to edit; the address remembers them where they are few."""
     if on_screen.presenting():
         return list(st.session_state.get(_NOW, _linked()))
-    if "n_table" not in st.session_state:  # edits live in the widget, which is drawn anew
+    if "n_table" not in st.session_state:  # edits live in the widget, which is drawn again
         linked = _LINK in st.query_params or _NOW not in st.session_state
         st.session_state[_ROWS] = _linked() if linked else st.session_state[_NOW]
     st.markdown("**Releases**: click a cell to change it; add or delete rows below and at the left")

@@ -46,7 +46,7 @@ def picked(rows: Sequence[dict[str, Any]], total: int) -> list[str]:
         hide_index=True,
         height=min(38 + 35 * len(shown), 420),
         on_select="rerun",
-        # row numbers are picked: with other rows, begin anew
+        # row numbers are picked: with other rows, begin again
         key=f"runs-table-{hash(tuple(row['key'] for row in rows))}",
         alt=f"The latest {len(rows)} of {total:,} kept runs.",
         column_config={

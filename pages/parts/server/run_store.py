@@ -19,7 +19,7 @@ def store() -> RunStore:
     """The store at ``DPMC_STORE``.
 
     Raises ``StoreError``; asked again, it tries again, and a file that was deleted or replaced is
-    opened anew.
+    opened again.
     """
     place = default_place()
     if "://" not in place and not os.path.exists(place):

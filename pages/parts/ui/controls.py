@@ -62,7 +62,7 @@ def place() -> DeltaGenerator:
     """Return a place for controls that come and go, to be used by ``with``.
 
     What stands below it keeps its own place, and with it what is being typed there: what moves is
-    made anew in the browser.
+    made again in the browser.
     """
     return st.container()
 

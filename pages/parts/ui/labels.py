@@ -51,7 +51,7 @@ def label_ends(
 
 
 def move_ends(fig: go.Figure, found: dict[str, Any], room: float) -> None:
-    """Move the names of ``label_ends`` apart anew in ``found``, which is the whole of ``fig``, for
+    """Move the names of ``label_ends`` apart again in ``found``, which is the whole of ``fig``, for
     an axis of only ``room`` pixels.
     """
     every = found.get("layout", {}).get("annotations", [])

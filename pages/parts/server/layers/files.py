@@ -1,6 +1,6 @@
 """Files that a button makes when it is pressed: each is made once, and is let go again.
 
-Streamlit makes one anew for each message that asks for it, and holds all of them by nobody: two
+Streamlit makes one again for each message that asks for it, and holds all of them by nobody: two
 scripts of others that end before the browser fetches a file take it away.
 """
 
