@@ -135,14 +135,3 @@ def _steers(one: str) -> bool:
     return unicodedata.category(one) in ("Cc", "Cf", "Cs", "Zl", "Zp") and one not in (
         "\n\t\u00ad\u200c\u200d"
     )
-
-
-def comparison(apart: float, half: float) -> str:
-    """Whether a run whose error is ``apart`` (± ``half``) from another's is better.
-
-    >>> comparison(-0.2, 0.1)
-    'this run is better'
-    """
-    if abs(apart) <= half:
-        return "not significantly different"
-    return "this run is better" if apart < 0 else "this run is worse"

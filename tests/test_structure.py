@@ -30,7 +30,9 @@ ALLOWED = {
         *("experiments", "completion", "factorization", "privacy", "mechanisms"),
         *("datasets", "metrics"),
     },
-    "estimators": {"factorization", "completion", "privacy", "mechanisms", "datasets"},
+    "estimators": {
+        *("factorization", "completion", "privacy", "mechanisms", "datasets", "metrics")
+    },
     "planning": {"experiments", "datasets", "privacy", "mechanisms"},
     "cli": {
         *("planning", "partitioned", "experiments", "factorization", "completion"),

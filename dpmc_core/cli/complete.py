@@ -60,7 +60,6 @@ def _print_result(result: RunResult | RecommendResult) -> None:
                 f"{'below' if result.beats_baselines[name] else 'NOT below'} this run's"
             )
     else:
-        against = result.against_baseline
-        print_errors(result.final, result.baselines, against, "held-out ratings")
+        print_errors(result.final, result.baselines, result.against_baseline, "held-out ratings")
     print_statement(statement)
     print(f"{result.seconds:.2f} s, {result.split.how}")

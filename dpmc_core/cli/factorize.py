@@ -12,7 +12,6 @@ from dpmc_core.datasets.data import samples_of
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.experiments import FactorResult, RunSpec, steps
 from dpmc_core.metrics.topics import W2V_WARNING, mean_score, tc_w2v, top_words
-from dpmc_core.wording import comparison
 
 TASKS = ("factorize",)
 
@@ -68,10 +67,9 @@ def _print(result: FactorResult, summary: dict[str, Any]) -> None:
         f"objective {final.objective:.5f} ± {final.half_width:.5f} (95 %, over the choice of "
         f"{result.clean.unit}s)"
     )
-    apart, half = result.against_baseline
-    verdict = comparison(apart, half)
+    against = result.against_baseline
+    beside = f"  {against.of_this_run} (difference {against.mean:+.5f} ± {against.half_width:.5f})"
     for name, value in result.baselines.items():
-        beside = f"  {verdict} (difference {apart:+.5f} ± {half:.5f})"
         print(f"  {name:<23} {value:.5f}{beside if name == result.best_baseline else ''}")
     way = (
         f"; {100 * result.way:.0f} % of the way there from the best baseline"

@@ -14,8 +14,8 @@ from dpmc_core.cli.common.said import print_errors, print_statement
 from dpmc_core.datasets import user_datasets
 from dpmc_core.errors import ParameterError
 from dpmc_core.limit import Limit
+from dpmc_core.metrics import Comparison
 from dpmc_core.paths import read_file, read_text, text_lines
-from dpmc_core.wording import comparison
 
 # as ``partitioned.solvers`` and ``partitioned.factorize`` have them, which need more packages
 ON_PARTITIONS = {
@@ -39,7 +39,6 @@ def add(parser: argparse.ArgumentParser, argv: Sequence[str]) -> None:
     folder.add_argument("--folder", metavar="FOLDER", help=text)
     text = "ratings, documents (a document, a word and a count a row) or images (ratings)"
     folder.add_argument("--holds", metavar="NAME", default="ratings", help=text)
-    text = "of images, whose pixels are numbered from 0 row by row"
     folder.add_argument("--words", metavar="FILE", help="of documents: a public list, one a line")
     text = "of images: they are drawings, with sharp edges, and no photographs"
     folder.add_argument("--drawn", action="store_true", help=text)
@@ -227,7 +226,7 @@ def _print(result: Any) -> None:
         print(f"  note: {note}")
     errors = result.errors
     if errors is not None:
-        against = (errors.against, errors.apart, errors.apart_half_width)
+        against = Comparison(errors.apart, errors.apart_half_width)
         held_out = f"{errors.held_out:,} held-out ratings"
         print_errors(errors, errors.baselines, against, held_out)
     print_statement(result.statement)
@@ -247,9 +246,10 @@ def _print_parts(result: Any) -> None:
             f"objective {errors['objective']:.4f} ± {errors['half_width_95']:.2g} (95 %, over "
             f"{what}), of the average column {errors['baseline']:.4f}"
         )
+        against = Comparison(errors["apart"], errors["apart_half_width_95"])
         print(
-            f"against it: {errors['apart']:+.4f} ± {errors['apart_half_width_95']:.2g} (95 %): "
-            f"{comparison(errors['apart'], errors['apart_half_width_95'])}"
+            f"against it: {against.mean:+.4f} ± {against.half_width:.2g} (95 %): "
+            f"{against.of_this_run}"
         )
     print_statement(result.statement)
 

@@ -10,8 +10,8 @@ if find_spec("sklearn") is None:
         "dpmc_core.estimators needs scikit-learn: pip install 'dpmc-lab[text]'", name="sklearn"
     )
 
-from dpmc_core.estimators.comparison import Comparison
+from dpmc_core.estimators.comparison import Standing
 from dpmc_core.estimators.completion import RatingCompletion
 from dpmc_core.estimators.factorization import NMF, PrivateNMF
 
-__all__ = ["NMF", "Comparison", "PrivateNMF", "RatingCompletion"]
+__all__ = ["NMF", "PrivateNMF", "RatingCompletion", "Standing"]

@@ -17,7 +17,7 @@ from dpmc_core.datasets.own.given import places_among
 from dpmc_core.datasets.ratings import ItemFeatures, Ratings
 from dpmc_core.errors import DPMCError
 from dpmc_core.estimators.chance import generator_of
-from dpmc_core.estimators.comparison import Comparison
+from dpmc_core.estimators.comparison import Standing
 from dpmc_core.privacy import Ledger, Statement, state
 from dpmc_core.privacy.budget import Budget
 
@@ -137,7 +137,7 @@ class RatingCompletion(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         predicted[seen] = self.model_.predict(users[seen], items[seen])
         return np.clip(predicted, self.low, self.high)
 
-    def compare(self, X: ArrayLike, y: ArrayLike) -> Comparison:
+    def compare(self, X: ArrayLike, y: ArrayLike) -> Standing:
         """How well these settings predict a fifth of the ratings ``y`` of ``X``, drawn at random,
         from the others, beside baselines of those others. A model of its own is fitted, without
         noise in the baselines and errors: for who holds the ratings.
@@ -154,7 +154,7 @@ class RatingCompletion(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             ** 2
             for one in fit_baselines(known.take(rest))
         }
-        return Comparison.of((model.predict(pairs[out]) - values[out]) ** 2, beside)
+        return Standing.of((model.predict(pairs[out]) - values[out]) ** 2, beside)
 
     @property
     def statement_(self) -> Statement:

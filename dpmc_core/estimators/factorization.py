@@ -14,7 +14,7 @@ from dpmc_core.arrays import FloatArray
 from dpmc_core.datasets.samples import Places, Samples
 from dpmc_core.errors import DPMCError, ParameterError
 from dpmc_core.estimators.chance import generator_of
-from dpmc_core.estimators.comparison import Comparison
+from dpmc_core.estimators.comparison import Standing
 from dpmc_core.factorization.blocks import fit_coefficients
 from dpmc_core.factorization.corrected import CorrectedNMFConfig, corrected_nmf
 from dpmc_core.factorization.moment_plan import MomentConfig
@@ -68,7 +68,7 @@ class _Factorization(
         rows = self._rows(X, reset=False)
         return np.asarray(fit_coefficients(rows.T, self.components_.T, sweeps=_SWEEPS).T)
 
-    def compare(self, X: ArrayLike) -> Comparison:
+    def compare(self, X: ArrayLike) -> Standing:
         """How well the parts rebuild rows ``X``, each scaled to length 1, beside multiples of their
         average. Computed without noise: for who holds the rows.
         """
@@ -77,7 +77,7 @@ class _Factorization(
         fits = fit_coefficients(columns, self.components_.T, sweeps=_SWEEPS)
         mean = columns.mean(axis=1)
         along = columns.T @ (mean / max(float(np.linalg.norm(mean)), 1e-300))
-        return Comparison.of(
+        return Standing.of(
             ((columns - self.components_.T @ fits) ** 2).sum(axis=0),
             {"the average row": (columns**2).sum(axis=0) - along**2},
         )

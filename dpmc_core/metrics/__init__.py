@@ -4,11 +4,13 @@ Lives here: error of predicted ratings, recall of recommended items. Does not li
 what a result protects.
 """
 
-from dpmc_core.metrics.ranking import RECALL_AT, half_width, recall_by_chance, recall_by_user
+from dpmc_core.metrics.intervals import Comparison, half_width
+from dpmc_core.metrics.ranking import RECALL_AT, recall_by_chance, recall_by_user
 from dpmc_core.metrics.ratings import clipped, rmse, top_items, truth_rmse
 
 __all__ = [
     "RECALL_AT",
+    "Comparison",
     "clipped",
     "half_width",
     "recall_by_chance",

@@ -4,7 +4,6 @@ Lives here: Recall@k over held-out users. Does not live here: what was held out
 (``datasets.implicit``), or rating errors (``ratings``).
 """
 
-import math
 from collections.abc import Callable
 
 import numpy as np
@@ -58,14 +57,6 @@ def recall_by_chance(query: Ratings, target: Ratings, k: int = RECALL_AT) -> Flo
     users = np.flatnonzero(wanted)
     left = query.n_items - np.bincount(query.users, minlength=query.n_users)[users]
     return np.asarray(np.minimum(1.0, k / left) * wanted[users] / np.minimum(k, wanted[users]))
-
-
-def half_width(each: FloatArray) -> float:
-    """Half of the 95 % interval of the mean of numbers that each stand for one user.
-
-    1.96 standard errors; NaN for one user.
-    """
-    return 1.96 * float(each.std(ddof=1)) / math.sqrt(each.size) if each.size > 1 else math.nan
 
 
 def _by_user(ratings: Ratings) -> list[NDArray[np.integer]]:

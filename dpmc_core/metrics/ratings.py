@@ -3,11 +3,15 @@
 Lives here: RMSE on listed ratings and on the whole ground-truth matrix, and a user's best items.
 """
 
+import math
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
 from dpmc_core.arrays import FloatArray
 from dpmc_core.datasets.ratings import Ratings, Truth
+from dpmc_core.metrics.intervals import Comparison, half_width
 
 _CLIPPED_CELLS = 40_000_000  # above this many cells the clipped whole-matrix error is not computed
 
@@ -16,6 +20,25 @@ def rmse(predicted: FloatArray, actual: FloatArray) -> float:
     """√ mean (predicted − actual)², in rating units."""
     error = predicted - actual
     return float(np.sqrt(np.vdot(error, error) / error.size))
+
+
+def rmse_half_width(squares: FloatArray) -> float:
+    """Half of the 95 % interval of an RMSE over the choice of ratings, whose squared errors are
+    given (n,): each rating moves it by e²/(2·RMSE), by the delta method.
+    """
+    mean = float(squares.mean())
+    if squares.size < 2 or mean == 0:
+        return 0.0
+    return half_width(squares) / (2 * math.sqrt(mean))
+
+
+def compared_rmse(squares: FloatArray, others: FloatArray) -> Comparison:
+    """One RMSE minus another, of the squared errors (n,) of both on the same ratings; its interval
+    over the choice of these, by the delta method.
+    """
+    one, other = (math.sqrt(float(each.mean())) for each in (squares, others))
+    pulls = squares / max(2 * one, 1e-300) - others / max(2 * other, 1e-300)
+    return replace(Comparison.of_rows(pulls), mean=one - other)
 
 
 def clipped(predicted: FloatArray, ratings: Ratings) -> FloatArray:

@@ -189,7 +189,8 @@ def test_words_match_the_numbers(results: list[Named]) -> None:
     for named in results:
         sentence = run_texts.beaten_sentence(named)
         assert sentence in said
-        name, apart, half = named.result.against_baseline
+        name, against = named.result.best_baseline, named.result.against_baseline
+        apart, half = against.mean, against.half_width
         assert f"the best baseline, {name}" in " ".join(sentence.split())
         assert ("is better than" in sentence) == (apart < -half)
         assert ("is worse than" in sentence) == (apart > half)
@@ -228,7 +229,8 @@ def test_the_verdict_of_runs_follows_their_numbers(results: list[Named]) -> None
     for shown in ([quiet, noisy], [noisy], [other], [quiet]):
         said = run_texts.verdict(shown)
         best = shown[-1]
-        _, apart, half = best.result.against_baseline
+        against = best.result.against_baseline
+        apart, half = against.mean, against.half_width
         lost = "no longer significantly better than the baseline"
         assert ("better than the baseline" in said.replace(lost, "")) == (apart < -half)
         assert (lost in said) <= (abs(apart) <= half and quiet in shown)

@@ -108,7 +108,7 @@ def test_the_stories_carry_live_numbers_and_sources() -> None:
         "11.8",
         "our own finding",
         "huber-paper, Table 1",
-        "dpals-paper, Theorem 1",
+        "DPALS paper, Theorem 1",
     ):
         assert words in said, words
     assert said.count("An attacker") >= 9

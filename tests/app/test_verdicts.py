@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from scipy import stats
 
-from dpmc_core.experiments.sweeps.tradeoff import Difference
 from dpmc_core.mechanisms import FAMILIES
+from dpmc_core.metrics import Comparison
 from pages.parts.mechanisms import texts
 from pages.parts.mechanisms.controls import Asked
 from pages.parts.tradeoffs import pairs, sentences
@@ -76,7 +76,7 @@ def test_what_privacy_costs_has_the_interval_of_the_pairs(lines: Lines) -> None:
 
 
 def apart(mean: float, half: float, *, less: bool = True) -> pairs.Apart:
-    return pairs.Apart("dpals", "huber", "laplace", 1.0, Difference(mean, half, 5, 3), less)
+    return pairs.Apart("dpals", "huber", "laplace", 1.0, Comparison(mean, half, 5, 3, less))
 
 
 def test_the_winner_of_a_comparison_depends_on_what_is_good() -> None:

@@ -15,7 +15,7 @@ from dpmc_core.datasets import download, entry
 from dpmc_core.datasets.factor_sets import load_samples
 from dpmc_core.datasets.matlab import read_variables
 from dpmc_core.datasets.samples import Samples, contaminate, subset
-from dpmc_core.datasets.synthetic.cartoons import PART_NAMES, cartoon_faces, parts
+from dpmc_core.datasets.synthetic.cartoons import _PARTS, cartoon_faces, parts
 from dpmc_core.datasets.synthetic.topics import TOPICS, topic_documents, true_topics, vocabulary
 from dpmc_core.datasets.text import TextFilter, samples_of_counts, samples_of_texts
 from dpmc_core.errors import DataError, DatasetMissingError, DownloadError, ParameterError
@@ -90,9 +90,9 @@ def test_contamination_is_as_section_4_3_says() -> None:
 
 def test_cartoon_faces_are_made_of_their_parts() -> None:
     table = parts()
-    assert table.shape == (576, len(PART_NAMES))
+    assert table.shape == (576, len(_PARTS))
     np.testing.assert_allclose(np.linalg.norm(table, axis=0), 1)
-    overlap = table.T @ table - np.eye(len(PART_NAMES))
+    overlap = table.T @ table - np.eye(len(_PARTS))
     assert overlap.max() < 0.65  # glasses and eyes; all others are far less alike
     faces = cartoon_faces(300, 1)
     left = (

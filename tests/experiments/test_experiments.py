@@ -157,7 +157,7 @@ def test_interval_covers_as_often_as_it_says() -> None:
 
     The half-width must match the spread of the RMSE.
     """
-    from dpmc_core.experiments.tasks.rate import _half_width
+    from dpmc_core.metrics.ratings import rmse_half_width
 
     rng = np.random.default_rng(0)
     errors = rng.standard_t(6, 400_000)
@@ -166,7 +166,7 @@ def test_interval_covers_as_often_as_it_says() -> None:
     for k in range(400):
         part = errors[k * 1000 : (k + 1) * 1000]
         value = math.sqrt(np.mean(part**2))
-        hits += abs(value - centre) <= _half_width(part, np.zeros(1000), value)
+        hits += abs(value - centre) <= rmse_half_width(part**2)
     # 400 trials at 95 %: sd 1.09 %, so 90–100 % is beyond four standard deviations
     assert 0.90 <= hits / 400 <= 1.0
 
@@ -305,9 +305,9 @@ def test_command_line_complete() -> None:
     words = ["--iterations", "2", "--n-users", "30", "--n-items", "30", "--rank", "5"]
     plain = command("complete", *words, "--reg", "0.5")
     assert "not private" in plain.stdout
-    name, apart, half = run(
-        RunSpec.of(iterations=2, n_users=30, n_items=30, rank=5, reg=0.5)
-    ).against_baseline
+    result = run(RunSpec.of(iterations=2, n_users=30, n_items=30, rank=5, reg=0.5))
+    name, against = result.best_baseline, result.against_baseline
+    apart, half = against.mean, against.half_width
     verdict = (
         "not significantly different"
         if abs(apart) <= half

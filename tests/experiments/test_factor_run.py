@@ -187,7 +187,8 @@ def test_objective_reference_and_baseline_are_what_they_say() -> None:
     error = np.sum((values - fitted @ other.components_) ** 2) / 300
     assert reference(result.spec.data, result.spec.algorithm.rank) == pytest.approx(error, rel=0.02)
     assert reference(result.spec.data, result.spec.algorithm.rank) <= error + 1e-9
-    apart, half = result.against_baseline
+    against = result.against_baseline
+    apart, half = against.mean, against.half_width
     assert apart == pytest.approx(result.final.objective - result.baseline, abs=1e-9)
     assert 0 < half < abs(apart)
     assert result.way == pytest.approx(

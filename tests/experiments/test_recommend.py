@@ -36,14 +36,15 @@ def test_a_result_says_what_was_found_and_what_it_protects() -> None:
             recall_by_user(result.model.block, split.query, split.target).mean()
         )
         assert result.final.recall == pytest.approx(result.by_user.mean())
-        apart, half = result.against_most_liked
+        against = result.against_most_liked
+        apart, half = against.mean, against.half_width
         assert apart == pytest.approx(result.final.recall - result.baselines["most liked"])
         (plain,) = most_popular(split.train, LikesConfig(), np.random.default_rng(0))
         differences = result.by_user - recall_by_user(plain.model.block, split.query, split.target)
         assert half == pytest.approx(1.96 * differences.std(ddof=1) / np.sqrt(differences.size))
         assert json.loads(json.dumps(result.summary()))["recall"] == result.final.recall
     assert (
-        quiet.against_most_liked[0] > 2 * quiet.against_most_liked[1]
+        quiet.against_most_liked.mean > 2 * quiet.against_most_liked.half_width
     )  # there is something to find
     assert quiet.final.recall > noisy.final.recall - noisy.final.half_width
     assert not quiet.statement.private

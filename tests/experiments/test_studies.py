@@ -157,9 +157,9 @@ def test_a_fifth_of_the_people_is_compared_with_its_own_baseline() -> None:
     assert first.x < last.x
     assert first.baseline != last.baseline
     assert last.baseline[0] == pytest.approx(min(result.baselines.values()))
-    apart, half = first.against_baseline
-    assert apart == pytest.approx(first.values["error"][0] - first.baseline[0])
-    assert math.isnan(half)
+    against = first.against_baseline
+    assert against.mean == pytest.approx(first.values["error"][0] - first.baseline[0])
+    assert against.half_width == math.inf
 
 
 def test_stored_examples_are_what_the_code_computes() -> None:

@@ -10,14 +10,7 @@ from scipy import stats
 from dpmc_core.experiments import TASKS, RunSpec
 from dpmc_core.experiments.store.records import Record, key_of
 from dpmc_core.experiments.sweeps.spec import Planned
-from dpmc_core.experiments.sweeps.tradeoff import (
-    Point,
-    frontier,
-    largest,
-    needed,
-    paired,
-    points_of,
-)
+from dpmc_core.experiments.sweeps.tradeoff import Point, frontier, largest, needed, points_of
 
 RMSE, RECALL = TASKS["rate"].measure, TASKS["recommend"].measure
 
@@ -43,7 +36,7 @@ def test_paired_differences_equal_scipys() -> None:
     rng = np.random.default_rng(5)
     shared = rng.normal(size=12)
     a, b = shared + 0.01 * rng.normal(size=12) + 0.02, shared + 0.01 * rng.normal(size=12)
-    found = paired(point(list(a)), point(list(b)))
+    found = point(list(a)).minus(point(list(b)))
     test = stats.ttest_rel(a, b)
     low, high = test.confidence_interval(0.95)
     assert found.mean == pytest.approx((a - b).mean(), rel=1e-12)
@@ -52,15 +45,15 @@ def test_paired_differences_equal_scipys() -> None:
     )
     assert found.detected == (test.pvalue < 0.05)
     # of twenty at once, each is asked at 0.25 %
-    together = paired(point(list(a)), point(list(b)), 20)
+    together = point(list(a)).minus(point(list(b)), 20)
     low, high = test.confidence_interval(1 - 0.05 / 20)
     assert together.half_width == pytest.approx((high - low) / 2, rel=1e-9)
 
 
 def test_only_repetitions_that_both_have_are_paired() -> None:
-    found = paired(point({0: 1.0, 1: 2.0, 3: 9.0}), point({0: 0.5, 1: 1.0, 2: 7.0}))
+    found = point({0: 1.0, 1: 2.0, 3: 9.0}).minus(point({0: 0.5, 1: 1.0, 2: 7.0}))
     assert (found.mean, found.pairs) == (0.75, 2)
-    assert paired(point({0: 1.0}), point({0: 2.0})) is None
+    assert point({0: 1.0}).minus(point({0: 2.0})) is None
 
 
 def test_an_interval_covers_as_often_as_it_says() -> None:
@@ -71,7 +64,7 @@ def test_an_interval_covers_as_often_as_it_says() -> None:
     rng = np.random.default_rng(11)
     misses = 0
     for apart in rng.normal(size=(10_000, 5)):
-        found = paired(point(list(apart)), point([0.0] * 5))
+        found = point(list(apart)).minus(point([0.0] * 5))
         misses += found.detected
     assert abs(misses - 500) < 98
 

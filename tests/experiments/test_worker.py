@@ -2,7 +2,8 @@
 
 import pytest
 
-from dpmc_core.experiments import RunSpec, run
+from dpmc_core.experiments import RunSpec, run, steps
+from dpmc_core.experiments.worker.reading import call, inspect
 from dpmc_core.experiments.worker.share import Share
 from dpmc_core.experiments.worker.worker import Worker, WorkerError
 
@@ -15,7 +16,7 @@ def test_the_last_result_of_each_spec_is_said_to_be_the_last() -> None:
     latest: dict[int, object] = {}
     ends = []
     try:
-        for found in worker.draw("run", specs):
+        for found in worker.draw(steps, specs):
             if found is None:
                 continue
             k, result, last = found
@@ -33,7 +34,8 @@ def test_a_process_says_when_it_is_through_with_starting() -> None:
     worker = Worker()
     try:
         assert not worker.ready
-        drawn = worker.draw("take", [("ratings", "mine.csv", b"user,item,rating\na,b,1\n", {})])
+        spec = (inspect, "ratings", "mine.csv", b"user,item,rating\na,b,1\n", {})
+        drawn = worker.draw(call, [spec], private=True)
         ready = [worker.ready for found in drawn if found is not None]
         assert ready
         assert all(ready)
@@ -47,8 +49,8 @@ def test_a_process_says_when_it_is_through_with_starting() -> None:
 def test_what_nobody_expected_is_told() -> None:
     worker = Worker()
     try:
-        with pytest.raises(WorkerError, match=r"stopped unexpectedly \(KeyError: 'no such'\)"):
-            list(worker.draw("no such", [TINY]))
+        with pytest.raises(WorkerError, match=r"stopped unexpectedly \(ValueError: invalid lit"):
+            list(worker.draw(call, [(int, "no number")]))
         assert worker.pid is not None  # and is ready for the next job
     finally:
         worker.close()

@@ -158,7 +158,8 @@ def test_a_run_says_what_one_in_memory_says(tmp_path: Path, settings: dict[str, 
     assert result.ledger == usual.ledger
     if settings["algorithm"] != "als":  # the others' noise depends on how the data is given
         return
-    name, apart, half = usual.against_baseline
+    name, against = usual.best_baseline, usual.against_baseline
+    apart, half = against.mean, against.half_width
     assert result.errors.against == name
     assert result.errors.apart == pytest.approx(apart, abs=1e-10)
     assert result.errors.apart_half_width == pytest.approx(half, rel=1e-9)

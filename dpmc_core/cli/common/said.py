@@ -3,16 +3,14 @@
 from collections.abc import Mapping
 from typing import Any
 
+from dpmc_core.metrics import Comparison
 from dpmc_core.privacy import Statement
-from dpmc_core.wording import comparison
 
 
 def print_errors(
-    errors: Any, baselines: Mapping[str, float], against: tuple[str, float, float], held_out: str
+    errors: Any, baselines: Mapping[str, float], against: Comparison, held_out: str
 ) -> None:
-    """Print the RMSE of ``errors``, of the ``baselines``, and what the best is ahead: its name, the
-    difference and half of its interval.
-    """
+    """Print the RMSE of ``errors`` and of the ``baselines``, and how it is ``against`` the best."""
     print(
         f"test RMSE {errors.test_rmse:.4f} ± {errors.test_half_width:.4f} rating points "
         f"(95 %, over {held_out})"
@@ -22,9 +20,11 @@ def print_errors(
         print(f"on the whole matrix {errors.truth_rmse:.4f}")
     for name, value in baselines.items():
         print(f"  {name:<12} {value:.4f}")
-    name, apart, half = against
-    verdict = comparison(apart, half)
-    print(f"against {name}, on the same ratings: {apart:+.4f} ± {half:.2g} (95 %): {verdict}")
+    name = min(baselines, key=baselines.__getitem__)
+    print(
+        f"against {name}, on the same ratings: {against.mean:+.4f} ± {against.half_width:.2g} "
+        f"(95 %): {against.of_this_run}"
+    )
 
 
 def print_statement(statement: Statement) -> None:

@@ -1,14 +1,14 @@
 """Points and results of studies, with intervals over seeds."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
 from dpmc_core.experiments.studies.spec import StudySpec
-from dpmc_core.metrics.intervals import t_half_width
+from dpmc_core.metrics.intervals import Comparison, t_half_width
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,23 +35,18 @@ class Point:
         return t_half_width(self.values[measure])
 
     @property
-    def against_baseline(self) -> tuple[float, float]:
-        """Mean difference from the best baseline on the same data, and half of its interval."""
-        return _paired(self.values.get("error") or self.values["objective"], self.baseline)
+    def against_baseline(self) -> Comparison:
+        """The difference from the best baseline on the same data."""
+        mine = self.values.get("error") or self.values["objective"]
+        return Comparison.of_runs([a - b for a, b in zip(mine, self.baseline, strict=True)])
 
-    def minus(self, other: "Point", measure: str) -> tuple[float, float]:
-        """Mean difference from another cell, seed by seed, and half of its interval.
+    def minus(self, other: "Point", measure: str) -> Comparison:
+        """The difference from another cell, seed by seed.
 
         Of the seeds that both have: a study may be stopped between the two.
         """
-        mine, theirs = self.values[measure], other.values[measure]
-        both = min(len(mine), len(theirs))
-        return _paired(mine[:both], theirs[:both])
-
-
-def _paired(mine: Sequence[float], theirs: Sequence[float]) -> tuple[float, float]:
-    apart = tuple(a - b for a, b in zip(mine, theirs, strict=True))
-    return float(np.mean(apart)), t_half_width(apart)
+        both = zip(self.values[measure], other.values[measure], strict=False)
+        return Comparison.of_runs([a - b for a, b in both])
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -10,19 +10,18 @@ Differences are paired: repetition k has the same seeds in both cells.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy import special
 
 from dpmc_core.experiments.run import TASKS
 from dpmc_core.experiments.spec import RunSpec
 from dpmc_core.experiments.store.records import Record
 from dpmc_core.experiments.sweeps.spec import Items, Planned
-from dpmc_core.metrics.intervals import t_half_width
+from dpmc_core.metrics.intervals import Comparison, t_half_width
 
 _SAME = 1.02  # two ε nearer than this are one
 
@@ -71,20 +70,30 @@ class Point:
         return self.measure != TASKS["recommend"].measure
 
     @cached_property
-    def against_baseline(self) -> "Difference | None":
+    def against_baseline(self) -> Comparison | None:
         """Mean of measure minus the best baseline's, paired.
 
         None for fewer than two repetitions.
         """
         return self.apart_from_baseline(1)
 
-    def apart_from_baseline(self, together: int) -> "Difference | None":
+    def apart_from_baseline(self, together: int) -> Comparison | None:
         """The same as one of so many comparisons, whose intervals hold for all at once."""
-        return _difference(self.values, self.baselines, together)
+        return self._minus(self.baselines, together)
 
-    def is_better(self, difference: "Difference") -> bool:
-        """Whether this point is better by a significant ``difference``, this minus another."""
-        return difference.detected and (difference.mean < 0) == self.less_is_better
+    def minus(self, other: "Point", together: int = 1) -> Comparison | None:
+        """The difference from another point over the repetitions that both have.
+
+        None for fewer than two of them.
+        """
+        return self._minus(other.values, together)
+
+    def _minus(self, others: Mapping[int, float], together: int) -> Comparison | None:
+        both = sorted(self.values.keys() & others.keys())
+        if len(both) < 2:
+            return None
+        apart = [self.values[k] - others[k] for k in both]
+        return Comparison.of_runs(apart, together=together, less=self.less_is_better)
 
     def to_json(self) -> dict[str, Any]:
         """Everything, JSON-able; ``from_json`` reads it back."""
@@ -140,23 +149,6 @@ class Point:
         }
 
 
-@dataclass(frozen=True)
-class Difference:
-    """A paired difference: its ``mean`` over ``pairs`` repetitions and half of its interval, at 95
-    % for all ``together`` comparisons of one table at once (Bonferroni).
-    """
-
-    mean: float
-    half_width: float
-    pairs: int
-    together: int
-
-    @property
-    def detected(self) -> bool:
-        """Whether the interval leaves zero out."""
-        return abs(self.mean) > self.half_width
-
-
 def points_of(runs: Sequence[tuple[Planned, Record]]) -> list[Point]:
     """The cells of a sweep that have a run, in the order of the plan."""
     cells: dict[int, list[tuple[Planned, Record]]] = {}
@@ -191,35 +183,13 @@ def largest(some: Sequence[float | None]) -> float | None:
     return max(known) if known and len(known) == len(some) else None
 
 
-def paired(one: Point, other: Point, together: int = 1) -> Difference | None:
-    """``one`` minus ``other`` over the repetitions that both have.
-
-    None for fewer than two of them.
-    """
-    return _difference(one.values, other.values, together)
-
-
-def _difference(one: dict[int, float], other: dict[int, float], together: int) -> Difference | None:
-    both = sorted(one.keys() & other.keys())
-    if len(both) < 2:
-        return None
-    apart = np.array([one[k] - other[k] for k in both])
-    t = special.stdtrit(len(both) - 1, 1 - 0.025 / together)
-    return Difference(
-        float(apart.mean()),
-        float(t * apart.std(ddof=1) / math.sqrt(len(both))),
-        len(both),
-        together,
-    )
-
-
 def frontier(points: Sequence[Point]) -> list[Point]:
     """Those with a finite ε that no other of their kind betters in both ε and mean, by rising ε.
 
     Of a kind are points about the same unit, standing (nominal or sound), δ and data. Two ε within
     2 % count as one: what was asked for is the same, and plans stay below it by a little.
 
-    By means alone: whether neighbours on it differ is for ``paired`` to say.
+    By means alone: whether neighbours on it differ is for ``Point.minus`` to say.
     """
     known = [p for p in points if p.epsilon is not None and p.values]
 

@@ -31,7 +31,7 @@ from dpmc_core.factorization import FactorStep, fit_coefficients, objective, skl
 from dpmc_core.factorization.blocks import cross
 from dpmc_core.factorization.public_images import parts_without_data
 from dpmc_core.factorization.word_choice import choose_words
-from dpmc_core.metrics import half_width
+from dpmc_core.metrics import Comparison, half_width
 from dpmc_core.metrics.factors import column_errors, mean_columns, share_found
 from dpmc_core.metrics.topics import mean_score, npmi
 from dpmc_core.privacy import Ledger, Release
@@ -107,7 +107,7 @@ class FactorResult(Result[FactorMetrics]):
     @property
     def best_baseline(self) -> str:
         """The name of the baseline with the least objective."""
-        return min(self.baselines.items(), key=lambda item: item[1])[0]
+        return min(self.baselines, key=self.baselines.__getitem__)
 
     @property
     def baseline(self) -> float:
@@ -129,14 +129,10 @@ class FactorResult(Result[FactorMetrics]):
         )
 
     @cached_property
-    def against_baseline(self) -> tuple[float, float]:
-        """This objective minus the best baseline's, and half of the 95 % interval of that.
-
-        Paired, over the choice of columns.
-        """
+    def against_baseline(self) -> Comparison:
+        """This objective minus the best baseline's, over the choice of columns."""
         mine = column_errors(self.clean.values, self.dictionary, self.coefficients) ** 2 / 2
-        apart = mine - self.baseline_errors[self.best_baseline]
-        return float(apart.mean()), half_width(apart)
+        return Comparison.of_rows(mine - self.baseline_errors[self.best_baseline])
 
     @cached_property
     def coherence(self) -> FloatArray | None:
@@ -149,7 +145,7 @@ class FactorResult(Result[FactorMetrics]):
     def summary(self) -> dict[str, Any]:
         """A JSON-able account of the run: what the command line prints and the page exports."""
         score = mean_score(self.coherence)
-        apart, half = self.against_baseline
+        against = self.against_baseline
         return {
             "spec": self.spec.as_dict(),
             "objective": self.final.objective,
@@ -158,8 +154,8 @@ class FactorResult(Result[FactorMetrics]):
             "baselines": self.baselines,
             "against_baseline": {
                 "name": self.best_baseline,
-                "difference": apart,
-                "half_width_95": half,
+                "difference": against.mean,
+                "half_width_95": against.half_width,
             },
             "reference": {"scikit-learn NMF": self.reference},
             "way": self.way,

@@ -21,7 +21,15 @@ from dpmc_core.errors import DataError
 from dpmc_core.experiments.spec import RunSpec
 from dpmc_core.experiments.tasks.result import Result
 from dpmc_core.experiments.tasks.solve import noise_source, public_facts, solvable, solve
-from dpmc_core.metrics.ratings import clipped, rmse, truth_rmse, truth_rmse_clipped
+from dpmc_core.metrics import Comparison
+from dpmc_core.metrics.ratings import (
+    clipped,
+    compared_rmse,
+    rmse,
+    rmse_half_width,
+    truth_rmse,
+    truth_rmse_clipped,
+)
 from dpmc_core.privacy import Ledger
 
 
@@ -91,18 +99,19 @@ class RunResult(Result[StepMetrics]):
         """For each baseline, whether the clipped test RMSE is lower than its RMSE."""
         return {name: self.value < value for name, value in self.baselines.items()}
 
+    @property
+    def best_baseline(self) -> str:
+        """The name of the baseline with the least error."""
+        return min(self.baselines, key=self.baselines.__getitem__)
+
     @cached_property
-    def against_baseline(self) -> tuple[str, float, float]:
-        """The best baseline's name, this run's clipped RMSE minus its, and half of the 95
-        % interval of that difference: paired, over the choice of held-out ratings. The delta method
-        on √mean: each rating moves an RMSE by e²/(2·RMSE).
+    def against_baseline(self) -> Comparison:
+        """This run's clipped RMSE minus the best baseline's, over the choice of held-out
+        ratings.
         """
-        name, best = min(self.baselines.items(), key=lambda pair: pair[1])
-        test, mine = self.split.test, self.final.test_rmse_clipped
+        test = self.split.test
         squares = (clipped(self.model.predict(test.users, test.items), test) - test.values) ** 2
-        pulls = squares / max(2 * mine, 1e-300) - self.baseline_squares / max(2 * best, 1e-300)
-        half = 1.96 * float(pulls.std(ddof=1)) / pulls.size**0.5 if pulls.size > 1 else float("inf")
-        return name, mine - best, half
+        return compared_rmse(squares, self.baseline_squares)
 
     def summary(self) -> dict[str, Any]:
         """A JSON-able account of the run: what the command line prints and the page exports."""
@@ -198,22 +207,11 @@ def _measure(
         iteration=iteration,
         train_rmse=float(np.sqrt(max(squared_residuals, 0.0) / len(train))),
         test_rmse=value,
-        test_half_width=_half_width(predicted, test.values, value),
+        test_half_width=rmse_half_width((predicted - test.values) ** 2),
         test_rmse_clipped=value_clipped,
-        test_half_width_clipped=_half_width(inside, test.values, value_clipped),
+        test_half_width_clipped=rmse_half_width((inside - test.values) ** 2),
         truth_rmse=whole,
         truth_rmse_clipped=clipped_whole,
         objective=objective,
         seconds=time.perf_counter() - started,
     )
-
-
-def _half_width(predicted: FloatArray, actual: FloatArray, value: float) -> float:
-    """1.96 standard errors of the RMSE over the held-out ratings.
-
-    The delta method on the mean squared error.
-    """
-    squares = (predicted - actual) ** 2
-    if squares.size < 2 or value == 0:
-        return 0.0
-    return float(1.96 * squares.std(ddof=1) / np.sqrt(squares.size) / (2 * value))

@@ -23,7 +23,7 @@ from dpmc_core.errors import DataError
 from dpmc_core.experiments.spec import RunSpec
 from dpmc_core.experiments.tasks.result import Result
 from dpmc_core.experiments.tasks.solve import noise_source, public_facts, solvable, solve
-from dpmc_core.metrics import RECALL_AT, half_width, recall_by_chance, recall_by_user
+from dpmc_core.metrics import RECALL_AT, Comparison, half_width, recall_by_chance, recall_by_user
 from dpmc_core.privacy import Ledger
 
 
@@ -70,12 +70,9 @@ class RecommendResult(Result[RecommendMetrics]):
         return max(self.baselines.values())
 
     @property
-    def against_most_liked(self) -> tuple[float, float]:
-        """How much more recall than by what is most liked, and half of the 95 % interval of that
-        difference, user by user.
-        """
-        apart = self.by_user - self.most_liked_by_user
-        return float(apart.mean()), half_width(apart)
+    def against_most_liked(self) -> Comparison:
+        """How much more recall than by what is most liked, user by user."""
+        return Comparison.of_rows(self.by_user - self.most_liked_by_user, less=False)
 
     @property
     def beats_baselines(self) -> dict[str, bool]:

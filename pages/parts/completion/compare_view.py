@@ -140,9 +140,10 @@ def account(item: Named, clip: bool) -> None:
         lines.append(f"{other} · training {final.train_rmse:.4f}")
         if final.truth_rmse is not None:
             lines.append(f"whole true matrix {final.truth_rmse:.4g}")
-        name, apart, wide = result.against_baseline
+        apart = result.against_baseline
         lines.append(
-            f"against the best baseline, {name}: {signed(apart, 4)} ± {wide:.2g} (both clipped)"
+            f"against the best baseline, {result.best_baseline}: {signed(apart.mean, 4)} ± "
+            f"{apart.half_width:.2g} (both clipped)"
         )
         st.caption("  \n".join(lines))
         protection(result)

@@ -108,18 +108,18 @@ def sentences(results: Results) -> list[str]:
     out = []
     for letter, result in results:
         name, best = f"{letter} · {title_of(result.spec)}", result.baselines["most liked"]
-        gap, half = result.against_most_liked
+        gap = result.against_most_liked
         found = f"{name}: Recall@{RECALL_AT} {100 * result.final.recall:.1f} %"
-        if not abs(gap) > half:
+        if not gap.detected:
             out.append(
                 f"{found}; not significantly different from recommending what is most "
                 f"liked ({100 * best:.1f} %), by these users."
             )
         else:
             out.append(
-                f"{found}, {'more' if gap > 0 else 'less'} than by recommending what is most "
-                f"liked ({100 * best:.1f} %, which protects nobody), by {100 * abs(gap):.1f} ± "
-                f"{100 * half:.1f} points."
+                f"{found}, {'more' if gap.better else 'less'} than by recommending what is most "
+                f"liked ({100 * best:.1f} %, which protects nobody), by "
+                f"{100 * abs(gap.mean):.1f} ± {100 * gap.half_width:.1f} points."
             )
     return out
 
@@ -148,14 +148,7 @@ def _verdict(results: Results) -> str:
     """How the best private run stands against recommending what is most liked."""
     private = [r for _, r in results if r.statement.private] or [r for _, r in results]
     best = max(private, key=lambda r: r.final.recall)
-    gap, half = best.against_most_liked
-    standing = (
-        "not significantly different from"
-        if not abs(gap) > half
-        else "better than"
-        if gap > 0
-        else "worse than"
-    )
+    standing = best.against_most_liked.than("recommending the most liked items")
     if best.baselines["by chance"] >= _ALL:
         return (
             f"There are only {best.split.query.n_items} items: a list of {RECALL_AT} holds all "
@@ -165,7 +158,7 @@ def _verdict(results: Results) -> str:
     where = "Without noise" if not best.statement.private else f"At total ε = {three(epsilon or 0)}"
     return (
         f"{where}, {lowered(best.spec.card.title)} has a Recall@{RECALL_AT} of "
-        f"{100 * best.final.recall:.0f} %, {standing} recommending the most liked items."
+        f"{100 * best.final.recall:.0f} %, {standing}."
     )
 
 
@@ -182,10 +175,10 @@ def _accounts(shown: Results) -> None:
                     "mean over users."
                 ),
             )
-            apart, wide = result.against_most_liked
+            apart = result.against_most_liked
             st.caption(
                 f"{interval(result.final.half_width)}  \n"
-                f"against what is most liked: {signed(apart, 4)} ± {wide:.2g}  \n"
+                f"against what is most liked: {signed(apart.mean, 4)} ± {apart.half_width:.2g}  \n"
                 + ", ".join(f"{name} {three(v)}" for name, v in result.baselines.items())
             )
             protection(result)

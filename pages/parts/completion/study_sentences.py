@@ -41,9 +41,8 @@ def _standing(line: str, points: list[Point], baseline: str, kind: str) -> str:
     def places(some: list[Point]) -> str:
         return ", ".join(f"{p.x:,.0f}" if p.x >= 100 else f"{p.x:g}" for p in some)
 
-    apart = [(p, *p.against_baseline) for p in points]
-    won = [p for p, mean, half in apart if mean < -half]
-    lost = [p for p, mean, half in apart if mean > half]
+    won = [p for p in points if p.against_baseline.better]
+    lost = [p for p in points if p.against_baseline.worse]
     if len(won) == len(points):
         return f"**{line}** is better than {baseline} throughout."
     if len(lost) == len(points):
@@ -78,9 +77,9 @@ def _special(result: StudyResult, by_name: dict[str, list[Point]]) -> str:
 def _beside(best: Sequence[Point]) -> str:
     """What the baseline says of the best points, where none is better than it."""
     apart = [p.against_baseline for p in best]
-    if any(mean < -half for mean, half in apart):
+    if any(one.better for one in apart):
         return ""
-    if all(mean > half for mean, half in apart):
+    if all(one.worse for one in apart):
         return ", worse than the baseline"
     return ", not significantly better than the baseline"
 
@@ -90,7 +89,7 @@ def _better_from(by_name: dict[str, list[Point]]) -> str:
     said, never = [], []
     private = {line: points for line, points in by_name.items() if not line.endswith("no noise")}
     for line, points in private.items():
-        wins = [sum(p.against_baseline) < 0 for p in points]
+        wins = [p.against_baseline.better for p in points]
         start = from_where_on(wins)
         if start is None:
             never.append(lowered(line))
@@ -123,11 +122,7 @@ def _least(by_name: dict[str, list[Point]]) -> str:
     lowest = {line: points[0] for line, points in by_name.items()}
     (line, best), *others = sorted(lowest.items(), key=lambda pair: pair[1].mean(E))
     where = f"With most noise (ε = {best.x:g})"
-    shown = []
-    for _, other in others:
-        apart, half = best.minus(other, E)
-        shown.append(apart + half < 0)
-    if all(shown):
+    if all(best.minus(other, E).better for _, other in others):
         least = measured(best.mean(E), _half(best))
         return f"{where}, projecting “{line}” has the least error, {least}{_beside([best])}."
     return f"{where}, no way of projecting has significantly less error than all others."

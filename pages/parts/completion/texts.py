@@ -1,10 +1,10 @@
 """What the finished runs on screen show, in sentences."""
 
-import math
 from collections.abc import Sequence
 
 from dpmc_core.experiments import RunResult
-from dpmc_core.metrics import clipped
+from dpmc_core.metrics import Comparison, clipped
+from dpmc_core.metrics.ratings import compared_rmse
 from dpmc_core.wording import measured, power, three
 from pages.parts.completion.charts import Named
 from pages.parts.ui.looks import NOISES, lowered
@@ -61,12 +61,12 @@ def _against_quiet(noisy: Named, results: Sequence[Named]) -> str | None:
     quiet = next(iter(_quiet(noisy, results)), None)
     if quiet is None:
         return None
-    change, half = _paired(quiet.result, noisy.result, clip=True)
-    if abs(change) <= half:
+    change = _paired(quiet.result, noisy.result, clip=True)
+    if not change.detected:
         return "does not change {} significantly"
     percent = 100 / quiet.result.final.test_rmse_clipped
-    verb = "raises" if change > 0 else "lowers"
-    return f"{verb} {{}}'s error by {measured(percent * abs(change), percent * half)} %"
+    size = measured(percent * abs(change.mean), percent * change.half_width)
+    return f"{'raises' if change.worse else 'lowers'} {{}}'s error by {size} %"
 
 
 def _quiet(noisy: Named, results: Sequence[Named]) -> list[Named]:
@@ -82,10 +82,7 @@ def _quiet(noisy: Named, results: Sequence[Named]) -> list[Named]:
 
 
 def _against_baseline(result: RunResult) -> str:
-    _, apart, half = result.against_baseline
-    if abs(apart) <= half:
-        return "not significantly different from the baseline"
-    return f"{'better' if apart < 0 else 'worse'} than the baseline"
+    return result.against_baseline.than("the baseline")
 
 
 def beaten_sentence(named: Named) -> str:
@@ -96,52 +93,40 @@ def beaten_sentence(named: Named) -> str:
 def beaten_by(label: str, result: RunResult) -> str:
     """The same for a result under any name."""
     value = result.final.test_rmse_clipped
-    name, apart, half = result.against_baseline
-    best = f"{name} ({three(result.baselines[name])})"
-    if abs(apart) <= half:
-        return (
-            f"{label} (RMSE {three(value)}, clipped) is not significantly different from the best "
-            f"baseline, {best}, by these ratings."
-        )
-    compared = "better" if apart < 0 else "worse"
-    by = f"the best baseline, {best}, by {three(abs(apart))} ± {half:.2g}"
-    return f"{label} (RMSE {three(value)}, clipped) is {compared} than {by}."
+    name, apart = result.best_baseline, result.against_baseline
+    said = apart.than(f"the best baseline, {name} ({three(result.baselines[name])}), by ")
+    by = f"{three(abs(apart.mean))} ± {apart.half_width:.2g}" if apart.detected else "these ratings"
+    return f"{label} (RMSE {three(value)}, clipped) is {said}{by}."
 
 
-def _paired(quiet: RunResult, noisy: RunResult, *, clip: bool) -> tuple[float, float]:
-    """The change of the held-out RMSE by noise, and half of its paired 95 % interval.
-
-    By the delta method on √mean: each rating moves the two RMSEs by e²/(2·RMSE).
-    """
-    pulls, ends = [], []
-    for result in (quiet, noisy):
+def _paired(quiet: RunResult, noisy: RunResult, *, clip: bool) -> Comparison:
+    """The change of the held-out RMSE by noise."""
+    squares = []
+    for result in (noisy, quiet):
         test = result.split.test
         predicted = result.model.predict(test.users, test.items)
-        errors = ((clipped(predicted, test) if clip else predicted) - test.values) ** 2
-        ends.append(math.sqrt(float(errors.mean())))
-        pulls.append(errors / (2 * ends[-1] or 1.0))
-    apart = pulls[1] - pulls[0]
-    half = 1.96 * float(apart.std(ddof=1)) / math.sqrt(apart.size) if apart.size > 1 else math.inf
-    return ends[1] - ends[0], half
+        squares.append(((clipped(predicted, test) if clip else predicted) - test.values) ** 2)
+    return compared_rmse(*squares)
 
 
 def noise_sentence(quiet: Named, noisy: Named) -> str:
     """What noise did to the held-out error, by the paired difference on the same ratings."""
-    change, half = _paired(quiet.result, noisy.result, clip=False)
+    change = _paired(quiet.result, noisy.result, clip=False)
+    size, half = three(abs(change.mean)), three(change.half_width)
     which = f"Noise ({noisy.label} against {quiet.label})"
-    if abs(change) <= half:
+    if not change.detected:
         return (
-            f"{which} changes the unclipped held-out RMSE by {three(change)} ± {three(half)}: "
+            f"{which} changes the unclipped held-out RMSE by {three(change.mean)} ± {half}: "
             "not significantly different from zero by these ratings."
         )
-    verb = "raises" if change > 0 else "lowers"
+    verb = "raises" if change.worse else "lowers"
     why = (
         ""
-        if change > 0
+        if change.worse
         else " Noise can help where there is too little regularisation: try a larger λ."
     )
     return (
-        f"{which} {verb} the unclipped held-out RMSE by {three(abs(change))} ± {three(half)}, "
+        f"{which} {verb} the unclipped held-out RMSE by {size} ± {half}, "
         f"in this one draw of noise.{why}"
     )
 

@@ -33,7 +33,7 @@ def _by_epsilon(lines: Lines) -> list[str]:
         return []
     out = []
     for name in (moment, corrected):
-        won = from_where_on([sum(p.against_baseline) < 0 for p in lines[name]])
+        won = from_where_on([p.against_baseline.better for p in lines[name]])
         if won is not None:
             out.append(
                 f"**{name}** is better than the best baseline from ε = "
@@ -44,7 +44,7 @@ def _by_epsilon(lines: Lines) -> list[str]:
                 f"**{name}** is not shown to be better than the best baseline at any ε here."
             )
     shared = [(a, b) for a, b in zip(lines[moment], lines[corrected], strict=False) if a.x == b.x]
-    ahead = [a for a, b in shared if sum(a.minus(b, "objective")) < 0]
+    ahead = [a for a, b in shared if a.minus(b, "objective").better]
     out.append(
         f"One-shot moment NMF has a significantly lower objective than the corrected algorithm at "
         f"{len(ahead)} of {len(shared)} ε (paired over seeds, 95 % each)."
@@ -115,21 +115,21 @@ def _by_outliers(lines: Lines) -> list[str]:
     out = []
     plain, robust = lines.get("NMF, no noise", []), lines.get("Robust NMF, no noise", [])
     for a, b in zip(plain, robust, strict=False):
-        apart, half = b.minus(a, "objective")
-        if a.x not in (0.1, 0.2) or not half >= 0:  # one seed has no interval
+        apart = b.minus(a, "objective")
+        if a.x not in (0.1, 0.2) or apart.pairs < 2:  # one seed has no interval
             continue
         where = f"With {100 * a.x:.0f} % of the images corrupted"
-        if abs(apart) <= half:
+        if not apart.detected:
             out.append(
                 f"{where}, robust and plain NMF are not significantly different on the clean "
-                f"images ({signed(apart, 4)} ± {half:.2g})."
+                f"images ({signed(apart.mean, 4)} ± {apart.half_width:.2g})."
             )
             continue
         percent = 100 / a.mean("objective")
-        said = measured(percent * abs(apart), percent * half)
+        said = measured(percent * abs(apart.mean), percent * apart.half_width)
         out.append(
-            f"{where}, robust NMF has {said} % {'less' if apart < 0 else 'more'} error than plain "
-            "NMF on clean images."
+            f"{where}, robust NMF has {said} % {'less' if apart.better else 'more'} error than "
+            "plain NMF on clean images."
         )
     return out
 

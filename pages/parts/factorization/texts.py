@@ -9,8 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dpmc_core.experiments import FactorResult
-from dpmc_core.metrics import half_width
+from dpmc_core.metrics import Comparison
 from dpmc_core.metrics.topics import mean_score
 from dpmc_core.wording import three
 from pages.parts.factorization.charts import Learned
@@ -34,7 +33,7 @@ def factor_verdict(items: Sequence[Learned]) -> str:
             for r in private
         )
         return f"{where}, of {count} true {kind}, {said}."
-    standings = [_standing(r) for r in private]
+    standings = [r.against_baseline.than("the baseline") for r in private]
     if len(set(standings)) < len(standings):  # alike
         both = " and ".join(names[r.spec.card.name] for r in private)
         return f"{where}, {both} are {standings[0]}."
@@ -45,27 +44,21 @@ def factor_verdict(items: Sequence[Learned]) -> str:
     return f"{where}, {said}."
 
 
-def _standing(result: FactorResult) -> str:
-    apart, half = result.against_baseline
-    if abs(apart) <= half:
-        return "not significantly different from the baseline"
-    return f"{'better' if apart < 0 else 'worse'} than the baseline"
-
-
 def baseline_sentence(item: Learned) -> str:
     """Whether a dictionary beats the best baseline, paired over images or documents."""
     result = item.result
-    apart, half = result.against_baseline
+    apart = result.against_baseline
     unit, beside = result.clean.unit, f"the best baseline, {result.best_baseline},"
-    if abs(apart) <= half:
+    if not apart.detected:
         return f"**{item.name}** is not significantly different from {beside} by these {unit}s."
-    compared = "is better than" if apart < 0 else "is **worse** than"
+    compared = "is better than" if apart.better else "is **worse** than"
     way = (
         ""
-        if math.isnan(result.way) or apart > 0
+        if math.isnan(result.way) or apart.worse
         else f": {100 * result.way:.0f} % of the way from there to scikit-learn's NMF"
     )
-    return f"**{item.name}** {compared} {beside} by {three(abs(apart))} ± {half:.2g}{way}."
+    by = f"{three(abs(apart.mean))} ± {apart.half_width:.2g}"
+    return f"**{item.name}** {compared} {beside} by {by}{way}."
 
 
 def factor_observations(items: Sequence[Learned]) -> list[str]:
@@ -140,15 +133,14 @@ def _outlier_sentence(plain: Learned, robust: Learned) -> str:
         column_errors(i.result.clean.values, i.result.dictionary, i.result.coefficients) ** 2 / 2
         for i in (robust, plain)
     )
-    apart = a - b
-    change, half = float(apart.mean()), half_width(apart)
-    if abs(change) <= half:
+    change = Comparison.of_rows(a - b)
+    if not change.detected:
         return (
             "On the clean images the robust parts are not significantly different from the plain "
             "ones."
         )
     return (
-        f"On the clean images the robust parts err {'less' if change < 0 else 'more'} than the "
-        f"plain ones, by {three(abs(change))} ± {half:.2g} (over images; one draw of corrupted "
-        "pixels)."
+        f"On the clean images the robust parts err {'less' if change.better else 'more'} than the "
+        f"plain ones, by {three(abs(change.mean))} ± {change.half_width:.2g} (over images; one "
+        "draw of corrupted pixels)."
     )

@@ -100,8 +100,9 @@ def _objective(items: list[Learned]) -> None:
     st.caption(
         "Lower is better. Every dictionary is judged by the non-negative weights that suit it "
         f"best on the {clean}data (private-NMF paper, eq. 15, at the best weights; columns of "
-        f"length 1), which is the data it was learned from. Bars at the ends: 95 % over the choice of "
-        f"{unit}s. Each curve is one draw of noise and start; the studies repeat with other seeds."
+        "length 1), which is the data it was learned from. Bars at the ends: 95 % over the choice "
+        f"of {unit}s. Each curve is one draw of noise and start; the studies repeat with other "
+        "seeds."
     )
 
 
@@ -243,12 +244,12 @@ def _account(item: Learned) -> None:
                 f"is half of a 95 % interval over the choice of {result.clean.unit}s."
             ),
         )
-        apart, half = result.against_baseline
+        apart = result.against_baseline
         lines = [
             f"± {result.final.half_width:.2g} (95 %)",
-            f"against {result.best_baseline}: {signed(apart, 4)} ± {half:.2g}",
+            f"against {result.best_baseline}: {signed(apart.mean, 4)} ± {apart.half_width:.2g}",
         ]
-        if math.isfinite(result.way) and apart < 0:
+        if math.isfinite(result.way) and apart.mean < 0:
             lines.append(f"{100 * result.way:.0f} % of the way to scikit-learn's NMF")
         if result.final.found is not None:
             lines.append(

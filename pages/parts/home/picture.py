@@ -13,6 +13,7 @@ import plotly.graph_objects as go
 from dpmc_core.arrays import FloatArray
 from dpmc_core.experiments import RunSpec, run
 from dpmc_core.mechanisms import FAMILIES, RUN_FAMILIES
+from dpmc_core.metrics import Comparison
 from pages.parts.ui import figure_cache as drawn_once
 from pages.parts.ui import pictures
 
@@ -34,7 +35,7 @@ class Picture:
     completed: FloatArray
     error: float
     baseline: float
-    beyond: tuple[float, float]
+    beyond: Comparison
     noise: float
     label: str
 
@@ -65,7 +66,7 @@ def picture(mechanism: str, epsilon: float, seed: int) -> Picture:
         completed=result.model.user_factors[:_SIZE] @ result.model.item_factors[:_SIZE].T,
         error=result.final.test_rmse_clipped,
         baseline=min(result.baselines.values()),
-        beyond=result.against_baseline[1:],
+        beyond=result.against_baseline,
         noise=result.ledger.releases[0].mechanism.std if result.ledger.private else 0.0,
         label=result.statement.label,
     )

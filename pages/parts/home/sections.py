@@ -66,17 +66,10 @@ def lines(epsilon: float, mechanism: str, seed: int) -> None:
 def observations(epsilon: float, mechanism: str, seed: int) -> list[str]:
     """Say what the noise costs, and what the ε of the picture is."""
     clean, noisy = picture("none", 1.0, seed), picture(mechanism, epsilon, seed)
-    apart, half = noisy.beyond
-    compared = (
-        "not significantly different from"
-        if abs(apart) <= half
-        else "better than"
-        if apart < 0
-        else "worse than"
-    )
+    compared = noisy.beyond.than("the best baseline")
     return [
         f"**What it costs**: a typical error (RMSE) of {three(clean.error)} without noise, "
-        f"**{three(noisy.error)}** with it, {compared} the best baseline "
+        f"**{three(noisy.error)}** with it, {compared} "
         f"({three(clean.baseline)}; lower is better).",
         "The picture's ε is nominal, of one release: not a guarantee, so the odds do not hold "
         "for it.",

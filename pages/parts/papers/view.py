@@ -27,7 +27,7 @@ from dpmc_core.experiments.papers.compute import prediction_interval, verdict_of
 from dpmc_core.experiments.papers.row import Row, name_of
 from dpmc_core.experiments.papers.verdict import DIFFERS, KINDS, UNPRINTED, Verdict
 from dpmc_core.facts import facts
-from dpmc_core.metrics.intervals import t_half_width
+from dpmc_core.metrics.intervals import Comparison, t_half_width
 from dpmc_core.printed import printed_in
 from dpmc_core.wording import three
 from pages.parts.frame.page import fold, observations
@@ -301,9 +301,9 @@ def beaten(found: Sequence[tuple[Row, RowResult, Verdict]]) -> list[str]:
     wins = losses = 0
     for _, mine in known:
         apart = [v - t for v, t in zip(mine.values, mine.baselines, strict=True)]
-        half = t_half_width(apart)
-        wins += float(np.mean(apart)) < -half
-        losses += float(np.mean(apart)) > half
+        against = Comparison.of_runs(apart)
+        wins += against.better
+        losses += against.worse
     return [
         f"Of {len(known)} rows with a baseline beside them, {wins or 'none'} "
         f"{'is' if wins == 1 else 'are'} better than the best one, {losses or 'none'} "

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from dpmc_core.experiments.algorithms import ALGORITHMS
-from dpmc_core.experiments.sweeps.tradeoff import Difference, paired
+from dpmc_core.metrics import Comparison
 from dpmc_core.wording import signed
 from pages.parts.tradeoffs.charts import AXIS, Lines, amount, panels
 from pages.parts.ui.figures import Drawn
@@ -28,13 +28,17 @@ class Apart:
     one: str
     other: str
     x: float
-    difference: Difference
-    less_is_better: bool
+    difference: Comparison
 
     @property
     def better(self) -> str:
         """Which of the two has the better mean."""
         return self.one if (self.difference.mean < 0) == self.less_is_better else self.other
+
+    @property
+    def less_is_better(self) -> bool:
+        """True of errors, False of recall."""
+        return self.difference.less_is_better
 
 
 def differences(lines: Lines) -> list[Apart]:
@@ -52,9 +56,9 @@ def differences(lines: Lines) -> list[Apart]:
     out = []
     for algorithm, one, other, x in found:
         noisy = {m: dict(line) for m, line in lines.noisy(algorithm).items()}
-        apart = paired(noisy[one][x], noisy[other][x], len(found))
+        apart = noisy[one][x].minus(noisy[other][x], len(found))
         if apart is not None:
-            out.append(Apart(algorithm, one, other, x, apart, noisy[one][x].less_is_better))
+            out.append(Apart(algorithm, one, other, x, apart))
     return out
 
 

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 
 from dpmc_core.experiments.algorithms import ALGORITHMS
-from dpmc_core.experiments.sweeps.tradeoff import Point, paired
+from dpmc_core.experiments.sweeps.tradeoff import Point
 from dpmc_core.wording import measured
 from pages.parts.tradeoffs.charts import Lines, amount
 from pages.parts.ui.looks import IDENTITY, lowered
@@ -72,7 +72,7 @@ def _cost(noisy: Point, quiet: Point, together: int) -> str | None:
 
     ``noisy`` is the best of so many: the interval holds for all of them at once.
     """
-    apart = paired(noisy, quiet, together)
+    apart = noisy.minus(quiet, together)
     if apart is None or not quiet.mean:
         return None
     what = "error" if noisy.less_is_better else "recall"
@@ -92,11 +92,7 @@ def _quiet(lines: Lines, algorithm: str, x: float) -> Point | None:
 
 def _standing(point: Point, together: int) -> str:
     apart = point.apart_from_baseline(together)
-    if apart is None:
-        return ""
-    if not apart.detected:
-        return "not significantly different from the best baseline"
-    return f"{'better' if point.is_better(apart) else 'worse'} than the best baseline"
+    return "" if apart is None else apart.than("the best baseline")
 
 
 def against_baseline(lines: Lines) -> list[str]:
@@ -110,11 +106,11 @@ def against_baseline(lines: Lines) -> list[str]:
 
 
 def _everywhere(lines: Lines, line: Sequence[tuple[float, Point]]) -> str:
-    known = [(x, p, d) for x, p in line if (d := p.against_baseline) is not None]
+    known = [(x, d) for x, p in line if (d := p.against_baseline) is not None]
     if not known:
         return "has one repetition, which gives no interval"
-    won = [x for x, p, d in known if p.is_better(d)]
-    lost = [x for x, p, d in known if d.detected and not p.is_better(d)]
+    won = [x for x, d in known if d.better]
+    lost = [x for x, d in known if d.worse]
     if len(line) in (len(won), len(lost)):
         return f"is {'better' if won else 'worse'} than the best baseline everywhere it was run"
     said = [
