@@ -17,8 +17,7 @@ from pathlib import Path
 
 from dpmc_core.experiments import RunSpec, run
 from dpmc_core.experiments.store.records import Record, record_of
-from dpmc_core.experiments.store.store import RunStore
-from dpmc_core.experiments.store.tables import RUNS, SUMMARIES
+from dpmc_core.experiments.store.store import RUNS, SUMMARIES, RunStore
 from dpmc_core.experiments.sweeps.spec import SweepSpec
 from dpmc_core.experiments.sweeps.sweep import sweep
 

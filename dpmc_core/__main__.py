@@ -32,8 +32,7 @@ def _leave(number: int, _: Any) -> None:
 
 
 def _run(heeded: list[signal.Signals]) -> int:
-    from dpmc_core.cli.common.main import main
-    from dpmc_core.cli.common.streams import accept_all_text
+    from dpmc_core.cli.common.main import accept_all_text, main
 
     accept_all_text()
     terminated = False

@@ -14,7 +14,7 @@ from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from dpmc_core.errors import ParameterError
-from dpmc_core.limit import Limit
+from dpmc_core.limits import Limit
 
 
 @dataclass(frozen=True)

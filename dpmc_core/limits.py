@@ -3,10 +3,94 @@
 The core, the widgets, links and the command line check and parse values against it.
 """
 
-from dataclasses import replace
+import math
+import re
+from dataclasses import dataclass, replace
+from typing import SupportsFloat, cast
 
+from dpmc_core.errors import ParameterError
 from dpmc_core.facts import facts, typed
-from dpmc_core.limit import Limit
+
+_NUMBER = re.compile(
+    r"\s*[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|inf(inity)?|nan)\s*", re.ASCII | re.IGNORECASE
+)
+
+
+def number_of(text: object) -> float:
+    """The number that a person typed: a sign, digits 0 to 9 with a point, an exponent.
+
+    ``float`` alone would also take 1_5 for 15, and the digits of every script. Raises
+    ``ValueError`` for those, and for what is no number.
+
+    >>> number_of("-1.5e3")
+    -1500.0
+    """
+    if isinstance(text, str) and not _NUMBER.fullmatch(text):
+        raise ValueError(f"no number: {text!r}")
+    return float(cast("SupportsFloat", text))
+
+
+@dataclass(frozen=True)
+class Limit:
+    """The range of one parameter.
+
+    ``low``–``high``, open at an end where ``open_low``/``open_high`` says so.
+    """
+
+    name: str
+    low: float
+    high: float
+    meaning: str
+    default: float = math.nan  # what widgets start from where no config declares one
+    integer: bool = False
+    open_low: bool = False
+    open_high: bool = False
+    label: str = ""  # what its box on a page is called; without one it has none of its own
+    step: float | None = None  # of that box
+    format: str = ""  # of the number in that box, as printf writes it
+
+    @property
+    def allowed(self) -> str:
+        """The range in words, as error messages and help texts give it."""
+        kind = "a whole number" if self.integer else "a number"
+        low, high = f"{self.low:.10g}", f"{self.high:.10g}"
+        if self.integer:
+            low, high = f"{int(self.low)}", f"{int(self.high)}"
+        if math.isinf(self.high):
+            bound = "above" if self.open_low else "at least"
+            return f"{kind} {bound} {low}"
+        if self.open_low or self.open_high:
+            start = f"above {low}" if self.open_low else f"at least {low}"
+            end = f"below {high}" if self.open_high else f"at most {high}"
+            return f"{kind} {start} and {end}"
+        return f"{kind} from {low} to {high}"
+
+    def check(self, value: object) -> float:
+        """``value`` as a float inside the range.
+
+        Raises ``ParameterError`` naming parameter, value and range.
+        """
+        if isinstance(value, (bool, str, bytes)):
+            raise ParameterError(self.name, value, self.allowed)
+        try:
+            number = float(cast("SupportsFloat", value))
+        except (TypeError, ValueError, OverflowError):
+            raise ParameterError(self.name, value, self.allowed) from None
+        if not math.isfinite(number) or (self.integer and number != int(number)):
+            raise ParameterError(self.name, value, self.allowed)
+        too_low = number <= self.low if self.open_low else number < self.low
+        too_high = number >= self.high if self.open_high else number > self.high
+        if too_low or too_high:
+            raise ParameterError(self.name, value, self.allowed)
+        return number
+
+    def parse(self, text: object) -> float:
+        """A number typed by a person, checked; raises ``ParameterError`` with what was typed."""
+        try:
+            return self.check(number_of(text))
+        except (TypeError, ValueError):
+            raise ParameterError(self.name, text, self.allowed) from None
+
 
 __all__ = ["LIMITS", "Limit", "check", "check_int", "parse"]
 

@@ -358,7 +358,7 @@ SOLVERS = ("dpmc_core.completion.", "dpmc_core.factorization.")
 # what solvers with a guarantee draw themselves: starts, which do not depend on data
 STARTS = {
     "dpmc_core.completion.dpals.solver": {"integers", "standard_normal"},
-    "dpmc_core.completion.dpals.power_iteration": {"standard_normal"},
+    "dpmc_core.completion.dpals.rounds": {"standard_normal"},
     "dpmc_core.completion.frank_wolfe": {"standard_normal"},
     "dpmc_core.factorization.public_images": {"standard_normal"},
     "dpmc_core.factorization.step": {"random"},

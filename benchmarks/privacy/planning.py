@@ -21,9 +21,8 @@ from dpmc_core.experiments.sweeps.storing import PassingRuns
 from dpmc_core.experiments.sweeps.sweep import make_all
 from dpmc_core.experiments.sweeps.workers import Workers
 from dpmc_core.paths import RESULTS
-from dpmc_core.planning.goal import ModelPlan
+from dpmc_core.planning.goal import ModelPlan, to_json
 from dpmc_core.planning.models import search
-from dpmc_core.planning.stored import to_json
 
 GRID, SEEDS = np.geomspace(0.1, 50, 24), 20
 BASE = RunSpec.of(

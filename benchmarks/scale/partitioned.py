@@ -26,7 +26,7 @@ from dpmc_core.completion.common.population import Population, Whole
 from dpmc_core.completion.moments import MomentsConfig, moments_curator, release_moments
 from dpmc_core.completion.offsets import PrivateMeansConfig, means_curator, release_means
 from dpmc_core.datasets.ratings import Ratings
-from dpmc_core.partitioned import alternating
+from dpmc_core.partitioned import solvers
 from dpmc_core.partitioned.engine.cluster import Cluster
 from dpmc_core.partitioned.engine.here import Here
 from dpmc_core.partitioned.engine.local import engine_at
@@ -141,7 +141,7 @@ class Turns:
             people = Partitions(self._layout, engine, quiet)
             people.doing = "measuring"
             config = ALSConfig(rank=RANK, iterations=SWEEPS)
-            steps = alternating.als(people, config, np.random.default_rng(0), Nothing())
+            steps = solvers.als(people, config, np.random.default_rng(0), Nothing())
             before = traffic(engine)
             first, *later = sweeps_of(steps)
             travelled = (traffic(engine) - before) / SWEEPS

@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from dpmc_core.cli.common.extras import EXTRAS
+from dpmc_core.cli.common.main import EXTRAS
 from dpmc_core.errors import DataError, ParameterError
-from dpmc_core.limit import Limit
+from dpmc_core.limits import Limit
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 _NEEDS = [name for name, extra in EXTRAS.items() if extra in ("app", "data", "text", "runs")]

@@ -6,14 +6,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from dpmc_core.cli.common.progress import Progress
+from dpmc_core.cli.common.said import Progress
 from dpmc_core.cli.common.user_data import READ, read_options
 from dpmc_core.datasets import catalogue, entry, own
 from dpmc_core.datasets.configs import config_of
 from dpmc_core.datasets.data import forget
 from dpmc_core.datasets.loaders import load
 from dpmc_core.errors import DataError, ParameterError
-from dpmc_core.limit import Limit
+from dpmc_core.limits import Limit
 from dpmc_core.wording import printable
 
 

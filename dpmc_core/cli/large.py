@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from dpmc_core.cli.common.options import add_spec, after, last_of, parsed, spec_of
-from dpmc_core.cli.common.progress import Progress
-from dpmc_core.cli.common.said import print_errors, print_statement
+from dpmc_core.cli.common.said import Progress, print_errors, print_statement
 from dpmc_core.datasets import user_datasets
 from dpmc_core.errors import ParameterError
-from dpmc_core.limit import Limit
+from dpmc_core.limits import Limit
 from dpmc_core.metrics import Comparison
 from dpmc_core.paths import read_file, read_text, text_lines
 

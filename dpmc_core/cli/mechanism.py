@@ -9,7 +9,7 @@ import numpy as np
 from dpmc_core import limits
 from dpmc_core.cli.common.options import whole
 from dpmc_core.errors import ParameterError
-from dpmc_core.limit import number_of
+from dpmc_core.limits import number_of
 from dpmc_core.mechanisms import FAMILIES, Mechanism
 from dpmc_core.mechanisms.grid import release_on_grid
 

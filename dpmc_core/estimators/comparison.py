@@ -1,11 +1,25 @@
 """How an estimator does beside baselines that anybody can have without it."""
 
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils import check_random_state
 
 from dpmc_core.arrays import FloatArray
+from dpmc_core.mechanisms.secret import secret_generator
 from dpmc_core.metrics import Comparison
 from dpmc_core.wording import three
+
+
+def generator_of(random_state: Any, *, private: bool) -> np.random.Generator:
+    """A generator from scikit-learn's ``random_state``; None with noise that a guarantee rests on
+    takes the operating system's entropy, so that nobody can draw it again.
+    """
+    if private and random_state is None:
+        return secret_generator()
+    seed = check_random_state(random_state).randint(2**31 - 1)
+    return np.random.default_rng(int(seed))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,8 +16,7 @@ from dpmc_core.completion.moments import MomentsConfig, one_shot_moments
 from dpmc_core.datasets.own.given import places_among
 from dpmc_core.datasets.ratings import ItemFeatures, Ratings
 from dpmc_core.errors import DPMCError
-from dpmc_core.estimators.chance import generator_of
-from dpmc_core.estimators.comparison import Standing
+from dpmc_core.estimators.comparison import Standing, generator_of
 from dpmc_core.privacy import Ledger, Statement, state
 from dpmc_core.privacy.budget import Budget
 

@@ -13,12 +13,10 @@ from sklearn.utils.validation import check_is_fitted, check_non_negative, valida
 from dpmc_core.arrays import FloatArray
 from dpmc_core.datasets.samples import Places, Samples
 from dpmc_core.errors import DPMCError, ParameterError
-from dpmc_core.estimators.chance import generator_of
-from dpmc_core.estimators.comparison import Standing
+from dpmc_core.estimators.comparison import Standing, generator_of
 from dpmc_core.factorization.blocks import fit_coefficients
 from dpmc_core.factorization.corrected import CorrectedNMFConfig, corrected_nmf
-from dpmc_core.factorization.moment_plan import MomentConfig
-from dpmc_core.factorization.moments import moment_nmf
+from dpmc_core.factorization.moments import MomentConfig, moment_nmf
 from dpmc_core.factorization.robust import NMFConfig, robust_nmf
 from dpmc_core.privacy import Ledger, Statement, state
 from dpmc_core.privacy.budget import Budget

@@ -7,8 +7,7 @@ means (``privacy``), scores (``metrics``), or running a spec (``experiments``).
 
 from dpmc_core.factorization.blocks import fit_coefficients, objective
 from dpmc_core.factorization.corrected import CorrectedNMFConfig, corrected_nmf
-from dpmc_core.factorization.moment_plan import MomentConfig
-from dpmc_core.factorization.moments import moment_nmf
+from dpmc_core.factorization.moments import MomentConfig, moment_nmf
 from dpmc_core.factorization.published import PublishedConfig, published_nmf
 from dpmc_core.factorization.robust import RobustConfig, robust_nmf, sklearn_nmf
 from dpmc_core.factorization.step import FactorStep

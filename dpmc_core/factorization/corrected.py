@@ -35,16 +35,19 @@ from dpmc_core.factorization.contributions import (
     sum_of_columns,
     words_worth_it,
 )
-from dpmc_core.factorization.parameters import (
+from dpmc_core.factorization.robust import soft_threshold
+from dpmc_core.factorization.step import (
+    FactorStep,
     InnerSteps,
     NeighbourChoice,
     OutlierBound,
     OutlierPenalty,
     Parts,
     Rounds,
+    check_outliers,
+    check_parts,
+    random_dictionary,
 )
-from dpmc_core.factorization.robust import soft_threshold
-from dpmc_core.factorization.step import FactorStep, check_outliers, check_parts, random_dictionary
 from dpmc_core.factorization.units import AllUnits, UnitGroup, Units
 from dpmc_core.limits import Limit
 from dpmc_core.privacy.algorithm import Algorithm

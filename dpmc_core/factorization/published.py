@@ -24,9 +24,16 @@ from scipy import sparse
 from dpmc_core.config import Config
 from dpmc_core.datasets.samples import Matrix, Samples
 from dpmc_core.factorization.blocks import cross, gram_and_target, unit_ball
-from dpmc_core.factorization.parameters import OutlierBound, OutlierPenalty, Parts, Rounds
 from dpmc_core.factorization.robust import soft_threshold
-from dpmc_core.factorization.step import FactorStep, check_outliers, nndsvd
+from dpmc_core.factorization.step import (
+    FactorStep,
+    OutlierBound,
+    OutlierPenalty,
+    Parts,
+    Rounds,
+    check_outliers,
+    nndsvd,
+)
 from dpmc_core.limits import Limit
 from dpmc_core.mechanisms import Gaussian
 from dpmc_core.privacy.algorithm import Algorithm

@@ -22,14 +22,16 @@ from dpmc_core.factorization.blocks import (
     gram_and_target,
     unit_ball,
 )
-from dpmc_core.factorization.parameters import (
+from dpmc_core.factorization.step import (
+    FactorStep,
     InnerSteps,
     OutlierBound,
     OutlierPenalty,
     Parts,
     Rounds,
+    check_outliers,
+    nndsvd,
 )
-from dpmc_core.factorization.step import FactorStep, check_outliers, nndsvd
 from dpmc_core.privacy.algorithm import Algorithm
 
 SOLVERS = ("coordinates", "gradient")

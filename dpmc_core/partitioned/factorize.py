@@ -20,16 +20,14 @@ from dpmc_core.arrays import FloatArray
 from dpmc_core.datasets.samples import Matrix, unit_columns
 from dpmc_core.errors import ParameterError
 from dpmc_core.experiments.spec import RunSpec
-from dpmc_core.experiments.tasks.result import Accounted
-from dpmc_core.experiments.tasks.solve import noise_source
+from dpmc_core.experiments.tasks.solve import Accounted, noise_source
 from dpmc_core.factorization import fit_coefficients
 from dpmc_core.factorization.corrected import (
     CorrectedNMFConfig,
     corrected_curator,
     corrected_rounds,
 )
-from dpmc_core.factorization.moment_plan import MomentConfig
-from dpmc_core.factorization.moments import moment_curator, release_moments
+from dpmc_core.factorization.moments import MomentConfig, moment_curator, release_moments
 from dpmc_core.factorization.step import check_parts
 from dpmc_core.factorization.units import UnitGroup, Units
 from dpmc_core.metrics.factors import column_errors

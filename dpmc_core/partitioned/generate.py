@@ -21,7 +21,7 @@ from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.datasets.samples import Samples
 from dpmc_core.datasets.synthetic.ratings import distinct_pairs
 from dpmc_core.errors import DataError, ParameterError
-from dpmc_core.limit import Limit
+from dpmc_core.limits import Limit
 from dpmc_core.partitioned.engine.here import Engine, Tell
 from dpmc_core.partitioned.source import MOST_ROWS
 

@@ -19,8 +19,7 @@ from dpmc_core.datasets import user_datasets
 from dpmc_core.datasets.catalogue import Entry
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.experiments.spec import RunSpec
-from dpmc_core.experiments.tasks.result import Accounted
-from dpmc_core.experiments.tasks.solve import noise_source, solvable
+from dpmc_core.experiments.tasks.solve import Accounted, noise_source, solvable
 from dpmc_core.experiments.total import resolved
 from dpmc_core.partitioned.engine.here import Engine
 from dpmc_core.partitioned.errors import Errors, measured

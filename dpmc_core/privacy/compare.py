@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from dpmc_core.mechanisms import Gaussian, Mechanism
-from dpmc_core.printed import printed_in
 from dpmc_core.privacy.account import tightest
 from dpmc_core.privacy.calibrate import least_noise
 from dpmc_core.privacy.ledger import Ledger, Release
+from dpmc_core.wording import printed_in
 
 
 def price(mechanism: Mechanism, sensitivity: float) -> float:

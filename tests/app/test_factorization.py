@@ -15,8 +15,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpmc_core.experiments import RunSpec, run
+from dpmc_core.experiments.studies.engine import examples
 from dpmc_core.experiments.studies.spec import STUDIES, cells, seeds_of
-from dpmc_core.experiments.studies.stored import examples
 from dpmc_core.metrics.topics import W2V_WARNING
 from pages.parts.factorization import charts as factor_charts
 from pages.parts.factorization import document_chart, study_sentences

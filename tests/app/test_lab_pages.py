@@ -13,8 +13,8 @@ from dpmc_core.experiments import RunSpec, run
 from dpmc_core.experiments.papers import ENTRIES, PAPERS, Entry
 from dpmc_core.experiments.store.records import failed, record_of
 from dpmc_core.experiments.store.store import RunStore
-from dpmc_core.experiments.sweeps import stored
 from dpmc_core.experiments.sweeps.spec import SweepSpec
+from dpmc_core.experiments.sweeps.tradeoff import examples
 from pages.parts.frame import share
 from pages.parts.lessons import lessons
 from pages.parts.server import jobs, run_store
@@ -76,7 +76,7 @@ def test_sound_examples_in_every_view(vary: str, view: str) -> None:
 
 
 def test_examples_are_whole() -> None:
-    for name, (spec, points, made) in stored.examples().items():
+    for name, (spec, points, made) in examples().items():
         assert sum(len(p.values) + p.failures for p in points) == made["runs"], name
         assert len(points) == len(spec.cells()), name
         for point in points:
@@ -117,7 +117,7 @@ def test_a_sweep_runs_on_the_page_and_is_kept(own_store: Path) -> None:
 
 
 def test_lines_and_needed_people_follow_the_example() -> None:
-    _, points, _ = stored.examples()["people"]
+    _, points, _ = examples()["people"]
     lines = tradeoff_charts.lines_of(points, "n_users")
     assert lines.algorithms == ["moments", "dpals"]
     figure, numbers = tradeoff_charts.curves(lines, "error")

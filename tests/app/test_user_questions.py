@@ -11,9 +11,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpmc_core.experiments import RunSpec, run
-from dpmc_core.experiments.studies.result import Point, StudyResult
+from dpmc_core.experiments.studies.engine import Point, StudyResult, examples
 from dpmc_core.experiments.studies.spec import STUDIES
-from dpmc_core.experiments.studies.stored import examples
 from pages.parts.completion import recommend_view, study_charts, study_sentences
 from pages.parts.completion.user_controls import QUESTIONS
 from pages.parts.server import jobs

@@ -292,9 +292,9 @@ def test_own_data_goes_to_workers_that_are_told_to_hold_it_and_to_no_disk(
 
 
 def held_seats() -> int:
-    from dpmc_core.experiments.worker import seat
+    from dpmc_core.experiments.worker import remote
 
-    return len(seat._seats)
+    return len(remote._seats)
 
 
 def tasks_that_name(dask_scheduler: Any, text: str) -> int:

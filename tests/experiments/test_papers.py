@@ -52,7 +52,7 @@ from dpmc_core.experiments.papers.verdict import (
 from dpmc_core.experiments.store.records import record_of, run_single_threaded
 from dpmc_core.experiments.store.store import RunStore
 from dpmc_core.metrics.intervals import t_half_width
-from dpmc_core.printed import printed
+from dpmc_core.wording import printed
 
 ROOT = Path(__file__).resolve().parents[2]
 COMPUTED = [e.id for e in ENTRIES if e.computed]

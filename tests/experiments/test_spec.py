@@ -21,7 +21,7 @@ from dpmc_core.datasets.configs import config_of
 from dpmc_core.errors import ParameterError
 from dpmc_core.experiments import RunSpec, run
 from dpmc_core.experiments.algorithms import ALGORITHMS, _found
-from dpmc_core.experiments.flat import known_names
+from dpmc_core.experiments.spec import known_names
 from dpmc_core.privacy.algorithm import Algorithm
 from dpmc_core.privacy.noise import KINDS, NoNoise, RoundEpsilon
 

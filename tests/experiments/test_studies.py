@@ -15,8 +15,7 @@ from dpmc_core.datasets.synthetic.ratings import skewed
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.experiments import RunSpec, run
 from dpmc_core.experiments.skew import spreads
-from dpmc_core.experiments.studies.engine import some_users, study, study_steps
-from dpmc_core.experiments.studies.result import StudyResult
+from dpmc_core.experiments.studies.engine import StudyResult, some_users, study, study_steps
 from dpmc_core.experiments.studies.spec import STUDIES, StudySpec, cells
 from dpmc_core.privacy import Release, budget
 

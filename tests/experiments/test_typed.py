@@ -11,8 +11,7 @@ from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.experiments.spec import read_json
 from dpmc_core.experiments.sweeps.spec import SweepSpec
 from dpmc_core.experiments.tasks.audit_outputs import audit_text
-from dpmc_core.limit import number_of
-from dpmc_core.limits import parse
+from dpmc_core.limits import number_of, parse
 from dpmc_core.mechanisms import Laplace
 from dpmc_core.paths import text_of
 from dpmc_core.planning.project import project_from_toml

@@ -28,8 +28,7 @@ from dpmc_core.factorization import (
     published_nmf,
 )
 from dpmc_core.factorization.contributions import keep_rows
-from dpmc_core.factorization.moment_plan import frequencies_worth_it
-from dpmc_core.factorization.moments import _evened
+from dpmc_core.factorization.moments import _evened, frequencies_worth_it
 from dpmc_core.factorization.public_images import cosine_basis, parts_without_data, smooth_shades
 from dpmc_core.factorization.published import paper_sigma
 from dpmc_core.factorization.step import nndsvd

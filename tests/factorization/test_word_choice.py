@@ -15,8 +15,7 @@ from dpmc_core.datasets.text import TextFilter, samples_of_counts, samples_of_te
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.experiments import RunSpec, run
 from dpmc_core.factorization import word_choice
-from dpmc_core.factorization.moment_plan import MomentConfig
-from dpmc_core.factorization.moments import moment_nmf
+from dpmc_core.factorization.moments import MomentConfig, moment_nmf
 from dpmc_core.factorization.word_choice import MOST_DIFFERENT, choose_words, plan_words, threshold
 from dpmc_core.mechanisms import Gaussian, Laplace
 from dpmc_core.privacy import Ledger, Release, account, least_noise, state

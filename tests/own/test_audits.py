@@ -14,10 +14,10 @@ from dpmc_core.datasets import own, user_datasets
 from dpmc_core.datasets.own.sets import OwnSet
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.errors import DataError, ParameterError
-from dpmc_core.experiments.tasks import audit_records
+from dpmc_core.experiments.tasks import audit_targets
 from dpmc_core.experiments.tasks.audit import audit
-from dpmc_core.experiments.tasks.audit_records import with_and_without
 from dpmc_core.experiments.tasks.audit_spec import AuditSpec
+from dpmc_core.experiments.tasks.audit_targets import with_and_without
 from dpmc_core.privacy import budget
 from tests.own.files import documents_zip, long_csv, pictures_zip
 
@@ -198,7 +198,7 @@ def test_whose_ratings_are_all_or_none_cannot_be_removed(monkeypatch: pytest.Mon
         one = Ratings.checked(
             np.zeros(4, dtype=int), np.arange(4), np.array([1.0, 2, 4, 5]), n_users=2, low=1, high=5
         )
-        monkeypatch.setattr(audit_records, "ratings_of", lambda data, one=one: one)
+        monkeypatch.setattr(audit_targets, "ratings_of", lambda data, one=one: one)
         with pytest.raises(DataError, match=given):
             with_and_without(AuditSpec(target="moments", dataset="low-rank", record=record))
 

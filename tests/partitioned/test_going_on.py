@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from dpmc_core.cli.common.main import main
-from dpmc_core.partitioned import alternating
+from dpmc_core.partitioned import solvers
 from dpmc_core.partitioned.engine.here import Here
 from dpmc_core.partitioned.journal import FolderError, RunFolder
 from dpmc_core.privacy import budget
@@ -72,7 +72,7 @@ def test_stopped_before_or_after_any_release(
     settings = settings | ({"secret": True, "seed": None} if secret else {})
     layout = layout_of(written(ratings(), tmp_path / "data", 3))
     drawn: Counter[str] = Counter()
-    for module in (budget, alternating):
+    for module in (budget, solvers):
         sample = module.sample
 
         def noted(release: Any, rng: Any, sample: Any = sample) -> Any:

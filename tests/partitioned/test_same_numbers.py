@@ -18,7 +18,7 @@ from dpmc_core.datasets.ratings import Split, random_split
 from dpmc_core.experiments import RunSpec
 from dpmc_core.experiments.tasks.rate import rate_steps
 from dpmc_core.experiments.total import resolved
-from dpmc_core.partitioned import alternating
+from dpmc_core.partitioned import solvers
 from dpmc_core.partitioned.engine.here import Here
 from dpmc_core.partitioned.journal import RunFolder
 from dpmc_core.partitioned.partition import Layout, ids_of
@@ -98,7 +98,7 @@ def test_every_step_is_the_one_in_memory(
     engine: Here,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(alternating, "_AT_ONCE", 4)
+    monkeypatch.setattr(solvers, "_AT_ONCE", 4)
     whole = ratings()
     train = random_split(whole, 0.2, 3, each_alone=True).train
     layout = layout_of(written(whole, tmp_path / "data", files))

@@ -16,8 +16,7 @@ from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.experiments import RunSpec
 from dpmc_core.experiments.tasks.factorize import factorize_steps
 from dpmc_core.factorization.corrected import CorrectedNMFConfig, corrected_nmf
-from dpmc_core.factorization.moment_plan import MomentConfig
-from dpmc_core.factorization.moments import moment_nmf
+from dpmc_core.factorization.moments import MomentConfig, moment_nmf
 from dpmc_core.partitioned.engine.here import Here
 from dpmc_core.partitioned.factorize import SOLVERS, factorize_partitions
 from dpmc_core.partitioned.generate import write_samples

@@ -10,14 +10,69 @@ import json
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from dpmc_core import __version__
-from dpmc_core.cli.common.extras import EXTRAS
 from dpmc_core.cli.common.options import Parser
 from dpmc_core.errors import DPMCError
 from dpmc_core.wording import finite, printable
+
+
+def accept_all_text() -> None:
+    """Write what a stream's encoding lacks as its code (``\\u03b5``), and messages to standard
+    output once standard error takes no more.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:  # closed by the caller
+            with suppress(AttributeError):  # a caller's own stream, which takes what it takes
+                stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    if sys.stderr is not None:
+        sys.stderr = _Messages(sys.stderr)
+
+
+class _Messages:
+    """Standard error as a file for ``print``; standard output takes its place where it fails."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream: TextIO | None = stream
+
+    def write(self, text: str) -> int:
+        if self._stream is not None:
+            try:
+                self._stream.write(text)
+                self._stream.flush()
+                return len(text)
+            except OSError as error:
+                # what is buffered must not fail again when Python ends
+                os.dup2(os.open(os.devnull, os.O_WRONLY), self._stream.fileno())
+                self._stream = None
+                if sys.stdout is not None:
+                    why = f"standard error takes no more ({error.strerror})"
+                    print(f"{why}: messages follow here.", text, sep="\n", end="")
+                return len(text)
+        return len(text) if sys.stdout is None else sys.stdout.write(text)
+
+    def flush(self) -> None:
+        if self._stream is not None:
+            self._stream.flush()
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._stream or sys.stdout, name)
+
+
+EXTRAS = {
+    **dict.fromkeys(("pandas", "pooch", "requests", "pyarrow", "PIL", "skimage"), "data"),
+    **dict.fromkeys(("sklearn", "gensim"), "text"),
+    **dict.fromkeys(("sqlalchemy", "psutil", "threadpoolctl"), "runs"),
+    **dict.fromkeys(("streamlit", "plotly", "starlette", "orjson", "nbformat"), "app"),
+    **dict.fromkeys(("brotli", "fontTools", "spellchecker"), "app"),
+    **dict.fromkeys(("matplotlib", "ipykernel"), "notebooks"),
+    "distributed": "cluster",
+    "psycopg": "postgres",
+}
+
 
 MAIN_HELP = (
     "Differential privacy in matrix completion and factorisation: mechanisms, runs, accounts, "

@@ -13,9 +13,8 @@ from dpmc_core.datasets.catalogue import entry, names
 from dpmc_core.datasets.configs import config_of
 from dpmc_core.errors import DPMCError, ParameterError
 from dpmc_core.experiments.algorithms import ALGORITHMS, held_for, of_task
-from dpmc_core.experiments.flat import CHANCE, USUAL, default_algorithm
 from dpmc_core.experiments.presets import WELL_REGULARISED, preset
-from dpmc_core.experiments.spec import RunSpec
+from dpmc_core.experiments.spec import CHANCE, USUAL, RunSpec, default_algorithm
 from dpmc_core.limits import LIMITS, Limit
 from dpmc_core.privacy.algorithm import Algorithm
 from dpmc_core.privacy.noise import MECHANISMS, NominalEpsilon, ReleaseVariance, TotalEpsilon

@@ -29,7 +29,7 @@ from dpmc_core.datasets.own.arrays import (
 )
 from dpmc_core.datasets.samples import Samples
 from dpmc_core.errors import DataError, ParameterError
-from dpmc_core.limit import number_of
+from dpmc_core.limits import number_of
 from dpmc_core.wording import printable
 
 LARGEST = 128

@@ -11,8 +11,8 @@ from typing import Any
 
 from dpmc_core.experiments.papers.row import Row, again, name_of, seeded
 from dpmc_core.experiments.spec import RunSpec
-from dpmc_core.printed import Printed
 from dpmc_core.privacy.compare import dpals_counts
+from dpmc_core.wording import Printed
 
 _EPSILONS = (1.0, 5.0, 10.0, 20.0)
 

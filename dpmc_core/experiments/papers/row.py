@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from dpmc_core.experiments.spec import RunSpec
-from dpmc_core.printed import Printed, printed_in
+from dpmc_core.wording import Printed, printed_in
 
 __all__ = ["Row", "again", "name_of", "printed_in", "seeded"]
 

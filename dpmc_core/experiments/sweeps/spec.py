@@ -32,8 +32,7 @@ import numpy as np
 from dpmc_core import limits
 from dpmc_core.datasets import user_datasets
 from dpmc_core.errors import DPMCError, ParameterError
-from dpmc_core.experiments.flat import AMOUNTS, known_names
-from dpmc_core.experiments.spec import RunSpec
+from dpmc_core.experiments.spec import AMOUNTS, RunSpec, known_names
 from dpmc_core.experiments.store.records import KINDS, kind_of
 from dpmc_core.mechanisms import FAMILIES
 

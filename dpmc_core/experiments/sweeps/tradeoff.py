@@ -9,10 +9,11 @@ Intervals are over repetitions (new synthetic data, split, start and noise), by 
 Differences are paired: repetition k has the same seeds in both cells.
 """
 
+import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -20,8 +21,9 @@ import numpy as np
 from dpmc_core.experiments.run import TASKS
 from dpmc_core.experiments.spec import RunSpec
 from dpmc_core.experiments.store.records import Record
-from dpmc_core.experiments.sweeps.spec import Items, Planned
+from dpmc_core.experiments.sweeps.spec import Items, Planned, SweepSpec
 from dpmc_core.metrics.intervals import Comparison, t_half_width
+from dpmc_core.paths import RESULTS
 
 _SAME = 1.02  # two ε nearer than this are one
 
@@ -262,3 +264,26 @@ def needed(sizes: Sequence[float], gaps: Sequence[dict[int, float]]) -> Needed:
     each = sorted(crossing([gap[k] for gap in gaps]) for k in both)
     low, high = each[(len(each) - 1) // 2], each[len(each) // 2]
     return Needed(high if math.isinf(high) else (low + high) / 2, each[0], each[-1])
+
+
+_FILE = RESULTS / "tradeoffs.json"
+
+
+Example = tuple[SweepSpec, list[Point], dict[str, Any]]
+
+
+@lru_cache(maxsize=1)
+def examples() -> dict[str, Example]:
+    """Sweeps that come with the app, made by ``python -m benchmarks.tradeoffs``.
+
+    Their spec, points, and when and with what they were made.
+    """
+    with _FILE.open(encoding="utf-8") as file:
+        return {
+            name: (
+                SweepSpec.from_dict(raw["sweep"]),
+                [Point.from_json(p) for p in raw["points"]],
+                raw["made"],
+            )
+            for name, raw in json.load(file).items()
+        }

@@ -16,9 +16,13 @@ from typing import Any
 import numpy as np
 
 from dpmc_core.arrays import FloatArray
-from dpmc_core.experiments.tasks.audit_records import Neighbours
 from dpmc_core.experiments.tasks.audit_spec import FACTOR_TARGETS, AuditSpec, seen_by_attacker
-from dpmc_core.experiments.tasks.audit_targets import chunks, claimed_release, two_datasets
+from dpmc_core.experiments.tasks.audit_targets import (
+    Neighbours,
+    chunks,
+    claimed_release,
+    two_datasets,
+)
 from dpmc_core.experiments.tasks.solve import solve, versions
 from dpmc_core.mechanisms import Gaussian
 from dpmc_core.privacy import Ledger, Statement, state

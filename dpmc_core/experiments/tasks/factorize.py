@@ -25,8 +25,7 @@ from dpmc_core.datasets.configs import SampleData
 from dpmc_core.datasets.data import samples_of, uncorrupted
 from dpmc_core.datasets.samples import Samples, subset
 from dpmc_core.experiments.spec import RunSpec
-from dpmc_core.experiments.tasks.result import Result
-from dpmc_core.experiments.tasks.solve import noise_source, solve
+from dpmc_core.experiments.tasks.solve import Result, noise_source, solve
 from dpmc_core.factorization import FactorStep, fit_coefficients, objective, sklearn_nmf
 from dpmc_core.factorization.blocks import cross
 from dpmc_core.factorization.public_images import parts_without_data

@@ -19,8 +19,7 @@ from dpmc_core.datasets.data import split_of
 from dpmc_core.datasets.ratings import Ratings, Split
 from dpmc_core.errors import DataError
 from dpmc_core.experiments.spec import RunSpec
-from dpmc_core.experiments.tasks.result import Result
-from dpmc_core.experiments.tasks.solve import noise_source, public_facts, solvable, solve
+from dpmc_core.experiments.tasks.solve import Result, noise_source, public_facts, solvable, solve
 from dpmc_core.metrics import Comparison
 from dpmc_core.metrics.ratings import (
     clipped,

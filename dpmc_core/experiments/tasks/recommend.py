@@ -21,8 +21,7 @@ from dpmc_core.datasets.data import user_split_of
 from dpmc_core.datasets.implicit import UserSplit
 from dpmc_core.errors import DataError
 from dpmc_core.experiments.spec import RunSpec
-from dpmc_core.experiments.tasks.result import Result
-from dpmc_core.experiments.tasks.solve import noise_source, public_facts, solvable, solve
+from dpmc_core.experiments.tasks.solve import Result, noise_source, public_facts, solvable, solve
 from dpmc_core.metrics import RECALL_AT, Comparison, half_width, recall_by_chance, recall_by_user
 from dpmc_core.privacy import Ledger
 

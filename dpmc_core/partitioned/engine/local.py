@@ -14,7 +14,7 @@ from typing import Any
 from dpmc_core import __version__
 from dpmc_core.experiments.sweeps.cluster import SweepError, connected
 from dpmc_core.experiments.worker.share import interrupts_held
-from dpmc_core.limit import Limit
+from dpmc_core.limits import Limit
 from dpmc_core.partitioned.engine.cluster import Cluster
 from dpmc_core.partitioned.engine.here import Engine, Here
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import streamlit as st
 
-from dpmc_core.experiments.studies.cells import overall_epsilon
+from dpmc_core.experiments.studies.spec import overall_epsilon
 from dpmc_core.factorization.published import paper_sigma
 from dpmc_core.facts import facts, typed
 from dpmc_core.mechanisms import Gaussian, Huber, Laplace, Mechanism, textbook_gaussian_epsilon

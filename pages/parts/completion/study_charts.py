@@ -9,7 +9,7 @@ import pandas as pd
 from plotly.subplots import make_subplots
 
 from dpmc_core.experiments.skew import Skew
-from dpmc_core.experiments.studies.result import StudyResult
+from dpmc_core.experiments.studies.engine import StudyResult
 from pages.parts.ui.figures import Drawn, figure, level
 from pages.parts.ui.labels import Label, label_ends
 from pages.parts.ui.looks import BASELINE, IDENTITY, LINES, Identity, curve, intervals

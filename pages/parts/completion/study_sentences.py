@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 
 from dpmc_core.experiments.skew import Skew
-from dpmc_core.experiments.studies.result import Point, StudyResult, from_where_on
+from dpmc_core.experiments.studies.engine import Point, StudyResult, from_where_on
 from dpmc_core.wording import measured, three
 from pages.parts.ui.looks import lowered
 

@@ -8,7 +8,7 @@ from dpmc_core.datasets import user_datasets
 from dpmc_core.datasets.configs import RatingsData
 from dpmc_core.datasets.data import split_of
 from dpmc_core.experiments.skew import Skew, spreads
-from dpmc_core.experiments.studies.result import StudyResult
+from dpmc_core.experiments.studies.engine import StudyResult
 from dpmc_core.experiments.studies.spec import cells
 from dpmc_core.wording import power, three
 from pages.parts.completion import study_charts, study_sentences

@@ -1,6 +1,6 @@
 """What a study of factorisations says, in sentences: the verdict first."""
 
-from dpmc_core.experiments.studies.result import Point, StudyResult, from_where_on
+from dpmc_core.experiments.studies.engine import Point, StudyResult, from_where_on
 from dpmc_core.metrics.topics import W2V_WARNING
 from dpmc_core.wording import measured, signed, three
 

@@ -10,7 +10,7 @@ import pandas as pd
 import streamlit as st
 from plotly.subplots import make_subplots
 
-from dpmc_core.experiments.studies.result import StudyResult
+from dpmc_core.experiments.studies.engine import StudyResult
 from dpmc_core.experiments.studies.spec import MEASURES
 from dpmc_core.wording import power, three
 from pages.parts.factorization.charts import LOOKS

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 
 from dpmc_core.datasets import user_datasets
 from dpmc_core.experiments import RunSpec
-from dpmc_core.experiments.studies.result import StudyResult
-from dpmc_core.experiments.studies.stored import examples
+from dpmc_core.experiments.studies.engine import StudyResult, examples
 from dpmc_core.experiments.sweeps.spec import SweepSpec
 from dpmc_core.mechanisms import Mechanism
 from pages.parts.ui import on_screen
@@ -16,7 +15,7 @@ _AGAIN = (
     "same people, and the two compose"
 )
 _STUDY = """\
-from dpmc_core.experiments.studies.stored import examples
+from dpmc_core.experiments.studies.engine import examples
 
 result = examples({room!r})[{kind!r}]
 for point in result.points:
@@ -24,7 +23,7 @@ for point in result.points:
         print(point.series, point.x, measure, point.mean(measure), point.half_width(measure))
 """
 _SWEEP = """\
-from dpmc_core.experiments.sweeps.stored import examples
+from dpmc_core.experiments.sweeps.tradeoff import examples
 
 spec, points, made = examples()[{name!r}]
 for point in points:

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from streamlit.delta_generator import DeltaGenerator
 
 from dpmc_core.experiments import RunSpec
-from dpmc_core.experiments.studies.result import StudyResult
+from dpmc_core.experiments.studies.engine import StudyResult, examples
 from dpmc_core.experiments.studies.spec import StudySpec
-from dpmc_core.experiments.studies.stored import examples
 from pages.parts.frame import python_lines
 from pages.parts.frame.page import fold, observations, verdict
 from pages.parts.server.job import Job

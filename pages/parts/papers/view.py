@@ -28,8 +28,7 @@ from dpmc_core.experiments.papers.row import Row, name_of
 from dpmc_core.experiments.papers.verdict import DIFFERS, KINDS, UNPRINTED, Verdict
 from dpmc_core.facts import facts
 from dpmc_core.metrics.intervals import Comparison, t_half_width
-from dpmc_core.printed import printed_in
-from dpmc_core.wording import three
+from dpmc_core.wording import printed_in, three
 from pages.parts.frame.page import fold, observations
 from pages.parts.frame.page import verdict as say_verdict
 from pages.parts.papers.picture import label_of, picture, unprinted

@@ -7,9 +7,8 @@ from streamlit.delta_generator import DeltaGenerator
 
 from dpmc_core.errors import DataError
 from dpmc_core.experiments.store.store import StoreError
-from dpmc_core.planning.goal import ModelPlan, Search
+from dpmc_core.planning.goal import ModelPlan, Search, examples
 from dpmc_core.planning.models import kept
-from dpmc_core.planning.stored import examples
 from dpmc_core.privacy import odds_sentence, subject
 from dpmc_core.wording import counted, three
 from pages.parts.frame import python_lines

@@ -12,7 +12,7 @@ from dpmc_core.experiments import RunSpec
 from dpmc_core.experiments.run import TASKS, better
 from dpmc_core.experiments.store.records import Record, spec_of
 from dpmc_core.experiments.store.store import StoreError
-from dpmc_core.experiments.sweeps.stored import examples
+from dpmc_core.experiments.sweeps.tradeoff import examples
 from dpmc_core.wording import counted, three
 from pages.parts.frame import python_lines, share
 from pages.parts.frame.page import fold, verdict

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 
 from dpmc_core.errors import ParameterError
-from dpmc_core.limit import Limit
+from dpmc_core.limits import Limit
 
 _SITE = re.compile(r"https?://((\*\.)?[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(:\d{1,5})?")
 

@@ -8,10 +8,9 @@ from streamlit.delta_generator import DeltaGenerator
 
 from dpmc_core.datasets import user_datasets
 from dpmc_core.experiments.store.store import StoreError
-from dpmc_core.experiments.sweeps import stored
 from dpmc_core.experiments.sweeps.spec import SweepSpec
 from dpmc_core.experiments.sweeps.sweep import how_many
-from dpmc_core.experiments.sweeps.tradeoff import Point
+from dpmc_core.experiments.sweeps.tradeoff import Point, examples
 from pages.parts.frame import python_lines
 from pages.parts.frame.page import fold
 from pages.parts.server import jobs, run_store, user_data
@@ -87,7 +86,7 @@ class Live:
         """Show the example that comes with the app, and how many runs are ``kept``."""
         spec, asked = self.built.spec, self.asked
         name = view.example_for(asked.protect, asked.vary, asked.by)
-        shown, points, made = stored.examples()[name]
+        shown, points, made = examples()[name]
         about = (
             f"{made['runs']} runs, {shown.seeds} repetitions of each point, {made['about']}, made "
             f"on {made['date']}"

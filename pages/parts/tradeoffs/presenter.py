@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from dpmc_core.experiments.sweeps import stored
+from dpmc_core.experiments.sweeps.tradeoff import examples
 from pages.parts.frame import presenter
 from pages.parts.frame.page import control, head
 from pages.parts.tradeoffs import view
@@ -22,7 +22,7 @@ def present() -> None:
     with control():
         slide = controls.segments("Slide", "t_slide", SLIDES, "user", label_visibility="collapsed")
         presenter.steps("t_slide", list(SLIDES))
-    spec, points, made = stored.examples()[slide]
+    spec, points, made = examples()[slide]
     view.views("curves", points, view.axis_of(spec), example=slide)
     st.caption(
         f"{view.standing(points)} Stored results of {made['runs']} runs ({spec.seeds} repetitions "

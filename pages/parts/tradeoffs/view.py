@@ -9,9 +9,8 @@ import streamlit as st
 
 from dpmc_core.experiments.store.store import StoreError
 from dpmc_core.experiments.sweeps.spec import SweepSpec
-from dpmc_core.experiments.sweeps.stored import examples
 from dpmc_core.experiments.sweeps.sweep import finished, how_many
-from dpmc_core.experiments.sweeps.tradeoff import Point, points_of
+from dpmc_core.experiments.sweeps.tradeoff import Point, examples, points_of
 from dpmc_core.wording import power, three
 from pages.parts.frame.page import fold, observations, verdict
 from pages.parts.server import jobs

@@ -11,8 +11,7 @@ import streamlit as st
 from dpmc_core.config import Parameter, parameters
 from dpmc_core.errors import ParameterError
 from dpmc_core.experiments.algorithms import ALGORITHMS
-from dpmc_core.limit import number_of
-from dpmc_core.limits import LIMITS, Limit
+from dpmc_core.limits import LIMITS, Limit, number_of
 from dpmc_core.planning import PlanSpec
 from dpmc_core.planning.goal import ModelPlan
 from dpmc_core.planning.project import Project
