@@ -13,7 +13,7 @@ from starlette.middleware import Middleware
 from streamlit import runtime
 
 from pages.parts.server import loading, warm
-from pages.parts.server.layers import compressed, early, edge, files, gate, icons, messages, ready
+from pages.parts.server.layers import compressed, early, edge, files, gate, icons, messages
 
 # what the frame and Home import, and with it nearly all of the core
 FIRST = ("pages.parts.lessons.lessons", "pages.parts.frame.share", "pages.parts.home.picture")
@@ -32,7 +32,7 @@ async def start(_: object) -> AsyncIterator[None]:
 LAYERS = [
     Middleware(layer)
     for layer in (
-        ready.Ready,
+        gate.Ready,
         edge.Edge,
         gate.Gate,
         messages.Messages,

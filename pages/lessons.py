@@ -3,7 +3,7 @@
 import streamlit as st
 
 from pages.parts.frame.page import control, fold, head, verdict
-from pages.parts.lessons import lecturer, notebooks, overview
+from pages.parts.lessons import overview
 from pages.parts.lessons.lessons import lessons
 from pages.parts.ui import controls, glossary
 
@@ -17,11 +17,11 @@ done = lessons().get(st.query_params.get("done", ""))
 if done is not None and view == "learn":
     overview.summary(done)
 elif view == "teach":
-    lecturer.agenda()
+    overview.agenda()
 else:
     verdict("Three lessons of 10 to 15 minutes: each step opens a page and asks one question.")
     overview.cards()
 overview.curve()
-fold("Notebooks for a course", "notebooks", notebooks.offer, icon=":material/code_blocks:")
+fold("Notebooks for a course", "notebooks", overview.offer, icon=":material/code_blocks:")
 fold("Glossary", "glossary", glossary.all_words)
 controls.link_problems()

@@ -5,7 +5,7 @@ import streamlit as st
 from dpmc_core.experiments.papers import ENTRIES, PAPERS, rows_of, stored
 from dpmc_core.experiments.papers.entries import errata
 from pages.parts.frame.page import control, fold, head
-from pages.parts.papers import again
+from pages.parts.papers import view
 from pages.parts.papers import view as papers_view
 from pages.parts.ui import controls
 from pages.parts.ui.bullet_list import points
@@ -35,7 +35,7 @@ rows = rows_of(source)
 if rows:
     papers_view.table(entry, rows, stored(source))
     if stored(source) is not None and any(row.computable for row in rows):
-        fold("Run one row again", "again", lambda: again.once_more(source, rows))
+        fold("Run one row again", "again", lambda: view.once_more(source, rows))
 else:
     papers_view.without_rows(entry)
 if misprints := errata(paper):

@@ -5,11 +5,10 @@ import streamlit as st
 from dpmc_core.errors import DPMCError
 from pages.parts.frame.page import control, fold, head, observations, verdict
 from pages.parts.plan import sections
-from pages.parts.plan.controls import KINDS, LINK_TITLES, form, goal, kind
-from pages.parts.plan.model_controls import MODEL_TITLES
-from pages.parts.plan.model_controls import form as model_form
-from pages.parts.plan.model_view import model
+from pages.parts.plan.model_view import MODEL_TITLES, model
+from pages.parts.plan.model_view import form as model_form
 from pages.parts.plan.project_view import PROJECT_TITLES, project
+from pages.parts.plan.sections import KINDS, LINK_TITLES, form, goal, kind
 from pages.parts.ui import controls, on_screen
 
 controls.on_page("plan.py", {"n_kind": KINDS, **LINK_TITLES, **MODEL_TITLES, **PROJECT_TITLES})
@@ -31,7 +30,7 @@ def numbers() -> None:
         controls.show_error(error)
         return
     verdict(made.sentence)
-    sections.figure(made)
+    sections.noise_figure(made)
     on_screen.add_lines("The same plan", made.spec.python())
     observations(sections.notes(made))
     fold("All mechanisms side by side", "mechanisms", lambda: sections.mechanisms(made))

@@ -6,7 +6,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from pages.parts.lessons.notebooks import files, title_of
+from pages.parts.lessons.overview import files, title_of
 from tests.app.test_wording import OLD
 from tests.executed import executed, pictures, printed
 

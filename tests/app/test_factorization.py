@@ -19,11 +19,11 @@ from dpmc_core.experiments.studies.engine import examples
 from dpmc_core.experiments.studies.spec import STUDIES, cells, seeds_of
 from dpmc_core.metrics.topics import W2V_WARNING
 from pages.parts.factorization import charts as factor_charts
-from pages.parts.factorization import document_chart, study_sentences
+from pages.parts.factorization import study_view, view
 from pages.parts.factorization import study_view as factor_study_view
 from pages.parts.factorization.controls import QUESTIONS
 from pages.parts.factorization.texts import factor_observations, factor_verdict
-from pages.parts.factorization.words import shown_words
+from pages.parts.factorization.view import shown_words
 from pages.parts.server import jobs
 from pages.parts.ui import figures as style
 from pages.parts.ui import labels, pictures
@@ -58,7 +58,7 @@ def test_every_question_has_an_answer_before_anything_is_run(question: str) -> N
     if question == "compare":
         assert "**As published is not private.**" in said
     else:
-        first, *others = study_sentences.factor_sentences(examples("factorization")[question])
+        first, *others = study_view.factor_sentences(examples("factorization")[question])
         assert verdict_of(app) == "Example: " + first.replace("**", "")
         assert all(f"- {sentence}" in said for sentence in others)
 
@@ -262,7 +262,7 @@ def test_study_figures_and_sentences(kind: str) -> None:
     assert {note["text"] for note in style.whole(figure)["layout"]["annotations"]} >= {
         labels.wrapped(p.series) for p in result.points
     }
-    sentences = study_sentences.factor_sentences(result)
+    sentences = study_view.factor_sentences(result)
     assert sentences
     if kind == "rounds":
         assert any("It leaves out the start" in s for s in sentences)
@@ -284,13 +284,13 @@ def test_study_figures_and_sentences(kind: str) -> None:
         part = replace(result, points=tuple(points), runs=runs)
         if runs % 5 == 1:
             factor_study_view.factor_curves(part)
-        study_sentences.factor_sentences(part)
+        study_view.factor_sentences(part)
 
 
 def test_a_documents_topics_are_bars_with_names() -> None:
     """The names begin with a number: on a numeric axis plotly drew nothing."""
     item = factor_charts.learned([run(RunSpec.of(dataset="topics", n_samples=200, rank=4))])[0]
-    figure, numbers = document_chart.document_bars(item, 3)
+    figure, numbers = view.document_bars(item, 3)
     assert figure.layout.yaxis.type == "category"
     assert numbers["share"].sum() == pytest.approx(1.0, abs=0.03)
     assert len(figure.data[0].x) == len(numbers) >= 1

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from dpmc_core.experiments import RunSpec
 from dpmc_core.experiments.worker.cluster import WAITING
-from pages.parts.frame.handout import handout
+from pages.parts.frame.share import handout
 from pages.parts.server import estimate
 from pages.parts.server.job import Job
 from pages.parts.server.jobs import place_of

@@ -10,7 +10,8 @@ from dpmc_core.errors import DPMCError
 from dpmc_core.experiments import RunSpec, steps
 from dpmc_core.experiments.run import run
 from dpmc_core.experiments.worker.worker import Worker
-from pages.parts.server import held, jobs
+from pages.parts.server import job as results
+from pages.parts.server import jobs
 from pages.parts.server.job import Box, Job
 from tests.app.test_pages import fresh_visitor, open_page
 
@@ -94,7 +95,7 @@ def kinds(box: Box) -> list[str]:
 @pytest.fixture
 def caps(monkeypatch: pytest.MonkeyPatch) -> None:
     gc.collect()
-    monkeypatch.setattr(held, "RESULTS", held.Held())
+    monkeypatch.setattr(results, "RESULTS", results.Held())
     monkeypatch.setenv("DPMC_RESULTS_OF_ONE_MB", "100")
     monkeypatch.setenv("DPMC_RESULTS_MB", "250")
 
@@ -110,7 +111,7 @@ def test_the_oldest_results_of_a_visit_go_first() -> None:
     again = job(box, "audit", 50)  # in the place of the former one of its kind
     assert kinds(box) == ["audit", "factors"]
     assert box.current("audit") is again
-    assert held.RESULTS.megabytes <= 100
+    assert results.RESULTS.megabytes <= 100
 
 
 @pytest.mark.usefixtures("caps")
@@ -130,7 +131,7 @@ def test_what_finds_no_room_takes_nothing_away() -> None:
     with pytest.raises(DPMCError, match="would take 150 MB, and at most 100 MB are held"):
         job(box, "factors", 90)  # not even without the run
     assert box.standing("run") is done
-    assert held.RESULTS.of(done) == 40
+    assert results.RESULTS.of(done) == 40
     other, mine = Box(), Box()
     job(other, "run", 100)
     kept = job(mine, "run", 45)
@@ -148,7 +149,7 @@ def test_where_all_visits_leave_no_room_ones_own_older_results_make_it() -> None
     job(boxes[2], "run", 45)
     again = job(boxes[2], "run", 50)
     assert boxes[2].standing("run") is again
-    assert held.RESULTS.megabytes == 250
+    assert results.RESULTS.megabytes == 250
 
 
 @pytest.mark.usefixtures("caps")
@@ -167,7 +168,7 @@ def test_a_cancelled_job_lets_nothing_go(monkeypatch: pytest.MonkeyPatch) -> Non
 
     jobs._drawn(going, box, steps, lambda k, result: 1)(Late())  # type: ignore[arg-type]
     assert box.standing("audit") is done
-    assert held.RESULTS.of(going) == 0
+    assert results.RESULTS.of(going) == 0
     assert going.results == [None]
 
 
@@ -182,4 +183,4 @@ def test_all_visits_have_a_limit_and_what_is_gone_is_given_back() -> None:
     job(boxes[0], "run", 90)  # a visitor's new results take the place of their old ones
     del boxes
     gc.collect()
-    assert held.RESULTS.megabytes == 0
+    assert results.RESULTS.megabytes == 0

@@ -7,7 +7,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from pages.parts.frame.notebook import notebook
+from pages.parts.frame.share import notebook
 from pages.parts.ui import glossary
 from pages.parts.ui.on_screen import Shown
 from tests.app.test_folds import opened

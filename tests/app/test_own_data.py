@@ -26,7 +26,7 @@ from dpmc_core.datasets import user_datasets
 from dpmc_core.datasets.own import OwnSet
 from dpmc_core.errors import DPMCError, ParameterError
 from dpmc_core.experiments.store.store import RunStore
-from pages.parts.server import held, jobs, settings, warm
+from pages.parts.server import job, jobs, settings, warm
 from pages.parts.server import sandbox as aside
 from tests.apart import run_apart
 from tests.app.test_pages import ROOT, fresh_visitor, open_page, verdict_of
@@ -324,7 +324,7 @@ def test_documents_and_images_are_factorised(kind: str, file: str, data: bytes) 
 
 def test_all_visitors_together_have_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     gc.collect()
-    before = held.OWN_DATA.megabytes
+    before = job.OWN_DATA.megabytes
     monkeypatch.setenv("DPMC_OWN_MB", str(int(before) + 1))
     huge = b"reader,book,stars\n" + b"\n".join(
         b"r%d,b%d,%d" % (k % 5000, k // 5000, k % 5 + 1) for k in range(100_000)
@@ -333,7 +333,7 @@ def test_all_visitors_together_have_a_limit(monkeypatch: pytest.MonkeyPatch) -> 
     assert any("all visitors' own data together may take" in e.value for e in app.error)
     assert "own-sets" not in app.session_state
     gc.collect()
-    assert held.OWN_DATA.megabytes <= before  # what was refused is not counted
+    assert job.OWN_DATA.megabytes <= before  # what was refused is not counted
 
 
 def test_a_file_has_its_seconds_from_when_it_can_be_looked_at() -> None:

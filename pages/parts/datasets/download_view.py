@@ -5,7 +5,7 @@ import streamlit as st
 from dpmc_core.datasets import Entry, download
 from dpmc_core.datasets.data import forget
 from dpmc_core.errors import DPMCError
-from pages.parts.datasets import popularity
+from pages.parts.datasets import ratings_view
 from pages.parts.server import jobs, settings
 from pages.parts.ui import controls
 
@@ -61,7 +61,7 @@ def _offer(wanted: Entry) -> None:
 
         download.fetch(wanted.name, progress, lambda: job.stopped)
         forget()
-        popularity.pictures.clear()
+        ratings_view.pictures.clear()
 
     accepted = st.checkbox(f"I have read the terms: {wanted.terms}", key=f"d_terms_{wanted.name}")
     if st.button(f"Fetch {wanted.title} ({wanted.megabytes:g} MB)", disabled=not accepted):

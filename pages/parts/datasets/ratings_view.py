@@ -7,16 +7,27 @@ import streamlit as st
 
 from dpmc_core.config import parameters
 from dpmc_core.datasets import Entry, Ratings, user_datasets
-from dpmc_core.datasets.configs import config_of
+from dpmc_core.datasets.configs import RatingsData, config_of
 from dpmc_core.datasets.data import ratings_of
 from dpmc_core.errors import DPMCError
 from dpmc_core.wording import three
-from pages.parts.datasets import popularity
+from pages.parts.datasets import charts
 from pages.parts.frame import python_lines
 from pages.parts.frame.page import fold, observations, verdict
 from pages.parts.ui import controls
-from pages.parts.ui.figures import show
+from pages.parts.ui.figures import Drawn, show
 from pages.parts.ui.links import plain
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def pictures(data: RatingsData) -> tuple[Drawn, Drawn]:
+    """Both, for a set of the catalogue."""
+    return drawn(ratings_of(data))
+
+
+def drawn(ratings: Ratings) -> tuple[Drawn, Drawn]:
+    """Both, for any ratings; nothing is kept."""
+    return charts.popularity(ratings), charts.sparsity(ratings)
 
 
 def ratings_of_entry(chosen: Entry, zeros: str) -> None:
@@ -53,9 +64,7 @@ def _share_of_top(ratings: Ratings) -> float:
 def _pictures(chosen: Entry, ratings: Ratings, data: Any, top: float) -> None:
     own = user_datasets.is_own(chosen.name)
     name = f"{chosen.kind}-{chosen.holds}" if own else chosen.name
-    (figure, numbers), (picture, cells) = (
-        popularity.drawn(ratings) if own else popularity.pictures(data)
-    )
+    (figure, numbers), (picture, cells) = drawn(ratings) if own else pictures(data)
     show(
         figure,
         f"popularity-{name}",

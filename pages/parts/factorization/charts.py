@@ -17,7 +17,7 @@ from plotly.subplots import make_subplots
 from dpmc_core.arrays import FloatArray
 from dpmc_core.experiments import FactorResult
 from dpmc_core.metrics.factors import match_parts
-from pages.parts.factorization.words import shown_words
+from pages.parts.factorization.view import shown_words
 from pages.parts.ui import figure_cache as drawn_once
 from pages.parts.ui.figures import Drawn, figure, level
 from pages.parts.ui.labels import Label, label_ends

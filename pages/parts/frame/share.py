@@ -1,15 +1,129 @@
 """The bar below every page: link, embedding, handout, presenter mode."""
 
 import html
-from datetime import UTC, datetime
+import re
+from datetime import UTC, date, datetime
 
+import nbformat
+import plotly.io as pio
 import streamlit as st
+from nbformat import NotebookNode
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from dpmc_core.datasets import user_datasets
-from pages.parts.frame.handout import handout
-from pages.parts.frame.notebook import notebook
 from pages.parts.ui import controls, on_screen
-from pages.parts.ui.on_screen import code, download
+from pages.parts.ui.figures import chart_config, on_white
+from pages.parts.ui.on_screen import Shown, code, download
+
+_STYLE = (
+    "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;"
+    "color:#0a0f14;background:#fff}h1{font-size:1.7rem;margin-bottom:.5rem}"
+    ".verdict{border-left:4px solid #0b6e8f;padding-left:.9rem;font-size:1.2rem;font-weight:600}"
+    "figure{margin:1.5rem 0;break-inside:avoid}figcaption,footer{color:#3f4c57;font-size:.9rem}"
+    "a{color:#0b6e8f;overflow-wrap:anywhere}"
+)
+
+
+def handout(shown: Shown, link: str, made: date) -> str:
+    """Write what is ``shown`` as one HTML page that needs no network; ``link`` opens it again."""
+    verdict, *others = shown.sentences or [""]
+    figures = [
+        f"<figure>{_figure(figure, name, k)}"
+        f"<figcaption>{html.escape(takeaway)}</figcaption></figure>"
+        for k, (name, (figure, takeaway)) in enumerate(shown.figures.items())
+    ]
+    listed = "".join(f"<li>{_inline(sentence)}</li>" for sentence in others)
+    title, address = html.escape(shown.title), html.escape(link)
+    return (
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
+        f'<meta name="viewport" content="width=device-width"><style>{_STYLE}</style></head><body>'
+        f'<h1>{title}</h1><p class="verdict">{_inline(verdict)}</p>'
+        f"{f'<ul>{listed}</ul>' if listed else ''}{''.join(figures)}"
+        f'<footer>DPMC Lab, {made:%Y-%m-%d}. The page with these settings: <a href="{address}">'
+        f"{address}</a></footer></body></html>"
+    )
+
+
+def _figure(figure: object, name: str, k: int) -> str:
+    return str(
+        pio.to_html(
+            on_white(figure),
+            full_html=False,
+            include_plotlyjs=k == 0,
+            div_id=f"figure-{k}",  # the same page gives the same file
+            config=chart_config(name),
+            validate=False,
+        )
+    )
+
+
+def _inline(markdown: str) -> str:
+    """Bold, italics and escapes of one line of Markdown as HTML; everything else as it is."""
+    text = html.escape(markdown)
+    text = re.sub(r"\*\*(.+?)\*\*", r"<strong>\1</strong>", text)
+    text = re.sub(r"(?<!\\)\*(.+?)(?<!\\)\*", r"<em>\1</em>", text)
+    return re.sub(r"\\([^\w\s])", r"\1", text)
+
+
+_NEEDS = (
+    "This notebook needs DPMC Lab where Jupyter runs: `pip install '.[app]'` in the project's "
+    "folder, or its wheel. Where the page showed your own file, run it in the folder of that file."
+)
+
+
+def notebook(shown: Shown, link: str, made: date) -> str:
+    """Write what is ``shown`` as a notebook (nbformat 4, JSON) whose cells run from top to bottom.
+
+    The figures are in it as they stood on screen; the lines after them compute their numbers
+    again. ``link`` opens the page again.
+    """
+    verdict, *others = shown.sentences or [""]
+    listed = "".join(f"\n- {sentence}" for sentence in others)
+    cells = [
+        new_markdown_cell(f"# {shown.title}\n\n**{verdict.replace('**', '')}**\n{listed}"),
+        new_markdown_cell(f"From DPMC Lab, {made:%Y-%m-%d}: [this page]({link}). {_NEEDS}"),
+    ]
+    if any("own.read(" in lines for lines in shown.lines.values()):
+        cells.append(new_markdown_cell(_OWN))
+    for k, (figure, takeaway) in enumerate(shown.figures.values()):
+        cells += [
+            new_markdown_cell(takeaway),
+            _drawn(pio.to_json(on_white(figure), validate=False), first=k == 0),
+        ]
+    if shown.lines:
+        cells.append(new_markdown_cell("## Computed again"))
+    for heading, lines in shown.lines.items():
+        cells += _computing(heading, lines.strip(), shown.held_back.get(heading, ""))
+    for k, cell in enumerate(cells):
+        cell.id = f"cell-{k}"  # the same page gives the same file
+    return str(nbformat.writes(new_notebook(cells=cells, metadata=_PYTHON)))
+
+
+_OWN = (
+    "**Figures of your own data** are partly computed without noise: they are for the holder of "
+    "the data, and so is this notebook."
+)
+_PYTHON = {
+    "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+    "language_info": {"name": "python"},
+}
+
+
+def _computing(heading: str, lines: str, held_back: str) -> list[NotebookNode]:
+    if not held_back:
+        return [new_markdown_cell(f"**{heading}**"), new_code_cell(lines)]
+    said = f"**{heading}**: no cell that runs by itself, since {held_back}."
+    return [new_markdown_cell(f"{said}\n\n```python\n{lines}\n```")]
+
+
+def _drawn(figure: str, *, first: bool) -> NotebookNode:
+    """A cell that draws the ``figure`` (JSON) as it stood on screen."""
+    imported = "import plotly.io\n\n" if first else ""
+    return new_code_cell(
+        f"{imported}figure = plotly.io.from_json({figure!r})\nfigure",
+        metadata={"jupyter": {"source_hidden": True}},
+    )
+
 
 _NOT_SHARED = ("embed",)
 

@@ -1,15 +1,87 @@
 """The lessons to choose from, the summary of one, and the curve to remember."""
 
+import json
+from functools import lru_cache, partial
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import streamlit as st
 
 from dpmc_core.privacy import guess_bound
-from pages.parts.frame.page import verdict
-from pages.parts.lessons.lessons import Lesson, again, begin, lessons, score
+from pages.parts.frame.page import fold, verdict
+from pages.parts.lessons.lessons import Lesson, again, begin, lessons, link, score
 from pages.parts.ui import on_screen
 from pages.parts.ui.figures import figure, show
 from pages.parts.ui.on_screen import download
+
+_BEFORE = """\
+1. Open each step's link once on the projector: examples are then computed and stay in the server's
+   memory.
+2. Turn on *Presenter mode* at the foot of a page: large type, no sidebar; ← and → move the control,
+   Page Up and Page Down change the page.
+3. Share the link of a step with the class: it opens the page with its settings made.
+4. Save a *Handout* of each page (one HTML file with its figures) and print this page: both work
+   without a network.
+"""
+
+
+def agenda() -> None:
+    """Draw every lesson's steps with links, questions and expected answers."""
+    minutes = sum(lesson.minutes for lesson in lessons().values())
+    verdict(f"{len(lessons())} lessons, {minutes} minutes in all, with expected answers.")
+    st.markdown(f"**Before the class**\n\n{_BEFORE}")
+    for lesson in lessons().values():
+        fold(
+            f"{lesson.title} {lesson.minutes} minutes, for {lesson.audience}",
+            f"agenda-{lesson.name}",
+            partial(_lesson, lesson),
+        )
+
+
+def _lesson(lesson: Lesson) -> None:
+    base = (st.context.url or "").split("?")[0].rsplit("/", 1)[0]
+    each = lesson.minutes / len(lesson.steps)
+    for k, step in enumerate(lesson.steps, start=1):
+        st.markdown(
+            f"**{k}. {step.question}** ({round((k - 1) * each)} to {round(k * each)} min, "
+            f"[open the step]({link(lesson, k, base)}))\n\n"
+            f"- Expected: {step.options[step.right].strip()}\n"
+            f"- Why: {step.feedback[step.right].strip()}"
+        )
+    st.markdown(f"**When the network fails.** {lesson.offline}")
+
+
+_FOLDER = Path(__file__).parents[3] / "notebooks"
+
+
+def files() -> list[Path]:
+    """The notebooks in their order."""
+    return sorted(_FOLDER.glob("*.ipynb"))
+
+
+@lru_cache
+def title_of(file: Path) -> str:
+    """What a notebook is called: its first heading."""
+    first = json.loads(file.read_text(encoding="utf-8"))["cells"][0]["source"]
+    return "".join(first).splitlines()[0].removeprefix("# ")
+
+
+def offer() -> None:
+    """Draw a button for each."""
+    st.markdown(
+        "For Jupyter, each 20 to 30 minutes with exercises. They need DPMC Lab where Jupyter runs: "
+        "`pip install '.[all]'` in the project's folder, or its wheel."
+    )
+    for file in files():
+        download(
+            title_of(file),
+            file.name,
+            file.read_bytes,
+            icon=":material/download:",
+            key=f"take-{file.stem}",
+        )
+
 
 _CURVE = """\
 from dpmc_core.privacy import guess_bound

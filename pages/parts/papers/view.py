@@ -6,13 +6,18 @@ trial. Does not live here: rows, results or verdicts (``dpmc_core.experiments.pa
 
 import math
 import re
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from typing import Any
 
 import numpy as np
 import pandas as pd
+import plotly.graph_objects as go
 import streamlit as st
 
+from dpmc_core.errors import DPMCError
+from dpmc_core.experiments.algorithms import ALGORITHMS
 from dpmc_core.experiments.papers import (
     ENTRIES,
     PAPERS,
@@ -25,17 +30,167 @@ from dpmc_core.experiments.papers import (
 from dpmc_core.experiments.papers.claims import claims
 from dpmc_core.experiments.papers.compute import prediction_interval, verdict_of
 from dpmc_core.experiments.papers.row import Row, name_of
-from dpmc_core.experiments.papers.verdict import DIFFERS, KINDS, UNPRINTED, Verdict
+from dpmc_core.experiments.papers.verdict import (
+    DIFFERS,
+    KINDS,
+    REPRODUCED,
+    TREND,
+    UNPRINTED,
+    Verdict,
+)
 from dpmc_core.facts import facts
 from dpmc_core.metrics.intervals import Comparison, t_half_width
 from dpmc_core.wording import printed_in, three
 from pages.parts.frame.page import fold, observations
 from pages.parts.frame.page import verdict as say_verdict
-from pages.parts.papers.picture import label_of, picture, unprinted
-from pages.parts.ui import on_screen
+from pages.parts.server import jobs
+from pages.parts.ui import controls, declared, on_screen, run_panel
 from pages.parts.ui.figures import figure, show
 from pages.parts.ui.glossary import PAGES
+from pages.parts.ui.looks import intervals, name_above
 from pages.parts.ui.on_screen import download
+
+
+def once_more(name: str, rows: tuple[Row, ...]) -> None:
+    """Run one more trial of one row of the table called ``name``, live."""
+    able = [row for row in rows if row.computable]
+    result = stored(name)
+    if not able or result is None:
+        return
+    labels = {row.id: label_of(row.setting) for row in able}
+    left, middle, right = st.columns([4, 1, 1], vertical_alignment="bottom")
+    with left:
+        row_id = controls.choice("Row", f"p_row_{name}", labels, able[0].id)
+    with middle:
+        seed = declared.box("seed", "p_seed", 1)
+    row = next(r for r in able if r.id == row_id)
+    exact = row.exact is not None
+    job = jobs.current("row")
+    if job is not None and not job.active and job.specs[0][0] != name:
+        job = None  # it was of another table
+    with right:
+        pressed = st.button(
+            "Run",
+            type="primary",
+            icon=":material/play_arrow:",
+            width="stretch",
+            key="run-row",
+            disabled=job is not None and job.active,
+        )
+    if pressed:
+        try:
+            job = jobs.start("row", ((name, row_id, seed),))
+        except DPMCError as error:
+            controls.show_error(error)
+    if job is None:
+        st.caption(
+            "Exact rows take a moment; others as long as one run of their kind took when they "
+            "were stored."
+            if not exact
+            else "This row is exact: no seed changes it."
+        )
+        return
+    if job.active:
+        run_panel.watch(job, "trial", lambda: False)
+    elif job.state == "failed":
+        controls.show_error(job.error)
+    elif job.state == "cancelled":
+        st.info("Cancelled.", icon=":material/stop_circle:")
+    elif job.results[0] is not None:
+        _, done_id, with_seed = job.specs[0]
+        outcome(
+            next(r for r in rows if r.id == done_id), result.row(done_id), job.results[0], with_seed
+        )
+
+
+def picture(
+    found: Sequence[tuple[Row, RowResult, Verdict]], alt: str
+) -> tuple[go.Figure, str, str]:
+    """Ours against printed on the diagonal; where nothing is printed, ours alone."""
+    printed = [(row, mine, v) for row, mine, v in found if row.printed is not None and mine.values]
+    if not printed:
+        return unprinted(found), "paper", alt
+    metric = printed[0][0].metric
+    fig = figure(f"printed {metric}", f"ours: {metric}", height=440)
+    values = [row.printed.value for row, _, _ in printed if row.printed is not None]
+    ours = [mine.mean for _, mine, _ in printed]
+    low, right = min(*values, *ours), max(values)
+    # the diagonal as far as there are printed values: beyond them half of the figure was empty
+    end = min(max(*values, *ours), right + 0.08 * (right - low))
+    fig.add_scatter(
+        x=[low, end],
+        y=[low, end],
+        mode="lines",
+        line={"color": "rgba(128,128,128,0.7)", "dash": "dot"},
+        hoverinfo="skip",
+        name="equal",
+    )
+    for kind, (colour, symbol) in LOOKS.items():
+        some = [(row, mine) for row, mine, v in printed if v.kind == kind]
+        if not some:
+            continue
+        fig.add_scatter(
+            x=[row.printed.value for row, _ in some if row.printed is not None],
+            y=[mine.mean for _, mine in some],
+            error_y=_intervals([mine for _, mine in some]),
+            mode="markers",
+            marker={"color": colour, "symbol": symbol, "size": 9},
+            name=kind,
+            text=[label_of(row.setting) for row, _ in some],
+            hovertemplate="%{text}<br>printed %{x:.4g}, ours %{y:.4g}<extra></extra>",
+        )
+    name_above(fig, hovermode="closest", margin={"r": 20})
+    return fig, "paper", alt
+
+
+def unprinted(found: Sequence[tuple[Row, RowResult, Verdict]]) -> go.Figure:
+    """Ours where nothing is printed: one line for each setting, one look for each value of its last
+    part (the algorithm, as a rule).
+    """
+    series: dict[str, list[tuple[str, RowResult]]] = defaultdict(list)
+    ours = [(row, mine) for row, mine, _ in found if mine.values and row.printed is None]
+    for row, mine in ours:
+        *where, (_, name) = row.setting.items()
+        series[name].append((label_of(dict(where)), mine))
+    lines = list(dict.fromkeys(line for points in series.values() for line, _ in points))
+    metric = ours[0][0].metric.partition(",")[0] if ours else ""
+    fig = figure(metric, "", height=max(240, 100 + 30 * len(lines)))
+    for symbol, (name, points) in enumerate(series.items()):
+        fig.add_scatter(
+            x=[mine.mean for _, mine in points],
+            y=[line for line, _ in points],
+            error_x=_intervals([mine for _, mine in points]),
+            mode="markers",
+            marker={"symbol": symbol, "size": 9},
+            name=ALGORITHMS[name].title if name in ALGORITHMS else name,
+        )
+    fig.update_yaxes(type="category", categoryorder="array", categoryarray=lines[::-1])
+    name_above(fig, hovermode="closest", margin={"r": 20})
+    return fig
+
+
+def _intervals(results: Sequence[RowResult]) -> dict[str, Any]:
+    return intervals([t_half_width(mine.values) for mine in results], thickness=1)
+
+
+LOOKS = {
+    REPRODUCED: ("#009E73", "circle"),
+    TREND: ("#0072B2", "diamond"),
+    DIFFERS: ("#D55E00", "square"),
+    UNPRINTED: ("#666666", "cross"),
+}
+
+
+def label_of(setting: Mapping[str, str]) -> str:
+    """Return a row's setting in words."""
+    return ", ".join(
+        value
+        if name in ("dataset", "algorithm", "mechanism", "method", "accounting", "what")
+        else f"{name} {value}"
+        for name, value in setting.items()
+        if name not in ("sensitivity",)
+    )
+
 
 _RULE = facts("papers/entries")["rule"]
 Found = tuple[Row, RowResult, Verdict]

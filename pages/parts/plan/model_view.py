@@ -1,25 +1,216 @@
 """A model's plan on the *Plan* page: the search by runs, and what it found."""
 
+import math
 import os
+from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
+import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from dpmc_core.errors import DataError
+from dpmc_core.config import parameters
+from dpmc_core.datasets import user_datasets
+from dpmc_core.datasets.configs import config_of
+from dpmc_core.errors import DataError, DPMCError, ParameterError
+from dpmc_core.experiments import RunSpec
+from dpmc_core.experiments.algorithms import ALGORITHMS, held_for
+from dpmc_core.experiments.run import TASKS
 from dpmc_core.experiments.store.store import StoreError
+from dpmc_core.mechanisms import RUN_FAMILIES
+from dpmc_core.metrics.intervals import t_half_width
 from dpmc_core.planning.goal import ModelPlan, Search, examples
 from dpmc_core.planning.models import kept
 from dpmc_core.privacy import odds_sentence, subject
+from dpmc_core.privacy.noise import TotalEpsilon
 from dpmc_core.wording import counted, three
 from pages.parts.frame import python_lines
 from pages.parts.frame.page import fold, observations, verdict
-from pages.parts.plan import model_charts
-from pages.parts.plan.model_controls import Asked
 from pages.parts.server import jobs, run_store, user_data
-from pages.parts.ui import controls, on_screen
-from pages.parts.ui.figures import draw, show
+from pages.parts.ui import controls, declared, on_screen
+from pages.parts.ui.figures import Drawn, draw, figure, level, show
+from pages.parts.ui.labels import log_ticks
+from pages.parts.ui.looks import IDENTITY, intervals, name_above
 from pages.parts.ui.on_screen import code, download
 from pages.parts.ui.run_panel import Look, Panel, draw_example, panel
+
+AXES = {"epsilon": "total ε", "n_users": "people"}
+VERDICTS = {1: "reached", 0: "undecided", -1: "missed"}
+_LOOKS = {  # colour, symbol
+    1: ("#009E73", "circle"),
+    0: ("#888888", "circle-open"),
+    -1: ("#D55E00", "x"),
+}
+
+
+def probes(found: Search) -> Drawn:
+    """What runs measured (or by how far they missed the best baseline) at each place, with 95 %
+    t-intervals, the target, and the interval of the answer.
+    """
+    plan = found.plan
+    task = TASKS[plan.base.task]
+    against = plan.target is None
+    better = "lower" if task.less_is_better else "higher"
+    name = task.measure.partition(" (")[0]
+    y_title = f"{name} − best baseline" if against else name
+    fig = figure(
+        f"{AXES[plan.vary]} (log scale)", f"{y_title} ({better} is better)", height=420, log_x=True
+    )
+    sign = 1.0 if task.less_is_better else -1.0
+    rows = []
+    for probe in sorted(found.probes, key=lambda one: one.place):
+        # margins say by how much a run is better; drawn is the measure itself, or its difference
+        drawn = [-sign * m for m in probe.margins] if against else list(probe.values)
+        rows.append(
+            {
+                AXES[plan.vary]: probe.place,
+                y_title: float(np.mean(drawn)),
+                "half of the 95 % interval": t_half_width(drawn),
+                "runs": len(drawn),
+                "goal": VERDICTS[probe.decided],
+            }
+        )
+    for decided, (colour, symbol) in _LOOKS.items():
+        some = [row for row in rows if row["goal"] == VERDICTS[decided]]
+        fig.add_scatter(
+            x=[row[AXES[plan.vary]] for row in some],
+            y=[row[y_title] for row in some],
+            error_y=intervals(
+                [row["half of the 95 % interval"] for row in some], thickness=1.5, color=colour
+            ),
+            mode="markers",
+            marker={"color": colour, "symbol": symbol, "size": 11, "line": {"width": 2}},
+            name=VERDICTS[decided],
+            customdata=[row["runs"] for row in some],
+            hovertemplate="%{y:.4g} (%{customdata} runs)",
+        )
+    level(fig, plan.target or 0.0, width=2)
+    if any(found.ends_known):
+        fig.add_vrect(x0=found.low, x1=found.high, fillcolor="#888888", opacity=0.18, line_width=0)
+    left, right = math.log10(plan.least) - 0.08, math.log10(plan.most) + 0.08
+    fig.update_xaxes(range=[left, right], **log_ticks(10**left, 10**right))
+    name_above(fig, margin={"r": 20}, hovermode="closest")
+    return fig, pd.DataFrame(rows)
+
+
+def alt(found: Search) -> str:
+    """The figure in words."""
+    said = "; ".join(
+        f"{three(p.place)}: {VERDICTS[p.decided]}"
+        for p in sorted(found.probes, key=lambda one: one.place)
+    )
+    return f"Goal at each {AXES[found.plan.vary]} that was looked at: {said}. {found.sentence}"
+
+
+METHODS = {
+    name: card.title
+    for name, card in ALGORITHMS.items()
+    if card.guarantee and TotalEpsilon in card.noise
+}
+MEASURES = {"rate": "rating error (RMSE)", "recommend": "Recall@20", "factorize": "objective"}
+GOALS = {"baseline": "better than the best baseline", "value": "a value of the measure"}
+VARY = {"epsilon": "least ε", "n_users": "fewest people"}
+NOISES = {name: IDENTITY[name].title for name in RUN_FAMILIES}
+MODEL_TITLES = {
+    "n_method": METHODS,
+    "n_measure": MEASURES,
+    "n_goal": GOALS,
+    "n_vary": VARY,
+    "n_mechanism": NOISES,
+}
+_TARGETS = {"rate": 0.86, "recommend": 0.3, "factorize": 0.1}
+_USUAL_DATA = {"ratings": "skewed", "images": "cartoon"}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The search that is asked for; None where there is a ``problem``."""
+
+    plan: ModelPlan | None
+    problem: str = ""
+
+
+def form() -> Asked:
+    """Draw the goal in the main row's place, then the sidebar's widgets."""
+    with st.sidebar:
+        st.subheader("Which model")
+        method = controls.choice("Method", "n_method", METHODS, "moments")
+        card = ALGORITHMS[method]
+        holds = held_for(card.tasks)
+        menu = user_data.menu(*holds)
+        usual = _USUAL_DATA[holds[0]]
+        with controls.place():
+            dataset = controls.choice("Data", f"n_data_{holds[0]}", menu, usual)
+        task = card.tasks[0]
+        with controls.place():
+            if len(card.tasks) > 1:
+                possible = {name: MEASURES[name] for name in card.tasks}
+                task = controls.choice("Measure", "n_measure", possible, task)
+        mechanism = controls.choice("Noise", "n_mechanism", NOISES, "gaussian")
+        st.subheader("What is asked")
+        sized = "n_users" in parameters(config_of(dataset, holds[0]))
+        vary = "epsilon"
+        with controls.place():
+            if sized:
+                vary = controls.choice(
+                    "What is asked", "n_vary", VARY, "epsilon", label_visibility="collapsed"
+                )
+        fields: dict[str, Any] = {"epsilon": 50.0}
+        with controls.place():
+            if vary == "n_users":
+                fields["epsilon"] = declared.box("total.epsilon", "n_total", 1.0, needed=True)
+            elif sized:
+                fields["n_users"] = declared.box("n_users", "n_users", 5000)
+        goal = controls.choice("Goal", "n_goal", GOALS, "baseline")
+        with st.expander("More", key="n-model-more"):
+            rank = parameters(card.config).get("rank")
+            if rank is not None and rank.rule.label:
+                fields["rank"] = declared.box(f"{method}.rank", f"n_rank_{method}")
+            fields["delta"] = declared.box("total.delta", "n_model_delta")
+            limits = _limits(vary)
+            fields["seed"] = declared.box("seed", "n_seed")
+    target = None
+    if goal == "value":
+        target = declared.box(
+            "model.target", f"n_target_{task}", _TARGETS[task], label=_label(task), needed=True
+        )
+    return _built(
+        {
+            "task": task,
+            "dataset": dataset,
+            "algorithm": method,
+            "mechanism": mechanism,
+            **({"secret": False} if user_datasets.is_own(dataset) else {}),
+            **fields,
+        },
+        {"vary": vary, "target": target, **limits},
+    )
+
+
+def _label(task: str) -> str:
+    return f"{MEASURES[task][0].upper()}{MEASURES[task][1:]}: " + (
+        "at least" if task == "recommend" else "at most"
+    )
+
+
+def _limits(vary: str) -> dict[str, float]:
+    least, most = (0.1, 50.0) if vary == "epsilon" else (250.0, 50_000.0)
+    return {
+        "least": declared.box("model.least", f"n_least_{vary}", least),
+        "most": declared.box("model.most", f"n_most_{vary}", most),
+        "within": declared.box("model.within", "n_within"),
+    }
+
+
+def _built(fields: dict[str, Any], goal: dict[str, Any]) -> Asked:
+    try:
+        return Asked(ModelPlan(base=RunSpec.fitting(fields), **goal))
+    except ParameterError as error:
+        return Asked(None, controls.said(str(error)))
+    except DPMCError as error:
+        return Asked(None, str(error))
+
 
 _AT_ONCE = min(2, os.cpu_count() or 1)
 _LOOK = Look(
@@ -68,8 +259,8 @@ def _so_far(job: jobs.Job) -> bool:
     found: Search | None = job.results[0]
     if found is None or not found.probes:
         return False
-    figure, _ = model_charts.probes(found)
-    draw(figure, "live-plan", model_charts.alt(found))
+    figure, _ = probes(found)
+    draw(figure, "live-plan", alt(found))
     return True
 
 
@@ -112,7 +303,7 @@ def _kept(plan: ModelPlan) -> Search | None:
 def answer(found: Search) -> None:
     """Draw an answer: the verdict, the runs behind it, and what it leaves out."""
     verdict(found.sentence)
-    show(model_charts.probes(found), "plan-model", model_charts.alt(found))
+    show(probes(found), "plan-model", alt(found))
     plan = found.plan
     epsilon = found.estimate if plan.vary == "epsilon" else float(plan.base.noise.epsilon)
     unit = plan.base.card.unit

@@ -1,15 +1,183 @@
 """The sections of the *Plan* page, one function each."""
 
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pandas as pd
 import streamlit as st
 
-from dpmc_core.planning import Plan, PlanSpec, halved, plan
-from dpmc_core.planning.spec import halvings
-from dpmc_core.privacy import odds_sentence, state
+from dpmc_core.errors import ParameterError
+from dpmc_core.planning import Candidate, Plan, PlanSpec, halved, plan
+from dpmc_core.planning.spec import QUERIES, halvings
+from dpmc_core.privacy import Ledger, odds_sentence, state
+from dpmc_core.privacy.account import tightest
+from dpmc_core.privacy.calibrate import scaled
 from dpmc_core.wording import power, three
-from pages.parts.plan import charts
-from pages.parts.ui import densities
-from pages.parts.ui.figures import show
+from pages.parts.frame import presenter
+from pages.parts.ui import controls, declared, densities
+from pages.parts.ui import figure_cache as drawn_once
+from pages.parts.ui.figures import Drawn, figure, show
+from pages.parts.ui.labels import Label, label_ends, log_ticks
+from pages.parts.ui.looks import IDENTITY, curve
 from pages.parts.ui.on_screen import code, download, presenting
+
+_AROUND = (0.2, 0.35, 0.6, 1.0, 1.7, 2.9, 5.0)  # margins, or people, in those of the answer
+
+
+@drawn_once.of_values
+def spending(spec: PlanSpec, candidates: Sequence[Candidate]) -> Drawn:
+    """ε of all releases against their margin (or against the people, where these are asked), a
+    line for each mechanism, its shape kept; the answer is marked.
+    """
+    best = candidates[0]
+    by_people = spec.asked == "people"
+    unit = "its unit" if spec.query in ("mean", "sum") else "people"
+    x_title = "people" if by_people else f"margin of one release ({unit})"
+    fig = figure(f"{x_title}, log scale", "total ε (log scale)", height=420, log_x=True, log_y=True)
+    start = float(best.people or 1) if by_people else best.margin
+    xs = [start * factor for factor in _AROUND]
+    numbers: dict[str, object] = {x_title: xs}
+    ends, everything = [], [best.epsilon]
+    for one in (c for c in candidates if c.mechanism.name != "staircase"):
+        look = IDENTITY[one.mechanism.name]
+        # a wider margin is more noise per person; so are more people with the margin kept
+        own = float(one.people or 1) if by_people else one.margin
+        (release,) = one.ledger.releases
+        more_noise = (replace(release, mechanism=scaled(one.mechanism, x / own)) for x in xs)
+        ys = [tightest(Ledger((r,)), spec.delta, coarse=True) for r in more_noise]
+        curve(fig, look, xs, ys, hovertemplate="%{y:.3g}")
+        numbers[f"{look.title}: total ε"] = ys
+        ends.append(Label(xs[-1], ys[-1], look.title))
+        everything += ys
+    fig.add_scatter(
+        x=[start],
+        y=[best.epsilon],
+        mode="markers",
+        marker={"symbol": "circle-open", "size": 20, "color": "#888888", "line": {"width": 3}},
+        name="the plan",
+        hovertemplate="%{y:.3g}",
+    )
+    low, high = math.log10(min(everything)) - 0.1, math.log10(max(everything)) + 0.1
+    left, right = math.log10(xs[0]) - 0.03, math.log10(xs[-1]) + 0.03
+    fig.update_yaxes(range=[low, high], **log_ticks(10**low, 10**high))
+    fig.update_xaxes(range=[left, right], **log_ticks(10**left, 10**right))
+    fig.update_layout(margin={"r": 90}, showlegend=False)
+    label_ends(fig, ends, (low, high), log_x=True, log_y=True)
+    return fig, pd.DataFrame(numbers)
+
+
+def table(made: Plan) -> pd.DataFrame:
+    """All mechanisms, the best first."""
+    rows = []
+    for one in made.candidates:
+        alpha = getattr(one.mechanism, "alpha", None)
+        rows.append(
+            {
+                "mechanism": one.mechanism.title + (f", α = {three(alpha)}" if alpha else ""),
+                "total ε": three(one.epsilon),
+                "margin, 95 %": f"±{three(one.margin)}",
+                **({"people": f"{one.people:,}"} if one.people is not None else {}),
+                "standard deviation": three(one.mechanism.std),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+KINDS = {"numbers": "Numbers", "model": "A model", "project": "A project"}
+ASKED = {"epsilon": "least ε", "people": "fewest people", "margin": "best mechanism"}
+LINK_TITLES = {"n_query": QUERIES, "n_asked": ASKED}
+USUAL: dict[str, Any] = {"epsilon": 1.0, "people": 5000, "margin": 1.0, "releases": 10}
+USUAL_MARGIN = {"mean": 1.0, "sum": 1000.0, "count": 50.0, "histogram": 50.0}
+_UNITS = {"mean": "of the mean", "sum": "of the sum"} | dict.fromkeys(
+    ("count", "histogram"), "people"
+)
+_EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
+
+
+def _picked(key: str, titles: dict[str, str], usual: str) -> str:
+    """What a box that is drawn later says."""
+    linked = st.query_params.get(key, "")
+    name = next((name for name, title in titles.items() if linked in (name, title)), usual)
+    return str(st.session_state.get(key) or name)
+
+
+def asked() -> str:
+    """What is asked of the query, which the sidebar says."""
+    of = _picked("n_asked", ASKED, "epsilon")
+    return "epsilon" if of == "people" and _picked("n_query", QUERIES, "mean") != "mean" else of
+
+
+def kind() -> str:
+    """Draw what is planned."""
+    return controls.segments(
+        "What is planned", "n_kind", KINDS, "numbers", label_visibility="collapsed"
+    )
+
+
+def goal() -> dict[str, float]:
+    """Draw the goal, above the figure: a margin, or, where it is asked, ε."""
+    if asked() == "margin":
+        epsilon = declared.box(
+            "plan.epsilon", needed=True, key="n_epsilon", default=USUAL["epsilon"]
+        )
+        presenter.steps("n_epsilon", _EPSILONS)
+        presenter.play("Moves ε from 0.1 to 10.")
+        return {"epsilon": epsilon}
+    query = _picked("n_query", QUERIES, "mean")
+    usual = USUAL_MARGIN[query]
+    margin = declared.box(
+        "plan.margin",
+        needed=True,
+        key=f"n_margin_{query}",
+        default=usual,
+        label=f"Margin, 95 % ({_UNITS[query]})",
+    )
+    steps = tuple(usual * factor for factor in (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0))
+    presenter.steps(f"n_margin_{query}", steps)
+    presenter.play("Moves the margin from a tenth to ten times the usual one.")
+    return {"margin": margin}
+
+
+def form(target: dict[str, float]) -> PlanSpec:
+    """Draw the sidebar's widgets. Raises ``ParameterError`` for what contradicts itself."""
+    st.subheader("What is released")
+    query = controls.choice(
+        "What is released", "n_query", QUERIES, "mean", label_visibility="collapsed"
+    )
+    given: dict[str, Any] = {"query": query, **target}
+    with controls.place():
+        if query in ("mean", "sum"):
+            given["low"] = declared.box("plan.low", "n_low")
+            given["high"] = declared.box("plan.high", "n_high")
+        if query == "histogram":
+            given["bins"] = declared.box("plan.bins", "n_bins")
+    given["releases"] = declared.box("plan.releases", "n_releases", USUAL["releases"])
+    st.subheader("What is asked")
+    possible = ASKED if query == "mean" else {n: t for n, t in ASKED.items() if n != "people"}
+    with controls.place():
+        of = controls.choice(
+            "What is asked", "n_asked", possible, "epsilon", label_visibility="collapsed"
+        )
+    with controls.place():
+        if of == "people":
+            given["epsilon"] = declared.box(
+                "plan.epsilon", needed=True, key="n_epsilon", default=USUAL["epsilon"]
+            )
+        elif query == "mean":
+            given["people"] = declared.box(
+                "plan.people", needed=True, key="n_people", default=USUAL["people"]
+            )
+    with st.expander("More", key="n-more"):
+        given["delta"] = declared.box("account_delta", "n_delta", 1e-5)
+    try:
+        return PlanSpec(**given)
+    except ParameterError as error:
+        # the page's words for what contradicts itself
+        name = {"low": "Least"}.get(error.name, error.name)
+        allowed = error.allowed.replace("below high", "below Most")
+        raise ParameterError(name, error.value, allowed) from None
 
 
 def answer(spec: PlanSpec) -> Plan:
@@ -18,11 +186,11 @@ def answer(spec: PlanSpec) -> Plan:
         return plan(spec)
 
 
-def figure(made: Plan) -> None:
+def noise_figure(made: Plan) -> None:
     """Draw ε against the margin, or the people, with the plan marked."""
     against = "people" if made.spec.asked == "people" else "margin"
     show(
-        charts.spending(made.spec, made.candidates),
+        spending(made.spec, made.candidates),
         "plan",
         f"Total ε against the {against}. {made.sentence}",
     )
@@ -50,9 +218,7 @@ def half(made: Plan) -> str:
 def mechanisms(made: Plan) -> None:
     """Show every mechanism that meets the plan, and why others do not."""
     st.dataframe(
-        charts.table(made),
-        hide_index=True,
-        alt="Every mechanism that meets the plan, the best first.",
+        table(made), hide_index=True, alt="Every mechanism that meets the plan, the best first."
     )
     st.caption(
         "Huber noise has the α that needs least here. Mechanisms within 0.1 % of the best are as "

@@ -3,6 +3,8 @@
 import math
 import threading
 import time
+import weakref
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,8 +12,50 @@ from dpmc_core.datasets.own import OwnSet
 from dpmc_core.errors import DPMCError
 from dpmc_core.experiments.worker.cluster import WAITING
 from dpmc_core.experiments.worker.messages import too_large
-from pages.parts.server import held, settings
+from pages.parts.server import settings
 from pages.parts.server.queue import Ticket
+
+
+class Held:
+    """Megabytes by what they belong to; given back when that is gone, however it goes."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._sizes: weakref.WeakKeyDictionary[object, float] = weakref.WeakKeyDictionary()
+
+    @property
+    def megabytes(self) -> float:
+        """All together."""
+        return sum(list(self._sizes.values()))
+
+    def of(self, owner: object) -> float:
+        """What ``owner`` holds."""
+        return self._sizes.get(owner, 0.0)
+
+    def fits(self, megabytes: float, most: float, instead_of: Iterable[object] = ()) -> bool:
+        """Whether all together hold at most ``most`` with ``megabytes`` in the place of what
+        ``instead_of`` hold.
+        """
+        return self.megabytes - sum(map(self.of, instead_of)) + megabytes <= most
+
+    def take(
+        self, owner: object, megabytes: float, most: float, instead_of: Iterable[object] = ()
+    ) -> bool:
+        """Let ``owner`` hold ``megabytes`` in the place of what it and ``instead_of`` held, if that
+        ``fits``; says whether it may. If not, nothing changes.
+        """
+        former = {owner, *instead_of}
+        with self._lock:
+            if not self.fits(megabytes, most, former):
+                return False
+            for one in former:
+                self._sizes.pop(one, None)
+            self._sizes[owner] = megabytes
+            return True
+
+
+OWN_DATA, RESULTS = Held(), Held()
+
 
 _PRIOR = 0.05  # share of the expected time that counts as seen when the pace is taken
 
@@ -161,17 +205,17 @@ class Box:
         """
         of_one, of_all = settings.of("DPMC_RESULTS_OF_ONE_MB"), settings.of("DPMC_RESULTS_MB")
         with self._lock:
-            sizes = {old: held.RESULTS.of(old) for old in self._all() - {job}}
+            sizes = {old: RESULTS.of(old) for old in self._all() - {job}}
             mine, going = sum(sizes.values()) + megabytes, set[Job]()
             for old in sorted(sizes, key=lambda old: (old.kind != job.kind, old.started)):
-                if mine <= of_one and held.RESULTS.fits(megabytes, of_all, {job, *going}):
+                if mine <= of_one and RESULTS.fits(megabytes, of_all, {job, *going}):
                     break
                 if sizes[old] and not old.active:
                     going.add(old)
                     mine -= sizes[old]
             if mine > of_one:
                 raise DPMCError(too_large(mine, of_one))
-            if not held.RESULTS.take(job, megabytes, of_all, going):
+            if not RESULTS.take(job, megabytes, of_all, going):
                 raise DPMCError(
                     f"These results would take {megabytes:,.0f} MB, and those of all visitors "
                     f"together may take {of_all:,} MB here: try again later, or choose a smaller "

@@ -17,7 +17,7 @@ from dpmc_core.datasets.own import OwnSet
 from dpmc_core.datasets.own.sets import MOST_MEGABYTES
 from dpmc_core.errors import DataError
 from dpmc_core.experiments.sweeps.storing import PassingRuns, Runs
-from pages.parts.server import held, jobs, logs, run_store, settings
+from pages.parts.server import job, jobs, logs, run_store, settings
 
 _SETS, _TOKEN, _RUNS = "own-sets", "own-token", "own-runs"
 
@@ -67,7 +67,7 @@ def add(one: OwnSet) -> None:
     Raises ``DataError`` where all visitors together have more than the server allows.
     """
     size, most = one.megabytes, settings.of("DPMC_OWN_MB")
-    if not held.OWN_DATA.take(one, size, most):
+    if not job.OWN_DATA.take(one, size, most):
         raise DataError(
             f"{one.entry.title} would take {size:.0f} MB, and all visitors' own data together may "
             f"take {most:,} MB here: try a smaller file, or later."

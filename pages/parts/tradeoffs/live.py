@@ -11,13 +11,35 @@ from dpmc_core.experiments.store.store import StoreError
 from dpmc_core.experiments.sweeps.spec import SweepSpec
 from dpmc_core.experiments.sweeps.sweep import how_many
 from dpmc_core.experiments.sweeps.tradeoff import Point, examples
-from pages.parts.frame import python_lines
-from pages.parts.frame.page import fold
+from pages.parts.frame import presenter, python_lines
+from pages.parts.frame.page import control, fold, head
 from pages.parts.server import jobs, run_store, user_data
 from pages.parts.tradeoffs import view
 from pages.parts.tradeoffs.controls import Built, Form
 from pages.parts.ui import controls
 from pages.parts.ui.run_panel import Panel, draw_example, panel
+
+SLIDES = {
+    "user": "Privacy and accuracy",
+    "people": "How many people?",
+    "rating-total_epsilon": "Equal total ε",
+    "rating-variance": "Equal variance",
+}
+
+
+def present() -> None:
+    """Draw the chosen slide."""
+    head("tradeoffs")
+    with control():
+        slide = controls.segments("Slide", "t_slide", SLIDES, "user", label_visibility="collapsed")
+        presenter.steps("t_slide", list(SLIDES))
+    spec, points, made = examples()[slide]
+    view.views("curves", points, view.axis_of(spec), example=slide)
+    st.caption(
+        f"{view.standing(points)} Stored results of {made['runs']} runs ({spec.seeds} repetitions "
+        f"of each point), made on {made['date']}."
+    )
+
 
 _AT_ONCE = min(2, os.cpu_count() or 1)
 

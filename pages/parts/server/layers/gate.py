@@ -14,7 +14,23 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from streamlit import config, runtime
 
 from dpmc_core.errors import ParameterError
-from pages.parts.server import settings
+from pages.parts.server import loading, settings
+
+
+class Ready:
+    """ASGI middleware."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or not str(scope["path"]).endswith("/ready"):
+            await self._app(scope, receive, send)
+            return
+        said, status = ("ready", 200) if loading.is_done() else ("loading", 503)
+        answer = PlainTextResponse(said, status, {"Cache-Control": "no-store"})
+        await answer(scope, receive, send)
+
 
 UPLOADS_OF_ONE = 4  # files of the largest size that one visit may have here unread
 _FILES_OF_ONE = 50  # of any size
