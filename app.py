@@ -16,7 +16,7 @@ from pages.parts.server import loading, warm
 from pages.parts.server.layers import compressed, early, edge, files, gate, icons, messages
 
 # what the frame and Home import, and with it nearly all of the core
-FIRST = ("pages.parts.lessons.lessons", "pages.parts.frame.share", "pages.parts.home.picture")
+FIRST = ("pages.parts.lessons.lessons", "pages.parts.frame.share", "pages.parts.home.sections")
 
 
 @asynccontextmanager

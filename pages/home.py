@@ -4,7 +4,7 @@ import streamlit as st
 
 from pages.parts.frame.page import control, fold, head, observations, verdict
 from pages.parts.home import sections
-from pages.parts.home.controls import LINK_TITLES, epsilon_slider, form
+from pages.parts.home.sections import LINK_TITLES, epsilon_slider, form
 from pages.parts.ui import controls, glossary, on_screen
 
 controls.on_page("home.py", LINK_TITLES)

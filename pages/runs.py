@@ -4,9 +4,9 @@ import streamlit as st
 
 from dpmc_core.experiments.store.store import StoreError
 from pages.parts.frame.page import fold, head
-from pages.parts.runs import actions, table
+from pages.parts.runs import view
 from pages.parts.runs import view as runs_view
-from pages.parts.runs.names import titles
+from pages.parts.runs.view import titles
 from pages.parts.server import run_store
 from pages.parts.server.layers import edge
 from pages.parts.ui import controls
@@ -24,7 +24,7 @@ def main() -> None:
         return
     try:
         store = run_store.store()
-        where = table.filters(store)
+        where = view.filters(store)
         total = store.count(where)
         rows = store.rows(where, limit=AT_ONCE)
     except StoreError as error:
@@ -37,17 +37,17 @@ def main() -> None:
         runs_view.nothing_kept(filtered=bool(where))
     runs_view.picture(rows)
     named = [key for key in st.query_params.get("runs", "").split(",") if key]
-    ticked = table.picked(rows, total) if rows else []
-    records = table.to_compare(store, ticked, named[: table.MOST_COMPARED])
+    ticked = view.picked(rows, total) if rows else []
+    records = view.to_compare(store, ticked, named[: view.MOST_COMPARED])
     if records:
         runs_view.compare(records)
-        actions.of_compared(records)
+        view.of_compared(records)
     fold("What is kept here", "about", about)
     if total:
         fold(
             f"Export {total:,} run{'s' * (total != 1)}",
             "export",
-            lambda: actions.take_all(store, where),
+            lambda: view.take_all(store, where),
             icon=":material/download:",
         )
 

@@ -18,7 +18,7 @@ from dpmc_core.arrays import FloatArray
 from dpmc_core.completion.common.parameters import Rank, UseOfFeatures, public_features
 from dpmc_core.completion.common.profiles import fit_likes, squared_residuals, together
 from dpmc_core.completion.common.step import FactorModel, Step
-from dpmc_core.completion.kernel.grouping import group_rows
+from dpmc_core.completion.kernel.solve import group_rows
 from dpmc_core.completion.kernel.threads import Workers
 from dpmc_core.completion.offsets import user_weights
 from dpmc_core.config import Config

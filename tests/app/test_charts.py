@@ -19,7 +19,7 @@ from pages.parts.completion.charts import Named
 from pages.parts.datasets import charts as dataset_charts
 from pages.parts.mechanisms import charts, texts
 from pages.parts.mechanisms.controls import Asked
-from pages.parts.runs.chart import distances as run_distances
+from pages.parts.runs.view import distances as run_distances
 from pages.parts.ui import densities, labels
 from pages.parts.ui import figures as style
 from pages.parts.ui.figures import whole

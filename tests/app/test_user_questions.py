@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 from dpmc_core.experiments import RunSpec, run
 from dpmc_core.experiments.studies.engine import Point, StudyResult, examples
 from dpmc_core.experiments.studies.spec import STUDIES
-from pages.parts.completion import recommend_view, study_charts, study_sentences
+from pages.parts.completion import recommend_view, study_view
 from pages.parts.completion.user_controls import QUESTIONS
 from pages.parts.server import jobs
 from pages.parts.ui.figures import whole
@@ -141,10 +141,10 @@ def test_a_list_that_holds_all_items_is_no_success() -> None:
 def test_the_least_error_of_a_study_is_no_victory_over_the_baseline() -> None:
     low, high, baseline = (0.90, 0.91, 0.92), (0.95, 0.96, 0.97), (0.80, 0.81, 0.82)
     lines = {"ε = 1": [(0.05, low, baseline), (0.5, high, baseline)]}
-    (first, *_) = study_sentences.study_sentences(made_up("items", lines))
+    (first, *_) = study_view.study_sentences(made_up("items", lines))
     assert first == "Least error is at β = 0.05 (ε = 1), worse than the baseline."
     lines = {"ε = 1": [(0.05, low, high), (0.5, high, high)]}
-    (first, *_) = study_sentences.study_sentences(made_up("items", lines))
+    (first, *_) = study_view.study_sentences(made_up("items", lines))
     assert first == "Least error is at β = 0.05 (ε = 1)."
 
 
@@ -165,7 +165,7 @@ def made_up(
 def test_words_of_a_study_follow_its_numbers() -> None:
     better, worse, same = (0.70, 0.71, 0.72), (0.90, 0.91, 0.92), (0.75, 0.85, 0.80)
     baseline = (0.80, 0.81, 0.82)
-    first, *said = study_sentences.study_sentences(
+    first, *said = study_view.study_sentences(
         made_up(
             "epsilon",
             {
@@ -187,7 +187,7 @@ def test_words_of_a_study_follow_its_numbers() -> None:
     assert said[3].endswith("it is worse at ε = 5.")
     # one seed: no victory, no defeat, and no slogan
     for kind in STUDIES["completion"]:
-        (only,) = study_sentences.study_sentences(
+        (only,) = study_view.study_sentences(
             made_up(kind, {"Good": [(1.0, (0.1,), (0.8,)), (5.0, (0.01,), (0.8,))]})
         )
         assert "One seed gives no interval" in only
@@ -198,9 +198,9 @@ def test_a_study_is_drawn_with_every_line_named(kind: str) -> None:
     result = examples("completion")[kind]
     if kind == "people":
         assert "More people, same privacy, less error" in " ".join(
-            study_sentences.study_sentences(result)
+            study_view.study_sentences(result)
         )
-    figure, numbers = study_charts.study_curves(result)
+    figure, numbers = study_view.study_curves(result)
     assert set(numbers["line"]) == set(result.by_series)
     written = {note["text"] for note in whole(figure)["layout"]["annotations"]}
     assert {wrapped(name) for name in numbers["line"]} <= written

@@ -11,9 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from dpmc_core.completion.kernel import grouping, lapack, solve
-from dpmc_core.completion.kernel.grouping import group_rows
-from dpmc_core.completion.kernel.solve import half_sweep
+from dpmc_core.completion.kernel import lapack, solve
+from dpmc_core.completion.kernel.solve import group_rows, half_sweep
 from dpmc_core.completion.kernel.threads import Workers, single_blas_thread
 
 
@@ -93,8 +92,8 @@ def test_grouping_keeps_every_rating_once_and_pads_little() -> None:
 def test_result_does_not_depend_on_the_number_of_threads(
     rank: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(grouping, "_BLOCK_BYTES", 20_000)
-    monkeypatch.setattr(grouping, "_BLOCK_BYTES_SMALL_RANK", 20_000)
+    monkeypatch.setattr(solve, "_BLOCK_BYTES", 20_000)
+    monkeypatch.setattr(solve, "_BLOCK_BYTES_SMALL_RANK", 20_000)
     monkeypatch.setattr(solve, "_GATHER_BYTES", 9_000)
     rows, columns, values, rng = problem(150, 120, 0.3, 5)
     side = group_rows(rows, columns, values, 150, 120, rank)

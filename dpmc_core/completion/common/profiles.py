@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 
 from dpmc_core.arrays import FloatArray
 from dpmc_core.completion.common.step import FactorModel
-from dpmc_core.completion.kernel.grouping import Side, group_rows
 from dpmc_core.completion.kernel.lapack import solve_spd
-from dpmc_core.completion.kernel.solve import BlockSolver, half_sweep
+from dpmc_core.completion.kernel.solve import BlockSolver, Side, group_rows, half_sweep
 from dpmc_core.completion.kernel.threads import Workers
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.errors import ParameterError

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmc_core.arrays import FloatArray
-from dpmc_core.completion.kernel.grouping import Side, group_rows
+from dpmc_core.completion.kernel.solve import Side, group_rows
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.errors import ParameterError
 from dpmc_core.mechanisms import Mechanism

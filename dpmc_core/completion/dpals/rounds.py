@@ -26,8 +26,7 @@ from dpmc_core.completion.common.profiles import (
 from dpmc_core.completion.common.step import FactorModel
 from dpmc_core.completion.dpals.plan import DPALSConfig
 from dpmc_core.completion.dpals.preprocessing import Preparation
-from dpmc_core.completion.kernel.grouping import group_rows
-from dpmc_core.completion.kernel.solve import BlockSolver, half_sweep
+from dpmc_core.completion.kernel.solve import BlockSolver, group_rows, half_sweep
 from dpmc_core.completion.kernel.threads import Workers
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.privacy.budget import Curator, Part

@@ -1,20 +1,347 @@
 """Studies on the *Completion* page: many runs for one question, and popularity skew."""
 
+import math
 from collections.abc import Sequence
+from dataclasses import replace
 
+import numpy as np
+import pandas as pd
 import streamlit as st
+from plotly.subplots import make_subplots
 
 from dpmc_core.datasets import user_datasets
 from dpmc_core.datasets.configs import RatingsData
 from dpmc_core.datasets.data import split_of
 from dpmc_core.experiments.skew import Skew, spreads
-from dpmc_core.experiments.studies.engine import StudyResult
+from dpmc_core.experiments.studies.engine import Point, StudyResult, from_where_on
 from dpmc_core.experiments.studies.spec import cells
-from dpmc_core.wording import power, three
-from pages.parts.completion import study_charts, study_sentences
+from dpmc_core.wording import measured, power, three
 from pages.parts.frame.page import fold, observations, verdict
 from pages.parts.frame.study import Study
-from pages.parts.ui.figures import show
+from pages.parts.ui.figures import Drawn, figure, level, show
+from pages.parts.ui.labels import Label, label_ends
+from pages.parts.ui.looks import BASELINE, IDENTITY, LINES, Identity, curve, intervals, lowered
+
+_QUIET = ", no noise"
+BEST = "best baseline"
+_GREY = IDENTITY["none"]
+
+
+E = "error"  # the measure of these studies
+
+
+def looks(names: Sequence[str]) -> dict[str, Identity]:
+    """How each line looks.
+
+    Without noise a line keeps its algorithm's colour, in long dashes.
+    """
+    noisy = [name for name in names if not name.endswith("no noise")]
+    out = {name: Identity(name, *LINES[k % len(LINES)]) for k, name in enumerate(noisy)}
+    for name in names:
+        if name not in out:
+            out[name] = replace(_GREY, title=name)
+            if twin := out.get(name.removesuffix(_QUIET)):
+                out[name] = replace(out[name], colour=twin.colour)
+    return out
+
+
+def study_curves(result: StudyResult) -> Drawn:
+    """Mean held-out error with 95 % intervals over seeds against what the study varies.
+
+    Baselines as horizontal lines.
+    """
+    kind = result.spec.study
+    fig = figure(
+        kind.x_title, "held-out RMSE, clipped (rating units)", height=460, log_x=kind.log_x
+    )
+    by_name = result.by_series
+    style = looks(list(by_name))
+    ends: list[Label] = []
+    values: list[float] = []
+    rows = []
+    last = max((p.x for p in result.points), default=1.0)
+    for name, points in by_name.items():
+        curve(
+            fig,
+            style[name],
+            [p.x for p in points],
+            [p.mean(E) for p in points],
+            error_y=intervals([p.half_width(E) for p in points]),
+            line=style[name].line(width=1.5 if name.endswith("no noise") else 2.5),
+        )
+        ends.append(Label(last, points[-1].mean(E), name))
+        values += [p.mean(E) for p in points]
+        rows += [
+            {
+                "line": name,
+                kind.x_title: p.x,
+                "mean_rmse_clipped": p.mean(E),
+                "half_width_95": p.half_width(E),
+                "seeds": len(p.values[E]),
+                "stated_epsilon": p.epsilon,
+            }
+            for p in points
+        ]
+    if (
+        result.spec.kind == "people" and by_name
+    ):  # fewer people have another baseline, and other held-out ratings
+        points = next(iter(by_name.values()))
+        beside = [float(np.mean(p.baseline)) for p in points]
+        fig.add_scatter(
+            x=[p.x for p in points],
+            y=beside,
+            mode="lines",
+            name=BEST,
+            line={"color": BASELINE, "dash": "dot", "width": 1},
+        )
+        ends.append(Label(last, beside[-1], BEST))
+        values += beside
+    for name, value in result.baselines.items() if result.spec.kind != "people" else ():
+        level(fig, value)
+        ends.append(Label(last, value, name))
+    if values:
+        values += list(result.baselines.values()) if result.spec.kind != "people" else []
+        shown = (min(values) * 0.97, max(values) * 1.03)
+        fig.update_yaxes(range=shown)
+        label_ends(fig, ends, shown, log_x=kind.log_x)
+    fig.update_layout(margin={"r": 160})
+    ticks = sorted({p.x for p in result.points})
+    if kind.log_x and ticks:
+        edges = [math.log10(ticks[0]), math.log10(ticks[-1])]
+        room = 0.04 * (edges[1] - edges[0] or 1.0)  # the names of the lines stand outside
+        fig.update_xaxes(
+            tickvals=ticks,
+            ticktext=[f"{t:,.4g}" for t in ticks],
+            range=[edges[0] - room, edges[1] + 0.4 * room],
+        )
+    return fig, pd.DataFrame(rows)
+
+
+def skew_curves(skews: Sequence[Skew]) -> Drawn:
+    """Share of what takes part that the most-taken items hold, under each way of taking part."""
+    fig = figure(
+        "share of the items, most taken first (%)",
+        "share of the ratings (or weight) that take part (%)",
+        height=420,
+    )
+    frame: dict[str, object] = {}
+    for skew, line in zip(skews, LINES, strict=True):
+        look = Identity(skew.name, *line)
+        x = np.linspace(0, 100, skew.shares.size)
+        spots = np.unique(np.linspace(0, x.size - 1, 101).astype(int))
+        shares = 100 * skew.shares[spots]
+        curve(fig, look, x[spots], shares, marker=look.mark(maxdisplayed=10))
+        frame["percent_of_items"] = x
+        frame[skew.name] = 100 * skew.shares
+    # all lines end in one point, so their names stand in a legend
+    fig.update_layout(showlegend=True, legend={"orientation": "h", "y": 1.12, "x": 0})
+    fig.update_yaxes(range=(0.0, 102.0))
+    return fig, pd.DataFrame(frame)
+
+
+def skew_cells(skews: Sequence[Skew]) -> Drawn:
+    """How each way of limiting users moves weight between busy and quiet users, popular and rare
+    items (percentage points against all ratings).
+    """
+    whole, *others = skews
+    fig = make_subplots(
+        len(others),
+        1,
+        subplot_titles=[s.name for s in others],
+        shared_xaxes=True,
+        vertical_spacing=0.07,
+    )
+    changes = [100 * (s.cells - whole.cells) for s in others]
+    reach = max(float(np.abs(c).max()) for c in changes) or 1.0
+    rows = []
+    for k, (skew, change) in enumerate(zip(others, changes, strict=True)):
+        labels_x = [f"{e:,.0f}" for e in np.ceil(skew.item_edges[:-1])]
+        labels_y = [f"{e:,.0f}" for e in np.ceil(skew.user_edges[:-1])]
+        fig.add_heatmap(
+            z=np.round(change, 3),
+            x=list(range(len(labels_x))),
+            y=list(range(len(labels_y))),
+            coloraxis="coloraxis",
+            hovertemplate="user bin %{y}, item bin %{x}: %{z:+.2f} points<extra></extra>",
+            row=k + 1,
+            col=1,
+        )
+        shown = list(range(0, len(labels_x), 3))
+        fig.update_xaxes(tickvals=shown, ticktext=[labels_x[i] for i in shown], row=k + 1, col=1)
+        fig.update_yaxes(
+            tickvals=shown,
+            ticktext=[labels_y[i] for i in shown],
+            title_text="ratings of the user",
+            row=k + 1,
+            col=1,
+        )
+        i, j = np.indices(change.shape)
+        rows.append(
+            pd.DataFrame(
+                {
+                    "taking part": skew.name,
+                    "ratings of the user from": skew.user_edges[:-1][i.ravel()],
+                    "ratings of the item from": skew.item_edges[:-1][j.ravel()],
+                    "percentage points": change.ravel(),
+                }
+            )
+        )
+    fig.update_xaxes(title_text="ratings of the item", row=len(others), col=1)
+    fig.update_layout(
+        height=760,
+        margin={"l": 10, "r": 10, "t": 34, "b": 10},
+        coloraxis={
+            "colorscale": "RdBu",
+            "reversescale": True,
+            "cmin": -reach,
+            "cmax": reach,
+            "colorbar": {"title": {"text": "points"}},
+        },
+    )
+    return fig, pd.concat(rows)
+
+
+def study_sentences(result: StudyResult) -> list[str]:
+    """What a study's numbers show."""
+    by_name = result.by_series
+    if not result.baselines or not by_name:
+        return []
+    if result.spec.seeds == 1 or all(len(p.values[E]) < 2 for p in result.points):
+        return [
+            "One seed gives no interval: take more seeds to see which differences are significant."
+        ]
+    out = [_special(result, by_name)]
+    if result.spec.kind == "people" and " falls " in out[0]:
+        out.append("More people, same privacy, less error.")
+    name, best = min(result.baselines.items(), key=lambda pair: pair[1])
+    baseline = "the best baseline on the same ratings (" + (
+        "which protects nobody)"
+        if result.spec.kind == "people"
+        else f"{name} means, {three(best)}, which protects nobody)"
+    )
+    return out + [
+        _standing(line, points, baseline, result.spec.kind) for line, points in by_name.items()
+    ]
+
+
+def _standing(line: str, points: list[Point], baseline: str, kind: str) -> str:
+    """Where a line stands against the best baseline, by paired differences over the seeds."""
+    what = {"epsilon": "ε", "projection": "ε", "people": "users", "rank": "rank"}.get(kind, "β")
+
+    def places(some: list[Point]) -> str:
+        return ", ".join(f"{p.x:,.0f}" if p.x >= 100 else f"{p.x:g}" for p in some)
+
+    won = [p for p in points if p.against_baseline.better]
+    lost = [p for p in points if p.against_baseline.worse]
+    if len(won) == len(points):
+        return f"**{line}** is better than {baseline} throughout."
+    if len(lost) == len(points):
+        return f"**{line}** is worse than {baseline} throughout."
+    if not won:
+        where = f"; it is worse at {what} = {places(lost)}" if lost else ""
+        return f"**{line}** is nowhere significantly better than {baseline}{where}."
+    rest = f", worse at {places(lost)}" if lost else ""
+    left = "" if len(won) + len(lost) == len(points) else "; elsewhere not significantly different"
+    return f"**{line}** is better than {baseline} at {what} = {places(won)}{rest}{left}."
+
+
+def _special(result: StudyResult, by_name: dict[str, list[Point]]) -> str:
+    """The sentence that a study is made for, short enough for a verdict."""
+    kind = result.spec.kind
+    if kind == "epsilon":
+        return _better_from(by_name)
+    if kind == "people":
+        return _more_people(by_name)
+    if kind == "projection":
+        return _least(by_name)
+    what = "rank" if kind == "rank" else "β ="
+    lines: dict[float, list[str]] = {}
+    best = []
+    for line, points in by_name.items():
+        best.append(min(points, key=lambda p: p.mean(E)))
+        lines.setdefault(best[-1].x, []).append(line)
+    said = ", ".join(f"{x:g} ({'; '.join(names)})" for x, names in lines.items())
+    return f"Least error is at {what} {said}{_beside(best)}."
+
+
+def _beside(best: Sequence[Point]) -> str:
+    """What the baseline says of the best points, where none is better than it."""
+    apart = [p.against_baseline for p in best]
+    if any(one.better for one in apart):
+        return ""
+    if all(one.worse for one in apart):
+        return ", worse than the baseline"
+    return ", not significantly better than the baseline"
+
+
+def _better_from(by_name: dict[str, list[Point]]) -> str:
+    """From which ε on each private line is better than the best baseline."""
+    said, never = [], []
+    private = {line: points for line, points in by_name.items() if not line.endswith("no noise")}
+    for line, points in private.items():
+        wins = [p.against_baseline.better for p in points]
+        start = from_where_on(wins)
+        if start is None:
+            never.append(lowered(line))
+        else:
+            said.append((line, points[start].x))
+    if not said:
+        return f"Nothing here is significantly better than the best baseline: {', '.join(never)}."
+    (line, x), *others = said
+    more = [f"{lowered(name)} from {at:g}" for name, at in others]
+    more += [f"{' and '.join(never)} nowhere"] if never else []
+    return f"{line} is better than the best baseline from ε = {x:g} on{_commas(more)}."
+
+
+def _commas(parts: Sequence[str]) -> str:
+    return "".join(f", {part}" for part in parts)
+
+
+def _more_people(by_name: dict[str, list[Point]]) -> str:
+    line, points = next(iter(by_name.items()))
+    first, last = points[0], points[-1]
+    falls = last.mean(E) + _half(last) < first.mean(E) - _half(first)
+    return (
+        f"From {first.x:,.0f} to {last.x:,.0f} users at the same ε, the error of {lowered(line)} "
+        f"{'falls' if falls else 'goes'} from {three(first.mean(E))} to {three(last.mean(E))}."
+    )
+
+
+def _least(by_name: dict[str, list[Point]]) -> str:
+    """Which line has the least error where noise is most, if one significantly has."""
+    lowest = {line: points[0] for line, points in by_name.items()}
+    (line, best), *others = sorted(lowest.items(), key=lambda pair: pair[1].mean(E))
+    where = f"With most noise (ε = {best.x:g})"
+    if all(best.minus(other, E).better for _, other in others):
+        least = measured(best.mean(E), _half(best))
+        return f"{where}, projecting “{line}” has the least error, {least}{_beside([best])}."
+    return f"{where}, no way of projecting has significantly less error than all others."
+
+
+def _half(point: Point) -> float:
+    return math.inf if math.isnan(point.half_width(E)) else point.half_width(E)
+
+
+def skew_sentences(skews: Sequence[Skew], k: int) -> list[str]:
+    """What the curves show."""
+    top = {s.name: 100 * s.top for s in skews}
+    out = [
+        f"The most popular fifth of the items holds {top['all ratings']:.0f} % of all ratings; "
+        f"of at most {k} a user, {top['uniform']:.0f} % if drawn evenly and "
+        f"{top['adaptive']:.0f} % if everybody gives their rarest; with weights instead of "
+        f"drawing, {top['all, by weights']:.0f} % of the squared weight."
+    ]
+    if top["uniform"] > top["all ratings"] + 0.5:
+        out.append(
+            "Drawing evenly makes the skew worse: quiet users, who mostly know popular items, "
+            "count for more."
+        )
+    if top["adaptive"] < top["uniform"] - 0.5:
+        out.append(
+            "Less skew means that fewer ratings are spent on items that are known well anyway, "
+            "and noise hurts less where it hurts most."
+        )
+    return out
 
 
 def about(result: StudyResult) -> str:
@@ -69,8 +396,8 @@ STUDY = Study(
     room="completion",
     name="study",
     live="Held-out error of the runs made so far.",
-    curves=study_charts.study_curves,
-    sentences=study_sentences.study_sentences,
+    curves=study_curves,
+    sentences=study_sentences,
     about=about,
     method=_method,
 )
@@ -80,16 +407,16 @@ def skew(data: RatingsData, k: int, seed: int) -> None:
     """How evenly the ratings that take part are spread (dpals-paper figures 2 and 6)."""
     train = split_of(data, seed).train
     skews = _spreads(data, k, seed)
-    sentences = study_sentences.skew_sentences(skews, k)
+    sentences = skew_sentences(skews, k)
     verdict(sentences[0])
-    show(study_charts.skew_curves(skews), "skew", sentences[0])
+    show(skew_curves(skews), "skew", sentences[0])
     observations(sentences[1:])
     fold("Weight gained and lost, by user and item", "cells", lambda: _cells(skews, train.name, k))
 
 
 def _cells(skews: Sequence[Skew], name: str, k: int) -> None:
     show(
-        study_charts.skew_cells(skews),
+        skew_cells(skews),
         "skew-cells",
         "Change in weight by user and item count against all ratings, in percentage points.",
     )

@@ -52,7 +52,7 @@ USER_TITLES = {
     **{f"{x}_like_algorithm": LIKING_TITLES for x in "abc"},
     **{f"{x}_user_noise": NOISES for x in "abc"},
 }
-STARTING = {"A": "moments", "B": "dpals", "C": "private-means"}
+STARTING_RATINGS = {"A": "moments", "B": "dpals", "C": "private-means"}
 STARTING_LIKES = {"A": "moments", "B": "dpals", "C": "popular"}
 # where a visitor starts
 FIRST: dict[str, Any] = {
@@ -177,7 +177,7 @@ def _configuration(letter: str, question: str, settings: dict[str, Any]) -> dict
                 f"{letter}: algorithm",
                 f"{low}_like_algorithm" if liking else f"{low}_user_algorithm",
                 titles,
-                (STARTING_LIKES if liking else STARTING)[letter],
+                (STARTING_LIKES if liking else STARTING_RATINGS)[letter],
                 help="  \n".join(
                     f"**{t}** {ALGORITHMS[n].summary} ({ALGORITHMS[n].origin})"
                     for n, t in titles.items()

@@ -1,29 +1,312 @@
 """Kept runs in one figure and side by side, and what stands there where there are none."""
 
 import json
+import math
 from collections.abc import Sequence
+from functools import lru_cache
+from io import BytesIO
 from typing import Any
 
 import pandas as pd
+import plotly.graph_objects as go
 import streamlit as st
 
+from dpmc_core.datasets.catalogue import catalogue
 from dpmc_core.errors import DPMCError
 from dpmc_core.experiments import RunSpec
+from dpmc_core.experiments.algorithms import ALGORITHMS
 from dpmc_core.experiments.run import TASKS, better
 from dpmc_core.experiments.store.records import Record, spec_of
-from dpmc_core.experiments.store.store import StoreError
+from dpmc_core.experiments.store.store import RunStore, StoreError
 from dpmc_core.experiments.sweeps.tradeoff import examples
 from dpmc_core.wording import counted, three
 from pages.parts.frame import python_lines, share
 from pages.parts.frame.page import fold, verdict
-from pages.parts.runs.chart import distances
-from pages.parts.runs.names import look_of, titled
-from pages.parts.server import run_store
-from pages.parts.ui import on_screen
-from pages.parts.ui.figures import figure, show
+from pages.parts.server import run_store, settings
+from pages.parts.ui import controls, on_screen
+from pages.parts.ui.figures import Drawn, figure, show
+from pages.parts.ui.labels import log_ticks
 from pages.parts.ui.links import plain, plain_in_figure
-from pages.parts.ui.looks import curve, name_above
-from pages.parts.ui.on_screen import code
+from pages.parts.ui.looks import BASELINE, IDENTITY, Identity, curve, name_above
+from pages.parts.ui.on_screen import code, download
+
+
+def take_all(store: RunStore, where: dict[str, tuple[str, ...]]) -> None:
+    """Offer all filtered runs as files."""
+
+    def parquet() -> bytes:
+        buffer = BytesIO()
+        pd.DataFrame(store.rows(where)).to_parquet(buffer, index=False)
+        return buffer.getvalue()
+
+    download("Rows (CSV)", "dpmc-runs.csv", lambda: pd.DataFrame(store.rows(where)))
+    download("Rows (Parquet)", "dpmc-runs.parquet", parquet)
+    st.caption(
+        "Every row holds its whole spec as JSON, so that it can be run again. Steps, ledger "
+        "and statement of single runs: pick them above."
+    )
+
+
+def of_compared(records: Sequence[Record]) -> None:
+    """Offer the compared runs as a file, and to delete them where that is allowed."""
+    download(
+        "These runs whole: steps, ledgers, statements (JSON)",
+        "dpmc-runs.json",
+        lambda: [r.summary for r in records],
+        icon=":material/download:",
+    )
+    if settings.of("DPMC_DELETE_RUNS"):
+        _deleting(tuple(r.key for r in records))
+
+
+def _deleting(keys: tuple[str, ...]) -> None:
+    """Delete the picked runs, after a second press."""
+    with st.popover(f"Delete {len(keys)} run{'s' * (len(keys) != 1)}…", icon=":material/delete:"):
+        st.markdown(
+            "They are gone for everybody who uses this store, and cannot be brought back. "
+            "Running their specs again gives the same numbers."
+        )
+        st.button("Yes, delete", key="delete-runs", on_click=_forget, args=(keys,))
+
+
+def _forget(keys: tuple[str, ...]) -> None:
+    """Delete the runs that the visitor saw when pressing, whatever was added since."""
+    gone = run_store.store().delete(keys)
+    st.query_params.pop("runs", None)
+    st.session_state["runs-note"] = f"{gone} run{'s were' if gone != 1 else ' was'} deleted."
+
+
+def look_of(mechanism: str) -> Identity:
+    """How a mechanism looks; one that this release does not know looks like none."""
+    return IDENTITY.get(mechanism, IDENTITY["none"])
+
+
+@lru_cache(maxsize=1)
+def titles() -> dict[str, dict[str, str]]:
+    """What the values of columns are called, as far as this release knows them."""
+    return {
+        "dataset": {name: one.title for name, one in catalogue().items()},
+        "algorithm": {name: one.title for name, one in ALGORITHMS.items()},
+        "mechanism": {name: look.title for name, look in IDENTITY.items()},
+        "unit": {"": "nobody"},
+    }
+
+
+def titled(column: str, value: str) -> str:
+    """A value as a visitor reads it; as it is where this release does not know it."""
+    return titles()[column].get(value, value)
+
+
+MOST_COMPARED = 8
+
+
+def filters(store: RunStore) -> dict[str, tuple[str, ...]]:
+    """Draw the sidebar; returns what it leaves of each column."""
+    found = store.values()
+    out = {}
+    with st.sidebar:
+        st.subheader("Show")
+        for column, label in (
+            ("dataset", "Datasets"),
+            ("algorithm", "Algorithms"),
+            ("mechanism", "Mechanisms"),
+            ("unit", "Who is protected"),
+        ):
+            out[column] = controls.any_of(
+                label, f"r_{column}", {v: titled(column, v) for v in found[column]}
+            )
+    return {column: chosen for column, chosen in out.items() if chosen}
+
+
+def picked(rows: Sequence[dict[str, Any]], total: int) -> list[str]:
+    """Draw the table; returns the keys of up to ``MOST_COMPARED`` ticked runs."""
+    st.caption(
+        f"{total:,} run{'s' * (total != 1)}"
+        + (f", the latest {len(rows)} of them below" if total > len(rows) else "")
+        + f", of everybody who uses this server. Tick up to {MOST_COMPARED} to compare."
+    )
+    shown = pd.DataFrame([_cells(row) for row in rows])
+    event = st.dataframe(
+        shown,
+        hide_index=True,
+        height=min(38 + 35 * len(shown), 420),
+        on_select="rerun",
+        # row numbers are picked: with other rows, begin again
+        key=f"runs-table-{hash(tuple(row['key'] for row in rows))}",
+        alt=f"The latest {len(rows)} of {total:,} kept runs.",
+        column_config={
+            "result": st.column_config.NumberColumn(format="%.4f"),
+            "best baseline": st.column_config.NumberColumn(format="%.4f"),
+        },
+    )
+    keys = [rows[k]["key"] for k in event["selection"]["rows"] if k < len(rows)]
+    if len(keys) > MOST_COMPARED:
+        st.warning(
+            f"{len(keys)} runs are ticked; the first {MOST_COMPARED} are compared, and only "
+            "those can be deleted here. To delete many use the command line: python -m "
+            "dpmc_core runs delete.",
+            icon=":material/checklist:",
+        )
+    return keys[:MOST_COMPARED]
+
+
+def _cells(row: dict[str, Any]) -> dict[str, Any]:
+    """Write one row as a visitor reads it."""
+    published = row["epsilon_published"]
+    return {
+        "when (UTC)": row["created"][:16].replace("T", " "),
+        "dataset": titled("dataset", row["dataset"]),
+        "algorithm": titled("algorithm", row["algorithm"]),
+        "noise": titled("mechanism", row["mechanism"]),
+        "ε stated": _stated(row),
+        "result": row["value"],
+        "best baseline": row["baseline"],
+        "measure": row["error"] or row["measure"],
+        "ε by published results": None if published is None else three(published),
+        "accounting": (
+            f"{'nominal' if row['nominal'] else 'guarantee'}, one {row['unit']}"
+            if row["unit"]
+            else ""
+        ),
+        "seed": row["seed"],
+        "seconds": round(row["seconds"], 2),
+    }
+
+
+def _stated(row: dict[str, Any]) -> str:
+    if row["mechanism"] == "none":
+        return "no noise"
+    return "none finite" if row["epsilon"] is None else three(row["epsilon"])
+
+
+def to_compare(store: RunStore, ticked: Sequence[str], linked: Sequence[str]) -> list[Record]:
+    """Find the runs to compare: those ``ticked``, or else those ``linked``.
+
+    The address names the latter, and follows the ticks. A sentence says so where runs are not
+    in the store.
+    """
+    keys = _keys(ticked, linked)
+    found = store.find(keys)
+    missing = [key for key in keys if key not in found]
+    if missing:
+        st.warning(
+            controls.plain(
+                f"{len(missing)} run{'s' * (len(missing) != 1)} of this link "
+                f"{'are' if len(missing) != 1 else 'is'} not in the store: deleted, or of "
+                "another store."
+            ),
+            icon=":material/link_off:",
+        )
+    return [found[key] for key in keys if key in found]
+
+
+def _keys(ticked: Sequence[str], linked: Sequence[str]) -> list[str]:
+    # with the last tick taken away nothing is compared
+    if not ticked and not st.session_state.get("runs-ticked"):
+        return list(linked)
+    st.session_state["runs-ticked"] = bool(ticked)
+    if ticked:
+        st.query_params["runs"] = ",".join(ticked)
+    else:
+        st.query_params.pop("runs", None)
+    return list(ticked)
+
+
+_INSIDE = ("-open", "", "-open-dot")  # of markers, for one algorithm after the other
+
+
+def distances(rows: Sequence[dict[str, Any]], measure: str) -> Drawn:
+    """Each run's result minus its best baseline's, against stated ε."""
+    finite = [row["epsilon"] for row in rows if row["epsilon"] is not None]
+    least, most = min(finite, default=1.0), max(finite, default=1.0)
+    # those without a finite ε stand beyond the others, so far that no tick's number meets theirs
+    beyond = 0.3 + 0.2 * math.log10(most / least)
+    right = most * 10**beyond
+    unit = f" ({measure.rpartition('(')[2]}" * ("(" in measure)
+    beside = ", mechanisms side by side" * (
+        len({row["mechanism"] for row in rows if row["epsilon"]}) > 1
+    )
+    fig = figure(f"stated total ε (log scale{beside})", f"result − best baseline{unit}", height=380)
+    algorithms = [a for a in ALGORITHMS if any(row["algorithm"] == a for row in rows)]
+    algorithms += sorted({row["algorithm"] for row in rows} - {*algorithms})  # of other releases
+    mechanisms = [m for m in IDENTITY if any(row["mechanism"] == m for row in rows)]
+    mechanisms += sorted({row["mechanism"] for row in rows} - {*mechanisms})
+    fig.add_scatter(
+        x=[least / 2, right * 2],
+        y=[0.0, 0.0],
+        mode="lines",
+        line={"width": 1.5, "dash": "dot", "color": BASELINE},
+        hoverinfo="skip",
+        name="best baseline",
+    )
+    for mechanism in mechanisms:
+        look = look_of(mechanism)
+        _in_legend(fig, look.title, look.colour, look.marker + "-open")
+    for k, algorithm in enumerate(algorithms):
+        if len(algorithms) > 1:
+            symbol = "circle" + _INSIDE[k % len(_INSIDE)]
+            _in_legend(fig, titled("algorithm", algorithm), BASELINE, symbol)
+    # side by side, so that mechanisms do not hide one another
+    apart = 0.014 * math.log10(right / least)
+    for algorithm, mechanism in dict.fromkeys((r["algorithm"], r["mechanism"]) for r in rows):
+        look = look_of(mechanism)
+        these = [r for r in rows if (r["algorithm"], r["mechanism"]) == (algorithm, mechanism)]
+        shift = 10 ** (apart * (mechanisms.index(mechanism) - (len(mechanisms) - 1) / 2))
+        fig.add_scatter(
+            x=[shift * row["epsilon"] if row["epsilon"] else right for row in these],
+            y=[row["value"] - row["baseline"] for row in these],
+            mode="markers",
+            showlegend=False,
+            marker={
+                "color": look.colour,
+                "symbol": look.marker + _INSIDE[algorithms.index(algorithm) % len(_INSIDE)],
+                "size": 8,
+                "line": {"width": 1.5, "color": look.colour},
+            },
+            text=[
+                plain_in_figure(
+                    f"{titled('dataset', row['dataset'])}, "
+                    f"{titled('algorithm', row['algorithm'])}, {look.title}, "
+                    f"{_stated_epsilon(row)}, seed {row['seed']}: "
+                    f"{row['value']:.4f}, best baseline {row['baseline']:.4f}"
+                )
+                for row in these
+            ],
+            hovertemplate="%{text}<extra></extra>",
+        )
+    name_above(fig, hovermode="closest", margin={"r": 20})
+    fig.update_xaxes(
+        type="log",
+        **log_ticks(least / 1.3, most * 10 ** (0.3 * beyond), no_ε=right),
+        range=[math.log10(least / 1.3), math.log10(right * 1.3)],
+    )
+    return fig, _numbers(rows)
+
+
+def _in_legend(fig: go.Figure, name: str, colour: str, symbol: str) -> None:
+    marker = {"color": colour, "symbol": symbol, "size": 8, "line": {"width": 1.5, "color": colour}}
+    fig.add_scatter(x=[None], y=[None], mode="markers", name=plain_in_figure(name), marker=marker)
+
+
+def _stated_epsilon(row: dict[str, Any]) -> str:
+    return f"ε = {three(row['epsilon'])}" if row["epsilon"] else "no finite ε"
+
+
+def _numbers(rows: Sequence[dict[str, Any]]) -> pd.DataFrame:
+    columns = ("dataset", "algorithm", "mechanism")
+    return pd.DataFrame(
+        [
+            {
+                **{name: titled(name, row[name]) for name in columns},
+                "seed": row["seed"],
+                "stated total ε": row["epsilon"],
+                row["measure"]: row["value"],
+                "best baseline": row["baseline"],
+            }
+            for row in rows
+        ]
+    )
+
 
 _WAYS = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot", "solid", "dash")
 _LETTERS = "ABCDEFGH"

@@ -27,7 +27,7 @@ from pages.parts.server import jobs
 # modules whose ``make_ahead`` computes what most visitors ask for
 _AHEAD = (
     "pages.parts.budget.counts",
-    "pages.parts.home.picture",
+    "pages.parts.home.sections",
     "pages.parts.completion.panels",
     "pages.parts.factorization.panels",
 )
