@@ -23,12 +23,11 @@ from dpmc_core.arrays import FloatArray
 from dpmc_core.completion.kernel.lapack import scale_rows, solve_spd
 from dpmc_core.completion.kernel.threads import Workers, single_blas_thread
 
+IntArray = NDArray[np.int32]
+
 _MAX_PADDING = 1.12
 # Bytes of gathered factors per block: enough to amortise numpy's calls, few enough for the cache.
 # Small ranks do little arithmetic per call and want larger blocks.
-IntArray = NDArray[np.int32]
-
-_SMALL_RANK, _SMALL_PANEL = 40, 8
 _BLOCK_BYTES, _BLOCK_BYTES_SMALL_RANK = 3_000_000, 12_000_000
 
 
@@ -113,6 +112,7 @@ def group_rows(
 _GATHER_BYTES = 3_000_000  # of one gather, so that it stays in the cache
 # Where column panels beat one product, and how wide they are best (measured with OpenBLAS on
 # AVX-512).
+_SMALL_RANK, _SMALL_PANEL = 40, 8
 _PANEL, _PANELS_BELOW = 16, 300
 _MOST_ROWS = 2048  # of one small product: OpenBLAS packs larger ones first, at 4 × the time
 
