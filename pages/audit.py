@@ -4,8 +4,9 @@ from functools import partial
 
 import streamlit as st
 
-from pages.parts.audit import game, own_outputs
-from pages.parts.audit.attack import attack, introduction, two_datasets
+from pages.parts.audit import attacked, game, own_outputs
+from pages.parts.audit.attack import attack
+from pages.parts.audit.attacked import two_datasets
 from pages.parts.audit.controls import LINK_TITLES, form
 from pages.parts.frame.page import control, fold, head
 from pages.parts.ui import controls
@@ -25,7 +26,7 @@ if asked.fields["target"] == "number":
 spec = built.spec
 if spec is not None and not spec.searches and not spec.dataset:
     fold("Play: is Alice in the data?", "game", partial(game.play, spec), icon=":material/casino:")
-fold("Why an attack proves a bound", "introduction", introduction)
+fold("Why an attack proves a bound", "introduction", attacked.introduction)
 fold("Audit your own mechanism", "own", own_outputs.audit_yours, icon=":material/upload_file:")
 
 with problems:

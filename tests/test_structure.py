@@ -57,7 +57,7 @@ GROUND = {
 MOST_CHARACTERS = 100
 # Tokens of code at most, without comments and docstrings. They only fall: whoever removes code
 # lowers them, and a feature that raises them says in CHANGELOG by how much.
-MOST_TOKENS = {"product": 331_000, "tests": 248_500}
+MOST_TOKENS = {"product": 323_243, "tests": 246_000}
 SLACK = 0.02  # how far below them the code may be before they are lowered
 CODE = sorted(
     path
@@ -358,7 +358,7 @@ SOLVERS = ("dpmc_core.completion.", "dpmc_core.factorization.")
 # what solvers with a guarantee draw themselves: starts, which do not depend on data
 STARTS = {
     "dpmc_core.completion.dpals.solver": {"integers", "standard_normal"},
-    "dpmc_core.completion.dpals.rounds": {"standard_normal"},
+    "dpmc_core.completion.dpals.power_iteration": {"standard_normal"},
     "dpmc_core.completion.frank_wolfe": {"standard_normal"},
     "dpmc_core.factorization.public_images": {"standard_normal"},
     "dpmc_core.factorization.step": {"random"},

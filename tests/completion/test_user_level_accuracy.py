@@ -11,8 +11,8 @@ import pytest
 
 from dpmc_core.completion.common.baselines import BASELINES, fit_baselines
 from dpmc_core.completion.dpals.plan import DPALSConfig, dpals_plan
+from dpmc_core.completion.dpals.power_iteration import PROJECTIONS, solve_noisy
 from dpmc_core.completion.dpals.preprocessing import SAMPLING
-from dpmc_core.completion.dpals.rounds import PROJECTIONS, solve_noisy
 from dpmc_core.completion.dpals.solver import dpals
 from dpmc_core.completion.frank_wolfe import FrankWolfeConfig, frank_wolfe
 from dpmc_core.completion.moments import MomentsConfig, one_shot_moments

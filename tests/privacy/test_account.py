@@ -28,8 +28,8 @@ from dpmc_core.privacy.account import METHODS, best_published, gaussian_equivale
 from dpmc_core.privacy.losses.distribution import (
     huber_deltas,
     optimal_composition_epsilon,
-    pld_delta,
     pld_epsilon,
+    pld_profile,
 )
 from dpmc_core.privacy.rdp import ORDERS, release_rdp, zcdp
 
@@ -263,7 +263,7 @@ def test_composed_huber_lies_between_the_bounds_of_direct_convolution(
         for part in (0.1, 0.4, 0.7, 0.9):
             epsilon = part * count * alpha * shift
             least, most = (profile(m, -n * count, step, epsilon) for m in (low, high))
-            assert least <= pld_delta(book, epsilon) <= most + 1e-12
+            assert least <= pld_profile(book, [epsilon])[0] <= most + 1e-12
             # the two bounds differ by at most δ's slope times what rounding can move: count steps
             assert most <= least + 2 * count * step
 
@@ -274,7 +274,9 @@ def test_twofold_huber_agrees_with_integration() -> None:
     noise = Huber(alpha=1.5)
     for epsilon in (0.2, 1.0, 2.0, 2.7):
         exact = profile_of_two(noise, 1.0, 1.0, epsilon)
-        assert pld_delta(ledger(noise, 2), epsilon) == pytest.approx(exact, rel=1e-6, abs=1e-9)
+        assert pld_profile(ledger(noise, 2), [epsilon])[0] == pytest.approx(
+            exact, rel=1e-6, abs=1e-9
+        )
 
 
 # ---- properties ----------------------------------------------------------------------------------
@@ -479,7 +481,9 @@ def test_one_huber_release_against_the_oracles(
     epsilon, shift, delta = row
     noise = Huber(alpha=case["alpha"], scale=case["scale"])
     assert huber_deltas(noise, shift, np.array([epsilon])) == pytest.approx(delta, abs=1e-12)
-    assert pld_delta(ledger(noise, 1, shift), epsilon) == pytest.approx(delta, rel=1e-5, abs=1e-9)
+    assert pld_profile(ledger(noise, 1, shift), [epsilon])[0] == pytest.approx(
+        delta, rel=1e-5, abs=1e-9
+    )
     if delta > 0:
         exact = {a.method: a.epsilon for a in account(ledger(noise, 1, shift), delta)}["exact"]
         assert exact == pytest.approx(epsilon, rel=1e-9)

@@ -13,9 +13,13 @@ from scipy import stats
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.mechanisms import Laplace
 from dpmc_core.privacy.distinguish import attack as attack_module
-from dpmc_core.privacy.distinguish.attack import attack, linear_scores, lower_bound, proves_at_most
+from dpmc_core.privacy.distinguish.attack import Bound, attack, linear_scores, proves_at_most
 from dpmc_core.privacy.distinguish.events import choose, clopper_pearson
 from dpmc_core.privacy.distinguish.tradeoff import of_mechanism
+
+
+def lower_bound(*outputs: np.ndarray, **options: float) -> Bound:
+    return attack(*outputs, **options).bound
 
 
 @pytest.mark.parametrize("runs", [10, 333])

@@ -22,8 +22,8 @@ from dpmc_core import limits
 from dpmc_core.completion.common import parameters as shared
 from dpmc_core.completion.common.parameters import ItemsPerUser, Iterations, Penalty, Rank
 from dpmc_core.completion.common.population import Population
+from dpmc_core.completion.dpals.power_iteration import PROJECTIONS, power_part
 from dpmc_core.completion.dpals.preprocessing import SAMPLING, preparation_parts, preparation_shifts
-from dpmc_core.completion.dpals.rounds import PROJECTIONS, power_part
 from dpmc_core.config import Choice, Config
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.errors import ParameterError

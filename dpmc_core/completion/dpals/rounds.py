@@ -4,17 +4,16 @@ Provides ``Basis``, what everybody knows before the first round, and ``Rounds``,
 prepared by it and grouped once.
 """
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from dpmc_core.arrays import FloatArray
-from dpmc_core.completion.common.population import Group, Population
+from dpmc_core.completion.common.population import Group
 from dpmc_core.completion.common.profiles import (
     centre,
     clipped_values,
@@ -29,94 +28,6 @@ from dpmc_core.completion.dpals.preprocessing import Preparation
 from dpmc_core.completion.kernel.solve import BlockSolver, group_rows, half_sweep
 from dpmc_core.completion.kernel.threads import Workers
 from dpmc_core.datasets.ratings import Ratings
-from dpmc_core.privacy.budget import Curator, Part
-
-PROJECTIONS = ("inner", "printed", "off")
-_SMALLEST = 1e-9  # eigenvalues below this share of the largest count as zero in the pseudo-inverse
-
-
-def solve_noisy(
-    gram: FloatArray, right: FloatArray, reg: FloatArray, projection: str
-) -> FloatArray:
-    """θ (B×r) with (G + λI)θ = b for noisy symmetric ``gram`` (B×r×r), ``right`` (B×r) and ``reg``
-    λ (B,).
-
-    "printed": G + λI is projected and its pseudo-inverse taken, as Algorithm 1 has it; "inner": G
-    is projected before λ is added, so that no direction has less than λ; "off": solved as it is.
-    """
-    values, vectors = np.linalg.eigh(gram)
-    if projection == "inner":
-        inverse = 1 / (np.maximum(values, 0.0) + reg[:, None])
-    else:
-        values = values + reg[:, None]
-        tiny = _SMALLEST * np.abs(values).max(axis=1, keepdims=True)
-        usable = values > tiny if projection == "printed" else np.abs(values) > tiny
-        inverse = np.where(usable, 1 / np.where(usable, values, 1.0), 0.0)
-    turned = np.matmul(right[:, None, :], vectors)[:, 0]
-    return np.asarray(np.matmul(vectors, (turned * inverse)[..., None])[..., 0])
-
-
-INCOHERENCE = 3.0  # ν
-
-
-def power_part(
-    n_items: int, rank: int, k: int, value_clip: float, rounds: int, share: float
-) -> Part:
-    """The plan of ``rounds`` released matrices n_items×r, with ``share`` of the budget for all of
-    them.
-    """
-    most = _projection_clip(n_items, k, value_clip)
-    return Part(
-        what="power iteration: the values' second moment times the directions so far",
-        l1=min(k * value_clip * math.sqrt(rank), math.sqrt(n_items * rank * k) * value_clip) * most,
-        l2=math.sqrt(k) * value_clip * most,
-        coordinates=n_items * rank,
-        share=share,
-        count=rounds,
-        source=("dpmc_core.completion.dpals.rounds: x·(xᵀW) of at most k values, xᵀW clipped"),
-        bounded_in=2,
-    )
-
-
-def noisy_power_iteration(
-    people: Population,
-    table: Callable[[Group], sparse.csr_array],
-    rank: int,
-    k: int,
-    value_clip: float,
-    rounds: int,
-    curator: Curator,
-    rng: np.random.Generator,
-) -> FloatArray:
-    """Orthonormal directions (n_items×r) after ``rounds`` of W ← orth(Σ x (xᵀW) + noise).
-
-    ``table`` gives a group's x as rows (n_users×n_items): at most ``k`` of a user's ratings, each
-    within ±``value_clip``; the caller sees to it.
-    """
-    shape = people.n_items, rank
-    drawn = curator.once("directions", lambda: rng.standard_normal(shape))
-    directions, _ = np.linalg.qr(drawn)
-    most = _projection_clip(people.n_items, k, value_clip)
-    for _ in range(rounds):
-        exact = partial(people.total, _projected, table, directions, most)
-        directions, _ = np.linalg.qr(curator.release("start", exact))
-    return np.asarray(directions)
-
-
-def _projected(
-    group: Group, table: Callable[[Group], sparse.csr_array], directions: FloatArray, most: float
-) -> FloatArray:
-    """Σ x (xᵀW), xᵀW clipped to norm ``most`` (n_items×r)."""
-    rows = table(group)
-    projected = rows @ directions
-    size = np.linalg.norm(projected, axis=1, keepdims=True)
-    projected *= most / np.maximum(size, most)
-    return np.asarray(rows.T @ projected)
-
-
-def _projection_clip(n_items: int, k: int, value_clip: float) -> float:
-    return min(INCOHERENCE * k * value_clip / math.sqrt(n_items), math.sqrt(k) * value_clip)
-
 
 ItemSolver = Callable[[FloatArray, FloatArray, NDArray[np.intp]], FloatArray]
 

@@ -25,16 +25,9 @@ from dpmc_core.completion.common.population import Group, Population, Whole
 from dpmc_core.completion.common.profiles import squared_residuals
 from dpmc_core.completion.common.step import FactorModel, Step, check_rank
 from dpmc_core.completion.dpals.plan import DPALSConfig, dpals_plan, n_frequent, value_clip_of
+from dpmc_core.completion.dpals.power_iteration import noisy_power_iteration, solve_noisy
 from dpmc_core.completion.dpals.preprocessing import prepare
-from dpmc_core.completion.dpals.rounds import (
-    Basis,
-    Rounds,
-    noisy_power_iteration,
-    rounds_of,
-    solve_noisy,
-    start_table,
-    symmetric_of,
-)
+from dpmc_core.completion.dpals.rounds import Basis, Rounds, rounds_of, start_table, symmetric_of
 from dpmc_core.completion.kernel.threads import Workers
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.errors import ParameterError

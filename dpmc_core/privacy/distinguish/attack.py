@@ -127,20 +127,6 @@ def proves_at_most(runs: int, confidence: float, delta: float = 0.0) -> float:
     return max(math.log(max(float(low) - delta, 1e-300) / float(high)), 0.0)
 
 
-def lower_bound(
-    outputs_in: FloatArray,
-    outputs_out: FloatArray,
-    *,
-    delta: float = 0.0,
-    confidence: float = 0.999,
-) -> Bound:
-    """What ``attack`` proves.
-
-    The true ε at ``delta`` is at least ``Bound.epsilon``, with this ``confidence``.
-    """
-    return attack(outputs_in, outputs_out, delta=delta, confidence=confidence).bound
-
-
 def attack(
     outputs_in: FloatArray,
     outputs_out: FloatArray,

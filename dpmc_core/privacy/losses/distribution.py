@@ -58,17 +58,12 @@ def pld_epsilon(ledger: Ledger, delta: float, points: int = FINE) -> float:
         return float(_distribution(ledger, points).get_epsilon_for_delta(delta - spare))
 
 
-def pld_delta(ledger: Ledger, epsilon: float, points: int = FINE) -> float:
-    """The δ with which the whole ledger is (``epsilon``, δ)-DP, from its privacy loss distribution
-    (pessimistic).
-    """
-    return float(pld_profile(ledger, [epsilon], points)[0])
-
-
 def pld_profile(
     ledger: Ledger, epsilons: Sequence[float] | FloatArray, points: int = FINE
 ) -> FloatArray:
-    """``pld_delta`` for each of ``epsilons``, in one go."""
+    """The δ with which the whole ledger is (ε, δ)-DP for each of ``epsilons``, from its privacy
+    loss distribution (pessimistic).
+    """
     found = _distribution(ledger, points).get_delta_for_epsilon(list(epsilons))
     return np.clip(np.asarray(found) + rounding(ledger), 0.0, 1.0)
 

@@ -6,7 +6,7 @@ import streamlit as st
 
 from dpmc_core.errors import DPMCError
 from dpmc_core.experiments.tasks.audit_outputs import INSIDE, MOST_BYTES, OutputsAudit, audit_text
-from pages.parts.audit import charts, result_view
+from pages.parts.audit import charts, curves
 from pages.parts.frame.upload import ask_for_file, once
 from pages.parts.server import sandbox
 from pages.parts.ui import controls, declared
@@ -63,9 +63,9 @@ def _show(result: OutputsAudit) -> None:
         "your-scores",
         f"Scores of your outputs. {result.verdict}",
     )
-    said = result_view.measured(test, attack.bound.confidence)
+    said = curves.measured(test, attack.bound.confidence)
     st.markdown(said)
-    show(result_view.claimed_and_measured(attack, result.claimed_curve), "your-curve", said)
+    show(curves.claimed_and_measured(attack, result.claimed_curve), "your-curve", said)
     bound = attack.bound
     st.caption(
         f"The attacker attributes {100 * bound.accuracy:.1f} of 100 held-out outputs correctly "

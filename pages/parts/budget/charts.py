@@ -4,118 +4,18 @@ Lives here: pure functions from ledgers, accounts and curves to figures and the 
 """
 
 import math
-import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 
 from dpmc_core.mechanisms import Gaussian, Huber, Laplace, Mechanism
-from dpmc_core.privacy import Ledger, Release, Statement, least_noise, state
 from dpmc_core.privacy.account import METHODS, Account
-from dpmc_core.privacy.compare import DpalsCount, dpals_counts, epsilon_curve, price, variance_curve
+from dpmc_core.privacy.compare import DpalsCount, price
 from dpmc_core.wording import power, three
-from pages.parts.budget.stories import paper_statements
 from pages.parts.ui.figures import Drawn, figure, level
 from pages.parts.ui.labels import Label, label_end, label_ends, log_ticks
 from pages.parts.ui.looks import IDENTITY, curve
-
-_PAUSE = 0.3  # seconds between two counts made ahead: visitors come first
-
-
-@dataclass(frozen=True, kw_only=True)
-class Question:
-    """``count`` releases like those of ``run``, which one person moves by ``sensitivity`` (ℓ1) over
-    ``spread`` numbers, with noises of equal ``by`` ("variance" or "epsilon": ``amount``); and noise
-    for ``target`` ε of all together at ``delta``.
-    """
-
-    run: str = "own"
-    count: int = 1000
-    sensitivity: float = 1.0
-    spread: int = 1
-    by: str = "variance"
-    amount: float = 100.0
-    alpha: float = 1.5
-    target: float = 1.0
-    delta: float = 1e-5
-
-    def mechanisms(self) -> list[Mechanism]:
-        """The noises at equal ``by``."""
-        return at_equal(self.by, self.amount, self.alpha, self.sensitivity, self.delta)
-
-    def release(self, noise: Mechanism) -> Release:
-        """One release of the chosen run with this noise."""
-        own = self.run == "own"
-        return Release(
-            what="a vector" if own else "right-hand sides of all items",
-            mechanism=noise,
-            l1_sensitivity=self.sensitivity,
-            l2_sensitivity=self.sensitivity / math.sqrt(self.spread),
-            unit="record" if own else "rating",
-            neighbours="add/remove-one" if own else "replace-one",
-            coordinates=self.spread,
-            count=1,
-            sound=False,
-            source="typed on the Budget page"
-            if own
-            else "huber-paper, Theorem 2.1 with Δ = 5 (assumed)",
-        )
-
-    def shapes(self) -> list[Release]:
-        """One release of each noise at one scale.
-
-        What a budget needs does not depend on the noise one started from, so that these are
-        searched once.
-        """
-        made = at_equal(
-            "variance", 100 * self.sensitivity**2, self.alpha, self.sensitivity, self.delta
-        )
-        return [self.release(noise) for noise in made]
-
-    def curve(self, noise: Mechanism) -> tuple[float, ...]:
-        """ε at δ after each of ``COUNTS`` releases."""
-        return epsilon_curve(self.release(noise), COUNTS, self.delta)
-
-    def ledger(self, noise: Mechanism) -> Ledger:
-        """All releases together."""
-        return Ledger((replace(self.release(noise), count=self.count),))
-
-    def statement(self, noise: Mechanism) -> Statement:
-        """What all releases together spend."""
-        return state(self.ledger(noise), self.delta)
-
-    def needed(self, shape: Release) -> tuple[float, ...]:
-        """The least variance for the target, for each of ``NEEDED_COUNTS`` releases."""
-        return variance_curve(shape, NEEDED_COUNTS, self.target, self.delta)
-
-    def least(self, shape: Release) -> Mechanism:
-        """The least noise with which all releases together keep to the target."""
-        whole = Ledger((replace(shape, count=self.count),))
-        return (
-            least_noise(whole, self.target, self.delta, tolerance=1e-4, quick=True)
-            .releases[0]
-            .mechanism
-        )
-
-
-USUAL = Question()
-
-
-def make_ahead() -> None:
-    """The counts of the page as it opens, one after the other and not in a hurry."""
-    for noise in USUAL.mechanisms():
-        USUAL.curve(noise)
-        USUAL.statement(noise)
-        time.sleep(_PAUSE)
-    for shape in USUAL.shapes():
-        USUAL.needed(shape)
-        USUAL.least(shape)
-        time.sleep(_PAUSE)
-    paper_statements(USUAL.delta)
-    dpals_counts()
-
 
 NEEDED_COUNTS = (1, 3, 6, 10, 15, 25, 50, 100, 300)
 COUNTS = (1, 2, 5, 10, 30, 100, 300, 1000, 3000, 10_000)

@@ -2,7 +2,8 @@
 
 import streamlit as st
 
-from pages.parts.budget.charts import COUNTS, USUAL, Question
+from pages.parts.budget.charts import COUNTS
+from pages.parts.budget.counts import USUAL, Question
 from pages.parts.frame import presenter
 from pages.parts.ui import controls, declared
 

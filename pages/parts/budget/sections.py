@@ -12,8 +12,8 @@ from dpmc_core.privacy import Release, Statement, odds_sentence, subject
 from dpmc_core.privacy.compare import price
 from dpmc_core.wording import power, three
 from pages.parts.budget import charts, stories
-from pages.parts.budget.charts import Question
 from pages.parts.budget.controls import MODES
+from pages.parts.budget.counts import Question
 from pages.parts.frame import python_lines
 from pages.parts.ui import controls, densities, on_screen
 from pages.parts.ui.figures import show

@@ -5,6 +5,7 @@ and what took them up. Pure functions of their inputs.
 """
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -17,12 +18,28 @@ from plotly.subplots import make_subplots
 from dpmc_core.arrays import FloatArray
 from dpmc_core.experiments import FactorResult
 from dpmc_core.metrics.factors import match_parts
-from pages.parts.factorization.view import shown_words
+from dpmc_core.metrics.topics import top_words
 from pages.parts.ui import figure_cache as drawn_once
 from pages.parts.ui.figures import Drawn, figure, level
 from pages.parts.ui.labels import Label, label_ends
 from pages.parts.ui.looks import Identity, curve, intervals
 from pages.parts.ui.pictures import picture, tiles
+
+_COARSE = re.compile(
+    r"asshole|bitch|bollock|bullshit|chickenshit|cocksuck|cunt|dickhead|dicks?$|faggot|fuck|goddam"
+    r"|horseshit|jackass|motherfuck|nigger|piss|prick|pussy$|shit|slut|tits$|twat|wank|whore"
+)
+
+
+def shown_words(
+    dictionary: FloatArray, words: Sequence[str], count: int
+) -> list[list[tuple[str, float]]]:
+    """``top_words`` of a dictionary (words × topics) without the coarse ones, which lists of common
+    words have too.
+    """
+    kept = [row for row, word in enumerate(words) if not _COARSE.match(word)]
+    return top_words(dictionary[kept], [words[row] for row in kept], count)
+
 
 LOOKS: dict[str, Identity] = {
     "nmf": Identity("NMF, not private", "#666666", "longdash", "cross"),
@@ -299,3 +316,42 @@ def outlier_tiles(item: Learned) -> go.Figure:
         axis=1,
     )
     return picture(tiles(table, shape, count), 360)
+
+
+@drawn_once.of_results
+def document_bars(item: Learned, column: int, most: int = 6) -> Drawn:
+    """The topics of one document: how much of what is rebuilt of it each makes up."""
+    result = item.result
+    weights = result.coefficients[item.order, column] * np.linalg.norm(item.dictionary, axis=0)
+    share = weights / max(float(weights.sum()), 1e-300)
+    heads = shown_words(item.dictionary, result.clean.words, 3)
+    order = [int(k) for k in np.argsort(-share, kind="stable")[:most] if share[k] > 0.005]
+    rows = pd.DataFrame(
+        [
+            {
+                "topic": f"{k + 1}: " + ", ".join(word for word, _ in heads[k]),
+                "share": float(share[k]),
+            }
+            for k in order
+        ],
+        columns=["topic", "share"],
+    )
+    fig = figure("share of the topic", "", height=110 + 34 * max(len(rows), 1))
+    fig.add_bar(
+        x=rows["share"].tolist(),
+        y=rows["topic"].tolist(),
+        orientation="h",
+        marker={"color": item.look.colour, "opacity": 0.35},
+        text=rows["topic"].tolist(),
+        textposition="inside",
+        insidetextanchor="start",
+        textangle=0,
+        constraintext="none",
+        hovertemplate="%{y}: %{x:.2f}<extra></extra>",
+    )
+    fig.update_xaxes(range=[0, 1.2], tickvals=[0, 0.5, 1])
+    fig.update_yaxes(
+        type="category", visible=False, autorange="reversed"
+    )  # names begin with a number: plotly would take them for numbers
+    fig.update_layout(margin={"r": 10})
+    return fig, rows

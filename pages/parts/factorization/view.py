@@ -1,7 +1,6 @@
 """Parts and topics learned in several ways, side by side."""
 
 import math
-import re
 from collections.abc import Sequence
 from functools import partial
 
@@ -9,15 +8,15 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from dpmc_core.arrays import FloatArray
 from dpmc_core.errors import DPMCError
 from dpmc_core.experiments import FactorResult
-from dpmc_core.metrics.topics import W2V_WARNING, mean_score, npmi, tc_w2v, top_words
+from dpmc_core.metrics.topics import W2V_WARNING, mean_score, npmi, tc_w2v
 from dpmc_core.privacy import odds_sentence, subject
 from dpmc_core.privacy.noise import RoundEpsilon
 from dpmc_core.wording import csv_text, finite, signed, three
 from pages.parts.factorization import charts as factor_charts
-from pages.parts.factorization.charts import Learned, learned
+from pages.parts.factorization.charts import Learned, learned, shown_words
+from pages.parts.factorization.one_sample import document_topics, rebuilt_image
 from pages.parts.factorization.texts import factor_observations, factor_verdict
 from pages.parts.frame import python_lines
 from pages.parts.frame.accounts import counted
@@ -25,64 +24,8 @@ from pages.parts.frame.page import fold, observations, verdict
 from pages.parts.server import jobs
 from pages.parts.server.sandbox import learn_words
 from pages.parts.ui import controls
-from pages.parts.ui import figure_cache as drawn_once
-from pages.parts.ui.figures import Drawn, draw, figure, show
+from pages.parts.ui.figures import draw, show
 from pages.parts.ui.on_screen import code, download
-
-
-@drawn_once.of_results
-def document_bars(item: Learned, column: int, most: int = 6) -> Drawn:
-    """The topics of one document: how much of what is rebuilt of it each makes up."""
-    result = item.result
-    weights = result.coefficients[item.order, column] * np.linalg.norm(item.dictionary, axis=0)
-    share = weights / max(float(weights.sum()), 1e-300)
-    heads = shown_words(item.dictionary, result.clean.words, 3)
-    order = [int(k) for k in np.argsort(-share, kind="stable")[:most] if share[k] > 0.005]
-    rows = pd.DataFrame(
-        [
-            {
-                "topic": f"{k + 1}: " + ", ".join(word for word, _ in heads[k]),
-                "share": float(share[k]),
-            }
-            for k in order
-        ],
-        columns=["topic", "share"],
-    )
-    fig = figure("share of the topic", "", height=110 + 34 * max(len(rows), 1))
-    fig.add_bar(
-        x=rows["share"].tolist(),
-        y=rows["topic"].tolist(),
-        orientation="h",
-        marker={"color": item.look.colour, "opacity": 0.35},
-        text=rows["topic"].tolist(),
-        textposition="inside",
-        insidetextanchor="start",
-        textangle=0,
-        constraintext="none",
-        hovertemplate="%{y}: %{x:.2f}<extra></extra>",
-    )
-    fig.update_xaxes(range=[0, 1.2], tickvals=[0, 0.5, 1])
-    fig.update_yaxes(
-        type="category", visible=False, autorange="reversed"
-    )  # names begin with a number: plotly would take them for numbers
-    fig.update_layout(margin={"r": 10})
-    return fig, rows
-
-
-_COARSE = re.compile(
-    r"asshole|bitch|bollock|bullshit|chickenshit|cocksuck|cunt|dickhead|dicks?$|faggot|fuck|goddam"
-    r"|horseshit|jackass|motherfuck|nigger|piss|prick|pussy$|shit|slut|tits$|twat|wank|whore"
-)
-
-
-def shown_words(
-    dictionary: FloatArray, words: Sequence[str], count: int
-) -> list[list[tuple[str, float]]]:
-    """``top_words`` of a dictionary (words × topics) without the coarse ones, which lists of common
-    words have too.
-    """
-    kept = [row for row, word in enumerate(words) if not _COARSE.match(word)]
-    return top_words(dictionary[kept], [words[row] for row in kept], count)
 
 
 def _parts_csv(result: FactorResult) -> str:
@@ -116,102 +59,6 @@ def export(items: list[Learned]) -> None:
         st.markdown(f"**{item.name}** on the command line, and in Python:")
         code(item.result.spec.command(), "bash")
         code(item.result.spec.python(), "python")
-
-
-def rebuilt_image(items: list[Learned]) -> None:
-    """Draw one image made of its parts, and what the outlier matrix took up."""
-    first = items[0].result
-    st.subheader("Rebuild one image from its parts", anchor=False)
-    left, right = st.columns(2)
-    with left:
-        column = (
-            controls.whole(
-                "Image",
-                "f_image",
-                1,
-                len(first.clean),
-                1 + int(first.samples.spoiled[0]) if first.samples.spoiled.size else 1,
-            )
-            - 1
-        )
-    with right:
-        if (
-            st.session_state.get("f-used-of", first.spec.algorithm.rank)
-            != first.spec.algorithm.rank
-        ):
-            st.session_state["f_used"] = (
-                first.spec.algorithm.rank
-            )  # other results: all of their parts, until somebody asks for fewer
-        st.session_state["f-used-of"] = first.spec.algorithm.rank
-        parts = controls.whole(
-            f"Made of its most used parts, of {first.spec.algorithm.rank}",
-            "f_used",
-            1,
-            first.spec.algorithm.rank,
-            first.spec.algorithm.rank,
-            sliding=True,
-        )
-    figure, numbers = factor_charts.rebuilt_tiles(items, column, parts)
-    said = "; ".join(f"{row['image']} {row['error']:.3f}" for row in numbers.to_dict("records")[1:])
-    show(
-        figure,
-        "rebuilt",
-        f"Image {column + 1} and how each method rebuilds it from {parts} parts; error: {said}.",
-        numbers,
-    )
-    label = f" ({controls.plain(first.clean.labels[column][:80])})" if first.clean.labels else ""
-    st.caption(
-        f"Image {column + 1}{label}. Made of "
-        f"{'all' if parts == first.spec.algorithm.rank else 'the'} "
-        f"{parts}{'' if parts == first.spec.algorithm.rank else ' most used'} parts, for every "
-        "method. Error: what is left of its length 1. The weights are fitted to this image "
-        "without noise, for the holder of it."
-    )
-    for item in items:
-        if (
-            item.result.outliers is not None
-            and item.result.samples.spoiled.size
-            and item.result.spec.card.name == "robust-nmf"
-        ):
-            st.subheader("What the outlier matrix took up", anchor=False)
-            shown = factor_charts.corrupted_shown(item)
-            draw(
-                factor_charts.outlier_tiles(item),
-                "outliers",
-                f"{shown} corrupted images, the size of what the outlier matrix took from each, "
-                "and the images rebuilt from parts.",
-                toolbar=False,
-            )
-            st.caption(
-                f"{shown} corrupted images (top), the size of R, what was set aside as outliers, "
-                "for each (middle), and what the parts rebuild of the clean images (bottom), by "
-                "Robust NMF."
-            )
-
-
-def document_topics(items: list[Learned]) -> None:
-    """Draw which topics one document holds, by each method."""
-    clean = items[0].result.clean
-    st.subheader("The topics of one document", anchor=False)
-    column = controls.whole("Document", "f_document", 1, len(clean), 1) - 1
-    if clean.texts:
-        start = clean.texts[column]
-        st.text(start[:400] + ("…" if len(start) > 400 else ""))
-    if clean.labels and clean.labels[column]:
-        st.caption(f"Class in the data: {controls.plain(clean.labels[column][:80])}")
-    for place, item in zip(st.columns(len(items)), items, strict=True):
-        with place:
-            figure, numbers = document_bars(item, column)
-            top = numbers.iloc[0] if len(numbers) else None
-            alt = f"Topics of document {column + 1} by {item.name}." + (
-                f" Most: {top['topic']}." if top is not None else ""
-            )
-            st.markdown(f"**{item.name}**")
-            show(figure, f"document-{item.result.spec.card.name}", alt, numbers)
-    st.caption(
-        "Share of each topic in what is rebuilt of this document; the weights are fitted to it "
-        "without noise, for the holder of it."
-    )
 
 
 _TOPICS_SHOWN = 6

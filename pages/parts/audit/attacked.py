@@ -1,0 +1,142 @@
+"""What the *Audit* page attacks: in words, and the two datasets as pictures or tables."""
+
+from typing import Any
+
+import streamlit as st
+
+from dpmc_core.datasets import entry, user_datasets
+from dpmc_core.experiments.algorithms import ALGORITHMS
+from dpmc_core.experiments.tasks.audit_spec import (
+    CASES,
+    FACTOR_TARGETS,
+    VIEWS,
+    AuditSpec,
+    seen_by_attacker,
+)
+from dpmc_core.experiments.tasks.audit_targets import neighbours, pictures, true_counts
+from dpmc_core.wording import three
+from pages.parts.audit import charts
+from pages.parts.audit.controls import CASE_TITLES, NEIGHBOUR_TITLES, NOISES, TARGETS, VIEW_TITLES
+from pages.parts.ui import controls
+from pages.parts.ui.figures import draw, show
+
+_RECORDS = {
+    "rating": "one rating, high or low",
+    "user": "one user's ratings",
+    "image": "one image or document, there or not",
+}
+_LOOKED_AT = {
+    "parts": "the 64 pixels or words in which the record is farthest from the mean",
+    "factors": "the record's 8 least-rated items, and the users who share most of them",
+}
+_DIFFERENCES = {**NEIGHBOUR_TITLES, "image": "Alice's picture"}
+
+
+def in_words(spec: AuditSpec) -> str:
+    """Say what is attacked, in a few words."""
+    noise = f"{NOISES[spec.mechanism]} noise"
+    if spec.target == "number":
+        return f"one number, {CASE_TITLES[spec.case]}, {noise}, claimed ε = {three(spec.epsilon)}"
+    amount = (
+        f"total ε = {three(spec.epsilon)}"
+        if spec.about_the_whole_run
+        else f"nominal ε = {three(spec.epsilon)} per release"
+    )
+    on, differs = "", _DIFFERENCES[spec.neighbours]
+    if spec.dataset:
+        on = f" on {controls.plain(_title(spec.dataset))}"
+        differs = _RECORDS[spec.neighbours]
+    rounds = f", T = {spec.iterations}" if ALGORITHMS[spec.target].steps is None else ""
+    return (
+        f"{TARGETS[spec.target]}{on}{rounds}, {noise} at {amount}; the two datasets "
+        f"differ in {differs}; the attacker sees the "
+        f"{VIEW_TITLES.get(spec.view, 'learned parts')}"
+        + (f"; {CASE_TITLES[spec.case]}" if spec.searches else "")
+    )
+
+
+def _title(dataset: str) -> str:
+    """What a set is called; an own one may be gone by now."""
+    own = user_datasets.is_own(dataset) and dataset not in user_datasets.current()
+    return "your own data" if own else str(entry(dataset).title)
+
+
+def introduction() -> None:
+    """Say why an attack proves a lower bound."""
+    st.markdown(
+        "Two datasets differ only in Alice. The attacker sees what is published from one of them, "
+        "many times over, and learns to distinguish them. How well that works on fresh outputs "
+        "*proves* a lower bound on ε: if a claim is below it, the claim is wrong."
+    )
+
+
+def two_datasets(fields: dict[str, Any]) -> None:
+    """Show the datasets with and without Alice."""
+    target = fields["target"]
+    if target == "number":
+        _number(fields["case"])
+    elif fields.get("dataset"):
+        _brought(target, fields)
+    elif target in FACTOR_TARGETS:
+        _pictures(target)
+    else:
+        _tables(target, fields)
+
+
+def _brought(target: str, fields: dict[str, Any]) -> None:
+    parts = target in FACTOR_TARGETS
+    sees = seen_by_attacker("parts" if parts else fields["view"], "the user")
+    st.markdown(
+        f"**Attacked:** {TARGETS[target]}, on {controls.plain(_title(fields['dataset']))} with one "
+        f"record and without it. The attacker knows both and sees {sees}, as far as it tells most: "
+        f"{_LOOKED_AT['parts' if parts else 'factors']}."
+    )
+    st.caption(
+        "What the audit shows is drawn from the data itself, without noise: it is for those who "
+        "hold them. Settings other than those in the sidebar are the algorithm's usual ones."
+    )
+
+
+def _number(case: str) -> None:
+    with_alice, without = (1, 0) if case in ("low-bits", "on-grid") else true_counts()
+    st.markdown(
+        "**Attacked:** the number of people in the data, published once with noise. It is "
+        f"**{with_alice}** with Alice and **{without}** without her. {CASES[case]}"
+    )
+
+
+def _pictures(target: str) -> None:
+    st.markdown(
+        f"**Attacked:** {TARGETS[target]}, on twelve tiny pictures with Alice's or without it. "
+        f"The attacker knows all twelve and sees {VIEWS['parts']}."
+    )
+    draw(
+        charts.two_sets(pictures()),
+        "pictures",
+        "Twelve tiny pictures with Alice's, first, and the same with her place empty.",
+        toolbar=False,
+    )
+    said = "Above with Alice, whose picture is the first; below her place is empty."
+    if not ALGORITHMS[target].guarantee:
+        said += (
+            " The paper's claim is about one picture replaced by another: an empty one is a "
+            "special case, and moves its statistics by half of what it allows."
+        )
+    st.caption(said)
+
+
+def _tables(target: str, fields: dict[str, Any]) -> None:
+    differing, case = fields["neighbours"], fields.get("case", "as-claimed")
+    st.markdown(
+        f"**Attacked:** {TARGETS[target]}, on the left or the right table. The attacker knows "
+        f"both and sees {VIEWS[fields['view']]}."
+        + (f" {CASES[case]}" if case != "as-claimed" else "")
+    )
+    names = (
+        ("Alice, C: 5", "Alice, C: 1") if differing == "rating" else ("with Alice", "without Alice")
+    )
+    show(
+        charts.two_tables(neighbours(differing), names),
+        "tables",
+        f"Two tables of ratings, {names[0]} and {names[1]}; all else is equal.",
+    )
