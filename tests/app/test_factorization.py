@@ -19,7 +19,7 @@ from dpmc_core.experiments.studies.engine import examples
 from dpmc_core.experiments.studies.spec import STUDIES, cells, seeds_of
 from dpmc_core.metrics.topics import W2V_WARNING
 from pages.parts.factorization import charts as factor_charts
-from pages.parts.factorization import study_view, view
+from pages.parts.factorization import study_view
 from pages.parts.factorization import study_view as factor_study_view
 from pages.parts.factorization.charts import shown_words
 from pages.parts.factorization.controls import QUESTIONS
@@ -290,7 +290,7 @@ def test_study_figures_and_sentences(kind: str) -> None:
 def test_a_documents_topics_are_bars_with_names() -> None:
     """The names begin with a number: on a numeric axis plotly drew nothing."""
     item = factor_charts.learned([run(RunSpec.of(dataset="topics", n_samples=200, rank=4))])[0]
-    figure, numbers = view.document_bars(item, 3)
+    figure, numbers = factor_charts.document_bars(item, 3)
     assert figure.layout.yaxis.type == "category"
     assert numbers["share"].sum() == pytest.approx(1.0, abs=0.03)
     assert len(figure.data[0].x) == len(numbers) >= 1

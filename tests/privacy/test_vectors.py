@@ -9,7 +9,7 @@ import pytest
 from dpmc_core.mechanisms import Gaussian, Huber, Laplace, Mechanism, Staircase
 from dpmc_core.privacy import Ledger, account, best, least_noise, state
 from dpmc_core.privacy.account import tightest
-from dpmc_core.privacy.losses.distribution import pld_delta, pld_epsilon, rounding
+from dpmc_core.privacy.losses.distribution import pld_epsilon, pld_profile, rounding
 from dpmc_core.privacy.rdp import ORDERS, zcdp
 
 from .helpers import by_method, ledger, release
@@ -22,9 +22,11 @@ def test_a_vector_is_composed_as_the_fewest_numbers_that_move_by_its_l1(noise: M
     """Its ℓ2 bound, 1, holds for each of its numbers: three of them make up its ℓ1 bound, 3."""
     vector, number = ledger(noise, 5, 3.0, 1.0, 9), ledger(noise, 15, 1.0)
     for epsilon in (0.5, 2.0, 6.0):
-        assert pld_delta(vector, epsilon) == pytest.approx(pld_delta(number, epsilon), rel=1e-12)
-    assert pld_delta(vector, 2.0) > 1.5 * pld_delta(ledger(noise, 5, 1.0), 2.0)
-    assert pld_delta(vector, 2.0) < pld_delta(ledger(noise, 5, 3.0), 2.0)
+        assert pld_profile(vector, [epsilon])[0] == pytest.approx(
+            pld_profile(number, [epsilon])[0], rel=1e-12
+        )
+    assert pld_profile(vector, [2.0])[0] > 1.5 * pld_profile(ledger(noise, 5, 1.0), [2.0])[0]
+    assert pld_profile(vector, [2.0])[0] < pld_profile(ledger(noise, 5, 3.0), [2.0])[0]
 
 
 @pytest.mark.parametrize("count", [1, 6])
@@ -121,4 +123,4 @@ def test_epsilon_read_from_a_distribution_leaves_room_for_rounding(count: int) -
     """
     book = ledger(Huber(alpha=1.5, scale=20.0), count)
     delta = 300 * rounding(book)
-    assert pld_delta(book, pld_epsilon(book, delta)) <= delta * (1 + 1e-6)
+    assert pld_profile(book, [pld_epsilon(book, delta)])[0] <= delta * (1 + 1e-6)
