@@ -6,7 +6,7 @@ The core, the widgets, links and the command line check and parse values against
 import math
 import re
 from dataclasses import dataclass, replace
-from typing import SupportsFloat, cast
+from typing import Any
 
 from dpmc_core.errors import ParameterError
 from dpmc_core.facts import facts, typed
@@ -16,7 +16,7 @@ _NUMBER = re.compile(
 )
 
 
-def number_of(text: object) -> float:
+def number_of(text: Any) -> float:
     """The number that a person typed: a sign, digits 0 to 9 with a point, an exponent.
 
     ``float`` alone would also take 1_5 for 15, and the digits of every script. Raises
@@ -27,7 +27,7 @@ def number_of(text: object) -> float:
     """
     if isinstance(text, str) and not _NUMBER.fullmatch(text):
         raise ValueError(f"no number: {text!r}")
-    return float(cast("SupportsFloat", text))
+    return float(text)
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Limit:
             return f"{kind} {start} and {end}"
         return f"{kind} from {low} to {high}"
 
-    def check(self, value: object) -> float:
+    def check(self, value: Any) -> float:
         """``value`` as a float inside the range.
 
         Raises ``ParameterError`` naming parameter, value and range.
@@ -73,7 +73,7 @@ class Limit:
         if isinstance(value, (bool, str, bytes)):
             raise ParameterError(self.name, value, self.allowed)
         try:
-            number = float(cast("SupportsFloat", value))
+            number = float(value)
         except (TypeError, ValueError, OverflowError):
             raise ParameterError(self.name, value, self.allowed) from None
         if not math.isfinite(number) or (self.integer and number != int(number)):

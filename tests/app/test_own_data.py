@@ -179,6 +179,12 @@ def test_what_is_doubtful_is_asked_and_the_answer_counts() -> None:
     assert "99 stands in 28 cells, far from all others" in one
     (codes,) = [box for box in app.text_input if "not rated" in box.label]
     assert codes.value == "99"
+    app.checkbox[0].check().run()
+    assert asked() == []
+    assert "- 112 ratings from" in said_of(app)
+    app.checkbox[0].uncheck().run()
+    assert asked() == [one]
+    (codes,) = [box for box in app.text_input if "not rated" in box.label]
     codes.set_value("many").run()
     assert any("missing = 'many' is not allowed" in e.value for e in app.error)
     assert any("What was read before is still in use" in c.value for c in app.caption)

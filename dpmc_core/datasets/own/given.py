@@ -11,7 +11,7 @@ from dpmc_core.errors import DataError
 from dpmc_core.wording import counted
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Given:
     """The ``items`` by their names (and ``by`` what), the ends ``low`` and ``high`` of the rating
     scale, and how many ``users`` there are at most; None: read off the ratings.

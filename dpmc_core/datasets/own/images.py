@@ -43,7 +43,7 @@ _ON_WHITE = ("What is transparent in an image is shown on white.",)
 _SIDE = 32  # what pictures of different sizes are brought to, unless another is chosen
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class ImagesReading:
     """How images are read.
 

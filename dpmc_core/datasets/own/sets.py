@@ -307,8 +307,8 @@ def read(
         notes = (*table.notes, *notes)
         if ratings.low == ratings.high:
             raise DataError(
-                f"{file}: every rating is {ratings.low:g}; there is nothing to learn. Does another "
-                "column hold ratings (value)?"
+                f"{file}: every rating is {ratings.low:g}; there is nothing to learn. Name the "
+                "column of ratings (value); who liked what, without ratings, is taken by no run."
             )
         about |= {
             "users": ratings.n_users,

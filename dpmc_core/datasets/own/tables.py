@@ -45,7 +45,7 @@ LARGEST = 1e12  # ratings: their squares, and sums of these, are numbers to many
 TWICE = {"last": "the last counts", "first": "the first counts", "mean": "their mean counts"}
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class RatingsReading:
     """How a table is read.
 

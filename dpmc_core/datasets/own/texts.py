@@ -34,7 +34,7 @@ _CONTROLS = re.compile("[\\0-\\x08\\x0e-\\x1b\\x7f-\\x84\\x86-\\x9f]")  # but fo
 _LABELS = ("label", "class", "category", "topic", "group")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class DocumentsReading:
     """How text is read: ``part`` of a text file that is one document (of an archive: always each
     file), or the columns ``text`` and ``label`` ("": none) of a table.

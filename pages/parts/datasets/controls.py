@@ -21,7 +21,7 @@ LINK_TITLES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Asked:
     """The ``view``, the chosen set ("" for none), and whether a 0 is "missing" or a "rating"."""
 

@@ -59,6 +59,7 @@ def choices(kind: str, preview: Preview, file_id: str) -> dict[str, Any]:
     usual = dataclasses.asdict(preview.reading)
     changed = {name: value for name, value in given.items() if value != usual[name]}
     for question in preview.asked:
+        picked = given.get(question.field)
         if question.field in _BY_QUESTION:
             picked = st.selectbox(
                 _BY_QUESTION[question.field],
@@ -68,11 +69,16 @@ def choices(kind: str, preview: Preview, file_id: str) -> dict[str, Any]:
             )
             if picked != question.choices[0]:
                 changed[question.field] = picked
-        if question.field not in changed:
-            text = controls.plain(question.text)
-            options = ", ".join(f"“{controls.plain(one)}”" for one in question.choices[:8])
-            text += f" *Choices: {options}.*" if options else ""
-            asked.warning(f"**Please check.** {text}", icon=":material/help:")
+        if question.field in changed:
+            continue
+        said = asked.empty()
+        if asked.checkbox("It is right as read", key=f"own-right-{question.field}-{file_id}"):
+            changed[question.field] = picked
+            continue
+        text = controls.plain(question.text)
+        options = ", ".join(f"“{controls.plain(one)}”" for one in question.choices[:8])
+        text += f" *Choices: {options}.*" if options else ""
+        said.warning(f"**Please check.** {text}", icon=":material/help:")
     return changed
 
 

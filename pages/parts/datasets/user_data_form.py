@@ -200,8 +200,9 @@ def _ready(kind: str, one: OwnSet) -> None:
         if one.ratings is not None and (open_facts := one.ratings.uncovered):
             st.info(
                 f"**Its ε will be nominal**: {', '.join(open_facts)} read off the data, which "
-                "one person may change. For a guarantee give them above: *The scale and the number "
-                "of users*, *Public list of your items*.",
+                "one person may change. It is guaranteed once all of them are given: in *The scale "
+                "and the number of users* (for which the file is given again once its form is "
+                "gone) and in *Public list of your items*.",
                 icon=":material/public:",
             )
         st.warning(
