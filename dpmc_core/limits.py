@@ -92,9 +92,6 @@ class Limit:
             raise ParameterError(self.name, text, self.allowed) from None
 
 
-__all__ = ["LIMITS", "Limit", "check", "check_int", "parse"]
-
-
 LIMITS: dict[str, Limit] = {
     name: typed(Limit, {"name": name, **given}, f"data/limits.toml, {name}")
     for name, given in facts("limits").items()

@@ -5,7 +5,8 @@ links, files, options and sweeps a spec is *flat*: one value for each name, read
 """
 
 import json
-from collections.abc import Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Annotated, Any
@@ -196,15 +197,37 @@ def _kind_of(amount: str, kinds: tuple[type[Noise], ...]) -> type[Noise]:
     return next((k for k in kinds if issubclass(k, wanted)), wanted)
 
 
-__all__ = ["AMOUNTS", "TASKS", "RunSpec", "default_algorithm", "known_names", "read_json"]
-
 VERSION = 2
 TASKS = ("rate", "recommend", "factorize")
 _CARDS = {card.config: card for card in ALGORITHMS.values()}
 
 
+class Spec(ABC):
+    """What names a piece of work completely: a run, study, sweep, plan, audit or trial."""
+
+    @property
+    @abstractmethod
+    def amount(self) -> int:
+        """How much work it is: steps, runs or outputs."""
+
+    @abstractmethod
+    def weighted_runs(self) -> Iterable[tuple["RunSpec", float]]:
+        """The different runs that it stands for, and how many of each."""
+
+    @property
+    def may_be_secret(self) -> bool:
+        """Whether it draws noise that nothing repeats: then it is not made again by itself."""
+        return any(run.secret for run, _ in self.weighted_runs())
+
+    @property
+    def own_data(self) -> frozenset[str]:
+        """The names of the uploaded datasets that it reads."""
+        names = {run.dataset for run, _ in self.weighted_runs()}
+        return frozenset(filter(user_datasets.is_own, names))
+
+
 @dataclass(frozen=True, kw_only=True)
-class RunSpec(Config):
+class RunSpec(Config, Spec):
     """Everything that determines a run; ``RunSpec.of`` makes one from flat names and values.
 
     ``task`` "rate" predicts held-out ratings, "recommend" finds what held-out users like, and
@@ -272,6 +295,11 @@ class RunSpec(Config):
     def length(self) -> int:
         """How many steps the run makes."""
         return self.card.length(self.algorithm)
+
+    amount = length
+
+    def weighted_runs(self) -> Iterable[tuple["RunSpec", float]]:
+        return ((self, 1.0),)
 
     @classmethod
     def of(cls, given: Mapping[str, Any] | None = None, /, **named: Any) -> "RunSpec":

@@ -3,6 +3,7 @@
 import json
 import math
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Annotated, Any
@@ -16,7 +17,7 @@ from dpmc_core.datasets.user_datasets import is_own
 from dpmc_core.errors import ParameterError
 from dpmc_core.experiments.algorithms import of_task
 from dpmc_core.experiments.run import TASKS
-from dpmc_core.experiments.spec import RunSpec
+from dpmc_core.experiments.spec import RunSpec, Spec
 from dpmc_core.limits import Limit
 from dpmc_core.mechanisms import RUN_FAMILIES
 from dpmc_core.paths import RESULTS
@@ -28,7 +29,7 @@ VARIED = {"epsilon": "ε", "n_users": "people"}
 
 
 @dataclass(frozen=True, kw_only=True)
-class ModelPlan(Config):
+class ModelPlan(Config, Spec):
     """The runs of ``base`` with another total ε, or another number of users, reach ``target``: an
     error or objective at most that, a recall at least; None for better than the best baseline.
 
@@ -76,6 +77,13 @@ class ModelPlan(Config):
     total_runs: Annotated[
         int, Limit("total_runs", 8, 10_000, "runs in all after which it stops", integer=True)
     ] = 120
+
+    @property
+    def amount(self) -> int:
+        return self.total_runs
+
+    def weighted_runs(self) -> Iterable[tuple[RunSpec, float]]:
+        return ((self.spec_at(self.most, 0), float(self.total_runs)),)
 
     def consistent(self) -> None:
         if self.vary not in VARIED:

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpmc_core.experiments import RunSpec
+from dpmc_core.experiments.papers.compute import Trial
 from dpmc_core.experiments.worker.cluster import WAITING
 from pages.parts.frame.share import handout
 from pages.parts.server import estimate
@@ -82,7 +83,7 @@ def test_the_estimate_grows_with_the_work_and_learns_from_runs() -> None:
     estimate.learn(small, 8 * before)
     assert estimate.seconds((small,)) == pytest.approx(8 * before)
     assert estimate.seconds((small,) * 3, at_once=3) == pytest.approx(8 * before)
-    assert np.isnan(estimate.seconds((("row", "of", 1),)))
+    assert np.isnan(estimate.seconds((Trial("row", "of", 1),)))
 
 
 def _running(done: int, elapsed: float, expected: tuple[float, ...]) -> Job:

@@ -7,7 +7,6 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +16,15 @@ import pytest
 from dpmc_core.datasets import own, user_datasets
 from dpmc_core.errors import DPMCError
 from dpmc_core.experiments import RunSpec, run, steps
+from dpmc_core.experiments.papers.compute import Trial
+from dpmc_core.experiments.studies.spec import StudySpec
 from dpmc_core.experiments.sweeps.spec import SweepSpec
-from dpmc_core.experiments.worker.cluster import WAITING, ClusterWorker, Connection, may_be_secret
+from dpmc_core.experiments.tasks.audit_spec import AuditSpec
+from dpmc_core.experiments.worker.cluster import WAITING, ClusterWorker, Connection
 from dpmc_core.experiments.worker.remote import RemoteProcess
 from dpmc_core.experiments.worker.share import Share
 from dpmc_core.experiments.worker.worker import WorkerError
+from dpmc_core.planning.goal import ModelPlan
 from tests.clusters import cluster, free_port, wait_for_workers
 
 TINY = RunSpec.of(n_users=40, n_items=30, observed=0.5, rank=2, iterations=3)
@@ -342,16 +345,28 @@ def test_workers_of_another_release_are_told_and_done_without(
     worker.close()
 
 
-@dataclass(frozen=True, repr=False)
-class Quiet:
-    """What it says of itself does not tell."""
-
-    base: RunSpec
-
-
-def test_secret_noise_is_seen_in_specs_of_all_kinds() -> None:
-    secret = TINY.replace(algorithm="dpals", mechanism="gaussian", epsilon=5.0, secret=True)
-    sweep = SweepSpec(base=(("secret", True),), grids=(), seeds=1)
-    assert all(map(may_be_secret, (secret, sweep, ("rate", secret.to_json()))))
-    assert may_be_secret(Quiet(secret))
-    assert not any(map(may_be_secret, (TINY, ("rate", TINY.to_json()))))
+def test_secret_noise_and_own_data_are_known_of_specs_of_all_kinds() -> None:
+    noisy = {"mechanism": "gaussian", "epsilon": 5.0}
+    secret = TINY.replace(algorithm="dpals", secret=True, **noisy)
+    plan = ModelPlan(base=TINY.replace(algorithm="dpals", **noisy))
+    flat = {"algorithm": "dpals", "secret": True, **noisy}
+    sweep = SweepSpec(base=tuple(flat.items()))
+    study = StudySpec.of("completion", "epsilon", {"dataset": "skewed", "secret": True})
+    others = (TINY, plan, AuditSpec(), Trial("huber-table-1", "row", 1))
+    assert all(spec.may_be_secret for spec in (secret, sweep, study))
+    assert not any(spec.may_be_secret for spec in others)
+    assert not any(spec.own_data for spec in (secret, sweep, study, *others))
+    rows = "user,film,stars\n" + "".join(f"{k % 9},{k % 7},{1 + k % 5}\n" for k in range(63))
+    mine = own.read("ratings", "a.csv", rows.encode())
+    with user_datasets.using(mine):
+        flat = {"dataset": mine.name, "algorithm": "dpals", **noisy}
+        of_mine = [
+            RunSpec.of(flat),
+            SweepSpec(base=tuple(flat.items())),
+            StudySpec.of("completion", "epsilon", {"dataset": mine.name}),
+            ModelPlan(base=RunSpec.of(flat, seed=0)),
+            AuditSpec(target="als", dataset=mine.name),
+        ]
+        assert [spec.own_data for spec in of_mine] == [{mine.name}] * 5
+        # what nobody asks to repeat is secret on somebody's own data, in a sweep or study too
+        assert [spec.may_be_secret for spec in of_mine] == [True, True, True, False, False]

@@ -24,7 +24,7 @@ from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.experiments.papers.row import Row
 from dpmc_core.experiments.papers.rows import rows_of
 from dpmc_core.experiments.papers.verdict import MISSING, REPRODUCED, Verdict, verdict
-from dpmc_core.experiments.spec import RunSpec
+from dpmc_core.experiments.spec import RunSpec, Spec
 from dpmc_core.experiments.store.records import Record, key_of, record_of, run_single_threaded
 from dpmc_core.experiments.store.store import RunStore
 from dpmc_core.experiments.sweeps.spec import seeds_of
@@ -185,10 +185,22 @@ def new_trial(row: Row, seed: int) -> float:
     return taken(row, record_of(run_single_threaded(row.spec(*both))))
 
 
-def trial_steps(named: tuple[str, str, int]) -> Iterator[float]:
-    """The one result of a new trial of a table's row: entry, the row's name and a seed."""
-    entry, name, seed = named
-    yield new_trial(next(row for row in rows_of(entry) if row.id == name), seed)
+@dataclass(frozen=True)
+class Trial(Spec):
+    """One more trial of the row called ``row`` of the table ``entry``."""
+
+    entry: str
+    row: str
+    seed: int
+    amount = 1
+
+    def weighted_runs(self) -> tuple[()]:
+        return ()  # of published settings, never of secret noise
+
+
+def trial_steps(spec: Trial) -> Iterator[float]:
+    """The one result of a new trial."""
+    yield new_trial(next(row for row in rows_of(spec.entry) if row.id == spec.row), spec.seed)
 
 
 def prediction_interval(values: Sequence[float], level: float = 0.95) -> tuple[float, float]:

@@ -9,11 +9,11 @@ from dataclasses import replace
 from itertools import product
 from typing import Any
 
-from dpmc_core.experiments.papers.row import Row, again, name_of, printed_in, seeded
+from dpmc_core.experiments.papers.row import Row, again, name_of, seeded
 from dpmc_core.experiments.spec import RunSpec
 from dpmc_core.mechanisms import Gaussian, Laplace, Mechanism
 from dpmc_core.privacy.noise import papers_huber
-from dpmc_core.wording import Printed
+from dpmc_core.wording import Printed, printed_in
 
 _REAL_TRIALS = 5
 _VARIANCES = (0, 0.5, 1, 1.5, 2, 3, 4)

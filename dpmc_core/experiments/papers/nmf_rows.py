@@ -10,11 +10,12 @@ from scipy import sparse
 from dpmc_core.datasets.data import samples_of
 from dpmc_core.datasets.loaders import load
 from dpmc_core.datasets.samples import unit_columns
-from dpmc_core.experiments.papers.row import Row, name_of, printed_in, seeded
+from dpmc_core.experiments.papers.row import Row, name_of, seeded
 from dpmc_core.experiments.run import run
 from dpmc_core.experiments.spec import RunSpec
 from dpmc_core.factorization import PublishedConfig, published_nmf
 from dpmc_core.metrics.topics import tc_w2v
+from dpmc_core.wording import printed_in
 
 _ROUNDS, _EACH = 20, "epsilon_per_iteration"
 

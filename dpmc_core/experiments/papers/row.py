@@ -8,9 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from dpmc_core.experiments.spec import RunSpec
-from dpmc_core.wording import Printed, printed_in
-
-__all__ = ["Row", "again", "name_of", "printed_in", "seeded"]
+from dpmc_core.wording import Printed
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

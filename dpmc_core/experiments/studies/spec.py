@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ from dpmc_core.completion.dpals.plan import DPALSConfig, n_frequent
 from dpmc_core.datasets.configs import RatingsData
 from dpmc_core.errors import ParameterError
 from dpmc_core.experiments.algorithms import ALGORITHMS
-from dpmc_core.experiments.spec import RunSpec
+from dpmc_core.experiments.spec import RunSpec, Spec
 from dpmc_core.facts import facts, typed
 
 Settings = Mapping[str, Any]
@@ -282,7 +282,7 @@ STUDIES: dict[str, dict[str, Study]] = {
 
 
 @dataclass(frozen=True)
-class StudySpec:
+class StudySpec(Spec):
     """A study named completely.
 
     ``room`` is "completion" or "factorization", ``kind`` one of its ``STUDIES``; ``settings`` are
@@ -355,6 +355,13 @@ class StudySpec:
         """The dataset's name."""
         return self.base.dataset
 
+    @property
+    def amount(self) -> int:
+        return sum(seeds_of(self, cell) for cell in cells(self))
+
+    def weighted_runs(self) -> Iterable[tuple[RunSpec, float]]:
+        return ((cell.spec, cell.users * seeds_of(self, cell)) for cell in cells(self))
+
     def as_dict(self) -> dict[str, Any]:
         """A JSON-able copy; ``from_dict`` reads it back."""
         settings = dict(self.settings)
@@ -395,11 +402,6 @@ def _possible(cell: Cell) -> bool:
     n_users, n_items = data.sizes
     items = n_frequent(n_items, config) if isinstance(config, DPALSConfig) else n_items
     return bool(config.rank <= min(items, round(cell.users * n_users)))
-
-
-def count_runs(spec: StudySpec) -> int:
-    """How many runs a study makes in all."""
-    return sum(seeds_of(spec, cell) for cell in cells(spec))
 
 
 def seeds_of(spec: StudySpec, cell: Cell) -> int:

@@ -23,8 +23,9 @@ at which the whole run has that ε (``equal``).
 import itertools
 import json
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,7 @@ import numpy as np
 from dpmc_core import limits
 from dpmc_core.datasets import user_datasets
 from dpmc_core.errors import DPMCError, ParameterError
-from dpmc_core.experiments.spec import AMOUNTS, RunSpec, known_names
+from dpmc_core.experiments.spec import AMOUNTS, RunSpec, Spec, known_names
 from dpmc_core.experiments.store.records import KINDS, kind_of
 from dpmc_core.mechanisms import FAMILIES
 
@@ -70,7 +71,7 @@ class Planned:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SweepSpec:
+class SweepSpec(Spec):
     """A sweep named completely.
 
     ``kind`` is of ``records.KINDS``; ``base`` holds fields of the spec that all runs share,
@@ -132,6 +133,14 @@ class SweepSpec:
             int(np.prod([len(values) for _, values in grid], dtype=float)) for grid in self.grids
         )
 
+    @property
+    def amount(self) -> int:
+        return self.size
+
+    def weighted_runs(self) -> Iterable[tuple[RunSpec, float]]:
+        return ((spec, float(self.seeds)) for _, spec in self.cells())
+
+    @lru_cache(maxsize=32)  # noqa: B019 - a few specs, which hold little
     def cells(self) -> tuple[tuple[Items, RunSpec], ...]:
         """Each cell's settings and its spec, with the seed of no repetition."""
         seen: dict[RunSpec, Items] = {}

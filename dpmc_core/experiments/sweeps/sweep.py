@@ -22,7 +22,7 @@ from typing import NoReturn
 from dpmc_core.datasets.own import OwnSet
 from dpmc_core.errors import DataError
 from dpmc_core.experiments.spec import RunSpec
-from dpmc_core.experiments.store.records import Record, key_of, kind_of, measure_of, spec_of
+from dpmc_core.experiments.store.records import Record, key_of, measure_of, spec_of
 from dpmc_core.experiments.store.store import RunStore, StoreError
 from dpmc_core.experiments.sweeps.cluster import SweepError, connected
 from dpmc_core.experiments.sweeps.spec import Planned, SweepSpec
@@ -115,9 +115,7 @@ def make_all(specs: Mapping[str, RunSpec], store: Runs, workers: Workers) -> Ite
     for attempt in range(_ATTEMPTS):
         todo = [specs[key] for key in specs if key in missing]
         try:
-            with closing(
-                workers.records([(kind_of(spec), spec.to_json()) for spec in todo])
-            ) as records:
+            with closing(workers.records(todo)) as records:
                 for record in records:
                     if record is None:
                         yield made(None)

@@ -14,13 +14,8 @@ from threadpoolctl import threadpool_limits
 from dpmc_core import limits
 from dpmc_core.datasets.own import OwnSet
 from dpmc_core.errors import DataError, ParameterError
-from dpmc_core.experiments.store.records import (
-    Record,
-    failed,
-    record_of,
-    run_single_threaded,
-    spec_of,
-)
+from dpmc_core.experiments.spec import RunSpec
+from dpmc_core.experiments.store.records import Record, failed, record_of, run_single_threaded
 from dpmc_core.experiments.worker.cluster import ClusterWorker, Connection
 from dpmc_core.experiments.worker.share import ALL, Share, interrupts_held
 from dpmc_core.experiments.worker.worker import Worker
@@ -93,22 +88,22 @@ class Workers:
         for worker in self._workers:
             worker.close()
 
-    def records(self, named: Sequence[tuple[str, str]]) -> Generator[Record | None, None, None]:
-        """Records of the runs in ``named`` (kind, spec as JSON) as they are finished.
+    def records(self, specs: Sequence[RunSpec]) -> Generator[Record | None, None, None]:
+        """Records of the runs of ``specs`` as they are finished.
 
         None where nothing was for half a second, so that the caller may stop: then the processes
         end. Raises ``DPMCError``; ``WorkerEndedError`` where a process of this machine died.
         """
         if self.here:
-            yield from (one(*name) for name in named)
+            yield from map(one, specs)
             return
-        waiting, stop = deque(named), threading.Event()
+        waiting, stop = deque(specs), threading.Event()
         results: queue.Queue[Record | BaseException | None] = queue.Queue()
         changing = threading.Lock()
         sizes: list[int] = []  # of turns to come
         first, turn_seconds = (_FIRST, _TURN) if self._remote else (1, _TURN_HERE)
 
-        def turn() -> tuple[list[tuple[str, str]], bool]:
+        def turn() -> tuple[list[RunSpec], bool]:
             """Runs for a worker, and whether it is kept after them."""
             with changing:
                 known = self._seconds
@@ -146,7 +141,7 @@ class Workers:
                     worker.close()
                 results.put(None)
 
-        serving = self._workers[: len(named)]
+        serving = self._workers[: len(specs)]
         threads = [
             threading.Thread(target=serve, args=(worker,), name="dpmc-runs", daemon=True)
             for worker in serving
@@ -174,13 +169,12 @@ class Workers:
                 thread.join()
 
 
-def _records(named: tuple[str, str]) -> Iterator[Record]:
-    yield one(*named)
+def _records(spec: RunSpec) -> Iterator[Record]:
+    yield one(spec)
 
 
-def one(kind: str, text: str) -> Record:
-    """One run, in whatever process: the spec travels as JSON, a record comes back."""
-    spec = spec_of(kind, text)
+def one(spec: RunSpec) -> Record:
+    """One run, in whatever process."""
     try:
         with threadpool_limits(1):
             return record_of(run_single_threaded(spec))

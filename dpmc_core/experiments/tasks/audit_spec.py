@@ -2,6 +2,7 @@
 
 import json
 import shlex
+from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
 from typing import Annotated, Any
 
@@ -10,7 +11,7 @@ from dpmc_core.config import Choice, Config, changed, values_of
 from dpmc_core.datasets import entry, user_datasets
 from dpmc_core.errors import ParameterError
 from dpmc_core.experiments.algorithms import ALGORITHMS
-from dpmc_core.experiments.spec import RunSpec, read_json
+from dpmc_core.experiments.spec import RunSpec, Spec, read_json
 from dpmc_core.limits import LIMITS, Limit
 from dpmc_core.mechanisms import FAMILIES, RUN_FAMILIES
 
@@ -77,7 +78,7 @@ def seen_by_attacker(view: str, whose: str) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class AuditSpec(Config):
+class AuditSpec(Config, Spec):
     """Everything that determines an audit. Raises ``ParameterError`` naming field, value and range.
 
     ``target`` "number" is a count of people released once with ``mechanism`` noise of claimed
@@ -128,6 +129,17 @@ class AuditSpec(Config):
     seed: Annotated[int, LIMITS["seed"]] = 0
     dataset: str = ""
     record: str = ""
+
+    @property
+    def amount(self) -> int:
+        return self.runs
+
+    def weighted_runs(self) -> Iterable[tuple[RunSpec, float]]:
+        return ()  # of its own, whose noise is never secret
+
+    @property
+    def own_data(self) -> frozenset[str]:
+        return frozenset({self.dataset} if user_datasets.is_own(self.dataset) else ())
 
     def consistent(self) -> None:
         self._check_dataset()

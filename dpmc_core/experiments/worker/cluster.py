@@ -4,7 +4,6 @@ Provides ``Connection``, one cluster for a whole program, and ``ClusterWorker``,
 as a ``Worker`` does.
 """
 
-import re
 import socket
 import threading
 import time
@@ -27,7 +26,6 @@ _ON_THE_SERVER = "this ran on the server itself."
 _HERE = f"The cluster cannot be reached: {_ON_THE_SERVER}"
 _NONE_HERE = f"The cluster has no worker: {_ON_THE_SERVER}"
 _OWN_HERE = f"No worker of the cluster is told to hold own data: {_ON_THE_SERVER}"
-_SECRET = re.compile(r"secret\W{1,4}[Tt]rue")  # as specs of all kinds are written
 WAITING = "Waiting for a free worker of the cluster."
 _ANEW = "A worker was lost; what it had not finished was started again."
 
@@ -89,12 +87,6 @@ class Connection:
         """Leave the cluster."""
         with self._changing:
             self._close()
-
-
-def may_be_secret(spec: Any) -> bool:
-    """Whether a spec of any kind asks for noise that nothing repeats."""
-    base = getattr(spec, "base", spec)  # of a study or a sweep; a plan has its own words
-    return getattr(base, "secret", False) is True or _SECRET.search(repr(spec)) is not None
 
 
 class ClusterWorker:
@@ -183,7 +175,7 @@ class ClusterWorker:
                 self._kept = keep and not sets
                 return
             except WorkerLostError as error:
-                if shown and may_be_secret(specs[done]):
+                if shown and specs[done].may_be_secret:
                     raise WorkerError(
                         "The worker that drew this run's secret noise was lost. What it had shown "
                         "stays; another run is another release, so it is not started by itself."

@@ -28,7 +28,7 @@ from dpmc_core.experiments.papers import (
     stored,
 )
 from dpmc_core.experiments.papers.claims import claims
-from dpmc_core.experiments.papers.compute import prediction_interval, verdict_of
+from dpmc_core.experiments.papers.compute import Trial, prediction_interval, verdict_of
 from dpmc_core.experiments.papers.row import Row, name_of
 from dpmc_core.experiments.papers.verdict import (
     DIFFERS,
@@ -79,7 +79,7 @@ def once_more(name: str, rows: tuple[Row, ...]) -> None:
         )
     if pressed:
         try:
-            job = jobs.start("row", ((name, row_id, seed),))
+            job = jobs.start("row", (Trial(name, row_id, seed),))
         except DPMCError as error:
             controls.show_error(error)
     if job is None:

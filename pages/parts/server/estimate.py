@@ -6,10 +6,8 @@ from functools import lru_cache
 from typing import Any
 
 from dpmc_core.experiments import RunSpec
-from dpmc_core.experiments.studies.spec import StudySpec, cells, seeds_of
-from dpmc_core.experiments.sweeps.spec import SweepSpec
+from dpmc_core.experiments.spec import Spec
 from dpmc_core.experiments.tasks.audit_spec import AuditSpec
-from dpmc_core.planning.goal import ModelPlan
 
 # seconds, measured with one thread: per rating to read, split and score; per rating in a pass,
 # and for each factor; per cell and part in a round; to find noise for a total ε that is not
@@ -22,12 +20,12 @@ _WEIGHT, _MOST = 0.5, 20.0  # of the latest run in what is learned; how far that
 _learned: dict[str, float] = {}
 
 
-def seconds(specs: Sequence[Any], at_once: int = 1) -> float:
+def seconds(specs: Sequence[Spec], at_once: int = 1) -> float:
     """How long ``specs``, one after the other, take at a guess; NaN where that is not known."""
     return sum(of_each(tuple(specs))) / at_once if specs else math.nan
 
 
-def of_each(specs: tuple[Any, ...]) -> list[float]:
+def of_each(specs: tuple[Spec, ...]) -> list[float]:
     """The same for each of them."""
     return [_seconds(spec) for spec in specs]
 
@@ -41,20 +39,14 @@ def learn(spec: Any, took: float) -> None:
         _learned[name] = before ** (1 - _WEIGHT) * ratio**_WEIGHT
 
 
-def _seconds(spec: Any) -> float:
-    if isinstance(spec, RunSpec):
-        return _modelled(spec) * _learned.get(spec.card.name, 1.0)
-    if isinstance(spec, StudySpec):
-        return sum(_seconds(cell.spec) * cell.users * seeds_of(spec, cell) for cell in cells(spec))
-    if isinstance(spec, SweepSpec):
-        return sum(_seconds(run) for _, run in spec.cells()) * spec.seeds
-    if isinstance(spec, ModelPlan):  # most searches take nearly all that they may
-        return _seconds(spec.spec_at(spec.most, 0)) * spec.total_runs
-    if isinstance(spec, AuditSpec):
-        if spec.dataset:
-            return math.nan
+def _seconds(spec: Spec) -> float:
+    if isinstance(spec, AuditSpec) and not spec.dataset:
         return 2 * spec.runs * (_OUTPUT if spec.target == "number" else _TABLE_RUN) + _LEAST
-    return math.nan
+    runs = [
+        count * _modelled(run) * _learned.get(run.card.name, 1.0)
+        for run, count in spec.weighted_runs()
+    ]
+    return sum(runs) if runs else math.nan
 
 
 @lru_cache(maxsize=4096)

@@ -14,9 +14,10 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from dpmc_core.datasets import user_datasets
 from dpmc_core.errors import DPMCError
 from dpmc_core.experiments import RunSpec, steps
-from dpmc_core.experiments.papers.compute import trial_steps
+from dpmc_core.experiments.papers.compute import Trial, trial_steps
+from dpmc_core.experiments.spec import Spec
 from dpmc_core.experiments.studies.engine import study_steps
-from dpmc_core.experiments.studies.spec import StudySpec, count_runs
+from dpmc_core.experiments.studies.spec import StudySpec
 from dpmc_core.experiments.sweeps.spec import SweepSpec
 from dpmc_core.experiments.sweeps.storing import Runs
 from dpmc_core.experiments.sweeps.sweep import sweep
@@ -52,13 +53,13 @@ _LOOK = 2.0  # seconds between looks at whose tab has gone
 _LONGEST_GRACE = 120.0  # seconds: Streamlit keeps no visit longer that has lost its connection
 
 
-def start(kind: str, specs: tuple[Any, ...]) -> Job:
+def start(kind: str, specs: tuple[Spec, ...]) -> Job:
     """Run ``specs`` one after the other in the pool.
 
     Runs, studies, audits and rows of papers alike. Replaces (and cancels) the visitor's former job
     of this ``kind``.
     """
-    amounts = [_amount(spec) for spec in specs]
+    amounts = [spec.amount for spec in specs]
     most = settings.of("DPMC_RESULTS_OF_ONE_MB")
     known = sum(spec.model_megabytes for spec in specs if isinstance(spec, RunSpec))
     if known > most:
@@ -84,17 +85,8 @@ _STEPS: dict[type, Steps] = {
     RunSpec: steps,
     StudySpec: study_steps,
     AuditSpec: audit_steps,
-    tuple: trial_steps,
+    Trial: trial_steps,
 }
-
-
-def _amount(spec: RunSpec | StudySpec | AuditSpec | tuple[str, str, int]) -> int:
-    """How much work a spec is: steps, runs, outputs; 1 for a row of a paper."""
-    if isinstance(spec, RunSpec):
-        return spec.length
-    if isinstance(spec, StudySpec):
-        return count_runs(spec)
-    return spec.runs if isinstance(spec, AuditSpec) else 1
 
 
 def _done(result: Any) -> int:
@@ -258,10 +250,8 @@ def _keep(job: Job, k: int) -> None:
 def _submit(job: Job, work: Callable[[AnyWorker], None], pool: Pool | None = None) -> Job:
     box = _box()
     job.session = session()
-    # names of own sets occur nowhere else: the job gets those that its specs name
-    job.sets = tuple(
-        one for name, one in user_datasets.current().items() if name in repr(job.specs)
-    )
+    own = frozenset[str]().union(*(spec.own_data for spec in job.specs))
+    job.sets = tuple(one for name, one in user_datasets.current().items() if name in own)
     asked = time.monotonic()
 
     def body(worker: AnyWorker) -> None:

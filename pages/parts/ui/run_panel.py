@@ -11,7 +11,6 @@ from streamlit.delta_generator import DeltaGenerator
 from dpmc_core.datasets import entry, user_datasets
 from dpmc_core.errors import DPMCError
 from dpmc_core.experiments import RunSpec, run
-from dpmc_core.experiments.worker.cluster import may_be_secret
 from pages.parts.server import estimate, jobs, settings
 from pages.parts.server.job import Job
 from pages.parts.server.progress import duration, standing
@@ -95,7 +94,7 @@ def panel(of: Panel) -> None:
     pressed = _button(of)
     if (pressed or _linked(of)) and of.wanted and not of.problem:
         st.session_state[of.look.used] = True
-        if not any(map(may_be_secret, of.wanted)):
+        if not any(spec.may_be_secret for spec in of.wanted):
             st.query_params[of.look.flag] = "1"
         try:
             job = of.start() if of.start else jobs.start(of.kind, of.wanted)
@@ -204,7 +203,7 @@ def example_runs(specs: tuple[RunSpec, ...]) -> list[Any]:
 def _linked(of: Panel) -> bool:
     """Say whether the address asks for a run: once per visit."""
     look = of.look
-    if any(map(may_be_secret, of.wanted)):
+    if any(spec.may_be_secret for spec in of.wanted):
         return False  # each run is another release: only a person asks for one
     linked = st.query_params.get(look.flag) == "1" and look.used not in st.session_state
     if look.strict:
