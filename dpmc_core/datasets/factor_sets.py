@@ -8,8 +8,7 @@ from scipy import sparse
 
 from dpmc_core.datasets.catalogue import Entry, entry
 from dpmc_core.datasets.images import IMAGE_READERS
-from dpmc_core.datasets.loaders import reading, require
-from dpmc_core.datasets.matlab import read_variables
+from dpmc_core.datasets.loaders import read_variables, reading, require
 from dpmc_core.datasets.samples import Samples
 from dpmc_core.datasets.synthetic.cartoons import cartoon_faces
 from dpmc_core.datasets.synthetic.topics import topic_documents

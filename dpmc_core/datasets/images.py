@@ -3,7 +3,7 @@
 import numpy as np
 
 from dpmc_core.datasets.catalogue import Entry
-from dpmc_core.datasets.matlab import read_variables
+from dpmc_core.datasets.loaders import read_variables
 from dpmc_core.errors import DataError
 
 Faces = tuple[np.ndarray, tuple[str, ...]]

@@ -13,7 +13,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 
 from dpmc_core.datasets import download, entry
 from dpmc_core.datasets.factor_sets import load_samples
-from dpmc_core.datasets.matlab import read_variables
+from dpmc_core.datasets.loaders import read_variables
 from dpmc_core.datasets.samples import Samples, contaminate, subset
 from dpmc_core.datasets.synthetic.cartoons import _PARTS, cartoon_faces, parts
 from dpmc_core.datasets.synthetic.topics import TOPICS, topic_documents, true_topics, vocabulary

@@ -5,10 +5,19 @@ limits that keep a hostile file from doing harm. Does not live here: where a set
 (``datasets.user_datasets``), pages, or files on a disk: nothing in this room opens or writes one.
 """
 
-from dpmc_core.datasets.own.description import describe, kind_of
 from dpmc_core.datasets.own.guesses.layouts import Question
 from dpmc_core.datasets.own.public import ItemTable, read_item_table, with_items
-from dpmc_core.datasets.own.sets import CHOICES, KINDS, OwnSet, Preview, inspect, read, readable
+from dpmc_core.datasets.own.sets import (
+    CHOICES,
+    KINDS,
+    OwnSet,
+    Preview,
+    describe,
+    inspect,
+    kind_of,
+    read,
+    readable,
+)
 
 __all__ = [
     "CHOICES",

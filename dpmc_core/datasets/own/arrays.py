@@ -15,7 +15,7 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 from scipy import io
 
-from dpmc_core.datasets.matlab import read_matlab
+from dpmc_core.datasets.loaders import read_matlab
 from dpmc_core.errors import DataError, ParameterError
 
 if TYPE_CHECKING:

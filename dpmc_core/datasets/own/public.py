@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from dpmc_core.datasets.own.sets import OwnSet
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class ItemTable:
     """The items of a ``file`` by their ``labels``, in the order that ratings number items in, what
     stands above them, and their public ``features`` (None: the table has but one column).

@@ -13,11 +13,15 @@ import numpy as np
 from dpmc_core.datasets.own.cells import NUMBERS, numbers, option_text
 from dpmc_core.datasets.own.guesses.columns import column_of, role_of
 from dpmc_core.datasets.own.guesses.delimited import Table
-from dpmc_core.datasets.own.guesses.layouts import Guess, Question, across, listed, one_a_row
-from dpmc_core.datasets.own.guesses.summaries import (
+from dpmc_core.datasets.own.guesses.layouts import (
     CODES,
+    Guess,
+    Question,
+    across,
     codes_of,
+    listed,
     off_scale,
+    one_a_row,
     perhaps_codes,
     summaries,
     total_rows,

@@ -114,7 +114,7 @@ def _parts(word: str) -> list[str]:
     return [next((w for w in _LONG if word.removesuffix("s").endswith(w)), word)]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Column:
     """A column's name, the ``role`` that it says and whether it is an ``of_id``; of its first
     values: the shares that are ``filled``, of these that are ``numeric``, how many are

@@ -31,7 +31,7 @@ _COMMENTS = ("#", "%", "//")
 FEW = 50  # columns: what these hold stays text, whatever it is
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Table:
     """A file's ``frame``; of text its ``separator`` and whether it has a ``header``, of both the
     choices that are ``near``, and ``notes`` about lines that were passed over.
@@ -44,7 +44,7 @@ class Table:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class _Form:
     """How lines fall into cells: all of them into ``across``, or the ``share`` that does."""
 
