@@ -1,8 +1,7 @@
 """DPMC Lab's core: numpy in, numpy out.
 
-Lives here: mechanisms, ledgers and statements, matrix completion, datasets, metrics, and the one
-path from a ``RunSpec`` to a ``RunResult``. Does not live here: anything that draws a page or a
-chart (see ``pages/``).
+Mechanisms, ledgers and statements, matrix completion, datasets, metrics, and the one path from a
+``RunSpec`` to a ``RunResult``.
 """
 
 import importlib

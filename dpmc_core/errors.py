@@ -1,8 +1,7 @@
 """The small family of errors that DPMC Lab raises on purpose.
 
-Lives here: one class per thing a caller can do about it. Every message is one sentence for a
-person: what was wrong, which value, what is allowed. Pages and the command line show the message
-and nothing else.
+One class per thing a caller can do about it. Every message is one sentence for a person: what was
+wrong, which value, what is allowed. Pages and the command line show the message and nothing else.
 """
 
 

@@ -1,7 +1,7 @@
 """Facts and prose that stand in ``dpmc_core/data/*.toml``.
 
-Lives here: reading such a file once, with one clear error for a malformed one, and making
-dataclasses of its tables. Does not live here: what any of it means.
+Reading such a file once, with one clear error for a malformed one, and making dataclasses of its
+tables.
 """
 
 import inspect

@@ -1,8 +1,7 @@
 """A visitor without a browser: one real WebSocket session with the running app.
 
-Lives here: the app as a process of its own, and ``Visitor``, which opens pages, moves sliders and
-presses buttons by Streamlit's own messages, and notes what comes back: how long, which errors. Does
-not live here: what visitors do (``visitors``, ``malformed``).
+The app as a process of its own, and ``Visitor``, which opens pages, moves sliders and presses
+buttons by Streamlit's own messages, and notes what comes back: how long, which errors.
 """
 
 import asyncio

@@ -1,7 +1,6 @@
 """The command ``paper``: compute a table or figure of the papers and keep its results.
 
-Lives here: parsing and printing. Does not live here: rows, runs or verdicts
-(``experiments.papers``).
+Parsing and printing.
 """
 
 import argparse

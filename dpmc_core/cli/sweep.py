@@ -1,8 +1,4 @@
-"""The commands ``sweep`` and ``runs``: many runs from a file, and the store they are kept in.
-
-Lives here: parsing and printing for these two. Does not live here: making runs
-(``experiments.sweeps``) or keeping them (``experiments.store``).
-"""
+"""The command ``sweep``: many runs from a file, and the store they are kept in."""
 
 import argparse
 import math

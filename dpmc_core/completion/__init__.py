@@ -1,8 +1,6 @@
 """Matrix completion: one algorithm per file over one batched kernel.
 
-Lives here: solvers as generators of steps, and the baselines. Does not live here: data
-(``datasets``), what a run's releases mean (``privacy``), or the path from a spec to a result
-(``experiments``).
+Solvers as generators of steps, and the baselines.
 """
 
 from dpmc_core.completion.als import ALSConfig, als

@@ -1,8 +1,6 @@
 """Alternating least squares with optional noise (huber-paper Algorithm 1).
 
-Lives here: the solver as a generator of steps. Does not live here: the least-squares kernel
-(``kernel``), robust reweighting (``irls``), or any claim about privacy beyond the releases it
-writes.
+The solver as a generator of steps.
 """
 
 from collections.abc import Iterator

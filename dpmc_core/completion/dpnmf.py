@@ -1,8 +1,7 @@
 """DPNMF: a non-negative factorisation of ratings whose item objectives leave with noise, the rival
 of the private NMF paper.
 
-Lives here: the solver as a generator of steps. Does not live here: NMF of images and documents
-(``factorization``), or any claim about privacy beyond the releases it writes.
+The solver as a generator of steps.
 
 After Ran, Wang, Li & Yang 2022, of whom we had the abstract and what the nmf-paper (section 4.4)
 says of it: alternating non-negative least squares, privacy by Laplace noise on the coefficients of

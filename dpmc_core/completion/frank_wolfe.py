@@ -2,8 +2,7 @@
 
 The rival that DPALS was measured against.
 
-Lives here: the solver by noisy principal components, its plan, and its non-private form. Does not
-live here: noise (``privacy.budget``).
+The solver by noisy principal components, its plan, and its non-private form.
 
 Every round each user sends the square A_iᵀA_i of their residual row A_i, clipped to length L; only
 the sum over users leaves, as the upper triangle with the diagonal. With ‖A_i‖₂ ≤ L its ℓ2 norm is

@@ -1,8 +1,7 @@
 """Alternating IRLS: Huber loss on the item side, with optional noise (huber-paper Algorithms 2 and
 3; thesis 4.6).
 
-Lives here: the solver as a generator of steps; K = 2 inner iterations is the papers' IRLS-2. Does
-not live here: the least-squares kernel (``kernel``).
+The solver as a generator of steps; K = 2 inner iterations is the papers' IRLS-2.
 """
 
 from collections.abc import Iterator

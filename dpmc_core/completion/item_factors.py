@@ -1,8 +1,6 @@
 """Item factors of one-shot moments: from the second moments of residuals and weights.
 
-Lives here: which items take part, what is released of them, and how factors are read through the
-noise. Does not live here: the plan and the users' fits (``moments``), or sensitivities
-(``privacy.moments``).
+Which items take part, what is released of them, and how factors are read through the noise.
 """
 
 import math

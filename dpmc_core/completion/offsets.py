@@ -2,9 +2,8 @@
 
 How much better or worse than a user's average an item is, and how often it is rated.
 
-Lives here: the private baseline (user means with noisy item offsets), and its
-first stage, which *one-shot moments* shares. Does not live here: second moments (``moments``),
-noise (``privacy.budget``), or sensitivities of sums (``privacy.moments``).
+The private baseline (user means with noisy item offsets), and its first stage, which *one-shot
+moments* shares.
 
 Each user puts weights w_ij = ω_j/‖ω‖ on the items they rated (norm over those items, so ‖w_i‖ = 1).
 Five sums leave: one number, how far users' ratings lie from their own mean (below); the weights

@@ -2,9 +2,9 @@
 
 Item means, then the covariance of what is left, each released once.
 
-Lives here: the solver. Item offsets are those of ``offsets``; sums, second moments and their
-sensitivities those of ``privacy.moments``. The paper's own weights and clamps are kept in kind:
-each user's row is centred, clamped and scaled to a bounded norm.
+The solver. Item offsets are those of ``offsets``; sums, second moments and their sensitivities
+those of ``privacy.moments``. The paper's own weights and clamps are kept in kind: each user's row
+is centred, clamped and scaled to a bounded norm.
 """
 
 from collections.abc import Iterator

@@ -1,8 +1,6 @@
 """Recommending from likes: the most popular items, and one-shot moments for likes.
 
-Lives here: two solvers whose released sums say how often items are liked and which are liked
-together. Does not live here: sums, sensitivities and shrinkage (``privacy.moments``), DPALS (which
-takes likes as ratings of 1, ``dpals``), or recall (``metrics.ranking``).
+Two solvers whose released sums say how often items are liked and which are liked together.
 
 Every user puts weights of norm 1 on the items they liked; unit: user, add/remove one. Users who are
 served without taking part ("visitors", dpals-paper D.1) add to nothing that leaves.

@@ -1,8 +1,8 @@
 """Non-private baselines by singular values: truncated SVD, SVT and fast tri-factorisation.
 
-Lives here: three solvers that have no private form here; they show what completion can do when
-nobody is protected. All three complete what the mean of each user and item (the "user + item"
-predictor) leaves of the ratings, so that zero means "as usual".
+Three solvers that have no private form here; they show what completion can do when nobody is
+protected. All three complete what the mean of each user and item (the "user + item" predictor)
+leaves of the ratings, so that zero means "as usual".
 """
 
 from collections.abc import Iterator

@@ -1,7 +1,6 @@
 """Datasets: what exists, where it is, how to read or make it.
 
-Lives here: the catalogue, loaders, downloads, synthetic generators, splits. Does not live here:
-models or metrics.
+The catalogue, loaders, downloads, synthetic generators, splits.
 """
 
 from dpmc_core.datasets.catalogue import Entry, catalogue, data_dir, entry, names

@@ -1,8 +1,7 @@
 """The catalogue of datasets and where they are on this machine.
 
-Lives here: ``dpmc_core/data/catalogue.toml`` as objects, the data folder, whether a set is present,
-and one look-up for these sets and for users' own (``user_datasets``). Does not live here: reading
-ratings (``loaders``) or fetching (``download``).
+``dpmc_core/data/catalogue.toml`` as objects, the data folder, whether a set is present, and one
+look-up for these sets and for users' own (``user_datasets``).
 """
 
 import os

@@ -1,9 +1,8 @@
 """Fetching a dataset from its publisher, only when a person asks.
 
-Lives here: download with checksum and progress (pooch), and unpacking that cannot leave the target
-folder. A download is all or nothing: it goes to a temporary name and replaces the target only when
-its checksum is right, so a broken one is simply tried again. Does not live here: reading the files
-(``loaders``).
+Download with checksum and progress (pooch), and unpacking that cannot leave the target folder. A
+download is all or nothing: it goes to a temporary name and replaces the target only when its
+checksum is right, so a broken one is simply tried again.
 """
 
 import hashlib

@@ -1,8 +1,7 @@
 """From ratings to likes, and held-out users.
 
-Lives here: what counts as liked, and the split by users of item recommendation (dpals-paper D.1,
-after Liang et al. 2018). Does not live here: ratings and their split by ratings (``ratings``), or
-recall (``metrics``).
+What counts as liked, and the split by users of item recommendation (dpals-paper D.1, after Liang et
+al. 2018).
 """
 
 from dataclasses import dataclass, replace

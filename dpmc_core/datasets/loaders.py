@@ -1,7 +1,6 @@
 """Reading the ratings files of the catalogue.
 
-Lives here: one reader per file format, from a folder to checked ``Ratings``, and the published u1
-split. Does not live here: finding or fetching the folder (``catalogue``, ``download``).
+One reader per file format, from a folder to checked ``Ratings``, and the published u1 split.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Non-negative data matrices: one column per image or document.
 
-Lives here: the checked ``Samples`` that factorisations take, how columns are brought to length 1,
-and the outlier contamination of nmf-paper section 4.3. Does not live here: file formats
-(``images``, ``text``) or generators (``cartoons``, ``topics``).
+The checked ``Samples`` that factorisations take, how columns are brought to length 1, and the
+outlier contamination of nmf-paper section 4.3.
 """
 
 from dataclasses import dataclass, field, replace

@@ -1,8 +1,8 @@
 """Named settings: what the papers ran, and what does well.
 
-Lives here: one function per dataset kind from a preset's name to RunSpec changes. "As published"
-follows Tables 2, 4 and 5; "well regularised" was chosen by looking at held-out error, hence on the
-data, and says so.
+One function per dataset kind from a preset's name to RunSpec changes. "As published" follows Tables
+2, 4 and 5; "well regularised" was chosen by looking at held-out error, hence on the data, and says
+so.
 """
 
 import math

@@ -1,8 +1,6 @@
 """Which private model to take, by a rule that reads no private data.
 
-Lives here: the rule, and the sentence that explains it. Does not live here: the models and how they
-plan (``completion``), or the tables that the rule was read from (docs/one-shot-moments.md,
-``benchmarks/skewed_sets.py``).
+The rule, and the sentence that explains it.
 """
 
 from dataclasses import dataclass

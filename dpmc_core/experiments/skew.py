@@ -1,8 +1,8 @@
 """How unevenly the ratings that take part are spread over items, under each way of limiting a user
 to k of them.
 
-Lives here: the curves and histograms of dpals-paper figures 2 and 6, from exact counts: they
-describe data that one holds and are no release.
+The curves and histograms of dpals-paper figures 2 and 6, from exact counts: they describe data that
+one holds and are no release.
 """
 
 from dataclasses import dataclass

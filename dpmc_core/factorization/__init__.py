@@ -1,8 +1,7 @@
 """Factorisation: faces into parts, documents into topics, with and without privacy.
 
-Robust NMF, the paper's private form as published, the corrected form, and moment NMF; each
-a generator of steps over checked ``Samples``. Does not live here: data (``datasets``), what noise
-means (``privacy``), scores (``metrics``), or running a spec (``experiments``).
+Robust NMF, the paper's private form as published, the corrected form, and moment NMF; each a
+generator of steps over checked ``Samples``.
 """
 
 from dpmc_core.factorization.blocks import fit_coefficients, objective

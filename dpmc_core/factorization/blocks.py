@@ -1,8 +1,7 @@
 """The two half problems of a factorisation V ≈ WH, dense or sparse.
 
-Lives here: coordinate descent and projected gradient on one factor while the other stands still,
-the coefficients that suit a given dictionary best, and the objective. Does not live here: the
-algorithms that put them together, or noise.
+Coordinate descent and projected gradient on one factor while the other stands still, the
+coefficients that suit a given dictionary best, and the objective.
 
 Both half problems are min over X ≥ 0 of ½·tr(XᵀGX) − tr(XᵀB): for H with G = WᵀW, B = Wᵀ(V − R);
 for Wᵀ with G = A = HHᵀ/N, Bᵀ = (V − R)Hᵀ/N (nmf-paper eqs. 5–11). Columns of X do not touch each

@@ -1,8 +1,6 @@
 """What one image or document contributes, worked out from it alone.
 
-Lives here: the columns that private factorisations sum over, and the private choice of words. Does
-not live here: the sums' noise (``privacy.budget``) or what is made of them (``sound``,
-``moments``).
+The columns that private factorisations sum over, and the private choice of words.
 
 TF-IDF columns cannot be summed over privately as they are: the IDF of a word is a count over all
 documents, so one document more moves every column. So for text the document frequencies leave

@@ -2,9 +2,7 @@
 
 The paper's scheme with a start that tells nothing, and everything counted.
 
-Lives here: rounds of noisy statistics A and B from clipped coefficients, and the dictionary fitted
-to them. Does not live here: the sums' sensitivities (``privacy.moments``), what a document
-contributes (``contributions``), or the one-shot release of moments (``moments``).
+Rounds of noisy statistics A and B from clipped coefficients, and the dictionary fitted to them.
 
 Unit: one image or document, added or removed; how many places N there are is taken as public, so
 formally it is there or its place is empty. Its column v has length at most 1. Given the dictionary

@@ -1,7 +1,7 @@
 """Non-negative matrix factorisation without privacy: plain, and robust to outliers.
 
-Lives here: the two-block algorithm of nmf-paper section 2.3 (eqs. 1–12) and scikit-learn's NMF as
-the reference. Does not live here: private forms (``published``, ``corrected``, ``moments``).
+The two-block algorithm of nmf-paper section 2.3 (eqs. 1–12) and scikit-learn's NMF as the
+reference.
 """
 
 import warnings

@@ -1,7 +1,7 @@
 """What a factorisation yields, and where it starts from.
 
-Lives here: ``FactorStep``, the starts (from the data's singular vectors, or from nothing but a
-seed), and the check of K. Does not live here: the algorithms.
+``FactorStep``, the starts (from the data's singular vectors, or from nothing but a seed), and the
+check of K.
 """
 
 from dataclasses import dataclass

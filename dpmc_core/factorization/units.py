@@ -1,7 +1,7 @@
 """Images or documents as factorisations see them that ask for sums alone, wherever they are.
 
 Provides ``UnitGroup``, ``Units`` (what such a factorisation is given) and ``AllUnits``, those in
-memory. Does not live here: units in partitions (``dpmc_core.partitioned``) or noise.
+memory.
 """
 
 from collections.abc import Callable

@@ -1,7 +1,6 @@
 """Additive-noise mechanisms, one family per file, behind one contract (``base.Mechanism``).
 
-Lives here: noise for one number, its law, its sampler and its exact scalar privacy. Does not live
-here: what a whole run spends (``dpmc_core.privacy``).
+Noise for one number, its law, its sampler and its exact scalar privacy.
 """
 
 from dpmc_core.mechanisms.base import Mechanism

@@ -1,10 +1,7 @@
 """The contract that every additive-noise mechanism keeps.
 
-Lives here: the abstract ``Mechanism`` and what follows from symmetry alone. Each family fills it in
-its own file. Does not live here: composition over many releases (``dpmc_core.privacy``), or
-floating-point-safe release samplers: ``sample`` is a *teaching* sampler, exact in real arithmetic;
-naive floating-point noise can leak through low-order bits (Mironov 2012), so it is not for
-publishing numbers about real people.
+The abstract ``Mechanism`` and what follows from symmetry alone. Each family fills it in its own
+file.
 """
 
 import math

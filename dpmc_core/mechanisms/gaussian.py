@@ -1,6 +1,6 @@
 """Gaussian noise and its exact privacy profile (Balle & Wang 2018).
 
-Lives here: the normal law and its exact scalar privacy. It has no finite pure ε.
+The normal law and its exact scalar privacy. It has no finite pure ε.
 """
 
 import math

@@ -8,11 +8,10 @@ proportional to the density at the grid points, drawn with random whole numbers 
 arithmetic (after Canonne, Kamath & Steinke 2020, "The discrete Gaussian for differential privacy",
 Algorithms 1–3; Huber noise by the same rejection).
 
-Lives here: ``sample_on_grid``, ``release_on_grid`` and what the result satisfies. Documented
-limits: about ten thousand draws a second; a value outside ±2⁵² steps is refused, which tells that
-it was outside; running time depends on the noise drawn (a remote attacker who can time a draw
-learns something about it); Huber, Laplace and Gaussian noise only; what is claimed is one release
-of one number.
+``sample_on_grid``, ``release_on_grid`` and what the result satisfies. Documented limits: about ten
+thousand draws a second; a value outside ±2⁵² steps is refused, which tells that it was outside;
+running time depends on the noise drawn (a remote attacker who can time a draw learns something
+about it); Huber, Laplace and Gaussian noise only; what is claimed is one release of one number.
 """
 
 import math

@@ -1,9 +1,9 @@
 """Huber noise: Gaussian centre, exponential tails (huber-paper section 2.2; huber-thesis chapter
 4).
 
-Lives here: the mechanism with transition parameter α and any scale s. The papers use s = 1 only;
-scaling is what lets one family be compared at equal variance *and* at equal ε. The law itself
-is in ``huber_distribution``, its exact scalar privacy in ``huber_privacy``.
+The mechanism with transition parameter α and any scale s. The papers use s = 1 only; scaling is
+what lets one family be compared at equal variance *and* at equal ε. The law itself is in
+``huber_distribution``, its exact scalar privacy in ``huber_privacy``.
 """
 
 import math

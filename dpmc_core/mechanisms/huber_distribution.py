@@ -2,9 +2,8 @@
 
 Density, distribution function, inverse, moments.
 
-Lives here: the arithmetic that ``Huber`` (one α, any scale) and ``scipy_huber`` (arrays of α)
-share, written so that no formula is a difference of nearly equal numbers. Does not live here:
-anything about privacy.
+The arithmetic that ``Huber`` (one α, any scale) and ``scipy_huber`` (arrays of α) share, written so
+that no formula is a difference of nearly equal numbers.
 
 The law (huber-paper eq. 2; huber-thesis eq. 4.1): p(t) = exp(−ρ_α(t))/Z with ρ_α(t) = t²/2 for |t|
 ≤ α and α|t| − α²/2 beyond, and Z = (2/α)e^{−α²/2} + √(2π)·erf(α/√2).

@@ -2,10 +2,10 @@
 
 Privacy profile and Rényi divergence for one shift d.
 
-Lives here: the privacy loss g(x) = ρ(x + d) − ρ(x) (huber-paper, appendix A), its inverse, and two
-integrals of non-negative functions. Both are taken by Gauss–Legendre quadrature on pieces where the
-integrand is the exponential of a quadratic, so nothing cancels; the closed forms are used where
-they keep their digits.
+The privacy loss g(x) = ρ(x + d) − ρ(x) (huber-paper, appendix A), its inverse, and two integrals of
+non-negative functions. Both are taken by Gauss–Legendre quadrature on pieces where the integrand is
+the exponential of a quadratic, so nothing cancels; the closed forms are used where they keep their
+digits.
 """
 
 import math

@@ -1,6 +1,6 @@
 """Laplace noise: the classical ε-DP mechanism (Dwork, McSherry, Nissim & Smith 2006).
 
-Lives here: the Laplace law and its exact scalar privacy. Density exp(−|x|/b)/(2b).
+The Laplace law and its exact scalar privacy. Density exp(−|x|/b)/(2b).
 """
 
 import math

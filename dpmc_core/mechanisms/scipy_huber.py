@@ -1,7 +1,7 @@
 """The Huber law as a SciPy distribution, so that SciPy users feel at home.
 
-Lives here: ``huber``, an ``rv_continuous`` with shape ``alpha`` (and SciPy's ``loc`` and
-``scale``). It accepts arrays of α; use ``Huber`` for one mechanism and its privacy.
+``huber``, an ``rv_continuous`` with shape ``alpha`` (and SciPy's ``loc`` and ``scale``). It accepts
+arrays of α; use ``Huber`` for one mechanism and its privacy.
 """
 
 from typing import Any

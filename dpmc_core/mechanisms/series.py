@@ -1,7 +1,6 @@
 """Rényi divergence from pieces, without cancellation; shared by the mechanisms.
 
-Lives here: eˣ − 1 − x and the one formula that turns masses and privacy losses into a divergence.
-Does not live here: where the pieces come from (quadrature nodes, steps of a staircase).
+The function eˣ − 1 − x, and the one formula that turns masses and privacy losses into a divergence.
 """
 
 import math

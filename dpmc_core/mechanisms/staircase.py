@@ -1,9 +1,9 @@
 """Staircase noise: the ε-DP noise of least variance at its design sensitivity (Geng & Viswanath
 2016).
 
-Lives here: the staircase law. Its density falls by a factor e^{-ε} at γΔ, (1+γ)Δ, (2+γ)Δ, …, so it
-is a geometric mixture of uniforms, and every integral below is a sum over a few constant pieces and
-one geometric tail.
+The staircase law. Its density falls by a factor e^{-ε} at γΔ, (1+γ)Δ, (2+γ)Δ, …, so it is a
+geometric mixture of uniforms, and every integral below is a sum over a few constant pieces and one
+geometric tail.
 """
 
 import math

@@ -1,7 +1,6 @@
 """Metrics: how good a result is.
 
-Lives here: error of predicted ratings, recall of recommended items. Does not live here: models, or
-what a result protects.
+Error of predicted ratings, recall of recommended items.
 """
 
 from dpmc_core.metrics.intervals import Comparison, half_width

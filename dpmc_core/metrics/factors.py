@@ -1,7 +1,6 @@
 """How good a dictionary is.
 
-Lives here: the baseline, the error of each image, and the share of true parts that were
-found. Does not live here: topic words (``topics``) or fitting (``factorization.blocks``).
+The baseline, the error of each image, and the share of true parts that were found.
 """
 
 import numpy as np

@@ -1,7 +1,6 @@
 """How many of the items that somebody will like are among those recommended.
 
-Lives here: Recall@k over held-out users. Does not live here: what was held out
-(``datasets.implicit``), or rating errors (``ratings``).
+Recall@k over held-out users.
 """
 
 from collections.abc import Callable

@@ -1,6 +1,6 @@
 """Error of predicted ratings.
 
-Lives here: RMSE on listed ratings and on the whole ground-truth matrix, and a user's best items.
+RMSE on listed ratings and on the whole ground-truth matrix, and a user's best items.
 """
 
 import math

@@ -1,7 +1,6 @@
 """How well the words of a topic go together.
 
-Lives here: top words, NPMI over documents and TC-W2V, both by gensim. Does not live here: topic
-models.
+Top words, NPMI over documents and TC-W2V, both by gensim.
 
 TC-W2V with a word2vec trained on a small corpus can score random words above real topics, so it is
 never shown without NPMI beside it and ``W2V_WARNING``.

@@ -1,7 +1,6 @@
 """A folder of Parquet files with ratings: which columns are what, and reading one file.
 
-Provides ``Source`` and ``open_folder``. Each file is a partition. Does not live here: what is
-checked over all of them (``catalogue``).
+Provides ``Source`` and ``open_folder``. Each file is a partition.
 """
 
 from dataclasses import dataclass, field

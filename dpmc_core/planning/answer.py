@@ -1,7 +1,6 @@
 """The answer to a plan: every mechanism at the asked accuracy, exactly, the best one first.
 
-Lives here: the searches for a mechanism's least ε, people or margin, and for the best α of Huber
-noise. Does not live here: accounting (``privacy``) or noise laws (``mechanisms``).
+The searches for a mechanism's least ε, people or margin, and for the best α of Huber noise.
 """
 
 import math

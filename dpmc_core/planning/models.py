@@ -1,7 +1,6 @@
 """Planning of models: the least ε, or the fewest people, at which runs reach a goal.
 
-Lives here: a search over runs on paired seeds that spends them where they decide. Does not live
-here: making and keeping runs (``experiments.sweeps``), or answers that need none (``answer``).
+A search over runs on paired seeds that spends them where they decide.
 """
 
 import math

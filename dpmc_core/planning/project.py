@@ -1,7 +1,6 @@
 """A project: several releases that share one budget, planned together and extended later.
 
-Lives here: a project's file, how its budget is shared out, and what is left. Does not live here:
-single queries (``spec``, ``answer``) or accounting (``privacy``).
+A project's file, how its budget is shared out, and what is left.
 """
 
 import json

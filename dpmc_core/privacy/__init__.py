@@ -1,8 +1,7 @@
 """What a run releases and what can be said about it.
 
-Lives here: the ledger (releases, written by the line that draws the noise), accountants that read
-it, calibration, statements, audits, and ε in odds. Does not live here: the noise laws
-(``dpmc_core.mechanisms``) or any algorithm.
+The ledger (releases, written by the line that draws the noise), accountants that read it,
+calibration, statements, audits, and ε in odds.
 """
 
 from dpmc_core.privacy.account import Account, account, best

@@ -1,8 +1,6 @@
 """What a ledger spends: every method that holds, and the tightest of them.
 
-Lives here: which accounting method is valid for which ledger, what each rests on, and one table of
-answers. Does not live here: the methods (``rdp``, ``losses``, dp-accounting), or who is protected
-and how soundly (``statement``).
+Which accounting method is valid for which ledger, what each rests on, and one table of answers.
 """
 
 import math

@@ -1,9 +1,8 @@
 """Plans: what a private run will release, its noise calibrated to a total ε before any data is
 read.
 
-Lives here: the budget a visitor sets, relative shares of it, and the ``Curator``, through which
-every noisy sum of a user-level algorithm leaves. Does not live here: what is summed (``moments``,
-``completion``) or how a ledger is counted (``account``).
+The budget a visitor sets, relative shares of it, and the ``Curator``, through which every noisy sum
+of a user-level algorithm leaves.
 """
 
 import math

@@ -1,7 +1,6 @@
 """The other way round: how much noise a budget asks for.
 
-Lives here: scaling the noise of a ledger until its ε at δ is what was asked. Does not live here:
-accounting (``account``).
+Scaling the noise of a ledger until its ε at δ is what was asked.
 """
 
 import math

@@ -2,8 +2,7 @@
 
 ε against how often one releases, prices, and the papers' own counts re-done.
 
-Lives here: curves and tables made of ledgers and accounts. Does not live here: accounting
-(``account``) or pictures.
+Curves and tables made of ledgers and accounts.
 """
 
 import math

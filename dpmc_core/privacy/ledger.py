@@ -1,8 +1,7 @@
 """Releases and the ledger of a run.
 
-Lives here: ``draw``, the one function that solvers call for noise; it returns the noise *and* the
-release, so the count cannot drift from the algorithm. Does not live here: what the releases add up
-to (``account``, ``statement``) or reading a ledger from a file (``ledger_file``).
+``draw``, the one function that solvers call for noise; it returns the noise *and* the release, so
+the count cannot drift from the algorithm.
 """
 
 import math

@@ -1,8 +1,7 @@
 """Ledgers as files: what a run exported, read back and checked.
 
-Lives here: from JSON text to a ``Ledger``, with one clear sentence for everything that is wrong
-with a file; nothing is read halfway. Does not live here: writing (``Ledger.as_dict``) or accounting
-(``account``).
+From JSON text to a ``Ledger``, with one clear sentence for everything that is wrong with a file;
+nothing is read halfway.
 """
 
 import json

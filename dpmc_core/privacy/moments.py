@@ -2,9 +2,7 @@
 
 Sums and second moments of what each user contributes; ``shrinkage`` reads them through the noise.
 
-Lives here: the parts of a plan with their sensitivities derived, clipping, and the exact sums. Does
-not live here: noise (``budget.Curator`` adds it), or what the numbers mean (``completion``,
-``factorization``).
+The parts of a plan with their sensitivities derived, clipping, and the exact sums.
 
 Each user i contributes one sparse vector z_i. Users are added or removed, so a sum Σ_i f(z_i) moves
 by one term f(z), and its sensitivity is the largest norm f can have once z is clipped:

@@ -1,9 +1,7 @@
 """Rényi divergence of releases, and what it says about ε.
 
-Lives here: a bound on the Rényi divergence of one release of any kind, at many orders, with and
-without the proofs of docs/huber-composition.md. Converting to (ε, δ) is dp-accounting's. Does not
-live here: the divergence of one scalar shift (``mechanisms``), or choosing between methods
-(``account``).
+A bound on the Rényi divergence of one release of any kind, at many orders, with and without the
+proofs of docs/huber-composition.md. Converting to (ε, δ) is dp-accounting's.
 """
 
 from functools import lru_cache

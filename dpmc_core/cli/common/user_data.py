@@ -1,7 +1,6 @@
 """The options ``--data`` and ``--read``: your own file instead of a set of the catalogue.
 
-Lives here: from a path and its options to an own set, for as long as one command takes. Does not
-live here: how files are read (``datasets.own``).
+From a path and its options to an own set, for as long as one command takes.
 """
 
 import argparse

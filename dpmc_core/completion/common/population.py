@@ -1,8 +1,7 @@
 """Users as solvers see them who ask for sums alone, wherever the ratings are.
 
 Provides ``Group`` (some users with all of their ratings), the ``Population`` that such a solver is
-given, and ``Whole``, the one whose ratings are all in memory. Does not live here: ratings in
-partitions (``dpmc_core.partitioned``) or noise (``privacy.budget``).
+given, and ``Whole``, the one whose ratings are all in memory.
 """
 
 from collections.abc import Callable

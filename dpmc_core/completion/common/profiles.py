@@ -1,9 +1,9 @@
 """Users from released item features: what each user works out alone, from their own ratings.
 
-Lives here: the ridge solution of every user on fixed item features, and small helpers that private
-models share. Nothing here draws noise or leaves the user: under joint differential privacy (Kearns
-et al. 2014; dpals-paper section 2.3) a user may see anything computed from their own ratings and
-from what was released.
+The ridge solution of every user on fixed item features, and small helpers that private models
+share. Nothing here draws noise or leaves the user: under joint differential privacy (Kearns et al.
+2014; dpals-paper section 2.3) a user may see anything computed from their own ratings and from what
+was released.
 """
 
 import math

@@ -1,7 +1,6 @@
 """What every completion solver yields and takes.
 
-Lives here: the factor model, the ``Step``, and the nominal release that the Huber paper's
-algorithms make.
+The factor model, the ``Step``, and the nominal release that the Huber paper's algorithms make.
 """
 
 from dataclasses import dataclass

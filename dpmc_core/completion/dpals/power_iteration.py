@@ -1,8 +1,7 @@
 """A start for the item factors by noisy power iteration (dpals-paper, Algorithm 2, for r directions
 at once).
 
-Lives here: the iteration and the sensitivity of one round. Does not live here: noise
-(``privacy.budget``).
+The iteration and the sensitivity of one round.
 
 One user contributes x (xᵀW) to the round's matrix A·W, where x are the user's values on at most s
 items, each within ±Γ_M, so ‖x‖₂ ≤ √s·Γ_M. The paper stops when W is not ν-incoherent; we clip xᵀW

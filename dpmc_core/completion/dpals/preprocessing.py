@@ -1,8 +1,7 @@
 """DPALS's preparation of the data (dpals-paper, Algorithm 3): whom and what it learns from.
 
-Lives here: noisy item counts, the split into frequent and infrequent items, the choice of k items
-per user (or weights on all of them), and private centring. Does not live here: the alternating
-solves (``dpals``) or noise (``privacy.budget``).
+Noisy item counts, the split into frequent and infrequent items, the choice of k items per user (or
+weights on all of them), and private centring.
 
 Sensitivities for one user added or removed, who takes part with at most k items: counts of items
 move by 1 in at most k places, ℓ1 ≤ k and ℓ2 ≤ √k. The sum of the user's values, each within ±Γ_M,

@@ -1,9 +1,6 @@
 """DPALS: alternating least squares at user level (dpals-paper, Algorithms 1 to 3).
 
-Provides the solver, for users in memory or in groups (``next_items``). Does not live here: its
-settings, what leaves and the sensitivities (``plan``), the preparation of the data
-(``preprocessing``), a group's half-rounds (``rounds``), the start by power iteration
-(``power_iteration``), the kernel, or noise (``privacy.budget``).
+Provides the solver, for users in memory or in groups (``next_items``).
 
 A user's own vector depends on other users through released numbers only. That takes care: the paper
 divides a user's regularisation weight c_i^ν by its mean over all users, which is released nowhere;

@@ -1,9 +1,8 @@
 """The batched least-squares kernel that every alternating solver shares.
 
-Lives here: grouping of a sparse side into padded blocks, and one half-sweep over them: for every
-row i with ratings y_i of columns Ω_i, solve (AᵀWA + λI)θ = AᵀWy + t, where A is the other side's
-factors restricted to Ω_i. Does not live here: noise (callers pass t), iterations, or what the rows
-mean.
+Grouping of a sparse side into padded blocks, and one half-sweep over them: for every row i with
+ratings y_i of columns Ω_i, solve (AᵀWA + λI)θ = AᵀWy + t, where A is the other side's factors
+restricted to Ω_i.
 
 How it is fast: rows are sorted by their number of ratings and gathered into blocks of nearly equal
 length (≤ 12 % padding), so that one batched GEMM and one run of small Cholesky solves serve a whole

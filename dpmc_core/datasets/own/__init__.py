@@ -1,8 +1,7 @@
 """A visitor's own data: files as bytes in, checked sets out.
 
-Lives here: ratings from tables, documents from text, images from archives and arrays, and the
-limits that keep a hostile file from doing harm. Does not live here: where a set is kept
-(``datasets.user_datasets``), pages, or files on a disk: nothing in this room opens or writes one.
+Ratings from tables, documents from text, images from archives and arrays, and the limits that keep
+a hostile file from doing harm.
 """
 
 from dpmc_core.datasets.own.guesses.layouts import Question

@@ -1,8 +1,7 @@
 """Zip archives of strangers.
 
-Lives here: what an archive may hold, checked from its directory before anything is unpacked, and
-its files one after the other, in memory. Does not live here: what is in the files (``texts``,
-``images``).
+What an archive may hold, checked from its directory before anything is unpacked, and its files one
+after the other, in memory.
 """
 
 import stat

@@ -1,7 +1,6 @@
 """Archives of pictures, arrays and MATLAB files to images.
 
-Lives here: grey images of one size from whatever holds them, checked before anything large is made.
-Does not live here: their columns (``datasets.samples``) or built-in sets (``datasets.images``).
+Grey images of one size from whatever holds them, checked before anything large is made.
 """
 
 from __future__ import annotations

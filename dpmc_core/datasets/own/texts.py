@@ -1,7 +1,6 @@
 """Text files, tables and archives to documents.
 
-Lives here: which part of a file is a document, with an account of what was left out. Does not live
-here: words and their weights (``datasets.text``).
+Which part of a file is a document, with an account of what was left out.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Cartoon faces made of known parts.
 
-Lives here: twenty drawn parts and the generator that puts faces together from them. The parts are
-the truth that learned ones are scored against, and any number of faces can be made, so that
-"privacy needs N" can be seen. Does not live here: the scoring (``metrics.factors``).
+Twenty drawn parts and the generator that puts faces together from them. The parts are the truth
+that learned ones are scored against, and any number of faces can be made, so that "privacy needs N"
+can be seen.
 """
 
 import numpy as np

@@ -1,8 +1,8 @@
 """Synthetic ratings: the papers' low-rank matrices, and a skewed set that looks like a real
 service.
 
-Lives here: the generators, each a pure function of its parameters and seed. They need no network
-and carry their ground truth, so error on the whole matrix can be measured.
+The generators, each a pure function of its parameters and seed. They need no network and carry
+their ground truth, so error on the whole matrix can be measured.
 """
 
 import numpy as np

@@ -1,9 +1,8 @@
 """Made-up documents about known topics.
 
-Lives here: twelve topics with words of their own and the generator of documents. The list of words
-is fixed (``dpmc_core/data/topics.toml``) before any document, so nothing about a document can be
-read off it.
-Does not live here: weighting (``text``) or scoring (``metrics.factors``).
+Twelve topics with words of their own and the generator of documents. The list of words is fixed
+(``dpmc_core/data/topics.toml``) before any document, so nothing about a document can be read off
+it.
 """
 
 import numpy as np

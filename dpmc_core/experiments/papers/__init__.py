@@ -1,9 +1,9 @@
 """The four papers, table by table: what they print, what we compute, and what that means.
 
-Lives here: the list of tables and figures (``entries``), the runs behind each row (``rows``),
-computing them (``compute``), and verdicts (``verdict``). Does not live here: pages, or any solver.
-Results are stored in ``dpmc_core/data/results/papers/`` by ``python -m dpmc_core paper``; verdicts
-are drawn from them when read, so that they cannot go stale.
+The list of tables and figures (``entries``), the runs behind each row (``rows``), computing them
+(``compute``), and verdicts (``verdict``). Results are stored in ``dpmc_core/data/results/papers/``
+by ``python -m dpmc_core paper``; verdicts are drawn from them when read, so that they cannot go
+stale.
 """
 
 from dpmc_core.experiments.papers.compute import PaperResult, RowResult, compute, stored, stored_all

@@ -1,8 +1,6 @@
 """What a paper concludes from a table, judged by paired trials.
 
-Lives here: sentences computed from stored trials for the conclusions that can be judged. Does not
-live here: verdicts on single rows (``verdict``) or findings that no number here decides
-(``entries``).
+Sentences computed from stored trials for the conclusions that can be judged.
 """
 
 from collections.abc import Sequence

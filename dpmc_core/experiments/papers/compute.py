@@ -1,8 +1,7 @@
 """Computing the rows of a table, and keeping what came out.
 
-Lives here: running all trials of a table through the run store (so that it can be stopped and goes
-on), the file of results, and one new trial of one row. Does not live here: what the rows are
-(``rows``) or what they mean (``verdict``).
+Running all trials of a table through the run store (so that it can be stopped and goes on), the
+file of results, and one new trial of one row.
 """
 
 import json

@@ -1,7 +1,6 @@
 """Rows of the Huber paper's tables.
 
-Lives here: from a printed setting to the runs of its trials, with what the paper leaves open. Does
-not live here: verdicts or computing.
+From a printed setting to the runs of its trials, with what the paper leaves open.
 """
 
 from collections.abc import Callable

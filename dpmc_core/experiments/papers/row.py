@@ -1,7 +1,6 @@
 """One row of a table: what is printed, and what it is computed from.
 
-Lives here: the row, and helpers that all tables share. Does not live here: the rows themselves
-(``huber_rows``, ``dpals_rows``, ``nmf_rows``), verdicts, or computing many.
+The row, and helpers that all tables share.
 """
 
 from collections.abc import Callable

@@ -1,7 +1,6 @@
 """The rows of every table that has any.
 
-Lives here: from a table's name to its rows. Does not live here: what a row is (``row``), or what
-any is computed from.
+From a table's name to its rows.
 """
 
 from collections.abc import Callable

@@ -1,7 +1,6 @@
 """Whether a printed number was met.
 
-Lives here: one rule for all rows. Does not live here: why numbers differ (``entries``), or
-computing them (``compute``).
+One rule for all rows.
 
 *Reproduced*: ours equals the printed value to its rounding or within the share that the row allows
 (exact rows), or lies no farther from it than two means of as many trials as ours may lie apart by

@@ -2,9 +2,7 @@
 
 A narrow row to list, filter and average, and the whole summary beside it.
 
-Lives here: the row, how a result of any task becomes one, and the key by which a spec is known.
-Does not live here: the database (``store``), sweeps (``sweep``), or results themselves
-(``run``).
+The row, how a result of any task becomes one, and the key by which a spec is known.
 """
 
 import hashlib

@@ -1,7 +1,6 @@
 """A sweep: many runs named by one small value, from a TOML file or a form.
 
-Lives here: its fields, reading it, and the list of runs that it stands for. Does not live here:
-making the runs (``sweep``) or what they show (``tradeoff``).
+Its fields, reading it, and the list of runs that it stands for.
 
     name = "which-noise"
     seeds = 10

@@ -1,10 +1,9 @@
 """Making the runs of a sweep, on processes of this machine or on a Dask cluster.
 
-Lives here: ``sweep``, a generator of what has been made so far (stop asking and it stops), which
-keeps every finished run in the store before it is counted, so that a sweep that was stopped, killed
-or cut off goes on where it was. Numbers do not depend on how many work: each run has its seeds from
-the plan (``spec``) and one thread. Does not live here: what runs mean together
-(``tradeoff``).
+``sweep``, a generator of what has been made so far (stop asking and it stops), which keeps every
+finished run in the store before it is counted, so that a sweep that was stopped, killed or cut off
+goes on where it was. Numbers do not depend on how many work: each run has its seeds from the plan
+(``spec``) and one thread.
 """
 
 import json

@@ -2,8 +2,7 @@
 
 Means with intervals, paired differences, the best trade-offs, and how much data would be needed.
 
-Lives here: pure functions from finished runs to numbers. Does not live here: making runs
-(``sweep``), figures or sentences.
+Pure functions from finished runs to numbers.
 
 Intervals are over repetitions (new synthetic data, split, start and noise), by Student's t.
 Differences are paired: repetition k has the same seeds in both cells.

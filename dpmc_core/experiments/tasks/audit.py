@@ -1,9 +1,7 @@
 """Running an audit: the one path from an ``AuditSpec`` to an ``AuditResult``, used by the page and
 the command line.
 
-Lives here: ``audit_steps`` (a result so far, again and again), ``audit`` (the last of them), and
-the verdict. Does not live here: the spec (``audit_spec``), what is released (``audit_targets``),
-the attack and its bound (``privacy.distinguish``).
+``audit_steps`` (a result so far, again and again), ``audit`` (the last of them), and the verdict.
 """
 
 import math

@@ -1,8 +1,7 @@
 """What is audited: releases with and without Alice, as the attacker sees them.
 
-Lives here: the neighbouring datasets that a visitor can see, what is published from them, and the
-release that is claimed. Does not live here: the attack (``privacy.distinguish``), the algorithms
-(``completion``) or running an audit (``audit``).
+The neighbouring datasets that a visitor can see, what is published from them, and the release that
+is claimed.
 """
 
 from collections.abc import Callable, Iterator, Sequence

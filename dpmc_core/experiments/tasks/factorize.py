@@ -1,8 +1,8 @@
 """The one path from a RunSpec to a FactorResult, used by pages, links and the command line.
 
-Lives here: the data of a spec (cached), ``factorize_steps`` (yields the result so far; stop
-asking and it stops) and ``factorize`` (the last of them). Data flows one way: spec → samples →
-solver steps → measures → result; ledger → statement.
+The data of a spec (cached), ``factorize_steps`` (yields the result so far; stop asking and it
+stops) and ``factorize`` (the last of them). Data flows one way: spec → samples → solver steps →
+measures → result; ledger → statement.
 
 Every dictionary is judged alike: by the objective (nmf-paper eq. 15) at the non-negative
 coefficients that suit it best on the clean data, which are fitted here without noise. They are

@@ -1,8 +1,8 @@
 """The one path from a RunSpec to a RunResult, used by pages, links and the command line.
 
-Lives here: ``steps`` (yields the result so far after every iteration; stop asking and it stops) and
-``run`` (the last of them). Data flows one way: spec → data → solver steps → metrics → result;
-ledger → statement.
+``steps`` (yields the result so far after every iteration; stop asking and it stops) and ``run``
+(the last of them). Data flows one way: spec → data → solver steps → metrics → result; ledger →
+statement.
 """
 
 import time

@@ -2,8 +2,7 @@
 
 Recall@20 for users who were held out.
 
-Lives here: the counterpart of ``run`` for that task. Does not live here: rating errors (``run``)
-or the split (``datasets.implicit``).
+The counterpart of ``run`` for that task.
 """
 
 import math

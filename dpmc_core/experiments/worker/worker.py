@@ -2,11 +2,9 @@
 
 What it does can be watched, stopped, and killed without harm.
 
-Lives here: ``Worker``, which starts such a process, hands it a
-spec and draws results from it; and the process itself (``python -m
-dpmc_core.experiments.worker.worker``). It takes no more than its ``Share`` of the machine, sees
-only the own sets that came with the spec, and ends with its parent. Does not live here: what is
-computed, or whose turn it is.
+``Worker``, which starts such a process, hands it a spec and draws results from it; and the process
+itself (``python -m dpmc_core.experiments.worker.worker``). It takes no more than its ``Share`` of
+the machine, sees only the own sets that came with the spec, and ends with its parent.
 
 The two speak over the process's standard input and output. Messages are pickled: they come from
 this software itself, never from a file or a visitor.

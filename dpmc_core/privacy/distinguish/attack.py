@@ -1,10 +1,9 @@
 """Audits: what an attacker who sees the output can prove about ε.
 
-Lives here: a distinguishing attack with a held-out choice of its rule, and the lower bound on ε
-that its successes prove at a stated confidence. It attacks any numbers drawn with and without a
-person, so it imports no algorithm; what is attacked is put together in
-``experiments.tasks.audit_targets``. An audit can show that a claim is wrong; it never shows that
-one is right.
+A distinguishing attack with a held-out choice of its rule, and the lower bound on ε that its
+successes prove at a stated confidence. It attacks any numbers drawn with and without a person, so
+it imports no algorithm; what is attacked is put together in ``experiments.tasks.audit_targets``. An
+audit can show that a claim is wrong; it never shows that one is right.
 
 How: some of the outputs choose the rule (a linear score when an output has several numbers, then an
 event "score above/at most τ" and a direction); the others, never looked at before, are counted.

@@ -1,10 +1,7 @@
 """Privacy loss distributions, through Google's dp-accounting.
 
-Lives here: Huber noise as a privacy loss distribution, the distribution of a ledger, and the ε or δ
-read from it. Does not live here: which numbers bound a ledger, and the grid (``grid``); convolution
-and conversion, which are dp-accounting's, for tiny δ and unlike losses those of ``tilted``;
-choosing between methods (``account``). Import this module only where it is needed: dp-accounting
-takes two seconds to import.
+Huber noise as a privacy loss distribution, the distribution of a ledger, and the ε or δ read from
+it. Import this module only where it is needed: dp-accounting takes two seconds to import.
 
 A vector with Gaussian noise on each coordinate is represented by one number with sensitivity Δ₂, a
 vector with Laplace or Huber noise by the most uneven movement within its ℓ1 and ℓ∞ sensitivities

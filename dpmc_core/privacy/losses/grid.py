@@ -1,7 +1,6 @@
 """The single numbers that bound a ledger's releases, and one grid for their privacy losses.
 
-Lives here: what stands for a vector, and how fine a grid has to be. Does not live here: the
-distributions on it (``distribution``, ``tilted``).
+What stands for a vector, and how fine a grid has to be.
 """
 
 import math

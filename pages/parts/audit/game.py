@@ -1,8 +1,7 @@
 """The game of the *Audit* page: is Alice in the data?
 
-Lives here: rounds in which the visitor guesses from one released output, and their hit rate against
-the bound. The coin and the noise come from the operating system's randomness, so that nobody can
-look ahead. Does not live here: attacks (``privacy.distinguish``).
+Rounds in which the visitor guesses from one released output, and their hit rate against the bound.
+The coin and the noise come from the operating system's randomness, so that nobody can look ahead.
 """
 
 import secrets

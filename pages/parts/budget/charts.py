@@ -1,6 +1,6 @@
 """Charts and tables of the *Budget* page.
 
-Lives here: pure functions from ledgers, accounts and curves to figures and the numbers in them.
+Pure functions from ledgers, accounts and curves to figures and the numbers in them.
 """
 
 import math

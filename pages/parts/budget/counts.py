@@ -1,8 +1,7 @@
 """What the *Budget* page counts.
 
-Lives here: the question that its controls ask, the usual one, its releases and their counts, and
-the usual counts made before anybody asks. Does not live here: counting itself
-(``dpmc_core.privacy``), pictures (``charts``) or sentences (``stories``).
+The question that its controls ask, the usual one, its releases and their counts, and the usual
+counts made before anybody asks.
 """
 
 import math

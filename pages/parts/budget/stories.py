@@ -2,8 +2,8 @@
 
 What was found in the papers, each with its numbers computed on the spot.
 
-Lives here: sentences written from accounts, and one fold per finding, whose words are
-``dpmc_core/data/stories.toml``. Does not live here: numbers (``dpmc_core``).
+Sentences written from accounts, and one fold per finding, whose words are
+``dpmc_core/data/stories.toml``.
 """
 
 import math

@@ -1,7 +1,7 @@
 """The sidebar of the *Completion* page.
 
-Lives here: its widgets, and from them to fields of ``RunSpec``; those for protected users are in
-``user_controls``. Does not live here: validation (``RunSpec``) or running.
+Its widgets, and from them to fields of ``RunSpec``; those for protected users are in
+``user_controls``.
 """
 
 from collections.abc import Callable

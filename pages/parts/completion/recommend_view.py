@@ -1,7 +1,6 @@
 """Items recommended to held-out users, by up to three configurations side by side.
 
-Lives here: what the *Completion* page shows of the task "recommend". Does not live here: its
-controls, running, or predicted ratings (``compare_view``).
+What the *Completion* page shows of the task "recommend".
 """
 
 import math

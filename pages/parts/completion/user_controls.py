@@ -1,6 +1,6 @@
 """The sidebar of the *Completion* page where users are protected.
 
-Lives here: its questions and widgets, and from them to fields of ``RunSpec``.
+Its questions and widgets, and from them to fields of ``RunSpec``.
 """
 
 from typing import Any

@@ -1,7 +1,6 @@
 """Images and documents on the *Datasets* page.
 
-Lives here: what is shown of a set of images or documents. Does not live here: ratings (the page
-itself), fetching, or charts of results.
+What is shown of a set of images or documents.
 """
 
 from typing import Any

@@ -1,7 +1,6 @@
 """The form that takes a visitor's own data.
 
-Lives here: choosing a file and what came of it. Does not live here: how it is read
-(``reading_form``, ``dpmc_core.datasets.own``), or keeping the sets (``server.user_data``).
+Choosing a file and what came of it.
 """
 
 import re

@@ -1,7 +1,7 @@
 """From factorisations to figures.
 
-Lives here: parts as tiles, topics as bars, objective per round, one face rebuilt, spoiled pixels
-and what took them up. Pure functions of their inputs.
+Parts as tiles, topics as bars, objective per round, one face rebuilt, spoiled pixels and what took
+them up. Pure functions of their inputs.
 """
 
 import math

@@ -1,7 +1,6 @@
 """The sidebar of the *Factorization* page.
 
-Lives here: its widgets, and from them to fields of ``RunSpec``. Does not live here: validation
-(``RunSpec``) or running.
+Its widgets, and from them to fields of ``RunSpec``.
 """
 
 from typing import Any

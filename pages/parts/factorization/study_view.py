@@ -1,7 +1,6 @@
 """Studies on the *Factorization* page: many runs for one question.
 
-Lives here: their figure, their sentences, and what is shown of them. Does not live here: controls
-or running.
+Their figure, their sentences, and what is shown of them.
 """
 
 import math

@@ -1,7 +1,6 @@
 """What to notice about factorisations.
 
-Lives here: sentences written from the numbers on screen, by pure functions. Does not live here:
-numbers (``dpmc_core``).
+Sentences written from the numbers on screen, by pure functions.
 """
 
 import math

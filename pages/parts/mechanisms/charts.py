@@ -1,7 +1,7 @@
 """From mechanisms to figures.
 
-Lives here: the charts of the *Mechanisms* and *Home* pages, each a pure function of its inputs that
-returns a figure and the numbers in it.
+The charts of the *Mechanisms* and *Home* pages, each a pure function of its inputs that returns a
+figure and the numbers in it.
 """
 
 from collections.abc import Sequence

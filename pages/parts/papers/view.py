@@ -1,7 +1,6 @@
 """The papers' tables as a page shows them.
 
-Lives here: the overview of verdicts, one table with its picture, claims and origin, and one new
-trial. Does not live here: rows, results or verdicts (``dpmc_core.experiments.papers``).
+The overview of verdicts, one table with its picture, claims and origin, and one new trial.
 """
 
 import math

@@ -1,8 +1,7 @@
 """The code of the first page, loaded when the server starts.
 
-Lives here: a thread that imports it, and waiting for that thread. Two threads that import the same
-packages at once could find one half-made, so a script waits until the thread is through. Does not
-live here: what is prepared after the first visitor has a page (``warm``).
+A thread that imports it, and waiting for that thread. Two threads that import the same packages at
+once could find one half-made, so a script waits until the thread is through.
 """
 
 import importlib

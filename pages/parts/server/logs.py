@@ -1,9 +1,8 @@
 """What the server writes down about itself.
 
-Lives here: one JSON object a line on standard error, about jobs and own data: what kind, how long,
-how it ended. Never what is in somebody's data, a file's name, a message that may quote either, or
-who the visitor is (a session is a short digest that means nothing elsewhere). Does not live here:
-Streamlit's own log.
+One JSON object a line on standard error, about jobs and own data: what kind, how long, how it
+ended. Never what is in somebody's data, a file's name, a message that may quote either, or who the
+visitor is (a session is a short digest that means nothing elsewhere).
 """
 
 import hashlib

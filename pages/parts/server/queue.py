@@ -1,8 +1,8 @@
 """Whose turn it is, and who computes: processes of this machine, or of a cluster.
 
-Lives here: a bounded number of threads that take jobs from a bounded line, one visitor after the
-other: who asks for ten things waits behind nobody's first. Each thread has a worker, a process
-that computes. Does not live here: what a job is (``jobs``). Nothing here calls ``st``.
+A bounded number of threads that take jobs from a bounded line, one visitor after the other: who
+asks for ten things waits behind nobody's first. Each thread has a worker, a process that computes.
+Nothing here calls ``st``.
 """
 
 import threading

@@ -1,8 +1,7 @@
 """The run store as pages use it.
 
-Lives here: opening it once, keeping a finished run, and a sentence where that fails: a run that
-cannot be kept is shown all the same. Does not live here: the store
-(``dpmc_core.experiments.store.store``). Nothing here calls ``st``: runs are kept by worker threads.
+Opening it once, keeping a finished run, and a sentence where that fails: a run that cannot be kept
+is shown all the same. Nothing here calls ``st``: runs are kept by worker threads.
 """
 
 import os

@@ -1,10 +1,8 @@
 """What a page has computed for it in a process of its own, while it waits.
 
-Lives here: reading visitors' files, counting their ledgers and learning word vectors, each in a
-worker with less memory than jobs have and a limit on its time, one visitor after the other, so that
-whatever is in a file or a text harms nobody's run and stops no page. Does not live here: formats
-(``dpmc_core.datasets.own``), the form (``datasets.user_data_form``), or runs that are watched
-(``jobs``).
+Reading visitors' files, counting their ledgers and learning word vectors, each in a worker with
+less memory than jobs have and a limit on its time, one visitor after the other, so that whatever is
+in a file or a text harms nobody's run and stops no page.
 """
 
 import hashlib

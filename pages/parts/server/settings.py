@@ -1,8 +1,7 @@
 """What whoever runs the app can set, by environment variables.
 
-Lives here: every such setting of the app itself with its usual value, read once; docs/deploying.md
-has the same list, and a test holds them together. Does not live here: settings of the core
-(``DPMC_DATA_DIR``, ``DPMC_STORE``) or of Streamlit.
+Every such setting of the app itself with its usual value, read once; docs/deploying.md has the same
+list, and a test holds them together.
 """
 
 import os

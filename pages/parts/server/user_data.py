@@ -1,8 +1,7 @@
 """A visitor's own data, for every page.
 
-Lives here: the datasets of a visit (in its session and nowhere else; uploads on their way to it
-included), the menus of datasets with these, and the runs made of it. Does not live here: how files
-are read (``dpmc_core.datasets.own``), or the form that takes them (``datasets.user_data_form``).
+The datasets of a visit (in its session and nowhere else; uploads on their way to it included), the
+menus of datasets with these, and the runs made of it.
 """
 
 import secrets

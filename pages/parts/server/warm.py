@@ -1,9 +1,9 @@
 """What a server does once its first visitor has a page, or when none comes at once, so that nobody
 else waits for it.
 
-Lives here: starting the worker processes, loading the code of all pages, making the pictures and
-counts that most ask for, keeping Python's collector of garbage off what was loaded for good, and
-tidying up now and then. Does not live here: anything that a page needs in order to be right.
+Starting the worker processes, loading the code of all pages, making the pictures and counts that
+most ask for, keeping Python's collector of garbage off what was loaded for good, and tidying up now
+and then.
 """
 
 import ctypes

@@ -1,7 +1,6 @@
 """Sentences one below the other.
 
-Lives here: lists as one element of the page, as Streamlit's work grows with the number of elements.
-Does not live here: the sentences (``texts``, ``stories``, the charts).
+Lists as one element of the page, as Streamlit's work grows with the number of elements.
 """
 
 from collections.abc import Iterable

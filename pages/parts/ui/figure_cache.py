@@ -1,8 +1,8 @@
 """Figures that are drawn once.
 
-Lives here: decorators that keep what a chart function made, for as long as what it was made of
-lives (``of_results``), or the latest ones (``of_values``). Figures are shared between visitors
-then, so nothing changes one after it was made. Does not live here: charts.
+Decorators that keep what a chart function made, for as long as what it was made of lives
+(``of_results``), or the latest ones (``of_values``). Figures are shared between visitors then, so
+nothing changes one after it was made.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,8 +1,8 @@
 """What browsers are told about the app: who may show it in a frame, and what it may load.
 
-Lives here: the layer in front of everything else that sets headers, asks whoever opens a connection
-where they come from, and keeps the server's own figures in the house; and whether a visit is inside
-another site. Does not live here: how much the server takes on (``gate``).
+The layer in front of everything else that sets headers, asks whoever opens a connection where they
+come from, and keeps the server's own figures in the house; and whether a visit is inside another
+site.
 """
 
 import base64

@@ -1,8 +1,7 @@
 """How much the server takes on: visits open at once, and uploads that nobody has read yet.
 
-Lives here: a layer around Streamlit's server (``app.py`` puts it there) that turns away what is too
-much with a sentence. Does not live here: what is done with a file (``sandbox``), jobs (``queue``),
-or limits of single requests, which are Streamlit's own (``.streamlit/config.toml``).
+A layer around Streamlit's server (``app.py`` puts it there) that turns away what is too much with a
+sentence.
 """
 
 from collections import Counter
