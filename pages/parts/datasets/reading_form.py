@@ -110,7 +110,7 @@ def _rating_choices(preview: Preview, file_id: str) -> dict[str, Any]:
         "Codes for “not rated”",
         ", ".join(f"{code:g}" for code in reading["missing"]),
         key=f"own-missing-{file_id}",
-        max_chars=200,
+        max_chars=2000,
         help="Numbers with commas between them that mean “not rated” in this file, such as 99.",
     )
     if layout != "long":
