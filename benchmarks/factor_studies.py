@@ -2,7 +2,7 @@
 
 ``python -m benchmarks.factor_studies [KIND ...]``.
 
-Writes ``dpmc_core/data/results/factor_studies.json``; a test makes some of the runs again.
+Writes ``data/results/factor_studies.json``; a test makes some of the runs again.
 """
 
 import json

@@ -1,6 +1,6 @@
 """The stored examples of the studies on the *Completion* page.
 
-``python -m benchmarks.studies`` writes dpmc_core/data/results/studies.json (two minutes).
+``python -m benchmarks.studies`` writes data/results/studies.json (two minutes).
 
 Synthetic data only, the page's own usual settings, three seeds.
 """

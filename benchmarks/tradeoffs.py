@@ -1,4 +1,4 @@
-"""Makes the stored examples of the Tradeoffs page: ``dpmc_core/data/results/tradeoffs.json``.
+"""Makes the stored examples of the Tradeoffs page: ``data/results/tradeoffs.json``.
 
 ``python -m benchmarks.tradeoffs [NAME…] [--jobs 2]``. Runs go through the run store, so that it can
 be stopped and goes on. The settings are the page's usual ones.

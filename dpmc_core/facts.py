@@ -1,4 +1,4 @@
-"""Facts and prose that stand in ``dpmc_core/data/*.toml``.
+"""Facts and prose that stand in ``data/*.toml``.
 
 Reading such a file once, with one clear error for a malformed one, and making dataclasses of its
 tables.
@@ -19,7 +19,7 @@ _T = TypeVar("_T")
 
 @cache
 def facts(name: str) -> dict[str, Any]:
-    """``dpmc_core/data/{name}.toml``.
+    """``data/{name}.toml``.
 
     A line break inside a text is a space, an empty line ends a paragraph; lists are tuples. Raises
     ``DataError``.

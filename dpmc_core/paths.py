@@ -9,11 +9,12 @@ from typing import Any
 
 from dpmc_core.errors import DataError
 
-DATA = Path(__file__).resolve().parent / "data"
-_PROJECT = DATA.parents[1]
-# what is fetched or kept: beside the project's code in a checkout of it, else in the home folder
-IN_CHECKOUT = (_PROJECT / "pyproject.toml").is_file()
-LOCAL = _PROJECT / "data" if IN_CHECKOUT else Path.home() / ".dpmc-lab"
+_PACKAGE = Path(__file__).resolve().parent
+IN_CHECKOUT = (_PACKAGE.parent / "pyproject.toml").is_file()
+# facts and prose: a wheel carries them in the package
+DATA = (_PACKAGE.parent if IN_CHECKOUT else _PACKAGE) / "data"
+# what is fetched or kept: beside them in a checkout of the project, else in the home folder
+LOCAL = DATA if IN_CHECKOUT else Path.home() / ".dpmc-lab"
 RESULTS = DATA / "results"  # computed once and kept, with their provenance
 
 

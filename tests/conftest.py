@@ -37,9 +37,7 @@ def data_dir() -> Path:
     """The folder with the real datasets, or a skip that says what is missing."""
     folder = os.environ.get("DPMC_DATA_DIR")
     if not folder or not (Path(folder) / "ml-100k" / "u.data").exists():
-        pytest.skip(
-            "needs DPMC_DATA_DIR with ml-100k, ml-1m and sweetrs (dpmc_core/data/README.md)"
-        )
+        pytest.skip("needs DPMC_DATA_DIR with ml-100k, ml-1m and sweetrs (data/README.md)")
     return Path(folder)
 
 
@@ -48,5 +46,5 @@ def samples_dir() -> Path:
     """The folder with the real faces and texts, or a skip that says what is missing."""
     folder = os.environ.get("DPMC_DATA_DIR")
     if not folder or not (Path(folder) / "cbcl" / "CBCL_Face.mat").exists():
-        pytest.skip("needs DPMC_DATA_DIR with cbcl, yaleb, bbc and tdt2 (dpmc_core/data/README.md)")
+        pytest.skip("needs DPMC_DATA_DIR with cbcl, yaleb, bbc and tdt2 (data/README.md)")
     return Path(folder)

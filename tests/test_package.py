@@ -113,6 +113,13 @@ def test_the_wheel_holds_the_core_its_data_its_types_and_the_app(wheel: Path) ->
     for path in (ROOT / "dpmc_core").rglob("*"):
         if path.is_file() and "__pycache__" not in path.parts and "local" not in path.parts:
             assert path.relative_to(ROOT).as_posix() in names
+    kept = subprocess.run(
+        ["git", "ls-files", "data"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.split()
+    assert len(kept) > 20
+    assert {name for name in names if name.startswith("dpmc_core/data/")} == {
+        f"dpmc_core/{name}" for name in kept
+    }
     for path in (ROOT / "app.py", *(ROOT / "pages").rglob("*.py"), ROOT / ".streamlit/config.toml"):
         assert f"dpmc_core/app/{path.relative_to(ROOT).as_posix()}" in names
     assert not [name for name in names if name.startswith(("tests", "data", "benchmarks"))]

@@ -1,6 +1,6 @@
 """The catalogue of datasets and where they are on this machine.
 
-``dpmc_core/data/catalogue.toml`` as objects, the data folder, whether a set is present, and one
+``data/catalogue.toml`` as objects, the data folder, whether a set is present, and one
 look-up for these sets and for users' own (``user_datasets``).
 """
 
@@ -20,7 +20,7 @@ from dpmc_core.paths import LOCAL
 class Entry:
     """One dataset of the catalogue.
 
-    The fields are described at the top of ``dpmc_core/data/catalogue.toml``.
+    The fields are described at the top of ``data/catalogue.toml``.
     """
 
     name: str

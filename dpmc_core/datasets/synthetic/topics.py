@@ -1,7 +1,7 @@
 """Made-up documents about known topics.
 
 Twelve topics with words of their own and the generator of documents. The list of words is fixed
-(``dpmc_core/data/topics.toml``) before any document, so nothing about a document can be read off
+(``data/topics.toml``) before any document, so nothing about a document can be read off
 it.
 """
 

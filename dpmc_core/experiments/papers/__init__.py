@@ -1,7 +1,7 @@
 """The four papers, table by table: what they print, what we compute, and what that means.
 
 The list of tables and figures (``entries``), the runs behind each row (``rows``), computing them
-(``compute``), and verdicts (``verdict``). Results are stored in ``dpmc_core/data/results/papers/``
+(``compute``), and verdicts (``verdict``). Results are stored in ``data/results/papers/``
 by ``python -m dpmc_core paper``; verdicts are drawn from them when read, so that they cannot go
 stale.
 """

@@ -1,6 +1,6 @@
 """Every table and figure of the four papers, its counterpart here, and the papers' misprints.
 
-These are ``dpmc_core/data/papers/entries.toml`` and ``errata.toml`` as objects.
+These are ``data/papers/entries.toml`` and ``errata.toml`` as objects.
 """
 
 from collections.abc import Iterator

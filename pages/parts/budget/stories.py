@@ -3,7 +3,7 @@
 What was found in the papers, each with its numbers computed on the spot.
 
 Sentences written from accounts, and one fold per finding, whose words are
-``dpmc_core/data/stories.toml``.
+``data/stories.toml``.
 """
 
 import math
@@ -28,7 +28,7 @@ from pages.parts.ui.looks import IDENTITY
 
 @dataclass(frozen=True, kw_only=True)
 class _Story:
-    """One finding; the fields are described at the top of ``dpmc_core/data/stories.toml``."""
+    """One finding; the fields are described at the top of ``data/stories.toml``."""
 
     title: str
     text: str

@@ -9,7 +9,7 @@ from dpmc_core.facts import facts, typed
 
 @dataclass(frozen=True, kw_only=True)
 class Page:
-    """One page; the fields are described at the top of ``dpmc_core/data/pages.toml``."""
+    """One page; the fields are described at the top of ``data/pages.toml``."""
 
     title: str
     question: str
