@@ -107,10 +107,14 @@ def tokens(path: Path) -> int:
         and ast.get_docstring(node, clean=False) is not None
     }
     layout = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT}
-    return sum(
-        token.type not in layout | {tokenize.ENDMARKER} and token.start not in docstrings
-        for token in tokenize.generate_tokens(io.StringIO(source).readline)
-    )
+    total = inside = 0
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        kind = tokenize.tok_name[token.type]
+        inside -= kind == "FSTRING_END"  # one token, as before Python 3.12
+        if not inside and token.type not in layout | {tokenize.ENDMARKER}:
+            total += token.start not in docstrings and kind != "FSTRING_START"
+        inside += kind == "FSTRING_START"
+    return total
 
 
 @pytest.mark.parametrize("part", MOST_TOKENS)
@@ -125,6 +129,9 @@ def test_tokens_are_code_alone(tmp_path: Path) -> None:
     path = tmp_path / "code.py"
     path.write_text('"""Text."""\n\n# a comment\nx = f(1)\n\ndef f(\n    a):\n    "Text."\n')
     assert tokens(path) == 12  # x = f ( 1 ) def f ( a ) :, and none of the texts
+    path = tmp_path / "text.py"
+    path.write_text("x = f\"{1 + 1:{'>'}3} of {f'{x}'}\" 'more'\n")
+    assert tokens(path) == 4
 
 
 def test_the_core_draws_nothing_and_looks_down_only() -> None:
