@@ -70,7 +70,7 @@ def test_every_printed_number_has_a_row() -> None:
     shown = {("huber", "2"), ("nmf", "2"), *(("dpals", table) for table in "12345")}
     assert {(p.paper, p.table) for p in left} == shown
     assert {p.metric for p in left if p.paper == "nmf"} == {"K"}
-    with (ROOT / "dpmc_core" / "data" / "papers" / "printed.csv").open(newline="") as file:
+    with (ROOT / "data" / "papers" / "printed.csv").open(newline="") as file:
         assert len(printed()) == sum(1 for _ in csv.DictReader(file)) > 300
 
 

@@ -31,7 +31,7 @@ def asked(kind: str, seeds: int = 3, **changes: object) -> StudySpec:
     return StudySpec.of("completion", kind, {**BASE, **changes}, seeds)
 
 
-STORED = Path(__file__).resolve().parents[2] / "dpmc_core" / "data" / "results" / "studies.json"
+STORED = Path(__file__).resolve().parents[2] / "data" / "results" / "studies.json"
 
 
 @pytest.mark.long

@@ -65,7 +65,7 @@ def once_more(name: str, rows: tuple[Row, ...]) -> None:
     row = next(r for r in able if r.id == row_id)
     exact = row.exact is not None
     job = jobs.current("row")
-    if job is not None and not job.active and job.specs[0][0] != name:
+    if job is not None and not job.active and job.specs[0].entry != name:
         job = None  # it was of another table
     with right:
         pressed = st.button(
@@ -96,10 +96,9 @@ def once_more(name: str, rows: tuple[Row, ...]) -> None:
     elif job.state == "cancelled":
         st.info("Cancelled.", icon=":material/stop_circle:")
     elif job.results[0] is not None:
-        _, done_id, with_seed = job.specs[0]
-        outcome(
-            next(r for r in rows if r.id == done_id), result.row(done_id), job.results[0], with_seed
-        )
+        trial = job.specs[0]
+        row = next(r for r in rows if r.id == trial.row)
+        outcome(row, result.row(trial.row), job.results[0], trial.seed)
 
 
 def picture(
