@@ -70,7 +70,7 @@ MEANS_SHARES = (0.12, 0.12, 0.76)  # of the budget: popularity, weights, deviati
 FIRST_ROUND = 0.3  # of the budget for deviations
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Offsets:
     """What the first stage knows of each item (n_items,).
 
