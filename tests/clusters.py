@@ -1,14 +1,29 @@
-"""A real Dask cluster on loopback, for tests."""
+"""A real Dask cluster on loopback, and the processes of a program, for tests."""
 
 import os
 import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import psutil
+
+WORKER = "dpmc_core.experiments.worker.worker"
+"""The module that a process which computes for the server or a sweep runs."""
 ROOT = Path(__file__).resolve().parents[1]
+
+
+def children(word: str, of: int | None = None) -> list[psutil.Process]:
+    """Processes begun by ``of`` (this one) or by those, whose command names ``word``."""
+    running = []
+    with suppress(psutil.NoSuchProcess):
+        for process in psutil.Process(of).children(recursive=True):
+            with suppress(psutil.Error):  # it has ended just now
+                if word in " ".join(process.cmdline()):
+                    running.append(process)
+    return running
 
 
 def free_port() -> int:

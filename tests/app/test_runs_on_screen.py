@@ -7,6 +7,7 @@ import pytest
 import streamlit as st
 
 from dpmc_core.experiments import RunSpec, run
+from dpmc_core.experiments.papers.compute import Trial
 from dpmc_core.experiments.presets import PEOPLE
 from dpmc_core.experiments.store.store import StoreError
 from dpmc_core.experiments.sweeps.spec import SweepSpec
@@ -139,7 +140,9 @@ def test_no_private_list_is_said_where_the_run_was_cancelled() -> None:
 @pytest.mark.parametrize("state", ["failed", "cancelled", "done"])
 def test_a_trial_of_another_table_is_not_shown(state: str) -> None:
     app = open_page("papers", p_paper="huber", p_entry_huber="huber-table-1")
-    other = Job(kind="row", specs=(("other", "row", 1),), results=[None], state=state, error="No.")
+    other = Job(
+        kind="row", specs=(Trial("other", "row", 1),), results=[None], state=state, error="No."
+    )
     jobs._box().replace(other)
     app.run()
     assert not app.exception

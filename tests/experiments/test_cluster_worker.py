@@ -25,7 +25,7 @@ from dpmc_core.experiments.worker.remote import RemoteProcess
 from dpmc_core.experiments.worker.share import Share
 from dpmc_core.experiments.worker.worker import WorkerError
 from dpmc_core.planning.goal import ModelPlan
-from tests.clusters import cluster, free_port, wait_for_workers
+from tests.clusters import WORKER, children, cluster, free_port, wait_for_workers
 
 TINY = RunSpec.of(n_users=40, n_items=30, observed=0.5, rank=2, iterations=3)
 LONG = RunSpec.of(n_users=300, n_items=200, observed=0.5, rank=20, iterations=500)
@@ -48,20 +48,10 @@ def last_of(worker: ClusterWorker, specs: list[Any], **options: Any) -> dict[int
     return found
 
 
-def computing(hand: subprocess.Popen[bytes]) -> list[psutil.Process]:
-    found = []
-    with suppress(psutil.Error):
-        for one in psutil.Process(hand.pid).children(recursive=True):
-            with suppress(psutil.Error):  # it has ended just now
-                if "dpmc_core.experiments.worker.worker" in " ".join(one.cmdline()):
-                    found.append(one)
-    return found
-
-
 def gone(hands: list[subprocess.Popen[bytes]], within: float) -> float:
     """Seconds until no process of the workers computes."""
     began = time.monotonic()
-    while any(computing(hand) for hand in hands):
+    while any(children(WORKER, hand.pid) for hand in hands):
         assert time.monotonic() - began < within
         time.sleep(0.02)
     return time.monotonic() - began
@@ -88,7 +78,7 @@ def test_cancelled_and_gone_within_three_seconds(two: Any) -> None:
     drawn = worker.draw(steps, [LONG])
     first = next(found for found in drawn if found is not None)
     assert first[1].final.iteration < 500
-    assert any(computing(hand) for hand in hands)
+    assert any(children(WORKER, hand.pid) for hand in hands)
     began = time.monotonic()
     drawn.close()
     took = time.monotonic() - began + gone(hands, 10)
@@ -107,7 +97,7 @@ def test_a_lost_worker_is_replaced_and_the_run_goes_on(two: Any) -> None:
             continue
         found[one[0]] = one[1]
         if one[0] == 1 and not killed:
-            busy = next(hand for hand in hands if computing(hand))
+            busy = next(hand for hand in hands if children(WORKER, hand.pid))
             busy.send_signal(signal.SIGKILL)
             killed = True
     assert killed
@@ -135,7 +125,7 @@ def test_secret_noise_that_was_shown_is_not_drawn_anew(two: Any) -> None:
     def killed_once_it_shows() -> None:
         for one in worker.draw(steps, [spec]):
             if one is not None:
-                next(hand for hand in hands if computing(hand)).send_signal(signal.SIGKILL)
+                next(hand for hand in hands if children(WORKER, hand.pid)).kill()
 
     with pytest.raises(WorkerError, match=r"secret noise was lost.*not started by itself"):
         killed_once_it_shows()
@@ -186,8 +176,7 @@ def test_the_scheduler_ends_in_the_middle_of_a_run(tmp_path: Path) -> None:
             if one is None or one[1] is None:
                 continue
             if found is None:
-                children = psutil.Process().children()
-                next(p for p in children if "scheduler" in p.cmdline()).kill()
+                children(" scheduler ")[0].kill()
             found = one[1]
         assert found is not None
         assert found.finished
@@ -213,7 +202,7 @@ def test_a_process_is_kept_for_the_next_job_and_never_for_or_after_own_data(tmp_
         worker = ClusterWorker(connection)
 
         def process() -> psutil.Process:
-            (found,) = (one for hand in hands for one in computing(hand))
+            (found,) = (one for hand in hands for one in children(WORKER, hand.pid))
             return found
 
         last_of(worker, [TINY], keep=True)
@@ -252,7 +241,7 @@ def test_own_data_goes_to_workers_that_are_told_to_hold_it_and_to_no_disk(
         with user_datasets.using(mine):
             assert last_of(worker, [spec], sets=(mine,))[0].finished
         assert worker.note.startswith("No worker of the cluster is told to hold own data")
-        assert not computing(plain[0])
+        assert not children(WORKER, plain[0].pid)
         space = tmp_path / "told"
         words = ["worker", address, "--nthreads", "1", "--no-nanny", "--no-dashboard"]
         words += ["--resources", "OWN_DATA=1", "--local-directory", str(space)]
@@ -275,8 +264,8 @@ def test_own_data_goes_to_workers_that_are_told_to_hold_it_and_to_no_disk(
                 seen = False
                 with user_datasets.using(mine):
                     for _found in worker.draw(steps, [spec], sets=(mine,)):
-                        assert not computing(plain[0])
-                        seen = seen or bool(computing(told))
+                        assert not children(WORKER, plain[0].pid)
+                        seen = seen or bool(children(WORKER, told.pid))
                 assert seen
                 assert worker.note == ""
                 assert made.pop() == 1

@@ -2,7 +2,6 @@
 processes, and none left behind.
 """
 
-import signal
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +15,8 @@ from dpmc_core.experiments.sweeps.sweep import sweep
 from dpmc_core.experiments.sweeps.workers import Workers
 from dpmc_core.experiments.worker.cluster import ClusterWorker, Connection
 from dpmc_core.experiments.worker.remote import RemoteProcess
-from tests.clusters import cluster, wait_for_workers
-from tests.experiments.test_cluster_worker import TINY, computing, gone
+from tests.clusters import WORKER, children, cluster, wait_for_workers
+from tests.experiments.test_cluster_worker import TINY, gone
 from tests.experiments.test_sweep import TOML, made, numbers
 
 
@@ -69,7 +68,7 @@ def test_stopped_or_with_a_worker_less_nothing_is_lost_or_left_behind(
         killed = False
         for one in sweep(spec, store, workers=workers):
             if one.done >= 20 and not killed:
-                next(hand for hand in hands if computing(hand)).send_signal(signal.SIGKILL)
+                next(hand for hand in hands if children(WORKER, hand.pid)).kill()
                 killed = True
         assert one.done == one.total == store.count() == 160
         assert "A worker was lost" in workers.note

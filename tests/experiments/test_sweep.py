@@ -14,7 +14,6 @@ from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
-import psutil
 import pytest
 
 from dpmc_core.errors import DataError, ParameterError
@@ -27,7 +26,7 @@ from dpmc_core.experiments.sweeps.sweep import SweepError, finished, read_unkept
 from dpmc_core.experiments.total import resolved
 from dpmc_core.experiments.worker.share import Share
 from dpmc_core.privacy.noise import TotalEpsilon
-from tests.clusters import cluster, free_port, wait_for_workers
+from tests.clusters import WORKER, children, cluster, free_port, wait_for_workers
 
 TOML = """
 name = "which noise"
@@ -163,10 +162,9 @@ def test_dead_workers_take_no_run_with_them(tmp_path: Path) -> None:
         killed = 0
         for so_far in sweep(spec, store, jobs=2):
             if so_far.done >= 10 and not killed:
-                for child in psutil.Process().children():
-                    if "dpmc_core.experiments.worker.worker" in child.cmdline():
-                        child.kill()
-                        killed += 1
+                for child in children(WORKER):
+                    child.kill()
+                    killed += 1
         assert killed >= 2
         assert so_far.done == so_far.total == store.count() == 160
         records = [record for _, record in finished(spec, store, whole=True)]
@@ -471,8 +469,7 @@ def test_a_cluster_of_one_thread_computes_and_its_end_is_told(
     def kill_the_scheduler_half_way(address: str, store: RunStore) -> None:
         for so_far in sweep(spec, store, scheduler=address):
             if so_far.done == 2:
-                children = psutil.Process().children()
-                next(p for p in children if "scheduler" in p.cmdline()).kill()
+                children(" scheduler ")[0].kill()
 
     with cluster(tmp_path, 1) as (address, _), RunStore(tmp_path / "runs") as store:
         wait_for_workers(address, 1)

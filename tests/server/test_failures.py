@@ -29,6 +29,7 @@ from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 from benchmarks.server.visitor import App, Visitor, running_app
 from dpmc_core.experiments.store.store import RunStore
 from tests.apart import run_apart
+from tests.clusters import WORKER, children
 
 pytestmark = pytest.mark.skipif(
     sys.platform != "linux", reason="needs Linux: limits and signals of processes"
@@ -65,11 +66,7 @@ async def within(app: App, opening: Coroutine[Any, Any, float], work: float) -> 
 
 def workers(app: App) -> list[psutil.Process]:
     """The processes that compute for the server, that for files not among them."""
-    return [
-        p
-        for p in psutil.Process(app.process.pid).children()
-        if "dpmc_core.experiments.worker.worker" in " ".join(p.cmdline())
-    ]
+    return children(WORKER, app.process.pid)
 
 
 def busy(app: App) -> psutil.Process:

@@ -3,7 +3,6 @@ worker or the scheduler is gone.
 """
 
 import logging
-import os
 import signal
 import sys
 from pathlib import Path
@@ -14,8 +13,7 @@ import pytest
 from benchmarks.server.visitor import Visitor, running_app
 from dpmc_core.experiments.store.store import RunStore
 from tests.apart import run_apart
-from tests.clusters import cluster, wait_for_workers
-from tests.experiments.test_cluster_worker import computing
+from tests.clusters import WORKER, children, cluster, wait_for_workers
 from tests.server.test_failures import LONG, ends, going, run_one, until, workers
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs Linux: signals of processes")
@@ -39,16 +37,14 @@ def test_jobs_are_computed_on_workers_cancelled_and_never_lost(tmp_path: Path) -
             await visitor.open("completion", LONG)
             await until(lambda: going(visitor))
             await until(lambda: said(visitor, "Computed on a worker of the cluster"))
-            busy = next(hand for hand in hands if computing(hand))
+            busy = next(hand for hand in hands if children(WORKER, hand.pid))
             busy.send_signal(signal.SIGKILL)
             await until(lambda: said(visitor, "A worker was lost"))
-            await until(lambda: any(computing(h) for h in hands if h is not busy))
-        await until(lambda: not any(computing(hand) for hand in hands))  # the tab was closed
+            await until(lambda: any(children(WORKER, h.pid) for h in hands if h is not busy))
+        # the tab was closed
+        await until(lambda: not any(children(WORKER, hand.pid) for hand in hands))
         await until(lambda: ends(app).count("cancelled") == 1)
-        scheduler = next(
-            p for p in psutil.Process().children() if "scheduler" in " ".join(p.cmdline())
-        )
-        os.kill(scheduler.pid, signal.SIGKILL)
+        children(" scheduler ")[0].kill()
         visitor = await run_one(app, 3)  # falls back to this machine
         await until(lambda: said(visitor, "ran on the server itself"))
         assert not said(visitor, ", on the cluster.")
