@@ -20,9 +20,8 @@ from dpmc_core.experiments.store.store import RunStore
 from dpmc_core.experiments.sweeps.storing import PassingRuns
 from dpmc_core.experiments.sweeps.sweep import make_all
 from dpmc_core.experiments.sweeps.workers import Workers
-from dpmc_core.paths import RESULTS
-from dpmc_core.planning.goal import ModelPlan, to_json
-from dpmc_core.planning.models import search
+from dpmc_core.planning.goal import ModelPlan
+from dpmc_core.planning.models import FILE, example_runs, search
 
 GRID, SEEDS = np.geomspace(0.1, 50, 24), 20
 BASE = RunSpec.of(
@@ -51,8 +50,8 @@ def keep() -> None:
     made = []
     for target in GOALS:
         *_, found = search(ModelPlan(base=BASE, target=target), PassingRuns())
-        made.append(to_json(found))
-    (RESULTS / "plans.json").write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")
+        made.append(example_runs(found))
+    FILE.write_text(json.dumps(made) + "\n", encoding="utf-8")
 
 
 def main() -> None:

@@ -49,9 +49,12 @@ class Data(Config):
 
 @dataclass(frozen=True, kw_only=True)
 class RatingsData(Data):
-    """Ratings, a share of which is held out: drawn by the run's seed."""
+    """Ratings, a share of which is held out, of all users or a share of them: both drawn by the
+    run's seed.
+    """
 
     test_fraction: Annotated[float, LIMITS["test_fraction"]] = 0.2
+    user_share: Annotated[float, LIMITS["user_share"]] = 1.0
     split: str = field(default="random", init=False, repr=False)
 
     def make(self) -> Ratings:

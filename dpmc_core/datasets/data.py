@@ -10,7 +10,7 @@ from functools import lru_cache
 from dpmc_core.datasets import loaders, user_datasets
 from dpmc_core.datasets.configs import Data, ImageData, RatingsData, SampleData
 from dpmc_core.datasets.implicit import UserSplit, user_split
-from dpmc_core.datasets.ratings import Ratings, Split, random_split
+from dpmc_core.datasets.ratings import Ratings, Split, random_split, some_users
 from dpmc_core.datasets.samples import Samples, contaminate
 from dpmc_core.errors import DataError
 
@@ -26,11 +26,16 @@ def ratings_of(data: RatingsData) -> Ratings:
 
 
 def split_of(data: RatingsData, seed: int) -> Split:
-    """Training and held-out ratings: the published split, or a random one by ``seed``.
+    """Training and held-out ratings: the published split, or a random one by ``seed``; then only
+    those of the share of users who take part.
 
     Own ratings are held out each alone: which they are is not public, as it is of sets whose split
     anybody can make.
     """
+    return some_users(_split_of_all(data, seed), data.user_share, seed)
+
+
+def _split_of_all(data: RatingsData, seed: int) -> Split:
     if data.split != "random":
         return _published(data.dataset)
     if user_datasets.is_own(data.dataset):
@@ -95,7 +100,7 @@ def _own(data: RatingsData) -> Ratings:
 
 def _whole(data: RatingsData) -> RatingsData:
     """What the ratings themselves depend on."""
-    return replace(data, test_fraction=0.2)
+    return replace(data, test_fraction=0.2, user_share=1.0)
 
 
 def uncorrupted(data: SampleData) -> SampleData:

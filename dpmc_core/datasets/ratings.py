@@ -333,3 +333,41 @@ def random_split(
         ratings.take(test),
         f"random {1 - fraction:.0%}/{fraction:.0%}, seed {seed}",
     )
+
+
+def number_of_users(share: float, rows: int) -> int:
+    """How many of ``rows`` users a ``share`` of them is: at least two."""
+    return rows if share >= 1 else max(2, round(share * rows))
+
+
+def some_users(split: Split, share: float, seed: int) -> Split:
+    """The same split with a ``share`` of its rows (users) only, chosen at random; at least two
+    stay.
+
+    Which stay follows from the number of rows, whoever has ratings. The others have no row. Raises
+    ``DataError`` where no rating is left on one side.
+    """
+    if share >= 1:
+        return split
+    rows = split.train.n_users
+    order = np.random.default_rng(np.random.SeedSequence([seed, 0x5EA7])).permutation(rows)
+    kept = np.sort(order[: number_of_users(share, rows)])
+    row = np.full(rows, -1)
+    row[kept] = np.arange(kept.size)
+
+    def of(ratings: Ratings) -> Ratings:
+        part = ratings.take(row[ratings.users] >= 0)
+        truth = part.truth
+        if truth is not None:
+            truth = replace(truth, left=truth.left[kept])
+        users = row[part.users].astype(np.int32)
+        return replace(part, users=users, n_users=kept.size, user_labels=(), truth=truth)
+
+    train, test = of(split.train), of(split.test)
+    if not len(test) or not len(train):
+        which = "held-out rating" if len(train) else "rating to learn from"
+        raise DataError(
+            f"{share:.2g} of the users of {split.train.name} leaves no {which}; more users "
+            "or another held-out share are needed."
+        )
+    return replace(split, train=train, test=test, how=f"{split.how}; {share:.3g} of the users")

@@ -259,6 +259,8 @@ class RunSpec(Config, Spec):
         if self.task == "recommend" and self.data.split != "random":
             allowed = "random for the task recommend, which holds out users, not ratings"
             raise ParameterError("split", self.data.split, allowed)
+        if self.task == "recommend" and self.data.user_share < 1:
+            raise ParameterError("user_share", self.data.user_share, "1 for the task recommend")
         if self.task == "factorize":
             self._check_samples()
 

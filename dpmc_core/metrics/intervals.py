@@ -14,7 +14,7 @@ from scipy import special
 class Comparison:
     """A paired difference: the ``mean`` of one minus another over so many ``pairs``, and half of
     its interval, at 95 % for all ``together`` comparisons of one table at once (Bonferroni; ∞ for
-    one pair). ``less_is_better`` of errors, not of recall.
+    fewer than two pairs). ``less_is_better`` of errors, not of recall.
     """
 
     mean: float
@@ -27,8 +27,9 @@ class Comparison:
     def of_runs(cls, differences: Sequence[float], *, together: int = 1, less: bool = True) -> Self:
         """Of a few runs (n,) on the same seeds: a t-interval."""
         n = len(differences)
+        mean = float(np.mean(differences)) if n else math.nan
         half = t_half_width(differences, together) if n > 1 else math.inf
-        return cls(float(np.mean(differences)), half, n, together, less)
+        return cls(mean, half, n, together, less)
 
     @classmethod
     def of_rows(cls, differences: ArrayLike, *, less: bool = True) -> Self:

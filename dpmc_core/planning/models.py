@@ -3,9 +3,11 @@
 A search over runs on paired seeds that spends them where they decide.
 """
 
+import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -13,11 +15,13 @@ from scipy import special
 
 from dpmc_core.errors import DataError
 from dpmc_core.experiments.run import TASKS
-from dpmc_core.experiments.store.records import Record, key_of
-from dpmc_core.experiments.sweeps.storing import Runs
+from dpmc_core.experiments.spec import RunSpec
+from dpmc_core.experiments.store.records import Record, key_of, record_for
+from dpmc_core.experiments.sweeps.storing import PassingRuns, Runs
 from dpmc_core.experiments.sweeps.sweep import make_all
 from dpmc_core.experiments.sweeps.workers import Workers
 from dpmc_core.experiments.worker.share import ALL, Share
+from dpmc_core.paths import RESULTS
 from dpmc_core.planning.goal import VARIED, ModelPlan, Probe, Search
 from dpmc_core.wording import three
 
@@ -91,6 +95,43 @@ def kept(plan: ModelPlan, store: Runs) -> Search | None:
     with suppress(_NotMade):
         states.extend(search(plan, _Kept(store)))
     return states[-1] if states and states[-1].probes else None
+
+
+FILE = RESULTS / "plans.json"
+
+
+@lru_cache(maxsize=1)
+def examples() -> tuple[Search, ...]:
+    """The searches that come with the app, as far as their runs carry them; made by
+    ``python -m benchmarks.privacy.planning --keep``.
+    """
+    return tuple(map(_example, json.loads(FILE.read_text(encoding="utf-8"))))
+
+
+def _example(raw: Mapping[str, Any]) -> Search:
+    base = RunSpec.from_dict(raw["base"])
+    plan, store = ModelPlan(base=base, vary=raw["vary"], target=raw["target"]), PassingRuns()
+    for place, *numbers in raw["runs"]:
+        for seed, (value, baseline) in enumerate(zip(*numbers, strict=True)):
+            spec = plan.spec_at(place, seed)
+            store.add(record_for(spec, value=value, baseline=baseline))
+    found = kept(plan, store)
+    assert found is not None  # the file has the runs of both ends
+    return found
+
+
+def example_runs(found: Search) -> dict[str, Any]:
+    """The entry of ``FILE`` from which ``examples`` makes ``found`` again."""
+    sign = -1.0 if TASKS[found.plan.base.task].less_is_better else 1.0
+    return {
+        "base": found.plan.base.as_dict(),
+        "vary": found.plan.vary,
+        "target": found.plan.target,
+        "runs": [
+            [p.place, p.values, [v - sign * m for v, m in zip(p.values, p.margins, strict=True)]]
+            for p in found.probes
+        ],
+    }
 
 
 class _NotMade(Exception):

@@ -15,8 +15,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpmc_core.experiments import RunSpec, run
-from dpmc_core.experiments.studies.engine import examples
-from dpmc_core.experiments.studies.spec import STUDIES, cells, seeds_of
+from dpmc_core.experiments.examples import example, names
+from dpmc_core.experiments.studies.spec import STUDIES
 from dpmc_core.metrics.topics import W2V_WARNING
 from pages.parts.factorization import charts as factor_charts
 from pages.parts.factorization import study_view
@@ -58,7 +58,7 @@ def test_every_question_has_an_answer_before_anything_is_run(question: str) -> N
     if question == "compare":
         assert "**As published is not private.**" in said
     else:
-        first, *others = study_view.factor_sentences(examples("factorization")[question])
+        first, *others = study_view.factor_sentences(example("factorization", question).study)
         assert verdict_of(app) == "Example: " + first.replace("**", "")
         assert all(f"- {sentence}" in said for sentence in others)
 
@@ -233,34 +233,28 @@ def test_the_datasets_page_shows_faces_and_texts(name: str) -> None:
 def test_stored_studies_are_what_running_them_again_gives() -> None:
     """A few runs of the stored file, made again from their specs."""
     checked = 0
-    for kind, result in examples("factorization").items():
+    assert set(names("factorization")) == set(STUDIES["factorization"])
+    for kind in names("factorization"):
+        result = example("factorization", kind).study
         assert result.finished
-        assert kind in STUDIES["factorization"]
-        for cell in cells(result.spec):
-            wanted = (
-                (kind == "epsilon" and cell.x == 10)
-                or (kind == "parts" and cell.x == 8)
-                or (kind == "outliers" and cell.x == 0.1)
-            )
-            if not wanted or cell.series.startswith("Private"):
+        for planned, record in result.runs:
+            series, x = (value for _, value in planned.settings)
+            wanted = (kind, x) in (("epsilon", 10), ("parts", 8), ("outliers", 0.1))
+            if not wanted or series.startswith("Private") or planned.replicate:
                 continue
-            (point,) = [p for p in result.points if (p.series, p.x) == (cell.series, cell.x)]
-            again = run(cell.spec, compare=False)
-            assert again.final.objective == pytest.approx(point.values["objective"][0], rel=1e-6), (
-                kind,
-                cell,
-            )
+            again = run(planned.spec, compare=False)
+            assert again.final.objective == pytest.approx(record.value, rel=1e-6), (kind, planned)
             checked += 1
     assert checked >= 5
 
 
 @pytest.mark.parametrize("kind", STUDIES["factorization"])
 def test_study_figures_and_sentences(kind: str) -> None:
-    result = examples("factorization")[kind]
+    result = example("factorization", kind).study
     figure, numbers = factor_study_view.factor_curves(result)
     assert len(numbers)
     assert {note["text"] for note in style.whole(figure)["layout"]["annotations"]} >= {
-        labels.wrapped(p.series) for p in result.points
+        labels.wrapped(p.series) for p in result.points()
     }
     sentences = study_view.factor_sentences(result)
     assert sentences
@@ -268,20 +262,8 @@ def test_study_figures_and_sentences(kind: str) -> None:
         assert any("It leaves out the start" in s for s in sentences)
     if kind == "people":
         assert any("finds nine in ten true parts from" in s for s in sentences)
-    spec = result.spec
-    wanted = cells(spec)
-    order = [
-        n for k in range(spec.seeds) for n, cell in enumerate(wanted) if k < seeds_of(spec, cell)
-    ]
-    made = {(p.series, p.x): p for p in result.points}
-    for runs in range(1, len(order)):  # a study may be stopped after any of its runs
-        points = []
-        for n, cell in enumerate(wanted):
-            seeds, whole = order[:runs].count(n), made[cell.series, cell.x]
-            if seeds:
-                values = {m: v[:seeds] for m, v in whole.values.items()}
-                points.append(replace(whole, values=values, baseline=whole.baseline[:seeds]))
-        part = replace(result, points=tuple(points), runs=runs)
+    for runs in range(1, len(result.runs)):  # a study may be stopped after any of its runs
+        part = replace(result, runs=result.runs[:runs])
         if runs % 5 == 1:
             factor_study_view.factor_curves(part)
         study_view.factor_sentences(part)

@@ -10,11 +10,11 @@ from streamlit.testing.v1 import AppTest
 
 from dpmc_core.errors import DataError
 from dpmc_core.experiments import RunSpec, run
+from dpmc_core.experiments.examples import example, names
 from dpmc_core.experiments.papers import ENTRIES, PAPERS, Entry
 from dpmc_core.experiments.store.records import failed, record_of
 from dpmc_core.experiments.store.store import RunStore
 from dpmc_core.experiments.sweeps.spec import SweepSpec
-from dpmc_core.experiments.sweeps.tradeoff import examples
 from pages.parts.frame import share
 from pages.parts.lessons import lessons
 from pages.parts.server import jobs, run_store
@@ -76,10 +76,11 @@ def test_sound_examples_in_every_view(vary: str, view: str) -> None:
 
 
 def test_examples_are_whole() -> None:
-    for name, (spec, points, made) in examples().items():
-        assert sum(len(p.values) + p.failures for p in points) == made["runs"], name
-        assert len(points) == len(spec.cells()), name
-        for point in points:
+    for name in names("tradeoffs"):
+        one = example("tradeoffs", name)
+        assert len(one.runs) == one.made["runs"], name
+        assert len(one.points) == len(one.spec.cells()), name
+        for point in one.points:
             assert point.nominal == (
                 name.startswith("rating") and point.spec.noise.mechanism != "none"
             )
@@ -117,7 +118,7 @@ def test_a_sweep_runs_on_the_page_and_is_kept(own_store: Path) -> None:
 
 
 def test_lines_and_needed_people_follow_the_example() -> None:
-    _, points, _ = examples()["people"]
+    points = example("tradeoffs", "people").points
     lines = tradeoff_charts.lines_of(points, "n_users")
     assert lines.algorithms == ["moments", "dpals"]
     figure, numbers = tradeoff_charts.curves(lines, "error")

@@ -8,8 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 from dpmc_core.experiments.sweeps.storing import PassingRuns
 from dpmc_core.planning import PlanSpec, plan
-from dpmc_core.planning.goal import examples
-from dpmc_core.planning.models import search
+from dpmc_core.planning.models import examples, search
 from dpmc_core.planning.project import Item, Project, share_out
 from pages.parts.server import jobs
 from pages.parts.server.job import Box

@@ -11,8 +11,11 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpmc_core.experiments import RunSpec, run
-from dpmc_core.experiments.studies.engine import Point, StudyResult, examples
+from dpmc_core.experiments.examples import example
+from dpmc_core.experiments.store.records import record_for
+from dpmc_core.experiments.studies.engine import StudyResult
 from dpmc_core.experiments.studies.spec import STUDIES
+from dpmc_core.experiments.sweeps.spec import Planned
 from pages.parts.completion import recommend_view, study_view
 from pages.parts.completion.user_controls import QUESTIONS
 from pages.parts.server import jobs
@@ -121,7 +124,7 @@ def test_the_house_says_which_model_it_would_take() -> None:
 
 
 def test_an_example_passes_for_ones_settings_only_where_its_epsilon_is_the_sliders() -> None:
-    stored_epsilon = examples("completion")["people"].spec.one_epsilon
+    stored_epsilon = example("completion", "people").spec.one_epsilon
     app = ask("people")
     assert app.select_slider(key="total_epsilon").value == stored_epsilon
     assert "not your settings" not in example_note(app)
@@ -152,14 +155,18 @@ def made_up(
     kind: str, lines: dict[str, list[tuple[float, tuple[float, ...], tuple[float, ...]]]]
 ) -> StudyResult:
     """A study with these points: x, errors, and the baseline's errors."""
-    old = examples("completion")[kind]
-    points = tuple(
-        Point(series=name, x=x, values={"error": errors}, baseline=baseline, epsilon=1.0)
-        for name, some in lines.items()
-        for x, errors, baseline in some
-    )
-    seeds = len(points[0].values["error"])
-    return replace(old, spec=replace(old.spec, seeds=seeds), points=points)
+    old = example("completion", kind).study
+    spec, summary = old.spec.base, {"baselines": old.baselines}
+    runs, cell = [], 0
+    for name, some in lines.items():
+        for x, errors, baselines in some:
+            cell, settings = cell + 1, (("series", name), ("x", x))
+            for k, (error, baseline) in enumerate(zip(errors, baselines, strict=True)):
+                record = record_for(spec, value=error, baseline=baseline, summary=summary)
+                planned = Planned(cell=cell, settings=settings, replicate=k, spec=spec)
+                runs.append((planned, record))
+    seeds = 1 + max(planned.replicate for planned, _ in runs)
+    return replace(old, spec=replace(old.spec, seeds=seeds), runs=tuple(runs))
 
 
 def test_words_of_a_study_follow_its_numbers() -> None:
@@ -195,13 +202,13 @@ def test_words_of_a_study_follow_its_numbers() -> None:
 
 @pytest.mark.parametrize("kind", STUDIES["completion"])
 def test_a_study_is_drawn_with_every_line_named(kind: str) -> None:
-    result = examples("completion")[kind]
+    result = example("completion", kind).study
     if kind == "people":
         assert "More people, same privacy, less error" in " ".join(
             study_view.study_sentences(result)
         )
     figure, numbers = study_view.study_curves(result)
-    assert set(numbers["line"]) == set(result.by_series)
+    assert set(numbers["line"]) == set(result.lines())
     written = {note["text"] for note in whole(figure)["layout"]["annotations"]}
     assert {wrapped(name) for name in numbers["line"]} <= written
 

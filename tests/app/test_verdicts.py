@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from scipy import stats
 
+from dpmc_core.experiments.examples import example
 from dpmc_core.mechanisms import FAMILIES
 from dpmc_core.metrics import Comparison
 from pages.parts.mechanisms import texts
 from pages.parts.mechanisms.controls import Asked
 from pages.parts.tradeoffs import pairs, sentences
 from pages.parts.tradeoffs.charts import Lines
-from pages.parts.tradeoffs.view import examples
 
 
 def asked(**other: Any) -> Asked:
@@ -52,7 +52,7 @@ def test_at_equal_variance_the_verdict_is_of_the_attacker() -> None:
 def lines() -> Lines:
     from pages.parts.tradeoffs.charts import lines_of
 
-    points = examples()["user"][1]
+    points = example("tradeoffs", "user").points
     axis = "total_epsilon"
     return lines_of(points, axis)
 

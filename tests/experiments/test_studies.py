@@ -3,20 +3,21 @@
 import json
 import math
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from dpmc_core.completion.dpals.preprocessing import lottery
 from dpmc_core.datasets.data import split_of
-from dpmc_core.datasets.ratings import random_split
+from dpmc_core.datasets.ratings import random_split, some_users
 from dpmc_core.datasets.synthetic.ratings import skewed
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.experiments import RunSpec, run
+from dpmc_core.experiments.examples import example, names
 from dpmc_core.experiments.skew import spreads
-from dpmc_core.experiments.studies.engine import StudyResult, some_users, study, study_steps
+from dpmc_core.experiments.studies.engine import study, study_steps
 from dpmc_core.experiments.studies.spec import STUDIES, StudySpec, cells
+from dpmc_core.experiments.sweeps.storing import PassingRuns
 from dpmc_core.privacy import Release, budget
 
 BASE = dict(  # noqa: C408
@@ -31,9 +32,6 @@ def asked(kind: str, seeds: int = 3, **changes: object) -> StudySpec:
     return StudySpec.of("completion", kind, {**BASE, **changes}, seeds)
 
 
-STORED = Path(__file__).resolve().parents[2] / "data" / "results" / "studies.json"
-
-
 @pytest.mark.long
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_study_makes_its_runs_and_keeps_to_its_epsilon(kind: str) -> None:
@@ -43,32 +41,33 @@ def test_every_study_makes_its_runs_and_keeps_to_its_epsilon(kind: str) -> None:
     spec = asked(kind, 1)
     result = study(spec)
     assert result.finished
-    assert result.runs == result.total == len(cells(spec))
-    for point, cell in zip(result.points, cells(spec), strict=True):
-        assert point.series == cell.series
-        assert math.isnan(point.half_width("error"))
-        assert 0 < point.mean("error") < 4
-        assert point.epsilon <= (cell.spec.noise.epsilon or math.inf)
-        assert math.isinf(point.epsilon) == (cell.spec.noise.mechanism == "none")
-    assert (
-        StudyResult.from_summary(json.loads(json.dumps(result.summary()))).points == result.points
-    )
+    assert len(result.runs) == result.total == len(cells(spec))
+    for point, cell in zip(result.points(), cells(spec), strict=True):
+        assert (point.series, point.x) == (cell.series, cell.x)
+        assert math.isnan(point.half_width)
+        assert 0 < point.mean < 4
+        assert (point.epsilon is None) == (cell.spec.noise.mechanism == "none")
+        assert point.epsilon is None or point.epsilon <= cell.spec.noise.epsilon
+    stated = json.loads(json.dumps(result.summary()))
+    assert stated["runs"] == stated["total"] == len(stated["points"]) == len(result.runs)
+    assert [p["values"]["error"] for p in stated["points"]] == [[p.mean] for p in result.points()]
 
 
 def test_a_point_is_the_mean_of_plain_runs_over_seeds() -> None:
     spec = asked("projection", 2, seed=7)
-    partial = list(study_steps(spec))
-    assert [r.runs for r in partial] == list(range(1, 2 * len(cells(spec)) + 1))
+    store = PassingRuns()
+    partial = list(study_steps(spec, store))
+    assert [len(r.runs) for r in partial] == list(range(1, 2 * len(cells(spec)) + 1))
     assert not partial[0].finished
-    assert len(partial[0].points) == 1
+    assert len(partial[0].points()) == 1
+    (again,) = study_steps(spec, store)  # what is kept is not made again
+    assert again.runs == partial[-1].runs
     first = cells(spec)[0]
     errors = [run(first.spec.replace(seed=s)).final.test_rmse_clipped for s in (7, 8)]
-    point = partial[-1].points[0]
-    assert point.values["error"] == pytest.approx(errors, rel=1e-12)
+    point = partial[-1].points()[0]
+    assert list(point.values.values()) == pytest.approx(errors, rel=1e-12)
     # two numbers: the t-quantile with one degree of freedom, 12.7062, times |a − b|/2
-    assert point.half_width("error") == pytest.approx(
-        12.7062 * abs(errors[0] - errors[1]) / 2, rel=1e-4
-    )
+    assert point.half_width == pytest.approx(12.7062 * abs(errors[0] - errors[1]) / 2, rel=1e-4)
 
 
 def test_some_users_stay_with_all_their_ratings() -> None:
@@ -116,10 +115,8 @@ def test_points_of_other_people_do_not_share_their_noise(monkeypatch: pytest.Mon
     sample = budget.sample
     monkeypatch.setattr(budget, "sample", recorded)
     spec = RunSpec.of(dataset="skewed", algorithm="private-means", mechanism="gaussian", epsilon=1)
-    whole = split_of(spec.data, 0)
-    for share in (0.25, 0.5):
-        run(spec, split=some_users(whole, share, 0))
-    run(spec)
+    for share in (0.25, 0.5, 1.0):
+        run(spec.replace(user_share=share))
     assert len(drawn) == len(set(drawn)) > 3
 
 
@@ -152,31 +149,26 @@ def test_points_that_a_small_matrix_cannot_have_are_left_out() -> None:
 
 def test_a_fifth_of_the_people_is_compared_with_its_own_baseline() -> None:
     result = study(asked("people", 1, n_users=800, n_ratings=10_000))
-    first, last = result.points[0], result.points[4]
-    assert first.x < last.x
+    first, last = result.points()[0], result.points()[4]
+    assert (first.x, last.x) == (50, 800)
+    for point, (planned, _) in zip((first, last), (result.runs[0], result.runs[4]), strict=True):
+        assert split_of(planned.spec.data, 0).train.n_users == point.x
     assert first.baseline != last.baseline
-    assert last.baseline[0] == pytest.approx(min(result.baselines.values()))
+    assert last.baseline == pytest.approx(min(result.baselines.values()))
     against = first.against_baseline
-    assert against.mean == pytest.approx(first.values["error"][0] - first.baseline[0])
+    assert against.mean == pytest.approx(first.values[0] - first.baselines[0])
     assert against.half_width == math.inf
 
 
 def test_stored_examples_are_what_the_code_computes() -> None:
-    raw = json.loads(STORED.read_text(encoding="utf-8"))
-    assert set(raw) == set(KINDS)
-    for kind, one in raw.items():
-        result = StudyResult.from_summary(one)
-        assert result.finished
-        wanted = cells(result.spec)
-        assert [(p.series, p.x if kind != "people" else 0) for p in result.points] == [
-            (c.series, c.x if kind != "people" else 0) for c in wanted
-        ]
-    result = StudyResult.from_summary(raw["epsilon"])
-    for at in (3, 10, 17):  # one run of each algorithm at ε = 5, made again
-        cell = cells(result.spec)[at]
-        assert cell.x == 5.0
-        again = run(cell.spec).final.test_rmse_clipped
-        assert result.points[at].values["error"][0] == pytest.approx(again, rel=1e-5)
+    assert set(names("completion")) == set(KINDS)
+    for kind in KINDS:
+        assert example("completion", kind).study.finished
+    for planned, record in example("completion", "epsilon").runs:
+        _, (_, x) = planned.settings
+        if x == 5 and planned.replicate == 0:  # one run of each algorithm, made again
+            again = run(planned.spec).final.test_rmse_clipped
+            assert record.value == pytest.approx(again, rel=1e-5)
 
 
 def test_spreads_against_a_plain_count() -> None:

@@ -243,7 +243,7 @@ def test_repetitions_of_a_study_stay_secret() -> None:
     settings = {k: v for k, v in SECRET.flat().items() if k not in ("algorithm", "task")}
     spec = StudySpec.of("completion", "epsilon", settings, 1)
     assert spec.base.secret
-    first, second = (study(spec).points for _ in range(2))
+    first, second = (study(spec).points() for _ in range(2))
     assert [p.values for p in first] != [p.values for p in second]
 
 

@@ -128,7 +128,7 @@ def record_of(result: AnyResult, *, once: bool = False) -> Record:
                 "the result is not a finite number; a larger reg (λ) or less noise keeps it finite."
             ),
         )
-    return _record(
+    return record_for(
         spec,
         value=value,
         baseline=baseline,
@@ -149,14 +149,15 @@ def failed(spec: RunSpec, error: DPMCError) -> Record:
     """The record of a run that its own numbers stopped (an overflow, a set without enough ratings):
     running it again would end the same way.
     """
-    return _record(
+    return record_for(
         spec,
         error=str(error),
         summary={"spec": spec.as_dict(), "error": str(error), "versions": versions()},
     )
 
 
-def _record(spec: RunSpec, **found: Any) -> Record:
+def record_for(spec: RunSpec, **numbers: Any) -> Record:
+    """The record of a run of ``spec`` with these fields; what is left out is None, 0 or today's."""
     unit, nominal = standing_of(spec)
     empty = {
         "value": None,
@@ -175,8 +176,15 @@ def _record(spec: RunSpec, **found: Any) -> Record:
         unit=unit,
         nominal=nominal,
         delta=spec.noise.delta,
-        version=dpmc_core.__version__,
-        created=datetime.now(UTC).isoformat(timespec="milliseconds"),
         spec=spec.to_json(),
-        **{**empty, "key": key_of(spec), "seconds": 0.0, "error": "", **found},
+        **{
+            **empty,
+            "key": key_of(spec),
+            "seconds": 0.0,
+            "summary": {},
+            "error": "",
+            "version": dpmc_core.__version__,
+            "created": datetime.now(UTC).isoformat(timespec="milliseconds"),
+            **numbers,
+        },
     )

@@ -2,16 +2,18 @@
 
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from dpmc_core import limits
 from dpmc_core.completion.dpals.plan import DPALSConfig, n_frequent
 from dpmc_core.datasets.configs import RatingsData
+from dpmc_core.datasets.ratings import number_of_users
 from dpmc_core.errors import ParameterError
 from dpmc_core.experiments.algorithms import ALGORITHMS
-from dpmc_core.experiments.spec import RunSpec, Spec
+from dpmc_core.experiments.spec import RunSpec
+from dpmc_core.experiments.sweeps.spec import ManyRuns, Planned
 from dpmc_core.facts import facts, typed
 
 Settings = Mapping[str, Any]
@@ -30,7 +32,7 @@ PARTS = {"images": (2, 4, 8, 16, 32), "documents": (2, 4, 6, 8, 10, 12, 16)}
 
 @dataclass(frozen=True)
 class Cell:
-    """One point of one line: runs of ``spec`` with seeds of their own, of a share of all users.
+    """One point of one line: runs of ``spec`` with seeds of their own.
 
     ``fresh`` says that every seed has data of its own.
     """
@@ -38,7 +40,6 @@ class Cell:
     series: str
     x: float
     spec: RunSpec
-    users: float = 1.0
     fresh: bool = False
 
 
@@ -78,13 +79,15 @@ def _by_epsilon(s: Settings) -> list[Cell]:
 
 def _by_users(s: Settings) -> list[Cell]:
     epsilon = _total(s)
+    rows = _quiet(s, "moments").data.sizes[0]
+    part = {share: float(number_of_users(share, rows)) for share in SHARES_OF_USERS}
     return [
-        Cell(_title(a), share, _noisy(s, a, epsilon), share)
+        Cell(_title(a), users, _noisy(s, a, epsilon, user_share=share))
         for a in RIVALS
-        for share in SHARES_OF_USERS
+        for share, users in part.items()
     ] + [
-        Cell("One-shot moments, no noise", share, _quiet(s, "moments"), share)
-        for share in SHARES_OF_USERS
+        Cell("One-shot moments, no noise", users, _quiet(s, "moments", user_share=share))
+        for share, users in part.items()
     ]
 
 
@@ -282,7 +285,7 @@ STUDIES: dict[str, dict[str, Study]] = {
 
 
 @dataclass(frozen=True)
-class StudySpec(Spec):
+class StudySpec(ManyRuns):
     """A study named completely.
 
     ``room`` is "completion" or "factorization", ``kind`` one of its ``STUDIES``; ``settings`` are
@@ -360,7 +363,25 @@ class StudySpec(Spec):
         return sum(seeds_of(self, cell) for cell in cells(self))
 
     def weighted_runs(self) -> Iterable[tuple[RunSpec, float]]:
-        return ((cell.spec, cell.users * seeds_of(self, cell)) for cell in cells(self))
+        return ((cell.spec, float(seeds_of(self, cell))) for cell in cells(self))
+
+    @property
+    def word_vectors(self) -> bool:
+        return "tc_w2v" in self.study.measures
+
+    def plan(self) -> Iterator[Planned]:
+        wanted = cells(self)
+        fresh = self.room == "factorization" and self.kind in ("people", "outliers")
+        for k in range(self.seeds):
+            for n, cell in enumerate(wanted):
+                if k < seeds_of(self, cell):
+                    data = {"data_seed": cell.spec.data.data_seed + k} if fresh else {}
+                    yield Planned(
+                        cell=n,
+                        settings=(("series", cell.series), ("x", cell.x)),
+                        replicate=k,
+                        spec=cell.spec.repetition(cell.spec.seed + k, **data),
+                    )
 
     def as_dict(self) -> dict[str, Any]:
         """A JSON-able copy; ``from_dict`` reads it back."""
@@ -379,7 +400,8 @@ class StudySpec(Spec):
     def python(self) -> str:
         """Python lines that make this study."""
         return (
-            "from dpmc_core.experiments.studies.engine import StudySpec, study\n\n"
+            "from dpmc_core.experiments.studies.engine import study\n"
+            "from dpmc_core.experiments.studies.spec import StudySpec\n\n"
             f"settings = {dict(self.settings)!r}\n"
             f"result = study(StudySpec.of({self.room!r}, {self.kind!r}, settings, {self.seeds}))\n"
         )
@@ -401,7 +423,7 @@ def _possible(cell: Cell) -> bool:
         return True
     n_users, n_items = data.sizes
     items = n_frequent(n_items, config) if isinstance(config, DPALSConfig) else n_items
-    return bool(config.rank <= min(items, round(cell.users * n_users)))
+    return bool(config.rank <= min(items, round(data.user_share * n_users)))
 
 
 def seeds_of(spec: StudySpec, cell: Cell) -> int:

@@ -22,6 +22,7 @@ at which the whole run has that ε (``equal``).
 import itertools
 import json
 import tomllib
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import lru_cache
@@ -59,8 +60,8 @@ def seeds_of(root: int, count: int) -> list[tuple[int, int]]:
 
 @dataclass(frozen=True, kw_only=True)
 class Planned:
-    """One run of a sweep: the number of its ``cell``, the grid's values there (``settings``), which
-    repetition it is, and its ``spec``.
+    """One run of many: the number of its ``cell``, what tells that from others (``settings``: a
+    grid's values, or a study's line and place on it), which repetition it is, and its ``spec``.
     """
 
     cell: int
@@ -69,8 +70,29 @@ class Planned:
     spec: RunSpec
 
 
+class ManyRuns(Spec):
+    """What names many runs: cells, each repeated with other seeds. A sweep or a study."""
+
+    @property
+    def word_vectors(self) -> bool:
+        """Whether topics of running text are also judged by TC-W2V, for which every process learns
+        a model of its own.
+        """
+        return False
+
+    @abstractmethod
+    def plan(self) -> Iterator[Planned]:
+        """The runs, all cells with the first seed, then all with the next: stopped half-way, every
+        cell has about as many.
+        """
+
+    @abstractmethod
+    def as_dict(self) -> dict[str, Any]:
+        """A JSON-able copy."""
+
+
 @dataclass(frozen=True, kw_only=True)
-class SweepSpec(Spec):
+class SweepSpec(ManyRuns):
     """A sweep named completely.
 
     ``kind`` is of ``records.KINDS``; ``base`` holds fields of the spec that all runs share,
@@ -152,10 +174,6 @@ class SweepSpec(Spec):
         return tuple((settings, spec) for spec, settings in seen.items())
 
     def plan(self) -> Iterator[Planned]:
-        """The runs, all cells with the first seed, then all with the next.
-
-        Stopped half-way, every cell has about as many.
-        """
         cells = self.cells()
         for k, (seed, data_seed) in enumerate(seeds_of(self.seed, self.seeds)):
             for n, (settings, spec) in enumerate(cells):

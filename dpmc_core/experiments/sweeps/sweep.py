@@ -24,7 +24,7 @@ from dpmc_core.experiments.spec import RunSpec
 from dpmc_core.experiments.store.records import Record, key_of, measure_of, spec_of
 from dpmc_core.experiments.store.store import RunStore, StoreError
 from dpmc_core.experiments.sweeps.cluster import SweepError, connected
-from dpmc_core.experiments.sweeps.spec import Planned, SweepSpec
+from dpmc_core.experiments.sweeps.spec import ManyRuns, Planned
 from dpmc_core.experiments.sweeps.storing import Runs
 from dpmc_core.experiments.sweeps.workers import Workers
 from dpmc_core.experiments.worker.cluster import Connection
@@ -63,7 +63,7 @@ class Made:
 
 
 def sweep(
-    spec: SweepSpec,
+    spec: ManyRuns,
     store: Runs,
     *,
     jobs: int = 2,
@@ -88,10 +88,13 @@ def sweep(
             connection = Connection(scheduler, SweepError(_GONE))
             workers = Workers(max(connection.threads(), 1), sets, share, connection)
     with Workers(jobs, sets, share) if workers is None else workers as workers:
-        yield from make_all({key: run.spec for key, run in _keyed(spec)}, store, workers)
+        specs = {key: run.spec for key, run in _keyed(spec)}
+        yield from make_all(specs, store, workers, word_vectors=spec.word_vectors)
 
 
-def make_all(specs: Mapping[str, RunSpec], store: Runs, workers: Workers) -> Iterator[Made]:
+def make_all(
+    specs: Mapping[str, RunSpec], store: Runs, workers: Workers, *, word_vectors: bool = False
+) -> Iterator[Made]:
     """As ``sweep``, for any ``specs`` by their keys; the ``workers`` are kept for the next."""
     started = time.perf_counter()
     missing = specs.keys() - store.have(specs)
@@ -114,7 +117,7 @@ def make_all(specs: Mapping[str, RunSpec], store: Runs, workers: Workers) -> Ite
     for attempt in range(_ATTEMPTS):
         todo = [specs[key] for key in specs if key in missing]
         try:
-            with closing(workers.records(todo)) as records:
+            with closing(workers.records(todo, word_vectors=word_vectors)) as records:
                 for record in records:
                     if record is None:
                         yield made(None)
@@ -133,7 +136,7 @@ def make_all(specs: Mapping[str, RunSpec], store: Runs, workers: Workers) -> Ite
                 ) from error
 
 
-def finished(spec: SweepSpec, store: Runs, *, whole: bool = False) -> list[tuple[Planned, Record]]:
+def finished(spec: ManyRuns, store: Runs, *, whole: bool = False) -> list[tuple[Planned, Record]]:
     """The runs of ``spec`` that are in ``store``, in the order of the plan.
 
     ``whole`` with their summaries.
@@ -144,12 +147,12 @@ def finished(spec: SweepSpec, store: Runs, *, whole: bool = False) -> list[tuple
 
 
 @lru_cache(maxsize=8)
-def _keyed(spec: SweepSpec) -> tuple[tuple[str, Planned], ...]:
+def _keyed(spec: ManyRuns) -> tuple[tuple[str, Planned], ...]:
     """The plan with each run's key; a page asks for it again and again."""
     return tuple((key_of(run.spec), run) for run in spec.plan())
 
 
-def how_many(spec: SweepSpec) -> int:
+def how_many(spec: ManyRuns) -> int:
     """Runs of ``spec``, those that are equal counted once."""
     return len({key for key, _ in _keyed(spec)})
 

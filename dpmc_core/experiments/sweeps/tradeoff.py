@@ -1,4 +1,4 @@
-"""What the runs of a sweep show together.
+"""What the runs of a sweep or a study show together.
 
 Means with intervals, paired differences, the best trade-offs, and how much data would be needed.
 
@@ -8,11 +8,10 @@ Intervals are over repetitions (new synthetic data, split, start and noise), by 
 Differences are paired: repetition k has the same seeds in both cells.
 """
 
-import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,11 +19,12 @@ import numpy as np
 from dpmc_core.experiments.run import TASKS
 from dpmc_core.experiments.spec import RunSpec
 from dpmc_core.experiments.store.records import Record
-from dpmc_core.experiments.sweeps.spec import Items, Planned, SweepSpec
+from dpmc_core.experiments.sweeps.spec import Items, Planned
 from dpmc_core.metrics.intervals import Comparison, t_half_width
-from dpmc_core.paths import RESULTS
 
+Number = Callable[[Planned, Record], float | None]
 _SAME = 1.02  # two ε nearer than this are one
+_MORE_IS_BETTER = (TASKS["recommend"].measure, "found", "npmi", "tc_w2v")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -67,37 +67,39 @@ class Point:
 
     @property
     def less_is_better(self) -> bool:
-        """True of errors and objectives, False of recall."""
-        return self.measure != TASKS["recommend"].measure
+        """True of errors and objectives, False of recall, coherence and parts found."""
+        return self.measure not in _MORE_IS_BETTER
+
+    @property
+    def series(self) -> str:
+        """The line of a study that it is on."""
+        return str(dict(self.settings)["series"])
+
+    @property
+    def x(self) -> float:
+        """Its place on that line."""
+        return float(dict(self.settings)["x"])
 
     @cached_property
-    def against_baseline(self) -> Comparison | None:
-        """Mean of measure minus the best baseline's, paired.
-
-        None for fewer than two repetitions.
-        """
+    def against_baseline(self) -> Comparison:
+        """Mean of measure minus the best baseline's, paired."""
         return self.apart_from_baseline(1)
 
-    def apart_from_baseline(self, together: int) -> Comparison | None:
+    def apart_from_baseline(self, together: int) -> Comparison:
         """The same as one of so many comparisons, whose intervals hold for all at once."""
         return self._minus(self.baselines, together)
 
-    def minus(self, other: "Point", together: int = 1) -> Comparison | None:
-        """The difference from another point over the repetitions that both have.
-
-        None for fewer than two of them.
-        """
+    def minus(self, other: "Point", together: int = 1) -> Comparison:
+        """The difference from another point over the repetitions that both have."""
         return self._minus(other.values, together)
 
-    def _minus(self, others: Mapping[int, float], together: int) -> Comparison | None:
+    def _minus(self, others: Mapping[int, float], together: int) -> Comparison:
         both = sorted(self.values.keys() & others.keys())
-        if len(both) < 2:
-            return None
         apart = [self.values[k] - others[k] for k in both]
         return Comparison.of_runs(apart, together=together, less=self.less_is_better)
 
     def to_json(self) -> dict[str, Any]:
-        """Everything, JSON-able; ``from_json`` reads it back."""
+        """Everything, JSON-able."""
         numbers = {
             name: sorted(getattr(self, name).items()) for name in ("values", "baselines", "truths")
         }
@@ -119,15 +121,6 @@ class Point:
             },
         }
 
-    @classmethod
-    def from_json(cls, raw: dict[str, Any]) -> "Point":
-        """A kept point, read back."""
-        numbers = {
-            name: {int(k): v for k, v in raw[name]} for name in ("values", "baselines", "truths")
-        }
-        spec = RunSpec.from_dict(raw["spec"])
-        return cls(**{**raw, **numbers, "settings": tuple(raw["settings"].items()), "spec": spec})
-
     def as_dict(self) -> dict[str, Any]:
         """What a table shows, JSON-able."""
         apart = self.against_baseline
@@ -139,9 +132,9 @@ class Point:
             "runs": len(self.values),
             "failures": self.failures,
             "trivial": None if math.isnan(self.baseline) else self.baseline,
-            "against_baseline": None
-            if apart is None
-            else {"mean": apart.mean, "half_width_95": apart.half_width},
+            "against_baseline": {"mean": apart.mean, "half_width_95": apart.half_width}
+            if apart.pairs > 1
+            else None,
             "epsilon": self.epsilon,
             "epsilon_by_published_results": self.epsilon_published,
             "delta": self.spec.noise.delta,
@@ -150,23 +143,33 @@ class Point:
         }
 
 
-def points_of(runs: Sequence[tuple[Planned, Record]]) -> list[Point]:
-    """The cells of a sweep that have a run, in the order of the plan."""
+def points_of(
+    runs: Sequence[tuple[Planned, Record]],
+    measure: str = "",
+    number: Number = lambda _, record: record.value,
+) -> list[Point]:
+    """The cells that have a run, in the order of the plan, by a ``number`` of each run, its
+    ``measure`` (what its task is judged by, unless another is given).
+    """
     cells: dict[int, list[tuple[Planned, Record]]] = {}
     for run, record in runs:
         cells.setdefault(run.cell, []).append((run, record))
     out = []
     for _, members in sorted(cells.items()):
-        good = [(run.replicate, record) for run, record in members if not record.error]
+        good = [(run, record) for run, record in members if not record.error]
         first, some = members[0]
         out.append(
             Point(
                 settings=first.settings,
                 spec=first.spec,
-                measure=some.measure,
-                values={k: record.value for k, record in good if record.value is not None},
-                baselines={k: record.baseline for k, record in good if record.baseline is not None},
-                truths={k: record.truth for k, record in good if record.truth is not None},
+                measure=measure or some.measure,
+                values={
+                    r.replicate: x for r, record in good if (x := number(r, record)) is not None
+                },
+                baselines={
+                    r.replicate: x for r, record in good if (x := record.baseline) is not None
+                },
+                truths={r.replicate: x for r, record in good if (x := record.truth) is not None},
                 epsilon=largest([record.epsilon for _, record in good]),
                 epsilon_published=largest([record.epsilon_published for _, record in good]),
                 nominal=some.nominal,
@@ -216,7 +219,7 @@ def kind_of_point(p: Point) -> tuple[object, ...]:
     """What must be alike for two points to be compared."""
     sizes = tuple(
         getattr(p.spec.data, name, None)
-        for name in ("n_users", "n_items", "n_ratings", "n_samples")
+        for name in ("n_users", "n_items", "n_ratings", "n_samples", "user_share")
     )
     return p.unit, p.nominal, p.measure, p.spec.noise.delta, p.spec.dataset, sizes
 
@@ -263,26 +266,3 @@ def needed(sizes: Sequence[float], gaps: Sequence[dict[int, float]]) -> Needed:
     each = sorted(crossing([gap[k] for gap in gaps]) for k in both)
     low, high = each[(len(each) - 1) // 2], each[len(each) // 2]
     return Needed(high if math.isinf(high) else (low + high) / 2, each[0], each[-1])
-
-
-_FILE = RESULTS / "tradeoffs.json"
-
-
-Example = tuple[SweepSpec, list[Point], dict[str, Any]]
-
-
-@lru_cache(maxsize=1)
-def examples() -> dict[str, Example]:
-    """Sweeps that come with the app, made by ``python -m benchmarks.tradeoffs``.
-
-    Their spec, points, and when and with what they were made.
-    """
-    with _FILE.open(encoding="utf-8") as file:
-        return {
-            name: (
-                SweepSpec.from_dict(raw["sweep"]),
-                [Point.from_json(p) for p in raw["points"]],
-                raw["made"],
-            )
-            for name, raw in json.load(file).items()
-        }

@@ -16,9 +16,11 @@ from dpmc_core.datasets.own import OwnSet
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.experiments.spec import RunSpec
 from dpmc_core.experiments.store.records import Record, failed, record_of, run_single_threaded
+from dpmc_core.experiments.tasks.factorize import FactorResult
 from dpmc_core.experiments.worker.cluster import ClusterWorker, Connection
 from dpmc_core.experiments.worker.share import ALL, Share, interrupts_held
 from dpmc_core.experiments.worker.worker import Worker
+from dpmc_core.metrics.topics import mean_score, tc_w2v
 
 _HEARTBEAT, _LEAST = 0.5, 0.001  # seconds, and of a run
 _TURN = 10.0  # seconds of runs for which a cluster's worker is kept: then it may be others' turn
@@ -88,15 +90,19 @@ class Workers:
         for worker in self._workers:
             worker.close()
 
-    def records(self, specs: Sequence[RunSpec]) -> Generator[Record | None, None, None]:
-        """Records of the runs of ``specs`` as they are finished.
+    def records(
+        self, specs: Sequence[RunSpec], *, word_vectors: bool = False
+    ) -> Generator[Record | None, None, None]:
+        """Records of the runs of ``specs`` as they are finished, with ``word_vectors`` also of
+        topics' TC-W2V.
 
         None where nothing was for half a second, so that the caller may stop: then the processes
         end. Raises ``DPMCError``; ``WorkerEndedError`` where a process of this machine died.
         """
         if self.here:
-            yield from map(one, specs)
+            yield from (one(spec, word_vectors=word_vectors) for spec in specs)
             return
+        steps = _records_with_word_vectors if word_vectors else _records
         waiting, stop = deque(specs), threading.Event()
         results: queue.Queue[Record | BaseException | None] = queue.Queue()
         changing = threading.Lock()
@@ -123,7 +129,7 @@ class Workers:
             try:
                 batch, keep = turn()
                 while batch and not stop.is_set():
-                    with closing(worker.draw(_records, batch, self._sets, keep=keep)) as drawn:
+                    with closing(worker.draw(steps, batch, self._sets, keep=keep)) as drawn:
                         for result in drawn:
                             if stop.is_set():
                                 worker.close()  # a run is one step, which would be waited for
@@ -173,11 +179,20 @@ def _records(spec: RunSpec) -> Iterator[Record]:
     yield one(spec)
 
 
-def one(spec: RunSpec) -> Record:
+def _records_with_word_vectors(spec: RunSpec) -> Iterator[Record]:
+    yield one(spec, word_vectors=True)
+
+
+def one(spec: RunSpec, *, word_vectors: bool = False) -> Record:
     """One run, in whatever process."""
     try:
         with threadpool_limits(1):
-            return record_of(run_single_threaded(spec))
+            result = run_single_threaded(spec)
+            record = record_of(result)
+            if word_vectors and isinstance(result, FactorResult) and result.clean.texts:
+                score = mean_score(tc_w2v(result.clean, result.dictionary))
+                record.summary["coherence"]["tc_w2v"] = score if math.isfinite(score) else None
+            return record
     except (
         DataError,
         ParameterError,

@@ -11,7 +11,7 @@ import streamlit as st
 
 from dpmc_core.config import parameters
 from dpmc_core.datasets import entry, names
-from dpmc_core.datasets.configs import config_of
+from dpmc_core.datasets.configs import RatingsData, config_of
 from dpmc_core.experiments.algorithms import ALGORITHMS
 from dpmc_core.experiments.presets import PRESETS, WELL_REGULARISED, preset
 from dpmc_core.mechanisms import FAMILIES
@@ -57,7 +57,8 @@ def data_controls(usual: dict[str, Any], then: Callable[[], None]) -> dict[str, 
             fields["zeros"] = controls.segments("A 0 in the file is", "zeros", ZEROS, "missing")
     if entry(name).synthetic:
         with st.expander("Shape of the synthetic data", key="data-more"):
-            shape = [n for n in parameters(config_of(name)) if n not in ("test_fraction", "split")]
+            every = parameters(RatingsData)
+            shape = [n for n in parameters(config_of(name)) if n not in every]
             with controls.place():
                 for one in (one for one in shape if "seed" not in one):
                     fields[one] = declared.box(one, one, usual.get(one))

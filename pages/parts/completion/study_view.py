@@ -13,8 +13,9 @@ from dpmc_core.datasets import user_datasets
 from dpmc_core.datasets.configs import RatingsData
 from dpmc_core.datasets.data import split_of
 from dpmc_core.experiments.skew import Skew, spreads
-from dpmc_core.experiments.studies.engine import Point, StudyResult, from_where_on
+from dpmc_core.experiments.studies.engine import StudyResult, from_where_on
 from dpmc_core.experiments.studies.spec import cells
+from dpmc_core.experiments.sweeps.tradeoff import Point
 from dpmc_core.wording import measured, power, three
 from pages.parts.frame.page import fold, observations, verdict
 from pages.parts.frame.study import Study
@@ -25,9 +26,6 @@ from pages.parts.ui.looks import BASELINE, IDENTITY, LINES, Identity, curve, int
 _QUIET = ", no noise"
 BEST = "best baseline"
 _GREY = IDENTITY["none"]
-
-
-E = "error"  # the measure of these studies
 
 
 def looks(names: Sequence[str]) -> dict[str, Identity]:
@@ -54,31 +52,31 @@ def study_curves(result: StudyResult) -> Drawn:
     fig = figure(
         kind.x_title, "held-out RMSE, clipped (rating units)", height=460, log_x=kind.log_x
     )
-    by_name = result.by_series
+    by_name = result.lines()
     style = looks(list(by_name))
     ends: list[Label] = []
     values: list[float] = []
     rows = []
-    last = max((p.x for p in result.points), default=1.0)
+    last = max((p.x for p in result.points()), default=1.0)
     for name, points in by_name.items():
         curve(
             fig,
             style[name],
             [p.x for p in points],
-            [p.mean(E) for p in points],
-            error_y=intervals([p.half_width(E) for p in points]),
+            [p.mean for p in points],
+            error_y=intervals([p.half_width for p in points]),
             line=style[name].line(width=1.5 if name.endswith("no noise") else 2.5),
         )
-        ends.append(Label(last, points[-1].mean(E), name))
-        values += [p.mean(E) for p in points]
+        ends.append(Label(last, points[-1].mean, name))
+        values += [p.mean for p in points]
         rows += [
             {
                 "line": name,
                 kind.x_title: p.x,
-                "mean_rmse_clipped": p.mean(E),
-                "half_width_95": p.half_width(E),
-                "seeds": len(p.values[E]),
-                "stated_epsilon": p.epsilon,
+                "mean_rmse_clipped": p.mean,
+                "half_width_95": p.half_width,
+                "seeds": len(p.values),
+                "stated_epsilon": math.inf if p.epsilon is None else p.epsilon,
             }
             for p in points
         ]
@@ -86,7 +84,7 @@ def study_curves(result: StudyResult) -> Drawn:
         result.spec.kind == "people" and by_name
     ):  # fewer people have another baseline, and other held-out ratings
         points = next(iter(by_name.values()))
-        beside = [float(np.mean(p.baseline)) for p in points]
+        beside = [p.baseline for p in points]
         fig.add_scatter(
             x=[p.x for p in points],
             y=beside,
@@ -105,7 +103,7 @@ def study_curves(result: StudyResult) -> Drawn:
         fig.update_yaxes(range=shown)
         label_ends(fig, ends, shown, log_x=kind.log_x)
     fig.update_layout(margin={"r": 160})
-    ticks = sorted({p.x for p in result.points})
+    ticks = sorted({p.x for p in result.points()})
     if kind.log_x and ticks:
         edges = [math.log10(ticks[0]), math.log10(ticks[-1])]
         room = 0.04 * (edges[1] - edges[0] or 1.0)  # the names of the lines stand outside
@@ -203,10 +201,10 @@ def skew_cells(skews: Sequence[Skew]) -> Drawn:
 
 def study_sentences(result: StudyResult) -> list[str]:
     """What a study's numbers show."""
-    by_name = result.by_series
+    by_name = result.lines()
     if not result.baselines or not by_name:
         return []
-    if result.spec.seeds == 1 or all(len(p.values[E]) < 2 for p in result.points):
+    if result.spec.seeds == 1 or all(len(p.values) < 2 for p in result.points()):
         return [
             "One seed gives no interval: take more seeds to see which differences are significant."
         ]
@@ -258,7 +256,7 @@ def _special(result: StudyResult, by_name: dict[str, list[Point]]) -> str:
     lines: dict[float, list[str]] = {}
     best = []
     for line, points in by_name.items():
-        best.append(min(points, key=lambda p: p.mean(E)))
+        best.append(min(points, key=lambda p: p.mean))
         lines.setdefault(best[-1].x, []).append(line)
     said = ", ".join(f"{x:g} ({'; '.join(names)})" for x, names in lines.items())
     return f"Least error is at {what} {said}{_beside(best)}."
@@ -300,26 +298,26 @@ def _commas(parts: Sequence[str]) -> str:
 def _more_people(by_name: dict[str, list[Point]]) -> str:
     line, points = next(iter(by_name.items()))
     first, last = points[0], points[-1]
-    falls = last.mean(E) + _half(last) < first.mean(E) - _half(first)
+    falls = last.mean + _half(last) < first.mean - _half(first)
     return (
         f"From {first.x:,.0f} to {last.x:,.0f} users at the same ε, the error of {lowered(line)} "
-        f"{'falls' if falls else 'goes'} from {three(first.mean(E))} to {three(last.mean(E))}."
+        f"{'falls' if falls else 'goes'} from {three(first.mean)} to {three(last.mean)}."
     )
 
 
 def _least(by_name: dict[str, list[Point]]) -> str:
     """Which line has the least error where noise is most, if one significantly has."""
     lowest = {line: points[0] for line, points in by_name.items()}
-    (line, best), *others = sorted(lowest.items(), key=lambda pair: pair[1].mean(E))
+    (line, best), *others = sorted(lowest.items(), key=lambda pair: pair[1].mean)
     where = f"With most noise (ε = {best.x:g})"
-    if all(best.minus(other, E).better for _, other in others):
-        least = measured(best.mean(E), _half(best))
+    if all(best.minus(other).better for _, other in others):
+        least = measured(best.mean, _half(best))
         return f"{where}, projecting “{line}” has the least error, {least}{_beside([best])}."
     return f"{where}, no way of projecting has significantly less error than all others."
 
 
 def _half(point: Point) -> float:
-    return math.inf if math.isnan(point.half_width(E)) else point.half_width(E)
+    return math.inf if math.isnan(point.half_width) else point.half_width
 
 
 def skew_sentences(skews: Sequence[Skew], k: int) -> list[str]:
@@ -359,7 +357,7 @@ def _method(result: StudyResult) -> None:
         ""
         if result.finished
         else (
-            f" Stopped after {result.runs} of {result.total} runs: intervals and means are of "
+            f" Stopped after {len(result.runs)} of {result.total} runs: intervals and means are of "
             "those."
         )
     )
@@ -376,7 +374,7 @@ def _method(result: StudyResult) -> None:
         else f"ε = {three(base.noise.epsilon or 1.0)}"
     )
     st.caption(
-        f"{result.runs} runs in {result.seconds:.0f} s. Means over {seeds_of(result)} (split, "
+        f"{len(result.runs)} runs in {result.seconds:.0f} s. Means over {seeds_of(result)} (split, "
         f"start and noise); bars: 95 % t-intervals of the mean.{unfinished} After {source}. "
         "Settings stay the same along a line; every comparison is at 95 % on its own. ε is of one "
         "run: the runs of a published study compose. The guaranteed total is at most "
@@ -387,7 +385,7 @@ def _method(result: StudyResult) -> None:
 
 def seeds_of(result: StudyResult) -> str:
     """How many seeds the points have so far."""
-    made = {len(point.values["error"]) for point in result.points}
+    made = {len(point.values) for point in result.points()}
     low, high = min(made), max(made)
     return (f"{low} to {high} seeds" if low < high else f"{high} seeds") if high > 1 else "one seed"
 

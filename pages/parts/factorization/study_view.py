@@ -9,8 +9,9 @@ import pandas as pd
 import streamlit as st
 from plotly.subplots import make_subplots
 
-from dpmc_core.experiments.studies.engine import Point, StudyResult, from_where_on
+from dpmc_core.experiments.studies.engine import StudyResult, from_where_on
 from dpmc_core.experiments.studies.spec import MEASURES
+from dpmc_core.experiments.sweeps.tradeoff import Point
 from dpmc_core.metrics.topics import W2V_WARNING
 from dpmc_core.wording import measured, power, signed, three
 from pages.parts.factorization.charts import LOOKS
@@ -25,14 +26,14 @@ _PUBLISHED = "as published (not private)"
 
 def factor_sentences(result: StudyResult) -> list[str]:
     """What a study shows, from its numbers."""
-    lines = result.by_series
-    said = {
-        "epsilon": _by_epsilon,
-        "rounds": _by_rounds,
-        "people": _by_people,
-        "outliers": _by_outliers,
-    }.get(result.spec.kind)
-    return _by_parts(result, lines) if said is None else said(lines)
+    kind = result.spec.kind
+    if kind == "rounds":
+        return _by_rounds(result.lines(), result.lines("epsilon"))
+    if kind == "people":
+        return _by_people(result.lines("found"))
+    if kind == "parts":
+        return _by_parts(result)
+    return (_by_epsilon if kind == "epsilon" else _by_outliers)(result.lines())
 
 
 def _one_shot(lines: Lines) -> str | None:
@@ -54,12 +55,12 @@ def _by_epsilon(lines: Lines) -> list[str]:
                 f"**{name}** is better than the best baseline from ε = "
                 f"{three(lines[name][won].x)} on (paired over seeds, 95 %)."
             )
-        elif all(len(p.baseline) > 1 for p in lines[name]):
+        elif all(len(p.baselines) > 1 for p in lines[name]):
             out.append(
                 f"**{name}** is not shown to be better than the best baseline at any ε here."
             )
     shared = [(a, b) for a, b in zip(lines[moment], lines[corrected], strict=False) if a.x == b.x]
-    ahead = [a for a, b in shared if a.minus(b, "objective").better]
+    ahead = [a for a, b in shared if a.minus(b).better]
     out.append(
         f"One-shot moment NMF has a significantly lower objective than the corrected algorithm at "
         f"{len(ahead)} of {len(shared)} ε (paired over seeds, 95 % each)."
@@ -67,21 +68,22 @@ def _by_epsilon(lines: Lines) -> list[str]:
     return out
 
 
-def _by_rounds(lines: Lines) -> list[str]:
+def _by_rounds(lines: Lines, epsilons: Lines) -> list[str]:
     out = []
     loud, moment = lines.get(_PUBLISHED, []), _one_shot(lines)
     if loud:
-        start, end = (three(loud[k].mean("objective")) for k in (0, -1))
+        first, last = epsilons[_PUBLISHED][0].mean, epsilons[_PUBLISHED][-1].mean
+        start, end = (three(loud[k].mean) for k in (0, -1))
         quiet = lines.get("as published, no noise", [])
-        beside = f"; without noise it is {three(quiet[0].mean('objective'))}" if quiet else ""
+        beside = f"; without noise it is {three(quiet[0].mean)}" if quiet else ""
         out += [
-            f"**As published**, from an overall ε of {three(loud[0].mean('epsilon'))} to "
-            f"{three(loud[-1].mean('epsilon'))}, the objective goes from {start} to {end}{beside}.",
+            f"**As published**, from an overall ε of {three(first)} to {three(last)}, the "
+            f"objective goes from {start} to {end}{beside}.",
             "That ε is the overall one by the paper's own formula. It leaves out the start, which "
             "is made of the raw data without noise: as published is not private.",
         ]
     if moment:
-        first, last = (lines[moment][k].mean("objective") for k in (0, -1))
+        first, last = (lines[moment][k].mean for k in (0, -1))
         out.append(
             "Spending the same overall ε on two releases, one-shot moment NMF goes from "
             f"{three(first)} to {three(last)}."
@@ -94,7 +96,7 @@ def _by_people(lines: Lines) -> list[str]:
     if not moment:
         return []
     out = []
-    there = from_where_on([p.mean("found") >= 0.9 for p in lines[moment]])
+    there = from_where_on([p.mean >= 0.9 for p in lines[moment]])
     if there is not None:
         out.append(
             f"**{moment}** finds nine in ten true parts from "
@@ -102,26 +104,26 @@ def _by_people(lines: Lines) -> list[str]:
         )
     if published := lines.get(_PUBLISHED):
         out.append(
-            f"As published, which is not private, finds {100 * published[-1].mean('found'):.0f} % "
+            f"As published, which is not private, finds {100 * published[-1].mean:.0f} % "
             f"of them in {published[-1].x:,.0f} after 100 rounds."
         )
     return out
 
 
-def _by_parts(result: StudyResult, lines: Lines) -> list[str]:
+def _by_parts(result: StudyResult) -> list[str]:
     out = []
+    lines = result.lines()
     if "npmi" in result.measures:
         name = next(n for n in lines if n.startswith("NMF"))
-        best = max(lines[name], key=lambda p: p.mean("npmi"))
+        best = max(result.lines("npmi")[name], key=lambda p: p.mean)
         out.append(
-            f"By NPMI, {best.x:.0f} topics go together best without noise "
-            f"({three(best.mean('npmi'))})."
+            f"By NPMI, {best.x:.0f} topics go together best without noise ({three(best.mean)})."
         )
     if "tc_w2v" in result.measures:
         out.append(W2V_WARNING)
     moment = _one_shot(lines)
     if not out and moment:
-        last = lines[moment][-1].mean("objective")
+        last = lines[moment][-1].mean
         out.append(f"With the most parts the objective is {three(last)} for {moment}.")
     return out
 
@@ -130,7 +132,7 @@ def _by_outliers(lines: Lines) -> list[str]:
     out = []
     plain, robust = lines.get("NMF, no noise", []), lines.get("Robust NMF, no noise", [])
     for a, b in zip(plain, robust, strict=False):
-        apart = b.minus(a, "objective")
+        apart = b.minus(a)
         if a.x not in (0.1, 0.2) or apart.pairs < 2:  # one seed has no interval
             continue
         where = f"With {100 * a.x:.0f} % of the images corrupted"
@@ -140,7 +142,7 @@ def _by_outliers(lines: Lines) -> list[str]:
                 f"images ({signed(apart.mean, 4)} ± {apart.half_width:.2g})."
             )
             continue
-        percent = 100 / a.mean("objective")
+        percent = 100 / a.mean
         said = measured(percent * abs(apart.mean), percent * apart.half_width)
         out.append(
             f"{where}, robust NMF has {said} % {'less' if apart.better else 'more'} error than "
@@ -181,13 +183,12 @@ def factor_curves(result: StudyResult) -> Drawn:
         font={"size": 14},
     )
     rows = []
-    by_name = result.by_series
-    last = max(p.x for p in result.points)
+    last = max(p.x for p in result.points())
     for place, measure in enumerate(measures, start=1):
         ends: list[Label] = []
         values: list[float] = []
-        for name, points in by_name.items():
-            seen = [p for p in points if math.isfinite(p.mean(measure))]
+        for name, points in result.lines(measure).items():
+            seen = [p for p in points if p.values]
             if not seen:
                 continue
             look = LOOKS[algorithm_of(name)]
@@ -196,23 +197,23 @@ def factor_curves(result: StudyResult) -> Drawn:
                 fig,
                 look,
                 [p.x for p in seen],
-                [p.mean(measure) for p in seen],
-                error_y=intervals([p.half_width(measure) for p in seen]),
+                [p.mean for p in seen],
+                error_y=intervals([p.half_width for p in seen]),
                 name=name,
                 line=look.line(dash="longdash", width=1.5) if quiet else look.line(),
                 row=place,
                 col=1,
             )
-            ends.append(Label(last, seen[-1].mean(measure), name))
-            values += [p.mean(measure) for p in seen]
+            ends.append(Label(last, seen[-1].mean, name))
+            values += [p.mean for p in seen]
             rows += [
                 {
                     "line": name,
                     kind.x_title: p.x,
                     "measure": measure,
-                    "mean": p.mean(measure),
-                    "half_width_95": p.half_width(measure),
-                    "seeds": len(p.values[measure]),
+                    "mean": p.mean,
+                    "half_width_95": p.half_width,
+                    "seeds": len(p.values),
                 }
                 for p in seen
             ]
@@ -246,7 +247,7 @@ def factor_curves(result: StudyResult) -> Drawn:
         )
         axis = "" if place == 1 else str(place)
         label_ends(fig, ends, shown, log_x=kind.log_x, axis=axis, height=_PANEL - _GAP)
-    ticks = sorted({p.x for p in result.points})
+    ticks = sorted({p.x for p in result.points()})
     fig.update_xaxes(
         gridcolor=_GRID,
         zeroline=False,
@@ -273,7 +274,9 @@ def about(result: StudyResult) -> str:
 
 def _method(result: StudyResult) -> None:
     kind, base = result.spec.study, result.spec.base
-    unfinished = "" if result.finished else f" Stopped after {result.runs} of {result.total} runs."
+    unfinished = (
+        "" if result.finished else f" Stopped after {len(result.runs)} of {result.total} runs."
+    )
     unit = "image" if base.data.entry.holds == "images" else "document"
     replaced = base.algorithm.neighbours == "replace-one"
     change = "replaced by another" if replaced else "added or removed"
@@ -296,7 +299,7 @@ def _method(result: StudyResult) -> None:
         )
     )
     st.caption(
-        f"{result.runs} runs in {result.seconds:.0f} s. Means over up to {result.spec.seeds} "
+        f"{len(result.runs)} runs in {result.seconds:.0f} s. Means over up to {result.spec.seeds} "
         "seeds (noise and start, and the data where they are synthetic or corrupted). Bars: 95 % "
         f"t-intervals of the mean; one run where nothing is random.{unfinished} After "
         f"{kind.source}. Settings stay the same along a line, and were not tuned for its points. "

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 from dpmc_core.datasets import user_datasets
 from dpmc_core.experiments import RunSpec
-from dpmc_core.experiments.studies.engine import StudyResult, examples
+from dpmc_core.experiments.examples import example
+from dpmc_core.experiments.studies.engine import StudyResult
 from dpmc_core.experiments.sweeps.spec import SweepSpec
 from dpmc_core.mechanisms import Mechanism
 from pages.parts.ui import on_screen
@@ -15,18 +16,17 @@ _AGAIN = (
     "same people, and the two compose"
 )
 _STUDY = """\
-from dpmc_core.experiments.studies.engine import examples
+from dpmc_core.experiments.examples import example
 
-result = examples({room!r})[{kind!r}]
-for point in result.points:
-    for measure in result.measures:
-        print(point.series, point.x, measure, point.mean(measure), point.half_width(measure))
+result = example({room!r}, {kind!r}).study
+for measure in result.measures:
+    for point in result.points(measure):
+        print(measure, point.series, point.x, point.mean, point.half_width)
 """
 _SWEEP = """\
-from dpmc_core.experiments.sweeps.tradeoff import examples
+from dpmc_core.experiments.examples import example
 
-spec, points, made = examples()[{name!r}]
-for point in points:
+for point in example("tradeoffs", {name!r}).points:
     print(dict(point.settings), point.mean, point.half_width)
 """
 
@@ -61,7 +61,7 @@ def of_runs(runs: Sequence[tuple[str, RunSpec]]) -> None:
 def of_study(result: StudyResult) -> None:
     """A study: read where it is one that comes with the app, else made."""
     room, kind = result.spec.room, result.spec.kind
-    if result is examples(room).get(kind):
+    if result is example(room, kind).study:
         on_screen.add_lines("The stored study", _STUDY.format(room=room, kind=kind))
         on_screen.add_lines("The same study, made again", result.spec.python(), held_back=LONG)
     else:

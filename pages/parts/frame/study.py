@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from streamlit.delta_generator import DeltaGenerator
 
 from dpmc_core.experiments import RunSpec
-from dpmc_core.experiments.studies.engine import StudyResult, examples
+from dpmc_core.experiments.examples import example
+from dpmc_core.experiments.studies.engine import StudyResult
 from dpmc_core.experiments.studies.spec import StudySpec
 from pages.parts.frame import python_lines
 from pages.parts.frame.page import fold, observations, verdict
+from pages.parts.server import jobs, user_data
 from pages.parts.server.job import Job
 from pages.parts.ui.figures import Drawn, draw, show
 from pages.parts.ui.on_screen import code, download
@@ -43,12 +45,14 @@ class Study:
 
     def panel(self, question: str, built: Built, row: DeltaGenerator) -> None:
         """Run the many runs of one question, and show their figure."""
-        wanted, stored = built.study, examples(self.room)[question]
+        wanted, stored = built.study, example(self.room, question).study
         panel(
             Panel(
                 kind=f"{self.name}-{question}",
                 wanted=() if wanted is None else (wanted,),
                 problem=built.problem,
+                start=lambda: self._start(wanted),
+                at_once=jobs.RUNS_AT_ONCE,
                 step="run",
                 so_far=self._so_far,
                 show=lambda job: self._show(job.results[0]),
@@ -61,6 +65,11 @@ class Study:
                 row=row,
             )
         )
+
+    def _start(self, spec: StudySpec | None) -> Job:
+        assert spec is not None  # a panel with a problem does not start
+        kind = f"{self.name}-{spec.kind}"
+        return jobs.start_study(kind, spec, user_data.runs_for(spec.dataset))
 
     def _so_far(self, job: Job) -> bool:
         """The points of a running study, if there are any."""

@@ -1,7 +1,6 @@
 """A model's plan on the *Plan* page: the search by runs, and what it found."""
 
 import math
-import os
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,8 +19,8 @@ from dpmc_core.experiments.run import TASKS
 from dpmc_core.experiments.store.store import StoreError
 from dpmc_core.mechanisms import RUN_FAMILIES
 from dpmc_core.metrics.intervals import t_half_width
-from dpmc_core.planning.goal import ModelPlan, Search, examples
-from dpmc_core.planning.models import kept
+from dpmc_core.planning.goal import ModelPlan, Search
+from dpmc_core.planning.models import examples, kept
 from dpmc_core.privacy import odds_sentence, subject
 from dpmc_core.privacy.noise import TotalEpsilon
 from dpmc_core.wording import counted, three
@@ -212,7 +211,6 @@ def _built(fields: dict[str, Any], goal: dict[str, Any]) -> Asked:
         return Asked(None, str(error))
 
 
-_AT_ONCE = min(2, os.cpu_count() or 1)
 _LOOK = Look(
     label="Search",
     key="n_go",
@@ -235,7 +233,7 @@ def model(asked: Asked, row: DeltaGenerator) -> None:
             show=lambda job: answer(job.results[0]),
             example=lambda: _before(plan),
             row=row,
-            at_once=_AT_ONCE,
+            at_once=jobs.RUNS_AT_ONCE,
             hint="" if plan is None else _hint(plan),
             look=_LOOK,
         )
@@ -251,8 +249,7 @@ def _hint(plan: ModelPlan) -> str:
 
 def _start(plan: ModelPlan | None) -> jobs.Job:
     assert plan is not None  # a panel with a problem does not start
-    own = user_data.runs_for({"dataset": plan.base.dataset})
-    return jobs.start_plan(plan, _AT_ONCE, lambda: own)
+    return jobs.start_plan(plan, user_data.runs_for(plan.base.dataset))
 
 
 def _so_far(job: jobs.Job) -> bool:
@@ -292,7 +289,7 @@ def _before(plan: ModelPlan | None) -> None:
 
 def _kept(plan: ModelPlan) -> Search | None:
     try:
-        return kept(plan, user_data.runs_for({"dataset": plan.base.dataset}))
+        return kept(plan, user_data.runs_for(plan.base.dataset))
     except DataError as error:  # the goal is reached everywhere, or nowhere
         st.info(controls.plain(str(error)), icon=":material/block:")
     except StoreError as error:

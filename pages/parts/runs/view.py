@@ -15,10 +15,10 @@ from dpmc_core.datasets.catalogue import catalogue
 from dpmc_core.errors import DPMCError
 from dpmc_core.experiments import RunSpec
 from dpmc_core.experiments.algorithms import ALGORITHMS
+from dpmc_core.experiments.examples import example
 from dpmc_core.experiments.run import TASKS, better
 from dpmc_core.experiments.store.records import Record, spec_of
 from dpmc_core.experiments.store.store import RunStore, StoreError
-from dpmc_core.experiments.sweeps.tradeoff import examples
 from dpmc_core.wording import counted, three
 from pages.parts.frame import python_lines, share
 from pages.parts.frame.page import fold, verdict
@@ -337,7 +337,7 @@ def picture(rows: Sequence[dict[str, Any]]) -> None:
                 "Tradeoffs page."
             )
         on_screen.now().note = "Example: "
-        some = example()
+        some = [vars(record) for _, record in example("tradeoffs", "user").runs]
         python_lines.of_stored_sweep("user")
     else:
         on_screen.add_lines("The runs kept where this runs", _KEPT)
@@ -395,24 +395,6 @@ def nothing_kept(*, filtered: bool) -> None:
         )
         + " Shown are the stored runs behind the Tradeoffs page."
     )
-
-
-def example() -> list[dict[str, Any]]:
-    """Rows of the runs that come with the app."""
-    return [
-        {
-            "value": value,
-            "baseline": point.baselines[k],
-            "epsilon": point.epsilon,
-            "measure": point.measure,
-            "mechanism": point.spec.noise.mechanism,
-            "dataset": point.spec.dataset,
-            "algorithm": point.spec.card.name,
-            "seed": k,
-        }
-        for point in examples()["user"][1]
-        for k, value in point.values.items()
-    ]
 
 
 def title_of(record: Record) -> str:

@@ -68,7 +68,6 @@ def _modelled(spec: RunSpec) -> float:
 
 def _ratings(spec: RunSpec) -> float:
     data: Any = spec.data
-    if data.entry.ratings:
-        return float(data.entry.ratings)
     users, items = data.sizes
-    return float(getattr(data, "n_ratings", 0) or getattr(data, "observed", 0.1) * users * items)
+    made = getattr(data, "n_ratings", 0) or getattr(data, "observed", 0.1) * users * items
+    return float(data.user_share * (data.entry.ratings or made))

@@ -3,6 +3,7 @@
 Job threads never call ``st``; a visitor's jobs end when the visitor is gone.
 """
 
+import os
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
@@ -44,11 +45,14 @@ __all__ = [
     "standing",
     "start",
     "start_plan",
+    "start_study",
     "start_sweep",
     "start_task",
     "workers_start",
 ]
 
+RUNS_AT_ONCE = min(2, os.cpu_count() or 1)
+"""How many of many runs are made at a time."""
 _LOOK = 2.0  # seconds between looks at whose tab has gone
 _LONGEST_GRACE = 120.0  # seconds: Streamlit keeps no visit longer that has lost its connection
 
@@ -81,12 +85,7 @@ def start(kind: str, specs: tuple[Spec, ...]) -> Job:
     )
 
 
-_STEPS: dict[type, Steps] = {
-    RunSpec: steps,
-    StudySpec: study_steps,
-    AuditSpec: audit_steps,
-    Trial: trial_steps,
-}
+_STEPS: dict[type, Steps] = {RunSpec: steps, AuditSpec: audit_steps, Trial: trial_steps}
 
 
 def _done(result: Any) -> int:
@@ -96,42 +95,46 @@ def _done(result: Any) -> int:
     return int(getattr(result, "runs", 1))
 
 
-def start_sweep(spec: SweepSpec, at_once: int, store: Callable[[], Runs]) -> Job:
-    """Make the runs of a sweep that the ``store`` has not, ``at_once`` of them.
+def start_sweep(spec: SweepSpec, store: Runs) -> Job:
+    """Make the runs of a sweep that the ``store`` has not.
 
-    Each in a process of its own. Replaces (and cancels) the visitor's former sweep.
+    Replaces (and cancels) the visitor's former sweep.
     """
     return _start_many(
         Job(kind="sweep", specs=(spec,), results=[None], progress=(0, spec.size)),
-        at_once,
-        lambda workers: sweep(spec, store(), workers=workers),
+        lambda workers: sweep(spec, store, workers=workers),
         lambda made: (made.done, made.total),  # equal cells are run once
     )
 
 
-def start_plan(plan: ModelPlan, at_once: int, store: Callable[[], Runs]) -> Job:
-    """Search a model's plan, ``at_once`` runs at a time, each in a process of its own.
+def start_study(kind: str, spec: StudySpec, store: Runs) -> Job:
+    """Make the runs of a study that the ``store`` has not.
 
-    Replaces (and cancels) the visitor's former search.
+    Replaces (and cancels) the visitor's former study of this ``kind`` of job.
     """
     return _start_many(
+        Job(kind=kind, specs=(spec,), results=[None], progress=(0, spec.amount)),
+        lambda workers: study_steps(spec, store, workers=workers),
+        lambda result: (len(result.runs), result.total),
+    )
+
+
+def start_plan(plan: ModelPlan, store: Runs) -> Job:
+    """Search a model's plan. Replaces (and cancels) the visitor's former search."""
+    return _start_many(
         Job(kind="plan", specs=(plan,), results=[None], progress=(0, plan.total_runs)),
-        at_once,
-        lambda workers: search(plan, store(), workers=workers),
+        lambda workers: search(plan, store, workers=workers),
         lambda found: (found.spent, plan.total_runs),
     )
 
 
 def _start_many(
-    job: Job,
-    at_once: int,
-    results_by: Callable[[Any], Iterator[Any]],
-    count: Callable[[Any], tuple[int, int]],
+    job: Job, results_by: Callable[[Any], Iterator[Any]], count: Callable[[Any], tuple[int, int]]
 ) -> Job:
-    """Run what takes several processes, ``at_once`` of them; ``count`` says how far a result is."""
+    """Make many runs, each in a process of its own; ``count`` says how far a result is."""
 
     def results() -> Iterator[tuple[int, Any, bool] | None]:
-        workers = queue.many(at_once, job.sets)
+        workers = queue.many(RUNS_AT_ONCE, job.sets)
         for found in results_by(workers):
             job.progress = count(found)
             job.where = getattr(workers, "note", "")

@@ -6,7 +6,6 @@ menus of datasets with these, and the runs made of it.
 
 import secrets
 from collections.abc import Mapping
-from typing import Any
 
 import streamlit as st
 from starlette.formparsers import MultiPartParser
@@ -92,12 +91,12 @@ def deselect(name: str) -> None:
             del st.session_state[key]
 
 
-def runs_for(base: Mapping[str, Any]) -> Runs:
-    """Where runs on the dataset that ``base`` names are kept.
+def runs_for(dataset: str) -> Runs:
+    """Where runs on the ``dataset`` of that name are kept.
 
     The store, or for the visitor's own data this visit only. Raises ``StoreError``.
     """
-    if not user_datasets.is_own(str(base.get("dataset", ""))):
+    if not user_datasets.is_own(dataset):
         return run_store.store()
     runs: PassingRuns = st.session_state.setdefault(_RUNS, PassingRuns())
     return runs

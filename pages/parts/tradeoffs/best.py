@@ -111,7 +111,7 @@ def frontier_sentences(points: Sequence[Point]) -> list[str]:
             f"For one {line[0].unit} ({standing}) at δ = {power(line[0].spec.noise.delta)}, "
             f"by their means nothing here is better than: {said}."
         )
-    helps = [p for p in best if (d := p.against_baseline) is not None and d.better]
+    helps = [p for p in best if p.against_baseline.better]
     out.append(
         f"{len(helps) or 'None'} of these {len(best)} {'is' if len(helps) <= 1 else 'are'} better "
         "than the best baseline, which protects nobody (each at 95 %)."

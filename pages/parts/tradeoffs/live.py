@@ -1,16 +1,16 @@
 """What the *Tradeoffs* page runs: a sweep, kept run by run, and what stands before it."""
 
-import os
 from dataclasses import dataclass
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dpmc_core.datasets import user_datasets
+from dpmc_core.experiments.examples import example
 from dpmc_core.experiments.store.store import StoreError
 from dpmc_core.experiments.sweeps.spec import SweepSpec
 from dpmc_core.experiments.sweeps.sweep import how_many
-from dpmc_core.experiments.sweeps.tradeoff import Point, examples
+from dpmc_core.experiments.sweeps.tradeoff import Point
 from pages.parts.frame import presenter, python_lines
 from pages.parts.frame.page import control, fold, head
 from pages.parts.server import jobs, run_store, user_data
@@ -33,15 +33,12 @@ def present() -> None:
     with control():
         slide = controls.segments("Slide", "t_slide", SLIDES, "user", label_visibility="collapsed")
         presenter.steps("t_slide", list(SLIDES))
-    spec, points, made = examples()[slide]
-    view.views("curves", points, view.axis_of(spec), example=slide)
+    of = example("tradeoffs", slide)
+    view.views("curves", of.points, view.axis_of(of.spec), example=slide)
     st.caption(
-        f"{view.standing(points)} Stored results of {made['runs']} runs ({spec.seeds} repetitions "
-        f"of each point), made on {made['date']}."
+        f"{view.standing(of.points)} Stored results of {of.made['runs']} runs ({of.spec.seeds} "
+        f"repetitions of each point), made on {of.made['date']}."
     )
-
-
-_AT_ONCE = min(2, os.cpu_count() or 1)
 
 
 @dataclass(frozen=True)
@@ -69,7 +66,7 @@ class Live:
                 example=lambda: self._kept(points, kept, least=_half(spec)),
                 kept=True,
                 row=row,
-                at_once=_AT_ONCE,
+                at_once=jobs.RUNS_AT_ONCE,
                 left=1.0 if spec is None else 1 - kept / how_many(spec),
                 hint="" if spec is None else _length(spec),
             )
@@ -78,8 +75,7 @@ class Live:
     def _start(self) -> jobs.Job:
         spec = self.built.spec
         assert spec is not None  # a panel with a problem does not start
-        runs = user_data.runs_for(dict(spec.base)) if _is_own(spec) else None
-        return jobs.start_sweep(spec, _AT_ONCE, lambda: run_store.store() if runs is None else runs)
+        return jobs.start_sweep(spec, user_data.runs_for(str(dict(spec.base)["dataset"])))
 
     def _views(self, spec: SweepSpec, points: list[Point], example: str = "") -> None:
         view.views(self.shown, points, view.axis_of(spec), example=example)
@@ -108,16 +104,16 @@ class Live:
         """Show the example that comes with the app, and how many runs are ``kept``."""
         spec, asked = self.built.spec, self.asked
         name = view.example_for(asked.protect, asked.vary, asked.by)
-        shown, points, made = examples()[name]
+        of = example("tradeoffs", name)
         about = (
-            f"{made['runs']} runs, {shown.seeds} repetitions of each point, {made['about']}, made "
-            f"on {made['date']}"
+            f"{of.made['runs']} runs, {of.spec.seeds} repetitions of each point, "
+            f"{of.made['about']}, made on {of.made['date']}"
         )
         done = f" {kept} of {how_many(spec)} runs are finished." if kept and spec else ""
         draw_example(
             about,
-            lambda: self._views(shown, points, example=name),
-            same=spec == shown,
+            lambda: self._views(of.spec, of.points, example=name),
+            same=spec == of.spec,
             name="Stored example",
             also=done,
         )
@@ -138,7 +134,7 @@ def _is_own(spec: SweepSpec) -> bool:
 
 def _length(spec: SweepSpec) -> str:
     return (
-        f"Up to {spec.size:,} runs, {_AT_ONCE} at once; each is kept as it finishes"
+        f"Up to {spec.size:,} runs, {jobs.RUNS_AT_ONCE} at once; each is kept as it finishes"
         + (" (your own data: for this visit)" if _is_own(spec) else "")
         + ", so that a stopped sweep continues."
     )

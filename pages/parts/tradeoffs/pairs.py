@@ -57,7 +57,7 @@ def differences(lines: Lines) -> list[Apart]:
     for algorithm, one, other, x in found:
         noisy = {m: dict(line) for m, line in lines.noisy(algorithm).items()}
         apart = noisy[one][x].minus(noisy[other][x], len(found))
-        if apart is not None:
+        if apart.pairs > 1:
             out.append(Apart(algorithm, one, other, x, apart))
     return out
 

@@ -73,7 +73,7 @@ def _cost(noisy: Point, quiet: Point, together: int) -> str | None:
     ``noisy`` is the best of so many: the interval holds for all of them at once.
     """
     apart = noisy.minus(quiet, together)
-    if apart is None or not quiet.mean:
+    if apart.pairs < 2 or not quiet.mean:
         return None
     what = "error" if noisy.less_is_better else "recall"
     if not apart.detected:
@@ -92,7 +92,7 @@ def _quiet(lines: Lines, algorithm: str, x: float) -> Point | None:
 
 def _standing(point: Point, together: int) -> str:
     apart = point.apart_from_baseline(together)
-    return "" if apart is None else apart.than("the best baseline")
+    return apart.than("the best baseline") if apart.pairs > 1 else ""
 
 
 def against_baseline(lines: Lines) -> list[str]:
@@ -106,7 +106,7 @@ def against_baseline(lines: Lines) -> list[str]:
 
 
 def _everywhere(lines: Lines, line: Sequence[tuple[float, Point]]) -> str:
-    known = [(x, d) for x, p in line if (d := p.against_baseline) is not None]
+    known = [(x, d) for x, p in line if (d := p.against_baseline).pairs > 1]
     if not known:
         return "has one repetition, which gives no interval"
     won = [x for x, d in known if d.better]

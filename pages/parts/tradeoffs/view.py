@@ -7,10 +7,11 @@ from functools import lru_cache
 import pandas as pd
 import streamlit as st
 
+from dpmc_core.experiments.examples import example
 from dpmc_core.experiments.store.store import StoreError
 from dpmc_core.experiments.sweeps.spec import SweepSpec
 from dpmc_core.experiments.sweeps.sweep import finished, how_many
-from dpmc_core.experiments.sweeps.tradeoff import Point, examples, points_of
+from dpmc_core.experiments.sweeps.tradeoff import Point, points_of
 from dpmc_core.wording import power, three
 from pages.parts.frame.page import fold, observations, verdict
 from pages.parts.server import jobs
@@ -41,7 +42,7 @@ def stored_points(spec: SweepSpec) -> tuple[list[Point], int]:
     with st.spinner(
         "Looking for runs that are kept…"
     ):  # noise for a total ε may have to be found first
-        runs = finished(spec, own_data.runs_for(dict(spec.base)))
+        runs = finished(spec, own_data.runs_for(str(dict(spec.base)["dataset"])))
     return points_of(runs), len(runs)
 
 
@@ -93,7 +94,7 @@ def _made(view: str, points: list[Point], axis: str) -> tuple[list[str], Drawn |
 
 @lru_cache(maxsize=24)
 def _of_example(view: str, name: str, axis: str) -> tuple[list[str], Drawn | None]:
-    return _made(view, examples()[name][1], axis)
+    return _made(view, example("tradeoffs", name).points, axis)
 
 
 def views(view: str, points: list[Point], axis: str, *, example: str = "") -> None:

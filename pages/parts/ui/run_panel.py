@@ -11,7 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 from dpmc_core.datasets import entry, user_datasets
 from dpmc_core.errors import DPMCError
 from dpmc_core.experiments import RunSpec, run
-from pages.parts.server import estimate, jobs, settings
+from pages.parts.server import estimate, jobs, run_store, settings
 from pages.parts.server.job import Job
 from pages.parts.server.progress import duration, standing
 from pages.parts.ui import controls, on_screen
@@ -99,7 +99,7 @@ def panel(of: Panel) -> None:
         try:
             job = of.start() if of.start else jobs.start(of.kind, of.wanted)
         except DPMCError as error:
-            st.error(controls.said(str(error)))
+            st.error(controls.said(run_store.told(error)))
     if job is None:
         if of.look.strict:
             st.query_params.pop(of.look.flag, None)

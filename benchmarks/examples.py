@@ -1,22 +1,23 @@
-"""Makes the stored examples of the Tradeoffs page: ``data/results/tradeoffs.json``.
+"""Make the examples that come with the app: sweeps of *Tradeoffs*, studies of *Completion* and
+*Factorization*, on synthetic data only, at the pages' default settings.
 
-``python -m benchmarks.tradeoffs [NAME…] [--jobs 2]``. Runs go through the run store, so that it can
-be stopped and goes on. The settings are the page's usual ones.
+``python -m benchmarks.examples GROUP [NAME…] [--jobs 2]``, where GROUP is tradeoffs, completion
+(two minutes) or factorization (half an hour). Runs go through the run store, so that it can be
+stopped and goes on.
 """
 
 import argparse
-import json
 from datetime import UTC, datetime
 from typing import Any
 
+from dpmc_core.experiments.examples import FILES, write
+from dpmc_core.experiments.presets import PEOPLE
 from dpmc_core.experiments.store.store import RunStore
-from dpmc_core.experiments.sweeps.spec import SweepSpec
-from dpmc_core.experiments.sweeps.sweep import finished, sweep
-from dpmc_core.experiments.sweeps.tradeoff import points_of
+from dpmc_core.experiments.studies.spec import STUDIES, StudySpec
+from dpmc_core.experiments.sweeps.spec import ManyRuns, SweepSpec
+from dpmc_core.experiments.sweeps.sweep import sweep
 from dpmc_core.experiments.tasks.solve import versions
-from dpmc_core.paths import RESULTS
 
-FILE = RESULTS / "tradeoffs.json"
 NOISES = ["none", "huber", "laplace", "gaussian"]
 USER = {
     "dataset": "skewed",
@@ -104,35 +105,59 @@ SWEEPS: dict[str, tuple[str, dict[str, Any]]] = {
     ),
 }
 
+FACES: dict[str, Any] = {
+    "dataset": "cartoon",
+    "n_samples": 5000,
+    "rank": 20,
+    "mechanism": "gaussian",
+}
+TOPICS: dict[str, Any] = {
+    "dataset": "topics",
+    "n_samples": 2000,
+    "rank": 12,
+    "mechanism": "gaussian",
+    "epsilon": 5.0,
+}
+FACTORS: dict[str, dict[str, Any]] = {
+    "epsilon": FACES,
+    "rounds": {**FACES, "rounds": 200},
+    "parts": TOPICS,
+    "people": {**FACES, "epsilon": 1.0},
+    "outliers": {**FACES, "epsilon": 10.0},
+}
+
+
+def specs_of(group: str) -> dict[str, tuple[str, ManyRuns]]:
+    """What each example of a group is about, and its runs."""
+    if group == "tradeoffs":
+        return {name: (about, SweepSpec.from_dict(raw)) for name, (about, raw) in SWEEPS.items()}
+    settings = FACTORS if group == "factorization" else dict.fromkeys(STUDIES[group], PEOPLE)
+    return {kind: ("", StudySpec.of(group, kind, base, seeds=3)) for kind, base in settings.items()}
+
 
 def main() -> None:
-    """Make those named, or all."""
+    """Make those named, or all of a group."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", default=list(SWEEPS))
+    parser.add_argument("group", choices=FILES)
+    parser.add_argument("names", nargs="*")
     parser.add_argument("--jobs", type=int, default=1)
     arguments = parser.parse_args()
-    kept = json.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else {}
-    for name in arguments.names:
-        about, raw = SWEEPS[name]
-        spec = SweepSpec.from_dict(raw)
+    for name, (about, spec) in specs_of(arguments.group).items():
+        if arguments.names and name not in arguments.names:
+            continue
         with RunStore() as store:
             for so_far in sweep(spec, store, jobs=arguments.jobs):
                 if so_far.done % 50 == 0:
                     print(name, so_far.done, so_far.total, so_far.remaining, flush=True)
-            points = points_of(finished(spec, store))
-        made = {
-            "runs": so_far.total,
-            "date": datetime.now(UTC).date().isoformat(),
-            "about": about,
-            "versions": versions(),
-            "command": f"python -m benchmarks.tradeoffs {name}",
-        }
-        kept[name] = {
-            "sweep": spec.as_dict(),
-            "made": made,
-            "points": [p.to_json() for p in points],
-        }
-        FILE.write_text(json.dumps(kept) + "\n", encoding="utf-8")
+            made = {
+                "runs": so_far.total,
+                "date": datetime.now(UTC).date().isoformat(),
+                "seconds": round(so_far.seconds, 2),
+                "about": about,
+                "versions": versions(),
+                "command": f"python -m benchmarks.examples {arguments.group} {name}",
+            }
+            write(arguments.group, name, spec, store, made)
 
 
 if __name__ == "__main__":

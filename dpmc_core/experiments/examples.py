@@ -1,0 +1,89 @@
+"""The sweeps and studies that come with the app: their runs, read as those of a run store are."""
+
+import json
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any
+
+from dpmc_core.experiments.store.records import Record, record_for
+from dpmc_core.experiments.studies.engine import StudyResult
+from dpmc_core.experiments.studies.spec import StudySpec
+from dpmc_core.experiments.sweeps.spec import ManyRuns, Planned, SweepSpec
+from dpmc_core.experiments.sweeps.storing import Runs
+from dpmc_core.experiments.sweeps.sweep import finished
+from dpmc_core.experiments.sweeps.tradeoff import Point, points_of
+from dpmc_core.paths import RESULTS
+
+# by group; made by ``python -m benchmarks.examples GROUP``
+FILES = {name: RESULTS / f"{name}.json" for name in ("tradeoffs", "completion", "factorization")}
+_NUMBERS = ("value", "baseline", "truth", "epsilon", "epsilon_published", "error")
+_SUMMARY = ("baselines", "reference", "found", "coherence")  # what studies read of a summary
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Example:
+    """Finished runs of ``spec`` in the order of its plan, and how they were ``made``: the date,
+    seconds, versions, and what they are about.
+    """
+
+    spec: Any
+    runs: tuple[tuple[Planned, Record], ...]
+    made: dict[str, Any]
+
+    @cached_property
+    def points(self) -> list[Point]:
+        """The points of a sweep."""
+        return points_of(self.runs)
+
+    @cached_property
+    def study(self) -> StudyResult:
+        """The result of a study."""
+        return StudyResult(spec=self.spec, runs=self.runs, seconds=self.made["seconds"])
+
+
+@lru_cache(maxsize=32)
+def example(group: str, name: str) -> Example:
+    """The example called ``name`` of a ``group``: the kind of a study of "completion" or
+    "factorization", or a sweep of "tradeoffs".
+    """
+    raw = _read(group)[name]
+    spec = (SweepSpec if group == "tradeoffs" else StudySpec).from_dict(raw["spec"])
+    made = raw["made"]
+    runs = []
+    for planned, row in zip(spec.plan(), raw["runs"], strict=True):
+        record = record_for(
+            planned.spec,
+            **dict(zip(_NUMBERS, row, strict=False)),
+            created=made["date"],
+            version=made["versions"]["dpmc_lab"],
+            summary=dict(zip(_SUMMARY, row[len(_NUMBERS) :], strict=False)),
+        )
+        runs.append((planned, record))
+    return Example(spec=spec, runs=tuple(runs), made=made)
+
+
+def names(group: str) -> tuple[str, ...]:
+    """The names of a group's examples."""
+    return tuple(_read(group))
+
+
+@lru_cache(maxsize=len(FILES))
+def _read(group: str) -> dict[str, Any]:
+    with FILES[group].open(encoding="utf-8") as file:
+        raw: dict[str, Any] = json.load(file)
+    return raw
+
+
+def write(group: str, name: str, spec: ManyRuns, store: Runs, made: dict[str, Any]) -> None:
+    """Put the finished runs of ``spec`` that ``store`` has among the examples of ``group``."""
+    parts = () if group == "tradeoffs" else _SUMMARY
+    rows = [
+        [
+            *(getattr(record, number) for number in _NUMBERS),
+            *(record.summary.get(part) for part in parts),
+        ]
+        for _, record in finished(spec, store, whole=True)
+    ]
+    old = json.loads(FILES[group].read_text(encoding="utf-8")) if FILES[group].exists() else {}
+    new = {**old, name: {"spec": spec.as_dict(), "made": made, "runs": rows}}
+    FILES[group].write_text(json.dumps(new) + "\n", encoding="utf-8")
