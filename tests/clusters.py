@@ -5,7 +5,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import psutil
@@ -38,42 +38,40 @@ def cluster(
 ) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]:
     """A scheduler and ``workers`` of one thread each, on this machine."""
     address = f"tcp://127.0.0.1:{free_port()}"
+    host, port = address.removeprefix("tcp://").split(":")
+    words = ("scheduler", "--host", host, "--port", port, "--no-dashboard", "--no-show")
+    with ExitStack() as stack:
+        stack.enter_context(_started(tmp_path, *words))
+        hands = [
+            stack.enter_context(started_worker(address, tmp_path, *options)) for _ in range(workers)
+        ]
+        yield address, hands
+
+
+def started_worker(
+    address: str, tmp_path: Path, *options: str
+) -> AbstractContextManager[subprocess.Popen[bytes]]:
+    """One more worker of the cluster at ``address``."""
+    words = ("--nthreads", "1", "--no-nanny", "--no-dashboard")
+    return _started(tmp_path, "worker", address, *words, *options)
+
+
+@contextmanager
+def _started(tmp_path: Path, *words: str) -> Iterator[subprocess.Popen[bytes]]:
     where = {
         **os.environ,
         "PYTHONPATH": str(ROOT),
         "DASK_DISTRIBUTED__WORKER__USE_FILE_LOCKING": "false",
+        "PYTHONWARNINGS": "ignore",
     }
-    where["PYTHONWARNINGS"] = "ignore"
-
-    def start(*words: str) -> subprocess.Popen[bytes]:
-        with (tmp_path / "dask.log").open("a") as log:
-            return subprocess.Popen(
-                [sys.executable, "-m", "dask", *words],
-                env=where,
-                cwd=tmp_path,
-                stdout=log,
-                stderr=log,
-            )
-
-    scheduler = start(
-        "scheduler",
-        "--host",
-        "127.0.0.1",
-        "--port",
-        address.rsplit(":", 1)[1],
-        "--no-dashboard",
-        "--no-show",
-    )
-    hands = [
-        start("worker", address, "--nthreads", "1", "--no-nanny", "--no-dashboard", *options)
-        for _ in range(workers)
-    ]
+    command = [sys.executable, "-m", "dask", *words]
+    with (tmp_path / "dask.log").open("a") as log:
+        process = subprocess.Popen(command, env=where, cwd=tmp_path, stdout=log, stderr=log)
     try:
-        yield address, hands
+        yield process
     finally:
-        for process in [*hands, scheduler]:
-            process.kill()
-            process.wait()
+        process.kill()
+        process.wait()
 
 
 def wait_for_workers(address: str, count: int) -> None:

@@ -15,9 +15,8 @@ import numpy as np
 from scipy import stats
 
 from dpmc_core.experiments import RunSpec
-from dpmc_core.experiments.store.records import Record, key_of
+from dpmc_core.experiments.store.records import PassingRuns, Record, key_of
 from dpmc_core.experiments.store.store import RunStore
-from dpmc_core.experiments.sweeps.storing import PassingRuns
 from dpmc_core.experiments.sweeps.sweep import make_all
 from dpmc_core.experiments.sweeps.workers import Workers
 from dpmc_core.planning.goal import ModelPlan

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psutil
 
 from dpmc_core.completion.als import ALSConfig, als
 from dpmc_core.completion.common.population import Population, Whole
@@ -27,9 +28,7 @@ from dpmc_core.completion.moments import MomentsConfig, moments_curator, release
 from dpmc_core.completion.offsets import PrivateMeansConfig, means_curator, release_means
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.partitioned import solvers
-from dpmc_core.partitioned.engine.cluster import Cluster
-from dpmc_core.partitioned.engine.here import Here
-from dpmc_core.partitioned.engine.local import engine_at
+from dpmc_core.partitioned.engine import Here, Processes, engine_at
 from dpmc_core.partitioned.generate import Skewed, write_skewed
 from dpmc_core.partitioned.partition import Layout
 from dpmc_core.partitioned.population import Partitions, found_in
@@ -129,7 +128,7 @@ class Turns:
         if again:
             shutil.rmtree(self._copies, ignore_errors=True)
         with engine_at(None, workers, self._megabytes) as engine:
-            assert isinstance(engine, Cluster)
+            assert isinstance(engine, Processes)
             if again or self._layout is None:
                 began = time.perf_counter()
                 source = open_folder(self._folder)
@@ -142,19 +141,18 @@ class Turns:
             people.doing = "measuring"
             config = ALSConfig(rank=RANK, iterations=SWEEPS)
             steps = solvers.als(people, config, np.random.default_rng(0), Nothing())
-            before = traffic(engine)
             first, *later = sweeps_of(steps)
-            travelled = (traffic(engine) - before) / SWEEPS
+            sent = sum(worker.held for worker in engine.workers.each) / 1e6
             if again:
                 self._note(workers, "first sweep", first)
             self._note(workers, "sweep", *later)
-            swept = peak(engine)
+            swept = peak()
             for name, seconds in released(people).items():
                 self._note(workers, name, seconds)
             told = {
                 "peak MB of a worker, sweeps": swept,
-                "peak MB of a worker, all": peak(engine),
-                "MB that workers send a sweep": round(travelled),
+                "peak MB of a worker, all": peak(),
+                "MB that workers send a sweep": round(sent),
             }
             most = self.most[workers]
             self.most[workers] = {name: max(v, most.get(name, 0)) for name, v in told.items()}
@@ -171,24 +169,14 @@ class Turns:
         shutil.rmtree(self._copies, ignore_errors=True)
 
 
-def peak(engine: Cluster) -> int:
-    """Megabytes that any worker held at most."""
-    return max(engine._client.run(_peak).values())
-
-
-def _peak() -> int:
-    """Of this process alone: what ``getrusage`` tells counts the process that started it too."""
-    status = Path("/proc/self/status").read_text()
-    return int(status.partition("VmHWM:")[2].split()[0]) * 1024 // 1_000_000
-
-
-def traffic(engine: Cluster) -> float:
-    """Megabytes that workers have sent so far."""
-    return sum(engine._client.run(_sent).values())
-
-
-def _sent(dask_worker: Any) -> float:
-    return float(dask_worker.transfer_outgoing_bytes_total) / 1e6
+def peak() -> int:
+    """Megabytes that any process which computes for this one held at most."""
+    most = 0
+    for process in psutil.Process().children():
+        # of that process alone: what ``getrusage`` tells counts the process that started it too
+        status = Path(f"/proc/{process.pid}/status").read_text()
+        most = max(most, int(status.partition("VmHWM:")[2].split()[0]) * 1024 // 1_000_000)
+    return most
 
 
 def main() -> None:

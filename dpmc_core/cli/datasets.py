@@ -109,8 +109,8 @@ def _read(arguments: argparse.Namespace) -> dict[str, Any]:
 
 def _in_partitions(arguments: argparse.Namespace) -> dict[str, Any]:
     """Write a folder for the command ``large``."""
-    from dpmc_core.experiments.sweeps.cluster import SweepError
-    from dpmc_core.partitioned.engine.local import WORKERS, engine_at
+    from dpmc_core.experiments.worker.cluster import SweepError
+    from dpmc_core.partitioned.engine import WORKERS, engine_at
     from dpmc_core.partitioned.generate import Skewed, write_ratings, write_samples, write_skewed
 
     if arguments.folder is None:

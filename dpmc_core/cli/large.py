@@ -69,7 +69,7 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
     """Run it, print what came out, and return the summary; stopped by Ctrl-C, the same command
     goes on.
     """
-    from dpmc_core.partitioned.engine.local import WORKERS, engine_at
+    from dpmc_core.partitioned.engine import WORKERS, engine_at
     from dpmc_core.partitioned.population import UnitPartitions, found_in
     from dpmc_core.partitioned.source import check_user_column, open_folder
 

@@ -73,8 +73,8 @@ def _tasks(words: Sequence[str]) -> tuple[str, ...]:
 
 def _model(arguments: argparse.Namespace) -> dict[str, Any]:
     """Search over runs, with progress on standard error."""
+    from dpmc_core.experiments.store.records import PassingRuns
     from dpmc_core.experiments.store.store import RunStore
-    from dpmc_core.experiments.sweeps.storing import PassingRuns
     from dpmc_core.planning.goal import ModelPlan
     from dpmc_core.planning.models import search
 

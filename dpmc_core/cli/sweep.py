@@ -11,9 +11,9 @@ from typing import Any
 from dpmc_core.cli.common.options import parsed
 from dpmc_core.cli.common.user_data import add_data, kinds_for, load_user_data
 from dpmc_core.errors import DataError, ParameterError
+from dpmc_core.experiments.store.records import PassingRuns, Runs
 from dpmc_core.experiments.store.store import RunStore
 from dpmc_core.experiments.sweeps.spec import SweepSpec
-from dpmc_core.experiments.sweeps.storing import PassingRuns, Runs
 from dpmc_core.experiments.sweeps.sweep import Made, finished, sweep
 from dpmc_core.experiments.sweeps.tradeoff import points_of
 from dpmc_core.paths import LOCAL, read_text

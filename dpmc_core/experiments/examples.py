@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
 
-from dpmc_core.experiments.store.records import Record, record_for
+from dpmc_core.experiments.store.records import Record, Runs, record_for
 from dpmc_core.experiments.studies.engine import StudyResult
 from dpmc_core.experiments.studies.spec import StudySpec
 from dpmc_core.experiments.sweeps.spec import ManyRuns, Planned, SweepSpec
-from dpmc_core.experiments.sweeps.storing import Runs
 from dpmc_core.experiments.sweeps.sweep import finished
 from dpmc_core.experiments.sweeps.tradeoff import Point, points_of
 from dpmc_core.paths import RESULTS

@@ -22,7 +22,7 @@ from dpmc_core.datasets.samples import Samples
 from dpmc_core.datasets.synthetic.ratings import distinct_pairs
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.limits import Limit
-from dpmc_core.partitioned.engine.here import Engine, Tell
+from dpmc_core.partitioned.engine import Engine, Tell
 from dpmc_core.partitioned.source import MOST_ROWS
 
 _COUNTS = {
@@ -82,7 +82,6 @@ def write_skewed(asked: Skewed, folder: Path, engine: Engine, tell: Tell) -> int
 class _Writer:
     asked: Skewed
     folder: str
-    key: str = ""
 
     def __call__(self, k: int, into: object = None) -> int:
         del into

@@ -190,15 +190,11 @@ _own_folder: list[tempfile.TemporaryDirectory[str]] = []
 
 
 def _folder(layout: Layout) -> Path:
-    """Where this process keeps copies: told by the layout, else its Dask worker's folder, which
-    goes with the worker, else one that goes with the process.
+    """Where this process keeps copies: told by the layout, else a folder that goes with the
+    process.
     """
     if layout.folder:
         return Path(layout.folder) / layout.key
-    with suppress(ImportError, ValueError):
-        from distributed import get_worker
-
-        return Path(str(get_worker().local_directory)) / "dpmc" / layout.key
     if not _own_folder:
         _own_folder.append(tempfile.TemporaryDirectory(prefix="dpmc-copies-"))
     return Path(_own_folder[0].name) / layout.key

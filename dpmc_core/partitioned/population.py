@@ -17,7 +17,7 @@ from dpmc_core.datasets.samples import Samples, unit_columns
 from dpmc_core.errors import DataError
 from dpmc_core.factorization.units import UnitGroup
 from dpmc_core.partitioned.catalogue import merged, scanned
-from dpmc_core.partitioned.engine.here import Engine, Then
+from dpmc_core.partitioned.engine import Engine
 from dpmc_core.partitioned.partition import Layout, group_of
 from dpmc_core.partitioned.source import Source
 from dpmc_core.privacy.ledger import Release
@@ -60,11 +60,9 @@ class Partitions:
         self.low, self.high, self.name = known.low, known.high, layout.name
         self.doing = ""
 
-    def total(self, term: Term, *known: Any, then: Then | None = None) -> FloatArray:
-        """See ``completion.common.population.Population``; or what ``then`` makes of the sum's
-        rows.
-        """
-        return self._engine.total(_Term(self.layout, term, known), self._n, self._tell, then)
+    def total(self, term: Term, *known: Any) -> FloatArray:
+        """See ``completion.common.population.Population``."""
+        return self._engine.total(_Term(self.layout, term, known), self._n, self._tell)
 
     def each(self, work: Callable[..., Any], *known: Any) -> list[Any]:
         """What ``work(group, *known)`` returns for each partition; small things, please."""
@@ -101,7 +99,6 @@ def found_in(
 class _Scan:
     source: Source
     given: Given
-    key: str = ""
 
     def __call__(self, k: int, into: FloatArray | None = None) -> Any:
         del into
@@ -184,10 +181,6 @@ class _Term:
     layout: Layout
     term: Callable[..., Any]
     known: tuple[Any, ...]
-
-    @property
-    def key(self) -> str:
-        return self.layout.key
 
     def group(self, k: int) -> Any:
         """The users of partition ``k``."""

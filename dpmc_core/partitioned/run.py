@@ -21,7 +21,7 @@ from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.experiments.spec import RunSpec
 from dpmc_core.experiments.tasks.solve import Accounted, noise_source, solvable
 from dpmc_core.experiments.total import resolved
-from dpmc_core.partitioned.engine.here import Engine
+from dpmc_core.partitioned.engine import Engine
 from dpmc_core.partitioned.errors import Errors, measured
 from dpmc_core.partitioned.generate import write_table
 from dpmc_core.partitioned.journal import RunFolder

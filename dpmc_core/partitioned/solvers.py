@@ -78,11 +78,11 @@ def als(
 
         def sweep(state: Alternating = state, exact: list[float] = exact) -> FloatArray:
             noise = None if release is None else sample(release, rng).reshape(shape)
-            solve = _Solve(people.n_items, config.rank, config.reg, noise)
-            solved = people.total(_sums, state, then=solve)
+            sums = people.total(_sums, state)
+            solved, squares = _solved(sums[:-1], config.reg, noise)
             # for whoever holds the data: kept nowhere
-            exact.extend((float(solved[:-1, -1].sum()), float(solved[-1, 0])))
-            return solved[:-1, :-1].copy()
+            exact.extend((squares, float(sums[-1, 0])))
+            return solved
 
         items = journal.once(f"items {iteration}", sweep, rng, release)
         made = () if release is None else (release,)
@@ -118,9 +118,8 @@ def irls(
             theta = rng.standard_normal(shape)
             for k in range(inner):
                 given = None if noise is None else noise[k]
-                solve = _Solve(people.n_items, config.rank, config.reg, given)
-                solved = people.total(_sums, state, theta, config.loss_alpha, then=solve)
-                theta = solved[:-1, :-1].copy()
+                sums = people.total(_sums, state, theta, config.loss_alpha)
+                theta, _ = _solved(sums[:-1], config.reg, given)
             return theta
 
         items = journal.once(f"items {iteration}", sweep, rng, release)
@@ -212,37 +211,25 @@ def _losses(group: Group, state: Alternating, loss_alpha: float) -> FloatArray:
     return np.array([float(np.vdot(left, left)), loss, float(np.vdot(users, users))])
 
 
-@dataclass(frozen=True, eq=False)
-class _Solve:
-    """Of rows of ``_sums``, every item's θ = (G + λI)⁻¹(b + t) and Σ residual² = Σ x² − 2θ·b + θ·Gθ
-    (n_items + 1 × r + 1; the last row begins with Σ ‖u‖²).
+def _solved(sums: FloatArray, reg: float, noise: FloatArray | None) -> tuple[FloatArray, float]:
+    """Of the items' rows of ``_sums``, every item's θ = (G + λI)⁻¹(b + t) (n_items×r), and all
+    items' Σ residual² = Σ x² − 2θ·b + θ·Gθ.
     """
-
-    n_items: int
-    rank: int
-    reg: float
-    noise: FloatArray | None
-
-    def __call__(self, sums: FloatArray, first: int) -> FloatArray:
-        """``Then``."""
-        rows, columns = np.triu_indices(self.rank)
-        split = [len(rows), len(rows) + self.rank]
-        out = np.zeros((len(sums), self.rank + 1))
-        solved = min(len(sums), self.n_items - first)
-        out[solved:, 0] = sums[solved:, 0]
-        with single_blas_thread():
-            for at in range(0, solved, _AT_ONCE):
-                piece = slice(at, min(at + _AT_ONCE, solved))
-                packed, b, of_values = np.split(sums[piece], split, axis=1)
-                gram = np.zeros((len(packed), self.rank, self.rank))
-                gram[:, rows, columns] = packed
-                gram.reshape(len(packed), -1)[:, :: self.rank + 1] += self.reg
-                t = 0.0 if self.noise is None else self.noise[first + at : first + piece.stop]
-                theta = solve_spd(gram, b + t)
-                # with (G + λI)θ = b + t, as in ``kernel.solve``
-                squares = of_values[:, 0] - np.sum(theta * (b - t + self.reg * theta), axis=1)
-                out[piece, :-1], out[piece, -1] = theta, squares
-        return out
+    rank = int(np.sqrt(2 * sums.shape[1] + 0.25) - 1.5)  # r(r + 1)/2 + r + 1 columns
+    rows, columns = np.triu_indices(rank)
+    out, squares = np.zeros((len(sums), rank)), 0.0
+    with single_blas_thread():
+        for at in range(0, len(sums), _AT_ONCE):
+            piece = slice(at, at + _AT_ONCE)
+            packed, b, of_values = np.split(sums[piece], [len(rows), len(rows) + rank], axis=1)
+            gram = np.zeros((len(packed), rank, rank))
+            gram[:, rows, columns] = packed
+            gram.reshape(len(packed), -1)[:, :: rank + 1] += reg
+            t = 0.0 if noise is None else noise[piece]
+            out[piece] = theta = solve_spd(gram, b + t)
+            # with (G + λI)θ = b + t, as in ``kernel.solve``
+            squares += float(of_values.sum() - np.vdot(theta, b - t + reg * theta))
+    return out, squares
 
 
 Solver = Callable[[Partitions, Any, np.random.Generator, Journal], Iterator[PartitionStep]]

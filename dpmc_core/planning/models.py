@@ -16,11 +16,10 @@ from scipy import special
 from dpmc_core.errors import DataError
 from dpmc_core.experiments.run import TASKS
 from dpmc_core.experiments.spec import RunSpec
-from dpmc_core.experiments.store.records import Record, key_of, record_for
-from dpmc_core.experiments.sweeps.storing import PassingRuns, Runs
+from dpmc_core.experiments.store.records import PassingRuns, Record, Runs, key_of, record_for
 from dpmc_core.experiments.sweeps.sweep import make_all
 from dpmc_core.experiments.sweeps.workers import Workers
-from dpmc_core.experiments.worker.share import ALL, Share
+from dpmc_core.experiments.worker.process import ALL, Share
 from dpmc_core.paths import RESULTS
 from dpmc_core.planning.goal import VARIED, ModelPlan, Probe, Search
 from dpmc_core.wording import three

@@ -6,7 +6,7 @@ import time
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dpmc_core.experiments.sweeps.storing import PassingRuns
+from dpmc_core.experiments.store.records import PassingRuns
 from dpmc_core.planning import PlanSpec, plan
 from dpmc_core.planning.models import examples, search
 from dpmc_core.planning.project import Item, Project, share_out

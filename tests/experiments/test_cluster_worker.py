@@ -21,8 +21,8 @@ from dpmc_core.experiments.studies.spec import StudySpec
 from dpmc_core.experiments.sweeps.spec import SweepSpec
 from dpmc_core.experiments.tasks.audit_spec import AuditSpec
 from dpmc_core.experiments.worker.cluster import WAITING, ClusterWorker, Connection
+from dpmc_core.experiments.worker.process import Share
 from dpmc_core.experiments.worker.remote import RemoteProcess
-from dpmc_core.experiments.worker.share import Share
 from dpmc_core.experiments.worker.worker import WorkerError
 from dpmc_core.planning.goal import ModelPlan
 from tests.clusters import WORKER, children, cluster, free_port, wait_for_workers

@@ -15,9 +15,9 @@ from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.experiments import RunSpec, run
 from dpmc_core.experiments.examples import example, names
 from dpmc_core.experiments.skew import spreads
+from dpmc_core.experiments.store.records import PassingRuns
 from dpmc_core.experiments.studies.engine import study, study_steps
 from dpmc_core.experiments.studies.spec import STUDIES, StudySpec, cells
-from dpmc_core.experiments.sweeps.storing import PassingRuns
 from dpmc_core.privacy import Release, budget
 
 BASE = dict(  # noqa: C408

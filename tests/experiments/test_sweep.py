@@ -20,11 +20,11 @@ from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.experiments import RunSpec, run
 from dpmc_core.experiments.store.records import Record, key_of, record_of
 from dpmc_core.experiments.store.store import RunStore, StoreError
-from dpmc_core.experiments.sweeps.cluster import asks_for_tls
 from dpmc_core.experiments.sweeps.spec import SweepSpec, seeds_of
 from dpmc_core.experiments.sweeps.sweep import SweepError, finished, read_unkept, sweep
 from dpmc_core.experiments.total import resolved
-from dpmc_core.experiments.worker.share import Share
+from dpmc_core.experiments.worker.cluster import asks_for_tls
+from dpmc_core.experiments.worker.process import Share
 from dpmc_core.privacy.noise import TotalEpsilon
 from tests.clusters import WORKER, children, cluster, free_port, wait_for_workers
 

@@ -3,8 +3,8 @@
 import pytest
 
 from dpmc_core.experiments import RunSpec, run, steps
+from dpmc_core.experiments.worker.process import Share
 from dpmc_core.experiments.worker.reading import call, inspect
-from dpmc_core.experiments.worker.share import Share
 from dpmc_core.experiments.worker.worker import Worker, WorkerError
 
 TINY = RunSpec.of(n_users=30, n_items=20, observed=0.5, rank=2, iterations=3, reg=0.5)

@@ -13,8 +13,8 @@ from dpmc_core.cli.common.main import main
 from dpmc_core.cli.common.user_data import kinds_for
 from dpmc_core.datasets import own, user_datasets
 from dpmc_core.experiments import RunSpec, run
+from dpmc_core.experiments.store.records import PassingRuns
 from dpmc_core.experiments.sweeps.spec import SweepSpec
-from dpmc_core.experiments.sweeps.storing import PassingRuns
 from dpmc_core.experiments.sweeps.sweep import finished, sweep
 from dpmc_core.experiments.sweeps.tradeoff import points_of
 from dpmc_core.experiments.tasks.solve import noise_source

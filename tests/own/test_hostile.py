@@ -13,7 +13,7 @@ import pytest
 
 from dpmc_core.datasets import own
 from dpmc_core.errors import DPMCError
-from dpmc_core.experiments.worker.share import Share
+from dpmc_core.experiments.worker.process import Share
 from tests.own.hostile import HOSTILE
 
 

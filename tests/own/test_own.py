@@ -17,8 +17,8 @@ import pytest
 from dpmc_core.datasets import entry, own, user_datasets
 from dpmc_core.errors import DataError, DPMCError, ParameterError
 from dpmc_core.experiments import RunSpec, run
+from dpmc_core.experiments.store.records import PassingRuns
 from dpmc_core.experiments.sweeps.spec import SweepSpec
-from dpmc_core.experiments.sweeps.storing import PassingRuns
 from dpmc_core.experiments.sweeps.sweep import sweep
 from tests.own.files import (
     documents_zip,

@@ -16,7 +16,7 @@ from dpmc_core.completion.dpals.preprocessing import first_k, lottery
 from dpmc_core.datasets.own.given import NOTHING
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.factorization.contributions import Kept, sum_of_columns
-from dpmc_core.partitioned.engine.here import Here
+from dpmc_core.partitioned.engine import Here
 from dpmc_core.partitioned.factorize import SOLVERS as OF_UNITS
 from dpmc_core.partitioned.journal import FolderError
 from dpmc_core.partitioned.population import UnitPartitions

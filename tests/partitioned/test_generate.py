@@ -10,7 +10,7 @@ import pytest
 
 from dpmc_core.cli.common.main import main
 from dpmc_core.errors import DataError, ParameterError
-from dpmc_core.partitioned.engine.here import Here
+from dpmc_core.partitioned.engine import Here
 from dpmc_core.partitioned.generate import Skewed, write_skewed
 
 ASKED = Skewed(users=300, items=50, ratings=2003, files=3, seed=7)

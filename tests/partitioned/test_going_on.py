@@ -14,7 +14,7 @@ import pytest
 
 from dpmc_core.cli.common.main import main
 from dpmc_core.partitioned import solvers
-from dpmc_core.partitioned.engine.here import Here
+from dpmc_core.partitioned.engine import Here
 from dpmc_core.partitioned.journal import FolderError, RunFolder
 from dpmc_core.privacy import budget
 from dpmc_core.privacy.budget import Budget, Curator, plan

@@ -19,7 +19,7 @@ from dpmc_core.experiments import RunSpec
 from dpmc_core.experiments.tasks.rate import rate_steps
 from dpmc_core.experiments.total import resolved
 from dpmc_core.partitioned import solvers
-from dpmc_core.partitioned.engine.here import Here
+from dpmc_core.partitioned.engine import Here
 from dpmc_core.partitioned.journal import RunFolder
 from dpmc_core.partitioned.partition import Layout, ids_of
 from dpmc_core.partitioned.population import Partitions, found_in
@@ -75,28 +75,14 @@ def layout_of(place: Path, **options: Any) -> Layout:
     return found_in(open_folder(place), Here(), quiet, **asked)
 
 
-class InPieces(Here):
-    """What is made of a sum's rows is made of seven at a time, as by workers that share them."""
-
-    def total(self, work: Any, n: int, tell: Any, then: Any = None) -> Any:
-        whole = super().total(work, n, tell)
-        if then is None:
-            return whole
-        return np.concatenate([then(whole[k : k + 7], k) for k in range(0, len(whole), 7)])
-
-
 def named(settings: dict[str, Any]) -> str:
     return "-".join(f"{value}" for value in settings.values())
 
 
 @pytest.mark.parametrize("settings", SETTINGS, ids=named)
-@pytest.mark.parametrize(("files", "engine"), [(1, Here()), (5, InPieces())], ids=["1", "5"])
+@pytest.mark.parametrize("files", [1, 5])
 def test_every_step_is_the_one_in_memory(
-    tmp_path: Path,
-    settings: dict[str, Any],
-    files: int,
-    engine: Here,
-    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path, settings: dict[str, Any], files: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(solvers, "_AT_ONCE", 4)
     whole = ratings()
@@ -107,7 +93,7 @@ def test_every_step_is_the_one_in_memory(
         config = spec.algorithm
         if spec.card.noise:
             config = spec.card.prepare(config, resolved(spec).noise, train)
-    people = Partitions(layout, engine, quiet)
+    people = Partitions(layout, Here(), quiet)
     people.doing = "trying"
     name = spec.card.name
     seen = 0

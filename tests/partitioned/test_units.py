@@ -17,7 +17,7 @@ from dpmc_core.experiments import RunSpec
 from dpmc_core.experiments.tasks.factorize import factorize_steps
 from dpmc_core.factorization.corrected import CorrectedNMFConfig, corrected_nmf
 from dpmc_core.factorization.moments import MomentConfig, moment_nmf
-from dpmc_core.partitioned.engine.here import Here
+from dpmc_core.partitioned.engine import Here
 from dpmc_core.partitioned.factorize import SOLVERS, factorize_partitions
 from dpmc_core.partitioned.generate import write_samples
 from dpmc_core.partitioned.journal import RunFolder

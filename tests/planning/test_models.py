@@ -11,9 +11,14 @@ import pytest
 from dpmc_core.cli.common.main import main
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.experiments import RunSpec
-from dpmc_core.experiments.store.records import Record, key_of, record_of, run_single_threaded
+from dpmc_core.experiments.store.records import (
+    PassingRuns,
+    Record,
+    key_of,
+    record_of,
+    run_single_threaded,
+)
 from dpmc_core.experiments.store.store import RunStore
-from dpmc_core.experiments.sweeps.storing import PassingRuns
 from dpmc_core.planning.goal import ModelPlan, Search
 from dpmc_core.planning.models import kept, search
 

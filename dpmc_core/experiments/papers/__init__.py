@@ -7,9 +7,8 @@ stale.
 """
 
 from dpmc_core.experiments.papers.compute import PaperResult, RowResult, compute, stored, stored_all
-from dpmc_core.experiments.papers.entries import ENTRIES, PAPERS, Entry
+from dpmc_core.experiments.papers.entries import ENTRIES, PAPERS, Entry, rows_of
 from dpmc_core.experiments.papers.row import Row
-from dpmc_core.experiments.papers.rows import rows_of
 from dpmc_core.experiments.papers.verdict import Verdict, verdict
 
 __all__ = [

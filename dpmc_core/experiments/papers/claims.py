@@ -10,8 +10,8 @@ import numpy as np
 from scipy import special
 
 from dpmc_core.experiments.papers.compute import PaperResult
+from dpmc_core.experiments.papers.entries import rows_of
 from dpmc_core.experiments.papers.row import Row
-from dpmc_core.experiments.papers.rows import rows_of
 
 
 @dataclass(frozen=True)

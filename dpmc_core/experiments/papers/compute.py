@@ -20,8 +20,8 @@ from scipy import special
 from dpmc_core import paths
 from dpmc_core.datasets.catalogue import entry as dataset_entry
 from dpmc_core.errors import DataError, ParameterError
+from dpmc_core.experiments.papers.entries import rows_of
 from dpmc_core.experiments.papers.row import Row
-from dpmc_core.experiments.papers.rows import rows_of
 from dpmc_core.experiments.papers.verdict import MISSING, REPRODUCED, Verdict, verdict
 from dpmc_core.experiments.spec import RunSpec, Spec
 from dpmc_core.experiments.store.records import Record, key_of, record_of, run_single_threaded

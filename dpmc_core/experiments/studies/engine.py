@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 
 from dpmc_core.errors import DataError
-from dpmc_core.experiments.store.records import Record
+from dpmc_core.experiments.store.records import PassingRuns, Record, Runs
 from dpmc_core.experiments.studies.spec import StudySpec, overall_epsilon
 from dpmc_core.experiments.sweeps.spec import Planned
-from dpmc_core.experiments.sweeps.storing import PassingRuns, Runs
 from dpmc_core.experiments.sweeps.sweep import finished, sweep
 from dpmc_core.experiments.sweeps.tradeoff import Number, Point, points_of
 from dpmc_core.experiments.sweeps.workers import Workers

@@ -21,23 +21,17 @@ from typing import NoReturn
 from dpmc_core.datasets.own import OwnSet
 from dpmc_core.errors import DataError
 from dpmc_core.experiments.spec import RunSpec
-from dpmc_core.experiments.store.records import Record, key_of, measure_of, spec_of
+from dpmc_core.experiments.store.records import Record, Runs, key_of, measure_of, spec_of
 from dpmc_core.experiments.store.store import RunStore, StoreError
-from dpmc_core.experiments.sweeps.cluster import SweepError, connected
 from dpmc_core.experiments.sweeps.spec import ManyRuns, Planned
-from dpmc_core.experiments.sweeps.storing import Runs
-from dpmc_core.experiments.sweeps.workers import Workers
-from dpmc_core.experiments.worker.cluster import Connection
-from dpmc_core.experiments.worker.share import ALL, Share
+from dpmc_core.experiments.sweeps.workers import Workers, workers_at
+from dpmc_core.experiments.worker.cluster import SweepError
+from dpmc_core.experiments.worker.process import ALL, Share
 from dpmc_core.experiments.worker.worker import WorkerEndedError
 from dpmc_core.paths import read_text, text_lines
 
 _ATTEMPTS = 3  # how often workers may die before the sweep gives up
 _LARGEST = 1_000_000_000  # bytes of a file of runs that could not be kept
-_GONE = (
-    "The cluster's scheduler or its workers are gone: start them again, and the same command goes "
-    "on from here. Finished runs are kept."
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,11 +77,7 @@ def sweep(
     workers die again and again; ``StoreError`` where nothing can be kept, before any run, or where
     a run cannot be, which is then in the file that the message names.
     """
-    if scheduler is not None:
-        with connected(scheduler):
-            connection = Connection(scheduler, SweepError(_GONE))
-            workers = Workers(max(connection.threads(), 1), sets, share, connection)
-    with Workers(jobs, sets, share) if workers is None else workers as workers:
+    with workers_at(scheduler, jobs, sets, share) if workers is None else workers as workers:
         specs = {key: run.spec for key, run in _keyed(spec)}
         yield from make_all(specs, store, workers, word_vectors=spec.word_vectors)
 

@@ -6,8 +6,9 @@ import math
 import queue
 import threading
 from collections import deque
-from collections.abc import Generator, Iterator, Sequence
-from contextlib import closing
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing, contextmanager
+from typing import Any
 
 from threadpoolctl import threadpool_limits
 
@@ -17,15 +18,24 @@ from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.experiments.spec import RunSpec
 from dpmc_core.experiments.store.records import Record, failed, record_of, run_single_threaded
 from dpmc_core.experiments.tasks.factorize import FactorResult
-from dpmc_core.experiments.worker.cluster import ClusterWorker, Connection
-from dpmc_core.experiments.worker.share import ALL, Share, interrupts_held
-from dpmc_core.experiments.worker.worker import Worker
+from dpmc_core.experiments.worker.cluster import ClusterWorker, Connection, SweepError, connected
+from dpmc_core.experiments.worker.process import ALL, Share, interrupts_held
+from dpmc_core.experiments.worker.worker import Steps, Worker
 from dpmc_core.metrics.topics import mean_score, tc_w2v
 
+_PATIENCE = 60.0  # seconds for which a cluster may have no worker at all
+_GONE = (
+    "The cluster's scheduler or its workers are gone: start them again, and the same command goes "
+    "on from here. What was finished or released is kept."
+)
 _HEARTBEAT, _LEAST = 0.5, 0.001  # seconds, and of a run
 _TURN = 10.0  # seconds of runs for which a cluster's worker is kept: then it may be others' turn
 _FIRST = 3  # runs of each worker that tell how long they take, before its first turn
 _TURN_HERE = 0.2  # seconds of runs that a process of this machine is given at once
+
+
+# what a generator of steps yields for specs, on one worker, which is kept or not
+_Draw = Callable[[Steps, Sequence[Any], bool], Iterator[tuple[int, Any, bool]]]
 
 
 def _turns(runs: int, jobs: int, longest: int) -> list[int]:
@@ -63,14 +73,11 @@ class Workers:
         connection: Connection | None = None,
     ) -> None:
         self.jobs = limits.check_int("sweep_jobs", jobs)
-        self._remote = connection is not None
+        self._remote, self._connection = connection is not None, connection
         # what has a share of its own needs a process of its own
         self.here = jobs == 1 and share == ALL and not self._remote
-        self._workers = [
-            Worker(share) if connection is None else ClusterWorker(connection, share)
-            for _ in range(0 if self.here else self.jobs)
-        ]
-        self._sets = tuple(sets)
+        self.each: list[Worker | ClusterWorker] = []  # as many as were needed
+        self._sets, self._share = tuple(sets), share
         self._seconds: float | None = None  # of a run, as far as is known
         self._noted = ""  # of a turn that is over
 
@@ -80,14 +87,18 @@ class Workers:
     def __exit__(self, *failure: object) -> None:
         self.close()
 
+    def places(self) -> int:
+        """How many can be at work at once: those of a cluster come and go."""
+        return self.jobs if self._connection is None else self._connection.threads()
+
     @property
     def note(self) -> str:
         """Where it ran, if not where it should, and whether a worker was lost."""
-        return next((note for worker in self._workers if (note := worker.note)), self._noted)
+        return next((note for worker in self.each if (note := worker.note)), self._noted)
 
     def close(self) -> None:
         """End the processes; the next run starts others."""
-        for worker in self._workers:
+        for worker in self.each:
             worker.close()
 
     def records(
@@ -103,8 +114,7 @@ class Workers:
             yield from (one(spec, word_vectors=word_vectors) for spec in specs)
             return
         steps = _records_with_word_vectors if word_vectors else _records
-        waiting, stop = deque(specs), threading.Event()
-        results: queue.Queue[Record | BaseException | None] = queue.Queue()
+        waiting = deque(specs)
         changing = threading.Lock()
         sizes: list[int] = []  # of turns to come
         first, turn_seconds = (_FIRST, _TURN) if self._remote else (1, _TURN_HERE)
@@ -124,46 +134,90 @@ class Workers:
                 known = seconds if self._seconds is None else self._seconds
                 self._seconds = max(0.5 * (known + seconds), _LEAST)
 
-        def serve(worker: Worker | ClusterWorker) -> None:
+        def serve(_: int, drawn: _Draw) -> Iterator[Record]:
+            batch, keep = turn()
+            while batch:
+                for _, record, _ in drawn(steps, batch, keep):
+                    if record is not None:
+                        took(record.seconds)
+                        yield record
+                batch, keep = turn()
+
+        yield from self._served(serve, min(self.jobs, len(specs)), keep=not self._remote)
+
+    def latest(
+        self, steps: Steps, specs: Sequence[Any]
+    ) -> Generator[tuple[int, Any, bool] | None, None, None]:
+        """As ``Worker.draw``, with a worker for each of ``specs``: the first call's first has the
+        same worker as the next call's first, as long as nobody else waits for its place on a
+        cluster.
+
+        None where nothing was for half a second. Raises as ``records``.
+        """
+
+        def serve(number: int, drawn: _Draw) -> Iterator[tuple[int, Any, bool]]:
+            for _, result, last in drawn(steps, specs[number : number + 1], True):
+                yield number, result, last
+
+        yield from self._served(serve, len(specs), keep=True)
+
+    def _served(
+        self, serve: Callable[[int, _Draw], Iterator[Any]], count: int, *, keep: bool
+    ) -> Generator[Any | None, None, None]:
+        """What ``serve`` yields for each of the first ``count`` workers, each in a thread of its
+        own, and None where nothing was for half a second; with ``keep`` they stay for the next
+        call.
+        """
+        while len(self.each) < count:
+            self.each.append(self._another())
+        stop, over = threading.Event(), object()
+        results: queue.Queue[Any] = queue.Queue()
+
+        def run(number: int) -> None:
+            worker = self.each[number]
+
+            def drawn(steps: Steps, specs: Sequence[Any], keep: bool) -> Iterator[Any]:
+                with closing(worker.draw(steps, specs, self._sets, keep=keep)) as found:
+                    for result in found:
+                        if stop.is_set():
+                            worker.close()  # a run is one step, which would be waited for
+                            raise _StoppedError
+                        if result is not None:
+                            yield result
+                self._noted = worker.note or self._noted
+
             whole = False
             try:
-                batch, keep = turn()
-                while batch and not stop.is_set():
-                    with closing(worker.draw(steps, batch, self._sets, keep=keep)) as drawn:
-                        for result in drawn:
-                            if stop.is_set():
-                                worker.close()  # a run is one step, which would be waited for
-                                return
-                            if result is not None and result[1] is not None:
-                                took(result[1].seconds)
-                                results.put(result[1])
-                    self._noted = worker.note or self._noted
-                    batch, keep = turn()
-                whole = not self._remote
+                for result in serve(number, drawn):
+                    results.put(result)
+                whole = keep
+            except _StoppedError:
+                pass
             except BaseException as error:  # noqa: BLE001 - the caller raises it
                 results.put(error)
             finally:
                 if not whole:
                     worker.close()
-                results.put(None)
+                results.put(over)
 
-        serving = self._workers[: len(specs)]
         threads = [
-            threading.Thread(target=serve, args=(worker,), name="dpmc-runs", daemon=True)
-            for worker in serving
+            threading.Thread(target=run, args=(number,), name="dpmc-runs", daemon=True)
+            for number in range(count)
         ]
+        self._give_way()
         with interrupts_held():  # processes do not heed Ctrl-C: they are ended from here
             for thread in threads:
                 thread.start()
-        left = len(threads)
+        left = count
         try:
             while left:
                 try:
                     result = results.get(timeout=_HEARTBEAT)
                 except queue.Empty:
+                    self._give_way([k for k in range(count) if threads[k].is_alive()])
                     yield None
                     continue
-                if result is None:
+                if result is over:
                     left -= 1
                 elif isinstance(result, BaseException):
                     raise result
@@ -173,6 +227,46 @@ class Workers:
             stop.set()
             for thread in threads:
                 thread.join()
+
+    def _another(self) -> Worker | ClusterWorker:
+        if self._connection is None:
+            return Worker(self._share)
+        return ClusterWorker(self._connection, self._share)
+
+    def _give_way(self, at_work: Sequence[int] = ()) -> None:
+        """Where something waits for a place on the cluster, give back those of the workers that
+        are not ``at_work``.
+        """
+        if self._connection is not None and self._connection.crowded():
+            for number, worker in enumerate(self.each):
+                if number not in at_work:
+                    worker.close()
+
+
+@contextmanager
+def workers_at(
+    scheduler: str | None, jobs: int, sets: Sequence[OwnSet] = (), share: Share = ALL
+) -> Iterator[Workers]:
+    """``Workers``: one for each thread of the Dask cluster at ``scheduler``, else ``jobs`` here.
+
+    Raises ``ParameterError``; ``SweepError`` where no scheduler answers or it has no workers, and
+    later where they are gone for a minute.
+    """
+    if scheduler is None:
+        with Workers(jobs, sets, share) as workers:
+            yield workers
+        return
+    with connected(scheduler):
+        connection = Connection(scheduler, SweepError(_GONE), _PATIENCE)
+    try:
+        with Workers(max(connection.threads(), 1), sets, share, connection) as workers:
+            yield workers
+    finally:
+        connection.close()
+
+
+class _StoppedError(Exception):
+    """Nobody asks any more."""
 
 
 def _records(spec: RunSpec) -> Iterator[Record]:

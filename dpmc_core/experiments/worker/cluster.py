@@ -5,21 +5,101 @@ as a ``Worker`` does.
 """
 
 import socket
+import ssl
 import threading
 import time
-from collections.abc import Generator, Sequence
-from contextlib import suppress
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from dpmc_core.datasets.own.sets import OwnSet
-from dpmc_core.errors import DPMCError
-from dpmc_core.experiments.worker.remote import RemoteProcess, silence_dask, workers_of
-from dpmc_core.experiments.worker.share import ALL, Share
+from dpmc_core.errors import DPMCError, ParameterError
+from dpmc_core.experiments.worker.process import ALL, Share
+from dpmc_core.experiments.worker.remote import RemoteProcess, answered, silence_dask, workers_of
 from dpmc_core.experiments.worker.worker import Steps, Worker, WorkerError, WorkerLostError
+
+_PATIENCE = 5.0  # seconds that a scheduler has to answer
+
+
+class SweepError(DPMCError):
+    """A sweep cannot go on; the message says why and what to do. Finished runs are kept."""
+
+
+def asks_for_tls(host: str, port: int) -> bool:
+    """Whether who listens there begins with TLS."""
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE  # nothing is said to it
+    try:
+        with socket.create_connection((host, port), timeout=2) as plain, context.wrap_socket(plain):
+            return True
+    except ssl.SSLError as error:
+        return "ALERT" in str(error.reason)
+    except OSError:
+        return False
+
+
+def _has_certificates() -> bool:
+    from distributed.security import Security
+
+    security: Any = Security  # without annotations
+    try:
+        return security().get_connection_args("client").get("ssl_context") is not None
+    except (OSError, ssl.SSLError):  # named, and cannot be read
+        return False
+
+
+@contextmanager
+def connected(scheduler: str) -> Iterator[Any]:
+    """A cluster's client. Raises ``ParameterError`` for what is no address, ``SweepError`` where
+    nobody answers there or has workers.
+    """
+    from distributed import Client  # only here: it takes half a second, and few have a cluster
+    from distributed.comm.addressing import get_address_host_port
+
+    silence_dask()
+    try:  # a client of a malformed address cannot even be closed
+        host, port = get_address_host_port(scheduler, strict=True)
+    except ValueError:
+        host, port = "", 0
+    if not 0 < port < 65536:
+        raise ParameterError("scheduler", scheduler, "an address as tcp://host:8786")
+    certificates = (
+        "DASK_DISTRIBUTED__COMM__TLS__CA_FILE and DASK_DISTRIBUTED__COMM__TLS__CLIENT__CERT set to "
+        "the files that it trusts. Nothing was run."
+    )
+    if scheduler.startswith("tls:") and not _has_certificates():
+        # a client without them cannot even be closed
+        raise SweepError(
+            f"The scheduler at {scheduler} is named by TLS, which needs {certificates}"
+        )
+    try:
+        client: Any = cast(Any, Client)(scheduler, timeout=_PATIENCE, set_as_default=False)
+    except (OSError, TimeoutError) as error:
+        if not scheduler.startswith("tls:") and asks_for_tls(host, port):
+            raise SweepError(
+                f"The scheduler at {scheduler} asks for TLS: name it by tls://{host}:{port}, with "
+                f"{certificates}"
+            ) from None
+        raise SweepError(
+            f"No Dask scheduler answers at {scheduler!r} ({type(error).__name__}): start one "
+            f"with 'dask scheduler' and workers with 'dask worker {scheduler}', correct the "
+            "address, or leave --scheduler out to compute here. Nothing was run."
+        ) from None
+    try:
+        if not client.scheduler_info()["workers"]:
+            raise SweepError(
+                f"The scheduler at {scheduler} has no workers: start some with 'dask worker "
+                f"{scheduler}'. Nothing was run."
+            )
+        yield client
+    finally:
+        client.close()
+
 
 _TIMEOUT = 3.0  # seconds that a scheduler has to answer
 _AGAIN = 15.0  # seconds until one that did not answer is asked again
+_LOOK = 0.5  # seconds between looks at whether it is there again
 _TURN = 3.0  # seconds that a process may take to begin
 _TRIES = 4  # on workers that are lost
 _ON_THE_SERVER = "this ran on the server itself."
@@ -33,11 +113,12 @@ _ANEW = "A worker was lost; what it had not finished was started again."
 class Connection:
     """The cluster whose scheduler is at ``address``, asked again now and then where it is gone.
 
-    Where it cannot be used ``lost`` is raised; without one this machine computes.
+    Where it cannot be used for ``patience`` seconds ``lost`` is raised; without one this machine
+    computes.
     """
 
-    def __init__(self, address: str, lost: DPMCError | None = None) -> None:
-        self.address, self.lost = address, lost
+    def __init__(self, address: str, lost: DPMCError | None = None, patience: float = 0.0) -> None:
+        self.address, self.lost, self.patience = address, lost, patience
         self._client: Any = None
         self._failed = -_AGAIN
         self.without_workers = False  # when it was last asked, though its scheduler answers
@@ -82,6 +163,15 @@ class Connection:
         """How many jobs its workers take at once; 0 where it cannot be reached."""
         client = self.client()
         return 0 if client is None else sum(int(one["nthreads"]) for one in workers_of(client))
+
+    def crowded(self) -> bool:
+        """Whether something waits on one of its workers for others to end."""
+        client = self.client()
+        if client is None:
+            return False
+        tasks = answered(client, client.scheduler.processing)
+        workers = answered(client, client.scheduler.identity)["workers"]
+        return any(len(tasks.get(at, ())) > one["nthreads"] for at, one in workers.items())
 
     def close(self) -> None:
         """Leave the cluster."""
@@ -155,6 +245,10 @@ class ClusterWorker:
         for attempt in range(_TRIES):
             if self._worker is None or sets or not self._kept:
                 self._leave()
+                until = time.monotonic() + self._connection.patience
+                while self._connection.client() is None and time.monotonic() < until:
+                    yield None
+                    time.sleep(_LOOK)
                 self._worker = self._chosen(bool(sets), here)
             self._kept = False
             shown = False  # something of a spec that is not finished

@@ -1,21 +1,219 @@
-"""The process that a worker computes in, as whoever asks sees it.
+"""The process that a worker computes in, as whoever asks sees it, and what the two say.
 
-Provides ``Process``, what can be done with one, ``LocalProcess``, one of this machine, and
-``spawned``, which starts it.
+Provides ``Share``, what a process may take of the machine; ``Sender``, ``send`` and ``receive`` of
+pickled messages, in which large data is sent once; ``Process``, what can be done with one;
+``LocalProcess``, one of this machine; and ``Spawned``, which starts it.
 """
 
+import io
 import os
+import pickle
 import queue
+import shutil
+import signal
+import struct
 import subprocess
 import sys
+import tempfile
 import threading
-from contextlib import suppress
-from typing import IO, Protocol
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from multiprocessing import resource_tracker
+from typing import IO, Any, Protocol
 
 import psutil
 
-from dpmc_core.experiments.worker.messages import Message, receive, send
-from dpmc_core.experiments.worker.share import Share
+from dpmc_core.datasets.implicit import UserSplit
+from dpmc_core.datasets.ratings import Split
+from dpmc_core.datasets.samples import Samples
+from dpmc_core.errors import DPMCError
+
+_LAST = 19  # the most steps that Unix has
+
+
+@dataclass(frozen=True)
+class Share:
+    """What a process that computes may take of the machine.
+
+    At most ``memory`` megabytes (0: no cap; heeded on Linux), and the processor after others, by
+    Unix's ``nice`` steps (0 to 19; 19: on Linux only when no other process wants it).
+    """
+
+    memory: int = 0
+    nice: int = 0
+
+    def take(self) -> None:
+        """Hold this process to it, where the system can do that."""
+        with suppress(AttributeError, OSError):
+            os.nice(self.nice)
+        if self.nice == _LAST and sys.platform == "linux":
+            with suppress(OSError):
+                os.sched_setscheduler(
+                    0, os.SCHED_IDLE, os.sched_param(0)
+                )  # even a nice process keeps others waiting
+        if self.memory and sys.platform == "linux":
+            import resource
+
+            with suppress(ValueError, OSError):
+                resource.setrlimit(
+                    resource.RLIMIT_DATA, (self.memory * 1_000_000, self.memory * 1_000_000)
+                )
+
+
+ALL = Share()  # no cap, and no giving way
+
+
+@contextmanager
+def interrupts_held() -> Iterator[None]:
+    """Hold Ctrl-C and a request to terminate back until the ``with`` block ends, and Ctrl-C from
+    processes started in it for good: their parent ends them.
+
+    A process inherits which signals are blocked, not how they are handled, and Python sees a
+    signal that any thread lets through: so SIGINT is both blocked here and noted.
+    """
+    if threading.current_thread() is not threading.main_thread() or os.name != "posix":
+        yield
+        return
+    resource_tracker.ensure_running()  # its start would let SIGINT through again
+    held: list[int] = []
+    handlers = {
+        number: handler
+        for number in (signal.SIGINT, signal.SIGTERM)
+        if callable(handler := signal.getsignal(number))
+    }
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    for number in handlers:
+        signal.signal(number, lambda sent, _: held.append(sent))
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)  # one that waits is noted now
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        for sent in held[:1]:
+            signal.raise_signal(sent)
+
+
+_HEADER = struct.Struct(">Q")
+
+
+SENT_ONCE = (
+    Split,
+    UserSplit,
+    Samples,
+)  # the data within results: large, and the same in each of them
+
+
+# kind, of which job, content, and bytes: of all results of the job so far where it is one, else in
+# use where it was sent
+Message = tuple[str, int, Any, int]
+
+
+class Sender(pickle.Pickler):
+    """Pickles messages of one job.
+
+    The data within results is sent once, before the first result that holds it. The latest results
+    of a job take ``most`` bytes together, or none is sent (0: as many as there are).
+    """
+
+    def __init__(self, outbox: IO[bytes], number: int, most: int = 0) -> None:
+        self._outbox, self._of, self._most = outbox, number, most
+        # by identity; holding on to them keeps identities unique
+        self._sent: dict[int, tuple[int, Any]] = {}
+        self._shared, self._results = 0, dict[int, int]()  # bytes, of results by number of spec
+
+    def send(self, kind: str, content: Any) -> None:
+        """Raises ``DPMCError`` for a result that is too large."""
+        buffer = io.BytesIO()
+        super().__init__(buffer, protocol=pickle.HIGHEST_PROTOCOL)
+        self.dump((kind, self._of, content, 0 if kind == "result" else in_use()))
+        if kind == "result" and content[1] is not None:
+            self._results[content[0]] = len(buffer.getbuffer())
+            self._checked()
+        send(self._outbox, buffer.getbuffer())
+
+    def persistent_id(self, found: Any) -> int | None:
+        if not isinstance(found, SENT_ONCE):
+            return None
+        if id(found) not in self._sent:
+            number = len(self._sent)
+            self._sent[id(found)] = (number, found)
+            message = ("shared", self._of, (number, found), 0)
+            pickled = pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL)
+            self._shared += len(pickled)
+            self._checked()
+            send(self._outbox, pickled)
+        return self._sent[id(found)][0]
+
+    def _checked(self) -> None:
+        size = self._shared + sum(self._results.values())
+        if self._most and size > self._most:
+            raise DPMCError(too_large(size / 1e6, self._most / 1e6))
+
+
+def too_large(megabytes: float, most: float) -> str:
+    """What is said of results that may not be held."""
+    return (
+        f"The results would take {megabytes:,.0f} MB, and at most {most:,.0f} MB are held for one "
+        "visit: a smaller rank or dataset, or fewer runs at once, fit."
+    )
+
+
+class Reader(pickle.Unpickler):
+    """Unpickles messages, with the data that was sent before."""
+
+    def __init__(self, content: bytes, shared: Mapping[int, Any]) -> None:
+        super().__init__(io.BytesIO(content))
+        self._shared = shared
+
+    def persistent_load(self, pid: Any) -> Any:
+        return self._shared[pid]
+
+
+def send(pipe: IO[bytes], content: bytes | memoryview) -> None:
+    """Write one message, its length first."""
+    pipe.write(_HEADER.pack(len(content)))
+    pipe.write(content)
+    pipe.flush()
+
+
+def receive(pipe: IO[bytes], inbox: "queue.Queue[Message | None]") -> None:
+    """Put what arrives into ``inbox``, and None when nothing more will."""
+    shared: dict[int, Any] = {}
+    held, sizes = 0, dict[int, int]()  # bytes of the data within results, and of the results
+    # whatever happens here, also for want of memory: who waits must hear that nothing more comes
+    with suppress(Exception):
+        while True:
+            header = pipe.read(_HEADER.size)
+            if len(header) < _HEADER.size:
+                break
+            (size,) = _HEADER.unpack(header)
+            content = pipe.read(size)
+            if len(content) < size:
+                break
+            message = Reader(content, shared).load()
+            if message[0] == "shared":
+                shared[message[2][0]] = message[2][1]
+                held += size
+                continue
+            if message[0] != "result":
+                shared, held, sizes = {}, 0, {}  # the job is over: nothing of its data stays here
+            elif message[2][1] is not None:
+                sizes[message[2][0]] = size
+                message = (*message[:3], held + sum(sizes.values()))
+            inbox.put(message)
+            del message, content
+    inbox.put(None)
+
+
+def in_use() -> int:
+    """Bytes of memory in use, 0 where the system does not say."""
+    try:
+        with open("/proc/self/statm", encoding="ascii") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, IndexError):
+        return 0
 
 
 class Process(Protocol):
@@ -47,15 +245,69 @@ class Process(Protocol):
         """End it."""
 
 
+class Spawned:
+    """A process that takes its ``share``, with a temporary folder of its own in ``place`` ("": the
+    system's), which goes when it ends. Raises ``OSError``.
+    """
+
+    def __init__(self, share: Share, place: str = "") -> None:
+        self._folder = tempfile.mkdtemp(prefix="dpmc-worker-", dir=place or None)
+        words = ("-m", "dpmc_core.experiments.worker.worker", self._folder)
+        try:
+            self._process = subprocess.Popen(
+                [sys.executable, *words, str(share.memory), str(share.nice)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                env={
+                    **os.environ,
+                    "PYTHONPATH": os.pathsep.join(p for p in sys.path if p),
+                    "TMPDIR": self._folder,
+                },
+            )
+        except OSError:
+            self._clean()
+            raise
+        self.pid = self._process.pid
+
+    @property
+    def going(self) -> bool:
+        """Whether it has not ended."""
+        return self._process.poll() is None
+
+    @property
+    def inbound(self) -> IO[bytes]:
+        """Where it reads."""
+        assert self._process.stdin is not None
+        return self._process.stdin
+
+    @property
+    def outbound(self) -> IO[bytes]:
+        """Where it writes."""
+        assert self._process.stdout is not None
+        return self._process.stdout
+
+    def end(self) -> None:
+        """Kill it."""
+        self._process.kill()
+        self._process.wait()
+        for pipe in (self.inbound, self.outbound):
+            with suppress(OSError):
+                pipe.close()
+        self._clean()
+
+    def _clean(self) -> None:
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+
 class LocalProcess:
     """A process of this machine with its ``share`` of it. Raises ``OSError``."""
 
     def __init__(self, share: Share) -> None:
-        self._process = spawned(share)
+        self._process = Spawned(share)
         self.inbox: queue.Queue[Message | None] = queue.Queue()
         self.lost, self.unable = False, ""
         reading = threading.Thread(
-            target=receive, args=(self._process.stdout, self.inbox), daemon=True
+            target=receive, args=(self._process.outbound, self.inbox), daemon=True
         )
         reading.start()
 
@@ -65,7 +317,7 @@ class LocalProcess:
 
     @property
     def going(self) -> bool:
-        return self._process.poll() is None
+        return self._process.going
 
     @property
     def busy(self) -> float:
@@ -76,31 +328,7 @@ class LocalProcess:
         return 0.0
 
     def send(self, content: bytes) -> None:
-        send(self._process.stdin, content)
+        send(self._process.inbound, content)
 
     def close(self) -> None:
-        self._process.kill()
-        self._process.wait()
-        close_pipes(self._process)
-
-
-def spawned(share: Share) -> subprocess.Popen[bytes]:
-    """The process itself, whose standard input and output are pipes. Raises ``OSError``."""
-    return subprocess.Popen(
-        [
-            *(sys.executable, "-m", "dpmc_core.experiments.worker.worker"),
-            *(str(share.memory), str(share.nice)),
-        ],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)},
-    )
-
-
-def close_pipes(process: subprocess.Popen[bytes]) -> None:
-    """Close both pipes of a process that has ended."""
-    pipes: tuple[IO[bytes] | None, ...] = (process.stdin, process.stdout)
-    for pipe in pipes:
-        if pipe is not None:
-            with suppress(OSError):
-                pipe.close()
+        self._process.end()

@@ -8,7 +8,6 @@ goes from here to that worker directly: the scheduler sees a name.
 import logging
 import os
 import queue
-import subprocess
 import threading
 import time
 import uuid
@@ -20,9 +19,7 @@ from functools import cache
 from typing import Any
 
 from dpmc_core import __version__
-from dpmc_core.experiments.worker.messages import Message, receive, send
-from dpmc_core.experiments.worker.process import close_pipes, spawned
-from dpmc_core.experiments.worker.share import Share
+from dpmc_core.experiments.worker.process import Message, Share, Spawned, receive, send
 
 _ALONE = 15.0  # seconds without anybody who asks, after which a process is ended
 _CHUNK, _MOST = 1_000_000, 32_000_000  # bytes that are read, and kept until somebody takes them
@@ -31,7 +28,7 @@ _LOOK = 0.05
 
 @dataclass(eq=False)
 class _Seat:
-    process: subprocess.Popen[bytes]
+    process: Spawned
     asked: float
     written: deque[bytes] = field(default_factory=deque)
     given: deque[bytes] = field(default_factory=deque)
@@ -68,7 +65,10 @@ def hold(name: str, share: Share, release: str) -> None:
     if release != __version__:
         raise ReleaseError(f"a worker has release {__version__} of this software, not {release}")
     _quiet()
-    process = spawned(share)
+    from distributed import get_worker
+
+    # what it keeps on this machine goes with the worker, too
+    process = Spawned(share, str(get_worker().local_directory))
     seat = _seats[name] = _Seat(process, time.monotonic())
     for work in (_read, _write):
         threading.Thread(target=work, args=(seat,), name="dpmc-seat", daemon=True).start()
@@ -80,10 +80,7 @@ def hold(name: str, share: Share, release: str) -> None:
         with seat.changed:
             seat.leaving = True
             seat.changed.notify_all()
-        process.kill()
-        process.wait()
-        with suppress(OSError):
-            close_pipes(process)
+        process.end()
 
 
 def exchange(name: str, messages: list[bytes], leave: bool) -> tuple[bytes, bool] | None:
@@ -118,10 +115,8 @@ def _exchanged(name: str, messages: list[bytes], leave: bool) -> tuple[bytes, bo
 
 def _read(seat: _Seat) -> None:
     """Take what the process writes, no more than anybody takes away."""
-    pipe = seat.process.stdout
-    assert pipe is not None
     with suppress(OSError, ValueError):
-        while chunk := pipe.read1(_CHUNK):  # type: ignore[attr-defined]
+        while chunk := seat.process.outbound.read1(_CHUNK):  # type: ignore[attr-defined]
             with seat.changed:
                 seat.written.append(chunk)
                 seat.held += len(chunk)
@@ -141,7 +136,7 @@ def _write(seat: _Seat) -> None:
                 if seat.leaving:
                     return
                 message = seat.given.popleft()
-            send(seat.process.stdin, message)
+            send(seat.process.inbound, message)
             del message  # it may hold somebody's data, and the next one may be long in coming
 
 

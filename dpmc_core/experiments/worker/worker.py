@@ -13,6 +13,7 @@ this software itself, never from a file or a visitor.
 import os
 import pickle
 import queue
+import shutil
 import sys
 import threading
 import time
@@ -23,9 +24,16 @@ from typing import Any
 from dpmc_core.datasets import user_datasets
 from dpmc_core.datasets.own.sets import OwnSet
 from dpmc_core.errors import DPMCError
-from dpmc_core.experiments.worker.messages import Message, Sender, receive, send
-from dpmc_core.experiments.worker.process import LocalProcess, Process
-from dpmc_core.experiments.worker.share import ALL, Share
+from dpmc_core.experiments.worker.process import (
+    ALL,
+    LocalProcess,
+    Message,
+    Process,
+    Sender,
+    Share,
+    receive,
+    send,
+)
 
 _HEARTBEAT = 0.1  # seconds between looks at whether somebody asked to stop
 _SEND_EVERY = 0.3  # seconds at least between results: nobody sees more
@@ -267,7 +275,14 @@ def _compute(sender: Sender, content: Any, stopped: Callable[[], bool]) -> None:
 
 def main() -> None:
     """Compute what comes in until nothing more can come."""
-    Share(*map(int, sys.argv[1:])).take()
+    folder = sys.argv[1]
+    Share(*map(int, sys.argv[2:])).take()
+
+    def leave() -> None:
+        """The parent is gone, and with it whoever wanted the result."""
+        shutil.rmtree(folder, ignore_errors=True)
+        os._exit(0)
+
     outbox = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # whatever prints must not garble messages
     arrived: queue.Queue[Message | None] = queue.Queue()
@@ -282,7 +297,7 @@ def main() -> None:
             else:
                 jobs.put(message)
             del message
-        os._exit(0)  # the parent is gone, and with it whoever wanted the result
+        leave()
 
     threading.Thread(target=sort, daemon=True).start()
     import dpmc_core.experiments  # noqa: F401 - before the first job comes
@@ -298,7 +313,7 @@ def main() -> None:
                 sender.send("end", None)
             del sender, content  # nothing of a job stays while none is there
         except BrokenPipeError:
-            os._exit(0)
+            leave()
 
 
 if __name__ == "__main__":

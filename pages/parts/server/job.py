@@ -11,7 +11,7 @@ from typing import Any
 from dpmc_core.datasets.own import OwnSet
 from dpmc_core.errors import DPMCError
 from dpmc_core.experiments.worker.cluster import WAITING
-from dpmc_core.experiments.worker.messages import too_large
+from dpmc_core.experiments.worker.process import too_large
 from pages.parts.server import settings
 from pages.parts.server.queue import Ticket
 

@@ -17,15 +17,15 @@ from dpmc_core.errors import DPMCError
 from dpmc_core.experiments import RunSpec, steps
 from dpmc_core.experiments.papers.compute import Trial, trial_steps
 from dpmc_core.experiments.spec import Spec
+from dpmc_core.experiments.store.records import Runs
 from dpmc_core.experiments.studies.engine import study_steps
 from dpmc_core.experiments.studies.spec import StudySpec
 from dpmc_core.experiments.sweeps.spec import SweepSpec
-from dpmc_core.experiments.sweeps.storing import Runs
 from dpmc_core.experiments.sweeps.sweep import sweep
 from dpmc_core.experiments.tasks.audit import audit_steps
 from dpmc_core.experiments.tasks.audit_spec import AuditSpec
 from dpmc_core.experiments.worker.cluster import WAITING
-from dpmc_core.experiments.worker.messages import too_large
+from dpmc_core.experiments.worker.process import too_large
 from dpmc_core.experiments.worker.worker import Steps
 from dpmc_core.paths import reason
 from dpmc_core.planning.goal import ModelPlan

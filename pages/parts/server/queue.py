@@ -16,7 +16,7 @@ from dpmc_core.datasets.own import OwnSet
 from dpmc_core.errors import DPMCError
 from dpmc_core.experiments.sweeps.workers import Workers
 from dpmc_core.experiments.worker.cluster import ClusterWorker, Connection
-from dpmc_core.experiments.worker.share import Share
+from dpmc_core.experiments.worker.process import Share
 from dpmc_core.experiments.worker.worker import Worker
 from pages.parts.server import settings
 

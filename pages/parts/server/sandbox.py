@@ -18,8 +18,8 @@ import streamlit as st
 
 from dpmc_core.datasets.samples import Samples
 from dpmc_core.errors import DPMCError
+from dpmc_core.experiments.worker.process import Share
 from dpmc_core.experiments.worker.reading import call
-from dpmc_core.experiments.worker.share import Share
 from dpmc_core.experiments.worker.worker import Worker
 from dpmc_core.metrics.topics import keep_words, knows_words, learned_words
 from pages.parts.server import jobs, settings

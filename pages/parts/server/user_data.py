@@ -14,7 +14,7 @@ from dpmc_core.datasets import entry, names, user_datasets
 from dpmc_core.datasets.own import OwnSet
 from dpmc_core.datasets.own.sets import MOST_MEGABYTES
 from dpmc_core.errors import DataError
-from dpmc_core.experiments.sweeps.storing import PassingRuns, Runs
+from dpmc_core.experiments.store.records import PassingRuns, Runs
 from pages.parts.server import job, jobs, logs, run_store, settings
 
 _SETS, _TOKEN, _RUNS = "own-sets", "own-token", "own-runs"

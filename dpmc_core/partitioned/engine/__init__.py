@@ -1,1 +1,0 @@
-"""Where partitions are worked on."""
