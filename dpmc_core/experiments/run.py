@@ -22,13 +22,22 @@ class Task:
 
     steps: Callable[..., Iterator[Any]]
     measure: str
-    less_is_better: bool = True
+    result: type[AnyResult]
+
+    @property
+    def less_is_better(self) -> bool:
+        """Whether a smaller value is better."""
+        return self.result.less_is_better
 
 
 TASKS: dict[str, Task] = {
-    "rate": Task(steps=rate_steps, measure="held-out RMSE, clipped (rating units)"),
-    "recommend": Task(steps=recommend_steps, measure="Recall@20", less_is_better=False),
-    "factorize": Task(steps=factorize_steps, measure="objective ½N⁻¹‖V − WH‖²"),
+    "rate": Task(
+        steps=rate_steps, measure="held-out RMSE, clipped (rating units)", result=RunResult
+    ),
+    "recommend": Task(steps=recommend_steps, measure="Recall@20", result=RecommendResult),
+    "factorize": Task(
+        steps=factorize_steps, measure="objective ½N⁻¹‖V − WH‖²", result=FactorResult
+    ),
 }
 
 

@@ -23,11 +23,9 @@ from dpmc_core.limits import Limit
 
 WORKERS = Limit("workers", 1, 256, "processes on this machine", integer=True)
 _ATTEMPTS = 4  # how often a process may end over one sum
-_ENDED = (
-    "Workers ended {} times over one sum, perhaps for want of memory: give them more, or write the "
-    "users into more files. What was released is kept, and the same command goes on from there."
-)
 _GONE = "{} What was released is kept, and the same command goes on from there."
+_ENDED = f"Workers ended {_ATTEMPTS} times over one sum, perhaps for want of memory"
+_MEMORY = "{}: give them more, or write the users into more files."
 
 # called with how many partitions are done, of how many; may raise to stop
 Tell = Callable[[int, int], None]
@@ -147,9 +145,10 @@ class Processes:
                 break
             except WorkerEndedError:
                 if attempt == _ATTEMPTS:
-                    raise SweepError(_ENDED.format(attempt)) from None
+                    raise SweepError(_GONE.format(_MEMORY.format(_ENDED))) from None
             except MemoryError:
-                raise SweepError(_ENDED.format(attempt)) from None
+                why = _MEMORY.format("The memory of a worker did not suffice")
+                raise SweepError(_GONE.format(why)) from None
             except WorkerError as error:
                 raise SweepError(_GONE.format(error)) from None
         return [out[k] for k in range(jobs)]

@@ -125,7 +125,7 @@ def test_a_sum_is_what_it_is_here(tmp_path: Path) -> None:
 def test_a_limit_of_memory_holds_for_one_process_too() -> None:
     with engine_at(None, 1, 1000) as engine:
         np.testing.assert_array_equal(engine.total(Powers(), N, quiet), USUAL)
-        with pytest.raises(SweepError, match="for want of memory: give them more"):
+        with pytest.raises(SweepError, match="memory of a worker did not suffice: give"):
             engine.total(Hungry(), 1, quiet)
 
 

@@ -95,23 +95,8 @@ class FactorResult(Result[FactorMetrics]):
 
     @property
     def value(self) -> float:
-        """What the task is judged by: the objective."""
+        """The objective."""
         return self.final.objective
-
-    @property
-    def baselines(self) -> dict[str, float]:
-        """The objective of each baseline."""
-        return {name: float(errors.mean()) for name, errors in self.baseline_errors.items()}
-
-    @property
-    def best_baseline(self) -> str:
-        """The name of the baseline with the least objective."""
-        return min(self.baselines, key=self.baselines.__getitem__)
-
-    @property
-    def baseline(self) -> float:
-        """The objective of the best baseline."""
-        return self.baselines[self.best_baseline]
 
     @property
     def way(self) -> float:
@@ -275,6 +260,7 @@ def factorize_steps(
             corrupted_values=seen,
             ledger=ledger.plus(step.rest),
             made=ledger.draws,
+            baselines={name: float(errors.mean()) for name, errors in beside.items()},
             baseline_errors=beside,
             reference=reference(spec.data, spec.algorithm.rank, clean if chooses else None)
             if last and own and compare

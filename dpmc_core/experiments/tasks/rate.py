@@ -7,7 +7,7 @@ statement.
 
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -19,7 +19,7 @@ from dpmc_core.datasets.data import split_of
 from dpmc_core.datasets.ratings import Ratings, Split
 from dpmc_core.errors import DataError
 from dpmc_core.experiments.spec import RunSpec
-from dpmc_core.experiments.tasks.solve import Result, noise_source, public_facts, solvable, solve
+from dpmc_core.experiments.tasks.solve import RatingsResult, noise_source, solvable, solve
 from dpmc_core.metrics import Comparison
 from dpmc_core.metrics.ratings import (
     clipped,
@@ -55,7 +55,7 @@ class StepMetrics:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class RunResult(Result[StepMetrics]):
+class RunResult(RatingsResult[StepMetrics]):
     """A run so far: ``metrics`` per iteration, the ``model``, the ``ledger`` of all that its plan
     holds (of which ``made`` releases were made so far), what that means, and how the baselines do
     on the same held-out ratings (``baselines``: name → RMSE, their predictions clipped to the
@@ -63,10 +63,8 @@ class RunResult(Result[StepMetrics]):
     is False while it runs.
     """
 
-    model: FactorModel
-    baselines: dict[str, float]
-    baseline_squares: FloatArray
     split: Split
+    baseline_squares: FloatArray
 
     @property
     def rating_width(self) -> float:
@@ -74,34 +72,14 @@ class RunResult(Result[StepMetrics]):
         return self.split.train.high - self.split.train.low
 
     @property
-    def public(self) -> dict[str, str]:
-        """What is taken as public of the ratings, and by what."""
-        return public_facts(self.spec, self.split.train)
-
-    @property
     def value(self) -> float:
-        """What the task is judged by: the RMSE of predictions clipped to the scale."""
+        """The RMSE of predictions clipped to the scale."""
         return self.final.test_rmse_clipped
-
-    @property
-    def baseline(self) -> float:
-        """The best baseline's value."""
-        return min(self.baselines.values())
 
     @property
     def truth(self) -> float | None:
         """The RMSE on the whole noiseless matrix of synthetic data."""
         return self.final.truth_rmse
-
-    @property
-    def beats_baselines(self) -> dict[str, bool]:
-        """For each baseline, whether the clipped test RMSE is lower than its RMSE."""
-        return {name: self.value < value for name, value in self.baselines.items()}
-
-    @property
-    def best_baseline(self) -> str:
-        """The name of the baseline with the least error."""
-        return min(self.baselines, key=self.baselines.__getitem__)
 
     @cached_property
     def against_baseline(self) -> Comparison:
@@ -112,22 +90,15 @@ class RunResult(Result[StepMetrics]):
         squares = (clipped(self.model.predict(test.users, test.items), test) - test.values) ** 2
         return compared_rmse(squares, self.baseline_squares)
 
-    def summary(self) -> dict[str, Any]:
-        """A JSON-able account of the run: what the command line prints and the page exports."""
+    @property
+    def measures(self) -> dict[str, Any]:
         return {
-            "spec": self.spec.as_dict(),
             "rmse": self.final.test_rmse,
             "rmse_half_width_95": self.final.test_half_width,
             "rmse_clipped": self.final.test_rmse_clipped,
             "rmse_train": self.final.train_rmse,
             "rmse_truth": self.final.truth_rmse,
             "rmse_truth_clipped": self.final.truth_rmse_clipped,
-            "baselines": dict(self.baselines),
-            "beats_baseline": self.beats_baselines,
-            "split": self.split.how,
-            "iterations": len(self.metrics),
-            **self.accounts(),
-            "steps": [asdict(m) for m in self.metrics],
         }
 
 

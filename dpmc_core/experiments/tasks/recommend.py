@@ -8,19 +8,18 @@ The counterpart of ``run`` for that task.
 import math
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
 from dpmc_core.arrays import FloatArray
-from dpmc_core.completion import FactorModel
 from dpmc_core.completion.recommending import LikesConfig, most_popular
 from dpmc_core.datasets.data import user_split_of
 from dpmc_core.datasets.implicit import UserSplit
 from dpmc_core.errors import DataError
 from dpmc_core.experiments.spec import RunSpec
-from dpmc_core.experiments.tasks.solve import Result, noise_source, public_facts, solvable, solve
+from dpmc_core.experiments.tasks.solve import RatingsResult, noise_source, solvable, solve
 from dpmc_core.metrics import RECALL_AT, Comparison, half_width, recall_by_chance, recall_by_user
 from dpmc_core.privacy import Ledger
 
@@ -38,7 +37,7 @@ class RecommendMetrics:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class RecommendResult(Result[RecommendMetrics]):
+class RecommendResult(RatingsResult[RecommendMetrics]):
     """A run so far: ``metrics`` per step, the ``model`` (with vectors of the held-out users too),
     the ``ledger`` of all that its plan holds (``made``: releases so far), and the recall of the
     baselines for the same users (``baselines``). ``by_user`` and ``most_liked_by_user`` are the
@@ -48,24 +47,14 @@ class RecommendResult(Result[RecommendMetrics]):
 
     by_user: FloatArray
     most_liked_by_user: FloatArray
-    model: FactorModel
-    baselines: dict[str, float]
     split: UserSplit
 
-    @property
-    def public(self) -> dict[str, str]:
-        """What is taken as public of the ratings, and by what."""
-        return public_facts(self.spec, self.split.train)
+    less_is_better: ClassVar[bool] = False
 
     @property
     def value(self) -> float:
-        """What the task is judged by: mean Recall@20."""
+        """Mean Recall@20."""
         return self.final.recall
-
-    @property
-    def baseline(self) -> float:
-        """The best baseline's value."""
-        return max(self.baselines.values())
 
     @property
     def against_most_liked(self) -> Comparison:
@@ -73,24 +62,16 @@ class RecommendResult(Result[RecommendMetrics]):
         return Comparison.of_rows(self.by_user - self.most_liked_by_user, less=False)
 
     @property
-    def beats_baselines(self) -> dict[str, bool]:
-        """For each baseline, whether the recall is higher than its."""
-        return {name: self.value > value for name, value in self.baselines.items()}
-
-    def summary(self) -> dict[str, Any]:
-        """A JSON-able account of the run: what the command line prints and the page exports."""
+    def measures(self) -> dict[str, Any]:
+        half_width = _finite(self.final.half_width)
         return {
-            "spec": self.spec.as_dict(),
             "recall_at": RECALL_AT,
             "recall": self.final.recall,
-            "recall_half_width_95": _finite(self.final.half_width),
-            "baselines": dict(self.baselines),
-            "beats_baseline": self.beats_baselines,
-            "split": self.split.how,
-            "iterations": len(self.metrics),
-            **self.accounts(),
-            "steps": [{**asdict(m), "half_width": _finite(m.half_width)} for m in self.metrics],
+            "recall_half_width_95": half_width,
         }
+
+    def steps(self) -> list[dict[str, Any]]:
+        return [{**step, "half_width": _finite(step["half_width"])} for step in super().steps()]
 
 
 def _finite(value: float) -> float | None:

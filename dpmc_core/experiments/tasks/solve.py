@@ -6,17 +6,19 @@ import platform
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 import scipy
 from numpy.typing import NDArray
 
 import dpmc_core
+from dpmc_core.completion import FactorModel
 from dpmc_core.datasets import user_datasets
-from dpmc_core.datasets.ratings import Ratings
+from dpmc_core.datasets.implicit import UserSplit
+from dpmc_core.datasets.ratings import Ratings, Split
 from dpmc_core.errors import DataError
 from dpmc_core.experiments.spec import RunSpec
 from dpmc_core.experiments.total import resolved
@@ -158,11 +160,32 @@ class Accounted(ABC):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Result(Accounted, Generic[Metrics]):
-    """A run so far, with its ``metrics`` per step; ``finished`` is False while it runs."""
+    """A run so far, with its ``metrics`` per step, and the values of ``baselines`` on the same
+    data; ``finished`` is False while it runs.
+    """
 
     metrics: tuple[Metrics, ...]
     seconds: float
     finished: bool
+
+    baselines: dict[str, float]
+    less_is_better: ClassVar[bool] = True
+
+    @property
+    @abstractmethod
+    def value(self) -> float:
+        """What the task is judged by."""
+
+    @property
+    def best_baseline(self) -> str:
+        """The name of the best baseline."""
+        best = min if self.less_is_better else max
+        return best(self.baselines, key=self.baselines.__getitem__)
+
+    @property
+    def baseline(self) -> float:
+        """The best baseline's value."""
+        return self.baselines[self.best_baseline]
 
     @property
     def truth(self) -> float | None:
@@ -176,3 +199,43 @@ class Result(Accounted, Generic[Metrics]):
 
     def accounts(self) -> dict[str, Any]:
         return {"finished": self.finished, "seconds": round(self.seconds, 3), **super().accounts()}
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RatingsResult(Result[Metrics]):
+    """A run on ratings, with the ``model`` it has learned and the ``split`` it was measured on."""
+
+    model: FactorModel
+    split: Split | UserSplit
+
+    @property
+    def public(self) -> Mapping[str, str]:
+        return public_facts(self.spec, self.split.train)
+
+    @property
+    def beats_baselines(self) -> dict[str, bool]:
+        """For each baseline, whether the value is better than its."""
+        sign = 1 if self.less_is_better else -1
+        return {name: sign * self.value < sign * value for name, value in self.baselines.items()}
+
+    @property
+    @abstractmethod
+    def measures(self) -> dict[str, Any]:
+        """The part of a summary that says how good it is, JSON-able."""
+
+    def steps(self) -> list[dict[str, Any]]:
+        """The metrics of each step, JSON-able."""
+        return [asdict(metrics) for metrics in self.metrics]  # type: ignore[call-overload]
+
+    def summary(self) -> dict[str, Any]:
+        """A JSON-able account of the run: what the command line prints and the page exports."""
+        return {
+            "spec": self.spec.as_dict(),
+            **self.measures,
+            "baselines": dict(self.baselines),
+            "beats_baseline": self.beats_baselines,
+            "split": self.split.how,
+            "iterations": len(self.metrics),
+            **self.accounts(),
+            "steps": self.steps(),
+        }

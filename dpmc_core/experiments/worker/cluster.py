@@ -113,8 +113,8 @@ _ANEW = "A worker was lost; what it had not finished was started again."
 class Connection:
     """The cluster whose scheduler is at ``address``, asked again now and then where it is gone.
 
-    Where it cannot be used for ``patience`` seconds ``lost`` is raised; without one this machine
-    computes.
+    Where it cannot be used, or has had no worker for ``patience`` seconds, ``lost`` is raised;
+    without one this machine computes.
     """
 
     def __init__(self, address: str, lost: DPMCError | None = None, patience: float = 0.0) -> None:
@@ -247,6 +247,8 @@ class ClusterWorker:
                 self._leave()
                 until = time.monotonic() + self._connection.patience
                 while self._connection.client() is None and time.monotonic() < until:
+                    if not self._connection.without_workers:
+                        break
                     yield None
                     time.sleep(_LOOK)
                 self._worker = self._chosen(bool(sets), here)

@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing import resource_tracker
@@ -95,7 +95,8 @@ def interrupts_held() -> Iterator[None]:
             signal.raise_signal(sent)
 
 
-_HEADER = struct.Struct(">Q")
+_HEADER = struct.Struct(">QQ")  # bytes of a pickled message, and how many arrays follow it
+_SIZE = struct.Struct(">Q")
 
 
 SENT_ONCE = (
@@ -125,13 +126,14 @@ class Sender(pickle.Pickler):
 
     def send(self, kind: str, content: Any) -> None:
         """Raises ``DPMCError`` for a result that is too large."""
-        buffer = io.BytesIO()
-        super().__init__(buffer, protocol=pickle.HIGHEST_PROTOCOL)
+        buffer, arrays = io.BytesIO(), list[pickle.PickleBuffer]()
+        super().__init__(buffer, protocol=5, buffer_callback=arrays.append)
         self.dump((kind, self._of, content, 0 if kind == "result" else in_use()))
+        parts = [buffer.getbuffer(), *(array.raw() for array in arrays)]
         if kind == "result" and content[1] is not None:
-            self._results[content[0]] = len(buffer.getbuffer())
+            self._results[content[0]] = sum(part.nbytes for part in parts)
             self._checked()
-        send(self._outbox, buffer.getbuffer())
+        send(self._outbox, *parts)
 
     def persistent_id(self, found: Any) -> int | None:
         if not isinstance(found, SENT_ONCE):
@@ -163,19 +165,32 @@ def too_large(megabytes: float, most: float) -> str:
 class Reader(pickle.Unpickler):
     """Unpickles messages, with the data that was sent before."""
 
-    def __init__(self, content: bytes, shared: Mapping[int, Any]) -> None:
-        super().__init__(io.BytesIO(content))
+    def __init__(
+        self, content: bytes, arrays: Sequence[bytearray], shared: Mapping[int, Any]
+    ) -> None:
+        super().__init__(io.BytesIO(content), buffers=arrays)
         self._shared = shared
 
     def persistent_load(self, pid: Any) -> Any:
         return self._shared[pid]
 
 
-def send(pipe: IO[bytes], content: bytes | memoryview) -> None:
-    """Write one message, its length first."""
-    pipe.write(_HEADER.pack(len(content)))
+def send(pipe: IO[bytes], content: bytes | memoryview, *arrays: memoryview) -> None:
+    """Write one message, its length first, and the ``arrays`` that it refers to."""
+    pipe.write(_HEADER.pack(len(content), len(arrays)))
     pipe.write(content)
+    for array in arrays:
+        pipe.write(_SIZE.pack(array.nbytes))
+        pipe.write(array)
     pipe.flush()
+
+
+def _read(pipe: IO[bytes], size: int) -> bytearray:
+    """Raises ``EOFError`` where there are fewer bytes."""
+    content = bytearray(size)
+    if pipe.readinto(content) < size:  # type: ignore[attr-defined]
+        raise EOFError
+    return content
 
 
 def receive(pipe: IO[bytes], inbox: "queue.Queue[Message | None]") -> None:
@@ -185,14 +200,12 @@ def receive(pipe: IO[bytes], inbox: "queue.Queue[Message | None]") -> None:
     # whatever happens here, also for want of memory: who waits must hear that nothing more comes
     with suppress(Exception):
         while True:
-            header = pipe.read(_HEADER.size)
-            if len(header) < _HEADER.size:
-                break
-            (size,) = _HEADER.unpack(header)
-            content = pipe.read(size)
-            if len(content) < size:
-                break
-            message = Reader(content, shared).load()
+            size, count = _HEADER.unpack(_read(pipe, _HEADER.size))
+            content, arrays = bytes(_read(pipe, size)), []
+            for _ in range(count):
+                arrays.append(_read(pipe, *_SIZE.unpack(_read(pipe, _SIZE.size))))
+                size += len(arrays[-1])
+            message = Reader(content, arrays, shared).load()
             if message[0] == "shared":
                 shared[message[2][0]] = message[2][1]
                 held += size
@@ -203,7 +216,7 @@ def receive(pipe: IO[bytes], inbox: "queue.Queue[Message | None]") -> None:
                 sizes[message[2][0]] = size
                 message = (*message[:3], held + sum(sizes.values()))
             inbox.put(message)
-            del message, content
+            del message, content, arrays
     inbox.put(None)
 
 
@@ -262,6 +275,8 @@ class Spawned:
                     **os.environ,
                     "PYTHONPATH": os.pathsep.join(p for p in sys.path if p),
                     "TMPDIR": self._folder,
+                    # Arrow's own pool takes a gigabyte at once, all of which a cap counts
+                    "ARROW_DEFAULT_MEMORY_POOL": "system",
                 },
             )
         except OSError:

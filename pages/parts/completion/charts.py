@@ -132,7 +132,7 @@ def rmse_curves(results: Sequence[Named], clip: bool) -> Drawn:
 
 
 def _best_baseline(result: RunResult) -> dict[str, float]:
-    name = min(result.baselines, key=result.baselines.__getitem__)
+    name = result.best_baseline
     return {f"best baseline: {name}": result.baselines[name]}
 
 
