@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
-from tests.browser.test_app import METRIC, PAGES, address, finished, opened, ready, unfold
+from tests.browser.test_app import METRIC, PAGES, finished, opened, ready, unfold
 from tests.own.files import long_csv
 
 pytestmark = pytest.mark.browser
@@ -158,58 +158,6 @@ def test_boxes_keep_their_place_when_the_first_rows_come_late(
     expect(box).to_have_value("their mean counts")
 
 
-def missed(page: Page) -> list[str]:
-    """Controls that have not had the keyboard's focus yet."""
-    found: list[str] = page.evaluate(
-        """() => window.controls.filter(e => !window.reached.has(e)
-            && !(e.closest('[role="radiogroup"]')
-                && [...e.closest('[role="radiogroup"]').querySelectorAll('*')].some(
-                    x => window.reached.has(x)))
-            && ![...window.reached].some(x => x.contains(e) || e.contains(x))
-        ).map(e => e.outerHTML.slice(0, 160))"""
-    )
-    return found
-
-
-@pytest.mark.parametrize(
-    ("path", "all_open"),
-    [("/", False), ("/audit", False), *((p, True) for p in [*PAGES, "/completion?protect=user"])],
-)
-def test_every_control_is_reached_by_the_keyboard(
-    page: Page, app_url: str, path: str, all_open: bool
-) -> None:
-    page.goto(address(app_url + path, open_all="true") if all_open else app_url + path)
-    ready(page)
-    page.evaluate(
-        """() => {
-            const wanted = 'input, button, select, textarea, summary, a[href], [role="slider"], '
-                + '[role="combobox"], [role="radio"]';
-            const aside = '[data-testid="stHeader"], .modebar, [data-testid="stDataFrame"], '
-                + '[data-testid="stElementToolbar"]';
-            const boxes = '[data-testid="stSelectbox"], [data-testid="stMultiSelect"]';
-            window.controls = [...document.querySelectorAll(wanted)].filter(e =>
-                e.checkVisibility() && !e.disabled
-                && !e.closest(aside)
-                // the arrow keys do what these do
-                && !/StepUp|StepDown/.test(e.dataset.testid || '')
-                // Streamlit's own, shown while the mouse is there
-                && e.dataset.testid !== 'stBaseButton-headerNoPadding'
-                // the box itself opens by the arrow keys
-                && !(e.tabIndex < 0 && e.closest(boxes))
-                && e.type !== 'file');
-            window.reached = new Set();
-            document.addEventListener('focusin', e => window.reached.add(e.target));
-        }"""
-    )
-    count = page.evaluate("window.controls.length")
-    assert count > 10
-    for k in range(2 * count + 40):
-        page.keyboard.press("Tab")
-        if k % 20 == 19 and not missed(page):
-            break
-    assert missed(page) == []
-
-
 def test_each_page_does_its_main_job_on_a_phone(browser: Browser, app_url: str) -> None:
     context = browser.new_context(viewport=PHONE, has_touch=True, is_mobile=True)
     page = context.new_page()
@@ -276,15 +224,6 @@ def test_the_last_step_of_a_lesson_leads_home(page: Page, app_url: str) -> None:
     page.get_by_role("button", name="Back").click()
     expect(page).to_have_url(re.compile("step=1"))
     expect(page.get_by_text("total ε of the run").first).to_be_visible()
-
-
-def test_presenter_mode_is_in_the_address(page: Page, app_url: str) -> None:
-    page.goto(f"{app_url}/tradeoffs?present=true&t_slide=people")
-    expect(page.locator('[data-testid="stSidebar"]')).to_be_hidden()
-    ready(page)
-    assert "present=true" in page.url
-    page.reload()
-    expect(page.locator('[data-testid="stSidebar"]')).to_be_hidden()
 
 
 def test_words_are_one_hover_away(page: Page, app_url: str) -> None:

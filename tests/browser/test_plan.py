@@ -9,10 +9,9 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.test_app import ran, ready
-from tests.browser.test_presenting import seen
+from tests.browser.test_every_page import VERDICT, seen
 
 pytestmark = pytest.mark.browser
-VERDICT = ".st-key-verdict"
 
 
 def test_a_search_is_cancelled_and_goes_on(page: Page, app_url: str) -> None:

@@ -5,18 +5,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.geometry import problems
-from tests.browser.test_app import AXE, grave, ran, ready
-from tests.browser.test_first_sight import PAGES
+from tests.browser.test_app import grave, ran, ready
+from tests.browser.test_every_page import VERDICT, seen
 
 pytestmark = pytest.mark.browser
-VERDICT = ".st-key-verdict"
-
-
-def seen(page: Page, address: str) -> None:
-    page.goto(address)
-    page.locator("svg.main-svg, canvas").first.wait_for(state="attached", timeout=60_000)
-    ready(page)
 
 
 def test_arrows_move_the_control_and_pages_turn(page: Page, app_url: str) -> None:
@@ -64,29 +56,6 @@ def test_an_arrow_pressed_before_the_slider_followed_goes_one_step(
     assert after == before
 
 
-def test_every_page_can_be_presented(browser: Browser, app_url: str) -> None:
-    """Large, no sidebar, no folds, and nothing that a screen reader could not tell."""
-    context = browser.new_context(viewport={"width": 1280, "height": 720})
-    page = context.new_page()
-    for path in PAGES:
-        seen(page, f"{app_url}{path}{'&' if '?' in path else '?'}present=true")
-        expect(page.locator(VERDICT)).to_be_in_viewport(ratio=1)
-        assert page.locator('[data-testid="stMain"] details:visible').count() == 0, path
-        size = page.locator(f"{VERDICT} p").evaluate(
-            "e => parseFloat(getComputedStyle(e).fontSize)"
-        )
-        assert size >= 24, path
-        bar = page.locator(".st-key-presenter-bar").bounding_box()
-        figure = page.locator(".stPlotlyChart").first.bounding_box()
-        assert bar is not None, path
-        assert figure is not None, path
-        assert figure["y"] + figure["height"] <= bar["y"] + 1, path
-        assert problems(page) == [], path
-        page.evaluate(AXE.read_text(encoding="utf-8"))
-        assert grave(page) == [], path
-    context.close()
-
-
 def test_play_goes_from_ten_to_a_tenth(page: Page, app_url: str) -> None:
     seen(page, app_url)
     page.get_by_role("button", name="Play", exact=True).click()
@@ -124,7 +93,6 @@ def test_a_lesson_shows_figure_and_question_at_once(
         # beside the box, or above it on a phone
         seen_to = lesson["y"] if width < 500 else float(height)
         assert seen_to - box["y"] >= 60, (box, lesson)
-        page.evaluate(AXE.read_text(encoding="utf-8"))
         assert grave(page) == [], step
     context.close()
 
@@ -143,40 +111,6 @@ def test_a_step_that_does_not_exist_is_named(page: Page, app_url: str) -> None:
     seen(page, f"{app_url}/?lesson=epsilon&step=99")
     expect(page.get_by_text("There is no step '99' in this lesson")).to_be_visible()
     expect(page.get_by_text("Step 1 of 6")).to_be_visible()
-
-
-@pytest.mark.parametrize("paper", ["A4", "Letter"])
-def test_a_print_out_has_no_sidebar_and_cuts_nothing(
-    browser: Browser, app_url: str, paper: str, tmp_path: Path
-) -> None:
-    """What is laid out for the paper fits its width; figures are no wider than on screen."""
-    width = {"A4": 794, "Letter": 816}[paper] - 96  # pixels at 96 dpi, half an inch at each side
-    context = browser.new_context(viewport={"width": 1280, "height": 720})
-    page = context.new_page()
-    for path in ("/", "/completion?open_all=true", "/factorization", "/papers"):
-        seen(page, app_url + path)
-        wide = page.evaluate(
-            "[...document.querySelectorAll('.svg-container')].map(e => e.clientWidth)"
-        )
-        saved = tmp_path / f"{paper}.pdf"
-        page.pdf(path=saved, format=paper)
-        assert saved.read_bytes().startswith(b"%PDF")
-        page.evaluate("dispatchEvent(new Event('beforeprint'))")
-        page.emulate_media(media="print")
-        page.set_viewport_size({"width": width, "height": 1000})
-        expect(page.get_by_test_id("stSidebar")).to_be_hidden()
-        expect(page.locator(".st-key-page-bar")).to_be_hidden()
-        assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, path
-        printed = page.evaluate(
-            "[...document.querySelectorAll('.svg-container')].map(e => e.clientWidth)"
-        )
-        for before, after in zip(wide, printed, strict=True):
-            assert after <= max(before, 1) + 1
-            assert after <= width
-        page.emulate_media(media="screen")
-        page.evaluate("dispatchEvent(new Event('afterprint'))")
-        page.set_viewport_size({"width": 1280, "height": 720})
-    context.close()
 
 
 def test_a_page_is_printed_while_it_runs(page: Page, app_url: str, tmp_path: Path) -> None:
