@@ -22,12 +22,11 @@ from typing import Any
 import numpy as np
 import psutil
 
-from dpmc_core.completion.als import ALSConfig, als
+from dpmc_core.completion.als import ALSConfig, als, learn_als
 from dpmc_core.completion.common.population import Population, Whole
-from dpmc_core.completion.moments import MomentsConfig, moments_curator, release_moments
-from dpmc_core.completion.offsets import PrivateMeansConfig, means_curator, release_means
+from dpmc_core.completion.moments import MomentsConfig, learn_moments
+from dpmc_core.completion.offsets import PrivateMeansConfig, learn_means
 from dpmc_core.datasets.ratings import Ratings
-from dpmc_core.partitioned import solvers
 from dpmc_core.partitioned.engine import Here, Processes, engine_at
 from dpmc_core.partitioned.generate import Skewed, write_skewed
 from dpmc_core.partitioned.partition import Layout
@@ -77,13 +76,11 @@ def released(people: Population) -> dict[str, float]:
     """Seconds until everything of one-shot moments and of private means was released."""
     rng = np.random.default_rng(0)
     began = time.perf_counter()
-    config = MomentsConfig(rank=16, budget=BUDGET)
-    for _ in release_moments(people, config, moments_curator(people, config, rng)):
+    for _ in learn_moments(people, MomentsConfig(rank=16, budget=BUDGET), rng, Nothing()):
         pass
     moments = time.perf_counter() - began
     began = time.perf_counter()
-    means = PrivateMeansConfig(budget=BUDGET)
-    release_means(people, means, means_curator(people, means, rng))
+    list(learn_means(people, PrivateMeansConfig(budget=BUDGET), rng, Nothing()))
     return {"moments": moments, "private means": time.perf_counter() - began}
 
 
@@ -140,7 +137,7 @@ class Turns:
             people = Partitions(self._layout, engine, quiet)
             people.doing = "measuring"
             config = ALSConfig(rank=RANK, iterations=SWEEPS)
-            steps = solvers.als(people, config, np.random.default_rng(0), Nothing())
+            steps = learn_als(people, config, np.random.default_rng(0), Nothing())
             first, *later = sweeps_of(steps)
             sent = sum(worker.held for worker in engine.workers.each) / 1e6
             if again:

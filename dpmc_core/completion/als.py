@@ -4,25 +4,20 @@ The solver as a generator of steps.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from dpmc_core.arrays import FloatArray
+from dpmc_core.completion.common.alternating import Alternating, losses, solve_items
 from dpmc_core.completion.common.parameters import Iterations, Penalty, Rank, Sensitivity
-from dpmc_core.completion.common.step import (
-    FactorModel,
-    Sides,
-    Step,
-    check_rank,
-    draw_item_noise,
-    start_item_factors,
-)
-from dpmc_core.completion.kernel.solve import half_sweep
-from dpmc_core.completion.kernel.threads import Workers
+from dpmc_core.completion.common.population import Learning, Population, in_memory
+from dpmc_core.completion.common.step import check_rank, item_release_of, start_item_factors
 from dpmc_core.config import Config
-from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.mechanisms import Mechanism
 from dpmc_core.privacy.algorithm import Algorithm, with_mechanism
+from dpmc_core.privacy.budget import Journal
+from dpmc_core.privacy.ledger import sample
 from dpmc_core.privacy.noise import NominalEpsilon, ReleaseVariance, TotalEpsilon
 
 
@@ -37,37 +32,46 @@ class ALSConfig(Config):
     mechanism: Mechanism | None = None
 
 
-def als(
-    ratings: Ratings, config: ALSConfig, rng: np.random.Generator, workers: int | None = None
-) -> Iterator[Step]:
-    """Yield a ``Step`` after each outer iteration.
+def learn_als(
+    people: Population, config: ALSConfig, rng: np.random.Generator, journal: Journal
+) -> Iterator[Learning]:
+    """Yield what was learned after each outer iteration.
 
     All users solved exactly, then all items with noise.
 
     u_i ← (Σ v vᵀ + λI)⁻¹ Σ x v;  v_j ← (Σ u uᵀ + λI)⁻¹ (Σ x u + t), t fresh noise of r numbers per
-    item. The objective is Σ (x − u·v)² + λ(‖U‖² + ‖V‖²). Results do not depend on ``workers``
-    (threads; all processors by default). Raises ``ParameterError`` for a rank above the matrix's
-    smaller side.
+    item. The objective is Σ (x − u·v)² + λ(‖U‖² + ‖V‖²). Raises ``ParameterError`` for a rank above
+    the matrix's smaller side.
     """
-    check_rank(ratings, config.rank)
-    sides = Sides.of(ratings, config.rank)
-    items = start_item_factors(ratings.n_items, config.rank, rng)
-    with Workers(workers) as pool:
-        for iteration in range(1, config.iterations + 1):
-            noise, releases = draw_item_noise(
-                config.mechanism, ratings.n_items, config.rank, 1, config.sensitivity, rng
-            )
-            users, _ = half_sweep(sides.by_user, items, config.reg, pool)
-            items, squares = half_sweep(
-                sides.by_item,
-                users,
-                config.reg,
-                pool,
-                noise=None if noise is None else noise[0],
-                measure=True,
-            )
-            penalty = config.reg * float(np.vdot(users, users) + np.vdot(items, items))
-            yield Step(iteration, FactorModel(users, items), squares, squares + penalty, releases)
+    check_rank(people, config.rank)
+    shape = people.n_items, config.rank
+    release = item_release_of(config, shape)
+    items = journal.once("start", lambda: start_item_factors(*shape, rng), rng)
+    for iteration in range(1, config.iterations + 1):
+        state = Alternating(items, items, config.reg, iteration)
+        exact: list[float] = []
+
+        def sweep(state: Alternating = state, exact: list[float] = exact) -> FloatArray:
+            noise = None if release is None else sample(release, rng).reshape(shape)
+            solved, *sums = solve_items(people, state, noise)
+            exact.extend(sums)  # for whoever holds the data: kept nowhere
+            return solved
+
+        items = journal.once(f"items {iteration}", sweep, rng, release)
+        made = () if release is None else (release,)
+        state = replace(state, items=items)
+        if not exact and iteration == config.iterations:  # the last one was kept: one more pass
+            squares, _, of_users = losses(people, state, 1.0)
+            exact.extend((squares, of_users))
+        if not exact:
+            yield Learning(iteration, state, made)
+            continue
+        squares, of_users = exact
+        penalty = config.reg * (of_users + float(np.vdot(items, items)))
+        yield Learning(iteration, state, made, (), squares, squares + penalty)
+
+
+als = in_memory(learn_als, as_given=True)
 
 
 ALGORITHMS = (
@@ -84,5 +88,6 @@ ALGORITHMS = (
         unit="rating",
         prepare=with_mechanism,
         rate=als,
+        learn=learn_als,
     ),
 )

@@ -5,30 +5,22 @@ The solver as a generator of steps; K = 2 inner iterations is the papers' IRLS-2
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpmc_core.arrays import FloatArray
+from dpmc_core.completion.common.alternating import Alternating, losses, reweight_items
 from dpmc_core.completion.common.parameters import Iterations, Penalty, Rank, Sensitivity
-from dpmc_core.completion.common.step import (
-    FactorModel,
-    Sides,
-    Step,
-    check_rank,
-    draw_item_noise,
-    start_item_factors,
-)
-from dpmc_core.completion.kernel.solve import BlockSolver, Update, half_sweep
-from dpmc_core.completion.kernel.threads import Workers
+from dpmc_core.completion.common.population import Learning, Population, in_memory
+from dpmc_core.completion.common.step import check_rank, item_release_of, start_item_factors
 from dpmc_core.config import Config
-from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.limits import Limit
 from dpmc_core.mechanisms import Mechanism
-from dpmc_core.mechanisms.huber_distribution import rho
 from dpmc_core.privacy.algorithm import Algorithm, with_mechanism
+from dpmc_core.privacy.budget import Journal
+from dpmc_core.privacy.ledger import sample
 from dpmc_core.privacy.noise import NominalEpsilon, ReleaseVariance, TotalEpsilon
 
 LossAlpha = Annotated[
@@ -80,13 +72,10 @@ class IRLS2Config(Config):
     inner: ClassVar[int] = 2
 
 
-def irls(
-    ratings: Ratings,
-    config: IRLSConfig | IRLS2Config,
-    rng: np.random.Generator,
-    workers: int | None = None,
-) -> Iterator[Step]:
-    """Yield a ``Step`` after each outer iteration.
+def learn_irls(
+    people: Population, config: IRLSConfig | IRLS2Config, rng: np.random.Generator, journal: Journal
+) -> Iterator[Learning]:
+    """Yield what was learned after each outer iteration.
 
     Users by least squares, items by K reweighted solves.
 
@@ -96,61 +85,27 @@ def irls(
     again from a random θ, and the user pass minimises squares, so the objective may rise from step
     to step. Raises ``ParameterError`` for a rank above the matrix's smaller side.
     """
-    check_rank(ratings, config.rank)
-    sides = Sides.of(ratings, config.rank)
-    items = start_item_factors(ratings.n_items, config.rank, rng)
-    with Workers(workers) as pool:
-        for iteration in range(1, config.iterations + 1):
-            noise, releases = draw_item_noise(
-                config.mechanism,
-                ratings.n_items,
-                config.rank,
-                config.inner,
-                config.sensitivity,
-                rng,
-            )
-            start = rng.standard_normal((ratings.n_items, config.rank))
-            users, _ = half_sweep(sides.by_user, items, config.reg, pool)
-            items, squares = half_sweep(
-                sides.by_item,
-                users,
-                config.reg,
-                pool,
-                update=_reweighted(start, noise, config.inner, config.loss_alpha),
-                measure=True,
-            )
-            # an item without ratings has A = 0: its solution is the last noise vector over λ
-            empty = sides.by_item.empty_rows
-            if noise is not None:
-                items[empty] = noise[-1][empty] / config.reg
-            model = FactorModel(users, items)
-            residuals = ratings.values - model.predict(ratings.users, ratings.items)
-            penalty = config.reg * float(np.vdot(users, users) + np.vdot(items, items))
-            objective = 2 * float(np.sum(rho(residuals, config.loss_alpha))) + penalty
-            yield Step(iteration, model, squares, objective, releases)
+    check_rank(people, config.rank)
+    shape, inner = (people.n_items, config.rank), config.inner
+    release = item_release_of(config, shape, inner)
+    items = journal.once("start", lambda: start_item_factors(*shape, rng), rng)
+    for iteration in range(1, config.iterations + 1):
+        state = Alternating(items, items, config.reg, iteration)
+
+        def sweep(state: Alternating = state) -> FloatArray:
+            noise = None if release is None else sample(release, rng).reshape(inner, *shape)
+            theta = rng.standard_normal(shape)
+            return reweight_items(people, state, theta, noise, inner, config.loss_alpha)
+
+        items = journal.once(f"items {iteration}", sweep, rng, release)
+        state = replace(state, items=items)
+        squares, loss, of_users = losses(people, state, config.loss_alpha)
+        penalty = config.reg * float(of_users + np.vdot(items, items))
+        made = () if release is None else (release,)
+        yield Learning(iteration, state, made, (), squares, 2 * loss + penalty)
 
 
-def _reweighted(
-    start: FloatArray, noise: FloatArray | None, inner: int, loss_alpha: float
-) -> Update:
-    """The R-IRLS update of one gathered block, for ``half_sweep``."""
-
-    def update(
-        a: FloatArray, y: FloatArray, rows: NDArray[np.intp], solver: BlockSolver
-    ) -> FloatArray:
-        theta = start[rows]
-        for k in range(inner):
-            weights = np.matmul(a, theta[..., None])[..., 0]
-            np.subtract(y, weights, out=weights)
-            np.abs(weights, out=weights)
-            np.maximum(
-                weights, loss_alpha, out=weights
-            )  # min(1, α/|r|) = α/max(|r|, α), without dividing by zero
-            np.divide(loss_alpha, weights, out=weights)
-            theta = solver.solve(y, weights, None if noise is None else noise[k][rows])
-        return theta
-
-    return update
+irls = in_memory(learn_irls, as_given=True)
 
 
 ALGORITHMS = (
@@ -167,6 +122,7 @@ ALGORITHMS = (
         unit="rating",
         prepare=with_mechanism,
         rate=irls,
+        learn=learn_irls,
     ),
     Algorithm(
         name="irls-2",
@@ -180,5 +136,6 @@ ALGORITHMS = (
         unit="rating",
         prepare=with_mechanism,
         rate=irls,
+        learn=learn_irls,
     ),
 )

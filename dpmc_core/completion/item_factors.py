@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from dpmc_core.arrays import FloatArray
 from dpmc_core.completion.common.population import Group, Population
 from dpmc_core.completion.common.profiles import fit_users, residuals
-from dpmc_core.completion.kernel.threads import Workers
 from dpmc_core.completion.offsets import Offsets, user_weights
 from dpmc_core.privacy.budget import Curator
 from dpmc_core.privacy.moments import clip_rows, second_moment, symmetric
@@ -48,8 +47,8 @@ class Profile:
         """Every user's coefficients (n_users×p)."""
         ratings = group.ratings
         targets = ratings.values - self.base[ratings.items]
-        with Workers(group.threads) as pool:
-            return fit_users(ratings, targets, self.features, self.reg, pool)
+        pool = group.pool
+        return fit_users(ratings, targets, self.features, self.reg, pool)
 
     def left(self, group: Group) -> FloatArray:
         """What the users' fits leave of their ratings."""

@@ -17,7 +17,7 @@ import numpy as np
 
 from dpmc_core.arrays import FloatArray
 from dpmc_core.completion.common.parameters import Rank, UseOfFeatures, public_features
-from dpmc_core.completion.common.population import Group, Population, Whole
+from dpmc_core.completion.common.population import Group, Learning, Population, in_memory
 from dpmc_core.completion.common.profiles import (
     RATING_SD,
     TASTE_SD,
@@ -25,7 +25,6 @@ from dpmc_core.completion.common.profiles import (
     fit_users,
     left_out_squares,
     model_with_offsets,
-    squared_residuals,
 )
 from dpmc_core.completion.common.step import FactorModel, Step
 from dpmc_core.completion.item_factors import (
@@ -34,7 +33,6 @@ from dpmc_core.completion.item_factors import (
     Profile,
     release_item_factors,
 )
-from dpmc_core.completion.kernel.threads import Workers
 from dpmc_core.completion.offsets import Offsets, offset_parts, release_offsets
 from dpmc_core.completion.recommending import LikesConfig, moments_of_likes
 from dpmc_core.config import Config
@@ -83,9 +81,23 @@ class MomentsConfig(Config):
     budget: Budget | None = None
 
 
-def one_shot_moments(
-    ratings: Ratings, config: MomentsConfig, rng: np.random.Generator, workers: int | None = None
-) -> Iterator[Step]:
+@dataclass(frozen=True, eq=False)
+class _Moments:
+    """What everybody may know."""
+
+    profile: Profile
+
+    def model(self, group: Group) -> FactorModel:
+        return fit_moments(group, self.profile)
+
+    def penalty(self, model: FactorModel) -> float:
+        fits = model.user_factors[:, 1:]
+        return self.profile.reg * float(np.vdot(fits, fits))
+
+
+def learn_moments(
+    people: Population, config: MomentsConfig, rng: np.random.Generator, journal: Journal
+) -> Iterator[Learning]:
     """Two steps: (1) offsets, and users fit mean, slope on offsets and slope on popularity.
 
     (2) the factors as well.
@@ -98,25 +110,14 @@ def one_shot_moments(
     objective is Σ (x − prediction)² + s²‖users'
     coefficients‖², the negative log-posterior of the users' own fits.
     """
-    people = Whole(ratings, workers)
-    curator = moments_curator(people, config, rng)
-    for iteration, learned in enumerate(release_moments(people, config, curator), start=1):
-        model = fit_moments(people.group, learned)
-        fits = model.user_factors[:, 1:]
-        squares = squared_residuals(people.group.ratings, model)
-        objective = squares + learned.reg * float(np.vdot(fits, fits))
-        yield Step(iteration, model, squares, objective, curator.made(), curator.rest())
-
-
-def moments_curator(
-    people: Population,
-    config: MomentsConfig,
-    rng: np.random.Generator,
-    journal: Journal | None = None,
-) -> Curator:
-    """The plan of one-shot moments, and who adds its noise."""
     norm = 2 if config.budget is None else config.budget.norm
-    return Curator(plan(_parts(people, norm, _size(people, config)), config.budget), rng, journal)
+    parts = plan(_parts(people, norm, _size(people, config)), config.budget)
+    curator = Curator(parts, rng, journal)
+    for iteration, profile in enumerate(release_moments(people, config, curator), start=1):
+        yield Learning(iteration, _Moments(profile), curator.made(), curator.rest())
+
+
+one_shot_moments = in_memory(learn_moments)
 
 
 def release_moments(
@@ -225,13 +226,13 @@ def _gain_of_slopes(group: Group, profile: Profile) -> FloatArray:
     """
     ratings, reg = group.ratings, profile.reg
     targets = ratings.values - profile.base[ratings.items]
-    with Workers(group.threads) as pool:
-        without, with_slopes = (
-            left_out_squares(
-                ratings, targets, features, fit_users(ratings, targets, features, reg, pool), reg
-            )
-            for features in (profile.features[:, :1], profile.features)
+    pool = group.pool
+    without, with_slopes = (
+        left_out_squares(
+            ratings, targets, features, fit_users(ratings, targets, features, reg, pool), reg
         )
+        for features in (profile.features[:, :1], profile.features)
+    )
     gains = np.clip((without - with_slopes) / (2 * reg), -MOST_GAIN, MOST_GAIN)
     return np.array([gains.sum()])
 
@@ -263,6 +264,7 @@ ALGORITHMS = (
         unit="user",
         guarantee=True,
         rate=one_shot_moments,
+        learn=learn_moments,
         recommend=_of_likes,
         steps=2,
     ),

@@ -33,7 +33,7 @@ from functools import partial
 import numpy as np
 
 from dpmc_core.arrays import FloatArray
-from dpmc_core.completion.common.population import Group, Population, Whole
+from dpmc_core.completion.common.population import Group, Learning, Population, in_memory
 from dpmc_core.completion.common.profiles import (
     MEAN_PULL,
     RATING_SD,
@@ -41,10 +41,8 @@ from dpmc_core.completion.common.profiles import (
     fit_users,
     model_with_offsets,
     own_means,
-    squared_residuals,
 )
-from dpmc_core.completion.common.step import FactorModel, Step
-from dpmc_core.completion.kernel.threads import Workers
+from dpmc_core.completion.common.step import FactorModel
 from dpmc_core.completion.popularity import from_two_sums, positive_means, standardised_log
 from dpmc_core.config import Config
 from dpmc_core.datasets.ratings import Ratings
@@ -223,12 +221,25 @@ def _deviations(
     return totals(ratings.items, deviations, ratings.n_items)
 
 
-def private_means(
-    ratings: Ratings,
-    config: PrivateMeansConfig,
-    rng: np.random.Generator,
-    workers: int | None = None,
-) -> Iterator[Step]:
+@dataclass(frozen=True, eq=False)
+class _Means:
+    """What everybody may know: how much each item is worth to a user without a mean of their own,
+    in rating units (n_items,).
+    """
+
+    offsets: FloatArray
+
+    def model(self, group: Group) -> FactorModel:
+        return fit_means(group, self.offsets)
+
+    def penalty(self, model: FactorModel) -> float:
+        means = model.user_factors[:, 1]
+        return MEAN_PULL * float(np.vdot(means, means))
+
+
+def learn_means(
+    people: Population, config: PrivateMeansConfig, rng: np.random.Generator, journal: Journal
+) -> Iterator[Learning]:
     """One step: offsets released, then every user re-fits their own mean.
 
     X_ij ≈ m_i + b_j.
@@ -236,40 +247,22 @@ def private_means(
     The objective is Σ (x − m − b)² + λ Σ (m − middle of the scale)², λ the pull that the user means
     have. Unit: user, add/remove one; every sensitivity is derived in ``privacy.moments``.
     """
-    people = Whole(ratings, workers)
-    curator = means_curator(people, config, rng)
-    offsets = release_means(people, config, curator)
-    model = fit_means(people.group, offsets)
-    squares, means = squared_residuals(people.group.ratings, model), model.user_factors[:, 1]
-    objective = squares + MEAN_PULL * float(np.vdot(means, means))
-    yield Step(1, model, squares, objective, curator.made(), curator.rest())
-
-
-def means_curator(
-    people: Population,
-    config: PrivateMeansConfig,
-    rng: np.random.Generator,
-    journal: Journal | None = None,
-) -> Curator:
-    """The plan of private means, and who adds its noise."""
     norm = 2 if config.budget is None else config.budget.norm
-    return Curator(plan(offset_parts(people, norm, MEANS_SHARES), config.budget), rng, journal)
+    parts = plan(offset_parts(people, norm, MEANS_SHARES), config.budget)
+    curator = Curator(parts, rng, journal)
+    offsets = release_offsets(people, curator, norm).offset + centre(people)
+    yield Learning(1, _Means(offsets), curator.made(), curator.rest())
 
 
-def release_means(people: Population, config: PrivateMeansConfig, curator: Curator) -> FloatArray:
-    """What everybody may know: how much each item is worth to a user without a mean of their own,
-    in rating units (n_items,).
-    """
-    norm = 2 if config.budget is None else config.budget.norm
-    return release_offsets(people, curator, norm).offset + centre(people)
+private_means = in_memory(learn_means)
 
 
 def fit_means(group: Group, offsets: FloatArray) -> FactorModel:
     """Each user's own mean over what was released."""
     ratings = group.ratings
     one = np.ones((ratings.n_items, 1))
-    with Workers(group.threads) as pool:
-        means = fit_users(ratings, ratings.values - offsets[ratings.items], one, MEAN_PULL, pool)
+    pool = group.pool
+    means = fit_users(ratings, ratings.values - offsets[ratings.items], one, MEAN_PULL, pool)
     return model_with_offsets(offsets, one, means)
 
 
@@ -286,6 +279,7 @@ ALGORITHMS = (
         unit="user",
         guarantee=True,
         rate=private_means,
+        learn=learn_means,
         steps=1,
     ),
 )

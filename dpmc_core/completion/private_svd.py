@@ -59,7 +59,7 @@ def private_svd(
     """
     check_rank(ratings, config.rank)
     people = Whole(ratings, workers)
-    ratings = people.group.ratings
+    ratings = people.whole.ratings
     norm = 2 if config.budget is None else config.budget.norm
     size, clip = min(MOST_ITEMS, ratings.n_items), CLAMP * (ratings.high - ratings.low)
     parts = offset_parts(ratings, norm, (0.1, 0.1, 0.4))

@@ -21,6 +21,9 @@ def _found() -> dict[str, Algorithm]:
 
 ALGORITHMS = _found()
 
+# those that can run on ratings in partitions
+ON_PARTITIONS = tuple(name for name, card in ALGORITHMS.items() if card.learn is not None)
+
 
 def of_task(*tasks: str) -> dict[str, Algorithm]:
     """Those that can do one of ``tasks`` ("rate", "recommend", "factorize")."""

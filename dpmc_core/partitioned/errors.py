@@ -13,9 +13,10 @@ import numpy as np
 
 from dpmc_core.arrays import FloatArray
 from dpmc_core.completion.common.baselines import BASELINES, ItemParts
+from dpmc_core.completion.common.population import Learned
 from dpmc_core.metrics.ratings import clipped
 from dpmc_core.partitioned.partition import PartitionGroup
-from dpmc_core.partitioned.population import Learned, Partitions
+from dpmc_core.partitioned.population import Partitions
 
 
 @dataclass(frozen=True, kw_only=True)

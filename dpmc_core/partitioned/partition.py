@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from dpmc_core import __version__
 from dpmc_core.completion.common.population import Made
 from dpmc_core.completion.common.profiles import on_scale
+from dpmc_core.completion.kernel.threads import Workers
 from dpmc_core.datasets.own.given import places_among
 from dpmc_core.datasets.ratings import Ratings, chances
 from dpmc_core.errors import DataError
@@ -62,10 +63,10 @@ class PartitionGroup:
     its users. What is asked for is read when it is first asked for.
     """
 
-    threads, visitors = 1, None
+    visitors, in_memory = None, False
 
     def __init__(self, layout: Layout, k: int, *, as_ratings: bool = True) -> None:
-        self.k = k
+        self.k, self.pool = k, Workers(1)
         self._layout, self._as_ratings = layout, as_ratings
         self._copies = _folder(layout)
 

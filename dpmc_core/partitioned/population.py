@@ -2,15 +2,14 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from dpmc_core.arrays import FloatArray
-from dpmc_core.completion.common.population import Group, Term
-from dpmc_core.completion.common.step import FactorModel
+from dpmc_core.completion.common.population import MemoryGroup, Term
 from dpmc_core.datasets.own.given import NOTHING, Given
 from dpmc_core.datasets.ratings import ItemFeatures
 from dpmc_core.datasets.samples import Samples, unit_columns
@@ -20,38 +19,16 @@ from dpmc_core.partitioned.catalogue import merged, scanned
 from dpmc_core.partitioned.engine import Engine
 from dpmc_core.partitioned.partition import Layout, group_of
 from dpmc_core.partitioned.source import Source
-from dpmc_core.privacy.ledger import Release
 
 # called with what is done, how many partitions of it, of how many; may raise to stop
 Progress = Callable[[str, int, int], None]
-
-
-class Learned(Protocol):
-    """What left the users, and what each of them adds alone."""
-
-    def model(self, group: Group) -> FactorModel:
-        """The group's users with all items: their rows never leave their partition."""
-
-
-@dataclass(frozen=True, eq=False)
-class PartitionStep:
-    """State after one iteration (from 1): what was ``learned``, the releases made in it, those that
-    the plan still holds (``rest``), and where the sums tell them Σ residual² over the training
-    ratings and the objective.
-    """
-
-    iteration: int
-    learned: Learned
-    releases: tuple[Release, ...]
-    rest: tuple[Release, ...] = ()
-    squared_residuals: float | None = None
-    objective: float | None = None
 
 
 class Partitions:
     """The population that ``layout`` describes, worked on by ``engine``."""
 
     item_features: ItemFeatures | None = None
+    whole: MemoryGroup | None = None
 
     def __init__(self, layout: Layout, engine: Engine, progress: Progress) -> None:
         known = layout.catalogue

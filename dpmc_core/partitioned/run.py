@@ -15,9 +15,11 @@ import pyarrow as pa
 
 from dpmc_core.arrays import FloatArray
 from dpmc_core.completion.common.baselines import fit_items
+from dpmc_core.completion.common.population import Learned, Learning
 from dpmc_core.datasets import user_datasets
 from dpmc_core.datasets.catalogue import Entry
 from dpmc_core.errors import DataError, ParameterError
+from dpmc_core.experiments.algorithms import ON_PARTITIONS
 from dpmc_core.experiments.spec import RunSpec
 from dpmc_core.experiments.tasks.solve import Accounted, noise_source, solvable
 from dpmc_core.experiments.total import resolved
@@ -26,8 +28,7 @@ from dpmc_core.partitioned.errors import Errors, measured
 from dpmc_core.partitioned.generate import write_table
 from dpmc_core.partitioned.journal import RunFolder
 from dpmc_core.partitioned.partition import Layout, PartitionGroup, ids_of
-from dpmc_core.partitioned.population import Learned, Partitions, PartitionStep, Progress
-from dpmc_core.partitioned.solvers import SOLVERS
+from dpmc_core.partitioned.population import Partitions, Progress
 from dpmc_core.privacy import Ledger
 
 
@@ -85,7 +86,7 @@ class PartitionedResult(Accounted):
     """
 
     layout: Layout
-    step: PartitionStep
+    step: Learning
     errors: Errors | None
 
     @property
@@ -135,9 +136,9 @@ def partitioned_steps(
     stopped, and draws nothing twice. Raises ``ParameterError`` for an algorithm that does not run
     on partitions, ``FolderError`` for a folder that cannot be used, ``DataError``, ``SweepError``.
     """
-    solver = SOLVERS.get(spec.card.name)
+    solver = spec.card.learn
     if solver is None or spec.task != "rate":
-        allowed = "one of " + ", ".join(SOLVERS) + " on ratings in partitions"
+        allowed = "one of " + ", ".join(ON_PARTITIONS) + " on ratings in partitions"
         raise ParameterError("algorithm", spec.card.name, allowed)
     config = spec.algorithm
     if spec.card.noise:

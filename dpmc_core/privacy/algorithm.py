@@ -35,7 +35,8 @@ class Algorithm:
     lists the kinds of amount it takes, the usual one first; empty: it has no private
     form. ``unit`` is whom its noise is about ("rating", "user", or "sample" for an image or
     document); ``guarantee`` says that every sensitivity is derived. ``prepare(config, noise,
-    data)`` puts the noise into the config. ``rate(ratings, config, rng, workers)``,
+    data)`` puts the noise into the config. ``learn(population, config, rng, journal)`` is for
+    users in groups, wherever they are; ``rate(ratings, config, rng, workers)``,
     ``recommend(likes, config, rng, workers, visitors)`` and ``factorize(samples, config, rng)``
     solve the tasks that it can do. ``steps`` is how many steps it makes, None for the config's T.
     """
@@ -53,6 +54,7 @@ class Algorithm:
     guarantee: bool = False
     prepare: Callable[[Any, Noise, Any], Any] = budgeted
     rate: Solver | None = None
+    learn: Solver | None = None
     recommend: Solver | None = None
     factorize: Solver | None = None
     steps: int | None = None

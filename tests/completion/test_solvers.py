@@ -9,8 +9,8 @@ from sklearn.linear_model import HuberRegressor
 
 from dpmc_core.completion import ALSConfig, IRLSConfig, als, fit_baselines, irls
 from dpmc_core.completion.common import baselines
+from dpmc_core.completion.common.alternating import reweighted
 from dpmc_core.completion.common.step import start_item_factors
-from dpmc_core.completion.irls import _reweighted
 from dpmc_core.completion.kernel.solve import BlockSolver
 from dpmc_core.completion.kernel.threads import Workers
 from dpmc_core.datasets.ratings import Ratings, random_split
@@ -157,7 +157,7 @@ def test_one_irls_column_agrees_with_scikit_learn() -> None:
     )
     with Workers(1) as workers:
         solver = BlockSolver(a[None], config.reg, workers)
-        theta = _reweighted(np.zeros((1, 2)), None, config.inner, config.loss_alpha)(
+        theta = reweighted(np.zeros((1, 2)), None, config.inner, config.loss_alpha)(
             a[None], y[None], np.array([0]), solver
         )
     np.testing.assert_allclose(theta[0], fitted.coef_, rtol=2e-4)

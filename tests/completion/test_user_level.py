@@ -170,8 +170,8 @@ def run(
     tape = Tape()
     outputs = iter(recorded.noisy) if recorded else iter(())
     with monkeypatch.context() as patch:
-        original_release, original_items = Curator.release, dpals_module._Rounds.items
-        original_released = dpals_module._Rounds.released
+        original_release, original_items = Curator.release, dpals_module._solved_in_blocks
+        original_released = dpals_module._released
         statistics: dict[str, np.ndarray] = {}
 
         def release(self: Curator, name: str, exact: Any) -> np.ndarray:
@@ -181,28 +181,26 @@ def run(
             tape.noisy.append(next(outputs) if recorded else own)
             return tape.noisy[-1]
 
-        def released(
-            self: Any, gram: np.ndarray, right: np.ndarray, rows: np.ndarray, streams: Any
-        ) -> Any:
-            for at, row in enumerate(rows):
-                statistics["gram"][row] = gram[at][np.triu_indices(gram.shape[1])]
-                statistics["right"][row] = right[at]
-            return original_released(self, gram, right, rows, streams)
+        def released(gram: np.ndarray, right: np.ndarray, places: np.ndarray, streams: Any) -> Any:
+            for at, place in enumerate(places):
+                statistics["gram"][place] = gram[at][np.triu_indices(gram.shape[1])]
+                statistics["right"][place] = right[at]
+            return original_released(gram, right, places, streams)
 
-        def items(self: Any, users: np.ndarray) -> np.ndarray:
-            rank = users.shape[1]
+        def items(group: Any, basis: Any, before: np.ndarray, curator: Curator) -> np.ndarray:
+            rank = before.shape[1]
             statistics["gram"] = np.zeros((ITEMS, rank * (rank + 1) // 2))
             statistics["right"] = np.zeros((ITEMS, rank))
             mark = len(tape.exact)
-            own = original_items(self, users)
+            own = original_items(group, basis, before, curator)
             assert len(tape.exact) - mark <= 1
             tape.exact += [(name, statistics[name].copy()) for name in ("gram", "right")]
             tape.noisy.append(next(outputs) if recorded else own)
             return tape.noisy[-1]
 
         patch.setattr(Curator, "release", release)
-        patch.setattr(dpals_module._Rounds, "items", items)
-        patch.setattr(dpals_module._Rounds, "released", released)
+        patch.setattr(dpals_module, "_solved_in_blocks", items)
+        patch.setattr(dpals_module, "_released", released)
         for step in solver(ratings, np.random.default_rng(1)):
             tape.made += step.releases
             tape.last = step.model

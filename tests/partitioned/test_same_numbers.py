@@ -1,41 +1,26 @@
 """What leaves users in partitions is what leaves them in memory: the same sums, plan and noise."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from dpmc_core.completion.als import als
-from dpmc_core.completion.dpals.solver import dpals
-from dpmc_core.completion.irls import irls
-from dpmc_core.completion.moments import one_shot_moments
-from dpmc_core.completion.offsets import private_means
+from dpmc_core.completion.common import alternating
 from dpmc_core.datasets import user_datasets
 from dpmc_core.datasets.own.given import Given
 from dpmc_core.datasets.ratings import Split, random_split
 from dpmc_core.experiments import RunSpec
 from dpmc_core.experiments.tasks.rate import rate_steps
 from dpmc_core.experiments.total import resolved
-from dpmc_core.partitioned import solvers
 from dpmc_core.partitioned.engine import Here
 from dpmc_core.partitioned.journal import RunFolder
 from dpmc_core.partitioned.partition import Layout, ids_of
 from dpmc_core.partitioned.population import Partitions, found_in
 from dpmc_core.partitioned.run import FolderSet, partitioned_steps
-from dpmc_core.partitioned.solvers import SOLVERS
 from dpmc_core.partitioned.source import open_folder
 from tests.partitioned.folders import id_of_user, ratings, written
 
-IN_MEMORY: dict[str, Callable[..., Any]] = {
-    "als": als,
-    "irls": irls,
-    "irls-2": irls,
-    "dpals": dpals,
-    "moments": one_shot_moments,
-    "private-means": private_means,
-}
 SETTINGS: list[dict[str, Any]] = [
     {"algorithm": "als", "rank": 5, "iterations": 3},
     {"algorithm": "als", "rank": 5, "iterations": 3, "mechanism": "huber", "variance": 2.0},
@@ -84,7 +69,7 @@ def named(settings: dict[str, Any]) -> str:
 def test_every_step_is_the_one_in_memory(
     tmp_path: Path, settings: dict[str, Any], files: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(solvers, "_AT_ONCE", 4)
+    monkeypatch.setattr(alternating, "_AT_ONCE", 4)
     whole = ratings()
     train = random_split(whole, 0.2, 3, each_alone=True).train
     layout = layout_of(written(whole, tmp_path / "data", files))
@@ -95,12 +80,13 @@ def test_every_step_is_the_one_in_memory(
             config = spec.card.prepare(config, resolved(spec).noise, train)
     people = Partitions(layout, Here(), quiet)
     people.doing = "trying"
-    name = spec.card.name
     seen = 0
     with RunFolder(tmp_path / "run", {}) as folder:
-        steps = SOLVERS[name](people, config, np.random.default_rng(5), folder)
+        assert spec.card.learn is not None
+        assert spec.card.rate is not None
+        steps = spec.card.learn(people, config, np.random.default_rng(5), folder)
         for step, usual in zip(
-            steps, IN_MEMORY[name](train, config, np.random.default_rng(5)), strict=True
+            steps, spec.card.rate(train, config, np.random.default_rng(5)), strict=True
         ):
             models = people.each(modelled, step.learned)
             ids = [ids_of(layout, k) for k in range(files)]

@@ -1,16 +1,23 @@
 """Users as solvers see them who ask for sums alone, wherever the ratings are.
 
 Provides ``Group`` (some users with all of their ratings), the ``Population`` that such a solver is
-given, and ``Whole``, the one whose ratings are all in memory.
+given, ``Whole``, the one whose ratings are all in memory, what a solver yields (``Learning``), and
+``in_memory``, which makes a solver of ratings of one.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
+
+import numpy as np
 
 from dpmc_core.arrays import FloatArray
-from dpmc_core.completion.common.profiles import on_scale
+from dpmc_core.completion.common.profiles import on_scale, squared_residuals
+from dpmc_core.completion.common.step import FactorModel, Step
+from dpmc_core.completion.kernel.threads import Workers
 from dpmc_core.datasets.ratings import ItemFeatures, Ratings
+from dpmc_core.privacy.budget import Journal
+from dpmc_core.privacy.ledger import Release
 
 Made = TypeVar("Made")
 
@@ -18,8 +25,8 @@ Made = TypeVar("Made")
 class Group(Protocol):
     """``ratings`` of some users, numbered from 0 within the group, on all items.
 
-    ``threads`` is how many may compute (None: all processors). ``visitors`` are ratings of users
-    of the same numbers who take part in no sum.
+    The threads of ``pool`` compute. ``visitors`` are ratings of users of the same numbers who take
+    part in no sum.
     """
 
     @property
@@ -27,8 +34,12 @@ class Group(Protocol):
         """Those that sums are over."""
 
     @property
-    def threads(self) -> int | None:
-        """How many may compute."""
+    def pool(self) -> Workers:
+        """The threads that compute."""
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether what is ``kept`` is in memory, where it costs nothing to keep it."""
 
     @property
     def visitors(self) -> Ratings | None:
@@ -45,9 +56,10 @@ class MemoryGroup:
     """A group in memory."""
 
     ratings: Ratings
-    threads: int | None = None
+    pool: Workers = field(default_factory=Workers)
     visitors: Ratings | None = None
     memory: dict[str, tuple[Any, Any]] = field(default_factory=dict)
+    in_memory: ClassVar[bool] = True
 
     def kept(self, name: str, version: object, make: Callable[[], Made]) -> Made:
         """See ``Group.kept``."""
@@ -99,21 +111,101 @@ class Population(Protocol):
     def item_features(self) -> ItemFeatures | None:
         """What is publicly known of items."""
 
+    @property
+    def whole(self) -> MemoryGroup | None:
+        """All users, where they are one group in memory."""
+
     def total(self, term: Term, *known: Any) -> FloatArray:
         """Σ over groups of ``term(group, *known)``, each user in one group."""
 
 
 class Whole:
-    """A population in one group, in memory."""
+    """A population in one group, in memory; ``as_given`` leaves ratings where they are, of a scale
+    of no width too.
+    """
 
     def __init__(
-        self, ratings: Ratings, threads: int | None = None, visitors: Ratings | None = None
+        self,
+        ratings: Ratings,
+        threads: int | None = None,
+        visitors: Ratings | None = None,
+        *,
+        as_given: bool = False,
     ) -> None:
-        self.group = MemoryGroup(on_scale(ratings), threads, visitors)
+        moved = ratings if as_given else on_scale(ratings)
+        self.whole = MemoryGroup(moved, Workers(threads), visitors)
         self.n_users, self.n_items = ratings.n_users, ratings.n_items
         self.low, self.high, self.name = ratings.low, ratings.high, ratings.name
         self.item_features = ratings.item_features
 
     def total(self, term: Term, *known: Any) -> FloatArray:
         """See ``Population.total``."""
-        return term(self.group, *known)
+        return term(self.whole, *known)
+
+
+class Learned(Protocol):
+    """What left the users, and what each of them adds alone."""
+
+    def model(self, group: Group) -> FactorModel:
+        """The group's users with all items: their rows never leave their group."""
+
+    def penalty(self, model: FactorModel) -> float:
+        """What the objective has besides Σ residual²."""
+
+
+@dataclass(frozen=True, eq=False)
+class Learning:
+    """State after one iteration (from 1): what was ``learned``, the releases made in it, those that
+    the plan still holds (``rest``), and where the sums tell them Σ residual² over the training
+    ratings and the objective.
+    """
+
+    iteration: int
+    learned: Learned
+    releases: tuple[Release, ...]
+    rest: tuple[Release, ...] = ()
+    squared_residuals: float | None = None
+    objective: float | None = None
+
+
+Learn = Callable[[Population, Any, np.random.Generator, Journal], Iterator[Learning]]
+
+
+class _Forgetful:
+    """A journal of a run that goes on nowhere else."""
+
+    def once(
+        self,
+        name: str,
+        make: Callable[[], Any],
+        rng: np.random.Generator,
+        planned: Release | None = None,
+    ) -> Any:
+        return make()
+
+
+def in_memory(learn: Learn, *, as_given: bool = False) -> Callable[..., Iterator[Step]]:
+    """The solver ``(ratings, config, rng, workers=None, visitors=None)`` that yields what ``learn``
+    does, with all users' vectors; ``workers`` are threads (all processors), and change no result.
+    ``as_given``: see ``Whole``.
+    """
+
+    def solve(
+        ratings: Ratings,
+        config: Any,
+        rng: np.random.Generator,
+        workers: int | None = None,
+        visitors: Ratings | None = None,
+    ) -> Iterator[Step]:
+        people = Whole(ratings, workers, visitors, as_given=as_given)
+        for step in learn(people, config, rng, _Forgetful()):
+            model = step.learned.model(people.whole)
+            squares, objective = step.squared_residuals, step.objective
+            if squares is None:
+                squares = squared_residuals(people.whole.ratings, model)
+            if objective is None:
+                objective = squares + step.learned.penalty(model)
+            yield Step(step.iteration, model, squares, objective, step.releases, step.rest)
+
+    solve.__doc__ = learn.__doc__
+    return solve

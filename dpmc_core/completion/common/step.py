@@ -14,7 +14,7 @@ from dpmc_core.completion.kernel.solve import Side, group_rows
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.errors import ParameterError
 from dpmc_core.mechanisms import Mechanism
-from dpmc_core.privacy.ledger import Release, sample
+from dpmc_core.privacy.ledger import Release
 
 _GATHERED = 250_000  # numbers of each factor matrix that a prediction holds at once
 
@@ -119,41 +119,37 @@ def start_item_factors(n_items: int, rank: int, rng: np.random.Generator) -> Flo
     return rng.random((n_items, rank))
 
 
-def item_release(
-    mechanism: Mechanism, n_items: int, rank: int, inner: int, sensitivity: float
-) -> Release:
+class _Noisy(Protocol):
+    """What an algorithm's settings say of the noise of its item pass."""
+
+    @property
+    def mechanism(self) -> Mechanism | None:
+        """None for no noise."""
+
+    @property
+    def sensitivity(self) -> float:
+        """Δ."""
+
+
+def item_release_of(config: _Noisy, shape: tuple[int, int], inner: int = 1) -> Release | None:
     """The release of one item pass: for each of ``inner`` solves the right-hand sides Σ_i w_ij x_ij
-    u_i of all items, r numbers each (huber-paper Alg. 1 line 8; Alg. 3 line 5).
+    u_i of all items, r numbers each (``shape``; huber-paper Alg. 1 line 8; Alg. 3 line 5); None
+    without noise.
 
     The sensitivity is the papers' assumption Δ₁ = Δ₂ = Δ, not a derived bound, hence
     ``sound=False``.
     """
+    if config.mechanism is None:
+        return None
     return Release(
         what="right-hand sides Σ x·u of all items, one vector of r numbers each",
-        mechanism=mechanism,
-        l1_sensitivity=sensitivity,
-        l2_sensitivity=sensitivity,
+        mechanism=config.mechanism,
+        l1_sensitivity=config.sensitivity,
+        l2_sensitivity=config.sensitivity,
         unit="rating",
         neighbours="replace-one",
-        coordinates=n_items * rank,
+        coordinates=shape[0] * shape[1],
         count=inner,
         sound=False,
         source="huber-paper, Theorem 2.1 with Δ = width of the rating range (section 2.2)",
     )
-
-
-def draw_item_noise(
-    mechanism: Mechanism | None,
-    n_items: int,
-    rank: int,
-    inner: int,
-    sensitivity: float,
-    rng: np.random.Generator,
-) -> tuple[FloatArray | None, tuple[Release, ...]]:
-    """Noise for the right-hand sides of one item pass (inner×n_items×r) and its release, or (None,
-    ()) without noise.
-    """
-    if mechanism is None:
-        return None, ()
-    release = item_release(mechanism, n_items, rank, inner, sensitivity)
-    return sample(release, rng).reshape(inner, n_items, rank), (release,)

@@ -158,8 +158,8 @@ def _centred(group: Group, basis: Basis) -> tuple[Ratings, FloatArray, FloatArra
         base = own_means(group.ratings) - centre(values)
     left, tastes = values.values - base[values.users], None
     if basis.public is not None:
-        with Workers(group.threads) as pool:
-            tastes = own_tastes(values, left, basis.public, pool)
+        pool = group.pool
+        tastes = own_tastes(values, left, basis.public, pool)
         left -= FactorModel(tastes, basis.public).predict(values.users, values.items)
     left = np.clip(left, -basis.value_clip, basis.value_clip)
     return replace(values, values=left), base, tastes

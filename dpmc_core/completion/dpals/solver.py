@@ -9,7 +9,7 @@ we divide by k^ν.
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Any
 
@@ -18,31 +18,40 @@ from numpy.typing import NDArray
 
 from dpmc_core.arrays import FloatArray
 from dpmc_core.completion.common.parameters import public_features
-from dpmc_core.completion.common.population import Group, Population, Whole
-from dpmc_core.completion.common.profiles import squared_residuals
+from dpmc_core.completion.common.population import Group, Learning, Population, in_memory
 from dpmc_core.completion.common.step import FactorModel, Step, check_rank
 from dpmc_core.completion.dpals.plan import DPALSConfig, dpals_plan, n_frequent, value_clip_of
 from dpmc_core.completion.dpals.power_iteration import noisy_power_iteration, solve_noisy
 from dpmc_core.completion.dpals.preprocessing import prepare
-from dpmc_core.completion.dpals.rounds import Basis, Rounds, rounds_of, start_table, symmetric_of
-from dpmc_core.completion.kernel.threads import Workers
+from dpmc_core.completion.dpals.rounds import Basis, rounds_of, start_table, symmetric_of
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.errors import ParameterError
 from dpmc_core.privacy.algorithm import Algorithm
-from dpmc_core.privacy.budget import Curator
+from dpmc_core.privacy.budget import Curator, Journal
 from dpmc_core.privacy.noise import Noise, TotalEpsilon
 
 Stream = Callable[[int], FloatArray] | None
 
 
-def dpals(
-    ratings: Ratings,
-    config: DPALSConfig,
-    rng: np.random.Generator,
-    workers: int | None = None,
-    visitors: Ratings | None = None,
-) -> Iterator[Step]:
-    """Yield a ``Step`` after each of T rounds.
+@dataclass(frozen=True, eq=False)
+class _DPALS:
+    """What was released, on which each user's own vector follows from their own ratings."""
+
+    basis: Basis
+    items: FloatArray
+
+    def model(self, group: Group) -> FactorModel:
+        rounds = rounds_of(group, self.basis)
+        return rounds.model(_users(group, self.basis, self.items), self.items)
+
+    def penalty(self, model: FactorModel) -> float:
+        return 0.0
+
+
+def learn_dpals(
+    people: Population, config: DPALSConfig, rng: np.random.Generator, journal: Journal
+) -> Iterator[Learning]:
+    """Yield what was learned after each of T rounds.
 
     Its users are solved once more on the items just released, unclipped (dpals-paper D.1).
 
@@ -50,26 +59,22 @@ def dpals(
     own); only k of them enter the item pass. Predictions: mean + u·v for frequent items, the user's
     own mean for the others (section 5.1); users without ratings get the mean of the scale. Values
     are measured from the middle of the scale, and clipped to ±Γ_M, again after centring. The
-    objective is Σ (x − prediction)² over the training ratings. ``visitors`` are the ratings of
-    users of the same matrix who have none in ``ratings``: they get vectors, and take part in
-    nothing that is released (held-out users, dpals-paper D.1). With public item features every
-    user first fits alone what these are worth to them, and rounds learn what that leaves. Raises
-    ``ParameterError`` for a rank above the smaller side of the matrix or above β·n_items, and for a
-    budget that the preparation alone exceeds.
+    objective is Σ (x − prediction)² over the training ratings. Visitors are users of the same
+    matrix who have no ratings in it: they get vectors, and take part in nothing that is released
+    (held-out users, dpals-paper D.1). With public item features every user first fits alone what
+    these are worth to them, and rounds learn what that leaves. Raises ``ParameterError`` for a rank
+    above the smaller side of the matrix or above β·n_items, and for a budget that the preparation
+    alone exceeds.
     """
-    check_rank(ratings, config.rank)
-    people = Whole(ratings, workers, visitors)
-    curator = Curator(dpals_plan(people, config), rng)
+    check_rank(people, config.rank)
+    curator = Curator(dpals_plan(people, config), rng, journal)
     basis, items = begin(people, config, curator, rng)
-    with Workers(workers) as pool:
-        solver = _Rounds(rounds_of(people.group, basis), curator, pool)
-        users = solver.users(items)
-        for iteration in range(1, config.iterations + 1):
-            items = solver.items(users)
-            users = solver.users(items)
-            model = solver.rounds.model(users, items)
-            squares = squared_residuals(people.group.ratings, model)
-            yield Step(iteration, model, squares, squares, curator.made(), curator.rest())
+    for iteration in range(1, config.iterations + 1):
+        items = next_items(people, basis, items, curator)
+        yield Learning(iteration, _DPALS(basis, items), curator.made(), curator.rest())
+
+
+dpals = in_memory(learn_dpals)
 
 
 def begin(
@@ -112,10 +117,13 @@ def begin(
 
 
 def next_items(people: Population, basis: Basis, items: FloatArray, curator: Curator) -> FloatArray:
-    """The items' factors after one more round, from statistics that are summed up before any
-    noise: for users in several groups. The same numbers as ``_Rounds`` makes block by block.
+    """The items' factors after one more round: in memory from statistics that leave block by block,
+    else from those that are summed up before any noise, with the same numbers.
     """
     config, kept = basis.config, int(np.count_nonzero(basis.prepared.frequent))
+    if people.whole is not None:
+        out = _solved_in_blocks(people.whole, basis, items, curator)
+        return _orthonormal(out) if config.orthonormal else out
     rank, triangle = config.rank, config.rank * (config.rank + 1) // 2
     sums = cache(lambda: people.total(_statistics, basis, items))
     shared: FloatArray | float = 0.0
@@ -134,11 +142,13 @@ def next_items(people: Population, basis: Basis, items: FloatArray, curator: Cur
     return _orthonormal(out) if config.orthonormal else out
 
 
-def fit_dpals(group: Group, basis: Basis, items: FloatArray) -> FactorModel:
-    """What each user adds alone to the items' factors that were released."""
-    rounds = rounds_of(group, basis)
-    with Workers(group.threads) as pool:
-        return rounds.model(rounds.users(items, pool), items)
+def _users(group: Group, basis: Basis, items: FloatArray) -> FloatArray:
+    """Every user's vector on the items' factors, unclipped; kept in memory for the next round."""
+
+    def solved() -> FloatArray:
+        return rounds_of(group, basis).users(items, group.pool)
+
+    return group.kept("users", items.tobytes(), solved) if group.in_memory else solved()
 
 
 def _statistics(group: Group, basis: Basis, items: FloatArray) -> FloatArray:
@@ -155,9 +165,8 @@ def _statistics(group: Group, basis: Basis, items: FloatArray) -> FloatArray:
         out[place[rows], len(upper[0]) :] = right
         return right
 
-    with Workers(group.threads) as pool:
-        clipped = rounds.clipped(rounds.users(items, pool))
-        rounds.item_pass(clipped, collect, pool)
+    clipped = rounds.clipped(rounds.users(items, group.pool))
+    rounds.item_pass(clipped, collect, group.pool)
     out[-1, : len(upper[0])] = rounds.of_all(clipped)
     return out
 
@@ -169,68 +178,52 @@ def _places(basis: Basis) -> NDArray[np.intp]:
     return place
 
 
-class _Rounds:
-    """The two half-rounds over all users at once, items solved as their statistics are made."""
+def _solved_in_blocks(
+    group: Group, basis: Basis, items: FloatArray, curator: Curator
+) -> FloatArray:
+    """Every frequent item's factors from noisy statistics of the users' clipped vectors.
 
-    def __init__(self, rounds: Rounds, curator: Curator, pool: Workers) -> None:
-        self.rounds, self._curator, self._pool = rounds, curator, pool
-        self._place = _places(rounds.basis)
+    Zeros for the others.
+    """
+    rounds, config, frequent = rounds_of(group, basis), basis.config, basis.prepared.frequent
+    users = rounds.clipped(_users(group, basis, items))
+    rank, place = config.rank, _places(basis)
+    shared: FloatArray | float = 0.0
+    if config.global_penalty:
+        noisy = curator.release("all users", rounds.of_all(users))
+        shared = config.global_penalty * symmetric_of(noisy[None], rank)[0]
+    kept = int(np.count_nonzero(frequent))
+    streams = curator.stream("gram", kept), curator.stream("right", kept)
 
-    def users(self, items: FloatArray) -> FloatArray:
-        """Every user's vector on the items' factors, unclipped."""
-        return self.rounds.users(items, self._pool)
+    def solve(gram: FloatArray, right: FloatArray, rows: NDArray[np.intp]) -> FloatArray:
+        gram, right = _released(gram, right, place[rows], streams)
+        return solve_noisy(gram + shared, right, basis.item_reg[rows], config.projection)
 
-    def items(self, users: FloatArray) -> FloatArray:
-        """Every frequent item's factors from noisy statistics of the users' clipped vectors.
+    out = rounds.item_pass(users, solve, group.pool)
+    # items that nobody's ratings took part for still have noisy statistics: without theirs,
+    # their silence would tell
+    empty = rounds.by_item.empty_rows
+    empty = empty[frequent[empty]]
+    for start in range(0, empty.size, 256):
+        rows = empty[start : start + 256]
+        out[rows] = solve(np.zeros((rows.size, rank, rank)), np.zeros((rows.size, rank)), rows)
+    return out
 
-        Zeros for the others.
-        """
-        basis, curator = self.rounds.basis, self._curator
-        config, frequent = basis.config, basis.prepared.frequent
-        users = self.rounds.clipped(users)
-        rank = config.rank
-        shared: FloatArray | float = 0.0
-        if config.global_penalty:
-            noisy = curator.release("all users", self.rounds.of_all(users))
-            shared = config.global_penalty * symmetric_of(noisy[None], rank)[0]
-        kept = int(np.count_nonzero(frequent))
-        streams = curator.stream("gram", kept), curator.stream("right", kept)
 
-        def solve(gram: FloatArray, right: FloatArray, rows: NDArray[np.intp]) -> FloatArray:
-            gram, right = self.released(gram, right, rows, streams)
-            return solve_noisy(gram + shared, right, basis.item_reg[rows], config.projection)
+def _released(
+    gram: FloatArray, right: FloatArray, places: NDArray[np.intp], streams: tuple[Stream, Stream]
+) -> tuple[FloatArray, FloatArray]:
+    """What leaves of the statistics of items at these ``places``.
 
-        out = self.rounds.item_pass(users, solve, self._pool)
-        # items that nobody's ratings took part for still have noisy statistics: without theirs,
-        # their silence would tell
-        empty = self.rounds.by_item.empty_rows
-        empty = empty[frequent[empty]]
-        for start in range(0, empty.size, 256):
-            rows = empty[start : start + 256]
-            out[rows] = solve(np.zeros((rows.size, rank, rank)), np.zeros((rows.size, rank)), rows)
-        if config.orthonormal:
-            out = _orthonormal(out)
-        return out
-
-    def released(
-        self,
-        gram: FloatArray,
-        right: FloatArray,
-        rows: NDArray[np.intp],
-        streams: tuple[Stream, Stream],
-    ) -> tuple[FloatArray, FloatArray]:
-        """What leaves of these items' statistics.
-
-        With the noise of their own stretch of the released vectors, whichever thread asks.
-        """
-        of_gram, of_right = streams
-        if of_gram is None or of_right is None:
-            return gram, right
-        place = self._place[rows].tolist()
-        upper = np.stack([of_gram(p) for p in place])
-        return gram + symmetric_of(upper, right.shape[1]), right + np.stack(
-            [of_right(p) for p in place]
-        )
+    With the noise of their own stretch of the released vectors, whichever thread asks.
+    """
+    of_gram, of_right = streams
+    if of_gram is None or of_right is None:
+        return gram, right
+    upper = np.stack([of_gram(p) for p in places.tolist()])
+    return gram + symmetric_of(upper, right.shape[1]), right + np.stack(
+        [of_right(p) for p in places.tolist()]
+    )
 
 
 def _orthonormal(factors: FloatArray) -> FloatArray:
@@ -270,6 +263,7 @@ ALGORITHMS = (
         guarantee=True,
         prepare=_prepared,
         rate=dpals,
+        learn=learn_dpals,
         recommend=_of_likes,
     ),
 )

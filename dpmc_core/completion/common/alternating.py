@@ -1,0 +1,208 @@
+"""The item pass of ALS and IRLS, for users in one group in memory or in several.
+
+In memory items are solved as their users' vectors are gathered. Of several groups the sums of each
+item come together first: Σ u uᵀ, Σ x u and Σ x².
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpmc_core.arrays import FloatArray
+from dpmc_core.completion.common.population import Group, Population, adds_up
+from dpmc_core.completion.common.step import FactorModel, Sides
+from dpmc_core.completion.kernel.lapack import solve_spd
+from dpmc_core.completion.kernel.solve import BlockSolver, Update, half_sweep, upper_gram
+from dpmc_core.completion.kernel.threads import single_blas_thread
+from dpmc_core.mechanisms.huber_distribution import rho
+
+_AT_ONCE = 1024  # items that are solved together
+
+
+@dataclass(frozen=True, eq=False)
+class Alternating:
+    """What every user solves alone: on ``before``, the items' factors that their own follow from;
+    they are predicted with ``items``.
+    """
+
+    before: FloatArray
+    items: FloatArray
+    reg: float
+    iteration: int
+
+    def model(self, group: Group) -> FactorModel:
+        """The group's users with all items."""
+        return FactorModel(_users(group, self, again=group.in_memory), self.items)
+
+    def penalty(self, model: FactorModel) -> float:
+        """λ(‖U‖² + ‖V‖²)."""
+        users, items = model.user_factors, model.item_factors
+        return self.reg * float(np.vdot(users, users) + np.vdot(items, items))
+
+
+def solve_items(
+    people: Population, state: Alternating, noise: FloatArray | None
+) -> tuple[FloatArray, float, float]:
+    """Every item's (Σ u uᵀ + λI)⁻¹(Σ x u + t), t its row of ``noise``; Σ residual² and Σ ‖u‖²."""
+    group = people.whole
+    if group is None:
+        sums = people.total(_sums, state)
+        items, squares = _solved(sums[:-1], state.reg, noise)
+        return items, squares, float(sums[-1, 0])
+    users = _users(group, state, again=True)
+    items, squares = half_sweep(
+        _sides(group, state).by_item, users, state.reg, group.pool, noise=noise, measure=True
+    )
+    return items, squares, float(np.vdot(users, users))
+
+
+def reweight_items(
+    people: Population,
+    state: Alternating,
+    theta: FloatArray,
+    noise: FloatArray | None,
+    inner: int,
+    loss_alpha: float,
+) -> FloatArray:
+    """Every item's factors after ``inner`` solves from ``theta``, ratings weighted by the Huber
+    loss's min(1, α/|residual|), each with its own ``noise`` (inner×n_items×r).
+    """
+    group = people.whole
+    if group is None:
+        for k in range(inner):
+            sums = people.total(_sums, state, theta, loss_alpha)
+            theta, _ = _solved(sums[:-1], state.reg, None if noise is None else noise[k])
+        return theta
+    by_item, users = _sides(group, state).by_item, _users(group, state, again=True)
+    update = reweighted(theta, noise, inner, loss_alpha)
+    items, _ = half_sweep(by_item, users, state.reg, group.pool, update=update)
+    if noise is not None:
+        # an item without ratings has A = 0: its solution is the last noise vector over λ
+        items[by_item.empty_rows] = noise[-1][by_item.empty_rows] / state.reg
+    return items
+
+
+def losses(people: Population, state: Alternating, loss_alpha: float) -> tuple[float, float, float]:
+    """Σ residual², Σ ρ_α(residual) and Σ ‖u‖²."""
+    squares, loss, of_users = people.total(_losses, state, loss_alpha)
+    return float(squares), float(loss), float(of_users)
+
+
+def reweighted(
+    start: FloatArray, noise: FloatArray | None, inner: int, loss_alpha: float
+) -> Update:
+    """The R-IRLS update of one gathered block, for ``half_sweep``."""
+
+    def update(
+        a: FloatArray, y: FloatArray, rows: NDArray[np.intp], solver: BlockSolver
+    ) -> FloatArray:
+        theta = start[rows]
+        for k in range(inner):
+            weights = np.matmul(a, theta[..., None])[..., 0]
+            np.subtract(y, weights, out=weights)
+            np.abs(weights, out=weights)
+            np.maximum(
+                weights, loss_alpha, out=weights
+            )  # min(1, α/|r|) = α/max(|r|, α), without dividing by zero
+            np.divide(loss_alpha, weights, out=weights)
+            theta = solver.solve(y, weights, None if noise is None else noise[k][rows])
+        return theta
+
+    return update
+
+
+def _users(group: Group, state: Alternating, *, again: bool = False) -> FloatArray:
+    """The vectors of a group's users, on the items' factors before this iteration; kept where they
+    will be asked for ``again``.
+    """
+
+    def solved() -> FloatArray:
+        by_user = _sides(group, state).by_user
+        return half_sweep(by_user, state.before, state.reg, group.pool)[0]
+
+    if not again:
+        return solved()
+    return group.kept("users", (state.iteration, state.reg, _mark(state.before)), solved)
+
+
+def _sides(group: Group, state: Alternating) -> Sides:
+    def made() -> Sides:
+        sides = Sides.of(group.ratings, rank)
+        return sides if group.in_memory else sides.short()
+
+    rank = state.before.shape[1]
+    return group.kept("sides", rank, made)
+
+
+def _mark(factors: FloatArray) -> tuple[float, ...]:
+    """Tells factors from those of another run."""
+    return float(factors.sum()), float(np.vdot(factors, factors))
+
+
+@adds_up
+def _sums(
+    group: Group,
+    state: Alternating,
+    theta: FloatArray | None = None,
+    loss_alpha: float = 0.0,
+    *,
+    into: FloatArray | None = None,
+) -> FloatArray:
+    """By item the upper triangle of Σ w u uᵀ, Σ w x u and Σ x² (n_items + 1 × r(r+1)/2 + r + 1);
+    w = 1, or with ``theta`` (n_items×r) the Huber loss's min(1, α/|x − u·θ|). The last row begins
+    with Σ ‖u‖².
+    """
+    sides, users = _sides(group, state), _users(group, state, again=theta is not None)
+    rank = users.shape[1]
+    upper = np.ravel_multi_index(np.triu_indices(rank), (rank, rank))
+    triangle = len(upper)
+    out = np.zeros((len(state.before) + 1, triangle + rank + 1)) if into is None else into
+
+    def collect(
+        a: FloatArray, y: FloatArray, items: NDArray[np.intp], solver: BlockSolver
+    ) -> FloatArray:
+        target, left = y, a
+        if theta is not None:
+            away = np.abs(y - np.matmul(a, theta[items][..., None])[..., 0])
+            root = np.sqrt(loss_alpha / np.maximum(away, loss_alpha))
+            target, left = root * y, a * root[..., None]
+        gram = group.pool.scratch("gram", (len(items), rank, rank))
+        upper_gram(left, gram)
+        out[items, :triangle] += gram.reshape(len(items), -1).take(upper, axis=1)
+        out[items, triangle:-1] += np.matmul(target[:, None, :], left)[:, 0]
+        out[items, -1] += np.einsum("bn,bn->b", y, y)
+        return np.zeros((len(items), rank))
+
+    half_sweep(sides.by_item, users, 1.0, group.pool, update=collect)
+    out[-1, 0] += float(np.vdot(users, users))
+    return out
+
+
+def _losses(group: Group, state: Alternating, loss_alpha: float) -> FloatArray:
+    """Σ residual², Σ ρ_α(residual) and Σ ‖u‖² (3,)."""
+    ratings, model = group.ratings, state.model(group)
+    left = ratings.values - model.predict(ratings.users, ratings.items)
+    loss, users = float(np.sum(rho(left, loss_alpha))), model.user_factors
+    return np.array([float(np.vdot(left, left)), loss, float(np.vdot(users, users))])
+
+
+def _solved(sums: FloatArray, reg: float, noise: FloatArray | None) -> tuple[FloatArray, float]:
+    """Of the items' rows of ``_sums``, every item's θ = (G + λI)⁻¹(b + t) (n_items×r), and all
+    items' Σ residual² = Σ x² − 2θ·b + θ·Gθ.
+    """
+    rank = int(np.sqrt(2 * sums.shape[1] + 0.25) - 1.5)  # r(r + 1)/2 + r + 1 columns
+    rows, columns = np.triu_indices(rank)
+    out, squares = np.zeros((len(sums), rank)), 0.0
+    with single_blas_thread():
+        for at in range(0, len(sums), _AT_ONCE):
+            piece = slice(at, at + _AT_ONCE)
+            packed, b, of_values = np.split(sums[piece], [len(rows), len(rows) + rank], axis=1)
+            gram = np.zeros((len(packed), rank, rank))
+            gram[:, rows, columns] = packed
+            gram.reshape(len(packed), -1)[:, :: rank + 1] += reg
+            t = 0.0 if noise is None else noise[piece]
+            out[piece] = theta = solve_spd(gram, b + t)
+            # with (G + λI)θ = b + t, as in ``kernel.solve``
+            squares += float(of_values.sum() - np.vdot(theta, b - t + reg * theta))
+    return out, squares
