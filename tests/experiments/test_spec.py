@@ -720,8 +720,9 @@ def one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
         '''"""Everything is the mean."""
 from dataclasses import dataclass
 
-from dpmc_core.completion.als import als
+from dpmc_core.completion.als import learn_als
 from dpmc_core.completion.common.parameters import Rank
+from dpmc_core.completion.common.population import in_memory
 from dpmc_core.config import Config
 from dpmc_core.privacy.algorithm import Algorithm
 
@@ -736,7 +737,7 @@ class ConstantConfig(Config):
 ALGORITHMS = (
     Algorithm(
         name="constant", title="Constant", summary="The mean.", source="a test",
-        config=ConstantConfig, rate=als, steps=1,
+        config=ConstantConfig, rate=in_memory(learn_als), learn=learn_als, steps=1,
     ),
 )
 '''
@@ -752,6 +753,7 @@ def test_a_new_algorithm_is_one_file(one_file: str) -> None:
     found = _found()
     assert set(found) == {*ALGORITHMS, one_file}
     assert found[one_file].tasks == ("rate",)
+    assert found[one_file].learn is not None  # which is all that partitions ask of it
     assert found[one_file].config().rank == 3
     assert list(found)[-1] == one_file  # after those that have a place in the order
     assert one_file not in _found.__globals__["ALGORITHMS"]
