@@ -20,7 +20,7 @@ from dpmc_core.limits import Limit
 from dpmc_core.mechanisms import RUN_FAMILIES
 from dpmc_core.wording import three
 
-_KEEPING = (("store.store", "RunStore"), ("sweeps.storing", "PassingRuns"))
+_KEEPING = (("store.store", "RunStore"), ("store.records", "PassingRuns"))
 _FAR = 10  # a line through means that are further apart says nothing
 VARIED = {"epsilon": "ε", "n_users": "people"}
 

@@ -37,7 +37,7 @@ from dpmc_core.experiments.spec import AMOUNTS, RunSpec, Spec, known_names
 from dpmc_core.experiments.store.records import KINDS, kind_of
 from dpmc_core.mechanisms import FAMILIES
 
-_IN_MEMORY = ("sweeps.storing", "PassingRuns")  # where runs on own data are kept
+_IN_MEMORY = ("store.records", "PassingRuns")  # where runs on own data are kept
 MOST_RUNS = 100_000
 _NOISE = (*AMOUNTS, "alpha")
 _RESERVED = ("seed", "data_seed", "split_seed", "version")
