@@ -1,8 +1,9 @@
 # DPMC Lab: `make run` opens the app, `make test` tests it. Both make their own .venv.
 #   make test PYTHON=python3.12    another interpreter (3.11, 3.12 or 3.13)
 #   make test VERSIONS=latest      what the registry serves today, in the place of the lock files
-#   make test TESTS=all            also browsers, servers, clusters and many runs, as CI does
+#   make test TESTS=all            also browsers, servers, clusters and many runs
 #   make test TESTS=no-browser     the same without browsers
+#   make test TESTS=nightly        all there is, as CI does: also many trials, notebooks, commands
 #   make audit OFFLINE=1           known vulnerabilities, as far as they can be asked for
 #   make docs                      the documents as a site, in docs/_build
 #   make lock                      write the lock files anew
@@ -14,10 +15,11 @@ TESTS ?= short
 RUN_FILE := $(if $(filter latest,$(VERSIONS)),requirements.txt,requirements.lock)
 DEV_FILE := $(if $(filter latest,$(VERSIONS)),requirements-dev.txt,requirements-dev.lock)
 PARTS := $(wildcard requirements/*.txt)
-MARKS_short := -m "not browser and not long"
-MARKS_no-browser := -m "not browser"
-ifeq ($(filter $(TESTS),short no-browser all),)
-  $(error TESTS = $(TESTS): it must be short, no-browser or all)
+MARKS_short := -m "not browser and not long and not nightly"
+MARKS_no-browser := -m "not browser and not nightly"
+MARKS_all := -m "not nightly"
+ifeq ($(filter $(TESTS),short no-browser all nightly),)
+  $(error TESTS = $(TESTS): it must be short, no-browser, all or nightly)
 endif
 OLD_PYTHON := DPMC Lab needs Python 3.11, 3.12 or 3.13: make PYTHON=python3.12 ...
 

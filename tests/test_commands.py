@@ -71,7 +71,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "page", [page for page in PAGES if any(map(OURS.match, lines(page)))], ids=lambda p: p.name
 )

@@ -46,7 +46,7 @@ def inventory(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
     return {name for kind in found if kind.startswith("py:") for name in found[kind]}
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_every_public_class_and_function_is_documented(inventory: set[str]) -> None:
     missing = []
     for path in sorted((ROOT / "dpmc_core").rglob("*.py")):

@@ -20,7 +20,7 @@ def test_there_are_five_and_the_readme_names_them() -> None:
         assert title_of(file)
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 @pytest.mark.parametrize("file", files(), ids=lambda file: file.stem)
 def test_a_notebook_runs_and_draws(file: Path, tmp_path: Path) -> None:
     found = executed(file.read_text(encoding="utf-8"), tmp_path)

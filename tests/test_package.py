@@ -128,7 +128,7 @@ def test_the_wheel_holds_the_core_its_data_its_types_and_the_app(wheel: Path) ->
         assert re.search(pattern, metadata), extra
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "words",
     [
@@ -146,7 +146,7 @@ def test_commands_work_outside_the_project_with_the_core_alone(
     assert json.loads(done.stdout.splitlines()[-1])
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("words", "extra"),
     [

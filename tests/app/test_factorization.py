@@ -130,6 +130,7 @@ def test_articles_show_both_coherences_and_the_warning() -> None:
     assert any(W2V_WARNING in m.value for m in app.markdown)
 
 
+@pytest.mark.long
 def test_methods_are_compared_over_one_list_of_words() -> None:
     """A run that chooses its words has a list of its own: the page does not offer it."""
     app = ask(f_data="lee", f_k="4")
@@ -229,7 +230,7 @@ def test_the_datasets_page_shows_faces_and_texts(name: str) -> None:
     assert re.search(r": [\d,]+ (image|document)s of [\d,]+ (pixels|words)\.$", verdict_of(app))
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_stored_studies_are_what_running_them_again_gives() -> None:
     """A few runs of the stored file, made again from their specs."""
     checked = 0

@@ -22,7 +22,7 @@ QUESTIONS = {
 STATES = {name: (name, {}) for name in glossary.PAGES} | QUESTIONS
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 @pytest.mark.parametrize("state", STATES)
 def test_a_page_as_a_notebook_runs_and_draws_what_the_page_draws(
     state: str, tmp_path: Path
@@ -42,6 +42,7 @@ def test_a_page_as_a_notebook_runs_and_draws_what_the_page_draws(
         assert re.search(r"\d", printed(found))
 
 
+@pytest.mark.long
 def test_a_notebook_computes_the_numbers_on_screen(tmp_path: Path) -> None:
     app = opened("plan")
     found = executed(notebook(app.session_state["on-screen"], "", date(2026, 1, 2)), tmp_path)

@@ -280,6 +280,7 @@ def test_removed_means_gone() -> None:
     assert "Your ratings" not in menu_of(app, "Dataset")
 
 
+@pytest.mark.long
 def test_a_set_is_swapped_while_a_run_on_it_goes_on() -> None:
     app = upload(own_page(), "a.csv", ratings_file())
     go_to(app, "completion")
@@ -520,6 +521,7 @@ def test_a_server_warms_up_once(monkeypatch: pytest.MonkeyPatch) -> None:
         warm._warmed.cache_clear()
 
 
+@pytest.mark.long
 def test_ones_own_ratings_are_audited_with_a_record_of_ones_choice() -> None:
     app = upload(own_page(), "a.csv", long_csv(30, 12))
     app.query_params.update({"x_target": "als", "x_dataset_runs": "200"})

@@ -470,6 +470,7 @@ def _places(app: AppTest) -> dict[str, tuple[int, ...]]:
     return found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "params"),
     [

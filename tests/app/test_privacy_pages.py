@@ -309,6 +309,7 @@ def test_an_example_stands_before_any_attack_and_an_attack_replaces_it() -> None
     assert "does not contradict" in texts_of(app)
 
 
+@pytest.mark.long
 def test_als_is_attacked_on_tables_that_can_be_seen() -> None:
     app = open_page("audit", x_target="als", x_algorithm_runs="500", x_iterations="1")
     assert (

@@ -90,6 +90,7 @@ def test_which_configuration_cannot_be_run_is_said_by_its_letter() -> None:
     assert any(one.startswith("B: Rank") and "at most 12" in one for one in said), said
 
 
+@pytest.mark.long
 def test_a_study_is_run_and_another_question_does_not_show_it() -> None:
     app = ask("projection", seeds="1", **SMALL)
     assert example_note(app)
@@ -240,6 +241,7 @@ def test_a_chosen_dataset_and_rank_stay() -> None:
     assert "sensitivity" not in {n.key for n in app.number_input}
 
 
+@pytest.mark.long
 @pytest.mark.data
 def test_studies_of_a_set_with_few_items(data_dir: Path) -> None:
     app = ask("items", seeds="1", dataset="sweetrs", iterations="1")

@@ -148,7 +148,7 @@ def test_compiled_loops_do_the_same_to_the_last_bit(monkeypatch: pytest.MonkeyPa
     assert lapack.solve_spd(np.empty((0, 3, 3)), np.empty((0, 3))).shape == (0, 3)
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("change", "there"),
     [("off", False), ("no cache", True), ("damaged", True), ("refuses", False), ("hidden", False)],

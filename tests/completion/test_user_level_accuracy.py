@@ -225,7 +225,7 @@ def test_without_noise_moments_learns_what_means_cannot() -> None:
     assert moments < 0.8 * means
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 @pytest.mark.parametrize("family", ["huber", "laplace", "gaussian"])
 def test_the_second_stage_never_ruins_the_first(family: str) -> None:
     """Where noise leaves next to no co-rating weight of an item, its factor is a quotient by nearly

@@ -28,7 +28,7 @@ MECHANISMS = ("huber", "laplace", "gaussian", "staircase")
 EPSILONS = (0.1, 0.5, 1.0, 2.0, 4.0)
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_an_honest_claim_is_never_beaten(mechanism: str, epsilon: float) -> None:
@@ -85,7 +85,7 @@ GUARANTEED = [
 ]
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 @pytest.mark.parametrize("epsilon", [0.5, 2.0])
 @pytest.mark.parametrize("algorithm", GUARANTEED)
 def test_no_sound_statement_is_beaten(
@@ -117,7 +117,7 @@ def test_no_sound_statement_is_beaten(
         assert not any(result.beaten.values()), (view, result.verdict)
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 @pytest.mark.parametrize("algorithm", ["dpals", "private-fw", "moments"])
 def test_the_same_attack_catches_too_little_noise(
     algorithm: str, monkeypatch: pytest.MonkeyPatch
@@ -175,7 +175,7 @@ def test_the_published_factorisation_gives_one_picture_away(epsilon: float) -> N
     assert "is wrong" in result.verdict
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 @pytest.mark.parametrize("epsilon", [0.5, 2.0])
 @pytest.mark.parametrize("mechanism", ["gaussian", "laplace"])
 @pytest.mark.parametrize("algorithm", ["private-nmf", "moment-nmf"])
@@ -240,6 +240,7 @@ def test_what_a_claim_about_users_covers() -> None:
         AuditSpec(target="svt")
 
 
+@pytest.mark.nightly
 def test_als_beats_its_nominal_count() -> None:
     """Two iterations at nominal ε = 1 each.
 

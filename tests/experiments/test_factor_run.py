@@ -280,7 +280,7 @@ def test_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert "from its start, which is made of the raw data" in capsys.readouterr().out
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 @pytest.mark.data
 def test_as_published_on_cbcl(samples_dir: Path) -> None:
     """The printed equations: a falling curve, and a small gap to the same run without noise, which
@@ -298,7 +298,7 @@ def test_as_published_on_cbcl(samples_dir: Path) -> None:
         assert 0.04 < result.final.moved < 0.09
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 @pytest.mark.data
 @pytest.mark.parametrize(
     ("epsilon", "most"), [(1.0, 0.0090), (5.0, 0.0060), (10.0, 0.0053), (50.0, 0.0049)]

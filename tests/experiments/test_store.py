@@ -131,6 +131,7 @@ def writer(tmp_path: Path, record: Record, name: str, count: int) -> subprocess.
     return subprocess.Popen([*words, name, str(count)], stdout=subprocess.PIPE, text=True)
 
 
+@pytest.mark.long
 def test_three_programs_write_at_once(tmp_path: Path, record: Record) -> None:
     writers = [
         writer(tmp_path, record, name, 40) for name in "abc"
@@ -318,6 +319,7 @@ def test_a_read_only_store_can_be_read(tmp_path: Path, record: Record) -> None:
             store.add(replace(record, key="b"))
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not postgres.installed(), reason="PostgreSQL is not installed here")
 def test_replicas_that_open_a_new_store_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """All have seen that there are no tables before any of them makes one."""

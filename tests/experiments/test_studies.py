@@ -32,7 +32,7 @@ def asked(kind: str, seeds: int = 3, **changes: object) -> StudySpec:
     return StudySpec.of("completion", kind, {**BASE, **changes}, seeds)
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_study_makes_its_runs_and_keeps_to_its_epsilon(kind: str) -> None:
     if kind == "rank":

@@ -115,6 +115,7 @@ def test_several_grids_are_joined_and_equal_cells_run_once() -> None:
     ]
 
 
+@pytest.mark.long
 def test_one_core_two_and_the_core_itself_agree_to_the_last_bit(tmp_path: Path) -> None:
     spec = SweepSpec.from_toml(TOML)
     one, two = made(spec, tmp_path / "1", jobs=1), made(spec, tmp_path / "2", jobs=2)
@@ -458,6 +459,7 @@ def test_a_cluster_with_a_worker_killed_half_way(tmp_path: Path) -> None:
     assert numbers(found) == numbers(made(spec, tmp_path / "here", jobs=2))
 
 
+@pytest.mark.long
 def test_a_cluster_of_one_thread_computes_and_its_end_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

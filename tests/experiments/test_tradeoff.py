@@ -57,6 +57,7 @@ def test_only_repetitions_that_both_have_are_paired() -> None:
     assert (math.isnan(none.mean), none.pairs, none.detected) == (True, 0, False)
 
 
+@pytest.mark.nightly
 def test_an_interval_covers_as_often_as_it_says() -> None:
     """10,000 paired differences of five normal pairs.
 

@@ -119,7 +119,7 @@ PHOTOGRAPHS = replace(FACES, drawn=False, name="photographs")
 ROWS = replace(FACES, drawn=False, shape=None, name="rows that are no pictures")
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("case", "samples"),
     [
@@ -168,7 +168,7 @@ def test_every_release_is_a_sum_over_units_within_its_sensitivity(
 PIXELS = st.one_of(st.floats(0, 1), st.sampled_from([0.0, 5e-324, 1e-310, 1.7e308, 1e200, 255.0]))
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 @pytest.mark.parametrize("case", CASES | MEAN_ALONE)
 @settings(max_examples=6)
 @given(
@@ -205,7 +205,7 @@ def test_whatever_one_picture_shows_nothing_else_moves(
             assert np.abs(moved).sum() <= release.l1_sensitivity * (1 + 1e-9) + 1e-12, name
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 @pytest.mark.parametrize("epsilon", [0.5, 5.0])
 @pytest.mark.parametrize("family", ["gaussian", "laplace", "huber"])
 def test_runs_spend_what_they_were_given(epsilon: float, family: str) -> None:
@@ -389,7 +389,7 @@ def test_the_papers_bounds_hold_for_replacing_one() -> None:
     assert 0.5 * 2 / n < worst[1] <= 2 / n
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_more_faces_bring_the_true_parts_out() -> None:
     from dpmc_core.metrics.factors import share_found
 
@@ -403,7 +403,7 @@ def test_more_faces_bring_the_true_parts_out() -> None:
     assert found[1] > 0.9
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_faces_beat_the_average_face_however_few() -> None:
     """A hundred photographs at ε = 1: what little is released is filled up with what is public."""
     from dpmc_core.datasets.factor_sets import load_samples
@@ -419,7 +419,7 @@ def test_faces_beat_the_average_face_however_few() -> None:
         assert objective(faces.values, step.dictionary, fits) < 0.65 * average
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 @pytest.mark.parametrize("drawn", [False, True])
 @pytest.mark.parametrize("neighbours", ["add/remove-one", "replace-one"])
 def test_few_photographs_release_their_mean_alone_and_say_so(

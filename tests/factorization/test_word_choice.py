@@ -63,7 +63,7 @@ def test_no_word_of_one_document_is_shown_more_often_than_said(std: float, failu
     assert shown.max() == pytest.approx(failure, rel=1e-6)
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 @pytest.mark.parametrize("own_words", [1, 40, 3000])
 def test_how_often_words_of_one_document_are_shown(own_words: int) -> None:
     texts = [" ".join(SHARED)] * 50 + [" ".join(letters(k) for k in range(own_words))]

@@ -210,7 +210,7 @@ def test_many_deltas_at_once_where_the_closed_form_cancels(alpha: float, shift: 
             assert found[k] == pytest.approx(float(exact), rel=close, abs=1e-300)
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("alpha", "shift", "order"),
     [

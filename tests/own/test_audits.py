@@ -127,7 +127,7 @@ def test_records_are_numbered_as_in_the_file(kind: str) -> None:
             with_and_without(spec_of(mine, target="moment-nmf", record="1" * 5000))
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("kind", "target"),
     [("ratings", "moments"), ("images", "private-nmf"), ("documents", "moment-nmf")],
@@ -203,7 +203,7 @@ def test_whose_ratings_are_all_or_none_cannot_be_removed(monkeypatch: pytest.Mon
             with_and_without(AuditSpec(target="moments", dataset="low-rank", record=record))
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_the_command_audits_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     table = tmp_path / "mine.csv"
     table.write_bytes(RATINGS)

@@ -297,6 +297,7 @@ def test_a_stack_is_told_apart_by_its_pixels() -> None:
         assert bool(one.doubts) is not usual
 
 
+@pytest.mark.long
 def test_a_table_as_large_as_a_file_may_be() -> None:
     """20,000 rows of 101 columns, as collections of ratings of jokes have."""
     one = own.read("ratings", "jester.csv", jokes(users=20_000, items=100))

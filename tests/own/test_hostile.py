@@ -47,7 +47,7 @@ def what_becomes_of_them(folder: str) -> dict[str, str]:
     return found
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_each_ends_in_a_set_or_a_sentence(tmp_path: Path) -> None:
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as apart:
         try:

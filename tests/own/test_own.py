@@ -359,7 +359,7 @@ def test_private_runs_on_own_data_keep_to_their_budget() -> None:
     assert not any("read off" in note for note in mine.notes)
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_a_sweep_of_own_data_runs_in_processes_and_is_kept_nowhere() -> None:
     mine = own.read("ratings", "a.csv", long_csv(20, 12))
     runs = PassingRuns()
@@ -393,7 +393,7 @@ def test_good_files_are_read(kind: str, file: str, data: bytes) -> None:
     assert one.megabytes > 0
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_spoiled_files_end_in_a_sentence() -> None:
     """Of the corpus that ``benchmarks/server/malformed.py`` goes through at length."""
     slowest, refused = 0.0, 0

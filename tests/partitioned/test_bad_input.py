@@ -253,7 +253,7 @@ def test_a_full_disk_on_a_worker_costs_its_copies_and_nothing_else(
         (["als", "--folder", "{data}", "--out", "{run}", "--rank", "no"], "rank = 'no'"),
         (
             ["moment-nmf", "--folder", "x", "--out", "y"],
-            "one of als, irls, irls-2, dpals, moments, private-means on ratings; it runs on "
+            "one of als, irls, irls-2, moments, dpals, private-means on ratings; it runs on "
             "documents or images (--holds).",
         ),
         (

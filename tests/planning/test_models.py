@@ -63,7 +63,7 @@ def searched(plan: ModelPlan, salt: int, noise: float) -> Search:
     return last
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("target", "truth"), [(0.88, 2.0), (0.84, 8.0), (None, 2.0 ** (0.05 / 0.02))]
 )

@@ -74,7 +74,7 @@ def random_plans(count: int) -> list[PlanSpec]:
     return plans
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "spec",
     [
@@ -178,7 +178,7 @@ def test_a_bin_more_costs_nothing_but_the_joint_margin() -> None:
     assert histogram.epsilon == pytest.approx(count.epsilon, rel=1e-6)
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 @settings(deadline=None, max_examples=15)
 @given(margin=st.floats(5, 500), releases=st.integers(1, 50), people=st.integers(500, 100_000))
 def test_more_releases_or_less_margin_never_take_less(

@@ -42,7 +42,7 @@ FAMILIES: list[Mechanism] = [Huber(alpha=1.5, scale=2.0), Laplace(scale=2.0), Ga
 # ---- against dp-accounting -----------------------------------------------------------------------
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 @pytest.mark.parametrize("count", [1, 7, 100])
 @pytest.mark.parametrize("delta", [1e-3, 1e-5, 1e-8])
 @pytest.mark.parametrize("scale", [0.7, 3.0, 20.0])
@@ -249,7 +249,7 @@ def profile(masses: NDArray, lowest: int, step: float, epsilon: float) -> float:
     return float(masses[over] @ -np.expm1(epsilon - losses[over]))
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 @pytest.mark.parametrize(("alpha", "shift"), [(1.5, 1.0), (0.6, 2.5), (3.0, 0.8)])
 def test_composed_huber_lies_between_the_bounds_of_direct_convolution(
     alpha: float, shift: float

@@ -136,7 +136,7 @@ def test_two_coordinates_are_no_worse_than_one_that_moved_by_the_sum(
     assert strictly  # a real difference, not an identity
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "noise", [Huber(alpha=0.5), Huber(alpha=1.5), Huber(alpha=4.0), Laplace(scale=1.0)], ids=str
 )

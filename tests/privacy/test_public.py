@@ -414,7 +414,7 @@ def test_words_of_the_documents_do_tell_and_the_statement_says_so() -> None:
         assert record_of(result).nominal == result.statement.nominal
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_public_lists_are_words_of_three_letters_or_more(language: str) -> None:
     words = public_words(language, 2000, True)

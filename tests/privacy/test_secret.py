@@ -302,7 +302,7 @@ def test_the_seed_of_a_repeatable_run_is_found_from_its_item_factors() -> None:
         assert nearest > following / 3
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 @pytest.mark.usefixtures("same_keys")
 def test_the_audit_that_tries_every_seed_beats_public_noise_and_not_secret_noise() -> None:
     spec = AuditSpec(target="moments", case="seed-search", mechanism="gaussian", runs=200)

@@ -229,7 +229,7 @@ def test_tiny_delta_is_counted_better_than_by_renyi() -> None:
     assert tightest(ledger(Huber(alpha=1.5), 30), 1e-14) == min(answers.values())
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 @pytest.mark.parametrize("delta", [1.1e-11, 1e-10, 1e-9, 1e-5])
 @pytest.mark.parametrize("numbers", [10_000, 1_000_000])
 def test_the_numbers_of_a_vector_count_for_rounding(numbers: int, delta: float) -> None:

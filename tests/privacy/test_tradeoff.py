@@ -194,7 +194,7 @@ def test_half_the_noise_is_found_whatever_the_seed(seed: int) -> None:
     assert "is wrong" in result.verdict
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_looking_again_and_again_costs_no_confidence() -> None:
     """A claim that holds exactly, audits at 95 % with ten looks each: any of them wrong in at most
     5 % (binomial with p ≤ .05: mean 3 of 60, sd 1.7; four of them). A thousand of them are in

@@ -63,7 +63,7 @@ def until_both(url: str) -> None:
         time.sleep(0.5)
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_one_address_for_two_replicas(tmp_path: Path) -> None:
     ports = free_port(), free_port()
     folders = [tmp_path / name for name in "ab"]
