@@ -12,16 +12,11 @@ from dpmc_core.cli.common.options import add_spec, after, last_of, parsed, spec_
 from dpmc_core.cli.common.said import Progress, print_errors, print_statement
 from dpmc_core.datasets import user_datasets
 from dpmc_core.errors import ParameterError
-from dpmc_core.experiments import algorithms
+from dpmc_core.experiments.algorithms import ON_PARTITIONS
 from dpmc_core.limits import Limit
 from dpmc_core.metrics import Comparison
 from dpmc_core.paths import read_file, read_text, text_lines
 
-ON_PARTITIONS = {
-    "rate": algorithms.ON_PARTITIONS,
-    # as ``partitioned.factorize`` has them, which needs more packages
-    "factorize": ("moment-nmf", "private-nmf"),
-}
 HOLDS = ("ratings", "documents", "images")
 _LARGEST = 50_000_000  # bytes of a list of words
 _MEMORY = Limit("memory_mb", 500, 1_000_000, "megabytes of each process", integer=True)

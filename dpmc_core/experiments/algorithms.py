@@ -21,8 +21,11 @@ def _found() -> dict[str, Algorithm]:
 
 ALGORITHMS = _found()
 
-# those that can run on ratings in partitions
-ON_PARTITIONS = tuple(name for name, card in ALGORITHMS.items() if card.learn is not None)
+# by task, those that can run on partitions
+ON_PARTITIONS = {
+    task: tuple(n for n, card in ALGORITHMS.items() if card.learn and task in card.tasks)
+    for task in ("rate", "factorize")
+}
 
 
 def of_task(*tasks: str) -> dict[str, Algorithm]:

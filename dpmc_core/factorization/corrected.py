@@ -101,42 +101,49 @@ class CorrectedNMFConfig(Config):
     budget: Budget | None = None
 
 
-def corrected_nmf(
-    samples: Samples, config: CorrectedNMFConfig, rng: np.random.Generator
-) -> Iterator[FactorStep]:
-    """T rounds; see the module for what is released and why it is bounded so.
-
-    Raises ``DataError`` for outliers in text.
-    """
-    check_parts((samples.dimension, samples.places.given), config.rank)
-    check_outliers(config.outlier_penalty, dense=samples.unit != "document")
-    units = AllUnits(samples)
-    curator, most = corrected_curator(units, config, rng)
-    kept, start = _start(units, config, curator, most, rng)
-    values = kept.columns(units.group)
-    seen: dict[str, Any] = {}
-
-    def statistics(dictionary: FloatArray) -> FloatArray:
-        seen["coefficients"], clean, seen["outliers"] = _coefficients_of_each(
-            values, dictionary, config
-        )
-        return _statistics(seen["coefficients"], clean)
-
-    for k, dictionary in enumerate(rounds_from(statistics, start, config, curator), start=1):
-        yield FactorStep(
-            k,
-            kept.spread(dictionary, samples.dimension),
-            **seen,
-            releases=curator.made(),
-            rest=curator.rest(),
-        )
-
-
-def corrected_curator(
+def learn_corrected(
     units: Units,
     config: CorrectedNMFConfig,
     rng: np.random.Generator,
     journal: Journal | None = None,
+) -> Iterator[FactorStep]:
+    """T rounds; see the module for what is released and why it is bounded so.
+
+    Units in memory have their coefficients and outliers in each step; others have no outliers.
+    """
+    check_parts((units.dimension, units.given), config.rank)
+    curator, most = _curator(units, config, rng, journal)
+    kept, start = _start(units, config, curator, most, rng)
+    seen: dict[str, Any] = {}
+    statistics: Callable[[FloatArray], tuple[FloatArray, FloatArray] | FloatArray]
+    statistics = partial(units.total, statistics_of_group, kept, config)
+    if units.whole is not None:
+        values = kept.columns(units.whole)
+
+        def statistics(dictionary: FloatArray) -> Any:
+            seen["coefficients"], clean, seen["outliers"] = _coefficients_of_each(
+                values, dictionary, config
+            )
+            return _statistics(seen["coefficients"], clean)
+
+    for k, dictionary in enumerate(rounds_from(statistics, start, config, curator), start=1):
+        whole = kept.spread(dictionary, units.dimension)
+        yield FactorStep(k, whole, **seen, releases=curator.made(), rest=curator.rest())
+
+
+def corrected_nmf(
+    samples: Samples, config: CorrectedNMFConfig, rng: np.random.Generator
+) -> Iterator[FactorStep]:
+    """``learn_corrected`` of images or documents in memory.
+
+    Raises ``DataError`` for outliers in text.
+    """
+    check_outliers(config.outlier_penalty, dense=samples.unit != "document")
+    return learn_corrected(AllUnits(samples), config, rng)
+
+
+def _curator(
+    units: Units, config: CorrectedNMFConfig, rng: np.random.Generator, journal: Journal | None
 ) -> tuple[Curator, int]:
     """The plan's curator, and how many rows take part.
 
@@ -149,18 +156,6 @@ def corrected_curator(
         if first is not None:
             rows = words_worth_it(units.given, 1 / first["B"].mechanism.std, WORDS_PER_SIGNAL, rows)
     return Curator(plan(_parts(units, config, rows), config.budget), rng, journal), rows
-
-
-def corrected_rounds(
-    units: Units, config: CorrectedNMFConfig, curator: Curator, most: int, rng: np.random.Generator
-) -> Iterator[FloatArray]:
-    """The dictionary (D×K) after each round, for units in several groups: as ``corrected_nmf``,
-    from one sum a round, without outliers.
-    """
-    kept, start = _start(units, config, curator, most, rng)
-    statistics = partial(units.total, statistics_of_group, kept, config)
-    for dictionary in rounds_from(statistics, start, config, curator):
-        yield kept.spread(dictionary, units.dimension)
 
 
 def _start(
@@ -328,5 +323,6 @@ ALGORITHMS = (
         unit="sample",
         guarantee=True,
         factorize=corrected_nmf,
+        learn=learn_corrected,
     ),
 )

@@ -41,6 +41,7 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+from randomgen import ChaCha
 from scipy import sparse
 
 from dpmc_core.arrays import FloatArray
@@ -224,26 +225,29 @@ MOST_DIRECTIONS = 300
 _CHUNK = 4096
 
 
-def moment_nmf(
-    samples: Samples, config: MomentConfig, rng: np.random.Generator
+def learn_moments(
+    units: Units, config: MomentConfig, rng: np.random.Generator, journal: Journal | None = None
 ) -> Iterator[FactorStep]:
     """Two steps: (1) the average as the only part, (2) K parts.
 
     What does not stand above the noise adds no part: then the rest are empty.
     """
-    check_parts((samples.dimension, samples.places.given), config.rank)
-    units = AllUnits(samples)
-    curator = moment_curator(units, config, rng)
+    check_parts((units.dimension, units.given), config.rank)
+    parts = parts_of(units, sizes_of(units, config), config)
+    curator = Curator(plan(parts, config.budget), rng, journal)
+    if journal is not None and isinstance(rng.bit_generator, ChaCha):
+        # what goes on later makes the same parts
+        seed = curator.once("seed of parts", lambda: np.array([rng.integers(2**63)]))
+        rng = np.random.default_rng(int(seed[0]))
     for k, dictionary in enumerate(release_moments(units, config, curator, rng), start=1):
         yield FactorStep(k, dictionary, releases=curator.made(), rest=curator.rest())
 
 
-def moment_curator(
-    units: Units, config: MomentConfig, rng: np.random.Generator, journal: Journal | None = None
-) -> Curator:
-    """The plan of one-shot moment NMF, and who adds its noise."""
-    parts = parts_of(units, sizes_of(units, config), config)
-    return Curator(plan(parts, config.budget), rng, journal)
+def moment_nmf(
+    samples: Samples, config: MomentConfig, rng: np.random.Generator
+) -> Iterator[FactorStep]:
+    """``learn_moments`` of images or documents in memory."""
+    return learn_moments(AllUnits(samples), config, rng)
 
 
 def release_moments(
@@ -415,6 +419,7 @@ ALGORITHMS = (
         unit="sample",
         guarantee=True,
         factorize=moment_nmf,
+        learn=learn_moments,
         steps=2,
     ),
 )

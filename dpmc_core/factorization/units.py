@@ -54,6 +54,10 @@ class Units(Protocol):
     def drawn(self) -> bool:
         """Whether images are drawings."""
 
+    @property
+    def whole(self) -> UnitGroup | None:
+        """All of them, where they are one group in memory."""
+
     def total(self, term: Callable[..., FloatArray], *known: Any) -> FloatArray:
         """Σ over groups of ``term(group, *known)``, each unit in one group."""
 
@@ -62,10 +66,10 @@ class AllUnits:
     """All units in one group, in memory."""
 
     def __init__(self, samples: Samples) -> None:
-        self.group = UnitGroup(samples)
+        self.whole = UnitGroup(samples)
         self.unit, self.dimension = samples.unit, samples.dimension
         self.given, self.shape, self.drawn = samples.places.given, samples.shape, samples.drawn
 
     def total(self, term: Callable[..., FloatArray], *known: Any) -> FloatArray:
         """See ``Units.total``."""
-        return term(self.group, *known)
+        return term(self.whole, *known)

@@ -1,45 +1,36 @@
 """NMF of documents or images in partitions: what left, and how good the parts are.
 
-Provides ``SOLVERS`` and ``factorize_partitions``. Every dictionary is judged as in memory: by the
+Provides ``factorize_partitions``. Every dictionary is judged as in memory: by the
 objective at the non-negative coefficients that suit it best, against the average column.
 """
 
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from randomgen import ChaCha
 from scipy import sparse
 
 from dpmc_core.arrays import FloatArray
 from dpmc_core.datasets.samples import Matrix, unit_columns
 from dpmc_core.errors import ParameterError
+from dpmc_core.experiments.algorithms import ON_PARTITIONS
 from dpmc_core.experiments.spec import RunSpec
 from dpmc_core.experiments.tasks.solve import Accounted, noise_source
 from dpmc_core.factorization import fit_coefficients
-from dpmc_core.factorization.corrected import (
-    CorrectedNMFConfig,
-    corrected_curator,
-    corrected_rounds,
-)
-from dpmc_core.factorization.moments import MomentConfig, moment_curator, release_moments
-from dpmc_core.factorization.step import check_parts
-from dpmc_core.factorization.units import UnitGroup, Units
+from dpmc_core.factorization.units import UnitGroup
 from dpmc_core.metrics.factors import column_errors
 from dpmc_core.partitioned.errors import half_width
 from dpmc_core.partitioned.generate import write_table
 from dpmc_core.partitioned.journal import RunFolder
 from dpmc_core.partitioned.population import UnitPartitions
 from dpmc_core.partitioned.run import lists
-from dpmc_core.privacy import Ledger, Release
-from dpmc_core.privacy.budget import Journal
+from dpmc_core.privacy import Ledger
 
-Made = tuple[FloatArray, tuple[Release, ...], tuple[Release, ...]]
 _SWEEPS = 40  # of the coefficients that a dictionary is judged by
 
 
@@ -91,14 +82,14 @@ def factorize_partitions(
     The same call goes on where a run was stopped, and draws nothing twice. Raises
     ``ParameterError``, ``DataError``, ``FolderError``, ``SweepError``.
     """
-    solver = SOLVERS.get(spec.card.name)
-    if solver is None:
-        allowed = "one of " + ", ".join(SOLVERS) + " on documents or images in partitions"
+    solver = spec.card.learn
+    if solver is None or spec.task != "factorize":
+        names = ", ".join(ON_PARTITIONS["factorize"])
+        allowed = f"one of {names} on documents or images in partitions"
         raise ParameterError("algorithm", spec.card.name, allowed)
     config = spec.algorithm
     if getattr(config, "outlier_penalty", None) is not None:
         raise ParameterError("outlier_penalty", config.outlier_penalty, "left out for partitions")
-    check_parts((units.dimension, units.given), config.rank)
     config = spec.card.prepare(config, spec.noise, units)
     known = units.layout.catalogue
     about = {
@@ -116,20 +107,18 @@ def factorize_partitions(
     ledger, last = Ledger(), None
     with RunFolder(place, about) as folder:
         units.doing = "summing"
-        for iteration, (dictionary, made, rest) in enumerate(
-            solver(units, config, noise_source(spec, given), folder), start=1
-        ):
-            ledger = ledger.plus(made)
+        for step in solver(units, config, noise_source(spec, given), folder):
+            ledger = ledger.plus(step.releases)
             last = FactorisedPartitions(
                 spec=spec,
                 units=units,
-                iteration=iteration,
-                dictionary=dictionary,
-                ledger=ledger.plus(rest),
+                iteration=step.iteration,
+                dictionary=step.dictionary,
+                ledger=ledger.plus(step.rest),
                 made=ledger.draws,
                 errors=None,
             )
-            if iteration < spec.length:
+            if step.iteration < spec.length:
                 yield last
         assert last is not None
         units.doing = "errors"
@@ -140,31 +129,6 @@ def factorize_partitions(
         said = json.dumps(result.summary(), indent=1, default=float)
         folder.write(place / "result.json", said.encode())
         yield result
-
-
-def _moment_nmf(
-    units: Units, config: MomentConfig, rng: np.random.Generator, journal: Journal
-) -> Iterator[Made]:
-    curator, of_parts = moment_curator(units, config, rng, journal), rng
-    if isinstance(rng.bit_generator, ChaCha):  # what goes on later makes the same parts
-        seed = curator.once("seed of parts", lambda: np.array([rng.integers(2**63)]))
-        of_parts = np.random.default_rng(int(seed[0]))
-    for dictionary in release_moments(units, config, curator, of_parts):
-        yield dictionary, curator.made(), curator.rest()
-
-
-def _private_nmf(
-    units: Units, config: CorrectedNMFConfig, rng: np.random.Generator, journal: Journal
-) -> Iterator[Made]:
-    curator, most = corrected_curator(units, config, rng, journal)
-    for dictionary in corrected_rounds(units, config, curator, most, rng):
-        yield dictionary, curator.made(), curator.rest()
-
-
-SOLVERS: dict[str, Callable[..., Iterator[Made]]] = {
-    "moment-nmf": _moment_nmf,
-    "private-nmf": _private_nmf,
-}
 
 
 def _measured(units: UnitPartitions, dictionary: FloatArray) -> dict[str, float]:

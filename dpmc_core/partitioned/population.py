@@ -92,6 +92,8 @@ class UnitPartitions:
     is there.
     """
 
+    whole: UnitGroup | None = None
+
     def __init__(
         self,
         layout: Layout,

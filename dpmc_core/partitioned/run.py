@@ -138,7 +138,7 @@ def partitioned_steps(
     """
     solver = spec.card.learn
     if solver is None or spec.task != "rate":
-        allowed = "one of " + ", ".join(ON_PARTITIONS) + " on ratings in partitions"
+        allowed = "one of " + ", ".join(ON_PARTITIONS["rate"]) + " on ratings in partitions"
         raise ParameterError("algorithm", spec.card.name, allowed)
     config = spec.algorithm
     if spec.card.noise:

@@ -14,13 +14,12 @@ from hypothesis import strategies as st
 
 import dpmc_core.completion
 from dpmc_core.cli.common.main import main
-from dpmc_core.cli.large import ON_PARTITIONS
 from dpmc_core.config import Choice, Parameter, parameters
 from dpmc_core.datasets.catalogue import names
 from dpmc_core.datasets.configs import config_of
 from dpmc_core.errors import ParameterError
 from dpmc_core.experiments import RunSpec, run
-from dpmc_core.experiments.algorithms import ALGORITHMS, _found
+from dpmc_core.experiments.algorithms import ALGORITHMS, ON_PARTITIONS, _found
 from dpmc_core.experiments.spec import known_names
 from dpmc_core.privacy.algorithm import Algorithm
 from dpmc_core.privacy.noise import KINDS, NoNoise, RoundEpsilon

@@ -517,7 +517,7 @@ def test_words_are_chosen_by_what_was_released() -> None:
     """
     units = AllUnits(TEXTS)
     kept = keep_rows(units, Curator(None, np.random.default_rng(0)), 40)
-    values = kept.columns(units.group)
+    values = kept.columns(units.whole)
     assert values.shape == (40, len(TEXTS))
     assert np.diff(kept.rows).min() > 0
     lengths = np.sqrt(np.asarray(values.multiply(values).sum(axis=0)).ravel())

@@ -11,13 +11,11 @@ import pytest
 
 import dpmc_core.partitioned.partition as partitions
 from dpmc_core.cli.common.main import main
-from dpmc_core.cli.large import ON_PARTITIONS
 from dpmc_core.completion.dpals.preprocessing import first_k, lottery
 from dpmc_core.datasets.own.given import NOTHING
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.factorization.contributions import Kept, sum_of_columns
 from dpmc_core.partitioned.engine import Here
-from dpmc_core.partitioned.factorize import SOLVERS as OF_UNITS
 from dpmc_core.partitioned.journal import FolderError
 from dpmc_core.partitioned.population import UnitPartitions
 from dpmc_core.partitioned.source import check_user_column, open_folder, read_rows
@@ -258,7 +256,7 @@ def test_a_full_disk_on_a_worker_costs_its_copies_and_nothing_else(
         ),
         (
             ["als", "--folder", "x", "--out", "y", "--holds", "documents"],
-            "one of moment-nmf, private-nmf on documents; it runs on ratings (--holds).",
+            "one of private-nmf, moment-nmf on documents; it runs on ratings (--holds).",
         ),
         (["--folder", "x", "--out", "y", "--holds", "documents"], "algorithm is missing"),
         (["als", "--folder", "{data}", "--out", "{run}", "--dataset", "low-rank"], "dataset ="),
@@ -273,13 +271,6 @@ def test_mistakes_on_the_command_line(
     assert main(["large", *filled]) == 2
     assert said in capsys.readouterr().err
     assert not list((tmp_path / "run").glob("released/*"))
-
-
-def test_help_lists_what_runs_on_partitions() -> None:
-    assert {"als", "irls", "irls-2", "dpals", "moments", "private-means"} == set(
-        ON_PARTITIONS["rate"]
-    )
-    assert set(ON_PARTITIONS["factorize"]) == set(OF_UNITS)
 
 
 def test_files_dealt_anew_are_another_run(tmp_path: Path) -> None:

@@ -14,11 +14,12 @@ from dpmc_core.datasets.synthetic.cartoons import cartoon_faces
 from dpmc_core.datasets.synthetic.topics import topic_documents
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.experiments import RunSpec
+from dpmc_core.experiments.algorithms import ALGORITHMS
 from dpmc_core.experiments.tasks.factorize import factorize_steps
 from dpmc_core.factorization.corrected import CorrectedNMFConfig, corrected_nmf
 from dpmc_core.factorization.moments import MomentConfig, moment_nmf
 from dpmc_core.partitioned.engine import Here
-from dpmc_core.partitioned.factorize import SOLVERS, factorize_partitions
+from dpmc_core.partitioned.factorize import factorize_partitions
 from dpmc_core.partitioned.generate import write_samples
 from dpmc_core.partitioned.journal import RunFolder
 from dpmc_core.partitioned.population import UnitPartitions, found_in
@@ -95,20 +96,22 @@ def test_what_leaves_is_what_leaves_in_memory(
     usual = list(SOLVED[name](samples, config, np.random.default_rng(7)))
     in_memory = left.copy()
     left.clear()
+    learn = ALGORITHMS[name].learn
+    assert learn is not None
     with RunFolder(tmp_path / "run", {}) as folder:
-        found = list(SOLVERS[name](units, config, np.random.default_rng(7), folder))
+        found = list(learn(units, config, np.random.default_rng(7), folder))
     assert len(left) == len(in_memory)
     for numbers, expected in zip(left, in_memory, strict=True):
         np.testing.assert_allclose(numbers, expected, rtol=1e-10, atol=1e-10)
     assert len(found) == len(usual) > 1
-    for (dictionary, releases, rest), step in zip(found, usual, strict=True):
-        np.testing.assert_allclose(dictionary, step.dictionary, rtol=1e-5, atol=1e-6)
-        assert releases == step.releases
-        assert rest == step.rest
+    for one, step in zip(found, usual, strict=True):
+        np.testing.assert_allclose(one.dictionary, step.dictionary, rtol=1e-5, atol=1e-6)
+        assert one.releases == step.releases
+        assert one.rest == step.rest
     with RunFolder(tmp_path / "run", {}) as folder:  # from what is kept alone
         units.total = nothing  # type: ignore[method-assign]
-        again = list(SOLVERS[name](units, config, np.random.default_rng(7), folder))
-    np.testing.assert_array_equal(again[-1][0], found[-1][0])
+        again = list(learn(units, config, np.random.default_rng(7), folder))
+    np.testing.assert_array_equal(again[-1].dictionary, found[-1].dictionary)
 
 
 @pytest.mark.parametrize(("made", "holds"), [(documents, "documents"), (images, "images")])
@@ -173,7 +176,7 @@ def test_what_cannot_be_factorised_is_said(tmp_path: Path) -> None:
     units = units_of(samples, tmp_path / "d", 2)
     with user_datasets.using(FolderSet(units.layout, "documents", units.dimension)):
         spec = RunSpec.of(dataset=FolderSet.name, algorithm="nmf", rank=3)
-        with pytest.raises(ParameterError, match="one of moment-nmf, private-nmf"):
+        with pytest.raises(ParameterError, match="one of private-nmf, moment-nmf"):
             next(factorize_partitions(spec, units, tmp_path / "run"))
 
 
