@@ -57,7 +57,7 @@ GROUND = {
 MOST_CHARACTERS = 100
 # Tokens of code at most, without comments and docstrings. They only fall: whoever removes code
 # lowers them, and a feature that raises them says in CHANGELOG by how much.
-MOST_TOKENS = {"product": 320_325, "tests": 242_750}
+MOST_TOKENS = {"product": 320_333, "tests": 242_760}
 SLACK = 0.02  # how far below them the code may be before they are lowered
 CODE = sorted(
     path
@@ -367,6 +367,7 @@ STARTS = {
     "dpmc_core.completion.dpals.solver": {"integers", "standard_normal"},
     "dpmc_core.completion.dpals.power_iteration": {"standard_normal"},
     "dpmc_core.completion.frank_wolfe": {"standard_normal"},
+    "dpmc_core.factorization.moments": {"bit_generator", "integers"},
     "dpmc_core.factorization.public_images": {"standard_normal"},
     "dpmc_core.factorization.step": {"random"},
 }
@@ -382,7 +383,7 @@ def test_solvers_with_a_guarantee_reach_no_noise_but_the_curators() -> None:
         solver
         for card in ALGORITHMS.values()
         if card.guarantee
-        for solver in (card.rate, card.recommend, card.factorize)
+        for solver in (card.learn, card.rate, card.recommend, card.factorize)
     )
     found, looked_at = {one.__module__ for one in solvers if one is not None}, set()
     # beside the models and the start of the nominal algorithms stands their noise

@@ -207,5 +207,5 @@ def in_memory(learn: Learn, *, as_given: bool = False) -> Callable[..., Iterator
                 objective = squares + step.learned.penalty(model)
             yield Step(step.iteration, model, squares, objective, step.releases, step.rest)
 
-    solve.__doc__ = learn.__doc__
+    solve.__doc__, solve.__module__ = learn.__doc__, learn.__module__
     return solve
