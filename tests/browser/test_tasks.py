@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from pages.parts.ui.glossary import PAGES
-from tests.browser.test_app import opened, ready
+from tests.browser.test_app import opened, ready, unfold
 
 pytestmark = pytest.mark.browser
 MOST = 3
@@ -38,7 +38,7 @@ def radio(name: str) -> Act:
 
 
 def fold(name: str) -> Act:
-    return lambda page: page.locator("summary").filter(has_text=name).first.click()
+    return lambda page: unfold(page, name)
 
 
 def choose(box: str, option: str) -> Act:
