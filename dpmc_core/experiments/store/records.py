@@ -2,7 +2,8 @@
 
 A narrow row to list, filter and average, and the whole summary beside it.
 
-The row, how a result of any task becomes one, and the key by which a spec is known.
+The row, how a result of any task becomes one, the key by which a spec is known, what a sweep asks
+of wherever runs are kept (``Runs``), and those that are in memory only (``PassingRuns``).
 """
 
 import hashlib

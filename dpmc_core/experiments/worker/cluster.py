@@ -1,7 +1,8 @@
 """Workers wherever there are some: on a Dask cluster, and on this machine where it is gone.
 
-Provides ``Connection``, one cluster for a whole program, and ``ClusterWorker``, which draws results
-as a ``Worker`` does.
+Provides ``connected``, which says what is wrong with a scheduler that a command names
+(``SweepError``), ``Connection``, one cluster for a whole program, and ``ClusterWorker``, which
+draws results as a ``Worker`` does.
 """
 
 import socket
