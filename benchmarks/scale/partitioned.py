@@ -24,8 +24,8 @@ import psutil
 
 from dpmc_core.completion.als import ALSConfig, als, learn_als
 from dpmc_core.completion.common.population import Population, Whole
-from dpmc_core.completion.moments import MomentsConfig, learn_moments
-from dpmc_core.completion.offsets import PrivateMeansConfig, learn_means
+from dpmc_core.completion.moments import MomentsConfig, learn_one_shot_moments
+from dpmc_core.completion.offsets import PrivateMeansConfig, learn_private_means
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.partitioned.engine import Here, Processes, engine_at
 from dpmc_core.partitioned.generate import Skewed, write_skewed
@@ -76,11 +76,11 @@ def released(people: Population) -> dict[str, float]:
     """Seconds until everything of one-shot moments and of private means was released."""
     rng = np.random.default_rng(0)
     began = time.perf_counter()
-    for _ in learn_moments(people, MomentsConfig(rank=16, budget=BUDGET), rng, Nothing()):
+    for _ in learn_one_shot_moments(people, MomentsConfig(rank=16, budget=BUDGET), rng, Nothing()):
         pass
     moments = time.perf_counter() - began
     began = time.perf_counter()
-    list(learn_means(people, PrivateMeansConfig(budget=BUDGET), rng, Nothing()))
+    list(learn_private_means(people, PrivateMeansConfig(budget=BUDGET), rng, Nothing()))
     return {"moments": moments, "private means": time.perf_counter() - began}
 
 

@@ -95,7 +95,7 @@ class _Moments:
         return self.profile.reg * float(np.vdot(fits, fits))
 
 
-def learn_moments(
+def learn_one_shot_moments(
     people: Population, config: MomentsConfig, rng: np.random.Generator, journal: Journal
 ) -> Iterator[Learning]:
     """Two steps: (1) offsets, and users fit mean, slope on offsets and slope on popularity.
@@ -117,7 +117,7 @@ def learn_moments(
         yield Learning(iteration, _Moments(profile), curator.made(), curator.rest())
 
 
-one_shot_moments = in_memory(learn_moments)
+one_shot_moments = in_memory(learn_one_shot_moments)
 
 
 def release_moments(
@@ -264,7 +264,7 @@ ALGORITHMS = (
         unit="user",
         guarantee=True,
         rate=one_shot_moments,
-        learn=learn_moments,
+        learn=learn_one_shot_moments,
         recommend=_of_likes,
         steps=2,
     ),

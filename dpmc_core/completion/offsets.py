@@ -237,7 +237,7 @@ class _Means:
         return MEAN_PULL * float(np.vdot(means, means))
 
 
-def learn_means(
+def learn_private_means(
     people: Population, config: PrivateMeansConfig, rng: np.random.Generator, journal: Journal
 ) -> Iterator[Learning]:
     """One step: offsets released, then every user re-fits their own mean.
@@ -254,7 +254,7 @@ def learn_means(
     yield Learning(1, _Means(offsets), curator.made(), curator.rest())
 
 
-private_means = in_memory(learn_means)
+private_means = in_memory(learn_private_means)
 
 
 def fit_means(group: Group, offsets: FloatArray) -> FactorModel:
@@ -279,7 +279,7 @@ ALGORITHMS = (
         unit="user",
         guarantee=True,
         rate=private_means,
-        learn=learn_means,
+        learn=learn_private_means,
         steps=1,
     ),
 )

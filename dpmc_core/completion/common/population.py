@@ -187,7 +187,7 @@ class _Forgetful:
 def in_memory(learn: Learn, *, as_given: bool = False) -> Callable[..., Iterator[Step]]:
     """The solver ``(ratings, config, rng, workers=None, visitors=None)`` that yields what ``learn``
     does, with all users' vectors; ``workers`` are threads (all processors), and change no result.
-    ``as_given``: see ``Whole``.
+    ``as_given``: see ``Whole``. It is called as ``learn`` is, without "learn_".
     """
 
     def solve(
@@ -208,4 +208,5 @@ def in_memory(learn: Learn, *, as_given: bool = False) -> Callable[..., Iterator
             yield Step(step.iteration, model, squares, objective, step.releases, step.rest)
 
     solve.__doc__, solve.__module__ = learn.__doc__, learn.__module__
+    solve.__name__ = solve.__qualname__ = learn.__name__.removeprefix("learn_")
     return solve
