@@ -106,6 +106,7 @@ def dpnmf(
                     "Ran et al. 2022 (abstract) with the functional mechanism's Δ (Zhang et al. "
                     "2012)"
                 ),
+                kind="dpnmf",
             )
             # the polynomial's linear coefficient is −2 Σ x u, its mixed ones twice the matrix entry
             linear = linear + noise[:, :rank] / 2

@@ -198,7 +198,9 @@ class PrivateNMF(_Factorization):
         # a row is whatever it stands for: the sums and their sensitivities are the same
         self.ledger_ = Ledger(
             tuple(
-                replace(r, unit="record", source=r.source.replace("one image", "one row"))
+                replace(
+                    r, unit="record", kind="rows", source=r.source.replace("one image", "one row")
+                )
                 for r in ledger.releases
             )
         )

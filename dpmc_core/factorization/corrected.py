@@ -15,7 +15,7 @@ with the released statistics afterwards, averaging over rounds included, costs n
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Annotated, Any
 
@@ -230,6 +230,7 @@ def _parts(units: Units, config: CorrectedNMFConfig, rows: int) -> dict[str, Par
         )
     left = 1.0 - sum(part.share for part in parts.values())
     parts |= parts_of_rounds(unit, config, rows, left)
+    parts = {name: replace(part, kind="factorization") for name, part in parts.items()}
     return for_replacing(parts) if config.neighbours == "replace-one" else parts
 
 

@@ -37,7 +37,7 @@ there. All releases are in one plan.
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -75,6 +75,7 @@ from dpmc_core.factorization.step import (
 from dpmc_core.factorization.units import AllUnits, UnitGroup, Units
 from dpmc_core.privacy.algorithm import Algorithm
 from dpmc_core.privacy.budget import Budget, Curator, Journal, Part, for_replacing, plan
+from dpmc_core.privacy.ledger import Kind
 from dpmc_core.privacy.moments import packed, sum_part, unpacked, whole_moment_part
 from dpmc_core.privacy.noise import TotalEpsilon
 from dpmc_core.privacy.shrinkage import shrink
@@ -181,6 +182,9 @@ def sizes_of(units: Units, config: MomentConfig) -> Sizes:
     return Sizes(rows, frequencies_worth_it(rows, units.given, snr, units.drawn), stages, rows)
 
 
+_KINDS: dict[str, Kind] = {"mean": "average", "first": "photographs", "together": "photographs"}
+
+
 def parts_of(units: Units, sizes: Sizes, config: MomentConfig) -> dict[str, Part]:
     """The releases by name; where they come from is derived in ``moments``."""
     unit = units.unit
@@ -216,6 +220,7 @@ def parts_of(units: Units, sizes: Sizes, config: MomentConfig) -> dict[str, Part
             share=left,
             unit=unit,
         )
+    parts = {n: replace(part, kind=_KINDS.get(n, "factorization")) for n, part in parts.items()}
     return for_replacing(parts) if config.neighbours == "replace-one" else parts
 
 

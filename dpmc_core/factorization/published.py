@@ -146,6 +146,7 @@ def published_nmf(
                     neighbours="replace-one",
                     sound=False,
                     source=source,
+                    kind="nmf-paper",
                 )
                 table += noise
                 releases.append(release)

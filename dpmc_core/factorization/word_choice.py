@@ -78,6 +78,7 @@ def plan_words(budget: Budget | None, neighbours: str, n: int) -> WordPlan:
         coordinates=MOST_DIFFERENT,  # of one document; how many words there are is nobody's to know
         share=1.0,
         unit="document",
+        kind="factorization",
         apart=True,
         source=f"{__name__}: a vector of length 1 for each document",
     )

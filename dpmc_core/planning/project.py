@@ -79,6 +79,7 @@ class Item(Config):
             unit="record",
             neighbours="replace-one" if replacing else "add/remove-one",
             source="dpmc_core.planning.project, Item.part",
+            kind="",
         )
 
     @property

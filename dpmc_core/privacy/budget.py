@@ -22,7 +22,7 @@ from dpmc_core.mechanisms import FAMILIES, RUN_FAMILIES, Mechanism
 from dpmc_core.mechanisms.secret import generators_of
 from dpmc_core.privacy.account import checked_delta
 from dpmc_core.privacy.calibrate import least_noise
-from dpmc_core.privacy.ledger import Ledger, Neighbours, Release, Unit, sample
+from dpmc_core.privacy.ledger import Kind, Ledger, Neighbours, Release, Unit, sample
 
 _OTHERWISE = "release {!r} was planned otherwise than it is made"
 
@@ -92,6 +92,7 @@ class Part:
     apart: bool = False
     bounded_in: int | None = None
     linf: float | None = None
+    kind: Kind = "completion"
 
     def release(self, budget: Budget, factor: float = 1.0) -> Release:
         """The release, its noise ``factor`` times the sensitivity over √(share/count)."""
@@ -108,6 +109,7 @@ class Part:
             sound=True,
             source=self.source,
             linf_sensitivity=self.linf,
+            kind=self.kind,
         )
 
 

@@ -19,6 +19,21 @@ Unit = Literal["rating", "user", "document", "image", "record"]
 Neighbours = Literal["replace-one", "add/remove-one"]
 UNITS: tuple[str, ...] = get_args(Unit)
 NEIGHBOURS: tuple[str, ...] = get_args(Neighbours)
+# what a release is part of, which decides what a statement says beside its ε: a completion or a
+# factorisation with derived sensitivities (of which the average, the second moment of photographs
+# and rows of a table have sentences of their own), or an algorithm as its paper has it
+Kind = Literal[
+    "",
+    "completion",
+    "factorization",
+    "average",
+    "photographs",
+    "rows",
+    "huber-paper",
+    "nmf-paper",
+    "dpnmf",
+]
+KINDS: tuple[str, ...] = get_args(Kind)  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +48,7 @@ class Release:
     many times a vector of this kind was released, ``mechanism`` the noise on each coordinate,
     ``source`` where the sensitivities come from. ``failure`` is the probability with which, apart
     from all that, something is shown that only one unit has (``account`` says what it costs).
+    ``kind`` says what it is part of ("": nothing here).
 
     Raises ``ParameterError`` when a number is out of range, or when ℓ2 ≤ ℓ1 ≤ √d·ℓ2 or ℓ1 ≤ d·ℓ∞,
     which hold for every vector, do not hold. Staircase noise is accounted for single numbers only.
@@ -50,6 +66,7 @@ class Release:
     source: str
     linf_sensitivity: float | None = None
     failure: float = 0.0
+    kind: Kind = ""
 
     def __post_init__(self) -> None:
         l1, l2 = (
@@ -58,9 +75,10 @@ class Release:
         coordinates = limits.check_int("coordinates", self.coordinates)
         limits.check_int("count", self.count)
         limits.check("failure", self.failure)
-        for name, allowed in (("unit", UNITS), ("neighbours", NEIGHBOURS)):
+        for name, allowed in (("unit", UNITS), ("neighbours", NEIGHBOURS), ("kind", KINDS)):
             if getattr(self, name) not in allowed:
-                raise ParameterError(name, getattr(self, name), "one of " + ", ".join(allowed))
+                among = ", ".join(filter(None, allowed))
+                raise ParameterError(name, getattr(self, name), f"one of {among}")
         if not self.what.isprintable():  # a ledger that is written can be read again
             raise ParameterError("what", ascii(self.what), "a text of printable characters")
         if l2 > l1 * (1 + 1e-9):
@@ -122,7 +140,7 @@ class Release:
         """A JSON-able copy; the mechanism becomes its name and parameters."""
         # built field by field: asdict would turn the mechanism into a nameless dict
         out = {name: value for name, value in vars(self).items() if name != "mechanism"}
-        for name, usual in (("linf_sensitivity", None), ("failure", 0.0)):
+        for name, usual in (("linf_sensitivity", None), ("failure", 0.0), ("kind", "")):
             if out[name] == usual:
                 del out[name]
         parameters = asdict(self.mechanism)
@@ -192,6 +210,7 @@ def draw(
     sound: bool,
     source: str,
     count: int = 1,
+    kind: Kind = "",
 ) -> tuple[FloatArray, Release]:
     """Noise of ``shape`` and the release that it makes, together.
 
@@ -209,6 +228,7 @@ def draw(
         count=count,
         sound=sound,
         source=source,
+        kind=kind,
     )
     return sample(release, rng).reshape(shape), release
 

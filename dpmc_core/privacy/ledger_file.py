@@ -20,7 +20,7 @@ MOST_BYTES = 2_000_000
 MOST_RELEASES = 200  # of different kinds; how often each was made does not matter
 _FORM = 'a JSON object {"version": 1, "releases": [...]}, as the app exports it'
 _TEXTS = {"what": "a released vector", "source": "given in a file"}
-_NAMES = {"unit": "record", "neighbours": "add/remove-one"}
+_NAMES = {"unit": "record", "neighbours": "add/remove-one", "kind": ""}
 
 
 def read_ledger(path: str | Path) -> Ledger:
@@ -144,6 +144,7 @@ def _release(raw: object) -> Release:
         source=texts["source"][:300],
         unit=texts["unit"],
         neighbours=texts["neighbours"],
+        kind=texts["kind"],
         linf_sensitivity=None if most is None else limits.check("sensitivity", most),
         failure=limits.check("failure", raw.get("failure", 0.0)),
     )

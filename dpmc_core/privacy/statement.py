@@ -232,16 +232,15 @@ def group_epsilon(ledger: Ledger, size: int, delta: float) -> float:
 
 def _caveats(ledger: Ledger, delta: float, rating_width: float | None) -> tuple[str, ...]:
     """What an assumed sensitivity leaves out; for sound statements about users, what they cover."""
+    kinds, units = {r.kind for r in ledger.releases}, {r.unit for r in ledger.releases}
     if ledger.sound:
-        ours = {r.unit for r in ledger.releases if r.source.startswith("dpmc_core.")}
-        if ours & {"image", "document"}:
-            smooth = any("second moment, centred" in r.what for r in ledger.releases)
-            only_mean = {r.what for r in ledger.releases} == {"the sum of all columns"}
-            (unit, *_), of_group = sorted(ours), group_epsilon(ledger, _GROUP, delta)
+        if kinds & {"factorization", "average", "photographs"}:
+            (unit, *_), of_group = sorted(units), group_epsilon(ledger, _GROUP, delta)
+            images = _CAVEATS["images"] if unit == "image" else {}
             return (
                 *FACTOR_CAVEATS,
-                *((_CAVEATS["images"]["alike"],) if unit == "image" and smooth else ()),
-                *((_CAVEATS["images"]["few"],) if unit == "image" and only_mean else ()),
+                *((images["alike"],) if images and "photographs" in kinds else ()),
+                *((images["few"],) if images and kinds == {"average"} else ()),
                 f"One {unit} is protected, not a person: for somebody in {_GROUP} of them "
                 + (
                     f"ε is {three(of_group)} at the same δ."
@@ -249,13 +248,10 @@ def _caveats(ledger: Ledger, delta: float, rating_width: float | None) -> tuple[
                     else "nothing is promised: a word that only they use may be on the list."
                 ),
             )
-        rows = any(
-            r.source.startswith("dpmc_core.privacy.moments: one row") for r in ledger.releases
-        )
-        return JOINT_CAVEATS if "user" in ours else ROW_CAVEATS if rows else ()
-    if all(r.source.startswith("nmf-paper") for r in ledger.releases):
+        return JOINT_CAVEATS if "completion" in kinds else ROW_CAVEATS if "rows" in kinds else ()
+    if kinds == {"nmf-paper"}:
         return PUBLISHED_NMF_CAVEATS
-    if all(r.source.startswith("Ran et al.") for r in ledger.releases):
+    if kinds == {"dpnmf"}:
         return (
             f"Printed ε are of one release; this run made {ledger.draws:,}.",
             "The users' vectors are computed from their ratings without noise: changing one "
@@ -265,7 +261,7 @@ def _caveats(ledger: Ledger, delta: float, rating_width: float | None) -> tuple[
             "Only the abstract of Ran et al. 2022 was at hand; details are this project's "
             "(dpmc_core/completion/dpnmf.py).",
         )
-    from_paper = [r for r in ledger.releases if r.source.startswith("huber-paper")]
+    from_paper = [r for r in ledger.releases if r.kind == "huber-paper"]
     if not from_paper:
         return (
             "The sensitivity is assumed, not derived: its author must show why nobody can "

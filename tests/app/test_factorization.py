@@ -20,7 +20,6 @@ from dpmc_core.experiments.studies.spec import STUDIES
 from dpmc_core.metrics.topics import W2V_WARNING
 from pages.parts.factorization import charts as factor_charts
 from pages.parts.factorization import study_view
-from pages.parts.factorization import study_view as factor_study_view
 from pages.parts.factorization.charts import shown_words
 from pages.parts.factorization.controls import QUESTIONS
 from pages.parts.factorization.texts import factor_observations, factor_verdict
@@ -252,7 +251,7 @@ def test_stored_studies_are_what_running_them_again_gives() -> None:
 @pytest.mark.parametrize("kind", STUDIES["factorization"])
 def test_study_figures_and_sentences(kind: str) -> None:
     result = example("factorization", kind).study
-    figure, numbers = factor_study_view.factor_curves(result)
+    figure, numbers = study_view.STUDY.curves(result)
     assert len(numbers)
     assert {note["text"] for note in style.whole(figure)["layout"]["annotations"]} >= {
         labels.wrapped(p.series) for p in result.points()
@@ -266,7 +265,7 @@ def test_study_figures_and_sentences(kind: str) -> None:
     for runs in range(1, len(result.runs)):  # a study may be stopped after any of its runs
         part = replace(result, runs=result.runs[:runs])
         if runs % 5 == 1:
-            factor_study_view.factor_curves(part)
+            study_view.STUDY.curves(part)
         study_view.factor_sentences(part)
 
 

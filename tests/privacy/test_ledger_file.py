@@ -127,6 +127,7 @@ def with_(**changes: object) -> str:
         (with_(unit="dog"), "unit = 'dog' is not allowed: it must be one of rating, user"),
         (with_(unit=["user"]), "unit = ['user'] is not allowed"),
         (with_(neighbours="all"), "neighbours = 'all'"),
+        (with_(kind="poll"), "kind = 'poll' is not allowed: it must be one of completion"),
         (with_(sound="yes"), "sound = 'yes'"),
         (with_(colour="red"), "field = 'colour'"),
         (with_(what="\ud800"), "printable"),
@@ -203,6 +204,33 @@ def test_units_do_not_mix_in_a_statement() -> None:
         ParameterError, match="unit = 'rating and user' is not allowed: it must be the same"
     ):
         state(ledger_from_text(text))
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"algorithm": "moments", "epsilon": 1.0}, "Joint differential privacy"),
+        ({"algorithm": "als", "variance": 2.0}, "The sensitivity is taken to be Δ = 5"),
+        ({"algorithm": "dpnmf", "variance": 2.0}, "Only the abstract of Ran et al."),
+        ({"algorithm": "moment-nmf", "dataset": "cartoon", "epsilon": 0.01}, "Too few images"),
+        ({"algorithm": "moment-nmf", "dataset": "cartoon", "epsilon": 50}, "neighbouring pixels"),
+        ({"algorithm": "private-nmf", "dataset": "topics", "epsilon": 1.0}, "One document is"),
+        (
+            {"algorithm": "private-nmf-published", "dataset": "topics", "epsilon": 0.5},
+            "Not private",
+        ),
+    ],
+)
+def test_an_exported_ledger_keeps_the_caveats_of_its_algorithm(
+    settings: dict[str, object], words: str
+) -> None:
+    """Their kind is typed: other prose changes nothing."""
+    small = {"rounds": 2, "iterations": 2, "rank": 2, "n_samples": 400}
+    made = run(RunSpec.fitting({**small, **settings}, mechanism="gaussian")).ledger
+    exported = [{**one, "what": "x", "source": "y"} for one in made.as_dict()["releases"]]
+    said = state(ledger_from_text(json.dumps({"releases": exported}))).caveats
+    assert said == state(made).caveats
+    assert words in " ".join(said)
 
 
 def test_a_sound_ledger_has_no_caveats_and_a_nominal_one_says_why() -> None:

@@ -152,4 +152,5 @@ def item_release_of(config: _Noisy, shape: tuple[int, int], inner: int = 1) -> R
         count=inner,
         sound=False,
         source="huber-paper, Theorem 2.1 with Δ = width of the rating range (section 2.2)",
+        kind="huber-paper",
     )

@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -264,8 +265,10 @@ class Spawned:
     """
 
     def __init__(self, share: Share, place: str = "") -> None:
-        self._folder = tempfile.mkdtemp(prefix="dpmc-worker-", dir=place or None)
-        words = ("-m", "dpmc_core.experiments.worker.worker", self._folder)
+        folder = tempfile.mkdtemp(prefix="dpmc-worker-", dir=place or None)
+        # also where nobody ends it: it died by itself, or this process exits
+        self._clean = weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        words = ("-m", "dpmc_core.experiments.worker.worker", folder)
         try:
             self._process = subprocess.Popen(
                 [sys.executable, *words, str(share.memory), str(share.nice)],
@@ -274,7 +277,7 @@ class Spawned:
                 env={
                     **os.environ,
                     "PYTHONPATH": os.pathsep.join(p for p in sys.path if p),
-                    "TMPDIR": self._folder,
+                    "TMPDIR": folder,
                     # Arrow's own pool takes a gigabyte at once, all of which a cap counts
                     "ARROW_DEFAULT_MEMORY_POOL": "system",
                 },
@@ -309,9 +312,6 @@ class Spawned:
             with suppress(OSError):
                 pipe.close()
         self._clean()
-
-    def _clean(self) -> None:
-        shutil.rmtree(self._folder, ignore_errors=True)
 
 
 class LocalProcess:

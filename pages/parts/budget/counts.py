@@ -54,6 +54,7 @@ class Question:
             source="typed on the Budget page"
             if own
             else "huber-paper, Theorem 2.1 with Δ = 5 (assumed)",
+            kind="" if own else "huber-paper",
         )
 
     def shapes(self) -> list[Release]:

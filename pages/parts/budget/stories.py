@@ -134,6 +134,7 @@ def _paper_release(noise: Mechanism, count: int) -> Ledger:
         count=count,
         sound=False,
         source="huber-paper, Theorem 2.1 with Δ = 5 (assumed)",
+        kind="huber-paper",
     )
     return Ledger((release,))
 

@@ -16,103 +16,29 @@ from dpmc_core.experiments.skew import Skew, spreads
 from dpmc_core.experiments.studies.engine import StudyResult, from_where_on
 from dpmc_core.experiments.studies.spec import cells
 from dpmc_core.experiments.sweeps.tradeoff import Point
+from dpmc_core.findings import Standings
 from dpmc_core.wording import measured, power, three
 from pages.parts.frame.page import fold, observations, verdict
-from pages.parts.frame.study import Study
-from pages.parts.ui.figures import Drawn, figure, level, show
-from pages.parts.ui.labels import Label, label_ends
-from pages.parts.ui.looks import BASELINE, IDENTITY, LINES, Identity, curve, intervals, lowered
+from pages.parts.frame.study import QUIET, Lines, Study
+from pages.parts.ui.figures import Drawn, figure, show
+from pages.parts.ui.looks import IDENTITY, LINES, Identity, curve, lowered
 
-_QUIET = ", no noise"
-BEST = "best baseline"
 _GREY = IDENTITY["none"]
 
 
-def looks(names: Sequence[str]) -> dict[str, Identity]:
+def looks(lines: Lines) -> dict[str, Identity]:
     """How each line looks.
 
     Without noise a line keeps its algorithm's colour, in long dashes.
     """
-    noisy = [name for name in names if not name.endswith("no noise")]
+    noisy = [name for name in lines if not name.endswith("no noise")]
     out = {name: Identity(name, *LINES[k % len(LINES)]) for k, name in enumerate(noisy)}
-    for name in names:
+    for name in lines:
         if name not in out:
             out[name] = replace(_GREY, title=name)
-            if twin := out.get(name.removesuffix(_QUIET)):
+            if twin := out.get(name.removesuffix(QUIET)):
                 out[name] = replace(out[name], colour=twin.colour)
     return out
-
-
-def study_curves(result: StudyResult) -> Drawn:
-    """Mean held-out error with 95 % intervals over seeds against what the study varies.
-
-    Baselines as horizontal lines.
-    """
-    kind = result.spec.study
-    fig = figure(
-        kind.x_title, "held-out RMSE, clipped (rating units)", height=460, log_x=kind.log_x
-    )
-    by_name = result.lines()
-    style = looks(list(by_name))
-    ends: list[Label] = []
-    values: list[float] = []
-    rows = []
-    last = max((p.x for p in result.points()), default=1.0)
-    for name, points in by_name.items():
-        curve(
-            fig,
-            style[name],
-            [p.x for p in points],
-            [p.mean for p in points],
-            error_y=intervals([p.half_width for p in points]),
-            line=style[name].line(width=1.5 if name.endswith("no noise") else 2.5),
-        )
-        ends.append(Label(last, points[-1].mean, name))
-        values += [p.mean for p in points]
-        rows += [
-            {
-                "line": name,
-                kind.x_title: p.x,
-                "mean_rmse_clipped": p.mean,
-                "half_width_95": p.half_width,
-                "seeds": len(p.values),
-                "stated_epsilon": math.inf if p.epsilon is None else p.epsilon,
-            }
-            for p in points
-        ]
-    if (
-        result.spec.kind == "people" and by_name
-    ):  # fewer people have another baseline, and other held-out ratings
-        points = next(iter(by_name.values()))
-        beside = [p.baseline for p in points]
-        fig.add_scatter(
-            x=[p.x for p in points],
-            y=beside,
-            mode="lines",
-            name=BEST,
-            line={"color": BASELINE, "dash": "dot", "width": 1},
-        )
-        ends.append(Label(last, beside[-1], BEST))
-        values += beside
-    for name, value in result.baselines.items() if result.spec.kind != "people" else ():
-        level(fig, value)
-        ends.append(Label(last, value, name))
-    if values:
-        values += list(result.baselines.values()) if result.spec.kind != "people" else []
-        shown = (min(values) * 0.97, max(values) * 1.03)
-        fig.update_yaxes(range=shown)
-        label_ends(fig, ends, shown, log_x=kind.log_x)
-    fig.update_layout(margin={"r": 160})
-    ticks = sorted({p.x for p in result.points()})
-    if kind.log_x and ticks:
-        edges = [math.log10(ticks[0]), math.log10(ticks[-1])]
-        room = 0.04 * (edges[1] - edges[0] or 1.0)  # the names of the lines stand outside
-        fig.update_xaxes(
-            tickvals=ticks,
-            ticktext=[f"{t:,.4g}" for t in ticks],
-            range=[edges[0] - room, edges[1] + 0.4 * room],
-        )
-    return fig, pd.DataFrame(rows)
 
 
 def skew_curves(skews: Sequence[Skew]) -> Drawn:
@@ -209,38 +135,19 @@ def study_sentences(result: StudyResult) -> list[str]:
             "One seed gives no interval: take more seeds to see which differences are significant."
         ]
     out = [_special(result, by_name)]
-    if result.spec.kind == "people" and " falls " in out[0]:
+    if result.spec.kind == "people" and _falls(next(iter(by_name.values()))):
         out.append("More people, same privacy, less error.")
-    name, best = min(result.baselines.items(), key=lambda pair: pair[1])
-    baseline = "the best baseline on the same ratings (" + (
-        "which protects nobody)"
-        if result.spec.kind == "people"
-        else f"{name} means, {three(best)}, which protects nobody)"
+    what = {"epsilon": "ε", "projection": "ε", "people": "users", "rank": "rank"}.get(
+        result.spec.kind, "β"
     )
-    return out + [
-        _standing(line, points, baseline, result.spec.kind) for line, points in by_name.items()
-    ]
 
+    def places(xs: Sequence[float]) -> str:
+        return f"at {what} = " + ", ".join(f"{x:,.0f}" if x >= 100 else f"{x:g}" for x in xs)
 
-def _standing(line: str, points: list[Point], baseline: str, kind: str) -> str:
-    """Where a line stands against the best baseline, by paired differences over the seeds."""
-    what = {"epsilon": "ε", "projection": "ε", "people": "users", "rank": "rank"}.get(kind, "β")
-
-    def places(some: list[Point]) -> str:
-        return ", ".join(f"{p.x:,.0f}" if p.x >= 100 else f"{p.x:g}" for p in some)
-
-    won = [p for p in points if p.against_baseline.better]
-    lost = [p for p in points if p.against_baseline.worse]
-    if len(won) == len(points):
-        return f"**{line}** is better than {baseline} throughout."
-    if len(lost) == len(points):
-        return f"**{line}** is worse than {baseline} throughout."
-    if not won:
-        where = f"; it is worse at {what} = {places(lost)}" if lost else ""
-        return f"**{line}** is nowhere significantly better than {baseline}{where}."
-    rest = f", worse at {places(lost)}" if lost else ""
-    left = "" if len(won) + len(lost) == len(points) else "; elsewhere not significantly different"
-    return f"**{line}** is better than {baseline} at {what} = {places(won)}{rest}{left}."
+    for line, points in by_name.items():
+        standings = Standings.of((p.x, p.against_baseline) for p in points)
+        out.append(f"**{line}** {standings.words(places)}.")
+    return [*out, "The best baseline, on the same ratings, protects nobody."]
 
 
 def _special(result: StudyResult, by_name: dict[str, list[Point]]) -> str:
@@ -298,11 +205,16 @@ def _commas(parts: Sequence[str]) -> str:
 def _more_people(by_name: dict[str, list[Point]]) -> str:
     line, points = next(iter(by_name.items()))
     first, last = points[0], points[-1]
-    falls = last.mean + _half(last) < first.mean - _half(first)
     return (
         f"From {first.x:,.0f} to {last.x:,.0f} users at the same ε, the error of {lowered(line)} "
-        f"{'falls' if falls else 'goes'} from {three(first.mean)} to {three(last.mean)}."
+        f"{'falls' if _falls(points) else 'goes'} from {three(first.mean)} to {three(last.mean)}."
     )
+
+
+def _falls(points: Sequence[Point]) -> bool:
+    """Whether the error is less at the end than at the begin, by intervals that are apart."""
+    first, last = points[0], points[-1]
+    return last.mean + _half(last) < first.mean - _half(first)
 
 
 def _least(by_name: dict[str, list[Point]]) -> str:
@@ -394,7 +306,7 @@ STUDY = Study(
     room="completion",
     name="study",
     live="Held-out error of the runs made so far.",
-    curves=study_curves,
+    looks=looks,
     sentences=study_sentences,
     about=about,
     method=_method,

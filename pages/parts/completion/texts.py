@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 
 from dpmc_core.experiments import RunResult
+from dpmc_core.findings import BASELINE, NoiseEffect, noise_and_baseline
 from dpmc_core.metrics import Comparison, clipped
 from dpmc_core.metrics.ratings import compared_rmse
-from dpmc_core.wording import measured, power, three
+from dpmc_core.wording import power, three
 from pages.parts.completion.charts import Named
 from pages.parts.ui.looks import NOISES, lowered
 
@@ -19,24 +20,19 @@ def verdict(results: Sequence[Named]) -> str:
     best = min(private, key=lambda n: n.result.final.test_rmse_clipped)
     where = [] if best.result.finished else [_so_far(best.result)]
     where += [f"at {said}"] if (said := _epsilon(best.result)) else []
-    name, private_run = lowered(best.result.spec.card.title), best.result.statement.private
-    noise = NOISES[best.result.spec.noise.mechanism]
-    change = _against_quiet(best, results)
-    standing = _against_baseline(best.result)
-    if change is None:
+    spec, private_run = best.result.spec, best.result.statement.private
+    name, noise = lowered(spec.card.title), NOISES[spec.noise.mechanism]
+    quiet = next(iter(_quiet(best, results)), None)
+    standing = best.result.against_baseline
+    if quiet is None:
         rmse = three(best.result.final.test_rmse_clipped)
         noise = f"{noise} noise" if private_run else "no noise"
-        where.append(f"{name} with {noise} has an RMSE of {rmse}: {standing}.")
+        where.append(f"{name} with {noise} has an RMSE of {rmse}: {standing.than(BASELINE)}.")
     else:
-        raises = change.startswith("raises")
-        still = " still" * (raises and standing.startswith("better"))
-        without = _against_baseline(_quiet(best, results)[0].result)
-        if raises and standing.startswith("not") and without.startswith("better"):
-            standing = "no longer significantly better than the baseline"
-        elif standing == without and standing.startswith("worse"):  # not the noise's doing
-            standing += " with or without noise"
-        joint = "," if raises or change.startswith("lowers") else ", and the run is"
-        where.append(f"{noise} noise {change.format(name)}{joint}{still} {standing}.")
+        change = _paired(quiet.result, best.result, clip=True)
+        effect = NoiseEffect(change, quiet.result.final.test_rmse_clipped)
+        without = quiet.result.against_baseline
+        where.append(f"{noise_and_baseline(noise, name, effect, standing, without)}.")
     said = ", ".join(where)
     if len({_epsilon(n.result) for n in private}) > 1:
         return f"The best of {len(private)} runs: {said}"
@@ -56,19 +52,6 @@ def _epsilon(result: RunResult) -> str:
     return f"total ε = {three(result.spec.noise.epsilon or result.statement.epsilon)}"
 
 
-def _against_quiet(noisy: Named, results: Sequence[Named]) -> str | None:
-    """What noise does to an algorithm ({}), where the same run was made without."""
-    quiet = next(iter(_quiet(noisy, results)), None)
-    if quiet is None:
-        return None
-    change = _paired(quiet.result, noisy.result, clip=True)
-    if not change.detected:
-        return "does not change {} significantly"
-    percent = 100 / quiet.result.final.test_rmse_clipped
-    size = measured(percent * abs(change.mean), percent * change.half_width)
-    return f"{'raises' if change.worse else 'lowers'} {{}}'s error by {size} %"
-
-
 def _quiet(noisy: Named, results: Sequence[Named]) -> list[Named]:
     """Find the same run without noise, as far along."""
     if not noisy.result.statement.private:
@@ -79,10 +62,6 @@ def _quiet(noisy: Named, results: Sequence[Named]) -> list[Named]:
         for quiet in results
         if quiet.result.spec == bare and len(quiet.result.metrics) == len(noisy.result.metrics)
     ]
-
-
-def _against_baseline(result: RunResult) -> str:
-    return result.against_baseline.than("the baseline")
 
 
 def beaten_sentence(named: Named) -> str:

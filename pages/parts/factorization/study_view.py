@@ -3,24 +3,17 @@
 Their figure, their sentences, and what is shown of them.
 """
 
-import math
+from dataclasses import replace
 
-import pandas as pd
 import streamlit as st
-from plotly.subplots import make_subplots
 
 from dpmc_core.experiments.studies.engine import StudyResult, from_where_on
-from dpmc_core.experiments.studies.spec import MEASURES
-from dpmc_core.experiments.sweeps.tradeoff import Point
 from dpmc_core.metrics.topics import W2V_WARNING
 from dpmc_core.wording import measured, power, signed, three
 from pages.parts.factorization.charts import LOOKS
-from pages.parts.frame.study import Study
-from pages.parts.ui.figures import Drawn
-from pages.parts.ui.labels import Label, label_ends
-from pages.parts.ui.looks import BASELINE, curve, intervals
+from pages.parts.frame.study import QUIET, Lines, Study
+from pages.parts.ui.looks import Identity
 
-Lines = dict[str, list[Point]]
 _PUBLISHED = "as published (not private)"
 
 
@@ -36,15 +29,20 @@ def factor_sentences(result: StudyResult) -> list[str]:
     return (_by_epsilon if kind == "epsilon" else _by_outliers)(result.lines())
 
 
-def _one_shot(lines: Lines) -> str | None:
-    return next((name for name in lines if name.startswith("One-shot")), None)
+def _private(lines: Lines, algorithm: str) -> str | None:
+    """The line of ``algorithm`` with noise."""
+    return next(
+        (
+            name
+            for name, points in lines.items()
+            if points[0].spec.card.name == algorithm and points[0].spec.noise.kind != "none"
+        ),
+        None,
+    )
 
 
 def _by_epsilon(lines: Lines) -> list[str]:
-    moment = _one_shot(lines)
-    corrected = next(
-        (n for n in lines if algorithm_of(n) == "private-nmf" and not n.endswith("no noise")), None
-    )
+    moment, corrected = _private(lines, "moment-nmf"), _private(lines, "private-nmf")
     if not moment or not corrected:
         return []
     out = []
@@ -70,7 +68,7 @@ def _by_epsilon(lines: Lines) -> list[str]:
 
 def _by_rounds(lines: Lines, epsilons: Lines) -> list[str]:
     out = []
-    loud, moment = lines.get(_PUBLISHED, []), _one_shot(lines)
+    loud, moment = lines.get(_PUBLISHED, []), _private(lines, "moment-nmf")
     if loud:
         first, last = epsilons[_PUBLISHED][0].mean, epsilons[_PUBLISHED][-1].mean
         start, end = (three(loud[k].mean) for k in (0, -1))
@@ -92,7 +90,7 @@ def _by_rounds(lines: Lines, epsilons: Lines) -> list[str]:
 
 
 def _by_people(lines: Lines) -> list[str]:
-    moment = _one_shot(lines)
+    moment = _private(lines, "moment-nmf")
     if not moment:
         return []
     out = []
@@ -121,7 +119,7 @@ def _by_parts(result: StudyResult) -> list[str]:
         )
     if "tc_w2v" in result.measures:
         out.append(W2V_WARNING)
-    moment = _one_shot(lines)
+    moment = _private(lines, "moment-nmf")
     if not out and moment:
         last = lines[moment][-1].mean
         out.append(f"With the most parts the objective is {three(last)} for {moment}.")
@@ -151,116 +149,13 @@ def _by_outliers(lines: Lines) -> list[str]:
     return out
 
 
-def algorithm_of(name: str) -> str:
-    """The algorithm that a line of a study belongs to."""
-    if name.startswith("Robust"):
-        return "robust-nmf"
-    if name.startswith("as published"):
-        return "private-nmf-published"
-    if name.startswith("One-shot"):
-        return "moment-nmf"
-    return "nmf" if name.startswith("NMF") else "private-nmf"
-
-
-_PANEL, _GAP = 330, 60  # pixels
-_GRID = "rgba(128,128,128,0.18)"
-
-
-def factor_curves(result: StudyResult) -> Drawn:
-    """Each measure of the study against what it varies, one below the other, with 95 % t-intervals
-    over seeds.
-    """
-    kind, measures = result.spec.study, result.measures
-    down = max(len(measures), 1)
-    fig = make_subplots(
-        rows=down, cols=1, shared_xaxes=True, vertical_spacing=_GAP / (_PANEL * down)
-    )
-    fig.update_layout(
-        height=_PANEL * down + 60,
-        margin={"l": 10, "r": 190, "t": 16, "b": 10},
-        showlegend=False,
-        hovermode="x unified",
-        font={"size": 14},
-    )
-    rows = []
-    last = max(p.x for p in result.points())
-    for place, measure in enumerate(measures, start=1):
-        ends: list[Label] = []
-        values: list[float] = []
-        for name, points in result.lines(measure).items():
-            seen = [p for p in points if p.values]
-            if not seen:
-                continue
-            look = LOOKS[algorithm_of(name)]
-            quiet = name.endswith("no noise")
-            curve(
-                fig,
-                look,
-                [p.x for p in seen],
-                [p.mean for p in seen],
-                error_y=intervals([p.half_width for p in seen]),
-                name=name,
-                line=look.line(dash="longdash", width=1.5) if quiet else look.line(),
-                row=place,
-                col=1,
-            )
-            ends.append(Label(last, seen[-1].mean, name))
-            values += [p.mean for p in seen]
-            rows += [
-                {
-                    "line": name,
-                    kind.x_title: p.x,
-                    "measure": measure,
-                    "mean": p.mean,
-                    "half_width_95": p.half_width,
-                    "seeds": len(p.values),
-                }
-                for p in seen
-            ]
-        if measure == "objective":
-            lines = [(f"{name} (baseline)", value) for name, value in result.baselines.items()]
-            lines += (
-                [("scikit-learn's NMF", result.reference)]
-                if result.spec.kind not in ("parts", "people")
-                else []
-            )
-            near = 3 * max(values, default=0.0)  # a line far above all others would flatten them
-            for name, value in (
-                [(n, v) for n, v in lines if v <= near] if result.spec.kind != "people" else []
-            ):
-                fig.add_hline(
-                    y=value, line={"width": 1, "dash": "dot", "color": BASELINE}, row=place, col=1
-                )
-                ends.append(Label(last, value, name))
-                values.append(value)
-        spread = (max(values) - min(values)) or 1.0
-        shown = (min(values) - 0.08 * spread, max(values) + 0.08 * spread)
-        title = MEASURES[measure].replace(" (", "<br>(")
-        fig.update_yaxes(
-            range=shown,
-            title={"text": title},
-            gridcolor=_GRID,
-            zeroline=False,
-            automargin=True,
-            row=place,
-            col=1,
-        )
-        axis = "" if place == 1 else str(place)
-        label_ends(fig, ends, shown, log_x=kind.log_x, axis=axis, height=_PANEL - _GAP)
-    ticks = sorted({p.x for p in result.points()})
-    fig.update_xaxes(
-        gridcolor=_GRID,
-        zeroline=False,
-        tickvals=ticks,
-        ticktext=[f"{t:,.0f}" if t >= 1000 else f"{t:.4g}" for t in ticks],
-    )
-    if kind.log_x:
-        low, high = math.log10(ticks[0]), math.log10(ticks[-1])
-        fig.update_xaxes(
-            type="log", range=[low - 0.04 * (high - low or 1), high + 0.02 * (high - low or 1)]
-        )
-    fig.update_xaxes(title={"text": kind.x_title}, row=down, col=1)
-    return fig, pd.DataFrame(rows)
+def looks(lines: Lines) -> dict[str, Identity]:
+    """The look of each line's algorithm, in long dashes without noise."""
+    found = {name: LOOKS[points[0].spec.card.name] for name, points in lines.items()}
+    return {
+        name: replace(look, dash="longdash") if name.endswith(QUIET) else look
+        for name, look in found.items()
+    }
 
 
 def about(result: StudyResult) -> str:
@@ -315,7 +210,7 @@ STUDY = Study(
     room="factorization",
     name="factor-study",
     live="The runs made so far.",
-    curves=factor_curves,
+    looks=looks,
     sentences=factor_sentences,
     about=about,
     method=_method,

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from dpmc_core.experiments.algorithms import ALGORITHMS
 from dpmc_core.experiments.sweeps.tradeoff import Point
-from dpmc_core.wording import measured
+from dpmc_core.findings import NoiseEffect, Standings, noise_and_baseline
 from pages.parts.tradeoffs.charts import Lines, amount
 from pages.parts.ui.looks import IDENTITY, lowered
 
@@ -32,15 +32,14 @@ def verdict(lines: Lines) -> str:
     best, algorithm, mechanism = _best(candidates)
     where = _where(lines, x, best)
     noise, title = IDENTITY[mechanism].title, lowered(ALGORITHMS[algorithm].title)
-    quiet = _quiet(lines, algorithm, x)
-    cost = None if quiet is None else _cost(best, quiet, len(candidates))
-    standing = _standing(best, len(candidates))
-    if not standing:
+    quiet, together = _quiet(lines, algorithm, x), len(candidates)
+    standing = best.apart_from_baseline(together)
+    if standing.pairs < 2:
         return f"{where}, {title} with {noise} noise has one repetition, which gives no interval."
-    if cost is None:
-        return f"{where}, {title} with {noise} noise is {standing}."
-    still = " still" * (cost.startswith("adds") and standing.startswith("better"))
-    return f"{where}, {noise} noise {cost} {title},{still} {standing}."
+    effect = None
+    if quiet is not None and (change := best.minus(quiet, together)).pairs > 1 and quiet.mean:
+        effect = NoiseEffect(change, quiet.mean)
+    return f"{where}, {noise_and_baseline(noise, title, effect, standing)}."
 
 
 def _at(lines: Lines, x: float) -> list[tuple[Point, str, str]]:
@@ -67,32 +66,9 @@ def _where(lines: Lines, x: float, best: Point) -> str:
     return f"At {equal_amount(lines)}{' ' if lines.axis == 'variance' else ' = '}{amount(x)}"
 
 
-def _cost(noisy: Point, quiet: Point, together: int) -> str | None:
-    """What noise does to a method, on the same data and seeds, with a 95 % interval.
-
-    ``noisy`` is the best of so many: the interval holds for all of them at once.
-    """
-    apart = noisy.minus(quiet, together)
-    if apart.pairs < 2 or not quiet.mean:
-        return None
-    what = "error" if noisy.less_is_better else "recall"
-    if not apart.detected:
-        return f"has no significant effect on the {what} of"
-    percent = 100 / quiet.mean
-    said = f"{measured(percent * abs(apart.mean), percent * apart.half_width)} %"
-    if apart.mean > 0:
-        return f"adds {said} {what} to"
-    return f"removes {said} of the {what} of"
-
-
 def _quiet(lines: Lines, algorithm: str, x: float) -> Point | None:
     line = lines.of.get((algorithm, "none"), [])
     return next((p for at, p in line if at == x or math.isnan(at)), None)
-
-
-def _standing(point: Point, together: int) -> str:
-    apart = point.apart_from_baseline(together)
-    return apart.than("the best baseline") if apart.pairs > 1 else ""
 
 
 def against_baseline(lines: Lines) -> list[str]:
@@ -101,28 +77,9 @@ def against_baseline(lines: Lines) -> list[str]:
     for algorithm in lines.algorithms:
         for mechanism, line in lines.noisy(algorithm).items():
             name = f"**{ALGORITHMS[algorithm].title}, {IDENTITY[mechanism].title} noise**"
-            out.append(f"{name} {_everywhere(lines, line)}.")
+            standings = Standings.of((x, p.against_baseline) for x, p in line)
+            out.append(f"{name} {standings.words(lambda xs: _places(lines, xs))}.")
     return out
-
-
-def _everywhere(lines: Lines, line: Sequence[tuple[float, Point]]) -> str:
-    known = [(x, d) for x, p in line if (d := p.against_baseline).pairs > 1]
-    if not known:
-        return "has one repetition, which gives no interval"
-    won = [x for x, d in known if d.better]
-    lost = [x for x, d in known if d.worse]
-    if len(line) in (len(won), len(lost)):
-        return f"is {'better' if won else 'worse'} than the best baseline everywhere it was run"
-    said = [
-        f"is better than the best baseline {_places(lines, won)}"
-        if won
-        else "is nowhere better than the best baseline"
-    ]
-    said += [f"is worse {_places(lines, lost)}"] if lost else []
-    single, rest = len(line) - len(known), len(known) - len(won) - len(lost)
-    unclear = f"; elsewhere ({rest} point{'s' * (rest > 1)}) not significantly different"
-    alone = f"; {single} with one repetition, which gives no interval"
-    return " and ".join(said) + unclear * (rest > 0 and bool(won or lost)) + alone * (single > 0)
 
 
 def _places(lines: Lines, xs: Sequence[float]) -> str:

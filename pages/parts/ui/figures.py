@@ -24,6 +24,7 @@ _ON_DARK = {
     "#7A7A1F": "#B5B54A",
     "#2A8577": "#55BBAA",
 }
+MARGIN = {"l": 10, "r": 90, "t": 16, "b": 10}  # pixels; names of lines stand right
 _GRID = "rgba(128,128,128,0.18)"
 _ON_WHITE = "#2B3741"
 _TEXT_SIZE = 14
@@ -127,7 +128,7 @@ def figure(
     return go.Figure(
         layout={
             "height": height,
-            "margin": {"l": 10, "r": 90, "t": 16, "b": 10},
+            "margin": MARGIN,
             "showlegend": False,
             "hovermode": "x unified",
             "font": {"size": _TEXT_SIZE},
