@@ -485,8 +485,8 @@ def test_claims_are_paired_arithmetic() -> None:
     laplace, gaussian, _ = contrasts("huber-table-3", made)
     for c in (laplace, gaussian):
         assert (c.settings, c.lower, c.higher) == (12, 0, 12)
-        assert c.mean == pytest.approx(0.01, abs=1e-4)
-        assert c.half_width < 1e-4
+        assert c.pooled.mean == pytest.approx(0.01, abs=1e-4)
+        assert c.pooled.half_width < 1e-4
     printed_apart = [
         r.printed.value
         - next(o for o in rows if o.id == r.id.replace("huber", "laplace")).printed.value

@@ -3,25 +3,24 @@
 Sentences computed from stored trials for the conclusions that can be judged.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import special
 
 from dpmc_core.experiments.papers.compute import PaperResult
 from dpmc_core.experiments.papers.entries import rows_of
 from dpmc_core.experiments.papers.row import Row
+from dpmc_core.metrics import Comparison
 
 
 @dataclass(frozen=True)
 class Contrast:
     """One way of doing it against another, over all ``settings`` that have both.
 
-    In how many the first has ``lower`` or ``higher`` error (95 % for all together, Bonferroni), its
-    ``mean`` difference over settings, averaged in each trial, with half of a 95 % interval over
-    trials, the printed mean difference, and in how many settings the printed difference lies
-    outside our interval.
+    In how many the first has ``lower`` or ``higher`` error (95 % for all together, Bonferroni), the
+    ``pooled`` difference over settings, averaged in each trial, with an interval over trials, the
+    printed mean difference, and in how many settings the printed difference lies outside our
+    interval.
     """
 
     one: str
@@ -29,8 +28,7 @@ class Contrast:
     settings: int
     lower: int
     higher: int
-    mean: float
-    half_width: float
+    pooled: Comparison
     printed: float
     outside: int
 
@@ -51,29 +49,23 @@ def contrasts(entry: str, result: PaperResult) -> list[Contrast]:
         if not steps or min(len(s) for s in steps) < 2 or len({len(s) for s in steps}) > 1:
             # a trial that overflowed somewhere would be averaged over other settings than the rest
             continue
-        table = np.array(steps)
-        n = table.shape[1]
-        half = special.stdtrit(n - 1, 1 - 0.025 / len(steps)) * table.std(axis=1, ddof=1) / n**0.5
-        middle = table.mean(axis=1)
-        said = np.array(
-            [
-                a.printed.value - b.printed.value
-                for a, b in pairs
-                if a.printed is not None and b.printed is not None
-            ]
-        )
-        pooled = table.mean(axis=0)
+        each = [Comparison.of_runs(some, together=len(steps)) for some in steps]
+        printed = [
+            a.printed.value - b.printed.value
+            for a, b in pairs
+            if a.printed is not None and b.printed is not None
+        ]
+        off = (abs(p - c.mean) > c.half_width for p, c in zip(printed, each, strict=True))
         out.append(
             Contrast(
                 one=one,
                 other=other,
                 settings=len(steps),
-                lower=int((middle < -half).sum()),
-                higher=int((middle > half).sum()),
-                mean=float(pooled.mean()),
-                half_width=float(special.stdtrit(n - 1, 0.975) * pooled.std(ddof=1) / n**0.5),
-                printed=float(said.mean()),
-                outside=int((np.abs(said - middle) > half).sum()),
+                lower=sum(c.better for c in each),
+                higher=sum(c.worse for c in each),
+                pooled=Comparison.of_runs(np.mean(steps, axis=0).tolist()),
+                printed=float(np.mean(printed)),
+                outside=sum(off),
             )
         )
     return out
@@ -104,7 +96,6 @@ def claims(entry: str, result: PaperResult | None) -> list[str]:
     """The contrasts of a table in words; empty where it has none."""
     if result is None:
         return []
-    found: Sequence[Contrast] = contrasts(entry, result)
     titles = {
         "huber": "Huber noise",
         "laplace": "Laplace noise",
@@ -113,13 +104,11 @@ def claims(entry: str, result: PaperResult | None) -> list[str]:
         "als": "ALS with Huber noise",
     }
     out = _against_itself(entry, result)
-    for c in found:
-        over_all = f"{c.mean:+.4f} ± {c.half_width:.2g} on average over settings"
-        word = (
-            "no difference detected"
-            if abs(c.mean) <= c.half_width
-            else f"{titles[c.one]} is {'better' if c.mean < 0 else 'worse'}"
-        )
+    for c in contrasts(entry, result):
+        over_all = f"{c.pooled.mean:+.4f} ± {c.pooled.half_width:.2g} on average over settings"
+        word = "no difference detected"
+        if c.pooled.detected:
+            word = f"{titles[c.one]} is {'better' if c.pooled.better else 'worse'}"
         one_by_one = (
             f"One by one, lower in {c.lower} of {c.settings}, higher in {c.higher}, not "
             f"significantly different in {c.settings - c.lower - c.higher} (95 % for all together)"
