@@ -127,7 +127,7 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def _given(arguments: argparse.Namespace) -> Any:
-    """What is public of the ratings, whoever they are of."""
+    """What is public of the ratings."""
     from dpmc_core.datasets.own import read_item_table
     from dpmc_core.datasets.own.tables import RatingsReading
 

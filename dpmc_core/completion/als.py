@@ -54,7 +54,7 @@ def learn_als(
         def sweep(state: Alternating = state, exact: list[float] = exact) -> FloatArray:
             noise = None if release is None else sample(release, rng).reshape(shape)
             solved, *sums = solve_items(people, state, noise)
-            exact.extend(sums)  # for whoever holds the data: kept nowhere
+            exact.extend(sums)  # for the holder of the data: kept nowhere
             return solved
 
         items = journal.once(f"items {iteration}", sweep, rng, release)

@@ -108,7 +108,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         result: dict[str, Any] = arguments.command(arguments)
         if arguments.json:
             print(json.dumps(finite(result)))
-        if sys.stdout is not None:  # closed by whoever called
+        if sys.stdout is not None:  # closed by the caller
             sys.stdout.flush()
     except ModuleNotFoundError as error:
         extra = EXTRAS.get((error.name or "").partition(".")[0])
@@ -125,7 +125,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         said = f"these values cannot be computed with ({type(error).__name__}: {error})."
         return _failed(said, words)
     except BrokenPipeError:
-        # whoever read has gone: nothing more to say
+        # the reader has gone: nothing more to say
         _nothing_more()
         return 0
     except OSError as error:

@@ -1,4 +1,4 @@
-"""What is known of ratings before any is read, whoever brings them."""
+"""What is known of ratings before any of them is read."""
 
 from dataclasses import dataclass
 from typing import Any

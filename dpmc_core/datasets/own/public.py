@@ -1,4 +1,4 @@
-"""What is public of one's own ratings, whoever rates: a list of the items, and the scale's ends.
+"""What is public of one's own ratings: a list of the items, and the scale's ends.
 
 The list is a table: its first column names items, others hold numbers that are public too. It is
 read without the ratings, and what it does not list is left out: one user more or less, whatever

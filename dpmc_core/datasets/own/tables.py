@@ -57,7 +57,7 @@ class RatingsReading:
     ("": as it seems). ``zeros`` says whether a 0 is a rating, ``missing`` has the numbers
     that stand for "not rated", ``twice`` says what counts where a user rates an item more than
     once, ``low`` and ``high`` are the ends of the rating scale (None: those of the file), ``users``
-    how many users there are at most, whoever rates (None: those of the file).
+    how many users there are at most (None: those of the file).
     """
 
     layout: str = "long"

@@ -214,7 +214,7 @@ class PassingRuns:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Let the runs go with whoever held them."""
+        """Nothing to close: the runs go with this object."""
 
     def check_writable(self) -> None:
         """See ``RunStore.check_writable``."""

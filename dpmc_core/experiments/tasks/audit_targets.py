@@ -168,7 +168,7 @@ def chunks(spec: AuditSpec, pair: Neighbours | None) -> Iterator[tuple[FloatArra
 
     Tenths of the numbers, or one model of each of the ``pair`` at a time.
 
-    The same spec gives the same outputs, whoever asks for them and however fast; but for secret
+    The same spec gives the same outputs however fast they are asked for; but for secret
     noise, which nothing repeats.
     """
     if pair is None:
@@ -225,7 +225,7 @@ def _released(spec: AuditSpec, pair: Neighbours, inside: bool, seed: int) -> Flo
 def _searched(spec: AuditSpec, seen: FloatArray) -> FloatArray:
     """How much nearer what was ``seen`` is to some run without Alice than to any with her.
 
-    Whoever knows everybody else runs the algorithm with each seed, once as if she were there.
+    An attacker who knows everybody else runs the algorithm with each seed, once as if she were there.
     """
     apart = [
         np.linalg.norm(runs - seen, axis=1).min()

@@ -6,7 +6,7 @@ measures → result; ledger → statement.
 
 Every dictionary is judged alike: by the objective (nmf-paper eq. 15) at the non-negative
 coefficients that suit it best on the clean data, which are fitted here without noise. They are
-measures for whoever holds the data, not releases.
+measures for the holder of the data, not releases.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""The process that a worker computes in, as whoever asks sees it, and what the two say.
+"""The process that a worker computes in, as its parent sees it, and the messages between them.
 
 Provides ``Share``, what a process may take of the machine; ``Sender``, ``send`` and ``receive`` of
 pickled messages, in which large data is sent once; ``Process``, what can be done with one;

@@ -1,6 +1,6 @@
-"""A process on a worker of a Dask cluster, as whoever asks sees it.
+"""A process on a worker of a Dask cluster, as its parent sees it.
 
-Provides ``RemoteProcess``, and ``silence_dask`` for whoever connects. Dask decides where a process
+Provides ``RemoteProcess``, and ``silence_dask`` for callers that connect. Dask decides where a process
 is and when its turn has come, and tells when a worker is lost. What is computed, and on which data,
 goes from here to that worker directly: the scheduler sees a name.
 """
@@ -150,7 +150,7 @@ _LINGER = 2.0  # seconds in which a process whose turn comes just then is told t
 
 
 def silence_dask() -> None:
-    """Keep Dask's tracebacks of lost connections out of this process's log: whoever connects says
+    """Keep Dask's tracebacks of lost connections out of this process's log: the caller says
     what was lost in a sentence. Call it once ``distributed`` is imported, which sets its loggers.
     """
     for name in ("distributed", "distributed.client"):
@@ -221,7 +221,7 @@ class RemoteProcess:
         finally:
             self._going = False
             with suppress(OSError):
-                self._pipe.close()  # which tells whoever waits
+                self._pipe.close()  # which tells the parent
             with suppress(Exception):  # the scheduler may be gone
                 self._future.cancel()
                 if not address and not self.lost:

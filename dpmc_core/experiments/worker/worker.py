@@ -279,7 +279,7 @@ def main() -> None:
     Share(*map(int, sys.argv[2:])).take()
 
     def leave() -> None:
-        """The parent is gone, and with it whoever wanted the result."""
+        """The parent has gone: nobody waits for the result."""
         shutil.rmtree(folder, ignore_errors=True)
         os._exit(0)
 
