@@ -10,9 +10,9 @@ Five sums leave: one number, how far users' ratings lie from their own mean (bel
 with ω = 1 (how popular each item is); then, with rare items weighted up by the popularity just
 released, the weights again, and twice the weighted deviations of the user's ratings from what was
 known before, clipped to a norm: from the user's own mean, and then from the first round's offsets
-and the user's mean over them. (A user who rates good films has a high mean: the first round takes too
-little of an item's offset.) Popular items need less of a user's say to be known well; this is the
-idea of Krichene et al. 2023.
+and the user's mean over them. (A user who rates good films has a high mean: the first round takes
+too little of an item's offset.) Popular items need less of a user's say to be known well; this is
+the idea of Krichene et al. 2023.
 
 Clips and prior widths are shares of the scale's width R that suit users who spread their ratings
 over it as MovieLens's do, with a variance of about v₀ = (``USER_SD``·R)². With v_i = (Σ_j (x_ij −

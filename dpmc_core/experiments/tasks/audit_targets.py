@@ -225,7 +225,8 @@ def _released(spec: AuditSpec, pair: Neighbours, inside: bool, seed: int) -> Flo
 def _searched(spec: AuditSpec, seen: FloatArray) -> FloatArray:
     """How much nearer what was ``seen`` is to some run without Alice than to any with her.
 
-    An attacker who knows everybody else runs the algorithm with each seed, once as if she were there.
+    An attacker who knows everybody else runs the algorithm with each seed, once as if she were
+    there.
     """
     apart = [
         np.linalg.norm(runs - seen, axis=1).min()

@@ -1,8 +1,8 @@
 """A process on a worker of a Dask cluster, as its parent sees it.
 
-Provides ``RemoteProcess``, and ``silence_dask`` for callers that connect. Dask decides where a process
-is and when its turn has come, and tells when a worker is lost. What is computed, and on which data,
-goes from here to that worker directly: the scheduler sees a name.
+Provides ``RemoteProcess``, and ``silence_dask`` for callers that connect. Dask decides where a
+process is and when its turn has come, and tells when a worker is lost. What is computed, and on
+which data, goes from here to that worker directly: the scheduler sees a name.
 """
 
 import logging
