@@ -8,7 +8,7 @@ from pages.parts.audit import attacked, game, own_outputs
 from pages.parts.audit.attack import attack
 from pages.parts.audit.attacked import two_datasets
 from pages.parts.audit.controls import LINK_TITLES, form
-from pages.parts.frame.page import control, fold, head
+from pages.parts.frame.page import control, head, tab
 from pages.parts.ui import controls
 
 controls.on_page("audit.py", LINK_TITLES)
@@ -22,12 +22,12 @@ with controls.place():
         controls.show_error(built.problem)
 attack(built, asked.fields, row)
 if asked.fields["target"] == "number":
-    fold("What is attacked", "attacked", lambda: two_datasets(asked.fields))
+    tab("What is attacked", "attacked", lambda: two_datasets(asked.fields))
 spec = built.spec
 if spec is not None and not spec.searches and not spec.dataset:
-    fold("Play: is Alice in the data?", "game", partial(game.play, spec), icon=":material/casino:")
-fold("Why an attack proves a bound", "introduction", attacked.introduction)
-fold("Audit your own mechanism", "own", own_outputs.audit_yours, icon=":material/upload_file:")
+    tab("Play", "game", partial(game.play, spec))
+tab("Why it proves a bound", "introduction", attacked.introduction)
+tab("Your own mechanism", "own", own_outputs.audit_yours)
 
 with problems:
     controls.link_problems()

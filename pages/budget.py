@@ -5,7 +5,7 @@ import streamlit as st
 from dpmc_core.errors import DPMCError
 from pages.parts.budget import ledger_files, sections, stories
 from pages.parts.budget.controls import LINK_TITLES, form, releases
-from pages.parts.frame.page import control, fold, head, observations, verdict
+from pages.parts.frame.page import control, head, observations, tab, verdict
 from pages.parts.ui import controls
 
 controls.on_page("budget.py", LINK_TITLES)
@@ -27,16 +27,12 @@ sections.composition(counts)
 said = stories.observations(counts.statements, counts.mechanisms, asked.sensitivity)
 observations([*said, *filter(None, [sections.unreviewed(counts)])])
 sections.lines(counts)
-fold("How this was computed", "method", lambda: sections.method(counts))
-fold("What each mechanism protects", "statements", lambda: sections.statements(counts))
-fold(
-    "What an attacker can find (trade-off function)",
-    "tradeoff-function",
-    lambda: sections.attackers(counts),
-)
-fold("Every accounting method, same releases", "methods", lambda: sections.methods(counts))
-fold("Least noise for a budget", "least-noise", lambda: sections.least_noise(counts, shapes))
-fold("Price of a mechanism's shape", "price", lambda: sections.price_and_need(counts, shapes))
-fold("Where the papers account differently", "findings", lambda: sections.findings(counts))
-fold("A ledger file of yours", "own-ledger", lambda: ledger_files.upload(asked.delta))
-fold("Export", "export", lambda: ledger_files.export(counts), icon=":material/download:")
+tab("Protection", "statements", lambda: sections.statements(counts))
+tab("Attacker", "tradeoff-function", lambda: sections.attackers(counts))
+tab("Accounting methods", "methods", lambda: sections.methods(counts))
+tab("Method", "method", lambda: sections.method(counts))
+tab("Least noise", "least-noise", lambda: sections.least_noise(counts, shapes))
+tab("Price of a shape", "price", lambda: sections.price_and_need(counts, shapes))
+tab("Papers' accounting", "findings", lambda: sections.findings(counts))
+tab("Your ledger file", "own-ledger", lambda: ledger_files.upload(asked.delta))
+tab("Export", "export", lambda: ledger_files.export(counts))

@@ -7,7 +7,7 @@ from pages.parts.completion.asked import form
 from pages.parts.completion.controls import LINK_TITLES
 from pages.parts.completion.introduction import introduction
 from pages.parts.completion.user_controls import USER_TITLES
-from pages.parts.frame.page import control, fold, head
+from pages.parts.frame.page import control, head, tab
 from pages.parts.ui import controls
 
 controls.on_page("completion.py", LINK_TITLES | USER_TITLES)
@@ -30,8 +30,8 @@ elif asked.question == "skew":
     panels.skewed(asked, built)
 else:
     study_view.STUDY.panel(asked.question, built, row)
-fold(
-    "What is compared, and what is protected",
+tab(
+    "What is compared",
     "introduction",
     lambda: introduction(asked.protect, asked.question, built.specs),
 )

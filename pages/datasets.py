@@ -9,7 +9,7 @@ from dpmc_core.errors import DPMCError
 from pages.parts.datasets import download_view, overview, ratings_view, sample_view
 from pages.parts.datasets import user_data_form as own_view
 from pages.parts.datasets.controls import LINK_TITLES, Asked, form, own_name
-from pages.parts.frame.page import control, fold, head, verdict
+from pages.parts.frame.page import control, head, tab, verdict
 from pages.parts.ui import controls
 
 controls.on_page("datasets.py", LINK_TITLES)
@@ -32,7 +32,7 @@ def look(asked: Asked) -> None:
     else:
         ratings_view.ratings_of_entry(chosen, asked.zeros)
     if not user_datasets.is_own(asked.name):
-        fold("Summary, terms and citation", "terms", lambda: overview.terms(chosen))
+        tab("Terms and citation", "terms", lambda: overview.terms(chosen))
 
 
 if asked.view == "own":
@@ -43,4 +43,4 @@ if asked.view == "own":
 if asked.name:
     look(asked)
 if asked.view == "known":
-    fold("All datasets", "all", lambda: overview.table(catalogue().values()))
+    tab("All datasets", "all", lambda: overview.table(catalogue().values()))

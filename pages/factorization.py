@@ -5,7 +5,7 @@ import streamlit as st
 from pages.parts.factorization import panels, study_view
 from pages.parts.factorization.asked import form
 from pages.parts.factorization.controls import FACTOR_TITLES
-from pages.parts.frame.page import control, fold, head
+from pages.parts.frame.page import control, head, tab
 from pages.parts.ui import controls
 
 controls.on_page("factorization.py", FACTOR_TITLES)
@@ -22,7 +22,7 @@ if asked.question == "compare":
     panels.compare(asked, built, row)
 else:
     study_view.STUDY.panel(asked.question, built, row)
-fold("What is compared, and what is protected", "introduction", lambda: panels.introduction(asked))
+tab("What is compared", "introduction", lambda: panels.introduction(asked))
 
 with problems:
     controls.link_problems()

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.parts.frame.page import control, fold, head, observations, verdict
+from pages.parts.frame.page import control, head, observations, tab, verdict
 from pages.parts.home import sections
 from pages.parts.home.sections import LINK_TITLES, epsilon_slider, form
 from pages.parts.ui import controls, glossary, on_screen
@@ -19,8 +19,8 @@ verdict(sections.verdict(epsilon))
 sections.privacy_and_cost(epsilon, mechanism, seed)
 observations(sections.observations(epsilon, mechanism, seed))
 sections.lines(epsilon, mechanism, seed)
-fold("The noise at this ε", "noises", lambda: sections.noises(epsilon))
-fold("How this was computed, and what it leaves out", "method", lambda: sections.method(epsilon))
-fold("Glossary", "glossary", glossary.all_words)
+tab("Noise at this ε", "noises", lambda: sections.noises(epsilon))
+tab("Method", "method", lambda: sections.method(epsilon))
+tab("Glossary", "glossary", glossary.all_words)
 if not on_screen.presenting():
     sections.invitations()

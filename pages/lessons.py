@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.parts.frame.page import control, fold, head, verdict
+from pages.parts.frame.page import control, head, tab, verdict
 from pages.parts.lessons import overview
 from pages.parts.lessons.lessons import lessons
 from pages.parts.ui import controls, glossary
@@ -22,6 +22,6 @@ else:
     verdict("Three lessons of 10 to 15 minutes: each step opens a page and asks one question.")
     overview.cards()
 overview.curve()
-fold("Notebooks for a course", "notebooks", overview.offer, icon=":material/code_blocks:")
-fold("Glossary", "glossary", glossary.all_words)
+tab("Notebooks", "notebooks", overview.offer)
+tab("Glossary", "glossary", glossary.all_words)
 controls.link_problems()

@@ -1,6 +1,7 @@
 """Page configuration, navigation, and the frame around every page."""
 
 from pathlib import Path
+from typing import Any
 
 import streamlit as st
 
@@ -9,6 +10,7 @@ from pages.parts.server import loading
 loading.done()
 from dpmc_core.errors import ParameterError  # noqa: E402
 from pages.parts.frame import presenter, share  # noqa: E402
+from pages.parts.frame.page import tabs  # noqa: E402
 from pages.parts.lessons import lessons  # noqa: E402
 from pages.parts.server import settings  # noqa: E402
 from pages.parts.server.layers import edge  # noqa: E402
@@ -30,8 +32,9 @@ st.set_page_config(
         "About": "DPMC Lab: differential privacy in matrix completion, live, with exact accounting."
     },
 )
-page = st.navigation(
-    [
+menu: dict[str, list[Any]] = {}
+for name, known in PAGES.items():
+    menu.setdefault(known.group, []).append(
         st.Page(
             f"{name}.py",
             title=known.title,
@@ -39,10 +42,8 @@ page = st.navigation(
             default=name == "home",
             help=known.help,
         )
-        for name, known in PAGES.items()
-    ],
-    position="hidden" if embedded or presenting else "sidebar",
-)
+    )
+page = st.navigation(menu, position="hidden" if embedded or presenting else "sidebar")
 st.set_page_config(page_title=f"{page.title} · DPMC Lab")
 if not embedded:
     dark = st.context.theme.type == "dark"
@@ -67,6 +68,7 @@ on_screen.look_at("")
 lesson = lessons.asked()
 if lesson is None:
     page.run()
+    tabs()
 else:
     st.html(_STYLES / "lesson.css")
     beside, shown = st.columns([2, 5])
@@ -74,6 +76,7 @@ else:
         lessons.box(*lesson)
     with shown:
         page.run()
+        tabs()
 if presenting:
     presenter.bar()
 if not embedded:

@@ -4,17 +4,15 @@ import streamlit as st
 
 from dpmc_core.errors import DPMCError
 from dpmc_core.mechanisms import Huber
-from pages.parts.frame.page import control, fold, head, observations, verdict
+from pages.parts.frame.page import control, head, observations, tab, verdict
 from pages.parts.mechanisms import sections, texts
-from pages.parts.mechanisms.controls import LINK_TITLES, alpha_slider, form
+from pages.parts.mechanisms.controls import LINK_TITLES, form
 from pages.parts.ui import controls
 
 controls.on_page("mechanisms.py", LINK_TITLES)
 head("mechanisms")
 with control():
-    alpha = alpha_slider()
-with st.sidebar:
-    asked = form(alpha)
+    asked = form()
 controls.link_problems()
 try:
     mechanisms = asked.build()
@@ -25,29 +23,16 @@ sensitivity, delta = asked.sensitivity, asked.delta
 huber = next(m for m in mechanisms if isinstance(m, Huber))
 
 verdict(texts.verdict(mechanisms, asked))
-sections.shapes(mechanisms, asked.view, sensitivity)
+left, right = st.columns(2)
+with left:
+    sections.shapes(mechanisms, asked.view, sensitivity)
+with right:
+    sections.variance(huber)
 observations(texts.observations(mechanisms, sensitivity, delta))
 sections.lines(mechanisms, sensitivity, delta)
-fold(
-    "What one release costs, by mechanism",
-    "cards",
-    lambda: sections.cards(mechanisms, sensitivity, delta),
-)
-fold(
-    "What an attacker can find (trade-off function)",
-    "tradeoff-function",
-    lambda: sections.attackers(mechanisms, sensitivity),
-)
-fold(
-    "Variance against α, and samples",
-    "variance",
-    lambda: sections.variances(huber, asked.samples, asked.seed),
-)
-fold(
-    "Privacy loss, and failure probability δ against ε",
-    "loss",
-    lambda: sections.losses(mechanisms, huber, sensitivity, delta),
-)
-fold("Table 1 of the Huber paper, recomputed", "table-1", sections.table_1)
-fold("What is compared", "introduction", sections.introduction)
-fold("Formulas", "formulas", sections.formulas)
+tab("One release", "cards", lambda: sections.cards(mechanisms, sensitivity, delta))
+tab("Samples", "variance", lambda: sections.sampled(huber, asked.samples, asked.seed))
+tab("Attacker", "tradeoff-function", lambda: sections.attackers(mechanisms, sensitivity))
+tab("Privacy loss and δ", "loss", lambda: sections.losses(mechanisms, huber, sensitivity, delta))
+tab("The paper's Table 1", "table-1", sections.table_1)
+tab("Formulas", "formulas", sections.formulas)

@@ -4,7 +4,7 @@ import streamlit as st
 
 from dpmc_core.experiments.papers import ENTRIES, PAPERS, rows_of, stored
 from dpmc_core.experiments.papers.entries import errata
-from pages.parts.frame.page import control, fold, head
+from pages.parts.frame.page import control, head, tab
 from pages.parts.papers import view
 from pages.parts.papers import view as papers_view
 from pages.parts.ui import controls
@@ -35,12 +35,12 @@ rows = rows_of(source)
 if rows:
     papers_view.table(entry, rows, stored(source))
     if stored(source) is not None and any(row.computable for row in rows):
-        fold("Run one row again", "again", lambda: view.once_more(source, rows))
+        tab("Run a row again", "again", lambda: view.once_more(source, rows))
 else:
     papers_view.without_rows(entry)
 if misprints := errata(paper):
-    fold(f"Misprints in our copy of: {PAPERS[paper]}", "errata", lambda: points(misprints))
-fold(f"All tables and figures of: {PAPERS[paper]}", "all", lambda: papers_view.overview(paper))
+    tab("Misprints", "errata", lambda: points(misprints))
+tab("All tables and figures", "all", lambda: papers_view.overview(paper))
 
 with problems:
     controls.link_problems()

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from dpmc_core.errors import DPMCError
-from pages.parts.frame.page import control, fold, head, observations, verdict
+from pages.parts.frame.page import control, head, observations, tab, verdict
 from pages.parts.plan import sections
 from pages.parts.plan.model_view import MODEL_TITLES, model
 from pages.parts.plan.model_view import form as model_form
@@ -33,14 +33,10 @@ def numbers() -> None:
     sections.noise_figure(made)
     on_screen.add_lines("The same plan", made.spec.python())
     observations(sections.notes(made))
-    fold("All mechanisms side by side", "mechanisms", lambda: sections.mechanisms(made))
-    fold(
-        "What an attacker can find (trade-off function)",
-        "tradeoff-function",
-        lambda: sections.attackers(made),
-    )
-    fold("How this was computed", "method", lambda: sections.method(made))
-    fold("Export", "export", lambda: sections.export(made), icon=":material/download:")
+    tab("All mechanisms", "mechanisms", lambda: sections.mechanisms(made))
+    tab("Attacker", "tradeoff-function", lambda: sections.attackers(made))
+    tab("Method", "method", lambda: sections.method(made))
+    tab("Export", "export", lambda: sections.export(made))
 
 
 with row:

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from dpmc_core.experiments.store.store import StoreError
-from pages.parts.frame.page import fold, head
+from pages.parts.frame.page import head, tab
 from pages.parts.runs import view
 from pages.parts.runs import view as runs_view
 from pages.parts.runs.view import titles
@@ -42,13 +42,12 @@ def main() -> None:
     if records:
         runs_view.compare(records)
         view.of_compared(records)
-    fold("What is kept here", "about", about)
+    tab("What is kept here", "about", about)
     if total:
-        fold(
+        tab(
             f"Export {total:,} run{'s' * (total != 1)}",
             "export",
             lambda: view.take_all(store, where),
-            icon=":material/download:",
         )
 
 

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.parts.frame.page import control, fold, head
+from pages.parts.frame.page import control, head, tab
 from pages.parts.tradeoffs.controls import TRADEOFF_TITLES, form, view_choice
 from pages.parts.tradeoffs.live import SLIDES, Live, present
 from pages.parts.ui import controls, on_screen
@@ -21,7 +21,7 @@ def live() -> None:
     with row:
         shown = view_choice(asked.vary)
     Live(asked, built, shown).panel(row)
-    fold("What is compared, and what is protected", "introduction", asked.introduction)
+    tab("What is compared", "introduction", asked.introduction)
     with problems:
         controls.link_problems()
 

@@ -231,10 +231,10 @@ def test_the_verdict_of_runs_follows_their_numbers(results: list[Named]) -> None
         best = shown[-1]
         against = best.result.against_baseline
         apart, half = against.mean, against.half_width
-        lost = "no longer significantly better than the baseline"
-        assert ("better than the baseline" in said.replace(lost, "")) == (apart < -half)
+        lost = "no longer significantly better than the best baseline"
+        assert ("better than the best baseline" in said.replace(lost, "")) == (apart < -half)
         assert (lost in said) <= (abs(apart) <= half and quiet in shown)
-        assert ("worse than the baseline" in said) == (apart > half)
+        assert ("worse than the best baseline" in said) == (apart > half)
         assert best.result.spec.card.title in said
     # without the same algorithm free of noise, the error itself is said
     assert re.search(

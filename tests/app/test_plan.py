@@ -51,7 +51,7 @@ def test_an_address_is_planned(address: dict[str, str], spec: PlanSpec) -> None:
 
 
 def test_every_section_opens_and_says_how_to_do_it_again() -> None:
-    shown = {f"show-{name}": "true" for name in ("mechanisms", "method", "export")}
+    shown = {"open_all": "true"}
     app = open_page("plan", n_query="mean", **shown)
     assert not app.exception
     said = texts_of(app)
@@ -138,7 +138,7 @@ def test_every_model_can_be_asked_for(address: dict[str, str], said: str) -> Non
 
 
 def test_a_project_shares_one_budget() -> None:
-    app = open_page("plan", n_kind="project", **{"show-method": "true", "show-export": "true"})
+    app = open_page("plan", n_kind="project", open_all="true")
     assert not app.exception
     items = (
         Item(name="mean age", query="mean", share=2.0, people=2000, high=110.0),

@@ -11,7 +11,7 @@ from dpmc_core.privacy.distinguish.attack import Bound, proves_at_most
 from dpmc_core.wording import power, three
 from pages.parts.audit import charts, curves
 from pages.parts.audit.attacked import in_words, two_datasets
-from pages.parts.frame.page import fold, observations, verdict
+from pages.parts.frame.page import observations, tab, verdict
 from pages.parts.server import jobs
 from pages.parts.ui import controls, on_screen
 from pages.parts.ui.figures import draw, show
@@ -74,11 +74,11 @@ def result_of(result: AuditResult, title: str) -> None:
     observations([*map(controls.plain, [*others, *known]), *_observed(result)])
     on_screen.add_lines("The same attack", result.spec.python())
     if result.attack.test is not None:
-        fold("What the claim allows, and what was measured", "curve", lambda: _curve(result))
-    fold("How this was computed, and what is claimed", "method", lambda: _method(result, title))
+        tab("Claimed and measured", "curve", lambda: _curve(result))
+    tab("Method and claim", "method", lambda: _method(result, title))
     if result.spec.target != "number":
-        fold("What was attacked", "was-attacked", lambda: two_datasets(_fields(result.spec)))
-    fold("Export", "export", lambda: _export(result), icon=":material/download:")
+        tab("What was attacked", "was-attacked", lambda: two_datasets(_fields(result.spec)))
+    tab("Export", "export", lambda: _export(result))
 
 
 def _claimed(result: AuditResult) -> str:

@@ -13,7 +13,7 @@ from pages.parts.completion import texts
 from pages.parts.completion.charts import Named
 from pages.parts.frame import python_lines
 from pages.parts.frame.accounts import counted
-from pages.parts.frame.page import fold, observations, verdict
+from pages.parts.frame.page import observations, tab, verdict
 from pages.parts.server import jobs
 from pages.parts.ui import controls, glossary
 from pages.parts.ui.figures import draw, show
@@ -75,12 +75,10 @@ def results_of(results: list[Named], clip: bool) -> None:
     main_figure(results, clip)
     observations(texts.observations(results))
     python_lines.of_runs([(item.label, item.result.spec) for item in results])
-    fold(
-        "What each run protects, and its error in full", "accounts", lambda: accounts(results, clip)
-    )
-    fold("Completed matrix, predictions and errors", "pictures", lambda: pictures(results))
-    fold("One user's top ten", "top-ten", lambda: one_user(results))
-    fold("Export", "export", lambda: export(results), icon=":material/download:")
+    tab("Completed matrix", "pictures", lambda: pictures(results))
+    tab("Protection and errors", "accounts", lambda: accounts(results, clip))
+    tab("Top ten", "top-ten", lambda: one_user(results))
+    tab("Export", "export", lambda: export(results))
 
 
 def protection(result: RunResult | RecommendResult) -> None:

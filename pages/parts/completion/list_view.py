@@ -10,7 +10,7 @@ from pages.parts.completion import texts
 from pages.parts.completion.charts import Named, top_entries
 from pages.parts.completion.compare_view import export, protection
 from pages.parts.frame import python_lines
-from pages.parts.frame.page import fold, observations, verdict
+from pages.parts.frame.page import observations, tab, verdict
 from pages.parts.ui import controls
 from pages.parts.ui.figures import bars, show
 from pages.parts.ui.looks import LETTERS, LINES
@@ -50,9 +50,9 @@ def lists(results: list[RunResult]) -> None:
     )
     observations(_reasons(results, entries, known, user))
     python_lines.of_runs([(item.label, item.result.spec) for item in _named(results)])
-    fold("How the lists are made", "method", lambda: _method(results, user, enough))
-    fold("What each list protects", "accounts", lambda: _accounts(results))
-    fold("Export", "export", lambda: export(_named(results)), icon=":material/download:")
+    tab("Method", "method", lambda: _method(results, user, enough))
+    tab("Protection", "accounts", lambda: _accounts(results))
+    tab("Export", "export", lambda: export(_named(results)))
 
 
 def _overlap(noisy: list[tuple[RunResult, int, Entries]], clean: int) -> None:

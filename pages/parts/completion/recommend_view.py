@@ -16,7 +16,7 @@ from dpmc_core.wording import not_computed, signed, three
 from pages.parts.completion.charts import look_of
 from pages.parts.completion.compare_view import protection, title_of
 from pages.parts.frame import python_lines
-from pages.parts.frame.page import fold, observations, verdict
+from pages.parts.frame.page import observations, tab, verdict
 from pages.parts.server import jobs
 from pages.parts.ui import controls
 from pages.parts.ui.figures import Drawn, bars, draw, figure, level, show
@@ -138,9 +138,9 @@ def results_of(results: Sequence[RecommendResult | None]) -> None:
         )
     observations(said)
     python_lines.of_runs([(f"{x} · {title_of(run.spec)}", run.spec) for x, run in shown])
-    fold("What each run protects, and its recall in full", "accounts", lambda: _accounts(shown))
-    fold("One held-out person's ten best", "one-user", lambda: one_user(shown))
-    fold("Export", "export", lambda: _export(shown), icon=":material/download:")
+    tab("Protection and recall", "accounts", lambda: _accounts(shown))
+    tab("One user's ten best", "one-user", lambda: one_user(shown))
+    tab("Export", "export", lambda: _export(shown))
 
 
 def _verdict(results: Results) -> str:

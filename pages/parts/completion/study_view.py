@@ -18,7 +18,7 @@ from dpmc_core.experiments.studies.spec import cells
 from dpmc_core.experiments.sweeps.tradeoff import Point
 from dpmc_core.findings import Standings
 from dpmc_core.wording import measured, power, three
-from pages.parts.frame.page import fold, observations, verdict
+from pages.parts.frame.page import observations, tab, verdict
 from pages.parts.frame.study import QUIET, Lines, Study
 from pages.parts.ui.figures import Drawn, figure, show
 from pages.parts.ui.looks import IDENTITY, LINES, Identity, curve, lowered
@@ -321,7 +321,7 @@ def skew(data: RatingsData, k: int, seed: int) -> None:
     verdict(sentences[0])
     show(skew_curves(skews), "skew", sentences[0])
     observations(sentences[1:])
-    fold("Weight gained and lost, by user and item", "cells", lambda: _cells(skews, train.name, k))
+    tab("By user and item", "cells", lambda: _cells(skews, train.name, k))
 
 
 def _cells(skews: Sequence[Skew], name: str, k: int) -> None:

@@ -13,7 +13,7 @@ from dpmc_core.errors import DPMCError
 from dpmc_core.wording import three
 from pages.parts.datasets import charts
 from pages.parts.frame import python_lines
-from pages.parts.frame.page import fold, observations, verdict
+from pages.parts.frame.page import observations, tab, verdict
 from pages.parts.ui import controls
 from pages.parts.ui.figures import Drawn, show
 from pages.parts.ui.links import plain
@@ -71,8 +71,8 @@ def _pictures(chosen: Entry, ratings: Ratings, data: Any, top: float) -> None:
         f"The most rated tenth of the items holds {top:.0f} % of the ratings.",
         numbers,
     )
-    fold(
-        "Which part of the matrix is known?",
+    tab(
+        "Known entries",
         "sparsity",
         lambda: show(
             picture,

@@ -16,7 +16,7 @@ from dpmc_core.datasets.data import samples_of
 from dpmc_core.datasets.samples import Samples
 from dpmc_core.wording import three
 from pages.parts.frame import python_lines
-from pages.parts.frame.page import fold, observations, verdict
+from pages.parts.frame.page import observations, tab, verdict
 from pages.parts.ui import controls
 from pages.parts.ui.figures import Drawn, draw, figure, show
 from pages.parts.ui.pictures import picture, tiles
@@ -79,7 +79,7 @@ def _images(samples: Samples) -> None:
     st.caption(f"{some.size} of {len(samples):,}, spread evenly; {shape[0]}×{shape[1]} pixels.")
     truth = samples.truth
     if truth is not None:
-        fold(
+        tab(
             "The true parts",
             "truth",
             lambda: draw(
@@ -101,9 +101,9 @@ def _documents(samples: Samples) -> None:
         "documents.",
         numbers,
     )
-    fold("How long are documents?", "lengths", lambda: _lengths(samples))
+    tab("Lengths", "lengths", lambda: _lengths(samples))
     if samples.texts:
-        fold("Read a document", "document", lambda: _document(samples))
+        tab("One document", "document", lambda: _document(samples))
 
 
 def _lengths(samples: Samples) -> None:

@@ -20,7 +20,7 @@ from pages.parts.factorization.one_sample import document_topics, rebuilt_image
 from pages.parts.factorization.texts import factor_observations, factor_verdict
 from pages.parts.frame import python_lines
 from pages.parts.frame.accounts import counted
-from pages.parts.frame.page import fold, observations, verdict
+from pages.parts.frame.page import observations, tab, verdict
 from pages.parts.server import jobs
 from pages.parts.server.sandbox import learn_words
 from pages.parts.ui import controls
@@ -110,15 +110,15 @@ def factor_results(results: Sequence[FactorResult | None]) -> None:
     (_parts if images else _topics)(items)
     observations([*factor_observations(items), *notes])
     python_lines.of_runs([(item.name, item.result.spec) for item in items])
-    fold("Error of each method, round by round", "objective", lambda: _objective(items))
-    fold("What each method protects", "accounts", lambda: _accounts(items))
     if images:
-        fold("One image, rebuilt by each method", "sample", lambda: rebuilt_image(items))
+        tab("One image rebuilt", "sample", lambda: rebuilt_image(items))
     else:
-        fold("Weights of the words", "bars", lambda: _bars(items))
-        fold("Two coherence scores, and why to distrust one", "coherence", lambda: _scores(items))
-        fold("One document's topics", "sample", lambda: document_topics(items))
-    fold("Export", "export", lambda: export(items), icon=":material/download:")
+        tab("Word weights", "bars", lambda: _bars(items))
+        tab("Coherence", "coherence", lambda: _scores(items))
+        tab("One document", "sample", lambda: document_topics(items))
+    tab("Error by round", "objective", lambda: _objective(items))
+    tab("Protection", "accounts", lambda: _accounts(items))
+    tab("Export", "export", lambda: export(items))
 
 
 def _objective(items: list[Learned]) -> None:

@@ -1,17 +1,19 @@
-"""The same order on every page: title, verdict, one control, a figure, folds."""
+"""The same order on every page: title, verdict, the controls that matter, a figure, tabs."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from dpmc_core.errors import ParameterError
 from pages.parts.ui import controls, glossary, on_screen
 from pages.parts.ui.bullet_list import points
 from pages.parts.ui.on_screen import verdict
 
-__all__ = ["control", "fold", "head", "observations", "verdict"]
+__all__ = ["control", "head", "observations", "tab", "tabs", "verdict"]
 
 _MOST_OBSERVATIONS, _MOST_WORDS = 3, 45
+_WANTED, _WRITTEN = "tab-wanted", "tab-written"  # in the session: by the visitor, in the address
 
 
 def head(page: str) -> None:
@@ -29,7 +31,7 @@ def control() -> DeltaGenerator:
 
 
 def observations(sentences: Iterable[str]) -> None:
-    """Draw the first of ``sentences``, three at most, as a list; the others are folded."""
+    """Draw the first of ``sentences``, three at most, as a list; the others have a tab."""
     listed = list(sentences)
     for sentence in listed:
         on_screen.add_text(sentence)  # a handout or notebook has them in presenter mode too
@@ -38,7 +40,7 @@ def observations(sentences: Iterable[str]) -> None:
     first = _shown_first(listed)
     points(listed[:first])
     if listed[first:]:
-        fold("More observations", "more", lambda: points(listed[first:]))
+        tab("More findings", "more", lambda: points(listed[first:]))
 
 
 def _shown_first(sentences: Sequence[str]) -> int:
@@ -51,23 +53,81 @@ def _shown_first(sentences: Sequence[str]) -> int:
     return min(len(sentences), _MOST_OBSERVATIONS)
 
 
-def fold(title: str, key: str, draw: Callable[[], object], *, icon: str | None = None) -> None:
-    """Draw ``title``, closed; ``draw`` is called once it is opened. The address remembers it.
+def tab(title: str, key: str, draw: Callable[[], object]) -> None:
+    """Give the page a tab called ``title``, whose content ``draw`` draws once it is chosen.
 
-    What a lesson speaks of stands open above the figure. Presenter mode has no folds: it shows the
-    verdict and the figure alone. With *Open all sections* all stand open, as for a print-out.
+    What a lesson speaks of stands above the figure instead. Within a tab it is a closed section.
     """
-    focus = on_screen.now().focus
-    if key == on_screen.looked_at() and focus is not None:
-        with focus:
+    shown = on_screen.now()
+    if key == on_screen.looked_at() and shown.focus is not None:
+        with shown.focus:
             draw()
+    elif shown.tabs_drawn:
+        with controls.section(title, f"show-{key}") as opened:
+            if opened.open or on_screen.all_open():
+                draw()
+    else:
+        shown.tabs[key] = (title, draw)
+
+
+def tabs() -> None:
+    """Draw the strip of the page's tabs and the chosen one, the first unless the address or the
+    visitor says another; all of them, one below the other, with *Open all*.
+
+    Presenter mode has none: it shows the verdict and the figure alone.
+    """
+    shown = on_screen.now()
+    shown.tabs_drawn, found = True, shown.tabs
+    if "more" in found:
+        found["more"] = found.pop("more")  # behind what is drawn
+    if shown.numbers or "export" in found:
+        offers = [*shown.numbers, *(draw for _, draw in [found.pop("export", ("", None))] if draw)]
+        found["numbers"] = ("Numbers & code", lambda: [offer() for offer in offers])
+    if on_screen.presenting() or not found:
         return
-    if on_screen.presenting():
-        return
-    if on_screen.all_open():
-        st.subheader(title, anchor=False)
-        draw()
-        return
-    with controls.section(title, f"show-{key}", icon=icon) as opened:
-        if opened.open:
+    drawn = found
+    if not on_screen.all_open():
+        chosen = _chosen({key: title for key, (title, _) in found.items()})
+        drawn = {chosen: ("", found[chosen][1])}
+    problems = st.container()  # filled last, when the controls have been drawn
+    with st.container(key="tab-content"):
+        for title, draw in drawn.values():
+            if title:
+                st.subheader(title, anchor=False)
             draw()
+    with problems:
+        controls.link_problems()
+
+
+def _chosen(titles: Mapping[str, str]) -> str:
+    """Draw the strip; returns the key of the chosen tab, which the address has unless it is the
+    first. A tab that comes and goes with a run is chosen again when it is back.
+    """
+    first, asked = next(iter(titles)), st.query_params.get("tab")
+    if asked is not None and asked != st.session_state.get(_WRITTEN):  # a link, or a step back
+        st.session_state[_WANTED] = asked
+    wanted = st.session_state.get(_WANTED, first)
+    if asked == wanted and wanted not in titles and not on_screen.now().running:
+        problem = ParameterError("tab", wanted[:40], "one of " + ", ".join(titles))
+        st.warning(controls.plain(f"From the address: {problem}"), icon=":material/link_off:")
+    st.session_state["tab"] = wanted if wanted in titles else first
+
+    def choose() -> None:
+        st.session_state[_WANTED] = st.session_state["tab"] or first
+
+    chosen = st.segmented_control(
+        "More about this",
+        list(titles),
+        format_func=lambda key: titles[key],
+        key="tab",
+        required=True,
+        label_visibility="collapsed",
+        on_change=choose,
+    )
+    name = str(chosen)
+    st.session_state[_WRITTEN] = None if name == first else name
+    if name == first:
+        st.query_params.pop("tab", None)
+    else:
+        st.query_params["tab"] = name
+    return name

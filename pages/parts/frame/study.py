@@ -14,7 +14,7 @@ from dpmc_core.experiments.studies.engine import StudyResult
 from dpmc_core.experiments.studies.spec import MEASURES, StudySpec
 from dpmc_core.experiments.sweeps.tradeoff import Point
 from pages.parts.frame import python_lines
-from pages.parts.frame.page import fold, observations, verdict
+from pages.parts.frame.page import observations, tab, verdict
 from pages.parts.server import jobs, user_data
 from pages.parts.server.job import Job
 from pages.parts.ui.figures import MARGIN, Drawn, draw, figure, show
@@ -180,8 +180,8 @@ class Study:
         show(self.curves(result), f"{self.name}-{result.spec.kind}", first)
         observations(sentences[1:])
         python_lines.of_study(result)
-        fold("How this was computed, and what it protects", "method", lambda: self.method(result))
-        fold("Export", "export", lambda: self._export(result), icon=":material/download:")
+        tab("Method and protection", "method", lambda: self.method(result))
+        tab("Export", "export", lambda: self._export(result))
 
     def _export(self, result: StudyResult) -> None:
         file = f"dpmc-{self.name}-{result.spec.kind}.json"

@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from dpmc_core.privacy import guess_bound
-from pages.parts.frame.page import fold, verdict
+from pages.parts.frame.page import tab, verdict
 from pages.parts.lessons.lessons import Lesson, again, begin, lessons, link, score
 from pages.parts.ui import on_screen
 from pages.parts.ui.figures import figure, show
@@ -32,16 +32,13 @@ def agenda() -> None:
     verdict(f"{len(lessons())} lessons, {minutes} minutes in all, with expected answers.")
     st.markdown(f"**Before the class**\n\n{_BEFORE}")
     for lesson in lessons().values():
-        fold(
-            f"{lesson.title} {lesson.minutes} minutes, for {lesson.audience}",
-            f"agenda-{lesson.name}",
-            partial(_lesson, lesson),
-        )
+        tab(lesson.title.rstrip("."), f"agenda-{lesson.name}", partial(_lesson, lesson))
 
 
 def _lesson(lesson: Lesson) -> None:
     base = (st.context.url or "").split("?")[0].rsplit("/", 1)[0]
     each = lesson.minutes / len(lesson.steps)
+    st.markdown(f"{lesson.minutes} minutes, for {lesson.audience}")
     for k, step in enumerate(lesson.steps, start=1):
         st.markdown(
             f"**{k}. {step.question}** ({round((k - 1) * each)} to {round(k * each)} min, "

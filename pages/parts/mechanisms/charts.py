@@ -4,6 +4,7 @@ The charts of the *Mechanisms* and *Home* pages, each a pure function of its inp
 figure and the numbers in it.
 """
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,66 +21,40 @@ from dpmc_core.mechanisms import (
     textbook_gaussian_epsilon,
 )
 from dpmc_core.mechanisms.huber_distribution import variance as unit_variance
+from dpmc_core.wording import three
 from pages.parts.ui import figure_cache as drawn_once
-from pages.parts.ui.figures import Drawn, figure
-from pages.parts.ui.labels import Label, label_end, label_ends
+from pages.parts.ui.figures import MARGIN, Drawn, figure
+from pages.parts.ui.labels import Label, label_end, label_ends, log_ticks
 from pages.parts.ui.looks import IDENTITY, curve
 
 
 @drawn_once.of_values
 def variance_curve(current: Huber) -> Drawn:
-    """σ²(α) of unit-scale Huber noise (thesis figure 4.4) with its two limits and the current α."""
-    alpha = np.geomspace(0.01, 20, 300)
-    value = np.asarray(unit_variance(alpha))
-    look = IDENTITY["huber"]
-    fig = figure(
-        "transition parameter α (log scale)",
-        "variance at scale 1 (log scale)",
-        log_x=True,
-        log_y=True,
-        height=360,
-    )
-    fig.add_scatter(
-        x=alpha,
-        y=value,
-        mode="lines",
-        name="Huber, scale 1",
-        line={"color": look.colour, "width": 2.5},
-    )
+    """Variance of Huber noise against α at the scale of ``current``, which is the point (thesis
+    figure 4.4), with its two limits.
+    """
+    low = min(0.05, current.alpha)
+    alpha, square = np.geomspace(low, 20, 300), current.scale**2
+    value = square * np.asarray(unit_variance(alpha))
+    look, laplace, gaussian = (IDENTITY[name] for name in ("huber", "laplace", "gaussian"))
+    scale = three(current.scale)
+    y_title = f"variance at scale s = {scale} (log scale)"
+    fig = figure("Huber's α (log scale)", y_title, log_x=True, log_y=True)
     tail = alpha[alpha < 1.2]
-    fig.add_scatter(
-        x=tail,
-        y=2 / tail**2,
-        mode="lines",
-        name="Laplace with the same tails, 2/α²",
-        line=IDENTITY["laplace"].line(width=1.5),
-    )
-    fig.add_scatter(
-        x=alpha[[0, -1]],
-        y=[1, 1],
-        mode="lines",
-        name="Gaussian, 1",
-        line=IDENTITY["gaussian"].line(width=1.5),
-    )
-    here = float(unit_variance(current.alpha))
-    fig.add_scatter(
-        x=[current.alpha],
-        y=[here],
-        mode="markers",
-        name=f"α = {current.alpha:g}",
-        marker=look.mark(size=13, line={"width": 2, "color": "white"}),
-    )
-    label_end(
-        fig,
-        current.alpha,
-        here,
-        f"α = {current.alpha:g}: {here:.3g}",
-        log_x=True,
-        log_y=True,
-        shift=14,
-    )
-    label_end(fig, 0.012, 6000, "Laplace limit 2/α²", log_x=True, log_y=True, shift=30)
-    label_end(fig, 0.012, 1, "Gaussian limit 1", log_x=True, log_y=True, shift=10)
+    limits = ((tail, 2 * square / tail**2, laplace), (alpha[[0, -1]], [square] * 2, gaussian))
+    for x, y, one in limits:
+        fig.add_scatter(x=x, y=y, mode="lines", name=one.title, line=one.line(width=1.5))
+    fig.add_scatter(x=alpha, y=value, mode="lines", name=look.title, line=look.line())
+    here, of = current.variance, {"log_x": True, "log_y": True}
+    marker = look.mark(size=13, line={"width": 2, "color": "white"})
+    fig.add_scatter(x=[current.alpha], y=[here], mode="markers", name="shown", marker=marker)
+    label_end(fig, current.alpha, here, f"α = {current.alpha:g}: {three(here)}", shift=14, **of)
+    label_end(fig, 2 * low, square / (2 * low**2), "Laplace 2s²/α²", shift=4, **of)
+    label_end(fig, 1.2 * low, square, "Gaussian s²", shift=-12, **of)
+    high = 3 * float(value[0])
+    fig.update_xaxes(**log_ticks(low, 20), range=[math.log10(0.9 * low), math.log10(22)])
+    fig.update_yaxes(**log_ticks(square / 2, high), range=np.log10([square / 2, high]).tolist())
+    fig.update_layout(margin={**MARGIN, "r": 16})
     return fig, pd.DataFrame({"alpha": alpha, "variance": value})
 
 

@@ -1,9 +1,7 @@
-"""The sidebar of the *Mechanisms* page, and the mechanisms that it asks for."""
+"""The controls of the *Mechanisms* page, and the mechanisms that they ask for."""
 
 from dataclasses import dataclass
 from typing import Any, cast
-
-import streamlit as st
 
 from dpmc_core.mechanisms import FAMILIES, RUN_FAMILIES, Mechanism
 from pages.parts.frame import presenter
@@ -14,12 +12,14 @@ TITLES = {name: look.title for name, look in IDENTITY.items()}
 MODES = {"variance": "variance", "epsilon": "ε", "free": "free"}
 VIEWS = {"density": "Densities", "log-density": "Log densities", "cdf": "CDFs"}
 _PLAYED = (0.1, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 2.5, 3.0, 4.0, 6.0)
+# most of the track is where noise changes from Laplace's to Gaussian's
+_ALPHAS = (0.01, 0.02, 0.05, *(round(0.05 * k, 2) for k in range(2, 61)), 3.5, 4.0, 6.0, 10.0, 20.0)
 LINK_TITLES = {"m_by": MODES, "m_view": VIEWS}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
-    """What the sidebar asks for.
+    """What the controls ask for.
 
     The noises are made equal by ``compare``: "variance", "epsilon", or "free" with ``scales`` by
     family.
@@ -57,58 +57,38 @@ class Asked:
         return cast(Mechanism, made)
 
 
-def alpha_slider() -> float:
-    """Draw the slider of α, and the button that plays it."""
-    alpha = controls.slider("Huber's α", "m_alpha", "alpha", 1.5, step=0.01)
-    presenter.steps("m_alpha", _PLAYED)
-    presenter.play("Moves α from nearly Laplace to nearly Gaussian.")
-    return alpha
-
-
-def form(alpha: float) -> Asked:
-    """Draw the sidebar's widgets."""
-    st.subheader("Compare at equal")
-    compare = controls.segments(
-        "Compare at equal", "m_by", MODES, "variance", label_visibility="collapsed"
-    )
+def form() -> Asked:
+    """Draw the bar above the figures, and the settings in the sidebar."""
+    compare = controls.segments("Compare at equal", "m_by", MODES, "variance")
+    alpha = controls.steps_slider("Huber's α", "m_alpha", _ALPHAS, 1.5, limit="alpha")
     variance = epsilon = 1.0
     scales = dict.fromkeys(RUN_FAMILIES, 1.0)
     with controls.place():
         if compare == "variance":
             variance = controls.slider(
-                "Variance of every noise",
-                "m_variance",
-                "variance",
-                2.0,
-                low=0.1,
-                high=20.0,
-                step=0.1,
+                "Variance", "m_variance", "variance", 2.0, low=0.1, high=20.0, step=0.1
             )
         elif compare == "epsilon":
             epsilon = controls.slider(
-                "ε of every noise", "m_epsilon", "epsilon", 1.0, low=0.05, high=10.0, step=0.05
+                "ε", "m_epsilon", "epsilon", 1.0, low=0.05, high=10.0, step=0.05
             )
-        else:
+    presenter.steps("m_alpha", _PLAYED)
+    presenter.play("Moves α from nearly Laplace to nearly Gaussian.")
+    with controls.settings():
+        if compare == "free":
             scales = {name: _scale(name) for name in scales}
-    sensitivity = controls.slider(
-        "Sensitivity Δ", "m_sensitivity", "sensitivity", 1.0, low=0.1, high=10.0, step=0.1
-    )
-    with_staircase = controls.switch(
-        "Show staircase noise",
-        "m_staircase",
-        help="The ε-DP noise of least variance (Geng & Viswanath 2016).",
-    )
-    view = controls.segments("Figure", "m_view", VIEWS, "density")
-    with st.expander("More", key="m-more"):
-        delta = declared.box("delta", "m_delta")
-        samples = int(
-            controls.steps_slider(
-                "Samples in the histogram",
-                "m_samples",
-                [1_000, 10_000, 100_000, 1_000_000],
-                100_000,
-            )
+        sensitivity = controls.slider(
+            "Sensitivity Δ", "m_sensitivity", "sensitivity", 1.0, low=0.1, high=10.0, step=0.1
         )
+        with_staircase = controls.switch(
+            "Show staircase noise",
+            "m_staircase",
+            help="The ε-DP noise of least variance (Geng & Viswanath 2016).",
+        )
+        view = controls.segments("Figure", "m_view", VIEWS, "density")
+        delta = declared.box("delta", "m_delta")
+        draws = [1_000, 10_000, 100_000, 1_000_000]
+        samples = controls.steps_slider("Samples in the histogram", "m_samples", draws, 100_000)
         seed = declared.box("seed", "m_seed")
     return Asked(
         compare=compare,
@@ -119,7 +99,7 @@ def form(alpha: float) -> Asked:
         sensitivity=sensitivity,
         with_staircase=with_staircase,
         delta=delta,
-        samples=samples,
+        samples=int(samples),
         seed=seed,
         view=view,
     )

@@ -27,27 +27,13 @@ def shapes(mechanisms: list[Mechanism], view: str, sensitivity: float) -> None:
 def lines(mechanisms: list[Mechanism], sensitivity: float, delta: float) -> None:
     """Remember the Python of what one release with each noise costs."""
     on_screen.add_lines(
-        "What one release costs, by mechanism",
+        "One release",
         f"{python_lines.imports_of(mechanisms)}\n"
         f"sensitivity, delta = {sensitivity!r}, {delta!r}\n"
         f"for noise in {mechanisms!r}:\n"
         '    print(noise, "variance", noise.variance, "pure ε", noise.epsilon(sensitivity))\n'
         '    print("  ε at δ", noise.epsilon_at_delta(delta, sensitivity))\n'
         '    print("  right guesses of the best attacker", noise.best_guess(sensitivity))\n',
-    )
-
-
-def introduction() -> None:
-    """Say what the four mechanisms are."""
-    st.markdown(
-        "A curator adds noise to a number before publishing it. **Laplace** and **Huber** noise "
-        "give a bound ε that never fails, **Gaussian** noise one that may fail with a small "
-        "probability δ, and **staircase** noise has the least variance for one ε."
-    )
-    st.page_link(
-        "budget.py",
-        label="The total privacy cost of many releases",
-        icon=":material/account_balance_wallet:",
     )
 
 
@@ -100,32 +86,18 @@ def _one_release(noise: Mechanism, sensitivity: float) -> Ledger:
     return Ledger((one,))
 
 
-def variances(huber: Huber, samples: int, seed: int) -> None:
-    """Draw Huber noise: variance against α, and samples over the density."""
-    left, right = st.columns(2)
-    with left:
-        _variance_curve(huber)
-    with right:
-        _sampled(huber, samples, seed)
-
-
-def _variance_curve(huber: Huber) -> None:
-    st.subheader("Variance against α", anchor=False)
+def variance(huber: Huber) -> None:
+    """Draw Huber noise's variance against α, with the point that is shown."""
     show(
         charts.variance_curve(huber),
         "variance-alpha",
-        "The variance of unit-scale Huber noise falls from the Laplace limit 2/α² to the "
-        f"Gaussian limit 1; at α = {huber.alpha:g} it is "
-        f"{three(Huber(alpha=huber.alpha).variance)}.",
-    )
-    st.caption(
-        "huber-thesis eq. 4.5 and figure 4.4. No unit-scale Huber noise has variance 1 or less; "
-        "scaling it removes that limit."
+        f"At scale {three(huber.scale)} the variance of Huber noise falls with α from Laplace's "
+        f"2s²/α² to Gaussian's s²; at α = {huber.alpha:g} it is {three(huber.variance)}.",
     )
 
 
-def _sampled(huber: Huber, samples: int, seed: int) -> None:
-    st.subheader("Samples over the density", anchor=False)
+def sampled(huber: Huber, samples: int, seed: int) -> None:
+    """Draw samples of Huber noise over its density."""
     figure, numbers, spread = charts.sampled(huber, samples, seed)
     show(
         figure,

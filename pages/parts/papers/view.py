@@ -40,7 +40,7 @@ from dpmc_core.experiments.papers.verdict import (
 from dpmc_core.facts import facts
 from dpmc_core.metrics.intervals import Comparison, t_half_width
 from dpmc_core.wording import printed_in, three
-from pages.parts.frame.page import fold, observations
+from pages.parts.frame.page import observations, tab
 from pages.parts.frame.page import verdict as say_verdict
 from pages.parts.server import jobs
 from pages.parts.ui import controls, declared, on_screen, run_panel
@@ -296,10 +296,10 @@ def table(entry: Entry, rows: Sequence[Row], result: PaperResult | None) -> None
         st.warning(entry.missing, icon=":material/cloud_off:")
     observations([_first_sentence(entry.finding), *sentences] if entry.finding else sentences)
     on_screen.add_lines("The rows, printed and ours", _ROWS.format(name=entry.source))
-    fold("What we found, and how", "about", lambda: _about(entry, result))
-    fold("Every row: printed, ours, verdict", "rows", lambda: _rows(entry, found, result))
+    tab("What we found", "about", lambda: _about(entry, result))
+    tab("Every row", "rows", lambda: _rows(entry, found, result))
     if lines := _printed_lines(entry):
-        fold("As printed", "printed", lambda: st.dataframe(lines, hide_index=True))
+        tab("As printed", "printed", lambda: st.dataframe(lines, hide_index=True))
 
 
 _ROWS = """\

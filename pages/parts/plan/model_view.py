@@ -25,7 +25,7 @@ from dpmc_core.privacy import odds_sentence, subject
 from dpmc_core.privacy.noise import TotalEpsilon
 from dpmc_core.wording import counted, three
 from pages.parts.frame import python_lines
-from pages.parts.frame.page import fold, observations, verdict
+from pages.parts.frame.page import observations, tab, verdict
 from pages.parts.server import jobs, run_store, user_data
 from pages.parts.ui import controls, declared, on_screen
 from pages.parts.ui.figures import Drawn, draw, figure, level, show
@@ -310,8 +310,8 @@ def answer(found: Search) -> None:
     sure = "; the interval holds with 95 %" if any(found.ends_known) else ""
     observations([*odds, f"From {made}{sure}.", *found.caveats])
     on_screen.add_lines("The same search", plan.python(), held_back=python_lines.LONG)
-    fold("How this was computed", "method", lambda: _method(found))
-    fold("Export", "export", lambda: _export(found), icon=":material/download:")
+    tab("Method", "method", lambda: _method(found))
+    tab("Export", "export", lambda: _export(found))
 
 
 def _method(found: Search) -> None:

@@ -17,7 +17,7 @@ from dpmc_core.privacy import odds_sentence, state
 from dpmc_core.privacy.ledger_file import MOST_BYTES
 from dpmc_core.wording import power, three
 from pages.parts.frame import presenter
-from pages.parts.frame.page import fold, observations, verdict
+from pages.parts.frame.page import observations, tab, verdict
 from pages.parts.frame.upload import ask_for_file, once
 from pages.parts.server import sandbox
 from pages.parts.ui import controls, declared, on_screen
@@ -86,9 +86,9 @@ def project(row: DeltaGenerator) -> None:
             controls.show_error(error)
             return
         _answer(made, before)
-    fold("What each release costs alone", "releases", lambda: _releases(made))
-    fold("How this was computed, and what it protects", "method", lambda: _method(made))
-    fold("Export", "export", lambda: _export(made, before), icon=":material/download:")
+    tab("Each release", "releases", lambda: _releases(made))
+    tab("Method and protection", "method", lambda: _method(made))
+    tab("Export", "export", lambda: _export(made, before))
 
 
 def _table() -> list[dict[str, Any]]:

@@ -21,7 +21,7 @@ from dpmc_core.experiments.store.records import Record, spec_of
 from dpmc_core.experiments.store.store import RunStore, StoreError
 from dpmc_core.wording import counted, three
 from pages.parts.frame import python_lines, share
-from pages.parts.frame.page import fold, verdict
+from pages.parts.frame.page import tab, verdict
 from pages.parts.server import run_store, settings
 from pages.parts.ui import controls, on_screen
 from pages.parts.ui.figures import Drawn, figure, show
@@ -438,7 +438,7 @@ def compare(records: Sequence[Record]) -> None:
         st.caption("Their settings are the same.")
     _steps(records)
     python_lines.of_runs([(x, s) for x, s in _specs(records).items() if not isinstance(s, str)])
-    fold("The same runs elsewhere", "elsewhere", lambda: _elsewhere(records))
+    tab("Commands", "elsewhere", lambda: _elsewhere(records))
 
 
 def _elsewhere(records: Sequence[Record]) -> None:

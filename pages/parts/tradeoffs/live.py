@@ -12,7 +12,7 @@ from dpmc_core.experiments.sweeps.spec import SweepSpec
 from dpmc_core.experiments.sweeps.sweep import how_many
 from dpmc_core.experiments.sweeps.tradeoff import Point
 from pages.parts.frame import presenter, python_lines
-from pages.parts.frame.page import control, fold, head
+from pages.parts.frame.page import control, head, tab
 from pages.parts.server import jobs, run_store, user_data
 from pages.parts.tradeoffs import view
 from pages.parts.tradeoffs.controls import Built, Form
@@ -80,12 +80,8 @@ class Live:
     def _views(self, spec: SweepSpec, points: list[Point], example: str = "") -> None:
         view.views(self.shown, points, view.axis_of(spec), example=example)
         python_lines.of_sweep(spec, example)
-        fold(
-            "How this was computed, and what it protects",
-            "method",
-            lambda: view.counted(points, spec),
-        )
-        fold("Export", "export", lambda: view.export(spec, points), icon=":material/download:")
+        tab("Method and protection", "method", lambda: view.counted(points, spec))
+        tab("Export", "export", lambda: view.export(spec, points))
 
     def _kept(self, points: list[Point], kept: int, least: int) -> None:
         """Show the ``kept`` runs of these settings, ``least`` at least; else the stored example.

@@ -13,7 +13,7 @@ from dpmc_core.experiments.sweeps.spec import SweepSpec
 from dpmc_core.experiments.sweeps.sweep import finished, how_many
 from dpmc_core.experiments.sweeps.tradeoff import Point, points_of
 from dpmc_core.wording import power, three
-from pages.parts.frame.page import fold, observations, verdict
+from pages.parts.frame.page import observations, tab, verdict
 from pages.parts.server import jobs
 from pages.parts.server import user_data as own_data
 from pages.parts.tradeoffs import best as tradeoff_best
@@ -130,7 +130,7 @@ def views(view: str, points: list[Point], axis: str, *, example: str = "") -> No
         )
     observations(others)
     if view == "curves" and axis == "n_users":
-        fold("How many people are needed?", "people", lambda: _needed(lines))
+        tab("People needed", "people", lambda: _needed(lines))
 
 
 def _needed(lines: tradeoff_charts.Lines) -> None:

@@ -4,6 +4,7 @@ Every bound widget of the app is made here; what an address says wrongly is told
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import streamlit as st
@@ -41,6 +42,7 @@ __all__ = [
     "said",
     "section",
     "segments",
+    "settings",
     "several",
     "show_error",
     "slider",
@@ -272,11 +274,21 @@ def numbers(
 
 
 def steps_slider(
-    label: str, key: str, values: Sequence[float], default: float, **options: Any
+    label: str,
+    key: str,
+    values: Sequence[float],
+    default: float,
+    *,
+    limit: str = "",
+    **options: Any,
 ) -> float:
-    """Draw a slider over listed values."""
+    """Draw a slider over listed values; with a ``limit`` an address may name any number in it,
+    which is then among them.
+    """
+    if limit:
+        values = _with_linked(key, values, limit_of(limit))
     shown = {value: f"{value:,g}" for value in values}
-    check_link(label, key, one_of(label, shown.values()))
+    check_link(label, key, limit_of(limit).parse if limit else one_of(label, shown.values()))
     picked = st.select_slider(
         label,
         list(values),
@@ -289,6 +301,17 @@ def steps_slider(
         **options,
     )
     return float(picked)
+
+
+def _with_linked(key: str, values: Sequence[float], limit: limits.Limit) -> list[float]:
+    """``values`` and the one that the address names, for as long as the visit is on this page."""
+    kept = st.session_state.setdefault(f"{key}-linked", set())
+    with suppress(ParameterError):
+        if key in st.query_params:
+            kept.add(float(limit.parse(st.query_params[key])))
+    if isinstance(now := st.session_state.get(key), float):
+        kept.add(now)
+    return sorted({*values, *kept})
 
 
 def switch(label: str, key: str, default: bool = False, **options: Any) -> bool:
@@ -310,6 +333,11 @@ def switch(label: str, key: str, default: bool = False, **options: Any) -> bool:
             **options,
         )
     )
+
+
+def settings() -> ExpanderContainer:
+    """The closed section of the sidebar for all that a page's bar has no room for."""
+    return st.sidebar.expander("More settings", key="settings", icon=":material/tune:")
 
 
 def section(title: str, key: str, *, icon: str | None = None) -> ExpanderContainer:

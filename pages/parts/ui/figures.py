@@ -248,7 +248,7 @@ def _page_of(fig: go.Figure, name: str) -> str:
 
 def show(fig: go.Figure | Drawn, name: str, alt: str, numbers: pd.DataFrame | None = None) -> None:
     """Draw ``fig`` with ``alt`` (the takeaway, for screen readers), then its numbers (which may
-    come with it) and downloads, folded away.
+    come with it) and downloads in the page's tab of numbers, or in a closed section of a tab.
 
     ``name`` is unique on its page and becomes the file name. Files are made only when somebody asks
     for one.
@@ -258,24 +258,31 @@ def show(fig: go.Figure | Drawn, name: str, alt: str, numbers: pd.DataFrame | No
     draw(fig, name, alt)
     if numbers is None or on_screen.presenting():
         return
-    with st.expander("Show the numbers", on_change="rerun", key=f"numbers-{name}") as fold:
-        if fold.open:
-            st.caption(alt)
-            st.dataframe(numbers, hide_index=True, height=min(38 + 35 * len(numbers), 320))
-            left, right = st.columns(2)
-            with left:
-                download(
-                    "Numbers (CSV)",
-                    f"dpmc-{name}.csv",
-                    lambda: numbers,
-                    key=f"csv-{name}",
-                    icon=":material/download:",
-                )
-            with right:
-                download(
-                    "Figure (HTML)",
-                    f"dpmc-{name}.html",
-                    lambda: _page_of(fig, name),
-                    key=f"html-{name}",
-                    icon=":material/download:",
-                )
+    shown = on_screen.now()
+    if shown.tabs_drawn:
+        with st.expander("Show the numbers", on_change="rerun", key=f"numbers-{name}") as fold:
+            if fold.open:
+                _offer(fig, name, alt, numbers)
+    else:
+        shown.numbers.append(lambda: _offer(fig, name, alt, numbers))
+
+
+def _offer(fig: go.Figure, name: str, alt: str, numbers: pd.DataFrame) -> None:
+    """Show the ``numbers`` of a figure, and offer both as files."""
+    st.caption(alt)
+    st.dataframe(numbers, hide_index=True, height=min(38 + 35 * len(numbers), 320))
+    with st.container(horizontal=True):
+        download(
+            "Numbers (CSV)",
+            f"dpmc-{name}.csv",
+            lambda: numbers,
+            key=f"csv-{name}",
+            icon=":material/download:",
+        )
+        download(
+            "Figure (HTML)",
+            f"dpmc-{name}.html",
+            lambda: _page_of(fig, name),
+            key=f"html-{name}",
+            icon=":material/download:",
+        )

@@ -12,6 +12,7 @@ class Page:
     """One page; the fields are described at the top of ``data/pages.toml``."""
 
     title: str
+    group: str
     question: str
     icon: str
     help: str

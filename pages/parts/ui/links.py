@@ -17,10 +17,11 @@ from dpmc_core.planning.goal import ModelPlan
 from dpmc_core.planning.project import Project
 from dpmc_core.privacy.noise import KINDS, RoundEpsilon
 
-_PROBLEMS, _PAGE, _DRAWN, _AGAIN, _LABELS = (
+_PROBLEMS, _PAGE, _DRAWN, _TOLD, _AGAIN, _LABELS = (
     "url-problems",
     "current-page",
     "drawn-here",
+    "told-here",
     "names-to-set",
     "labels-here",
 )
@@ -39,7 +40,7 @@ def on_page(path: str, titles: Mapping[str, Titles] | None = None) -> None:
     line does: all of them are translated at once, before any widget is bound.
     """
     st.session_state[_PAGE] = path
-    st.session_state[_DRAWN] = set()
+    st.session_state[_DRAWN], st.session_state[_TOLD] = set(), set()
     st.session_state[_LABELS] = {}
     st.session_state.update(st.session_state.pop(_AGAIN, {}))
     endless = [key for key in st.query_params if not _small(st.query_params[key])]
@@ -212,13 +213,17 @@ def trusted() -> bool:
 
 
 def link_problems() -> None:
-    """Show what was wrong with this page's controls; call after all of them."""
+    """Show what was wrong with this page's controls so far; call after all of them, and again
+    after those of a tab.
+    """
     drawn = st.session_state.get(_DRAWN, set())
     # a control that is not on screen has nothing to set: the page would be drawn for ever
     again = {k: v for k, v in st.session_state.pop(_AGAIN, {}).items() if k in drawn}
     if again:
         st.session_state[_AGAIN] = again
         st.rerun()
+    told = st.session_state.setdefault(_TOLD, set())
     for key, sentence in st.session_state.get(_PROBLEMS, {}).items():
-        if key in drawn:
+        if key in drawn - told:
+            told.add(key)
             st.warning(plain(sentence), icon=":material/link_off:")

@@ -4,7 +4,7 @@ visitor takes along: files, and the lines that compute the same elsewhere.
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import PurePath
@@ -37,7 +37,9 @@ class Shown:
 
     ``lines`` are the Python of its numbers by heading, ``held_back`` why some should not run by
     themselves. ``place`` is where the verdict stands, ``note`` what comes before it ("Example"),
-    ``focus`` the place above the figure for what a lesson speaks of.
+    ``focus`` the place above the figure for what a lesson speaks of. ``tabs`` has each tab's title
+    and what draws it, by key, until they are drawn; ``numbers`` what offers the numbers of the
+    figures above them; ``running`` says that a run is under way, whose tabs are still to come.
     """
 
     title: str = ""
@@ -48,6 +50,10 @@ class Shown:
     figures: dict[str, tuple[Any, str]] = field(default_factory=dict)
     lines: dict[str, str] = field(default_factory=dict)
     held_back: dict[str, str] = field(default_factory=dict)
+    tabs: dict[str, tuple[str, Callable[[], object]]] = field(default_factory=dict)
+    tabs_drawn: bool = False
+    numbers: list[Callable[[], object]] = field(default_factory=list)
+    running: bool = False
 
 
 def presenting() -> bool:

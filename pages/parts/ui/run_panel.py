@@ -133,7 +133,7 @@ def _button(of: Panel) -> bool:
 
 # what an address may hold besides settings of a run
 _NO_SETTINGS = (
-    *("lesson", "step", "present", "open_all", "embed", "clip", "user", "list_user"),
+    *("lesson", "step", "present", "open_all", "tab", "embed", "clip", "user", "list_user"),
     *("list_enough", "held_user", "f_image", "f_used", "f_document", "f_topic"),
 )
 _QUESTIONS = ("protect", "question", "f_question", "t_protect", "t_vary", "t_by", "t_view")
@@ -215,6 +215,7 @@ def _linked(of: Panel) -> bool:
 
 def _active(of: Panel, job: jobs.Job) -> None:
     on_screen.verdict("Running: the figure follows as results come.")
+    on_screen.now().running = True
     if of.going_on is not None:
         of.going_on(job)
     drawn = job.drawn

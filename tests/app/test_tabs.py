@@ -1,4 +1,6 @@
-"""The frame of every page: what stands open, what a fold hides, and what presenter mode leaves."""
+"""The frame of every page: its tabs, and what presenter mode leaves."""
+
+from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -11,7 +13,7 @@ RESULTS = [n for n in glossary.PAGES if n not in ("lessons", "runs")]
 
 
 def opened(name: str, **params: str) -> AppTest:
-    """A page as a visitor finds it: its folds closed."""
+    """A page as a visitor finds it."""
     app = AppTest.from_file(str(ROOT / "pages" / "main.py"), default_timeout=60)
     if name != "home":
         app.run()
@@ -23,30 +25,52 @@ def opened(name: str, **params: str) -> AppTest:
     return app
 
 
-def folds_of(app: AppTest) -> dict[str, int]:
-    """How many things stand in each fold, by its key."""
-    return {
-        block.proto.id.split("-show-")[1]: len(block.children)
-        for block in blocks(app.main)
-        if "-show-" in str(getattr(block.proto, "id", ""))
-    }
+def strip_of(app: AppTest) -> Any:
+    """The strip of tabs."""
+    return app.button_group(key="tab")
+
+
+def content_of(app: AppTest) -> int:
+    """How much the chosen tab holds."""
+    (content,) = [b for b in blocks(app.main) if "-tab-content" in str(getattr(b.proto, "id", ""))]
+    return len(content.children)
 
 
 @pytest.mark.parametrize("name", glossary.PAGES)
-def test_folds_are_closed_and_empty_until_opened(name: str) -> None:
+def test_a_page_has_a_verdict_and_tabs_of_which_the_first_is_drawn(name: str) -> None:
     app = opened(name)
     assert verdict_of(app)
-    assert folds_of(app)
-    assert not any(folds_of(app).values())
+    assert not app.warning
+    assert len(strip_of(app).options) > 1
+    assert content_of(app)
+    assert "tab" not in app.query_params
 
 
-def test_a_link_opens_a_fold_and_what_stands_in_it_is_kept() -> None:
-    app = opened("completion", **{"show-top-ten": "true", "user": "7"})
-    assert [key for key, size in folds_of(app).items() if size] == ["top-ten"]
+def test_a_link_opens_a_tab_and_keeps_what_stands_in_it() -> None:
+    app = opened("completion", tab="top-ten", user="7")
+    assert app.number_input(key="user").value == 7
+    strip_of(app).set_value("accounts").run()
+    assert not [n for n in app.number_input if n.key == "user"]
+    assert app.query_params["tab"] in ("accounts", ["accounts"])
+    app.query_params["tab"] = "top-ten"  # as a step back does
+    app.run()
     assert app.number_input(key="user").value == 7
     closed = opened("completion", user="7")
-    assert not any(folds_of(closed).values())
     assert closed.query_params["user"] in ("7", ["7"])
+
+
+def test_a_tab_that_is_not_there_is_named_and_the_first_is_drawn() -> None:
+    app = opened("budget", tab="nonsense")
+    (warning,) = app.warning
+    assert "tab = 'nonsense' is not allowed: it must be one of statements," in warning.value
+    assert content_of(app)
+
+
+def test_the_tab_of_numbers_has_those_of_the_figures_above() -> None:
+    app = opened("mechanisms", tab="numbers")
+    assert len(app.dataframe) == 2
+    assert {"alpha", "variance"} <= set(app.dataframe[1].value.columns)
+    assert len(app.get("download_button")) >= 4
 
 
 @pytest.mark.parametrize("name", RESULTS)
@@ -57,8 +81,8 @@ def test_presenter_mode_shows_verdict_and_figure_alone(name: str) -> None:
     assert not app.exception
     assert verdict_of(app)
     assert app.get("plotly_chart")
-    assert not folds_of(app)
-    assert not any("-numbers-" in str(getattr(b.proto, "id", "")) for b in blocks(app.main))
+    assert not [g for g in app.get("button_group") if g.key == "tab"]
+    assert not any("-tab-content" in str(getattr(b.proto, "id", "")) for b in blocks(app.main))
 
 
 def test_steps_go_on_from_what_was_asked_while_the_browser_still_reports_the_value_before() -> None:
@@ -81,7 +105,7 @@ def test_steps_go_on_from_what_was_asked_while_the_browser_still_reports_the_val
     assert app.select_slider(key="home_epsilon").value == 1.0
 
 
-def test_few_short_observations_are_shown_and_all_others_folded() -> None:
+def test_few_short_observations_are_shown_and_the_others_have_a_tab() -> None:
     short, long = "four words of text", " ".join(["word"] * 44)
     assert _shown_first([]) == 0
     assert _shown_first([long + " and more"]) == 1  # one at least, however long
