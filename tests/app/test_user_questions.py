@@ -62,7 +62,7 @@ def test_runs_of_one_question(question: str) -> None:
     assert not example_note(app)
     assert any("guaranteed ε" in m.value for m in app.markdown)
     if question == "lists":
-        table = app.dataframe[-1].value
+        table = app.dataframe[0].value
         assert list(table.columns)[1:] == ["non-private", "ε = 10", "ε = 2", "ε = 0.5"]
         shared = [int(table[name].str.startswith("●").sum()) for name in table.columns[2:]]
         said = ", ".join(
