@@ -21,7 +21,7 @@ with controls.place():
         st.page_link("datasets.py", label="Go to the Datasets page", icon=":material/database:")
 
 if asked.question == "compare":
-    panels.compare(asked.protect, built, row)
+    panels.compare(asked, built, row)
 elif asked.question == "recommend":
     panels.recommend(built, row)
 elif asked.question == "lists":

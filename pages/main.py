@@ -27,7 +27,7 @@ presenting = on_screen.presenting()
 st.set_page_config(
     page_icon=str(_HERE / "icon.svg"),
     layout="wide",
-    initial_sidebar_state="collapsed" if embedded else "auto",  # embedded: the figure first
+    initial_sidebar_state="collapsed" if embedded else 240,  # embedded: the figure first
     menu_items={
         "About": "DPMC Lab: differential privacy in matrix completion, live, with exact accounting."
     },

@@ -10,8 +10,8 @@ import pytest
 from pages.parts.frame.share import notebook
 from pages.parts.ui import glossary
 from pages.parts.ui.on_screen import Shown
-from tests.app.test_tabs import opened
 from tests.app.test_pages import fresh_visitor, verdict_of  # noqa: F401 - a fixture
+from tests.app.test_tabs import opened
 from tests.executed import PLOTLY, executed, pictures, printed
 
 QUESTIONS = {

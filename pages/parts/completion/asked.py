@@ -10,7 +10,13 @@ from dpmc_core.datasets import Entry, entry
 from dpmc_core.errors import DPMCError
 from dpmc_core.experiments import RunSpec
 from dpmc_core.experiments.studies.spec import STUDIES, StudySpec
-from pages.parts.completion.controls import configuration, data_controls, method_controls
+from pages.parts.completion.controls import (
+    configuration,
+    dataset_choice,
+    how_many,
+    method_controls,
+    shape_controls,
+)
 from pages.parts.completion.user_controls import (
     PROTECTED,
     QUESTIONS,
@@ -19,7 +25,7 @@ from pages.parts.completion.user_controls import (
     use_numbers,
     use_protection,
     use_question,
-    user_configurations,
+    user_configuration,
     user_controls,
     usual_numbers,
 )
@@ -33,7 +39,8 @@ class Asked:
     """A question about "rating" or "user" (``protect``), and the fields of its runs.
 
     Those that all runs share, those of each configuration, what the users' controls said
-    (``settings``, empty for ratings), and the seeds of each point of a study.
+    (``settings``, empty for ratings), the seeds of each point of a study, and whether errors are of
+    predictions that are clipped (``clip``).
     """
 
     protect: str
@@ -42,6 +49,7 @@ class Asked:
     configurations: list[dict[str, Any]]
     settings: dict[str, Any]
     seeds: int
+    clip: bool
 
     @property
     def known(self) -> Entry:
@@ -74,45 +82,61 @@ class Asked:
 
 
 def form(row: DeltaGenerator) -> Asked:
-    """Draw the widgets: in ``row`` who is protected and ε; in the sidebar everything else."""
-    question, seeds = "compare", 1
+    """Draw the widgets: in ``row`` who is protected, what is asked, the data and ε; below it a line
+    for each configuration; everything else in the sidebar.
+    """
+    question, seeds, lines = "compare", 1, st.container(key="configurations", horizontal=True)
+    settings = controls.settings()
     with row:
         protect = controls.choice(
             "Who is protected", "protect", PROTECTED, "rating", then=use_protection
         )
-    with st.sidebar:
-        st.subheader("Question")
         with controls.place():
             if protect == "user":
                 question = controls.choice(
                     "Question", "question", QUESTIONS, "compare", then=use_question
                 )
-            else:
-                st.caption("Are ratings predicted well? Other questions need protected users.")
-        st.subheader("Data")
-        with controls.place():
-            shared = data_controls(first_numbers(protect), use_numbers)
-        st.subheader("Method")
+        first = first_numbers(protect)
+        shared: dict[str, Any] = {"dataset": dataset_choice(first, use_numbers)}
+    with settings:
+        shared |= shape_controls(shared["dataset"], first)
         with controls.place():
             shared |= _method(shared["dataset"], protect, question)
-        st.subheader("Privacy")
-        settings: dict[str, Any] = {}
+        of_users: dict[str, Any] = {}
         with controls.place():
             if protect == "user":
-                settings = user_controls(row, shared["dataset"], question)
-        with controls.place():
-            configurations = _of_users(question, settings) if protect == "user" else _of_ratings()
-        st.subheader("Seed")
+                of_users = user_controls(row, shared["dataset"], question)
+        noise = controls.place()
         shared |= declared.chance(shared["dataset"], "seed", guaranteed=protect == "user")
         if question in STUDIES["completion"]:
             seeds = declared.box("study_seeds", "seeds")
+        clip = question != "compare" or controls.switch(
+            "Clip predictions to the rating scale",
+            "clip",
+            True,
+            help="A prediction of 6 stars becomes 5; the papers probably do this.",
+        )
+    several = question in ("compare", "recommend")
+    with row:
+        count = how_many(3) if several else 1
+    with lines:
+        if not several:
+            with noise:
+                configurations = [one_configuration(question, of_users)]
+        elif protect == "user":
+            configurations = [user_configuration(x, question, of_users) for x in LETTERS[:count]]
+        else:
+            configurations = [configuration(x, noise) for x in LETTERS[:count]]
+    if question == "recommend":
+        configurations = [{**one, "task": "recommend"} for one in configurations]
     return Asked(
         protect=protect,
         question=question,
         shared=shared,
         configurations=configurations,
-        settings=settings,
+        settings=of_users,
         seeds=seeds,
+        clip=clip,
     )
 
 
@@ -126,16 +150,3 @@ def _method(dataset: str, protect: str, question: str) -> dict[str, Any]:
         rating=protect == "rating",
         splits=question in ("compare", "lists"),
     )
-
-
-def _of_ratings() -> list[dict[str, Any]]:
-    count = int(controls.segments("Configurations", "n", {"1": "1", "2": "2", "3": "3"}, "2"))
-    return [configuration(letter) for letter in LETTERS[:count]]
-
-
-def _of_users(question: str, settings: dict[str, Any]) -> list[dict[str, Any]]:
-    if question == "compare":
-        return user_configurations(question, settings)
-    if question == "recommend":
-        return [{**c, "task": "recommend"} for c in user_configurations(question, settings)]
-    return [one_configuration(question, settings)]

@@ -81,7 +81,7 @@ def rmse_curves(results: Sequence[Named], clip: bool) -> Drawn:
     Baselines as horizontal lines.
     """
     fig = figure(
-        "iteration", f"held-out RMSE{', clipped' if clip else ''} (rating units)", height=430
+        "iteration", f"held-out RMSE{', clipped' if clip else ''} (rating units)", height=380
     )
     rows = []
     ends: list[tuple[float, float, str]] = []
@@ -149,7 +149,7 @@ def completed(results: Sequence[Named], size: int = 40) -> Drawn | None:
     panels = [("truth", truth)]
     for named in results:
         model = named.result.model
-        panels.append((named.label, model.user_factors[:size] @ model.item_factors[:size].T))
+        panels.append((named.letter, model.user_factors[:size] @ model.item_factors[:size].T))
     return heat_map(panels, float(truth.min()), float(truth.max()))
 
 

@@ -45,37 +45,49 @@ def named(results: Sequence[RunResult | None]) -> list[Named]:
     ]
 
 
-def main_figure(results: list[Named], clip: bool) -> None:
-    """Draw the held-out error, with its alt text and numbers."""
-    finals = [(n.label, n.result.final) for n in results]
+def figures(results: list[Named], clip: bool, *, live: bool = False) -> None:
+    """Draw the held-out error beside the completed matrix or, where nobody knows the whole, beside
+    predictions against ratings.
+    """
+    ends = [n.result.final for n in results]
     said = "; ".join(
-        f"{label}: {three(end.test_rmse_clipped if clip else end.test_rmse)}"
-        for label, end in finals
+        f"{n.label}: {three(end.test_rmse_clipped if clip else end.test_rmse)}"
+        for n, end in zip(results, ends, strict=True)
     )
-    which = ", clipped" * clip
-    show(
-        run_charts.main_figure(results, clip),
-        "rmse",
-        f"Held-out RMSE{which}; lower is better. At the end: {said}.",
-    )
+    alt = f"Held-out RMSE{', clipped' * clip}; lower is better. At the end: {said}."
+    left, right = st.columns(2)
+    matrix = run_charts.completed(results)
+    with left:
+        if live:
+            draw(run_charts.rmse_curves(results, clip)[0], "live-rmse", alt)
+        else:
+            show(run_charts.main_figure(results, clip), "rmse", alt)
+    with right:
+        if matrix is None:
+            matrix = run_charts.actual_vs_predicted(results)
+            alt = "Mean prediction for each actual rating, with the middle 80 % of predictions."
+        else:
+            alt = "The first 40 users and items: the truth beside each completed matrix."
+        if live:
+            draw(matrix[0], "live-matrix", alt)
+        else:
+            show(matrix, "completed", alt)
 
 
 def so_far(job: jobs.Job, clip: bool) -> bool:
-    """The curves of a running job, if there are any."""
-    shown = named(job.results)
-    if shown:
-        figure, _ = run_charts.rmse_curves(shown, clip)
-        draw(figure, "live-rmse", "Held-out RMSE per iteration so far.")
+    """The curves and the matrix of a running job, if there are any."""
+    if shown := named(job.results):
+        figures(shown, clip, live=True)
     return bool(shown)
 
 
 def results_of(results: list[Named], clip: bool) -> None:
     """Everything that finished runs show."""
     verdict(texts.verdict(results))
-    main_figure(results, clip)
+    figures(results, clip)
     observations(texts.observations(results))
     python_lines.of_runs([(item.label, item.result.spec) for item in results])
-    tab("Completed matrix", "pictures", lambda: pictures(results))
+    tab("Predictions", "pictures", lambda: pictures(results))
     tab("Protection and errors", "accounts", lambda: accounts(results, clip))
     tab("Top ten", "top-ten", lambda: one_user(results))
     tab("Export", "export", lambda: export(results))
@@ -164,16 +176,7 @@ def accounts(results: list[Named], clip: bool) -> None:
 
 
 def pictures(results: list[Named]) -> None:
-    """The completed matrix, predictions against ratings, and errors."""
-    picture = run_charts.completed(results)
-    if picture is not None:
-        show(
-            picture[0],
-            "completed",
-            "The first 40 users and items: the truth beside each completed matrix.",
-            picture[1],
-        )
-        st.caption("First 40 users and items, one colour scale.")
+    """Predictions against ratings, and their errors."""
     left, right = st.columns(2)
     with left:
         st.subheader("Predicted against actual", anchor=False)

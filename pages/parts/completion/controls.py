@@ -1,13 +1,14 @@
-"""The sidebar of the *Completion* page.
+"""The controls of the *Completion* page.
 
 Its widgets, and from them to fields of ``RunSpec``; those for protected users are in
 ``user_controls``.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from dpmc_core.config import parameters
 from dpmc_core.datasets import entry, names
@@ -43,26 +44,23 @@ def use_preset(name: str) -> None:
     st.session_state.update(preset(name, st.session_state["dataset"]))
 
 
-def data_controls(usual: dict[str, Any], then: Callable[[], None]) -> dict[str, Any]:
-    """Dataset and split; ``usual`` says where they start, ``then`` is called when another dataset
-    is picked.
-    """
+def dataset_choice(usual: dict[str, Any], then: Callable[[], None]) -> str:
+    """The dataset; ``usual`` says where it starts, ``then`` is called when another is picked."""
+    first = usual.get("dataset", "low-rank")
+    return controls.choice("Dataset", "dataset", own_data.menu("ratings"), first, then=then)
+
+
+def shape_controls(name: str, usual: dict[str, Any]) -> dict[str, Any]:
+    """How the dataset ``name`` is read or made, from ``usual`` numbers."""
     fields: dict[str, Any] = {}
-    name = controls.choice(
-        "Dataset", "dataset", own_data.menu("ratings"), usual.get("dataset", "low-rank"), then=then
-    )
-    fields["dataset"] = name
     with controls.place():
         if name == "sweetrs":
             fields["zeros"] = controls.segments("A 0 in the file is", "zeros", ZEROS, "missing")
-    if entry(name).synthetic:
-        with st.expander("Shape of the synthetic data", key="data-more"):
+    with controls.place():
+        if entry(name).synthetic:
             every = parameters(RatingsData)
             shape = [n for n in parameters(config_of(name)) if n not in every]
-            with controls.place():
-                for one in (one for one in shape if "seed" not in one):
-                    fields[one] = declared.box(one, one, usual.get(one))
-            for one in (one for one in shape if "seed" in one):
+            for one in sorted(shape, key=lambda one: "seed" in one):
                 fields[one] = declared.box(one, one, usual.get(one))
     return fields
 
@@ -88,59 +86,74 @@ def method_controls(
                 key=f"preset-{name}",
             )
     fields: dict[str, Any] = {n: declared.box(f"als.{n}", n, usual[n]) for n in SHARED}
-    with st.expander("More", key="c-more"):
-        with controls.place():
-            if rating:
-                fields |= declared.boxes(ALGORITHM_TITLES, usual, SHARED)
-            if dataset == "ml-100k" and splits:
-                fields["split"] = controls.segments("Split", "split", SPLITS, "random")
-        fields["test_fraction"] = declared.box("test_fraction", "test_fraction", 0.2)
-        fields["delta"] = declared.box("account_delta", "delta")
+    with controls.place():
+        if rating:
+            fields |= declared.boxes(ALGORITHM_TITLES, usual, SHARED)
+        if dataset == "ml-100k" and splits:
+            fields["split"] = controls.segments("Split", "split", SPLITS, "random")
+    fields["test_fraction"] = declared.box("test_fraction", "test_fraction", 0.2)
+    fields["delta"] = declared.box("account_delta", "delta")
     return fields
 
 
-def configuration(letter: str) -> dict[str, Any]:
-    """Algorithm and noise of one configuration."""
+def how_many(most: int) -> int:
+    """The number of configurations."""
+    titles = {str(k): str(k) for k in range(1, most + 1)}
+    return int(controls.segments("Configurations", "n", titles, "2"))
+
+
+def line_of(letter: str) -> DeltaGenerator:
+    """The line of one configuration, which begins with its letter."""
+    line = st.container(
+        key=f"configuration-{letter.lower()}", horizontal=True, vertical_alignment="center"
+    )
+    line.markdown(f"**{letter}**", width="content")
+    return line
+
+
+def algorithm_choice(letter: str, key: str, titles: Mapping[str, str], first: str) -> str:
+    """The algorithm of one configuration, in its line."""
+    cards = (ALGORITHMS[name] for name in titles)
+    about = "  \n".join(f"**{card.title}** {card.summary} ({card.origin})" for card in cards)
+    hidden: dict[str, Any] = {"label_visibility": "collapsed", "help": about}
+    return controls.choice(f"{letter}: algorithm", key, titles, first, **hidden)
+
+
+def configuration(letter: str, settings: DeltaGenerator) -> dict[str, Any]:
+    """Algorithm and noise of one configuration, in a line; in ``settings`` what else noise has."""
     algorithm, noise = STARTING[letter]
     low = letter.lower()
-    with controls.place():
-        fields: dict[str, Any] = {
-            "algorithm": controls.choice(
-                f"{letter}: algorithm",
-                f"{low}_algorithm",
-                ALGORITHM_TITLES,
-                algorithm,
-                help="  \n".join(
-                    f"**{a.title}** {a.summary} ({a.origin})"
-                    for a in ALGORITHMS.values()
-                    if a.unit == "rating"
-                ),
-            ),
-            "mechanism": controls.choice(f"{letter}: noise", f"{low}_noise", NOISES, noise),
-        }
-        if fields["mechanism"] != "none":
-            fields |= _amount(letter, fields["mechanism"])
+    with line_of(letter):
+        name = algorithm_choice(letter, f"{low}_algorithm", ALGORITHM_TITLES, algorithm)
+        mechanism = controls.choice(
+            f"{letter}: noise", f"{low}_noise", NOISES, noise, label_visibility="collapsed"
+        )
+        fields: dict[str, Any] = {"algorithm": name, "mechanism": mechanism}
+        with controls.place():
+            if fields["mechanism"] != "none":
+                fields |= _amount(letter, fields["mechanism"], settings)
     return fields
 
 
-def _amount(letter: str, noise: str) -> dict[str, Any]:
-    """How much noise, and of which α."""
+def _amount(letter: str, noise: str, settings: DeltaGenerator) -> dict[str, Any]:
+    """How much noise; in ``settings`` by what, and of which α."""
     low, fields = letter.lower(), dict[str, Any]()
-    by = controls.segments(
-        f"{letter}: amount by", f"{low}_by", AMOUNTS, "variance", help=glossary.meaning("nominal")
-    )
-    if by == "variance":
-        fields["variance"] = declared.box(
-            "variance.variance", f"{low}_variance", label=f"{letter}: variance"
+    shaped = "alpha" in FAMILIES[noise].shape
+    with settings:
+        by = controls.segments(
+            f"{letter}: amount by",
+            f"{low}_by",
+            AMOUNTS,
+            "variance",
+            help=glossary.meaning("nominal"),
         )
-    else:
-        fields["epsilon"] = declared.box(
-            "nominal.epsilon", f"{low}_epsilon", label=f"{letter}: nominal ε of one release"
-        )
-    if "alpha" in FAMILIES[noise].shape and controls.switch(
-        f"{letter}: choose α",
-        f"{low}_own_alpha",
-        help="Otherwise the papers' rule: unit scale, and the α with that variance.",
-    ):
-        fields["alpha"] = declared.box("alpha", f"{low}_alpha", label=f"{letter}: α")
+        if shaped and controls.switch(
+            f"{letter}: choose α",
+            f"{low}_own_alpha",
+            help="Otherwise the papers' rule: unit scale, and the α with that variance.",
+        ):
+            fields["alpha"] = declared.box("alpha", f"{low}_alpha", label=f"{letter}: α")
+    name = "variance.variance" if by == "variance" else "nominal.epsilon"
+    label = f"{letter}: {'variance' if by == 'variance' else 'nominal ε of one release'}"
+    fields[by] = declared.box(name, f"{low}_{by}", label=label, label_visibility="collapsed")
     return fields

@@ -18,16 +18,10 @@ from pages.parts.ui.run_panel import Example, Panel, example_runs, panel
 _LISTED = (None, 10.0, 2.0, 0.5)  # total ε of the lists that one person sees
 
 
-def compare(protect: str, built: Built, row: DeltaGenerator) -> None:
+def compare(asked: Asked, built: Built, row: DeltaGenerator) -> None:
     """Run up to three configurations, and compare their predictions."""
+    protect, clip = asked.protect, asked.clip
     kind = "run-user" if protect == "user" else "run"
-    with st.sidebar:
-        clip = controls.switch(
-            "Clip predictions to the rating scale",
-            "clip",
-            True,
-            help="A prediction of 6 stars becomes 5; the papers probably do this.",
-        )
     panel(
         Panel(
             kind=kind,

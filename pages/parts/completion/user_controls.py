@@ -1,4 +1,4 @@
-"""The sidebar of the *Completion* page where users are protected.
+"""The controls of the *Completion* page where users are protected.
 
 Its questions and widgets, and from them to fields of ``RunSpec``.
 """
@@ -12,10 +12,10 @@ from dpmc_core.datasets import entry
 from dpmc_core.experiments.algorithms import ALGORITHMS
 from dpmc_core.experiments.presets import LIKING, PEOPLE, WELL_REGULARISED, fitted
 from dpmc_core.experiments.studies.spec import STUDIES
-from pages.parts.completion.controls import SHARED, use_preset
+from pages.parts.completion.controls import SHARED, algorithm_choice, line_of, use_preset
 from pages.parts.frame import presenter
 from pages.parts.ui import controls, declared, glossary
-from pages.parts.ui.looks import LETTERS, NOISES, TOTALS
+from pages.parts.ui.looks import NOISES, TOTALS
 
 PROTECTED = {"rating": "one rating, as published", "user": "one user, all their ratings"}
 QUESTIONS = {
@@ -132,10 +132,10 @@ def user_controls(row: DeltaGenerator, dataset: str, question: str) -> dict[str,
                 help=glossary.meaning("epsilon"),
             )
         presenter.steps("total_epsilon", TOTALS)
-    with st.expander("DPALS and Frank–Wolfe", key="dpals-more"):
-        # likes are 1 or nothing; a penalty on what was not liked is theirs alone
-        other = "centring" if question == "recommend" else "global_penalty"
-        fields |= declared.boxes(USERS, FIRST_METHOD | usual, {*SHARED, other}, KEYS)
+    st.markdown("**DPALS and Frank–Wolfe**")
+    # likes are 1 or nothing; a penalty on what was not liked is theirs alone
+    other = "centring" if question == "recommend" else "global_penalty"
+    fields |= declared.boxes(USERS, FIRST_METHOD | usual, {*SHARED, other}, KEYS)
     return fields
 
 
@@ -162,33 +162,24 @@ def one_configuration(question: str, settings: dict[str, Any]) -> dict[str, Any]
     return fields
 
 
-def user_configurations(question: str, settings: dict[str, Any]) -> list[dict[str, Any]]:
-    """Algorithm and noise family of up to three configurations that protect users."""
-    count = int(controls.segments("Configurations", "n", {"1": "1", "2": "2", "3": "3"}, "2"))
-    return [_configuration(letter, question, settings) for letter in LETTERS[:count]]
-
-
-def _configuration(letter: str, question: str, settings: dict[str, Any]) -> dict[str, Any]:
+def user_configuration(letter: str, question: str, settings: dict[str, Any]) -> dict[str, Any]:
+    """Algorithm and noise family of a configuration that protects users, in a line."""
     low, liking = letter.lower(), question == "recommend"
     titles = LIKING_TITLES if liking else RATING_TITLES
-    with controls.place():
-        fields: dict[str, Any] = {
-            "algorithm": controls.choice(
-                f"{letter}: algorithm",
-                f"{low}_like_algorithm" if liking else f"{low}_user_algorithm",
-                titles,
-                (STARTING_LIKES if liking else STARTING_RATINGS)[letter],
-                help="  \n".join(
-                    f"**{t}** {ALGORITHMS[n].summary} ({ALGORITHMS[n].origin})"
-                    for n, t in titles.items()
-                ),
-            ),
-            "mechanism": "none",
-        }
-        if ALGORITHMS[fields["algorithm"]].unit == "user":
-            fields["mechanism"] = controls.choice(
-                f"{letter}: noise", f"{low}_user_noise", NOISES, "gaussian"
-            )
+    key = f"{low}_like_algorithm" if liking else f"{low}_user_algorithm"
+    first = (STARTING_LIKES if liking else STARTING_RATINGS)[letter]
+    with line_of(letter):
+        name = algorithm_choice(letter, key, titles, first)
+        fields: dict[str, Any] = {"algorithm": name, "mechanism": "none"}
+        with controls.place():
+            if ALGORITHMS[name].unit == "user":
+                fields["mechanism"] = controls.choice(
+                    f"{letter}: noise",
+                    f"{low}_user_noise",
+                    NOISES,
+                    "gaussian",
+                    label_visibility="collapsed",
+                )
     if fields["mechanism"] == "none":
         return fields | {name: value for name, value in settings.items() if name != "epsilon"}
     return fields | settings
