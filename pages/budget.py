@@ -4,16 +4,14 @@ import streamlit as st
 
 from dpmc_core.errors import DPMCError
 from pages.parts.budget import ledger_files, sections, stories
-from pages.parts.budget.controls import LINK_TITLES, form, releases
+from pages.parts.budget.controls import LINK_TITLES, form
 from pages.parts.frame.page import control, head, observations, tab, verdict
 from pages.parts.ui import controls
 
 controls.on_page("budget.py", LINK_TITLES)
 head("budget")
 with control():
-    run, count = releases()
-with st.sidebar:
-    asked = form(run, count)
+    asked = form()
 controls.link_problems()
 try:
     counts = sections.count(asked)

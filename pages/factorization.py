@@ -11,8 +11,7 @@ from pages.parts.ui import controls
 controls.on_page("factorization.py", FACTOR_TITLES)
 head("factorization")
 row = control()
-with st.sidebar:
-    asked = form(row)
+asked = form(row)
 problems = st.container()  # filled last, when every control has been drawn
 built = asked.build()
 with controls.place():

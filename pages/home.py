@@ -1,14 +1,12 @@
 """Home: what ε means for an attacker, and what it costs, side by side."""
 
-import streamlit as st
-
 from pages.parts.frame.page import control, head, observations, tab, verdict
 from pages.parts.home import sections
 from pages.parts.home.sections import LINK_TITLES, epsilon_slider, form
 from pages.parts.ui import controls, glossary, on_screen
 
 controls.on_page("home.py", LINK_TITLES)
-with st.sidebar:
+with controls.settings():
     mechanism, seed = form()
 
 head("home")

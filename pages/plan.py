@@ -1,7 +1,5 @@
 """Plan: the least ε, the fewest people or the best mechanism for an accuracy."""
 
-import streamlit as st
-
 from dpmc_core.errors import DPMCError
 from pages.parts.frame.page import control, head, observations, tab, verdict
 from pages.parts.plan import sections
@@ -21,7 +19,7 @@ def numbers() -> None:
     with row:
         target = goal()
     try:
-        with st.sidebar:
+        with row:
             spec = form(target)
         controls.link_problems()
         made = sections.answer(spec)

@@ -14,8 +14,7 @@ def live() -> None:
     """The page with its controls."""
     head("tradeoffs")
     row = control()
-    with st.sidebar:
-        asked = form()
+    asked = form(row)
     problems = st.container()
     built = asked.build()
     with row:

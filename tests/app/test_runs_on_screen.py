@@ -91,8 +91,8 @@ def test_settings_may_change_while_a_sweep_goes_on() -> None:
     app.segmented_control(key="t_by").set_value("total_epsilon").run()
     assert not app.exception
     assert "Before this run:" in captions(app)
-    app.segmented_control(key="t_protect").set_value("user").run()
-    app.segmented_control(key="t_vary").set_value("people").run()
+    app.selectbox(key="t_protect").set_value("user").run()
+    app.selectbox(key="t_vary").set_value("people").run()
     assert not app.exception
     job.cancel()
     app.run()

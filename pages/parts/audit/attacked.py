@@ -93,7 +93,7 @@ def _brought(target: str, fields: dict[str, Any]) -> None:
     )
     st.caption(
         "What the audit shows is drawn from the data itself, without noise: it is for those who "
-        "hold them. Settings other than those in the sidebar are the algorithm's usual ones."
+        "hold them. Settings that are not on this page are the algorithm's usual ones."
     )
 
 

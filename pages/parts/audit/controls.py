@@ -1,4 +1,4 @@
-"""The sidebar of the *Audit* page, and the audit that it asks for."""
+"""The controls of the *Audit* page, and the audit that they ask for."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -81,7 +81,7 @@ class Built:
 
 @dataclass(frozen=True)
 class Asked:
-    """The fields of the audit that the sidebar asks for."""
+    """The fields of the audit that the controls ask for."""
 
     fields: dict[str, Any]
 
@@ -94,18 +94,15 @@ class Asked:
 
 
 def form(row: DeltaGenerator) -> Asked:
-    """Draw the widgets: the target in ``row``, everything else in the sidebar."""
+    """Draw the widgets: in ``row`` what is attacked and its noise, the others in the sidebar."""
     with row:
         target = controls.choice("Target", "x_target", TARGETS, "number")
-    with st.sidebar:
-        st.subheader("Target")
         with controls.place():
             fields: dict[str, Any] = {"target": target, **_attacked(target)}
-        st.subheader("Privacy")
         fields |= _privacy(target)
+    with controls.settings():
         fields["runs"] = _runs(target, fields)
-        with st.expander("More", key="x-more"):
-            fields |= _more(target, fields["mechanism"])
+        fields |= _more(target, fields["mechanism"])
     return Asked(fields)
 
 

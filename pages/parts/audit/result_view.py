@@ -37,7 +37,7 @@ def example(spec: AuditSpec | None, fields: dict[str, Any]) -> None:
     few = 1000 if spec.case == "on-grid" else 20_000
     st.caption(
         f":material/info: **Example** with {few:,} outputs. **Attack** takes as many as the "
-        "sidebar says."
+        "settings say."
     )
     on_screen.now().note = "Example: "
     result_of(_preview(spec.replace(runs=few)), "Example")

@@ -1,4 +1,4 @@
-"""The sidebar of the *Budget* page, and the question that it asks."""
+"""The controls of the *Budget* page, and the question that they ask."""
 
 import streamlit as st
 
@@ -19,46 +19,28 @@ _PAPER_COUNTS = {"irls": 1000, "als": 50}
 LINK_TITLES = {"u_run": RUNS, "u_by": MODES}
 
 
-def releases() -> tuple[str, int]:
-    """Draw the number of releases, above the figure; returns the run and the number."""
-    run = _run_picked()
-    if run != "own":
-        st.markdown(f"**{RUNS[run]}**")
-        return run, _PAPER_COUNTS[run]
-    count = declared.box("releases_shown", "u_count", USUAL.count)
-    presenter.steps("u_count", COUNTS)
-    presenter.play("Moves the number of releases from 1 to 10,000.")
-    return run, count
-
-
-def _run_picked() -> str:
-    """Find which run the select box in the sidebar, drawn later, will say."""
-    title = st.query_params.get("u_run", "")
-    linked = next((name for name, known in RUNS.items() if title in (name, known)), USUAL.run)
-    return str(st.session_state.get("u_run", linked))
-
-
-def form(run: str, count: int) -> Question:
-    """Draw the sidebar's widgets."""
-    st.subheader("What is released")
-    controls.choice("A run like", "u_run", RUNS, USUAL.run, then=_usual_variance)
-    sensitivity, spread = 5.0, 1
+def form() -> Question:
+    """Draw the bar above the figure, and the settings in the sidebar."""
+    run = controls.choice("A run like", "u_run", RUNS, USUAL.run, then=_usual_variance)
+    sensitivity, spread, count = 5.0, 1, _PAPER_COUNTS.get(run, USUAL.count)
     with controls.place():
         if run == "own":
-            sensitivity, spread = _own_run()
-    st.subheader("Compare at equal")
-    by = controls.segments(
-        "Compare at equal", "u_by", MODES, USUAL.by, label_visibility="collapsed"
-    )
-    amount = _amount(by, USUAL_VARIANCE[run])
-    alpha = controls.slider(
-        "Huber's α", "u_alpha", "alpha", USUAL.alpha, low=0.05, high=6.0, step=0.01
-    )
-    st.subheader("Budget")
-    target = declared.box(
-        "nominal.epsilon", "u_target", USUAL.target, label="Total ε of the budget"
-    )
-    with st.expander("More", key="u-more"):
+            count = declared.box("releases_shown", "u_count", USUAL.count)
+    by = controls.segments("Compare at equal", "u_by", MODES, USUAL.by)
+    if run == "own":
+        presenter.steps("u_count", COUNTS)
+        presenter.play("Moves the number of releases from 1 to 10,000.")
+    with controls.settings():
+        with controls.place():
+            if run == "own":
+                sensitivity, spread = _own_run()
+        amount = _amount(by, USUAL_VARIANCE[run])
+        alpha = controls.slider(
+            "Huber's α", "u_alpha", "alpha", USUAL.alpha, low=0.05, high=6.0, step=0.01
+        )
+        target = declared.box(
+            "nominal.epsilon", "u_target", USUAL.target, label="Total ε of the budget"
+        )
         delta = declared.box("account_delta", "u_delta", USUAL.delta)
     return Question(
         run=run,

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from typing import Any
 
-import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dpmc_core.datasets import Entry, entry
@@ -13,6 +12,7 @@ from dpmc_core.experiments.studies.spec import STUDIES, StudySpec
 from pages.parts.factorization.controls import (
     QUESTIONS,
     data_controls,
+    dataset_choice,
     method_controls,
     privacy_controls,
     side_by_side,
@@ -81,20 +81,21 @@ class Asked:
 
 
 def form(row: DeltaGenerator) -> Asked:
-    """Draw the widgets: in ``row`` the total ε; here everything else, in the order one thinks."""
+    """Draw the widgets: in ``row`` the question, the data and the total ε; everything else in the
+    sidebar.
+    """
     seeds = 1
-    st.subheader("Question")
-    question = controls.choice("Question", "f_question", QUESTIONS, "compare")
-    st.subheader("Data")
-    with controls.place():
-        shared = data_controls(question)
+    with row:
+        question = controls.choice("Question", "f_question", QUESTIONS, "compare")
+        shared: dict[str, Any] = {"dataset": dataset_choice(question)}
     name = entry(shared["dataset"]).name
-    st.subheader("Method")
-    shared |= method_controls(name, question)
-    st.subheader("Privacy")
-    privacy = privacy_controls(row, name, question)
-    st.subheader("Seed")
-    shared |= declared.chance(name, "f_seed", guaranteed=True)
-    if question in STUDIES["factorization"]:
-        seeds = declared.box("study_seeds", "f_seeds")
+    with controls.settings():
+        with controls.place():
+            shared |= method_controls(name, question)
+        with controls.place():
+            shared |= data_controls(name, question)
+        privacy = privacy_controls(row, name, question)
+        shared |= declared.chance(name, "f_seed", guaranteed=True)
+        if question in STUDIES["factorization"]:
+            seeds = declared.box("study_seeds", "f_seeds")
     return Asked(question=question, shared=shared, privacy=privacy, seeds=seeds)

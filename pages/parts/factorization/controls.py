@@ -1,4 +1,4 @@
-"""The sidebar of the *Factorization* page.
+"""The controls of the *Factorization* page.
 
 Its widgets, and from them to fields of ``RunSpec``.
 """
@@ -63,8 +63,8 @@ def _use_data() -> None:
         st.session_state["f_n"] = USUAL_MADE[name]
 
 
-def data_controls(question: str) -> dict[str, Any]:
-    """Which images or documents, spoiled or not, and which words count."""
+def dataset_choice(question: str) -> str:
+    """Which images or documents: those that the question can be asked of."""
     study = STUDIES["factorization"].get(question)
     fit = {
         n: t
@@ -76,10 +76,13 @@ def data_controls(question: str) -> dict[str, Any]:
     if st.session_state.get("f_data", usual) not in fit:
         st.session_state["f_data"] = usual
         _use_data()
-    fields: dict[str, Any] = {
-        "dataset": controls.choice("Images or documents", "f_data", fit, usual, then=_use_data)
-    }
-    known = entry(fields["dataset"])
+    return controls.choice("Images or documents", "f_data", fit, usual, then=_use_data)
+
+
+def data_controls(name: str, question: str) -> dict[str, Any]:
+    """How many images or documents, spoiled or not, and which words count."""
+    fields: dict[str, Any] = {}
+    known = entry(name)
     with controls.place():
         if known.synthetic:
             with controls.place():
@@ -100,22 +103,22 @@ def data_controls(question: str) -> dict[str, Any]:
         ):
             fields["contaminated"] = declared.box("contaminated", "f_spoiled")
         return fields
-    with st.expander("Words and documents", key="f-words"):
-        with controls.place():
-            if known.name != "topics":
-                fields["word_list"] = _word_list(known)
-        with controls.place():
-            if fields.get("word_list") == "documents":
-                fields["min_documents"] = declared.box("min_documents", "f_min_df")
-                fields["max_share"] = declared.box("max_share", "f_max_df")
-        fields["most_words"] = declared.box("most_words", "f_words")
-        fields["stop_words"] = controls.segments(
-            "Stop words (and, the …)", "f_stop", STOP_WORDS, "left-out"
+    st.markdown("**Words and documents**")
+    with controls.place():
+        if known.name != "topics":
+            fields["word_list"] = _word_list(known)
+    with controls.place():
+        if fields.get("word_list") == "documents":
+            fields["min_documents"] = declared.box("min_documents", "f_min_df")
+            fields["max_share"] = declared.box("max_share", "f_max_df")
+    fields["most_words"] = declared.box("most_words", "f_words")
+    fields["stop_words"] = controls.segments(
+        "Stop words (and, the …)", "f_stop", STOP_WORDS, "left-out"
+    )
+    if known.name in ("tdt2", "rcv1"):
+        fields["term_share"] = declared.box(
+            "term_share", "f_terms", help="The paper draws a tenth."
         )
-        if known.name in ("tdt2", "rcv1"):
-            fields["term_share"] = declared.box(
-                "term_share", "f_terms", help="The paper draws a tenth."
-            )
     return fields
 
 
@@ -162,39 +165,28 @@ def privacy_controls(row: DeltaGenerator, dataset: str, question: str) -> dict[s
     if not own:
         with row:
             fields["epsilon"] = controls.steps_slider(
-                "Total ε of each private run",
-                "f_epsilon",
-                TOTALS,
-                2.0,
-                help=glossary.meaning("epsilon"),
+                "Total ε of each run", "f_epsilon", TOTALS, 2.0, help=glossary.meaning("epsilon")
             )
         presenter.steps("f_epsilon", TOTALS)
-    with st.expander("More", key="f-more"):
-        fields["delta"] = declared.box("account_delta", "f_delta")
-        with controls.place():
-            if question in ("compare", "rounds"):
-                fields["published_rounds"] = declared.box(
-                    "nmf.rounds",
-                    "f_published_rounds",
-                    PUBLISHED_ROUNDS,
-                    why="As published",
-                    step=10,
-                )
-            if question == "compare":
-                fields["round_epsilon"] = declared.box(
-                    "round.epsilon", "f_round_epsilon", why="As published"
-                )
-                fields["sound_rounds"] = declared.box(
-                    "nmf.rounds", "f_sound_rounds", 20, why="Corrected"
-                )
-                fields["sound_inner"] = declared.box(
-                    "nmf.inner", "f_sound_inner", 10, why="Corrected"
-                )
-        fields["averaging"] = declared.box("private-nmf.averaging", "f_averaging", why="Corrected")
-        fields["start"] = declared.box("private-nmf.start", "f_start", why="Corrected")
-        fields["neighbours"] = declared.box(
-            "private-nmf.neighbours", "f_neighbours", why="With a guarantee"
-        )
+    fields["delta"] = declared.box("account_delta", "f_delta")
+    with controls.place():
+        if question in ("compare", "rounds"):
+            fields["published_rounds"] = declared.box(
+                "nmf.rounds", "f_published_rounds", PUBLISHED_ROUNDS, why="As published", step=10
+            )
+        if question == "compare":
+            fields["round_epsilon"] = declared.box(
+                "round.epsilon", "f_round_epsilon", why="As published"
+            )
+            fields["sound_rounds"] = declared.box(
+                "nmf.rounds", "f_sound_rounds", 20, why="Corrected"
+            )
+            fields["sound_inner"] = declared.box("nmf.inner", "f_sound_inner", 10, why="Corrected")
+    fields["averaging"] = declared.box("private-nmf.averaging", "f_averaging", why="Corrected")
+    fields["start"] = declared.box("private-nmf.start", "f_start", why="Corrected")
+    fields["neighbours"] = declared.box(
+        "private-nmf.neighbours", "f_neighbours", why="With a guarantee"
+    )
     return fields
 
 

@@ -78,18 +78,16 @@ def factors_so_far(job: jobs.Job) -> bool:
     if not done:
         return False
     items = learned(done)
+    if done[0].clean.unit == "image":
+        with st.container(key="tiles", horizontal=True):
+            for item in items:
+                with st.container():
+                    st.markdown(f"**{item.name}**")
+                    name = f"live-{item.result.spec.card.name}"
+                    tiles = factor_charts.part_tiles(item)
+                    draw(tiles, name, f"Parts so far: {item.name}.", toolbar=False)
     figure, _ = factor_charts.objective_curves(items)
     draw(figure, "live-factors", "Objective per round so far.")
-    if done[0].clean.unit == "image":
-        for column, item in zip(st.columns(len(items)), items, strict=True):
-            with column:
-                st.markdown(f"**{item.name}**")
-                draw(
-                    factor_charts.part_tiles(item),
-                    f"live-{item.result.spec.card.name}",
-                    f"Parts so far: {item.name}.",
-                    toolbar=False,
-                )
     return True
 
 

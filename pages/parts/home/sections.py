@@ -27,8 +27,7 @@ LINK_TITLES = {"home_noise": NOISES}
 
 
 def form() -> tuple[str, int]:
-    """Draw the sidebar's widgets; returns the mechanism and the seed."""
-    st.subheader("Picture")
+    """Draw the settings of the picture; returns the mechanism and the seed."""
     mechanism = controls.choice("Mechanism", "home_noise", NOISES, "huber")
     seed = declared.box("seed", "home_seed")
     st.button(
@@ -269,7 +268,7 @@ def method(epsilon: float) -> None:
     )
     st.markdown(
         "**Try this**: move ε from 10 down to 0.1, or press *Play*. At which ε is the completed "
-        "matrix worse than the baseline? Press *Draw again* in the sidebar: how much of what you "
+        "matrix worse than the baseline? Press *Draw again* in the settings: how much of what you "
         "see is chance?"
     )
     st.caption(

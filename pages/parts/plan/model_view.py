@@ -131,44 +131,39 @@ class Asked:
 
 
 def form() -> Asked:
-    """Draw the goal in the main row's place, then the sidebar's widgets."""
-    with st.sidebar:
-        st.subheader("Which model")
-        method = controls.choice("Method", "n_method", METHODS, "moments")
-        card = ALGORITHMS[method]
-        holds = held_for(card.tasks)
-        menu = user_data.menu(*holds)
-        usual = _USUAL_DATA[holds[0]]
-        with controls.place():
-            dataset = controls.choice("Data", f"n_data_{holds[0]}", menu, usual)
-        task = card.tasks[0]
-        with controls.place():
-            if len(card.tasks) > 1:
-                possible = {name: MEASURES[name] for name in card.tasks}
-                task = controls.choice("Measure", "n_measure", possible, task)
-        mechanism = controls.choice("Noise", "n_mechanism", NOISES, "gaussian")
-        st.subheader("What is asked")
-        sized = "n_users" in parameters(config_of(dataset, holds[0]))
-        vary = "epsilon"
-        with controls.place():
-            if sized:
-                vary = controls.choice(
-                    "What is asked", "n_vary", VARY, "epsilon", label_visibility="collapsed"
-                )
-        fields: dict[str, Any] = {"epsilon": 50.0}
-        with controls.place():
-            if vary == "n_users":
-                fields["epsilon"] = declared.box("total.epsilon", "n_total", 1.0, needed=True)
-            elif sized:
-                fields["n_users"] = declared.box("n_users", "n_users", 5000)
-        goal = controls.choice("Goal", "n_goal", GOALS, "baseline")
-        with st.expander("More", key="n-model-more"):
-            rank = parameters(card.config).get("rank")
-            if rank is not None and rank.rule.label:
-                fields["rank"] = declared.box(f"{method}.rank", f"n_rank_{method}")
-            fields["delta"] = declared.box("total.delta", "n_model_delta")
-            limits = _limits(vary)
-            fields["seed"] = declared.box("seed", "n_seed")
+    """Draw what is searched for, in the page's bar, and the settings in the sidebar."""
+    method = controls.choice("Method", "n_method", METHODS, "moments")
+    card = ALGORITHMS[method]
+    holds = held_for(card.tasks)
+    menu = user_data.menu(*holds)
+    usual = _USUAL_DATA[holds[0]]
+    with controls.place():
+        dataset = controls.choice("Data", f"n_data_{holds[0]}", menu, usual)
+    task = card.tasks[0]
+    with controls.place():
+        if len(card.tasks) > 1:
+            possible = {name: MEASURES[name] for name in card.tasks}
+            task = controls.choice("Measure", "n_measure", possible, task)
+    mechanism = controls.choice("Noise", "n_mechanism", NOISES, "gaussian")
+    sized = "n_users" in parameters(config_of(dataset, holds[0]))
+    vary = "epsilon"
+    with controls.place():
+        if sized:
+            vary = controls.choice("What is asked", "n_vary", VARY, "epsilon")
+    fields: dict[str, Any] = {"epsilon": 50.0}
+    with controls.place():
+        if vary == "n_users":
+            fields["epsilon"] = declared.box("total.epsilon", "n_total", 1.0, needed=True)
+        elif sized:
+            fields["n_users"] = declared.box("n_users", "n_users", 5000)
+    goal = controls.choice("Goal", "n_goal", GOALS, "baseline")
+    with controls.settings():
+        rank = parameters(card.config).get("rank")
+        if rank is not None and rank.rule.label:
+            fields["rank"] = declared.box(f"{method}.rank", f"n_rank_{method}")
+        fields["delta"] = declared.box("total.delta", "n_model_delta")
+        limits = _limits(vary)
+        fields["seed"] = declared.box("seed", "n_seed")
     target = None
     if goal == "value":
         target = declared.box(
@@ -327,9 +322,7 @@ def _method(found: Search) -> None:
         "of each place alone."
     )
     if plan.vary == "epsilon" and hasattr(plan.base.data, "n_users"):
-        st.caption(
-            "What half of this ε takes: choose *fewest people* in the sidebar, at half the ε."
-        )
+        st.caption("What half of this ε takes: choose *fewest people* above, at half the ε.")
 
 
 def _export(found: Search) -> None:

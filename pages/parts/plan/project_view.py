@@ -59,12 +59,11 @@ def project(row: DeltaGenerator) -> None:
     with row:
         fields = {"epsilon": declared.box("project.epsilon", "n_project_epsilon", 2.0)}
         presenter.steps("n_project_epsilon", _EPSILONS)
-    with st.sidebar:
-        st.subheader("The budget")
         fields["mechanism"] = controls.choice(
             "Noise of all releases", "n_noise", NOISES, "gaussian"
         )
         fields["reserve"] = declared.box("project.reserve", "n_reserve", 1.0)
+    with controls.settings():
         before = ask_for_file(
             "Releases made before (ledger, JSON)",
             "json",
@@ -73,8 +72,7 @@ def project(row: DeltaGenerator) -> None:
             _MADE,
             hint="The ledger that a project or a run exported: the total ε holds for it too.",
         )
-        with st.expander("More", key="n-project-more"):
-            fields["delta"] = declared.box("project.delta", "n_project_delta", 1e-5)
+        fields["delta"] = declared.box("project.delta", "n_project_delta", 1e-5)
     controls.link_problems()
     place = st.container()  # filled once the table is known
     rows = _table()

@@ -104,7 +104,7 @@ def _picked(key: str, titles: dict[str, str], usual: str) -> str:
 
 
 def asked() -> str:
-    """What is asked of the query, which the sidebar says."""
+    """What is asked of the query, which the bar says."""
     of = _picked("n_asked", ASKED, "epsilon")
     return "epsilon" if of == "people" and _picked("n_query", QUERIES, "mean") != "mean" else of
 
@@ -141,25 +141,14 @@ def goal() -> dict[str, float]:
 
 
 def form(target: dict[str, float]) -> PlanSpec:
-    """Draw the sidebar's widgets. Raises ``ParameterError`` for what contradicts itself."""
-    st.subheader("What is released")
-    query = controls.choice(
-        "What is released", "n_query", QUERIES, "mean", label_visibility="collapsed"
-    )
+    """Draw what is released and asked, and the settings. Raises ``ParameterError`` for what
+    contradicts itself.
+    """
+    query = controls.choice("What is released", "n_query", QUERIES, "mean")
     given: dict[str, Any] = {"query": query, **target}
-    with controls.place():
-        if query in ("mean", "sum"):
-            given["low"] = declared.box("plan.low", "n_low")
-            given["high"] = declared.box("plan.high", "n_high")
-        if query == "histogram":
-            given["bins"] = declared.box("plan.bins", "n_bins")
-    given["releases"] = declared.box("plan.releases", "n_releases", USUAL["releases"])
-    st.subheader("What is asked")
     possible = ASKED if query == "mean" else {n: t for n, t in ASKED.items() if n != "people"}
     with controls.place():
-        of = controls.choice(
-            "What is asked", "n_asked", possible, "epsilon", label_visibility="collapsed"
-        )
+        of = controls.choice("What is asked", "n_asked", possible, "epsilon")
     with controls.place():
         if of == "people":
             given["epsilon"] = declared.box(
@@ -169,7 +158,14 @@ def form(target: dict[str, float]) -> PlanSpec:
             given["people"] = declared.box(
                 "plan.people", needed=True, key="n_people", default=USUAL["people"]
             )
-    with st.expander("More", key="n-more"):
+    given["releases"] = declared.box("plan.releases", "n_releases", USUAL["releases"])
+    with controls.settings():
+        with controls.place():
+            if query in ("mean", "sum"):
+                given["low"] = declared.box("plan.low", "n_low")
+                given["high"] = declared.box("plan.high", "n_high")
+            if query == "histogram":
+                given["bins"] = declared.box("plan.bins", "n_bins")
         given["delta"] = declared.box("account_delta", "n_delta", 1e-5)
     try:
         return PlanSpec(**given)

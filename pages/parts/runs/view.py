@@ -101,11 +101,10 @@ MOST_COMPARED = 8
 
 
 def filters(store: RunStore) -> dict[str, tuple[str, ...]]:
-    """Draw the sidebar; returns what it leaves of each column."""
+    """Draw the filters above the figure; returns what they leave of each column."""
     found = store.values()
     out = {}
-    with st.sidebar:
-        st.subheader("Show")
+    with st.container(horizontal=True, key="filters"):
         for column, label in (
             ("dataset", "Datasets"),
             ("algorithm", "Algorithms"),

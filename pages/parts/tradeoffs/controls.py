@@ -1,9 +1,10 @@
-"""The sidebar of the *Tradeoffs* page, and the sweep that it asks for."""
+"""The controls of the *Tradeoffs* page, and the sweep that they ask for."""
 
 from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from dpmc_core.datasets import entry, names, user_datasets
 from dpmc_core.errors import DPMCError
@@ -13,7 +14,7 @@ from dpmc_core.experiments.sweeps.spec import SweepSpec
 from dpmc_core.mechanisms import RUN_FAMILIES
 from dpmc_core.privacy.noise import TotalEpsilon
 from pages.parts.server import user_data as own_data
-from pages.parts.ui import controls, declared, glossary
+from pages.parts.ui import controls, declared
 from pages.parts.ui.looks import IDENTITY
 
 PROTECTED = {"user": "one user (guarantee)", "rating": "one rating (nominal)"}
@@ -126,46 +127,36 @@ def view_choice(vary: str, **options: Any) -> str:
     return controls.segments("Figure", "t_view", views, "curves", **options)
 
 
-def form() -> Form:
-    """All widgets in the order one thinks: question, data, method, privacy, seed."""
-    st.subheader("Question")
-    protect = controls.segments(
-        "Who is protected", "t_protect", PROTECTED, "user", help=glossary.meaning("nominal")
-    )
-    sound = protect == "user"
-    with controls.place():
-        vary = controls.segments("Vary", "t_vary", VARY, "noise") if sound else "noise"
-    st.subheader("Data")
-    usual = "skewed" if sound else "low-rank"
-    with controls.place():
-        dataset = (
-            usual
-            if vary == "people"
-            else controls.choice("Dataset", f"t_dataset_{protect}", own_data.menu("ratings"), usual)
+def form(row: DeltaGenerator) -> Form:
+    """All widgets: in ``row`` who is protected, data, algorithms and what varies; the others in the
+    sidebar.
+    """
+    with row:
+        protect = controls.choice("Who is protected", "t_protect", PROTECTED, "user")
+        sound = protect == "user"
+        with controls.place():
+            vary = controls.choice("Vary", "t_vary", VARY, "noise") if sound else "noise"
+        usual = dataset = "skewed" if sound else "low-rank"
+        with controls.place():
+            if vary != "people":
+                menu = own_data.menu("ratings")
+                dataset = controls.choice("Dataset", f"t_dataset_{protect}", menu, usual)
+        titles = GUARANTEED if sound else NOMINAL
+        algorithms = controls.several(
+            "Algorithms",
+            f"t_algorithms_{protect}",
+            titles,
+            ("moments", "dpals") if sound else ("als",),
+            help="  \n".join(f"**{ALGORITHMS[n].title}** {ALGORITHMS[n].summary}" for n in titles),
         )
-        if vary == "people":
-            st.caption(
-                "Synthetic data with popularity skew, for any number of people; 40 ratings each."
-            )
-    st.subheader("Method")
-    titles = GUARANTEED if sound else NOMINAL
-    algorithms = controls.several(
-        "Algorithms",
-        f"t_algorithms_{protect}",
-        titles,
-        ("moments", "dpals") if sound else ("als",),
-        help="  \n".join(f"**{ALGORITHMS[n].title}** {ALGORITHMS[n].summary}" for n in titles),
-    )
-    st.subheader("Privacy")
-    mechanisms = controls.several("Mechanisms", "t_noises", NOISES, tuple(NOISES))
-    with controls.place():
-        by, people, amounts = _amounts(sound, vary, protect)
-    st.subheader("Seed")
-    seeds = declared.box("sweep_seeds", "t_seeds")
-    with controls.place():
-        secret = sound and declared.secret_switch(dataset)
-    seed = declared.box("seed", "t_seed", label="Master seed")
-    with st.expander("More", key="t-more"):
+    with controls.settings():
+        mechanisms = controls.several("Mechanisms", "t_noises", NOISES, tuple(NOISES))
+        with controls.place():
+            by, people, amounts = _amounts(sound, vary, protect)
+        seeds = declared.box("sweep_seeds", "t_seeds")
+        with controls.place():
+            secret = sound and declared.secret_switch(dataset)
+        seed = declared.box("seed", "t_seed", label="Master seed")
         base = _numbers(dataset, sound, vary)
     if sound and secret != user_datasets.is_own(dataset):
         base["secret"] = secret
