@@ -1,7 +1,6 @@
 """Page configuration, navigation, and the frame around every page."""
 
 from pathlib import Path
-from typing import Any
 
 import streamlit as st
 
@@ -15,7 +14,7 @@ from pages.parts.lessons import lessons  # noqa: E402
 from pages.parts.server import settings  # noqa: E402
 from pages.parts.server.layers import edge  # noqa: E402
 from pages.parts.server.warm import warm  # noqa: E402
-from pages.parts.ui import links, on_screen  # noqa: E402
+from pages.parts.ui import glossary, links, on_screen  # noqa: E402
 from pages.parts.ui.glossary import PAGES  # noqa: E402
 
 _HERE = Path(__file__).parent
@@ -32,9 +31,8 @@ st.set_page_config(
         "About": "DPMC Lab: differential privacy in matrix completion, live, with exact accounting."
     },
 )
-menu: dict[str, list[Any]] = {}
-for name, known in PAGES.items():
-    menu.setdefault(known.group, []).append(
+page = st.navigation(
+    [
         st.Page(
             f"{name}.py",
             title=known.title,
@@ -42,13 +40,16 @@ for name, known in PAGES.items():
             default=name == "home",
             help=known.help,
         )
-    )
-page = st.navigation(menu, position="hidden" if embedded or presenting else "sidebar")
+        for name, known in PAGES.items()
+    ],
+    position="hidden" if embedded or presenting else "sidebar",
+)
 st.set_page_config(page_title=f"{page.title} · DPMC Lab")
 if not embedded:
     dark = st.context.theme.type == "dark"
     st.logo(str(_HERE / ("logo-dark.svg" if dark else "logo.svg")), size="large")
 st.html(_STYLES / "style.css")
+st.html(glossary.groups_style())
 st.html(f"<script>{edge.SCRIPT}</script>", unsafe_allow_javascript=True)
 if presenting:
     st.html(_STYLES / "presenter.css")

@@ -69,7 +69,8 @@ _WORDS = """() => {
   while (walker.nextNode()) {
     const parent = walker.currentNode.parentElement;
     if (!parent || parent.closest('svg, style, script, table, [data-testid="stDataFrame"],'
-        + '.stExpander, .st-key-page-bar, [data-testid="stPageLink"], button, [role="option"],'
+        + '.stExpander, .st-key-tab-content, .st-key-page-bar, [data-testid="stPageLink"],'
+        + 'button, [role="option"],'
         + '[data-testid="stTooltipContent"], [data-testid="stIconMaterial"]')) continue;
     if (!parent.checkVisibility({checkVisibilityCSS: true})) continue;
     said.push(walker.currentNode.textContent);
@@ -85,6 +86,6 @@ def problems(page: Page) -> list[str]:
 
 
 def words_in_sight(page: Page) -> list[str]:
-    """The words outside figures, tables, buttons and folds."""
+    """The words outside figures, tables, buttons and tabs."""
     text: Any = page.evaluate(_WORDS)
     return [word for word in str(text).split() if any(letter.isalnum() for letter in word)]

@@ -38,7 +38,7 @@ def test_a_search_is_cancelled_and_goes_on(page: Page, app_url: str) -> None:
 def test_a_project_is_edited_linked_and_gone_on_with(
     page: Page, app_url: str, tmp_path: Path
 ) -> None:
-    seen(page, f"{app_url}/plan?n_kind=project&show-export=true")
+    seen(page, f"{app_url}/plan?n_kind=project&tab=numbers")
     expect(page.locator(VERDICT)).to_contain_text("bring the total ε to 1.77")
     table = page.get_by_test_id("stDataFrame").last
     ready(page)

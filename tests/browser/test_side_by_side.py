@@ -79,7 +79,7 @@ def test_runs_keep_apart(app_url: str, visitor: Callable[..., Page]) -> None:
     one.get_by_role("button", name="Run").click()
     cancel = one.get_by_role("button", name="Cancel")
     expect(cancel).to_be_visible()
-    other.goto(f"{app_url}/completion?rank=6&iterations=8&seed=3&run=1&show-accounts=true")
+    other.goto(f"{app_url}/completion?rank=6&iterations=8&seed=3&run=1&tab=accounts")
     finished(other)
     expect(other.get_by_role("button", name="Cancel")).to_have_count(0, timeout=90_000)
     ready(other)  # what a run shows while it goes on is drawn again when it has ended

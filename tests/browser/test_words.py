@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import FilePayload, Page, expect
 
-from tests.browser.test_app import finished, opened, ready, unfold
+from tests.browser.test_app import finished, opened, ready, turn_to
 from tests.browser.test_own_data import STRANGE
 from tests.own.files import documents_zip, long_csv, picture, zipped
 
@@ -96,7 +96,7 @@ def test_names_of_folders_as_classes_of_documents(
     ready(page)
     page.locator(".st-key-go button").click()
     finished(page)
-    unfold(page, "One document's topics")
+    turn_to(page, "One document")
     expect(page.get_by_text("Class in the data:")).to_be_visible(timeout=90_000)
     for number in (2, 3):
         page.get_by_label("Document", exact=True).fill(str(number))

@@ -9,8 +9,8 @@ from dpmc_core.privacy.distinguish.events import clopper_pearson
 from dpmc_core.wording import three
 from pages.parts.audit.charts import IN, OUT
 from pages.parts.ui.densities import attacker_axes
-from pages.parts.ui.figures import Drawn
-from pages.parts.ui.labels import label_end
+from pages.parts.ui.figures import MARGIN, Drawn
+from pages.parts.ui.looks import name_above
 
 _BOXES = 9
 
@@ -42,9 +42,6 @@ def claimed_and_measured(attack: Attack, claimed_curve: FloatArray) -> Drawn:
         line={"color": OUT, "width": 2.5},
         hovertemplate="%{y:.1f} %",
     )
-    label_end(
-        fig, 100 * float(alarms[110]), 100 * float(1 - misses[110]), "claimed limit", shift=-12
-    )
     boxes = _boxes(attack)
     for row in boxes.to_dict("records"):
         fig.add_shape(
@@ -64,6 +61,7 @@ def claimed_and_measured(attack: Attack, claimed_curve: FloatArray) -> Drawn:
         marker={"color": IN, "size": 6},
         hovertemplate="%{y:.1f} % at %{x:.1f} %",
     )
+    name_above(fig, margin={**MARGIN, "t": 40})
     return fig, boxes
 
 

@@ -13,8 +13,8 @@ from dpmc_core.metrics import clipped, top_items
 from dpmc_core.wording import not_computed
 from pages.parts.ui import figure_cache as drawn_once
 from pages.parts.ui.figures import Drawn, bars, figure, level
-from pages.parts.ui.labels import Label, label_end, label_ends
-from pages.parts.ui.looks import LETTERS, LINES, Identity, band, curve, intervals
+from pages.parts.ui.labels import Label, label_ends
+from pages.parts.ui.looks import LETTERS, LINES, Identity, band, curve, intervals, name_above
 from pages.parts.ui.pictures import heat_map
 
 _FEW_STEPS = 3  # a curve of so few points says less than bars
@@ -221,10 +221,12 @@ def errors(results: Sequence[Named]) -> Drawn:
             mode="markers",
             name=named.label,
             hoverinfo="skip",
+            showlegend=False,
             marker=named.look.mark(),
         )
-        i = int(np.argmax(height)) + 4 + 3 * k
-        label_end(fig, float(middle[min(i, 79)]), float(height[min(i, 79)]), named.label, shift=4)
+    name_above(fig, margin={"r": 20, "t": 30})
+    held = np.flatnonzero(sum(np.asarray(rows[named.label]) for named in results) > 0)
+    fig.update_xaxes(range=[float(edges[held[0]]), float(edges[held[-1] + 1])])
     return fig, pd.DataFrame(rows)
 
 

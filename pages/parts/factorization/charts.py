@@ -21,7 +21,7 @@ from dpmc_core.metrics.factors import match_parts
 from dpmc_core.metrics.topics import top_words
 from pages.parts.ui import figure_cache as drawn_once
 from pages.parts.ui.figures import Drawn, figure, level
-from pages.parts.ui.labels import Label, label_ends
+from pages.parts.ui.labels import Label, label_ends, wrapped
 from pages.parts.ui.looks import Identity, curve, intervals
 from pages.parts.ui.pictures import picture, tiles
 
@@ -251,7 +251,9 @@ def rebuilt_tiles(items: Sequence[Learned], column: int, parts: int) -> Drawn:
         image, left = rebuilt(item.result, column, parts)
         pictures.append((item.name, image, left))
     titles = [
-        name if math.isnan(left) or name == "the image" else f"{name}<br>error {left:.3f}"
+        name
+        if math.isnan(left) or name == "the image"
+        else f"{wrapped(name, 14)}<br>error {left:.3f}"
         for name, _, left in pictures
     ]
     fig = _row_of_images([p for _, p, _ in pictures], titles, shape, float(truth.max()))
