@@ -144,12 +144,3 @@ def test_the_example_is_marked_once_a_setting_differs() -> None:
     other = open_page("completion", rank="7")
     assert any("**Example, not your settings**" in i.value for i in other.info)
     assert any(m.value.startswith("Example: ") for m in other.markdown)
-
-
-def test_a_tab_is_drawn_once_it_is_chosen() -> None:
-    app = open_page("mechanisms")
-    app.session_state["open_all"] = False
-    app.run()
-    closed = len(app.get("plotly_chart"))
-    app.button_group(key="tab").set_value("loss").run()
-    assert len(app.get("plotly_chart")) == closed + 2

@@ -46,7 +46,7 @@ class Named:
 
 def main_figure(results: Sequence[Named], clip: bool) -> Drawn:
     """RMSE per iteration; where there are at most three, bars of what they end at."""
-    few = all(len(named.result.metrics) <= _FEW_STEPS for named in results)
+    few = all(named.result.spec.length <= _FEW_STEPS for named in results)
     return rmse_bars(results, clip) if few else rmse_curves(results, clip)
 
 

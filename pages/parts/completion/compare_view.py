@@ -16,7 +16,7 @@ from pages.parts.frame.accounts import counted
 from pages.parts.frame.page import observations, tab, verdict
 from pages.parts.server import jobs
 from pages.parts.ui import controls, glossary
-from pages.parts.ui.figures import draw, show
+from pages.parts.ui.figures import show
 from pages.parts.ui.looks import IDENTITY, LETTERS, NOISES, describe
 from pages.parts.ui.on_screen import code, download
 
@@ -45,7 +45,7 @@ def named(results: Sequence[RunResult | None]) -> list[Named]:
     ]
 
 
-def figures(results: list[Named], clip: bool, *, live: bool = False) -> None:
+def figures(results: list[Named], clip: bool) -> None:
     """Draw the held-out error beside the completed matrix or, where nobody knows the whole, beside
     predictions against ratings.
     """
@@ -56,28 +56,21 @@ def figures(results: list[Named], clip: bool, *, live: bool = False) -> None:
     )
     alt = f"Held-out RMSE{', clipped' * clip}; lower is better. At the end: {said}."
     left, right = st.columns(2)
-    matrix = run_charts.completed(results)
     with left:
-        if live:
-            draw(run_charts.rmse_curves(results, clip)[0], "live-rmse", alt)
-        else:
-            show(run_charts.main_figure(results, clip), "rmse", alt)
+        show(run_charts.main_figure(results, clip), "rmse", alt)
+    matrix = run_charts.completed(results)
+    alt = "The first 40 users and items: the truth beside each completed matrix."
+    if matrix is None:
+        matrix = run_charts.actual_vs_predicted(results)
+        alt = "Mean prediction for each actual rating, with the middle 80 % of predictions."
     with right:
-        if matrix is None:
-            matrix = run_charts.actual_vs_predicted(results)
-            alt = "Mean prediction for each actual rating, with the middle 80 % of predictions."
-        else:
-            alt = "The first 40 users and items: the truth beside each completed matrix."
-        if live:
-            draw(matrix[0], "live-matrix", alt)
-        else:
-            show(matrix, "completed", alt)
+        show(matrix, "completed", alt)
 
 
 def so_far(job: jobs.Job, clip: bool) -> bool:
     """The curves and the matrix of a running job, if there are any."""
     if shown := named(job.results):
-        figures(shown, clip, live=True)
+        figures(shown, clip)
     return bool(shown)
 
 

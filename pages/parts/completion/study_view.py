@@ -195,11 +195,8 @@ def _better_from(by_name: dict[str, list[Point]]) -> str:
     (line, x), *others = said
     more = [f"{lowered(name)} from {at:g}" for name, at in others]
     more += [f"{' and '.join(never)} nowhere"] if never else []
-    return f"{line} is better than the best baseline from ε = {x:g} on{_commas(more)}."
-
-
-def _commas(parts: Sequence[str]) -> str:
-    return "".join(f", {part}" for part in parts)
+    said = ", ".join([f"{line} is better than the best baseline from ε = {x:g} on", *more])
+    return f"{said}."
 
 
 def _more_people(by_name: dict[str, list[Point]]) -> str:

@@ -130,24 +130,16 @@ def _word_list(known: Entry) -> str:
     # each run would choose a list of its own, and here they are compared over one
     offered = {name: title for name, title in rule.titled.items() if name != "private"}
     meaning = f"{rule.meaning[0].upper()}{rule.meaning[1:]}."
-    # links from before there were public lists
-    old = key not in st.query_params and {"f_min_df", "f_max_df"} & set(st.query_params)
-    usual = "documents" if old else rule.names[0]
-    return controls.choice(rule.label, key, offered, usual, help=meaning)
+    return controls.choice(rule.label, key, offered, rule.names[0], help=meaning)
 
 
 def method_controls(dataset: str, question: str) -> dict[str, Any]:
     """How many parts, and the steps of each form."""
-    fields: dict[str, Any] = {}
+    if question == "parts":
+        return {"rank": 2}  # the study sets its own, from 2 on
     word = "parts" if entry(dataset).holds == "images" else "topics"
-    with controls.place():
-        if question == "parts":
-            fields["rank"] = 2  # the study sets its own, from 2 on
-        else:
-            fields["rank"] = declared.box(
-                "nmf.rank", "f_k", USUAL_PARTS.get(dataset, OWN_PARTS), label=f"How many {word} K"
-            )
-    return fields
+    usual = USUAL_PARTS.get(dataset, OWN_PARTS)
+    return {"rank": declared.box("nmf.rank", "f_k", usual, label=f"How many {word} K")}
 
 
 def privacy_controls(row: DeltaGenerator, dataset: str, question: str) -> dict[str, Any]:

@@ -56,16 +56,12 @@ def _shown_first(sentences: Sequence[str]) -> int:
 def tab(title: str, key: str, draw: Callable[[], object]) -> None:
     """Give the page a tab called ``title``, whose content ``draw`` draws once it is chosen.
 
-    What a lesson speaks of stands above the figure instead. Within a tab it is a closed section.
+    What a lesson speaks of stands above the figure instead.
     """
     shown = on_screen.now()
     if key == on_screen.looked_at() and shown.focus is not None:
         with shown.focus:
             draw()
-    elif shown.tabs_drawn:
-        with controls.section(title, f"show-{key}") as opened:
-            if opened.open or on_screen.all_open():
-                draw()
     else:
         shown.tabs[key] = (title, draw)
 

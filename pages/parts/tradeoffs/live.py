@@ -5,7 +5,6 @@ from dataclasses import dataclass
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from dpmc_core.datasets import user_datasets
 from dpmc_core.experiments.examples import example
 from dpmc_core.experiments.store.store import StoreError
 from dpmc_core.experiments.sweeps.spec import SweepSpec
@@ -124,14 +123,10 @@ def _stored_points(spec: SweepSpec) -> tuple[list[Point], int]:
         return [], 0
 
 
-def _is_own(spec: SweepSpec) -> bool:
-    return user_datasets.is_own(str(dict(spec.base)["dataset"]))
-
-
 def _length(spec: SweepSpec) -> str:
     return (
         f"Up to {spec.size:,} runs, {jobs.RUNS_AT_ONCE} at once; each is kept as it finishes"
-        + (" (your own data: for this visit)" if _is_own(spec) else "")
+        + (" (your own data: for this visit)" if spec.own_data else "")
         + ", so that a stopped sweep continues."
     )
 

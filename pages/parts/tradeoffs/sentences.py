@@ -29,7 +29,9 @@ def verdict(lines: Lines) -> str:
     wanted = _SPOKEN_OF.get(lines.axis, 5.0)
     x = min(xs, key=lambda one: abs(math.log(one / wanted)))
     candidates = _at(lines, x)
-    best, algorithm, mechanism = _best(candidates)
+    best, algorithm, mechanism = min(
+        candidates, key=lambda c: c[0].mean if c[0].less_is_better else -c[0].mean
+    )
     where = _where(lines, x, best)
     noise, title = IDENTITY[mechanism].title, lowered(ALGORITHMS[algorithm].title)
     quiet, together = _quiet(lines, algorithm, x), len(candidates)
@@ -51,10 +53,6 @@ def _at(lines: Lines, x: float) -> list[tuple[Point, str, str]]:
         for at, p in line
         if at == x
     ]
-
-
-def _best(candidates: Sequence[tuple[Point, str, str]]) -> tuple[Point, str, str]:
-    return min(candidates, key=lambda c: c[0].mean if c[0].less_is_better else -c[0].mean)
 
 
 def _where(lines: Lines, x: float, best: Point) -> str:

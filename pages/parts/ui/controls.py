@@ -40,7 +40,6 @@ __all__ = [
     "place",
     "plain",
     "said",
-    "section",
     "segments",
     "settings",
     "several",
@@ -338,11 +337,6 @@ def switch(label: str, key: str, default: bool = False, **options: Any) -> bool:
 def settings() -> ExpanderContainer:
     """The closed section of the sidebar for all that a page's bar has no room for."""
     return st.sidebar.expander("More settings", key="settings", icon=":material/tune:")
-
-
-def section(title: str, key: str, *, icon: str | None = None) -> ExpanderContainer:
-    """Draw a closed section, whose ``open`` says whether it was opened; the address keeps that."""
-    return st.expander(title, key=key, icon=icon, on_change="rerun", bind="query-params")
 
 
 def _chosen(

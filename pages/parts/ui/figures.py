@@ -256,9 +256,9 @@ def show(fig: go.Figure | Drawn, name: str, alt: str, numbers: pd.DataFrame | No
     if isinstance(fig, tuple):
         fig, numbers = fig
     draw(fig, name, alt)
-    if numbers is None or on_screen.presenting():
-        return
     shown = on_screen.now()
+    if numbers is None or on_screen.presenting() or shown.running:
+        return
     if shown.tabs_drawn:
         with st.expander("Show the numbers", on_change="rerun", key=f"numbers-{name}") as fold:
             if fold.open:

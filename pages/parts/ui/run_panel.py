@@ -141,10 +141,7 @@ _QUESTIONS = ("protect", "question", "f_question", "t_protect", "t_vary", "t_by"
 
 def untouched() -> bool:
     """Say whether no setting differs from the usual one: the address holds those that do."""
-    return not any(
-        key not in (*_NO_SETTINGS, *_QUESTIONS) and not key.startswith("show-")
-        for key in st.query_params
-    )
+    return not set(st.query_params) - {*_NO_SETTINGS, *_QUESTIONS}
 
 
 def _example(of: Panel) -> None:
