@@ -198,7 +198,7 @@ def test_bad_settings_get_a_sentence() -> None:
     app = ask(f_data="lfw", f_k="101")
     assert any("How many parts K = 101" in e.value and "at most 100" in e.value for e in app.error)
     assert app.button(key="go").disabled
-    app = ask(f_data="lee", f_word_list="documents", f_min_df="900")
+    app = ask(f_data="lee", f_word_list="from the documents (not covered by ε)", f_min_df="900")
     app.button(key="go").click().run()
     finish(app, "factors")
     assert any("the filter leaves no word" in e.value for e in app.error)

@@ -40,7 +40,7 @@ def test_a_project_is_edited_linked_and_gone_on_with(
 ) -> None:
     seen(page, f"{app_url}/plan?n_kind=project&tab=numbers")
     expect(page.locator(VERDICT)).to_contain_text("bring the total ε to 1.77")
-    table = page.get_by_test_id("stDataFrame").last
+    table = page.get_by_test_id("stDataFrame").first
     ready(page)
     table.scroll_into_view_if_needed()
     before, box = None, table.bounding_box()
