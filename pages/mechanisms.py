@@ -25,7 +25,7 @@ huber = next(m for m in mechanisms if isinstance(m, Huber))
 verdict(texts.verdict(mechanisms, asked))
 left, right = st.columns(2)
 with left:
-    sections.shapes(mechanisms, asked.view, sensitivity)
+    sections.shapes(mechanisms, asked.view)
 with right:
     sections.variance(huber)
 observations(texts.observations(mechanisms, sensitivity, delta))

@@ -195,8 +195,7 @@ def _better_from(by_name: dict[str, list[Point]]) -> str:
     (line, x), *others = said
     more = [f"{lowered(name)} from {at:g}" for name, at in others]
     more += [f"{' and '.join(never)} nowhere"] if never else []
-    said = ", ".join([f"{line} is better than the best baseline from ε = {x:g} on", *more])
-    return f"{said}."
+    return ", ".join([f"{line} is better than the best baseline from ε = {x:g} on", *more]) + "."
 
 
 def _more_people(by_name: dict[str, list[Point]]) -> str:

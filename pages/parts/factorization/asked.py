@@ -8,7 +8,7 @@ from streamlit.delta_generator import DeltaGenerator
 from dpmc_core.datasets import Entry, entry
 from dpmc_core.errors import DPMCError, ParameterError
 from dpmc_core.experiments import RunSpec
-from dpmc_core.experiments.studies.spec import STUDIES, StudySpec
+from dpmc_core.experiments.studies.spec import StudySpec
 from pages.parts.factorization.controls import (
     QUESTIONS,
     data_controls,
@@ -96,6 +96,6 @@ def form(row: DeltaGenerator) -> Asked:
             shared |= data_controls(name, question)
         privacy = privacy_controls(row, name, question)
         shared |= declared.chance(name, "f_seed", guaranteed=True)
-        if question in STUDIES["factorization"]:
+        if question != "compare":
             seeds = declared.box("study_seeds", "f_seeds")
     return Asked(question=question, shared=shared, privacy=privacy, seeds=seeds)

@@ -13,7 +13,7 @@ from pages.parts.ui.on_screen import verdict
 __all__ = ["control", "head", "observations", "tab", "tabs", "verdict"]
 
 _MOST_OBSERVATIONS, _MOST_WORDS = 3, 45
-_WANTED, _WRITTEN = "tab-wanted", "tab-written"  # in the session: by the visitor, in the address
+_WRITTEN = "tab-written"  # in the session: what the address says of it by now
 
 
 def head(page: str) -> None:
@@ -76,8 +76,9 @@ def tabs() -> None:
     shown.tabs_drawn, found = True, shown.tabs
     if "more" in found:
         found["more"] = found.pop("more")  # behind what is drawn
-    if shown.numbers or "export" in found:
-        offers = [*shown.numbers, *(draw for _, draw in [found.pop("export", ("", None))] if draw)]
+    if export := found.pop("export", None):
+        shown.numbers.append(export[1])
+    if offers := shown.numbers:
         found["numbers"] = ("Numbers & code", lambda: [offer() for offer in offers])
     if on_screen.presenting() or not found:
         return
@@ -100,16 +101,17 @@ def _chosen(titles: Mapping[str, str]) -> str:
     first. A tab that comes and goes with a run is chosen again when it is back.
     """
     first, asked = next(iter(titles)), st.query_params.get("tab")
+    chose = f"tab-of-{controls.current_page()}"  # by the visitor, on this page
     if asked is not None and asked != st.session_state.get(_WRITTEN):  # a link, or a step back
-        st.session_state[_WANTED] = asked
-    wanted = st.session_state.get(_WANTED, first)
+        st.session_state[chose] = asked
+    wanted = st.session_state.get(chose, first)
     if asked == wanted and wanted not in titles and not on_screen.now().running:
         problem = ParameterError("tab", wanted[:40], "one of " + ", ".join(titles))
         st.warning(controls.plain(f"From the address: {problem}"), icon=":material/link_off:")
     st.session_state["tab"] = wanted if wanted in titles else first
 
     def choose() -> None:
-        st.session_state[_WANTED] = st.session_state["tab"] or first
+        st.session_state[chose] = st.session_state["tab"] or first
 
     chosen = st.segmented_control(
         "More about this",
@@ -120,10 +122,9 @@ def _chosen(titles: Mapping[str, str]) -> str:
         label_visibility="collapsed",
         on_change=choose,
     )
-    name = str(chosen)
-    st.session_state[_WRITTEN] = None if name == first else name
-    if name == first:
+    st.session_state[_WRITTEN] = None if chosen == first else chosen
+    if chosen == first:
         st.query_params.pop("tab", None)
     else:
-        st.query_params["tab"] = name
-    return name
+        st.query_params["tab"] = str(chosen)
+    return str(chosen)

@@ -13,12 +13,11 @@ from pages.parts.ui import densities, on_screen
 from pages.parts.ui.figures import show
 
 
-def shapes(mechanisms: list[Mechanism], view: str, sensitivity: float) -> None:
+def shapes(mechanisms: list[Mechanism], view: str) -> None:
     """Draw the density of every noise, or what ``view`` asks for."""
-    guesses = [f"({100 * m.best_guess(sensitivity):.1f} in 100)" for m in mechanisms]
     facts = "; ".join(f"{TITLES[m.name]} standard deviation {three(m.std)}" for m in mechanisms)
     show(
-        densities.densities(mechanisms, view, guesses),
+        densities.densities(mechanisms, view),
         f"mechanisms-{view}",
         f"{view} of each noise. {facts}.",
     )

@@ -27,11 +27,9 @@ VIEWS: dict[str, tuple[str, str]] = {
 
 
 @drawn_once.of_values
-def densities(
-    mechanisms: Sequence[Mechanism], view: str = "density", notes: Sequence[str] = ()
-) -> Drawn:
+def densities(mechanisms: Sequence[Mechanism], view: str = "density") -> Drawn:
     """Density, log-density or distribution function of each mechanism over ±5 of the widest
-    standard deviation; of ``notes``, one behind the name of each density.
+    standard deviation.
     """
     title, method = VIEWS[view]
     reach = (
@@ -71,9 +69,7 @@ def densities(
     # or names beside curves would widen it
     fig.update_xaxes(range=[-reach, reach])
     if view == "density":
-        titles = [IDENTITY[m.name].title for m in mechanisms]
-        names = [" ".join(both) for both in zip(titles, notes, strict=True)] if notes else titles
-        _label_peaks(fig, x, ends, names)
+        _label_peaks(fig, x, ends, [IDENTITY[m.name].title for m in mechanisms])
     else:  # lines that run together
         name_above(fig, margin={"r": 20, "t": 30})
     if view == "log-density":
