@@ -31,8 +31,6 @@ def looked_at(page: Page, where: str) -> None:
             ".colorScheme === scheme",
             arg=scheme,
         )
-        # what the next script replaces is dimmed for a moment
-        page.wait_for_function("!document.querySelector('[data-stale=\"true\"]')")
         page.evaluate(AXE.read_text(encoding="utf-8"))
         assert grave(page) == [], (where, scheme)
 
