@@ -105,9 +105,9 @@ class Ratings:
     ``n_users`` and ``n_items`` are rows and columns of the matrix, of which any may be empty.
     ``low`` and ``high`` bound the rating scale (predictions may be clipped to it). Labels are
     optional and parallel to the item or user numbers. ``drawn_by`` (n_users,) are numbers by which
-    chance tells users apart, whoever else is there (None: as ``drawing_numbers`` says). ``public``
-    says by what each of the ``FACTS`` that solvers read without noise is public; "" where it was
-    read off the ratings, so that one user may change it.
+    chance tells users apart, independent of other users (None: as ``drawing_numbers`` says).
+    ``public`` says by what each of the ``FACTS`` that solvers read without noise is public; ""
+    where it was read off the ratings, so that one user may change it.
     ``Ratings.checked`` validates; the plain constructor trusts its caller.
     """
 
@@ -344,8 +344,8 @@ def some_users(split: Split, share: float, seed: int) -> Split:
     """The same split with a ``share`` of its rows (users) only, chosen at random; at least two
     stay.
 
-    Which stay follows from the number of rows, whoever has ratings. The others have no row. Raises
-    ``DataError`` where no rating is left on one side.
+    Which stay follows from the number of rows, not from who has ratings. The others have no row.
+    Raises ``DataError`` where no rating is left on one side.
     """
     if share >= 1:
         return split

@@ -185,7 +185,7 @@ class _Looking:
         return spent + self._plan.runs <= self._plan.total_runs
 
     def new(self, place: float) -> bool:
-        """Whether nothing was looked at there, as runs are told apart."""
+        """Whether no run was made with this value yet."""
         return self._value(place) not in self.probes
 
     def _value(self, place: float) -> float:

@@ -18,7 +18,7 @@ def ask_for_file(
     """Ask for a file of at most ``most`` bytes: its name and content, until it is forgotten.
 
     ``prefix`` begins the keys of the widgets. What ``made`` names in the session was made of the
-    file, and is forgotten with it: whoever brings it again wants it tried again.
+    file, and is forgotten with it: a file that is brought again is tried again.
     """
     widget, kept = f"{prefix}_file", f"{prefix}_brought"
 

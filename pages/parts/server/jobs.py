@@ -302,7 +302,7 @@ def _submit(job: Job, work: Callable[[AnyWorker], None], pool: Pool | None = Non
     return job
 
 
-# by session, and in no cache of Streamlit's: whoever has a page open can have those cleared
+# by session, and in no cache of Streamlit's: any visitor can have those cleared
 _boxes: dict[str, Box] = {}
 
 
