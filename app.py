@@ -13,7 +13,7 @@ from starlette.middleware import Middleware
 from streamlit import runtime
 
 from pages.parts.server import loading, warm
-from pages.parts.server.layers import compressed, early, edge, files, gate, icons, messages
+from pages.parts.server.layers import ahead, compressed, early, edge, files, gate, icons, messages
 
 # what the frame and Home import, and with it nearly all of the core
 FIRST = ("pages.parts.lessons.lessons", "pages.parts.frame.share", "pages.parts.home.sections")
@@ -39,6 +39,7 @@ LAYERS = [
         early.Early,
         icons.Icons,
         compressed.Compressed,
+        ahead.Ahead,
     )
 ]
 app = st.App("pages/main.py", lifespan=start, middleware=LAYERS)

@@ -10,11 +10,15 @@ from pages.parts.ui import controls
 
 controls.on_page("budget.py", LINK_TITLES)
 head("budget")
-with control():
+row = control()
+with row:
     asked = form()
 controls.link_problems()
 try:
-    counts = sections.count(asked)
+    with row:
+        sections.follow(asked)
+    with st.spinner("Composing the privacy losses…"):
+        counts = sections.count(asked)
 except DPMCError as error:
     controls.show_error(error)
     st.stop()

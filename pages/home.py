@@ -1,5 +1,6 @@
 """Home: what ε means for an attacker, and what it costs, side by side."""
 
+from pages.parts.frame import drag
 from pages.parts.frame.page import control, head, observations, tab, verdict
 from pages.parts.home import sections
 from pages.parts.home.sections import LINK_TITLES, epsilon_slider, form
@@ -12,8 +13,17 @@ with controls.settings():
 head("home")
 with control():
     epsilon = epsilon_slider()
+    drag.follow(
+        "home_epsilon",
+        sections.EPSILONS,
+        lambda value: sections.frame(value, mechanism, seed),
+        mechanism,
+        seed,
+        playing=True,
+        reverse=True,
+    )
 controls.link_problems()
-verdict(sections.verdict(epsilon))
+verdict(sections.verdict(epsilon, mechanism, seed))
 sections.privacy_and_cost(epsilon, mechanism, seed)
 observations(sections.observations(epsilon, mechanism, seed))
 sections.lines(epsilon, mechanism, seed)

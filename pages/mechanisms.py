@@ -4,14 +4,15 @@ import streamlit as st
 
 from dpmc_core.errors import DPMCError
 from dpmc_core.mechanisms import Huber
-from pages.parts.frame.page import control, head, observations, tab, verdict
+from pages.parts.frame.page import control, head, observations, pair, tab, verdict
 from pages.parts.mechanisms import sections, texts
 from pages.parts.mechanisms.controls import LINK_TITLES, form
 from pages.parts.ui import controls
 
 controls.on_page("mechanisms.py", LINK_TITLES)
 head("mechanisms")
-with control():
+row = control()
+with row:
     asked = form()
 controls.link_problems()
 try:
@@ -22,8 +23,10 @@ except DPMCError as error:
 sensitivity, delta = asked.sensitivity, asked.delta
 huber = next(m for m in mechanisms if isinstance(m, Huber))
 
+with row:
+    sections.follow(asked)
 verdict(texts.verdict(mechanisms, asked))
-left, right = st.columns(2)
+left, right = pair()
 with left:
     sections.shapes(mechanisms, asked.view)
 with right:

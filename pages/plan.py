@@ -21,6 +21,7 @@ def numbers() -> None:
     try:
         with row:
             spec = form(target)
+            sections.follow(spec)
         controls.link_problems()
         made = sections.answer(spec)
     except DPMCError as error:

@@ -279,7 +279,7 @@ def test_a_dark_visit_leaves_the_figures_of_light_ones_alone() -> None:
     """Figures are shared between visitors; each has its own theme."""
     fig, _ = densities.densities(TRIO, "density")
     colours = ("#D5DDE4", "#2B3741", "#D5DDE4")
-    drawn = [style._ready(fig, colour, 1.0).to_dict() for colour in colours]
+    drawn = [style.ready(fig, (colour, 1.0)).to_dict() for colour in colours]
     for colour, found in zip(colours, drawn, strict=True):
         names = found["layout"]["annotations"]
         assert len(names) >= len(TRIO)

@@ -81,7 +81,8 @@ def test_choosing_a_papers_run_sets_its_variance() -> None:
 )
 def test_budget_at_the_ends_of_its_boxes(key: str, value: float) -> None:
     app = open_page("budget")
-    app.number_input(key=key).set_value(value).run()
+    box = app.select_slider if key == "u_count" else app.number_input
+    box(key=key).set_value(value).run()
     assert not app.exception
     assert not app.error
     if key == "u_moved":

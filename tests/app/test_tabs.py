@@ -90,19 +90,19 @@ def test_steps_go_on_from_what_was_asked_while_the_browser_still_reports_the_val
     app.session_state["present"] = True
     app.run()
     app.button(key="step-Right").click().run()
-    assert app.select_slider(key="home_epsilon").value == 1.5
+    assert app.select_slider(key="home_epsilon").value == 1.2
     app.select_slider(key="home_epsilon").set_value(1.0)  # not drawn there yet
     app.button(key="step-Right").click().run()
-    assert app.select_slider(key="home_epsilon").value == 2.0
+    assert app.select_slider(key="home_epsilon").value == 1.5
     app.select_slider(key="home_epsilon").set_value(1.0)
     app.button(key="step-Left").click().run()
-    assert app.select_slider(key="home_epsilon").value == 1.5
+    assert app.select_slider(key="home_epsilon").value == 1.2
     app.select_slider(key="home_epsilon").set_value(0.5).run()  # moved by hand: that counts
     app.button(key="step-Left").click().run()
-    assert app.select_slider(key="home_epsilon").value == 0.3
+    assert app.select_slider(key="home_epsilon").value == 0.4
     app.select_slider(key="home_epsilon").set_value(1.5).run()
     app.button(key="step-Left").click().run()
-    assert app.select_slider(key="home_epsilon").value == 1.0
+    assert app.select_slider(key="home_epsilon").value == 1.2
 
 
 def test_few_short_observations_are_shown_and_the_others_have_a_tab() -> None:

@@ -2,8 +2,7 @@
 
 import streamlit as st
 
-from pages.parts.budget.charts import COUNTS
-from pages.parts.budget.counts import USUAL, Question
+from pages.parts.budget.counts import MANY, USUAL, Question
 from pages.parts.frame import presenter
 from pages.parts.ui import controls, declared
 
@@ -25,11 +24,14 @@ def form() -> Question:
     sensitivity, spread, count = 5.0, 1, _PAPER_COUNTS.get(run, USUAL.count)
     with controls.place():
         if run == "own":
-            count = declared.box("releases_shown", "u_count", USUAL.count)
+            count = int(
+                controls.steps_slider(
+                    "Releases", "u_count", MANY, USUAL.count, limit="releases_shown"
+                )
+            )
     by = controls.segments("Compare at equal", "u_by", MODES, USUAL.by)
     if run == "own":
-        presenter.steps("u_count", COUNTS)
-        presenter.play("Moves the number of releases from 1 to 10,000.")
+        presenter.steps("u_count", MANY)
     with controls.settings():
         with controls.place():
             if run == "own":

@@ -95,6 +95,8 @@ class Question:
 
 
 USUAL = Question()
+# how many releases the slider offers
+MANY = (1, 2, 3, 5, 10, 20, 30, 50, 100, 200, 300, 500, 1000, 2000, 3000, 5000, 10_000)
 
 
 def make_ahead() -> None:
@@ -102,6 +104,10 @@ def make_ahead() -> None:
     for noise in USUAL.mechanisms():
         USUAL.curve(noise)
         USUAL.statement(noise)
+        time.sleep(_PAUSE)
+    for count in MANY:
+        for noise in USUAL.mechanisms():
+            replace(USUAL, count=count).statement(noise)
         time.sleep(_PAUSE)
     for shape in USUAL.shapes():
         USUAL.needed(shape)

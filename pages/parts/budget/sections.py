@@ -1,6 +1,6 @@
 """The sections of the *Budget* page, one function each."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pandas as pd
@@ -13,10 +13,10 @@ from dpmc_core.privacy.compare import price
 from dpmc_core.wording import power, three
 from pages.parts.budget import charts, stories
 from pages.parts.budget.controls import MODES
-from pages.parts.budget.counts import Question
-from pages.parts.frame import python_lines
+from pages.parts.budget.counts import MANY, Question
+from pages.parts.frame import drag, python_lines
 from pages.parts.ui import controls, densities, on_screen
-from pages.parts.ui.figures import show
+from pages.parts.ui.figures import Drawn, show
 from pages.parts.ui.looks import IDENTITY, describe
 
 _LOOSE = (
@@ -48,10 +48,21 @@ class Counts:
 def count(asked: Question) -> Counts:
     """Count what is asked. Raises ``DPMCError``."""
     mechanisms = asked.mechanisms()
-    with st.spinner("Composing the privacy losses…"):
-        curves = [asked.curve(noise) for noise in mechanisms]
-        found = [asked.statement(noise) for noise in mechanisms]
-    return Counts(asked, mechanisms, curves, found)
+    curves = [asked.curve(noise) for noise in mechanisms]
+    statements = [asked.statement(noise) for noise in mechanisms]
+    return Counts(asked, mechanisms, curves, statements)
+
+
+def follow(asked: Question) -> None:
+    """Have the figure follow the number of releases."""
+
+    def frame(releases: float) -> drag.Frame:
+        counts = count(replace(asked, count=int(releases)))
+        return drag.Frame(verdict(counts), {"composition": _composition(counts)[0]})
+
+    if asked.run == "own":
+        values = controls.with_linked("u_count", MANY, "releases_shown")
+        drag.follow("u_count", values, frame, replace(asked, count=1), playing=True)
 
 
 def verdict(counts: Counts) -> str:
@@ -84,22 +95,27 @@ def unreviewed(counts: Counts) -> str:
 
 def composition(counts: Counts) -> None:
     """Draw how ε grows with the number of releases."""
-    asked, mechanisms = counts.asked, counts.mechanisms
     said = ", ".join(
         f"{title} {three(s.epsilon)}"
         for title, s in zip(counts.titles, counts.statements, strict=True)
     )
     show(
-        charts.composition(
-            mechanisms,
-            counts.curves,
-            charts.COUNTS,
-            [noise.epsilon(asked.sensitivity) for noise in mechanisms],
-            asked.count,
-            asked.delta,
-        ),
+        _composition(counts),
         "composition",
-        f"ε of all releases grows with their number. After {asked.count:,} releases: {said}.",
+        "ε of all releases grows with their number. "
+        f"After {counts.asked.count:,} releases: {said}.",
+    )
+
+
+def _composition(counts: Counts) -> Drawn:
+    asked = counts.asked
+    return charts.composition(
+        counts.mechanisms,
+        counts.curves,
+        charts.COUNTS,
+        [noise.epsilon(asked.sensitivity) for noise in counts.mechanisms],
+        asked.count,
+        asked.delta,
     )
 
 

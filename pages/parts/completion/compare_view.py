@@ -13,7 +13,7 @@ from pages.parts.completion import texts
 from pages.parts.completion.charts import Named
 from pages.parts.frame import python_lines
 from pages.parts.frame.accounts import counted
-from pages.parts.frame.page import observations, tab, verdict
+from pages.parts.frame.page import observations, pair, tab, verdict
 from pages.parts.server import jobs
 from pages.parts.ui import controls, glossary
 from pages.parts.ui.figures import show
@@ -55,7 +55,7 @@ def figures(results: list[Named], clip: bool) -> None:
         for n, end in zip(results, ends, strict=True)
     )
     alt = f"Held-out RMSE{', clipped' * clip}; lower is better. At the end: {said}."
-    left, right = st.columns(2)
+    left, right = pair()
     with left:
         show(run_charts.main_figure(results, clip), "rmse", alt)
     matrix = run_charts.completed(results)

@@ -10,7 +10,7 @@ from pages.parts.ui import controls, glossary, on_screen
 from pages.parts.ui.bullet_list import points
 from pages.parts.ui.on_screen import verdict
 
-__all__ = ["control", "head", "observations", "tab", "tabs", "verdict"]
+__all__ = ["control", "head", "observations", "pair", "tab", "tabs", "verdict"]
 
 _MOST_OBSERVATIONS, _MOST_WORDS = 3, 45
 _WRITTEN = "tab-written"  # in the session: what the address says of it by now
@@ -28,6 +28,14 @@ def control() -> DeltaGenerator:
     row = st.container(key="main-control", horizontal=True, vertical_alignment="bottom")
     on_screen.now().focus = st.container(key="focus")
     return row
+
+
+def pair() -> tuple[DeltaGenerator, DeltaGenerator]:
+    """Return places for the page's figure and its companion: one below the other where a screen is
+    narrow.
+    """
+    row = st.container(key="pair", horizontal=True)
+    return row.container(), row.container()
 
 
 def observations(sentences: Iterable[str]) -> None:

@@ -1,4 +1,4 @@
-"""Presenter mode of every page: large type, no sidebar, arrow keys, and a control that plays."""
+"""Presenter mode of every page: large type, no sidebar, and arrow keys."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -9,9 +9,8 @@ import streamlit as st
 from pages.parts.ui import controls, links, on_screen
 from pages.parts.ui.glossary import PAGES
 
-_STEPS, _PLAYING, _NEXT = "presenter-steps", "presenter-playing", "presenter-next"
+_STEPS, _NEXT = "presenter-steps", "presenter-next"
 _MOVED = "presenter-moved"
-_SECONDS = 1.5  # between two values that play
 
 
 @dataclass(frozen=True)
@@ -28,35 +27,18 @@ class _Moved:
 
 @dataclass(frozen=True)
 class _Steps:
-    """The values of the page's main control, and the order in which they play."""
+    """The values of the page's main control."""
 
     key: str
     values: tuple[Any, ...]
-    playing: tuple[Any, ...]
     then: Callable[[], None] | None
 
     def move(self, by: int) -> None:
         """Go to the next value (``by`` = 1) or the one before, if there is one."""
-        at = self._at(self.values) + by
+        value = self._now()
+        at = (self.values.index(value) if value in self.values else 0) + by
         if 0 <= at < len(self.values):
             self._set(self.values[at])
-
-    def start(self) -> None:
-        """Play from the first value."""
-        self._set(self.playing[0])
-        st.session_state[_PLAYING] = self.key
-
-    def advance(self) -> None:
-        """Play the next value; the last one ends it."""
-        at = self._at(self.playing) + 1
-        if at < len(self.playing):
-            self._set(self.playing[at])
-        if at >= len(self.playing) - 1:
-            st.session_state.pop(_PLAYING, None)
-
-    def _at(self, values: tuple[Any, ...]) -> int:
-        value = self._now()
-        return values.index(value) if value in values else 0
 
     def _now(self) -> Any:
         value = st.session_state.get(self.key)
@@ -73,58 +55,15 @@ class _Steps:
             self.then()
 
 
-def steps(
-    key: str,
-    values: Sequence[Any],
-    *,
-    playing: Sequence[Any] = (),
-    then: Callable[[], None] | None = None,
-) -> None:
-    """Say that ← and → move the control called ``key`` along ``values``.
-
-    *Play* moves it along ``playing``, by default the same. ``then`` is called when it moved.
+def steps(key: str, values: Sequence[Any], *, then: Callable[[], None] | None = None) -> None:
+    """Say that ← and → move the control called ``key`` along ``values``; ``then`` is called when
+    it moved.
     """
-    moves = _Steps(key, tuple(values), tuple(playing or values), then)
+    moves = _Steps(key, tuple(values), then)
     moved: _Moved | None = st.session_state.get(_MOVED)
     if moved is not None and st.session_state.get(moved.key) != moved.to:
         del st.session_state[_MOVED]  # the control was moved by hand since
     st.session_state[_STEPS] = moves
-
-
-def play(meaning: str = "") -> None:
-    """Draw a button that moves the page's main control by itself, and the clock behind it."""
-    moves: _Steps | None = st.session_state.get(_STEPS)
-    if moves is None:
-        return
-    if st.session_state.get(_PLAYING) == moves.key:
-        st.button("Stop", icon=":material/stop:", key="stop", on_click=_stop)
-        _clock(moves)
-    else:
-        st.button(
-            "Play",
-            icon=":material/play_circle:",
-            key="play",
-            on_click=moves.start,
-            help=meaning or None,
-        )
-
-
-def _stop() -> None:
-    st.session_state.pop(_PLAYING, None)
-
-
-def _clock(moves: _Steps) -> None:
-    first = [True]  # the page's own run draws the clock; its later runs are ticks
-
-    @st.fragment(run_every=_SECONDS)
-    def tick() -> None:
-        if first:
-            first.clear()
-        else:
-            moves.advance()
-            st.rerun()
-
-    tick()
 
 
 def bar() -> None:

@@ -14,21 +14,26 @@ from dpmc_core.experiments import RunSpec, run
 from dpmc_core.mechanisms import FAMILIES, RUN_FAMILIES, Gaussian, Huber, Laplace
 from dpmc_core.metrics import Comparison
 from dpmc_core.privacy import guess_bound
-from dpmc_core.wording import three
-from pages.parts.frame import presenter
+from dpmc_core.wording import power, three
+from pages.parts.frame import drag, presenter
+from pages.parts.frame.page import pair
 from pages.parts.ui import controls, declared, densities, glossary, on_screen, pictures
 from pages.parts.ui import figure_cache as drawn_once
 from pages.parts.ui.figures import draw, show
 from pages.parts.ui.looks import IDENTITY
 
-EPSILONS = (0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 7.0, 10.0)
+EPSILONS = (
+    *(0.1, 0.12, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.85, 1.0),
+    *(1.2, 1.5, 1.75, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 7.0, 8.5, 10.0),
+)
 NOISES = {name: FAMILIES[name].title for name in RUN_FAMILIES}
+DELTA = 1e-5
 LINK_TITLES = {"home_noise": NOISES}
 
 
 def form() -> tuple[str, int]:
     """Draw the settings of the picture; returns the mechanism and the seed."""
-    mechanism = controls.choice("Mechanism", "home_noise", NOISES, "huber")
+    mechanism = controls.choice("Mechanism", "home_noise", NOISES, "gaussian")
     seed = declared.box("seed", "home_seed")
     st.button(
         "Draw again",
@@ -40,7 +45,7 @@ def form() -> tuple[str, int]:
 
 
 def epsilon_slider() -> float:
-    """Draw the slider of ε, and the button that plays it from 10 to 0.1."""
+    """Draw the slider of ε."""
     epsilon = controls.steps_slider(
         "ε: more private ← → more accurate",
         "home_epsilon",
@@ -48,9 +53,17 @@ def epsilon_slider() -> float:
         1.0,
         help=glossary.meaning("epsilon"),
     )
-    presenter.steps("home_epsilon", EPSILONS, playing=EPSILONS[::-1])
-    presenter.play("Moves ε from 10 down to 0.1.")
+    presenter.steps("home_epsilon", EPSILONS)
     return epsilon
+
+
+def frame(epsilon: float, mechanism: str, seed: int) -> drag.Frame:
+    """What follows the slider."""
+    figures = {
+        "attackers": attackers(0.5, guess_bound(epsilon, DELTA)),
+        "home-picture": panels(mechanism, epsilon, seed)[0],
+    }
+    return drag.Frame(verdict(epsilon, mechanism, seed), figures)
 
 
 _SIDE = 10  # dots in a row
@@ -120,7 +133,7 @@ class Picture:
     """A corner of the true matrix and of the completed one, and what the run came to.
 
     The held-out RMSE (clipped) of it and of the best baseline, how far ``beyond`` that it is with
-    half of the 95 % interval, the standard deviation of the noise, and the label of the statement.
+    half of the 95 % interval, and the label of the statement.
     """
 
     truth: FloatArray
@@ -128,38 +141,40 @@ class Picture:
     error: float
     baseline: float
     beyond: Comparison
-    noise: float
     label: str
 
 
 def spec_of(mechanism: str, epsilon: float, seed: int) -> RunSpec:
-    """The run behind a picture."""
+    """The run behind a picture: a recommender with a guarantee for each person."""
     spec = RunSpec.of(
-        n_users=150,
-        n_items=150,
-        true_rank=4,
-        observed=0.3,
-        rank=4,
-        reg=0.5,
-        iterations=15,
+        algorithm="moments",
+        n_users=500,
+        n_items=_SIZE,
+        true_rank=3,
+        observed=0.5,
+        rank=3,
         seed=seed,
     )
-    return spec if mechanism == "none" else spec.replace(mechanism=mechanism, epsilon=epsilon)
+    noise = {"delta": DELTA, "mechanism": mechanism, "epsilon": epsilon}
+    return spec if mechanism == "none" else spec.replace(**noise)
 
 
 @lru_cache(maxsize=256)
 def picture(mechanism: str, epsilon: float, seed: int) -> Picture:
-    """Run ``mechanism`` ("none": no noise) at nominal ``epsilon`` for each draw."""
+    """Run with ``mechanism`` ("none": no noise) at a total ``epsilon``."""
     result = run(spec_of(mechanism, epsilon, seed))
     truth = result.split.test.truth
     assert truth is not None  # the data are made
+    whole = truth.left[:_SIZE] @ truth.right[:_SIZE].T
+    by_person, _, by_film = np.linalg.svd(whole - whole.mean())
+    shown = np.ix_(np.argsort(by_person[:, 0]), np.argsort(by_film[0]))  # like beside like
+    model = result.model
     return Picture(
-        truth=truth.left[:_SIZE] @ truth.right[:_SIZE].T,
-        completed=result.model.user_factors[:_SIZE] @ result.model.item_factors[:_SIZE].T,
+        truth=whole[shown],
+        completed=(model.user_factors[:_SIZE] @ model.item_factors[:_SIZE].T)[shown],
         error=result.final.test_rmse_clipped,
         baseline=min(result.baselines.values()),
         beyond=result.against_baseline,
-        noise=result.ledger.releases[0].mechanism.std if result.ledger.private else 0.0,
         label=result.statement.label,
     )
 
@@ -169,42 +184,40 @@ def panels(mechanism: str, epsilon: float, seed: int) -> tuple[go.Figure, pd.Dat
     """Draw the truth and the matrix completed without and with noise; and numbers."""
     clean, noisy = picture("none", 1.0, seed), picture(mechanism, epsilon, seed)
     three = [
-        ("truth", clean.truth),
-        ("no noise", clean.completed),
-        ("noise, with nominal ε", noisy.completed),
+        ("true tastes", clean.truth),
+        ("learned without noise", clean.completed),
+        (f"learned at ε = {epsilon:g}", noisy.completed),
     ]
-    return pictures.heat_map(three, float(clean.truth.min()), float(clean.truth.max()))
+    low, high = float(clean.truth.min()), float(clean.truth.max())
+    return pictures.heat_map(three, low, high, rows="people", columns="films")
 
 
 def make_ahead(seed: int = 0) -> None:
     """Every picture of ``seed``, one after the other and not in a hurry."""
-    for mechanism in NOISES:
-        for epsilon in EPSILONS:
-            panels(mechanism, epsilon, seed)
-            time.sleep(_PAUSE)
+    for epsilon in EPSILONS:
+        panels("gaussian", epsilon, seed)
+        time.sleep(_PAUSE)
 
 
 _SURE = 99.5  # right guesses in 100 that would be written as 100
 
 
-def verdict(epsilon: float) -> str:
-    """Say how well the best attacker guesses."""
-    chance = 100 * guess_bound(epsilon)
+def verdict(epsilon: float, mechanism: str, seed: int) -> str:
+    """Say how well the best attacker guesses, and how well ratings are predicted."""
+    chance, noisy = 100 * guess_bound(epsilon, DELTA), picture(mechanism, epsilon, seed)
+    beyond = noisy.beyond.than("averages of people and films")
     if chance >= _SURE:
-        return (
-            f"At ε = {epsilon:g}, an attacker may be all but certain whether you are in the data."
-        )
-    return (
-        f"At ε = {epsilon:g}, an attacker guesses whether you are in the data right at most "
-        f"about {chance:.0f} times in 100."
-    )
+        told = "an attacker may be all but certain that you are in the data"
+    else:
+        told = f"an attacker is right about you at most {chance:.0f} times in 100"
+    return f"At ε = {epsilon:g}, {told}; predicted ratings are {beyond}."
 
 
 def privacy_and_cost(epsilon: float, mechanism: str, seed: int) -> None:
     """Draw the attacker's dots beside the matrix of ratings that noise makes worse."""
-    chance = guess_bound(epsilon)
+    chance = guess_bound(epsilon, DELTA)
     clean, noisy = picture("none", 1.0, seed), picture(mechanism, epsilon, seed)
-    left, right = st.columns([2, 3])
+    left, right = pair()
     with left:
         st.markdown("**Privacy**: the attacker's guesses")
         draw(
@@ -215,12 +228,12 @@ def privacy_and_cost(epsilon: float, mechanism: str, seed: int) -> None:
             toolbar=False,
         )
     with right:
-        st.markdown("**Accuracy**: ratings completed from 30 % of them")
+        st.markdown("**Accuracy**: what a film service learns from 500 people")
         show(
             panels(mechanism, epsilon, seed),
             "home-picture",
-            "Three matrices of ratings: the truth, completed without noise (RMSE "
-            f"{clean.error:.2f}), and completed with noise at nominal ε = {epsilon:g} (RMSE "
+            f"Three matrices of ratings, 40 people by 40 films: true tastes, learned without noise "
+            f"(RMSE {clean.error:.2f}), and learned with noise at a total ε = {epsilon:g} (RMSE "
             f"{noisy.error:.2f}).",
         )
 
@@ -229,23 +242,22 @@ def lines(epsilon: float, mechanism: str, seed: int) -> None:
     """Remember the Python of the odds and of the picture."""
     on_screen.add_lines(
         "How often an attacker guesses right, at most",
-        f"from dpmc_core.privacy import guess_bound\n\nprint(guess_bound({epsilon!r}))",
+        f"from dpmc_core.privacy import guess_bound\n\nprint(guess_bound({epsilon!r}, {DELTA!r}))",
     )
-    noisy = f"With noise, nominal ε = {epsilon:g}"
-    for label, name in (("Completed without noise", "none"), (noisy, mechanism)):
+    noisy = f"Learned with noise, ε = {epsilon:g}"
+    for label, name in (("Learned without noise", "none"), (noisy, mechanism)):
         on_screen.add_lines(label, spec_of(name, epsilon, seed).python())
 
 
 def observations(epsilon: float, mechanism: str, seed: int) -> list[str]:
-    """Say what the noise costs, and what the ε of the picture is."""
+    """Say what the noise costs, and what the guarantee protects."""
     clean, noisy = picture("none", 1.0, seed), picture(mechanism, epsilon, seed)
     compared = noisy.beyond.than("the best baseline")
     return [
         f"**What it costs**: a typical error (RMSE) of {three(clean.error)} without noise, "
         f"**{three(noisy.error)}** with it, {compared} "
         f"({three(clean.baseline)}; lower is better).",
-        "The picture's ε is nominal, of one release: not a guarantee, so the odds do not hold "
-        "for it.",
+        f"Odds and picture have the same ε: {noisy.label}. It protects all ratings of one person.",
     ]
 
 
@@ -257,19 +269,20 @@ def method(epsilon: float) -> None:
         "whether one person is in the data."
     )
     st.markdown(
-        f"**The odds** hold for every release that really has ε = {epsilon:g}: no attacker can "
-        "do better, whatever else they know about the other people, and most mechanisms allow "
-        "less (the Mechanisms page gives exact figures)."
+        f"**The odds** hold for every release that has ε = {epsilon:g} at δ = {power(DELTA)}: no "
+        "attacker can do better, whatever else they know about the other people, and most "
+        "mechanisms allow less (the Mechanisms page gives exact figures)."
     )
     st.markdown(
-        "**The picture**: 30 % of a 150 × 150 matrix of synthetic ratings is known; the rest is "
-        "completed. Privacy is accounted for per rating, at an assumed sensitivity of 5, as in "
-        "the Huber paper. The Completion page says what that leaves out."
+        "**The picture**: 500 synthetic people have rated half of 40 films; a fifth of that is "
+        "held out. Noise goes once on sums over all people (one-shot moments), and factors are "
+        "learned from the noisy sums. Each person's own ratings are put together with them on "
+        "that person's side. The same run is on the Completion page, with *one user* protected."
     )
     st.markdown(
-        "**Try this**: move ε from 10 down to 0.1, or press *Play*. At which ε is the completed "
-        "matrix worse than the baseline? Press *Draw again* in the settings: how much of what you "
-        "see is chance?"
+        "**Try this**: move ε from 10 down to 0.1, or press *Play*. At which ε are the "
+        "predictions worse than the baseline? Press *Draw again* in the settings: how much of "
+        "what you see is chance?"
     )
     st.caption(
         "The noise comes from a teaching sampler: exact in theory, but floating-point numbers "
@@ -299,13 +312,11 @@ def noises(epsilon: float) -> None:
 
 
 def invitations() -> None:
-    """Link to the lessons and the other pages, four in a row."""
+    """Link to the lessons and the other pages."""
     st.page_link(
         "lessons.py", label="New here? Take a lesson of ten minutes", icon=":material/school:"
     )
-    for k, (page, known) in enumerate(
-        (name, known) for name, known in glossary.PAGES.items() if known.invite
-    ):
-        if k % 4 == 0:
-            cells = st.columns(4)
-        cells[k % 4].page_link(f"{page}.py", label=known.invite, icon=f":material/{known.icon}:")
+    with st.container(horizontal=True):
+        for name, known in glossary.PAGES.items():
+            if known.invite:
+                st.page_link(f"{name}.py", label=known.invite, icon=f":material/{known.icon}:")

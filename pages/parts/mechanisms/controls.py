@@ -1,6 +1,6 @@
 """The controls of the *Mechanisms* page, and the mechanisms that they ask for."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from dpmc_core.mechanisms import FAMILIES, RUN_FAMILIES, Mechanism
@@ -14,6 +14,20 @@ VIEWS = {"density": "Densities", "log-density": "Log densities", "cdf": "CDFs"}
 _PLAYED = (0.1, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 2.5, 3.0, 4.0, 6.0)
 # most of the track is where noise changes from Laplace's to Gaussian's
 _ALPHAS = (0.01, 0.02, 0.05, *(round(0.05 * k, 2) for k in range(2, 61)), 3.5, 4.0, 6.0, 10.0, 20.0)
+_VARIANCES = (
+    *(0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0),
+    *(2.5, 3.0, 3.5, 4.0, 5.0, 6.0, 7.0, 8.0, 10.0, 12.0, 15.0, 20.0),
+)
+_EPSILONS = (
+    *(0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.2, 1.5),
+    *(1.75, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 10.0),
+)
+# what the sliders move, each with its values and the name of its range
+DRAGGED = {
+    "alpha": ("m_alpha", _ALPHAS, "alpha"),
+    "variance": ("m_variance", _VARIANCES, "variance"),
+    "epsilon": ("m_epsilon", _EPSILONS, "epsilon"),
+}
 LINK_TITLES = {"m_by": MODES, "m_view": VIEWS}
 
 
@@ -36,6 +50,11 @@ class Asked:
     samples: int
     seed: int
     view: str
+
+    def at(self, name: str, value: float) -> "Asked":
+        """The same with another ``value`` of the slider that moves ``name``."""
+        moved: dict[str, Any] = {name: value}
+        return replace(self, **moved)
 
     def build(self) -> list[Mechanism]:
         """Build the mechanisms, one of each family. Raises ``DPMCError``."""
@@ -65,15 +84,12 @@ def form() -> Asked:
     scales = dict.fromkeys(RUN_FAMILIES, 1.0)
     with controls.place():
         if compare == "variance":
-            variance = controls.slider(
-                "Variance", "m_variance", "variance", 2.0, low=0.1, high=20.0, step=0.1
+            variance = controls.steps_slider(
+                "Variance", "m_variance", _VARIANCES, 2.0, limit="variance"
             )
         elif compare == "epsilon":
-            epsilon = controls.slider(
-                "ε", "m_epsilon", "epsilon", 1.0, low=0.05, high=10.0, step=0.05
-            )
+            epsilon = controls.steps_slider("ε", "m_epsilon", _EPSILONS, 1.0, limit="epsilon")
     presenter.steps("m_alpha", _PLAYED)
-    presenter.play("Moves α from nearly Laplace to nearly Gaussian.")
     with controls.settings():
         if compare == "free":
             scales = {name: _scale(name) for name in scales}

@@ -1,15 +1,17 @@
 """The sections of the *Mechanisms* page, one function each."""
 
+from functools import partial
+
 import streamlit as st
 
 from dpmc_core.limits import LIMITS
 from dpmc_core.mechanisms import Huber, Mechanism
 from dpmc_core.privacy import Ledger, Release
 from dpmc_core.wording import power, three
-from pages.parts.frame import python_lines
-from pages.parts.mechanisms import charts
-from pages.parts.mechanisms.controls import TITLES
-from pages.parts.ui import densities, on_screen
+from pages.parts.frame import drag, python_lines
+from pages.parts.mechanisms import charts, texts
+from pages.parts.mechanisms.controls import DRAGGED, TITLES, Asked
+from pages.parts.ui import controls, densities, on_screen
 from pages.parts.ui.figures import show
 
 
@@ -21,6 +23,30 @@ def shapes(mechanisms: list[Mechanism], view: str) -> None:
         f"mechanisms-{view}",
         f"{view} of each noise. {facts}.",
     )
+
+
+def follow(asked: Asked) -> None:
+    """Have the figures follow each slider of the bar."""
+
+    def frame(name: str, value: float) -> drag.Frame:
+        moved = asked.at(name, value)
+        mechanisms = moved.build()
+        huber = next(m for m in mechanisms if isinstance(m, Huber))
+        figures = {
+            f"mechanisms-{moved.view}": densities.densities(mechanisms, moved.view)[0],
+            "variance-alpha": charts.variance_curve(huber)[0],
+        }
+        return drag.Frame(texts.verdict(mechanisms, moved), figures)
+
+    for name, (key, values, limit) in DRAGGED.items():
+        if name in ("alpha", asked.compare):
+            drag.follow(
+                key,
+                controls.with_linked(key, values, limit),
+                partial(frame, name),
+                asked.at(name, 1.0),
+                playing=name == "alpha",
+            )
 
 
 def lines(mechanisms: list[Mechanism], sensitivity: float, delta: float) -> None:

@@ -1,8 +1,10 @@
 """The sections of the *Plan* page, one function each."""
 
 import math
+import time
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 import pandas as pd
@@ -15,7 +17,7 @@ from dpmc_core.privacy import Ledger, odds_sentence, state
 from dpmc_core.privacy.account import tightest
 from dpmc_core.privacy.calibrate import scaled
 from dpmc_core.wording import power, three
-from pages.parts.frame import presenter
+from pages.parts.frame import drag, presenter
 from pages.parts.ui import controls, declared, densities
 from pages.parts.ui import figure_cache as drawn_once
 from pages.parts.ui.figures import Drawn, figure, show
@@ -85,6 +87,8 @@ def table(made: Plan) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+_plan = lru_cache(maxsize=64)(plan)
+_PAUSE = 0.3  # seconds between two plans made ahead: visitors come first
 KINDS = {"numbers": "Numbers", "model": "A model", "project": "A project"}
 ASKED = {"epsilon": "least ε", "people": "fewest people", "margin": "best mechanism"}
 LINK_TITLES = {"n_query": QUERIES, "n_asked": ASKED}
@@ -93,6 +97,7 @@ USUAL_MARGIN = {"mean": 1.0, "sum": 1000.0, "count": 50.0, "histogram": 50.0}
 _UNITS = {"mean": "of the mean", "sum": "of the sum"} | dict.fromkeys(
     ("count", "histogram"), "people"
 )
+_FACTORS = (0.1, 0.15, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 7.0, 10.0)  # of the usual
 _EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 
 
@@ -123,21 +128,31 @@ def goal() -> dict[str, float]:
             "plan.epsilon", needed=True, key="n_epsilon", default=USUAL["epsilon"]
         )
         presenter.steps("n_epsilon", _EPSILONS)
-        presenter.play("Moves ε from 0.1 to 10.")
         return {"epsilon": epsilon}
     query = _picked("n_query", QUERIES, "mean")
-    usual = USUAL_MARGIN[query]
-    margin = declared.box(
-        "plan.margin",
-        needed=True,
-        key=f"n_margin_{query}",
-        default=usual,
-        label=f"Margin, 95 % ({_UNITS[query]})",
+    key, margins = f"n_margin_{query}", _margins(query)
+    margin = controls.steps_slider(
+        f"Margin, 95 % ({_UNITS[query]})", key, margins, USUAL_MARGIN[query], limit="plan.margin"
     )
-    steps = tuple(usual * factor for factor in (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0))
-    presenter.steps(f"n_margin_{query}", steps)
-    presenter.play("Moves the margin from a tenth to ten times the usual one.")
+    presenter.steps(key, margins)
     return {"margin": margin}
+
+
+def _margins(query: str) -> tuple[float, ...]:
+    return tuple(USUAL_MARGIN[query] * factor for factor in _FACTORS)
+
+
+def follow(spec: PlanSpec) -> None:
+    """Have the figure follow the margin."""
+
+    def frame(margin: float) -> drag.Frame:
+        made = _plan(replace(spec, margin=margin))
+        return drag.Frame(made.sentence, {"plan": spending(made.spec, made.candidates)[0]})
+
+    if spec.margin is not None:
+        key = f"n_margin_{spec.query}"
+        values = controls.with_linked(key, _margins(spec.query), "plan.margin")
+        drag.follow(key, values, frame, replace(spec, margin=1.0), playing=True)
 
 
 def form(target: dict[str, float]) -> PlanSpec:
@@ -179,7 +194,16 @@ def form(target: dict[str, float]) -> PlanSpec:
 def answer(spec: PlanSpec) -> Plan:
     """Search the plan. Raises ``DPMCError``."""
     with st.spinner("Searching every mechanism…"):
-        return plan(spec)
+        return _plan(spec)
+
+
+def make_ahead() -> None:
+    """The plans of the page as it opens, one after the other and not in a hurry."""
+    for margin in _margins("mean"):
+        usual = {name: USUAL[name] for name in ("people", "releases")}
+        made = _plan(PlanSpec(margin=margin, **usual))
+        spending(made.spec, made.candidates)
+        time.sleep(_PAUSE)
 
 
 def noise_figure(made: Plan) -> None:

@@ -49,6 +49,7 @@ __all__ = [
     "switch",
     "trusted",
     "whole",
+    "with_linked",
 ]
 
 _SMALLEST = 1e-9  # the smallest step away from an open end of a range that a widget offers
@@ -285,8 +286,8 @@ def steps_slider(
     which is then among them.
     """
     if limit:
-        values = _with_linked(key, values, limit_of(limit))
-    shown = {value: f"{value:,g}" for value in values}
+        values = with_linked(key, values, limit)
+    shown = {value: f"{value:g}" if limit else f"{value:,g}" for value in values}
     check_link(label, key, limit_of(limit).parse if limit else one_of(label, shown.values()))
     picked = st.select_slider(
         label,
@@ -302,12 +303,15 @@ def steps_slider(
     return float(picked)
 
 
-def _with_linked(key: str, values: Sequence[float], limit: limits.Limit) -> list[float]:
+def with_linked(key: str, values: Sequence[float], limit: str) -> list[float]:
     """``values`` and the one that the address names, for as long as the visit is on this page."""
     kept = st.session_state.setdefault(f"{key}-linked", set())
     with suppress(ParameterError):
         if key in st.query_params:
-            kept.add(float(limit.parse(st.query_params[key])))
+            linked = float(limit_of(limit).parse(st.query_params[key]))
+            kept.add(linked)
+            if st.query_params[key] != f"{linked:g}":  # Streamlit knows it as that alone
+                st.session_state.setdefault(key, linked)
     if isinstance(now := st.session_state.get(key), float):
         kept.add(now)
     return sorted({*values, *kept})

@@ -37,7 +37,7 @@ def densities(mechanisms: Sequence[Mechanism], view: str = "density") -> Drawn:
         if view != "log-density"
         else 8 * max(m.std for m in mechanisms)
     )
-    x = np.linspace(-reach, reach, 601)
+    x = np.linspace(-reach, reach, 301)
     fig = figure("noise x (units of the released number)", title, log_y=view == "log-density")
     numbers = {"x": x}
     ends: list[tuple[Mechanism, FloatArray]] = []
@@ -54,7 +54,7 @@ def densities(mechanisms: Sequence[Mechanism], view: str = "density") -> Drawn:
             x=x, y=y, name=look.title, mode="lines", line=look.line(shape=shape), legendgroup=m.name
         )
         # a marker every so often: identity is colour + dash + marker
-        spots = np.arange(20 + 12 * len(ends), x.size, 100)
+        spots = np.arange(10 + 6 * len(ends), x.size, 50)
         fig.add_scatter(
             x=x[spots],
             y=y[spots],

@@ -32,6 +32,7 @@ _PRESENTED = 1.3  # how much larger everything is drawn in presenter mode
 _PRESENTED_ROOM = 175  # pixels of an axis on a screen 720 high, before they are enlarged
 
 Drawn = tuple[go.Figure, pd.DataFrame]  # a figure and its numbers
+Look = tuple[str, float]  # the colour of a figure's text, and how much everything is enlarged
 
 
 class _Ready(go.Figure):  # type: ignore[misc]  # Plotly has no types, so its class is Any
@@ -50,19 +51,26 @@ class _Ready(go.Figure):  # type: ignore[misc]  # Plotly has no types, so its cl
         return found
 
 
-def _ready(fig: go.Figure, colour: str, scale: float) -> _Ready:
-    """``fig`` with all its text in ``colour``, everything ``scale`` times as large.
+def look() -> Look:
+    """What figures look like for whoever looks: by the theme, and whether the page is presented."""
+    colour = "#D5DDE4" if st.context.theme.type == "dark" else _ON_WHITE
+    return colour, _PRESENTED if on_screen.presenting() else 1.0
+
+
+def ready(fig: go.Figure, look: Look) -> _Ready:
+    """``fig`` as it is sent to a browser.
 
     Made once for a figure that is drawn again (``figure_cache``).
     """
-    made: dict[tuple[str, float], _Ready] = fig.__dict__.setdefault("_in_colours", {})
-    if (colour, scale) not in made:
+    made: dict[Look, _Ready] = fig.__dict__.setdefault("_in_colours", {})
+    if look not in made:
+        colour, scale = look
         found = whole(fig)
         if scale != 1:
             fit_lower(fig, found, _PRESENTED_ROOM)
         drawn = _enlarged(_coloured(found, colour), scale)
-        made[colour, scale] = _Ready(drawn if colour == _ON_WHITE else _lightened(drawn))
-    return made[colour, scale]
+        made[look] = _Ready(drawn if colour == _ON_WHITE else _lightened(drawn))
+    return made[look]
 
 
 def _lightened(part: Any) -> Any:
@@ -219,19 +227,14 @@ def draw(fig: go.Figure, name: str, alt: str, *, toolbar: bool = True) -> None:
 
     ``alt`` is the takeaway, for screen readers.
     """
-    colour = "#D5DDE4" if st.context.theme.type == "dark" else _ON_WHITE
     config = chart_config(name) if toolbar else {"displayModeBar": False}
     on_screen.add_figure(name, fig, alt)
     if not on_screen.presenting():
-        st.plotly_chart(_ready(fig, colour, 1.0), key=f"chart-{name}", config=config, alt=alt)
+        st.plotly_chart(ready(fig, look()), key=f"chart-{name}", config=config, alt=alt)
         return
     with st.container(key=f"presented-{name}"):  # as high as the screen has room
         st.plotly_chart(
-            _ready(fig, colour, _PRESENTED),
-            key=f"chart-{name}",
-            config=config,
-            alt=alt,
-            height="stretch",
+            ready(fig, look()), key=f"chart-{name}", config=config, alt=alt, height="stretch"
         )
 
 

@@ -103,13 +103,23 @@ def add_text(sentence: str) -> None:
 
 def verdict(sentence: str) -> None:
     """Write the page's verdict: one sentence (Markdown) from the numbers on screen."""
-    shown = now()
-    said = f"{shown.note}{sentence}"
-    if st.session_state.get(_HELD, False):
-        said = "What this page concludes stands here once you have answered."
+    shown, written = now(), writer()
     if shown.place is not None:
-        add_text(said)
-        shown.place.markdown(_NUMBER_PARTS.sub("\N{NO-BREAK SPACE}", said))
+        add_text(written(sentence))
+        shown.place.markdown(unbroken(written(sentence)))
+
+
+def unbroken(sentence: str) -> str:
+    """``sentence`` without line breaks between a number and what belongs to it."""
+    return _NUMBER_PARTS.sub("\N{NO-BREAK SPACE}", sentence)
+
+
+def writer() -> Callable[[str], str]:
+    """What makes of a verdict the one that stands on the page, without asking Streamlit again."""
+    if st.session_state.get(_HELD, False):
+        return lambda _: "What this page concludes stands here once you have answered."
+    note = now().note
+    return lambda sentence: f"{note}{sentence}"
 
 
 @contextmanager

@@ -17,9 +17,14 @@ from pages.parts.ui.labels import wrapped
 
 
 def heat_map(
-    panels: Sequence[tuple[str, FloatArray]], low: float, high: float, height: int = 330
+    panels: Sequence[tuple[str, FloatArray]],
+    low: float,
+    high: float,
+    *,
+    rows: str = "users",
+    columns: str = "items",
 ) -> Drawn:
-    """Matrices side by side on one colour scale (Cividis), rows users, columns items.
+    """Matrices side by side on one colour scale (Cividis), of ``rows`` by ``columns``.
 
     And every cell as numbers.
     """
@@ -29,7 +34,7 @@ def heat_map(
     wide = (1 - gap * (across - 1)) / across
     # laid out by hand: Plotly's own subplots take longer than everything else here
     layout: dict[str, Any] = {
-        "height": height + 17 * lines,
+        "height": 330 + 17 * lines,
         "margin": {"l": 30, "r": 10, "t": 40 + 17 * lines, "b": 30},
         "coloraxis": {
             "colorscale": "Cividis",
@@ -48,13 +53,13 @@ def heat_map(
             **plain,
             "domain": [left, left + wide],
             "anchor": f"y{number}",
-            "title": {"text": "items"},
+            "title": {"text": columns},
         }
         layout[f"yaxis{number}"] = {
             **plain,
             "anchor": f"x{number}",
             "autorange": "reversed",
-            **({"title": {"text": "users"}} if k == 0 else {"matches": "y"}),
+            **({"title": {"text": rows}} if k == 0 else {"matches": "y"}),
         }
         layout["annotations"].append(
             {

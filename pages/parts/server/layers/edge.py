@@ -25,7 +25,10 @@ from pages.parts.server import logs, settings
 from pages.parts.server.layers import early
 
 # the one script of ours that is in the page
-SCRIPT = (Path(__file__).parents[2] / "frame" / "browser.js").read_text(encoding="utf-8")
+SCRIPT = "".join(
+    (Path(__file__).parents[2] / "frame" / name).read_text(encoding="utf-8")
+    for name in ("browser.js", "drag.js")
+)
 NEVER_FRAMED = ("runs",)  # there a visitor can delete what is everybody's
 _FRAMES = ("iframe", "frame", "embed", "object", "fencedframe")
 _NONE = "'none'"

@@ -1,0 +1,123 @@
+if (!window.dpmcDrag) {
+  window.dpmcDrag = true;
+
+  // Verdict and figures follow a slider while it is dragged, without the server: what the page
+  // shows at each of its values is fetched once somebody is about to move it.
+  const PLAYED = 4000; // milliseconds for all values
+  const fetched = new Map(); // the latest, by address
+  let playing = null, next = null;
+
+  const sliders = () => [...document.querySelectorAll(".dpmc-drag")].map((place) => {
+    const { slider, ahead, at, values, reversed } = place.dataset;
+    const input = document.querySelector(`.st-key-${slider} input`);
+    const button = place.querySelector("button");
+    return { input, ahead, at: Number(at), values: JSON.parse(values), reversed, button };
+  }).filter(({ input }) => input);
+
+  const fetchFrames = async ({ ahead }) => {
+    if (fetched.has(ahead)) return;
+    fetched.set(ahead, null);
+    if (fetched.size > 12) fetched.delete(fetched.keys().next().value);
+    const answer = await fetch(ahead).catch(() => null);
+    if (answer?.ok) fetched.set(ahead, await answer.json());
+    else fetched.delete(ahead);
+    const held = sliders().find((one) => one.ahead === ahead && isHeld(one));
+    if (held) follow(held);
+  };
+  const isHeld = ({ input }) => input === document.activeElement;
+
+  const put = (part, [name, ...deeper], value) => {
+    const copy = Array.isArray(part) ? [...part] : { ...part };
+    copy[name] = deeper.length ? put(copy[name] ?? {}, deeper, value) : value;
+    return copy;
+  };
+
+  // the page at value number k
+  const show = ({ ahead, at }, k) => {
+    const frames = fetched.get(ahead);
+    document.body.classList.toggle("dpmc-moved", k !== at);
+    const known = frames?.verdicts[k] != null;
+    document.body.classList.toggle("dpmc-unknown", k !== at && !known);
+    if (!known) return;
+    const text = document.querySelector(".st-key-verdict p")?.firstChild;
+    if (text) text.nodeValue = frames.verdicts[k];
+    for (const [name, { paths, values }] of Object.entries(frames.figures)) {
+      const plot = document.querySelector(`.st-key-chart-${name} .js-plotly-plot`);
+      if (!plot?.emit) continue;
+      let figure = { data: plot.data, layout: plot.layout };
+      paths.forEach((path, i) => { figure = put(figure, path, values[k][i]); });
+      Object.assign(plot, figure);
+      plot.emit("plotly_relayout", {}); // Streamlit draws what its figure has by then
+    }
+  };
+
+  // with the next picture of the screen; of several values the last
+  const follow = (slider) => {
+    if (!next) requestAnimationFrame(() => {
+      show(next, Number(next.input.value));
+      next = null;
+    });
+    next = slider;
+  };
+
+  const play = (slider) => {
+    const { input, ahead, at, values, reversed, button } = slider;
+    const thumb = input.parentElement.parentElement, label = thumb.querySelector("p");
+    const order = [...values.keys()];
+    if (reversed) order.reverse();
+    let start = null, shown = at;
+    playing = slider;
+    button.textContent = "Stop";
+    const step = (now) => {
+      if (start === null && fetched.get(ahead)) start = now;
+      const place = start === null ? 0 : Math.floor(((now - start) * order.length) / PLAYED);
+      const over = playing !== slider || place >= order.length || !fetched.has(ahead);
+      const k = over || start === null ? at : order[place];
+      if (k !== shown && input.isConnected) {
+        thumb.style.left = `${(100 * k) / (values.length - 1)}%`;
+        label.textContent = values[k];
+        show(slider, k);
+        shown = k;
+      }
+      if (!over) return requestAnimationFrame(step);
+      button.textContent = "Play";
+      if (playing === slider) playing = null;
+    };
+    fetchFrames(slider);
+    requestAnimationFrame(step);
+  };
+
+  // the server has drawn: until that is about the value of the slider, what moved stays so
+  const settle = (first) => {
+    const held = sliders().find(isHeld);
+    if (!held || Number(held.input.value) === held.at) {
+      document.body.classList.remove("dpmc-moved", "dpmc-unknown");
+    } else {
+      if (first) follow(held);
+      setTimeout(settle, 200);
+    }
+  };
+
+  const near = ({ target }) => {
+    const one = sliders().find(({ input }) => input.closest(".stSlider").contains(target));
+    if (one) fetchFrames(one);
+  };
+  for (const event of ["pointerover", "pointerdown", "focusin"]) addEventListener(event, near);
+  addEventListener("click", ({ target }) => {
+    const one = sliders().find(({ button }) => button?.contains(target));
+    if (one && playing) playing = null;
+    else if (one) play(one);
+  });
+  new MutationObserver((changes) => {
+    for (const { target, attributeName } of changes) {
+      if (attributeName === "aria-valuetext") {
+        const moved = sliders().find((one) => one.input === target && isHeld(one));
+        if (moved) follow(moved);
+      } else if (target.dataset.testScriptState === "notRunning") {
+        setTimeout(settle, 100, true);
+      }
+    }
+  }).observe(document.body, {
+    subtree: true, attributeFilter: ["aria-valuetext", "data-test-script-state"],
+  });
+}

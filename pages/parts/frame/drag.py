@@ -1,0 +1,122 @@
+"""What follows a slider while it is dragged (``drag.js``): the verdict and the figures of each of
+its values, which a browser fetches once somebody is about to move it.
+"""
+
+import base64
+import hashlib
+import html
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+import streamlit as st
+from plotly.utils import PlotlyJSONEncoder
+
+from dpmc_core.errors import DPMCError
+from pages.parts.server.layers import ahead
+from pages.parts.ui import figures, on_screen
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A page at one value of a slider: its verdict, and its figures by name."""
+
+    verdict: str
+    figures: Mapping[str, go.Figure]
+
+
+def follow(
+    key: str,
+    values: Sequence[float],
+    draw: Callable[[float], Frame],
+    *of: object,
+    playing: bool = False,
+    reverse: bool = False,
+) -> None:
+    """Have verdict and figures follow the slider called ``key`` over ``values`` while it is
+    dragged.
+
+    ``draw`` makes a frame, without Streamlit, from a value and ``of``, whose ``repr`` tells all
+    that it depends on. ``playing`` adds the button that shows all of them, from the last on with
+    ``reverse``.
+    """
+    look, written = figures.look(), on_screen.writer()
+    told = repr((key, values, of, look, written("")))
+    name = hashlib.sha256(told.encode()).hexdigest()[:32]
+    place = {
+        "slider": key,
+        "ahead": ahead.offer(name, lambda: frames(values, draw, look, written)),
+        "at": str(list(values).index(st.session_state[key])),
+        "values": json.dumps([f"{value:,g}" for value in values]),
+        **({"reversed": "true"} if reverse else {}),
+    }
+    about = " ".join(f'data-{name}="{html.escape(text)}"' for name, text in place.items())
+    button = '<button type="button">Play</button>' if playing else ""
+    st.html(f'<div class="dpmc-drag" {about}>{button}</div>')
+
+
+def frames(
+    values: Sequence[float],
+    draw: Callable[[float], Frame],
+    look: figures.Look,
+    written: Callable[[str], str],
+) -> str:
+    """The frames at ``values`` as JSON: of each figure the ``paths`` to what differs between any
+    two of them, and by value what stands there; null for a value at which nothing can be drawn.
+    """
+    drawn: dict[int, Frame] = {}
+    for k, value in enumerate(values):
+        with suppress(DPMCError):
+            drawn[k] = draw(value)
+    changes = {}
+    for name in next(iter(drawn.values())).figures if drawn else ():
+        whole = {k: _plain(figures.ready(frame.figures[name], look)) for k, frame in drawn.items()}
+        paths = list(_varying(list(whole.values())))
+        at = {k: [_short(_at(one, path)) for path in paths] for k, one in whole.items()}
+        changes[name] = {"paths": paths, "values": [at.get(k) for k in range(len(values))]}
+    verdicts = {k: on_screen.unbroken(written(frame.verdict)) for k, frame in drawn.items()}
+    return json.dumps(
+        {"verdicts": [verdicts.get(k) for k in range(len(values))], "figures": changes}
+    )
+
+
+def _plain(figure: Any) -> Any:
+    return json.loads(json.dumps(figure.to_dict(), cls=PlotlyJSONEncoder))
+
+
+def _varying(parts: Sequence[Any], *path: str | int) -> Iterator[tuple[str | int, ...]]:
+    """The paths to the smallest parts in which ``parts``, all of one shape, are not equal."""
+    first = parts[0]
+    if all(one == other for one, other in pairwise(parts)):
+        return
+    if isinstance(first, dict) and "bdata" not in first and _alike(parts, dict, set):
+        for name in first:
+            yield from _varying([one[name] for one in parts], *path, name)
+    elif isinstance(first, list) and _alike(parts, list, len):
+        for k in range(len(first)):
+            yield from _varying([one[k] for one in parts], *path, k)
+    else:
+        yield path
+
+
+def _alike(parts: Sequence[Any], kind: type, shape: Callable[[Any], object]) -> bool:
+    return all(isinstance(one, kind) and shape(one) == shape(parts[0]) for one in parts)
+
+
+def _at(part: Any, path: Sequence[str | int]) -> Any:
+    for name in path:
+        part = part[name]
+    return part
+
+
+def _short(value: Any) -> Any:
+    """Arrays with half the digits, which no screen can tell apart."""
+    if isinstance(value, dict) and value.get("dtype") == "f8":
+        numbers = np.frombuffer(base64.b64decode(value["bdata"]), "<f8").astype("<f4")
+        return {**value, "dtype": "f4", "bdata": base64.b64encode(numbers.tobytes()).decode()}
+    return value

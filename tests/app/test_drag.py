@@ -1,0 +1,130 @@
+"""What follows a slider while it is dragged: what is sent ahead, and who sends it."""
+
+import base64
+import gzip
+import json
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dpmc_core.errors import ParameterError
+from dpmc_core.mechanisms import Huber
+from pages.parts.frame import drag
+from pages.parts.home import sections as home
+from pages.parts.mechanisms import charts
+from pages.parts.server.layers import ahead
+from pages.parts.ui import figures
+from tests.app.test_layers import answer
+from tests.app.test_pages import fresh_visitor, open_page, verdict_of  # noqa: F401 - a fixture
+
+LOOK = ("#2B3741", 1.0)
+SLIDERS = {
+    "home": "home_epsilon",
+    "mechanisms": "m_alpha",
+    "budget": "u_count",
+    "plan": "n_margin_mean",
+}
+
+
+def fetched(path: str) -> Any:
+    """What a browser reads there."""
+    status, headers, body = answer(ahead.Ahead, path)
+    assert (status, headers["content-encoding"]) == (200, "gzip")
+    return json.loads(gzip.decompress(body))
+
+
+def of_alpha(alpha: float) -> drag.Frame:
+    """The curve of variance with one α shown."""
+    return drag.Frame(f"It is {alpha}.", {"curve": charts.variance_curve(Huber(alpha=alpha))[0]})
+
+
+def applied(figure: Any, paths: list[list[str | int]], values: list[Any]) -> Any:
+    """``figure`` with ``values`` at ``paths``, as the browser's script puts them there."""
+    for path, value in zip(paths, values, strict=True):
+        part = figure
+        for name in path[:-1]:
+            part = part[name]
+        part[path[-1]] = value
+    return figure
+
+
+def numbers(part: Any) -> Any:
+    """``part`` of a figure with its packed arrays as numbers of single precision."""
+    if isinstance(part, dict) and "bdata" in part:
+        packed = np.frombuffer(base64.b64decode(part["bdata"]), f"<{part['dtype']}")
+        return packed.astype("f4").tolist() if part["dtype"][0] == "f" else packed.tolist()
+    if isinstance(part, dict):
+        return {name: numbers(one) for name, one in part.items()}
+    return [numbers(one) for one in part] if isinstance(part, list) else part
+
+
+@pytest.mark.parametrize(
+    ("values", "draw"),
+    [
+        (home.EPSILONS[::4], lambda epsilon: home.frame(epsilon, "gaussian", 0)),
+        ((0.2, 0.5, 1.0, 4.0), of_alpha),
+    ],
+)
+def test_what_differs_makes_of_each_figure_every_other(
+    values: Sequence[float], draw: Callable[[float], drag.Frame]
+) -> None:
+    sent = json.loads(drag.frames(values, draw, LOOK, str))
+    drawn = [draw(value) for value in values]
+    said = [text.replace("\N{NO-BREAK SPACE}", " ") for text in sent["verdicts"]]
+    assert said == [frame.verdict for frame in drawn]
+    for name, changes in sent["figures"].items():
+        plain = [drag._plain(figures.ready(frame.figures[name], LOOK)) for frame in drawn]
+        for k, here in enumerate(changes["values"]):
+            for other in plain:
+                made = applied(json.loads(json.dumps(other)), changes["paths"], here)
+                assert numbers(made) == numbers(plain[k])
+
+
+def test_a_value_at_which_nothing_can_be_drawn_is_left_out() -> None:
+    def draw(value: float) -> drag.Frame:
+        if value == 2.0:
+            raise ParameterError("value", value, "another")
+        return of_alpha(value)
+
+    sent = json.loads(drag.frames([1.0, 2.0, 3.0], draw, LOOK, str))
+    assert sent["verdicts"] == ["It is 1.0.", None, "It is 3.0."]
+    assert [one is None for one in sent["figures"]["curve"]["values"]] == [False, True, False]
+
+
+@pytest.mark.parametrize(("page", "slider"), SLIDERS.items())
+def test_a_page_offers_what_it_shows_at_each_value(page: str, slider: str) -> None:
+    app = open_page(page)
+    places = [html.proto.body for html in app.get("html")]
+    (place,) = [body for body in places if f'data-slider="{slider}"' in body]
+    (address,) = re.findall('data-ahead="([^"]+)"', place)
+    (at,) = re.findall('data-at="([^"]+)"', place)
+    sent = fetched(f"/base/{address}")
+    verdicts = sent["verdicts"]
+    assert verdicts[int(at)].replace("\N{NO-BREAK SPACE}", " ") == verdict_of(app).replace(
+        "\N{NO-BREAK SPACE}", " "
+    )
+    assert len(set(verdicts)) > len(verdicts) / 3
+    assert sent["figures"]
+
+
+def test_offers_are_made_once_when_somebody_asks_and_the_oldest_are_forgotten() -> None:
+    made: list[str] = []
+
+    def make() -> str:
+        made.append("once")
+        return json.dumps("made")
+
+    first = ahead.offer("a-first", make)
+    assert not made
+    assert [fetched(f"/{first}") for _ in range(2)] == ["made"] * 2
+    assert made == ["once"]
+    for k in range(ahead._MOST):
+        ahead.offer(f"a-{k}", make)
+    ahead._made.cache_clear()
+    assert answer(ahead.Ahead, f"/{first}")[0] == 404
+    assert answer(ahead.Ahead, "/ahead/nothing")[0] == 404
+    for path, method in (("/ahead/a-1", "POST"), ("/elsewhere", "GET")):
+        assert answer(ahead.Ahead, path, method=method)[2] == b"behind"

@@ -1,0 +1,72 @@
+"""Figures and verdict that follow a slider while the mouse holds it."""
+
+import re
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.app.test_drag import SLIDERS
+from tests.browser.test_app import ready
+
+pytestmark = pytest.mark.browser
+_FIGURES = (
+    "() => [...document.querySelectorAll('.st-key-pair .js-plotly-plot, "
+    ".js-plotly-plot')].map(plot => plot.querySelector('.plot-container').innerHTML)"
+)
+
+
+def held(page: Page, slider: str) -> tuple[Locator, float, float]:
+    """Take the thumb of ``slider``, once what follows it is there; returns its box and place."""
+    box = page.locator(f".st-key-{slider} input")
+    thumb = page.locator(f".st-key-{slider} [data-testid=stSliderThumbValue]").locator("..")
+    place = thumb.bounding_box()
+    assert place is not None
+    x, y = place["x"] + place["width"] / 2, place["y"] + place["height"] / 2
+    with page.expect_response(re.compile("/ahead/"), timeout=60_000):
+        page.mouse.move(x, y)
+    page.mouse.down()
+    return box, x, y
+
+
+@pytest.mark.parametrize(("name", "slider"), SLIDERS.items())
+def test_figures_and_verdict_follow_before_the_mouse_is_released(
+    page: Page, app_url: str, name: str, slider: str
+) -> None:
+    page.goto(f"{app_url}/{'' if name == 'home' else name}")
+    ready(page)
+    verdict = page.locator(".st-key-verdict")
+    url, said, drawn = page.url, verdict.inner_text(), page.evaluate(_FIGURES)
+    box, x, y = held(page, slider)
+    value = box.get_attribute("aria-valuetext")
+    for step in range(1, 9):
+        page.mouse.move(x - 6 * step, y)
+    expect(box).not_to_have_attribute("aria-valuetext", str(value))
+    expect(page.locator("body")).to_have_class(re.compile("dpmc-moved"))
+    page.wait_for_function(
+        f"before => JSON.stringify(({_FIGURES})()) !== before",
+        arg=page.evaluate("drawn => JSON.stringify(drawn)", drawn),
+    )
+    assert page.url == url
+    if name != "mechanisms":  # at equal variance α may leave its verdict as it is
+        expect(verdict).not_to_have_text(said)
+    followed = verdict.inner_text()
+    page.mouse.up()
+    expect(page).not_to_have_url(url)
+    ready(page)
+    expect(page.locator("body")).not_to_have_class(re.compile("dpmc-moved"))
+    assert verdict.inner_text() == followed
+
+
+def test_play_shows_every_value_and_ends_where_it_began(page: Page, app_url: str) -> None:
+    page.goto(app_url)
+    ready(page)
+    verdict, box = page.locator(".st-key-verdict"), page.locator(".st-key-home_epsilon")
+    said, value = verdict.inner_text(), box.inner_text()
+    page.get_by_role("button", name="Play").click()
+    page.wait_for_function(  # at each picture of the screen: it stands for a sixth of a second
+        r"() => /ε.=.0\.1,/.test(document.querySelector('.st-key-verdict').innerText)",
+        timeout=60_000,
+    )
+    expect(page.get_by_role("button", name="Play")).to_be_visible()
+    expect(verdict).to_have_text(said)
+    assert box.inner_text() == value
